@@ -28,7 +28,7 @@ PURE_TESTS = (
         for lane in ("unit", "threads")
         for name in ("fetch", "streams", "records")
     ),
-    "tests/property/test_fetch_session.py",
+    "tests/property/test_stream_partitions.py",
     "tests/property/test_poison.py",
     "tests/property/test_records_sets.py",
 )

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from tests.support.chunks import T0, claim_of
 from tests.support.fetch_answers import chunks_in, fetched, requested
+from tests.support.fetcher_by_hand import FetcherByHand
 from tests.support.shares import examples
 from zkconsumer.fetch.claim import Chunk
-from zkconsumer.fetch.session import FetchSession
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set, wrap_message_set
@@ -61,12 +61,12 @@ def read(rng: Random, entries: list[Entry], *, skip: bool) -> list[Chunk]:
     sizes = FetchSettings(
         fetch_bytes=rng.choice([200, 10_000]), growth_max_bytes=50_000, skip_poison=skip
     )
-    session, claim = FetchSession(sizes), claim_of()
-    session.add(claim, 0)
+    fetcher, claim = FetcherByHand(sizes), claim_of()
+    fetcher.add(claim, 0)
     ends = [entry.offsets[-1] for entry in entries]
     chunks: list[Chunk] = []
     for _ in range(10 * len(entries) + 100):
-        request = session.fetch_request()
+        request = fetcher.fetch_request()
         if request is None:
             return chunks
         wanted = requested(request)[T0]
@@ -75,12 +75,12 @@ def read(rng: Random, entries: list[Entry], *, skip: bool) -> list[Chunk]:
         if not data:
             return chunks
         response = fetched(T0, data, high_watermark=ends[-1] + 1)
-        assert chunks_in(session.receive_fetch(request, response)) == []
-        while session.packed():
-            chunk = session.unpack(claim, rng.choice([1, 10**6]))
+        assert chunks_in(fetcher.receive_fetch(request, response)) == []
+        while fetcher.packed():
+            chunk = fetcher.piece(claim, rng.choice([1, 10**6]))
             if chunk is not None:
                 chunks.append(chunk)
-                session.delivered(chunk)
+                fetcher.delivered(chunk)
     raise AssertionError("it never ended")
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.chunks import claim_of
 from tests.support.flipped_logs import make_log
+from tests.support.one_partition import OnePartition
 from tests.support.polled import BROKER, TP, part
 from tests.support.transaction_logs import TransactionLog, transaction_logs
 from zkconsumer.errors import MessageTooLarge
@@ -17,7 +17,6 @@ from zkconsumer.fetch.core.completed import PartitionRequest
 from zkconsumer.fetch.core.record_set import next_behind
 from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.fetch.core.starts import PositionView
-from zkconsumer.fetch.position import FetchPosition, take_response, unpack
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.records.consumer_record import RecordOrigin
 from zkconsumer.records.transactions import IsolationLevel
@@ -78,30 +77,32 @@ def responses(draw: st.DrawFn, magics: tuple[int, ...]) -> FetchedSet:
 def by_streams(response: FetchedSet) -> ResponseRecords:
     """As a fetcher of streams reads it, piece by piece."""
     settings = FetchSettings(fetch_bytes=response.requested_bytes, growth_max_bytes=LIMIT)
-    position = FetchPosition(claim_of(committed=0), response.fetch_offset)
-    position.claim.high_watermark = response.high_watermark
-    position.suspect_offset = response.fetch_offset if response.is_again else None
-    take_response(position, memoryview(response.data), response.requested_bytes, settings)
+    position = OnePartition(settings, response.fetch_offset, committed=0)
+    position.state.suspect_offset = response.fetch_offset if response.is_again else None
+    position.receive(
+        response.data,
+        requested_bytes=response.requested_bytes,
+        high_watermark=response.high_watermark,
+    )
     found: list[tuple[int, bytes | None]] = []
     poison: Poison | None = None
     while position.packed is not None:
-        chunk = unpack(position, ROOM, settings)
+        chunk = position.unpack(ROOM)
         if chunk is not None:
             found += [(record.offset, record.value) for record in chunk.records]
             poison = chunk.poison
-    assert position.fetch_offset is not None
-    is_unmoved = position.fetch_offset == response.fetch_offset
-    needed = position.needed_bytes if is_unmoved else 0
+    is_unmoved = position.offset == response.fetch_offset
+    needed = position.state.needed_bytes if is_unmoved else 0
     is_too_large = poison is not None and isinstance(poison.error, MessageTooLarge)
     fault: tuple[int, int | None, str] | None = None
     if poison is not None and not is_too_large:
         fault = (poison.offset, poison.next_offset, str(poison.error.__cause__))
-    elif position.suspect_offset not in {
+    elif position.state.suspect_offset not in {
         None,
         response.fetch_offset if response.is_again else None,
     }:
-        fault = (position.fetch_offset, None, "")
-    return ResponseRecords(found, position.fetch_offset, needed, is_too_large, fault)
+        fault = (position.offset, None, "")
+    return ResponseRecords(found, position.offset, needed, is_too_large, fault)
 
 
 def by_core(

@@ -1,10 +1,12 @@
-"""Answers to Fetch and ListOffsets, as a session gets them."""
+"""Answers to Fetch and ListOffsets, as a fetcher gets them."""
 
 import sys
 from dataclasses import replace
 
+from tests.support.fetcher_by_hand import FetcherByHand
 from zkconsumer.fetch.claim import Chunk
-from zkconsumer.fetch.session import Deliver, FetchSession, LeaderUnusable, OffsetReset, Outcome
+from zkconsumer.fetch.loop import LeaderUnusable
+from zkconsumer.fetch.stream_partitions import Deliver, OffsetReset, Outcome
 from zkconsumer.model import TopicPartition
 from zkconsumer.wire.messages.fetch import (
     FetchedPartition,
@@ -21,7 +23,7 @@ from zkconsumer.wire.messages.list_offsets import (
 
 
 def fetched(
-    tp: TopicPartition, data: bytes = b"", *, error: int = 0, high_watermark: int = 100
+    tp: TopicPartition, data: bytes | memoryview = b"", *, error: int = 0, high_watermark: int = 100
 ) -> FetchResponse:
     """An answer about one partition."""
     part = FetchedPartition(
@@ -77,13 +79,13 @@ def about(request: FetchRequest, response: FetchResponse) -> FetchRequest:
 
 
 def receive(
-    session: FetchSession, request: FetchRequest, response: FetchResponse
+    fetcher: FetcherByHand, request: FetchRequest, response: FetchResponse
 ) -> tuple[Outcome, ...]:
     """Take an answer to what it names, and unpack all of it, as if every queue had room."""
-    outcomes = list(session.receive_fetch(about(request, response), response))
-    while claims := session.packed():
+    outcomes = list(fetcher.receive_fetch(about(request, response), response))
+    while claims := fetcher.packed():
         for claim in claims:
-            chunk = session.unpack(claim, sys.maxsize)
+            chunk = fetcher.piece(claim, sys.maxsize)
             if chunk is not None:
                 outcomes.append(Deliver(chunk))
     return tuple(outcomes)

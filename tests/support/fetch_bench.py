@@ -27,9 +27,8 @@ from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.leader_finder import LeaderLookup
-from zkconsumer.fetch.loop import LoopKey, LoopReport
+from zkconsumer.fetch.loop import LeaderUnusable, LoopKey, LoopReport
 from zkconsumer.fetch.manager import loop_class
-from zkconsumer.fetch.session import LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.net.negotiated import NegotiatedConnection

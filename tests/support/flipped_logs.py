@@ -4,9 +4,8 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tests.support.chunks import claim_of
+from tests.support.one_partition import OnePartition
 from zkconsumer.fetch.claim import Chunk
-from zkconsumer.fetch.position import FetchPosition, take_response, unpack
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set
@@ -107,26 +106,24 @@ def read_log(
         Offsets with values, and the chunks with what can't be read.
     """
     settings = FetchSettings(fetch_bytes=fetch_bytes, skip_poison=skip)
-    position = FetchPosition(claim_of(), start)
+    position = OnePartition(settings, start)
     found: list[tuple[int, bytes | None]] = []
     poisoned: list[Chunk] = []
     idle = turns = 0
-    while not position.halted and idle < 3:
+    while not position.part.is_halted and idle < 3:
         turns += 1
         assert turns < 1_000, "it never ends"
-        assert position.fetch_offset is not None
-        size = max(fetch_bytes, position.needed_bytes)
-        before = position.fetch_offset
-        position.claim.high_watermark = broker.high_watermark
-        data = broker.fetch(position.fetch_offset, size)
-        take_response(position, memoryview(data), size, settings)
+        size = max(fetch_bytes, position.state.needed_bytes)
+        before = position.offset
+        data = broker.fetch(before, size)
+        position.receive(data, requested_bytes=size, high_watermark=broker.high_watermark)
         while position.packed is not None:
-            chunk = unpack(position, free_bytes, settings)
+            chunk = position.unpack(free_bytes)
             if chunk is not None:
                 found += [(record.offset, record.value) for record in chunk.records]
                 if chunk.poison is not None:
                     poisoned.append(chunk)
-        is_still = position.fetch_offset == before and (not data or not position.needed_bytes)
+        is_still = position.offset == before and (not data or not position.state.needed_bytes)
         idle = idle + 1 if is_still else 0
-        assert position.needed_bytes <= 1 << 20
+        assert position.state.needed_bytes <= 1 << 20
     return found, poisoned

@@ -12,9 +12,8 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.fetcher import PythonFetchLoop
-from zkconsumer.fetch.loop import LoopKey
+from zkconsumer.fetch.loop import LeaderUnusable, LoopKey
 from zkconsumer.fetch.manager import loop_class
-from zkconsumer.fetch.session import LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record
 from zkconsumer.net.tcp import TcpConnector

@@ -13,8 +13,7 @@ from zkconsumer.cluster.view import ClusterView
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.leader_epochs import Doubts, EpochEnds
 from zkconsumer.fetch.leader_finder import LeaderFinder, LeaderLookup
-from zkconsumer.fetch.loop import FetchLoop, LoopKey, LoopReport
-from zkconsumer.fetch.session import LeaderUnusable
+from zkconsumer.fetch.loop import FetchLoop, LeaderUnusable, LoopKey, LoopReport
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.scope import ThreadScope
 

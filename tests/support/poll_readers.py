@@ -46,7 +46,7 @@ class PollReader:
             request_timeout_ms=settings.request_timeout_ms,
             retry_backoff_ms=1,
         )
-        self._shared = SharedFetchState(limits, self._clock, lambda _effects: None)
+        self._shared = SharedFetchState(PartitionStates(limits), self._clock, lambda _effects: None)
         self._connection = FetchConnection(
             broker.address,
             self._shared,

@@ -1,9 +1,9 @@
-"""Select the partitions for a native loop, and take them back: pure, like the session.
+"""Delegate partitions to a native loop, and take them back: pure, like what it borrows from.
 
 A partition is delegated while it is *supported*: owned, its offset known, nothing of it held in
-Python, its queue a native one. The session keeps the others, with all that it has always handled:
-errors, unreadable entries, entries larger than their part of a response, unknown offsets. If
-an unsupported chunk waits for a queue, the session keeps the queue: nothing may pass it. Pure.
+Python, its queue a native one. ``StreamPartitions`` keeps the others, with all that it has always
+handled: errors, unreadable entries, entries larger than their part, unknown offsets. If
+an unsupported chunk waits for a queue, the queue is kept: nothing may pass it. Pure.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,9 +11,11 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
+from zkconsumer.fetch.core.completed import NOTHING, PackedSet
 from zkconsumer.fetch.core.record_set import RecordSet
-from zkconsumer.fetch.position import FetchPosition
-from zkconsumer.fetch.session import FetchSession, Outcome
+from zkconsumer.fetch.stream_partition import StreamPartition
+from zkconsumer.fetch.stream_partitions import StreamPartitions
+from zkconsumer.wire.messages.fetch import FetchedPartition
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,14 +23,14 @@ class Delegation:
     """Describe what a native loop is to fetch.
 
     Attributes:
-        positions: the delegated ones, those of a topic together: in this order they are
+        parts: the delegated partitions, those of a topic together: in this order they are
             requested and come back.
         part_bytes: size to request of each.
         grown_bytes: the largest size for one that is far behind.
         others_wait: other partitions wait for capacity: the broker must not wait for data.
     """
 
-    positions: list[FetchPosition]
+    parts: list[StreamPartition]
     part_bytes: int
     others_wait: bool
     grown_bytes: int = 0
@@ -39,10 +41,10 @@ class Returned(NamedTuple):
 
     Attributes:
         fetch_offset: the offset after the last queued record.
-        needed_bytes: see ``FetchPosition``.
+        needed_bytes: see ``PartitionState``.
         grown_bytes: see there.
         turn: number of its last turn; 0: none since it was delegated.
-        is_unsupported: whether the session has to unpack what is packed.
+        is_unsupported: whether Python has to unpack what is packed.
         error_code: the broker's error for the request at ``fetch_offset``; 0: none.
         is_left_out: whether a response to that request did not name it.
         packed: received bytes that are not in a queue: the arguments of a ``RecordSet``.
@@ -60,111 +62,136 @@ class Returned(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class NativeDelegate:
-    """Delegate the partitions of a session.
+    """Delegate the partitions of a fetcher.
 
     Args:
-        session: the session; nothing else touches it during a delegation.
+        partitions: the partitions; nothing else touches them during a delegation.
         can_fill: whether a native loop can put chunks into a queue.
 
     Attributes:
-        unsupported: claims whose packed sets the session has to unpack.
+        unsupported: claims whose packed sets Python has to unpack.
     """
 
-    session: FetchSession
+    partitions: StreamPartitions
     can_fill: Callable[[ChunkSink], bool]
     unsupported: set[PartitionClaim] = field(default_factory=set)
 
-    def delegate(self, has_capacity: Callable[[ChunkSink], bool]) -> Delegation | None:
-        """Return the partitions to delegate now; None if the session must send requests first.
+    def delegate(
+        self, has_capacity: Callable[[ChunkSink], bool], *, has_hard_bounds: bool
+    ) -> Delegation | None:
+        """Return the partitions to delegate now; None if Python must send requests first.
 
         Args:
-            has_capacity: as of ``FetchSession.fetch_request``.
+            has_capacity: whether anything fits into a queue, for entries larger than their part.
+            has_hard_bounds: whether the broker has no limit for the whole response.
         """
-        positions = [position for position in self.session.positions() if position.claim.active]
-        self.unsupported |= {
-            position.claim
-            for position in positions
-            if position.packed and position.packed.misplaced
-        }
-        if not all(self.can_fill(position.claim.sink) for position in positions):
+        parts = [part for part in self.partitions.in_turn() if part.claim.active]
+        self.unsupported |= {part.claim for part in parts if _is_damaged(part)}
+        if not all(self.can_fill(part.claim.sink) for part in parts):
             return None
-        large = self.session.large_sinks()
+        shares = self.partitions.shares(has_hard_bounds=has_hard_bounds)
+        large = _large_sinks(parts, shares.part_bytes)
         if any(has_capacity(sink) for sink in large):
             return None
-        kept = {position.claim.sink for position in positions if self._holds_up(position)} | large
-        delegated = [
-            position
-            for position in positions
-            if position.claim.sink not in kept and _is_supported(position)
-        ]
+        kept = {part.claim.sink for part in parts if self._holds_up(part)} | large
+        delegated = [part for part in parts if part.claim.sink not in kept and _is_supported(part)]
         if not delegated:
             return None
-        others_wait = len(delegated) < sum(
-            position.ready or position.is_waiting for position in positions
-        )
-        shares = self.session.shares()
-        part_bytes, grown_bytes = shares.part_bytes, shares.grown_bytes
-        return Delegation(_by_topic(delegated), part_bytes, others_wait, grown_bytes)
+        others_wait = len(delegated) < sum(part.is_ready or part.is_waiting for part in parts)
+        return Delegation(_by_topic(delegated), shares.part_bytes, others_wait, shares.grown_bytes)
 
-    def keeps(self, claims: Iterable[PartitionClaim]) -> list[PartitionClaim]:
-        """Return the claims whose packed sets the session has to unpack."""
-        large = self.session.large_sinks()
-        return [claim for claim in claims if claim in self.unsupported or claim.sink in large]
+    def keeps(self, *, has_hard_bounds: bool) -> list[PartitionClaim]:
+        """Return the claims whose packed sets Python has to unpack, in the order of their turns."""
+        shares = self.partitions.shares(has_hard_bounds=has_hard_bounds)
+        large = _large_sinks(self.partitions.in_turn(), shares.part_bytes)
+        packed = self.partitions.packed()
+        return [claim for claim in packed if claim in self.unsupported or claim.sink in large]
 
-    def take_back(
-        self, delegation: Delegation, returned: Iterable[Returned]
-    ) -> tuple[Outcome, ...]:
-        """Return the positions to the session, as if it had fetched itself."""
-        turns: list[tuple[int, FetchPosition]] = []
-        refused: list[tuple[FetchPosition, Returned]] = []
+    def take_back(self, delegation: Delegation, returned: Iterable[Returned], now_ms: int) -> None:
+        """Take the partitions back, as if Python had fetched them itself.
+
+        Args:
+            delegation: the delegation.
+            returned: the state of each.
+            now_ms: the time.
+        """
+        turns: list[tuple[int, StreamPartition]] = []
+        states = self.partitions.states
         self.unsupported = {claim for claim in self.unsupported if claim.active}
-        for position, state in zip(delegation.positions, returned, strict=True):
-            if state.fetch_offset != position.fetch_offset:
-                position.suspect_offset = None
-                position.claim.doubts = 0
-            position.fetch_offset = state.fetch_offset
-            position.needed_bytes = state.needed_bytes
-            position.grown_bytes = state.grown_bytes
-            position.packed = None if state.packed is None else RecordSet(*state.packed)
-            if state.turn:
-                turns.append((state.turn, position))
-            if state.is_unsupported:
-                self.unsupported.add(position.claim)
-                if position.packed is not None and not position.packed.at_byte:
-                    self.session.judge_offsets(position)  # they may be out of order
-            if state.error_code or state.is_left_out:
-                refused.append((position, state))
-        for _, position in sorted(turns, key=lambda one: one[0]):
-            self.session.end_turn(position.claim)
-        outcomes = (
-            self.session.take_absence(position)
-            if state.is_left_out
-            else self.session.take_error(position, state.error_code)
-            for position, state in refused
-            if position.ready and position.claim.active
-        )
-        return tuple(outcome for outcome in outcomes if outcome is not None)
+        for part, back in zip(delegation.parts, returned, strict=True):
+            self._restore(part, back)
+            if back.turn:
+                turns.append((back.turn, part))
+            if part.is_ready and part.claim.active and (back.error_code or back.is_left_out):
+                request = self.partitions.request_at(part, delegation.part_bytes)
+                states.begin([request])
+                if back.is_left_out:
+                    states.left_out([request], now_ms)
+                else:
+                    states.arrived([(request, _refusal(part, back), NOTHING)], now_ms)
+        for _, part in sorted(turns, key=lambda turn: turn[0]):
+            states.end_turn(part.state)
+
+    def _restore(self, part: StreamPartition, back: Returned) -> None:
+        """Write what the native loop did into a partition's state."""
+        state = part.state
+        if back.fetch_offset != part.offset:
+            state.go_on_at(back.fetch_offset)
+            part.claim.doubts = state.doubts = 0
+        state.drop_requests()
+        state.high_watermark = part.claim.high_watermark
+        state.needed_bytes = back.needed_bytes
+        state.grown_bytes = back.grown_bytes
+        if back.packed is not None:
+            records = RecordSet(*back.packed)
+            request = self.partitions.request_at(part, records.requested_bytes)
+            self.partitions.states.begin([request])
+            state.packed = PackedSet(request, None, records)
+        if back.is_unsupported:
+            self.unsupported.add(part.claim)
+            if state.packed is not None and not state.packed.records.at_byte:
+                self.partitions.judge_offsets(part)  # they may be out of order
 
     def forget_unpacked(self) -> None:
-        """Forget the unsupported sets once the session has unpacked them."""
+        """Forget the unsupported sets once they are unpacked."""
         if self.unsupported:
-            self.unsupported &= set(self.session.packed())
+            self.unsupported &= set(self.partitions.packed())
 
-    def _holds_up(self, position: FetchPosition) -> bool:
+    def _holds_up(self, part: StreamPartition) -> bool:
         """Return whether a chunk that can't be delegated waits for its queue."""
-        is_unsupported = position.packed is not None and position.claim in self.unsupported
-        return position.pending is not None or is_unsupported
+        is_unsupported = part.state.packed is not None and part.claim in self.unsupported
+        return part.pending is not None or is_unsupported
 
 
-def _is_supported(position: FetchPosition) -> bool:
-    return position.fetch_offset is not None and not (
-        position.is_doubtful or position.halted or position.pending is not None
+def _refusal(part: StreamPartition, back: Returned) -> FetchedPartition:
+    """Return the response with an error that a native loop got."""
+    return FetchedPartition(
+        partition=part.claim.topic_partition.partition,
+        error_code=back.error_code,
+        high_watermark=-1,
+        records=memoryview(b""),
     )
 
 
-def _by_topic(positions: Iterable[FetchPosition]) -> list[FetchPosition]:
+def _is_damaged(part: StreamPartition) -> bool:
+    packed = part.state.packed
+    return packed is not None and packed.records.misplaced is not None
+
+
+def _is_supported(part: StreamPartition) -> bool:
+    return part.state.may_fetch and part.pending is None
+
+
+def _large_sinks(parts: Iterable[StreamPartition], part_bytes: int) -> set[ChunkSink]:
+    """Return the queues of partitions whose next entry exceeds their part of a response."""
+    return {
+        part.claim.sink for part in parts if part.is_ready and part.state.needed_bytes > part_bytes
+    }
+
+
+def _by_topic(parts: Iterable[StreamPartition]) -> list[StreamPartition]:
     """Group by topic, in the order of the topics' first turns; keep the order in each topic."""
-    topics: dict[str, list[FetchPosition]] = {}
-    for position in positions:
-        topics.setdefault(position.claim.topic_partition.topic, []).append(position)
-    return [position for together in topics.values() for position in together]
+    topics: dict[str, list[StreamPartition]] = {}
+    for part in parts:
+        topics.setdefault(part.claim.topic_partition.topic, []).append(part)
+    return [part for together in topics.values() for part in together]

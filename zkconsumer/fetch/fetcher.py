@@ -1,47 +1,40 @@
-"""The Python fetch loop: a thread that runs a ``FetchSession`` against one broker.
+"""The Python fetch loop: a thread that fetches from one broker for streams.
 
-It sends the newest version of Fetch that the broker supports, outside of any fetch session, for
-all that is in the log; a broker that can't list its versions gets those of 0.8.
+It turns one ``FetchConnection`` of the core over the states of its ``StreamPartitions``. It sends
+the newest version of Fetch that the broker supports, outside of any fetch session, for all that is
+in the log; a broker that can't list its versions gets those of 0.8.
 
 Source: Kafka 0.8.2.2 ``ConsumerFetcherThread``. It never blocks on a full queue: it fetches the
 other partitions meanwhile, and waits in its mailbox if nothing can be fetched.
 """
 
 import logging
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.error_codes import error_name
-from zkconsumer.errors import (
-    BrokerError,
-    ProtocolError,
-    RequestTimedOut,
-    TransportError,
-    ZkConsumerError,
-)
-from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
-from zkconsumer.fetch.core.hedged_exchange import HedgedExchange
-from zkconsumer.fetch.core.starts import LogEdge
-from zkconsumer.fetch.loop import LoopKey, LoopReport
-from zkconsumer.fetch.session import Deliver, FetchSession, LeaderUnusable, OffsetReset, Outcome
+from zkconsumer.cluster.offset_times import TimedOffset, read_times, times_request
+from zkconsumer.errors import ProtocolError, RequestTimedOut, TransportError, ZkConsumerError
+from zkconsumer.fetch.claim import Chunk, PartitionClaim
+from zkconsumer.fetch.core.effects import Effects
+from zkconsumer.fetch.core.fetch_connection import FetchConnection, Rest
+from zkconsumer.fetch.core.partition_state import PositionLookup
+from zkconsumer.fetch.core.positions import begin_lookups
+from zkconsumer.fetch.core.shared_state import ResponseCounts, SharedFetchState
+from zkconsumer.fetch.core.starts import EARLIEST, LATEST, LogEdge
+from zkconsumer.fetch.loop import LeaderUnusable, LoopKey, LoopReport
 from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.fetch.stream_partitions import Deliver, OffsetReset, Outcome, StreamPartitions
 from zkconsumer.model import TopicPartition
 from zkconsumer.net.negotiated import Dial, NegotiatedConnection
 from zkconsumer.observe import SILENT, Fetched, Observation, PositionReset
 from zkconsumer.repeats import Repeats
 from zkconsumer.scope import Mailbox
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.codec import Request
-from zkconsumer.wire.messages.fetch import (
-    LAST_BY_NAME,
-    FetchRequest,
-    FetchResponse,
-)
+from zkconsumer.wire.messages.fetch import LAST_BY_NAME
 from zkconsumer.wire.versions import OLDEST, version_for
 
 log = logging.getLogger(__name__)
-R = TypeVar("R")
 
 _OLD_FETCH = version_for(ApiKey.FETCH, OLDEST)
 _OLD_LIST_OFFSETS = version_for(ApiKey.LIST_OFFSETS, OLDEST)
@@ -96,22 +89,30 @@ class PythonFetchLoop:
         self._clock = clock or SystemClock()
         self._repeats = repeats or Repeats(log, self._clock)
         self._about = f"fetching from {key.broker}"
-        self._session = FetchSession(settings)
-        self._mailbox: Mailbox[_Added | None] = Mailbox()
-        self._line = HedgedExchange(
+        self._partitions = StreamPartitions(settings, key.broker, self.wake)
+        # Its lock has one user: this thread.
+        self._shared = SharedFetchState(
+            self._partitions.states, self._clock, self._follow, repeats=self._repeats, warns=False
+        )
+        self._shared.fetched = self._on_response
+        self._line = FetchConnection(
             key.broker,
-            dial,
-            settings.request_timeout_ms,
-            self._clock,
-            self._repeats,
+            self._shared,
+            dial=dial,
+            settings=self._partitions.states.settings,
+            clock=self._clock,
             newest=_newest_fetch,
         )
+        self._mailbox: Mailbox[_Added | None] = Mailbox()
         self._stopping = False
         self._ended = False
         self._has_failed = False  # the last exchange: one more failure gives all back
+        self._is_asking = False  # partitions may wait for their positions
+        self._lost: dict[TopicPartition, str] = {}
+        self._response: ResponseCounts | None = None  # not reported yet
         self._added = 0
         self._taken = 0
-        self._unpacked = 0
+        self._unpacked = 0  # records since the last report
         self._set_up()
 
     def _set_up(self) -> None:
@@ -138,7 +139,7 @@ class PythonFetchLoop:
     def partition_count(self) -> int:
         """See ``FetchLoop``."""
         on_the_way = self._added - self._taken  # first: what is taken meanwhile counts twice
-        return on_the_way + len(self._session)
+        return on_the_way + len(self._partitions)
 
     def run(self) -> None:
         """See ``FetchLoop``."""
@@ -149,7 +150,7 @@ class PythonFetchLoop:
             self._line.close()
             self._ended = True
             self._accept()
-            self._give_back(self._session.release_all("its fetcher ended"))
+            self._give_back(self._partitions.release_all("its fetcher ended"))
 
     def _turn(self) -> None:
         if self._prepare():
@@ -158,91 +159,137 @@ class PythonFetchLoop:
     def _prepare(self) -> bool:
         """Do all that precedes fetching; return False if that was a turn by itself."""
         self._accept()
-        self._session.has_hard_bounds = self._line.has_hard_bounds
-        had_partitions = len(self._session) > 0
-        self._session.drop_inactive()
-        if had_partitions and not len(self._session):
+        had_partitions = len(self._partitions) > 0
+        self._partitions.drop_inactive()
+        if had_partitions and not len(self._partitions):
             self._report(self._key, ())
-        for chunk in list(self._session.pending()):
+        for chunk in list(self._partitions.pending()):
             self._offer(chunk)
         self._unpack()
-        quiet_ms = self._line.pause_left_ms()
+        quiet_ms = self._line.exchange.pause_left_ms()
         if quiet_ms > 0:
-            self._take(self._mailbox.get(min(quiet_ms, _LOOK_AROUND_MS)))
+            self._rest(Rest(quiet_ms, can_wake=False))
             return False
-        return not (self._ask_for_starts() or self._ask_for_ends())
-
-    def _ask_for_starts(self) -> bool:
-        """Look up where partitions without an offset begin; return whether there are any."""
-        request = self._session.offsets_request()
-        if request is None:
-            return False
-        offsets = self._exchange(request)
-        if offsets is not None:
-            self._act(self._session.receive_offsets(offsets))
-        return True
-
-    def _ask_for_ends(self) -> bool:
-        """Look up the ends of logs said to lack an offset; return whether there are any."""
-        requests = self._session.ends_requests()
-        if requests is None:
-            return False
-        starts = self._exchange(requests[0])
-        ends = None if starts is None else self._exchange(requests[1])
-        if starts is not None and ends is not None:
-            self._act(self._session.receive_ends(starts, ends))
-        return True
+        return not (self._is_asking and self._look_up())
 
     def _fetch_once(self) -> None:
         """Fetch the partitions that are ready, or wait if none is."""
-        fetch = self._session.fetch_request(self._has_capacity)
-        if fetch is None:
-            self._take(self._mailbox.get(_LOOK_AROUND_MS if len(self._session) else None))
+        self._partitions.begin_turn()
+        rest = self._line.turn()
+        failure = self._line.take_failure()
+        if failure is not None:
+            self._on_failure(failure)
             return
-        received = self._fetch(fetch)
-        if not fetch.max_wait_ms and not received:
-            # Wait instead of the broker: here free capacity ends the wait.
-            self._take(self._mailbox.get(self._settings.max_wait_ms))
+        self._settle()
+        self._take_response()
+        self._rest(rest)
 
-    def _fetch(self, fetch: FetchRequest) -> bool:
-        """Fetch, and queue chunks while there is capacity; return whether any data came."""
-        started_ms = self._clock.now_ms()
-        response = self._exchange(fetch)
-        if response is None:
-            return False
-        return self._take_fetched(fetch, response, self._clock.now_ms() - started_ms)
+    def _rest(self, rest: Rest) -> None:
+        """Wait for the next turn; what frees capacity, or adds a partition, ends the wait."""
+        if rest.duration_ms is None:
+            self._take(self._mailbox.get(_LOOK_AROUND_MS if len(self._partitions) else None))
+        elif not rest.can_wake:
+            self._take(self._mailbox.get(min(rest.duration_ms, _LOOK_AROUND_MS)))
+        elif rest.duration_ms > 0:
+            self._take(self._mailbox.get(rest.duration_ms))
 
-    def _take_fetched(self, fetch: FetchRequest, response: FetchResponse, duration_ms: int) -> bool:
-        """Handle a fetch response; see ``_fetch``."""
-        if response.error_code:
-            code = response.error_code
-            self._give_all_back(BrokerError(code, "Fetch", error_name(code)))
-            return False
-        self._line.obey_quota(response)
-        # This may be the first response in its version, or that of another connection.
-        self._session.has_hard_bounds = self._line.has_hard_bounds
-        outcomes = self._session.receive_fetch(fetch, response)
-        self._act(outcomes)
+    # --- positions ------------------------------------------------------------------------
+
+    def _look_up(self) -> bool:
+        """Look up starts, and the ends of logs said to lack an offset; return whether any was."""
+        lookups = self._shared.change(begin_lookups)
+        if lookups.resets:
+            self._look_up_starts([lookup for lookup, _ in lookups.resets])
+        if lookups.edges:
+            self._look_up_ends(lookups.edges)
+        self._is_asking = bool(lookups.all())
+        return self._is_asking
+
+    def _look_up_starts(self, lookups: Sequence[PositionLookup]) -> None:
+        found = self._list(lookups, self._settings.reset)
+        if found is not None:
+            self._act(
+                self._shared.change(
+                    lambda _, now_ms: self._partitions.take_starts(lookups, found, now_ms)
+                )
+            )
+
+    def _look_up_ends(self, lookups: Sequence[PositionLookup]) -> None:
+        starts = self._list(lookups, EARLIEST)
+        ends = None if starts is None else self._list(lookups, LATEST)
+        if starts is not None and ends is not None:
+            self._act(
+                self._shared.change(
+                    lambda _, now_ms: self._partitions.take_ends(lookups, starts, ends, now_ms)
+                )
+            )
+
+    def _list(
+        self, lookups: Sequence[PositionLookup], edge: LogEdge
+    ) -> Mapping[TopicPartition, TimedOffset | int] | None:
+        """Look up one end of logs; None after handling a failure."""
+        request = times_request({lookup.topic_partition: int(edge) for lookup in lookups})
+        exchange, timeout_ms = self._line.exchange, self._settings.request_timeout_ms
+        try:
+            connection = exchange.connection or exchange.open()
+            first = exchange.send(connection, request, timeout_ms, _OLD_LIST_OFFSETS)
+            second = exchange.respond(first, lambda: request, at_most=_OLD_LIST_OFFSETS)
+            response = (second or first).response()
+        except ZkConsumerError as error:
+            self._shared.change(lambda states, _: states.unanswered_lookups(lookups))
+            self._on_failure(error)
+            return None
+        self._has_failed = False
+        self._repeats.works(self._about)
+        return read_times(response, version=_OLD_LIST_OFFSETS)
+
+    # --- responses ------------------------------------------------------------------------
+
+    def _follow(self, effects: Effects) -> None:
+        self._is_asking = self._is_asking or effects.resolve_positions
+        self._lost |= effects.lost
+
+    def _on_response(self, counts: ResponseCounts) -> None:
+        self._has_failed = False
+        self._response = counts
+
+    def _on_failure(self, error: ZkConsumerError) -> None:
+        """Reconnect after a failure; at the second in a row give all partitions back."""
+        self._line.close()
+        if not self._has_failed and deserves_another(error):
+            self._has_failed = True
+        else:
+            self._has_failed = False
+            self._give_all_back(error)
+
+    def _settle(self) -> None:
+        """Act on what responses say of partitions: those that can't go on here leave."""
+        lost, self._lost = self._lost, {}
+        self._act(self._partitions.settle(lost))
+
+    def _take_response(self) -> None:
+        """Queue chunks of a response while there is capacity, and report it."""
+        counts, self._response = self._response, None
+        if counts is None:
+            return
         self._unpack()
         # From here on nothing may refer to the response: any view of it keeps it in memory.
-        self._session.let_go()
-        sizes = [len(part.records) for topic in response.topics for part in topic.partitions]
+        self._partitions.let_go()
         self._observation.report(
             Fetched(
                 broker_id=self._key.broker.id,
-                partitions=len(sizes),
-                size_bytes=sum(sizes),
+                partitions=counts.partitions,
+                size_bytes=counts.size_bytes,
                 records=self._unpacked,
-                duration_ms=duration_ms,
+                duration_ms=counts.duration_ms,
             )
         )
         self._unpacked = 0
-        return bool(outcomes) or any(sizes)
 
     def _unpack(self) -> None:
         """Make chunks of packed sets while there is capacity; a piece of each partition in turn."""
         # If a chunk waits, nothing may pass it: a large one would never fit.
-        full = {chunk.claim.sink for chunk in self._session.pending()}
+        full = {chunk.claim.sink for chunk in self._partitions.pending()}
         moved = True
         while moved and not self._stopping:
             moved = False
@@ -254,20 +301,19 @@ class PythonFetchLoop:
                     full.add(claim.sink)
                     continue
                 moved = True
-                chunk = self._session.unpack(claim, free_bytes)
+                chunk = self._partitions.unpack(claim, free_bytes, self._clock.now_ms())
                 if chunk is not None:
                     self._unpacked += len(chunk.records)
                     if not self._offer(chunk):
                         full.add(claim.sink)
 
     def _to_unpack(self) -> list[PartitionClaim]:
-        return self._session.packed()
+        return self._partitions.packed()
 
-    def _has_capacity(self, sink: ChunkSink) -> bool:
-        return sink.free_bytes(self.wake) > 0
+    # --- partitions -----------------------------------------------------------------------
 
     def _return_late(self) -> None:
-        """Give back claims added after the end; the session is the dying thread's until then."""
+        """Give back claims added after the end; the rest was the dying thread's until then."""
         for added in self._mailbox.drain():
             if added is not None:
                 self._taken += 1
@@ -282,50 +328,14 @@ class PythonFetchLoop:
 
     def _take(self, added: _Added | None) -> None:
         if added is not None:
-            self._session.add(added.claim, added.fetch_offset, jumps=added.jumps)
+            self._shared.change(
+                lambda _states, _now_ms: self._partitions.add(
+                    added.claim, added.fetch_offset, jumps=added.jumps
+                )
+            )
             self._taken += 1
 
-    def _exchange(self, request: Request[R]) -> R | None:
-        """Send a request; on a second failure in a row give all partitions back."""
-        try:
-            return self._request(request)
-        except ZkConsumerError as error:
-            self._give_all_back(error)
-            return None
-
-    def _give_all_back(self, error: ZkConsumerError) -> None:
-        if not self._stopping:
-            broker = self._key.broker
-            text = f"{broker}: partitions go back to the leader finder: {error}"
-            self._repeats.happened(self._about, text)
-            self._give_back(self._session.release_all(str(error)))
-
-    def _request(self, request: Request[R]) -> R:
-        if not self._has_failed:
-            try:
-                return self._request_once(request)
-            except ZkConsumerError as error:
-                if self._stopping or not deserves_another(error):
-                    raise
-        self._has_failed = False
-        return self._request_once(request)
-
-    def _request_once(self, request: Request[R]) -> R:
-        is_fetch, line = isinstance(request, FetchRequest), self._line
-        waits_ms = self._settings.max_wait_ms if is_fetch else 0
-        at_most = None if is_fetch else _OLD_LIST_OFFSETS
-        timeout_ms = self._settings.request_timeout_ms + waits_ms
-        try:
-            first = line.send(line.connection or line.open(), request, timeout_ms, at_most)
-            second = line.respond(first, lambda: request, waits_ms=waits_ms, at_most=at_most)
-            response = (second or first).response()
-        except ZkConsumerError:
-            line.close()
-            raise
-        self._repeats.works(self._about)
-        return response
-
-    def _act(self, outcomes: tuple[Outcome, ...]) -> None:
+    def _act(self, outcomes: Iterable[Outcome]) -> None:
         for outcome in outcomes:
             match outcome:
                 case Deliver(chunk):
@@ -351,10 +361,17 @@ class PythonFetchLoop:
         if not chunk.claim.active:
             return True
         if chunk.claim.sink.offer(chunk, self.wake):
-            self._session.delivered(chunk)
+            self._partitions.delivered(chunk)
             return True
-        self._session.hold(chunk)
+        self._partitions.hold(chunk)
         return False
+
+    def _give_all_back(self, error: ZkConsumerError) -> None:
+        if not self._stopping:
+            broker = self._key.broker
+            text = f"{broker}: partitions go back to the leader finder: {error}"
+            self._repeats.happened(self._about, text)
+            self._give_back(self._partitions.release_all(str(error)))
 
     def _give_back(self, lost: tuple[LeaderUnusable, ...]) -> None:
         if lost:

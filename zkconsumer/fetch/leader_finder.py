@@ -24,8 +24,7 @@ from zkconsumer.fetch.leader_epochs import (
     cut_back_to,
     is_open,
 )
-from zkconsumer.fetch.loop import FetchLoop, LoopFactory, LoopKey
-from zkconsumer.fetch.session import LeaderUnusable
+from zkconsumer.fetch.loop import FetchLoop, LeaderUnusable, LoopFactory, LoopKey
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import Dial

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from zkconsumer.fetch.claim import PartitionClaim
-from zkconsumer.fetch.session import LeaderUnusable
 from zkconsumer.model import Broker
 
 
@@ -15,6 +14,23 @@ class LoopKey:
 
     broker: Broker
     number: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeaderUnusable:
+    """Return a partition that this fetcher can't go on with: its leader must be found again.
+
+    Attributes:
+        claim: the partition's claim.
+        fetch_offset: where its next fetcher must go on; None if the start is still unknown.
+        reason: for the log.
+        jumps: whether the stream has yet to be told that its position moves to this offset.
+    """
+
+    claim: PartitionClaim
+    fetch_offset: int | None
+    reason: str
+    jumps: bool = False
 
 
 class FetchLoop(Protocol):

@@ -20,9 +20,11 @@ from zkconsumer.errors import (
 )
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
 from zkconsumer.fetch.core.hedged_exchange import throttle_pause_ms
+from zkconsumer.fetch.core.incremental import without_session
+from zkconsumer.fetch.core.requests import requested_in
 from zkconsumer.fetch.delegation import Delegation, NativeDelegate, Returned
-from zkconsumer.fetch.fetcher import PythonFetchLoop, deserves_another
-from zkconsumer.fetch.position import FetchPosition
+from zkconsumer.fetch.fetcher import PythonFetchLoop
+from zkconsumer.fetch.stream_partition import StreamPartition
 from zkconsumer.native import _core
 from zkconsumer.net.hedging import Sent
 from zkconsumer.net.in_flight import RawStream, Received
@@ -104,7 +106,7 @@ class NativeFetchLoop(PythonFetchLoop):
 
     def _set_up(self) -> None:
         settings = self._settings
-        self._delegate = NativeDelegate(self._session, _can_fill)
+        self._delegate = NativeDelegate(self._partitions, _can_fill)
         self._is_whole_turn = True
         self._pump = _core.Pump()
         self._pump.configure(
@@ -142,9 +144,10 @@ class NativeFetchLoop(PythonFetchLoop):
     def _turn(self) -> None:
         # In this order: callers put their command into the mailbox first.
         self._pump.clear_call()
-        connection = self._line.connection
+        exchange = self._line.exchange
+        connection = exchange.connection
         can_delegate = connection is None or connection.has_descriptor
-        if not can_delegate or self._line.pause_left_ms() > 0:
+        if not can_delegate or exchange.pause_left_ms() > 0:
             super()._turn()
             return
         self._is_whole_turn = False
@@ -152,7 +155,7 @@ class NativeFetchLoop(PythonFetchLoop):
         self._is_whole_turn = True
         self._delegate.forget_unpacked()
         if can_fetch:
-            delegation = None if self._has_failed else self._delegate.delegate(self._has_capacity)
+            delegation = None if self._has_failed else self._delegated()
             if delegation is None:
                 self._unpack()
                 self._fetch_once()
@@ -160,23 +163,26 @@ class NativeFetchLoop(PythonFetchLoop):
                 self._run_pump(delegation)
 
     def _to_unpack(self) -> list[PartitionClaim]:
-        claims = super()._to_unpack()
-        return claims if self._is_whole_turn else self._delegate.keeps(claims)
+        if self._is_whole_turn:
+            return super()._to_unpack()
+        return self._delegate.keeps(has_hard_bounds=self._line.exchange.has_hard_bounds)
+
+    def _delegated(self) -> Delegation | None:
+        return self._delegate.delegate(
+            lambda sink: sink.free_bytes(self.wake) > 0,
+            has_hard_bounds=self._line.exchange.has_hard_bounds,
+        )
 
     def _run_pump(self, delegation: Delegation) -> None:
+        exchange = self._line.exchange
+        had_hard_bounds = exchange.has_hard_bounds
         try:
-            connection = self._line.connection or self._line.open()
+            connection = exchange.connection or exchange.open()
             # The broker's versions may change what is to be requested.
-            is_unchanged = self._session.has_hard_bounds == self._line.has_hard_bounds
-            if connection.has_descriptor and is_unchanged:
+            if connection.has_descriptor and had_hard_bounds == exchange.has_hard_bounds:
                 self._pump_over(connection, delegation)
         except ZkConsumerError as error:
-            self._line.close()
-            if deserves_another(error):
-                # As after a first failure anywhere: by the inherited code.
-                self._has_failed = True
-            else:
-                self._give_all_back(error)
+            self._on_failure(error)
 
     def _pump_over(self, connection: NegotiatedConnection, delegation: Delegation) -> None:
         """Run the pump on a delegation until it must return, and take the partitions back."""
@@ -191,19 +197,24 @@ class NativeFetchLoop(PythonFetchLoop):
                     end, second = self._run_hedged(connection, line, end)
             finally:
                 returned = map(Returned._make, self._pump.unload())
-                outcomes = self._delegate.take_back(delegation, returned)
-                self._line.pause(self._pump.quiet_ms())
-            self._act(outcomes)
+                self._shared.change(
+                    lambda _, now_ms: self._delegate.take_back(delegation, returned, now_ms)
+                )
+                self._line.exchange.pause(self._pump.quiet_ms())
+            self._settle()
             if second is None and end.kind == _core.PUMP_BROKEN:
                 raise self.failure_of(end)
         if second is not None:
             request = second.in_flight.request
             assert isinstance(request, FetchRequest)
-            self._take_fetched(request, second.response(), self._clock.now_ms() - sent_ms)
+            step = without_session(self._partitions.requests_of(requested_in(request)), {})
+            self._line.take(step, second.response(), self._clock.now_ms() - sent_ms)
+            self._settle()
+            self._take_response()
 
     @property
     def _quiet_ms(self) -> int:
-        return self._line.pace.quiet_ms + self._settings.max_wait_ms
+        return self._line.exchange.pace.quiet_ms + self._settings.max_wait_ms
 
     def _run_until_called(self, line: RawStream) -> "_End":
         """Run the pump until called; it returns in between only to report to observers."""
@@ -211,7 +222,7 @@ class NativeFetchLoop(PythonFetchLoop):
             end = self._run(line, self._quiet_ms)
             if end.kind != _core.PUMP_CALLED:
                 return end
-            self._line.pace.on_response()
+            self._line.exchange.pace.on_response()
             if end.is_for_us:
                 return end
 
@@ -219,7 +230,7 @@ class NativeFetchLoop(PythonFetchLoop):
         end = _End(
             *self._pump.run(
                 line.descriptor,
-                version=self._line.fetch_version,
+                version=self._line.exchange.fetch_version,
                 correlation_id=line.correlation_id,
                 client_id=line.client_id,
                 max_response_bytes=line.max_response_bytes,
@@ -246,7 +257,7 @@ class NativeFetchLoop(PythonFetchLoop):
             return cast("FetchRequest", decode_request(frame, {ApiKey.FETCH: FetchRequest}).request)
 
         delegated = _DelegatedRequest(self, connection, line)
-        second = self._line.respond(
+        second = self._line.exchange.respond(
             delegated, again, waits_ms=self._settings.max_wait_ms, is_silent=True
         )
         return delegated.end or end, second
@@ -281,15 +292,15 @@ class NativeFetchLoop(PythonFetchLoop):
         places: dict[ChunkSink, int] = {}
         queues: list[_core.Queue] = []
         topics: dict[str, list[tuple[object, ...]]] = {}
-        for position in delegation.positions:
-            claim = position.claim
+        for part in delegation.parts:
+            claim = part.claim
             sink = cast("_NativeSink", claim.sink)
             if sink not in places:
                 places[sink] = len(queues)
                 queues.append(sink.native)
             sink.adopt(claim)
             topic = claim.topic_partition.topic
-            topics.setdefault(topic, []).append(_slot(position, places[sink]))
+            topics.setdefault(topic, []).append(_slot(part, places[sink]))
         self._pump.load(
             queues,
             [(topic.encode(), slots) for topic, slots in topics.items()],
@@ -299,15 +310,16 @@ class NativeFetchLoop(PythonFetchLoop):
         )
 
 
-def _slot(position: FetchPosition, queue_index: int) -> tuple[object, ...]:
-    """Convert a position to the pump's arguments."""
-    packed = position.packed
+def _slot(part: StreamPartition, queue_index: int) -> tuple[object, ...]:
+    """Convert a partition to the pump's arguments."""
+    state = part.state
+    packed = None if state.packed is None else state.packed.records
     return (
         queue_index,
-        position.claim.topic_partition.partition,
-        position.claim,
-        position.fetch_offset,
-        position.needed_bytes,
-        position.grown_bytes,
+        part.claim.topic_partition.partition,
+        part.claim,
+        part.offset,
+        state.needed_bytes,
+        state.grown_bytes,
         packed and (packed.data, packed.at_byte, packed.fetch_offset, packed.requested_bytes),
     )

@@ -179,7 +179,7 @@ class _RangeReading:
         self._fetching = context.settings.of_engine()
         # Brokers' waits take real time, whatever clock counts the tries.
         self._clock = SystemClock()
-        self._shared = SharedFetchState(self._fetching, self._clock, self._follow)
+        self._shared = SharedFetchState(PartitionStates(self._fetching), self._clock, self._follow)
         # The reader finds the leader itself, before its next step.
         self._resolver = PositionResolver(
             self._shared, context.client, lambda: None, self._fetching, self._clock
@@ -263,8 +263,8 @@ class _RangeReading:
                 dial=self._connections.dial,
                 settings=self._fetching,
                 clock=self._clock,
-                paused_until_ms=self._paused_until_ms.get(broker, 0),
             )
+            self._line.exchange.paused_until_ms = self._paused_until_ms.get(broker, 0)
         return self._line
 
     def _fetch(self, source: Broker) -> _Yielded:
@@ -454,7 +454,7 @@ class _RangeReading:
         """Return the connection; close it if a response is outstanding."""
         line, self._line = self._line, None
         if line is not None:
-            self._paused_until_ms[line.broker] = line.paused_until_ms
+            self._paused_until_ms[line.broker] = line.exchange.paused_until_ms
         self._connections.give_back()
 
 

@@ -40,6 +40,10 @@ class RangeBounds:
         expected_bytes = int(min(left * self._bytes_per_offset * 1.25, _MOST_BYTES)) + _LEAST_BYTES
         return min(self._settings.fetch_bytes, expected_bytes)
 
+    def takes_large(self) -> bool:
+        """See ``FetchBounds``."""
+        return True
+
     def learn(self, start: int, stop: int, size_bytes: int) -> None:
         """See ``FetchBounds``."""
         self._bytes_per_offset = size_bytes / (stop - start)

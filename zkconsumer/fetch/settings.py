@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from zkconsumer.fetch.core.settings import FetchLimits
+from zkconsumer.fetch.core.settings import FetchLimits, PollFetchSettings
 from zkconsumer.fetch.core.starts import LATEST, LogEdge
 
 
@@ -25,3 +25,27 @@ class FetchSettings(FetchLimits):
     reset: LogEdge = LATEST
     leader_backoff_ms: int = 200
     fetcher_count: int = 1
+
+    def of_core(self) -> PollFetchSettings:
+        """Return the settings for the fetching core.
+
+        Nothing is unpacked before its queue has capacity, and the leader finder pauses.
+        """
+        return PollFetchSettings(
+            min_bytes=self.min_bytes,
+            max_wait_ms=self.max_wait_ms,
+            max_bytes=self.max_bytes,
+            grown_bytes=self.grown_bytes,
+            growth_max_bytes=self.growth_max_bytes,
+            max_decompressed_bytes=self.max_decompressed_bytes,
+            request_timeout_ms=self.request_timeout_ms,
+            isolation=self.isolation,
+            client_rack=self.client_rack,
+            max_partition_bytes=self.fetch_bytes,
+            unpacked_bytes=0,
+            retry_backoff_ms=0,
+            retry_backoff_max_ms=0,
+            reset=self.reset,
+            sessions=False,
+            epochs=False,
+        )

@@ -7,7 +7,7 @@ import pytest
 from tests.support.chunks import T0, T1, ListSink, claim_of
 from tests.support.fetch_bench import claim_on, thread_names, wait_for
 from tests.support.paper_loops import Paper
-from tests.support.session_bench import OTHER
+from tests.support.stream_fetchers import OTHER
 from tests.support.waiting import wait_until
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.refresh_pace import REFUSED_MS

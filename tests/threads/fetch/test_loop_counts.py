@@ -4,7 +4,6 @@ import pytest
 
 from tests.support.chunks import T0
 from tests.support.fetch_bench import (
-    SETTINGS,
     FetchBench,
     claim_on,
     each_loop,
@@ -12,7 +11,7 @@ from tests.support.fetch_bench import (
     wait_for,
 )
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.fetch.session import FetchSession
+from zkconsumer.fetch.stream_partitions import StreamPartitions
 from zkconsumer.wire.api import ApiKey
 
 __all__ = ["each_loop"]
@@ -25,13 +24,13 @@ def test_a_partition_on_its_way_is_counted_whenever_one_looks() -> None:
     with FetchBench() as bench:
         loop = bench.loop()
 
-        class Taking(FetchSession):
+        class Taking(StreamPartitions):
             def __len__(self) -> int:
                 count = super().__len__()
                 loop._accept()
                 return count
 
-        loop._session = Taking(SETTINGS)
+        loop._partitions.__class__ = Taking
         loop.add(claim_on(new_queue(1)), 0)
         assert loop.partition_count() >= 1
 
@@ -46,4 +45,4 @@ def test_errors_of_one_partition_do_not_count_as_failures_of_the_connection() ->
         bench.cluster.move_leader(T0, None)
         wait_for(lambda: bench.lost, "the partition to come back")
         assert str(ErrorCode.NOT_LEADER_FOR_PARTITION.name) in bench.lost[0].reason
-        assert loop._line.connection is not None
+        assert loop._line.exchange.connection is not None

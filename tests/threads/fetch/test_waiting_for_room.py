@@ -19,7 +19,7 @@ from tests.support.fetch_bench import (
     waiting_for,
 )
 from tests.support.record_sets import records
-from tests.support.session_bench import OTHER, request_of, session_with
+from tests.support.stream_fetchers import OTHER, fetcher_with, request_of
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
@@ -68,11 +68,11 @@ def test_nothing_more_is_asked_for_a_queue_that_something_waits_for() -> None:
     """Its stream has work, and each chunk taken would cost a request; other queues are filled."""
     shared = ListSink(room=0)
     one, two = claim_of(T0, sink=shared), claim_of(T1, sink=shared)
-    session = session_with((one, 0), (two, 0), (claim_of(OTHER), 0))
-    request = request_of(session)
+    fetcher = fetcher_with((one, 0), (two, 0), (claim_of(OTHER), 0))
+    request = request_of(fetcher)
     assert set(requested(request)) == {T0, T1, OTHER}
     response = fetched(T0, build_message_set(records(0)))
-    session.receive_fetch(about(request, response), response)
-    assert set(requested(session.fetch_request())) == {OTHER}
-    assert session.unpack(one, 1_000) is not None
-    assert set(requested(session.fetch_request())) == {T0, T1, OTHER}
+    fetcher.receive_fetch(about(request, response), response)
+    assert set(requested(fetcher.fetch_request())) == {OTHER}
+    assert fetcher.piece(one, 1_000) is not None
+    assert set(requested(fetcher.fetch_request())) == {T0, T1, OTHER}

@@ -61,7 +61,9 @@ def test_answers_bring_the_patience_back() -> None:
         pace.lost()
     ends = [ended(_core.PUMP_CALLED, is_for_us=False), ended(_core.PUMP_CALLED)]
     loop = SimpleNamespace(
-        _line=SimpleNamespace(pace=pace), _quiet_ms=1, _run=lambda _line, _quiet_ms: ends.pop(0)
+        _line=SimpleNamespace(exchange=SimpleNamespace(pace=pace)),
+        _quiet_ms=1,
+        _run=lambda _line, _quiet_ms: ends.pop(0),
     )
     assert pace.quiet_ms == 4 * first_ms
     NativeFetchLoop._run_until_called(cast("Any", loop), cast("Any", None))

@@ -13,6 +13,7 @@ from typing import TypeVarTuple, Unpack
 
 from zkconsumer.clock import Clock
 from zkconsumer.consumer.measuring.windows import Windowed, WindowTerms
+from zkconsumer.fetch.core.shared_state import ResponseCounts
 from zkconsumer.model import Broker
 from zkconsumer.wire.api import ApiKey
 
@@ -84,9 +85,9 @@ class Measures:
         """See ``Traffic``."""
         self._notify(self._count_response, broker.id, api, (size_bytes, took_ms, throttle_ms))
 
-    def fetched(self, size_bytes: int, records: int, took_ms: int) -> None:
+    def fetched(self, counts: ResponseCounts) -> None:
         """Count one Fetch response, with all its partitions."""
-        self._notify(self._count_fetch, size_bytes, records, took_ms)
+        self._notify(self._count_fetch, counts.size_bytes, counts.records, counts.duration_ms)
 
     # --- readings. Thread: any ------------------------------------------------------------
 

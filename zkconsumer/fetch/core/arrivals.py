@@ -22,7 +22,7 @@ from zkconsumer.fetch.core.effects import Effects
 from zkconsumer.fetch.core.partition_state import PartitionState, Phase, PositionLookup, Trouble
 from zkconsumer.fetch.core.record_set import grown, next_behind
 from zkconsumer.fetch.core.settings import PollFetchSettings
-from zkconsumer.fetch.core.starts import EARLIEST, PositionView, is_outside, policy_text
+from zkconsumer.fetch.core.starts import EARLIEST, PositionView, are_ends, is_outside, policy_text
 from zkconsumer.fetch.core.truncation import AheadGone, Sound, Truncated, judge
 from zkconsumer.records.offset_order import BeyondEnd
 from zkconsumer.wire.absent import NO_BROKER, NO_EPOCH
@@ -100,8 +100,7 @@ class Arrivals:
             self._refused(state, found, "ListOffsets")
             return
         if found.offset < 0:
-            self._fail(state)
-            self._note(f"{state.topic_partition}: ListOffsets: no offset in the answer")
+            self._lose_leader(state, "ListOffsets: no offset in the answer")
             return
         epoch = NO_EPOCH if found.leader_epoch is None else found.leader_epoch
         state.start_at(PositionView(found.offset, epoch))
@@ -113,15 +112,16 @@ class Arrivals:
         fetched = lookup.fetched
         assert fetched is not None
         tp, offset = state.topic_partition, fetched.offset
-        if not is_outside(offset, start, end, state.doubts):
+        if not are_ends(start, end):
+            self._lose_leader(state, "ListOffsets: these are no ends of a log")
+        elif not is_outside(offset, start, end, state.doubts):
             # A leader that is not up to date; or one that doesn't know where our epoch ended, which
             # is looked up now.
             state.doubts += 1
             state.phase = Phase.FETCHING
             state.prove()
-            self._fail(state)
-            self.effects.refresh_metadata = True
-            self._note(f"{tp}: offset {offset} is in the log, though a broker said it is not")
+            log_text = f"[{start}, {end}]"
+            self._lose_leader(state, f"it says that {offset} is out of its range {log_text}")
         elif self.settings.reset is None:
             state.get_stuck(Trouble(OffsetOutOfRange(tp, offset, start, end)))
             self.effects.notify_caller = True
@@ -187,15 +187,21 @@ class Arrivals:
     ) -> None:
         state.succeed()
         state.doubts = 0
-        if response.diverging_epoch != NO_DIVERGENCE:
+        has_asked = requested.start.leader_epoch != NO_EPOCH
+        if has_asked and response.diverging_epoch != NO_DIVERGENCE:
             diverging = response.diverging_epoch
             self._judge(state, PositionView(diverging.end_offset, diverging.epoch))
             self._restarted(state)
-        elif response.preferred_read_replica != NO_BROKER and requested.broker == state.leader:
+        elif self._names_replica(response) and requested.broker == state.leader:
             state.replica = response.preferred_read_replica
             state.replica_until_ms = self.now_ms + _REPLICA_LEASE_MS
         else:
             self.unpacked(state, unpacked)
+
+    @staticmethod
+    def _names_replica(response: FetchedPartition) -> bool:
+        """Return whether a leader sends us to the nearest replica, instead of records."""
+        return response.preferred_read_replica != NO_BROKER and not len(response.records)
 
     def _corrupt(self, state: PartitionState, reason: str, cause: CorruptRecord | None) -> None:
         """Fetch again before believing a corruption: a disk or the network may be at fault."""
@@ -307,6 +313,7 @@ class Arrivals:
         state.replica = None
         self._fail(state)
         self.effects.refresh_metadata = True
+        self.effects.lost[state.topic_partition] = reason
         self._note(f"{state.topic_partition}: {reason}")
 
     def _fail(self, state: PartitionState) -> None:

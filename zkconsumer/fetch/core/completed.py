@@ -3,7 +3,8 @@
 Records are made when they are collected; here they become ``FetchedRecords``, without the GIL if
 the core is native. A response's list of aborted transactions holds for that response alone, from
 its start offset on: polls unpack each once, and fetch again what does not fit into memory.
-Ranges, whose settings set ``unpacked_bytes``, keep the rest packed, and unpack it in pieces.
+Readers whose settings set ``unpacked_bytes`` keep the rest packed, and unpack it in pieces: ranges
+from the response on, streams as their queues have capacity.
 """
 
 from dataclasses import dataclass, replace
@@ -14,12 +15,13 @@ from zkconsumer.fetch.core.record_set import Reading, RecordSet, after_piece, ju
 from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.records.entries import CutOff
 from zkconsumer.records.fetched import FetchedRecords, IsolationLevel, decode_fetched
 from zkconsumer.wire.absent import NO_EPOCH
 from zkconsumer.wire.messages.fetch import AbortedTransaction, FetchedPartition
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)  # not frozen: a thousand of them are made for each request
 class PartitionRequest:
     """Describe one partition in a request; a response counts while the partition still holds it.
 
@@ -41,6 +43,10 @@ class PartitionRequest:
     is_again: bool = False
     topic_id: bytes | None = None
 
+
+_MIN_PIECE_BYTES: Final = 4096
+_EXPANSION: Final = 8
+"""Maximum ratio of a record's size in memory to that in the log (the smallest records')."""
 
 _MOST_SHARED: Final = 8
 """A set below this share of its response is copied: else a few records could pin all of it."""
@@ -103,6 +109,8 @@ class Unpacked:
         needed_bytes: minimum size of the next request; 0: no minimum.
         corrupt: the corruption after the chunk.
         too_large: the message at the position exceeds the fetch limit.
+        cut_off: what was received of that message tells of it; None: nothing.
+        read_bytes: how many bytes of the set are in front of what can't be read.
         wire_bytes: received bytes.
         count: number of records.
         packed: the rest of the set, still to be unpacked; None: nothing.
@@ -112,9 +120,15 @@ class Unpacked:
     needed_bytes: int = 0
     corrupt: CorruptRecord | None = None
     too_large: MessageTooLarge | None = None
+    cut_off: CutOff | None = None
+    read_bytes: int = 0
     wire_bytes: int = 0
     count: int = 0
     packed: "PackedSet | None" = None
+
+
+NOTHING: Final = Unpacked()
+"""What an empty set, or an error, is unpacked to."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -151,7 +165,7 @@ def unpack(
     data = response.records
     if not data:
         # The end of the log. A message that seemed to need more is gone.
-        return Unpacked()
+        return NOTHING
     frame = _frame_of(data)
     if frame is not None:
         # Nothing writes to a received response: the result may point into it.
@@ -165,6 +179,8 @@ def unpack(
     if sound is None:
         return Unpacked(wire_bytes=len(data))
     packed = PackedSet(requested, response.aborted_transactions, sound, frame)
+    if settings.unpacked_bytes == 0:
+        return Unpacked(wire_bytes=len(data), packed=packed)
     unpacked = unpack_piece(packed, requested.start.offset, settings, enough_bytes)
     return replace(unpacked, wire_bytes=len(data))
 
@@ -180,28 +196,33 @@ def unpack_piece(
         settings: see ``unpack``.
         enough_bytes: see ``unpack``.
     """
-    one, requested, limit = packed.records, packed.requested, settings.growth_max_bytes
+    requested, limit = packed.requested, settings.growth_max_bytes
+    one = packed.records
     front_bytes = 0
     if settings.isolation is IsolationLevel.READ_COMMITTED:
         # The response's list of aborted transactions holds from its start on. What lies below the
         # offset is skipped there without decompressing it.
         front_bytes, one = one.at_byte, replace(one, at_byte=0)
-    fetched = decode_fetched(
-        one.rest,
-        fetch_offset=offset,
-        max_decompressed_bytes=settings.max_decompressed_bytes,
-        enough_bytes=min(enough_bytes, settings.max_decompressed_bytes),
-        isolation=settings.isolation,
-        aborted=packed.aborted,
-        kept_codec=settings.kept_codec,
-    )
+    if settings.unpacked_bytes == 0:
+        fetched = _decode_copy(one.rest, offset, settings, enough_bytes)
+    else:
+        fetched = decode_fetched(
+            one.rest,
+            fetch_offset=offset,
+            max_decompressed_bytes=settings.max_decompressed_bytes,
+            enough_bytes=min(enough_bytes, settings.max_decompressed_bytes),
+            isolation=settings.isolation,
+            aborted=packed.aborted,
+            kept_codec=settings.kept_codec,
+        )
     reading = after_piece(one, fetched, growth_max_bytes=limit)
     too_large = reading.too_large and MessageTooLarge(
         requested.topic_partition, requested.start.offset, reading.too_large.size_bytes, limit
     )
     chunk: BufferedChunk | None = None
     if reading.next_offset > offset:
-        chunk = _chunk(fetched, reading, packed.frame, front_bytes)
+        frame = packed.frame if settings.unpacked_bytes != 0 else None
+        chunk = _chunk(fetched, reading, frame, front_bytes, has_epoch=settings.epochs)
     rest = reading.rest
     if settings.unpacked_bytes is None or fetched.valid_bytes <= front_bytes:
         rest = None  # What does not get on must not go on for ever.
@@ -210,6 +231,8 @@ def unpack_piece(
         needed_bytes=reading.needed_bytes,
         corrupt=reading.damage,
         too_large=too_large,
+        cut_off=reading.too_large,
+        read_bytes=one.at_byte + fetched.valid_bytes,
         count=len(fetched),
         packed=None if rest is None else replace(packed, records=rest),
     )
@@ -223,10 +246,38 @@ def _frame_of(data: memoryview) -> ResponseFrame | None:
     return None
 
 
+def _decode_copy(
+    rest: memoryview, offset: int, settings: PollFetchSettings, free_bytes: int
+) -> FetchedRecords:
+    """Decode a copy of about as much as a queue has capacity for; one entry, whatever its size.
+
+    What is queued must not keep the whole response in memory.
+    """
+    piece_bytes = max(_MIN_PIECE_BYTES, free_bytes // _EXPANSION)
+    while True:
+        piece = bytes(rest[:piece_bytes])
+        decoded = decode_fetched(
+            piece,
+            fetch_offset=offset,
+            max_decompressed_bytes=settings.max_decompressed_bytes,
+            enough_bytes=piece_bytes,
+        )
+        first_bytes = decoded.first_entry_size_bytes
+        if first_bytes is None or len(piece) == len(rest):
+            return decoded
+        piece_bytes = first_bytes
+
+
 def _chunk(
-    fetched: FetchedRecords, reading: Reading, frame: ResponseFrame | None, front_bytes: int
+    fetched: FetchedRecords,
+    reading: Reading,
+    frame: ResponseFrame | None,
+    front_bytes: int,
+    *,
+    has_epoch: bool,
 ) -> BufferedChunk:
     """Make a chunk up to where reading goes on; in front of damage the epoch is unknown."""
-    epoch = fetched.last_leader_epoch if reading.damage is None else NO_EPOCH
+    has_epoch = has_epoch and reading.damage is None
+    epoch = fetched.last_leader_epoch if has_epoch else NO_EPOCH
     end = PositionView(reading.next_offset, epoch)
     return BufferedChunk(fetched, end, frame, front_bytes=front_bytes)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from zkconsumer.model import Broker
+from zkconsumer.model import Broker, TopicPartition
 
 
 @dataclass(slots=True)
@@ -15,6 +15,7 @@ class Effects:
         refresh_metadata: a partition's leader has moved.
         wake: the brokers whose fetchers have new requests to send.
         notes: log messages.
+        lost: partitions whose leader can't serve them now, each with the reason.
     """
 
     notify_caller: bool = False
@@ -22,6 +23,7 @@ class Effects:
     refresh_metadata: bool = False
     wake: set[Broker] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
+    lost: dict[TopicPartition, str] = field(default_factory=dict)
 
     def add(self, others: "Effects") -> None:
         """Add others' effects, except notes that the log may have already."""
@@ -29,3 +31,4 @@ class Effects:
         self.resolve_positions |= others.resolve_positions
         self.refresh_metadata |= others.refresh_metadata
         self.wake |= others.wake
+        self.lost |= others.lost

@@ -21,8 +21,8 @@ from zkconsumer.errors import (
     without_frames,
 )
 from zkconsumer.fetch.core.ahead import look_ahead
-from zkconsumer.fetch.core.completed import PartitionRequest, Unpacked, unpack
-from zkconsumer.fetch.core.hedged_exchange import HedgedExchange
+from zkconsumer.fetch.core.completed import NOTHING, PartitionRequest, Unpacked, unpack
+from zkconsumer.fetch.core.hedged_exchange import HedgedExchange, Newest
 from zkconsumer.fetch.core.incremental import (
     FIRST_VERSION,
     FetchSessionState,
@@ -33,11 +33,12 @@ from zkconsumer.fetch.core.partition_states import Arrived, PartitionStates
 from zkconsumer.fetch.core.planning import Arriving, FetchPlan, plan_fetch
 from zkconsumer.fetch.core.requests import entries_of, fetch_request, left_out, responses_of
 from zkconsumer.fetch.core.settings import PollFetchSettings
-from zkconsumer.fetch.core.shared_state import Counters, SharedFetchState
+from zkconsumer.fetch.core.shared_state import Counters, ResponseCounts, SharedFetchState
 from zkconsumer.model import Broker
 from zkconsumer.net.hedging import Sent
 from zkconsumer.net.negotiated import Dial, NegotiatedConnection
 from zkconsumer.wire.messages.fetch import (
+    FETCH,
     LAST_BY_NAME,
     FetchedPartition,
     FetchRequest,
@@ -101,10 +102,11 @@ class FetchConnection:
         dial: opens connections.
         settings: fetch settings.
         clock: for pauses.
-        paused_until_ms: send nothing before: the broker throttled a former connection.
+        newest: see ``HedgedExchange``.
 
     Attributes:
         broker: the broker.
+        exchange: its connection, for requests between two turns.
         failure: the failure since the last valid response; None: none.
     """
 
@@ -116,17 +118,16 @@ class FetchConnection:
         dial: Dial,
         settings: PollFetchSettings,
         clock: Clock,
-        paused_until_ms: int = 0,
+        newest: Newest = lambda _connection: FETCH.last,
     ) -> None:
         self.broker = broker
         self._shared = shared
         self._settings = settings
         self._clock = clock
         self._claims = FetchSessionState()
-        self._exchange = HedgedExchange(
-            broker, dial, settings.request_timeout_ms, clock, shared.repeats
+        self.exchange = HedgedExchange(
+            broker, dial, settings.request_timeout_ms, clock, shared.repeats, newest=newest
         )
-        self._exchange.paused_until_ms = paused_until_ms
         self._early: _Asking | None = None
         self._failures = 0
         self._about = f"fetching from {broker}"
@@ -134,47 +135,47 @@ class FetchConnection:
         self.failure: ZkConsumerError | None = None
         self._stopping = False
 
-    @property
-    def paused_until_ms(self) -> int:
-        """Send nothing before: after a failure, or for the broker's quota."""
-        return self._exchange.paused_until_ms
-
     def stop(self) -> None:
         """Stop; closing the connection wakes a thread that waits for a response. Thread: any."""
         self._stopping = True
-        self._exchange.stop()
+        self.exchange.stop()
 
     def close(self) -> None:
         """Close the connection and drop its requests in flight."""
         early, self._early = self._early, None
         if early is not None:
             self._unanswered(early.plan)
-        if self._exchange.close():
+        if self.exchange.close():
             self._claims.lost()
 
     def send_early(self) -> None:
         """Send the next request if none is in flight; its response is the next turn's."""
-        connection = self._exchange.connection
+        connection = self.exchange.connection
         if self._early is not None or connection is None or not connection.is_idle:
             return
-        if self._exchange.pause_left_ms() > 0:
+        if self.exchange.pause_left_ms() > 0:
             return
         plan = self._plan()
         if plan.wanted:
             self._early = self._begin(connection, plan)
+
+    def take_failure(self) -> ZkConsumerError | None:
+        """Return the failure since the last valid response, and forget it; None: none."""
+        failure, self.failure = self.failure, None
+        return failure
 
     def turn(self) -> Rest:
         """Connect, or send a request if one is due; or receive the response to an early one."""
         early, self._early = self._early, None
         if early is not None:
             return self._received(early)
-        left_ms = self._exchange.pause_left_ms()
+        left_ms = self.exchange.pause_left_ms()
         if left_ms > 0:
             return Rest(left_ms, can_wake=False)
         if self._refusal is not None and self._shared.look(self._is_unheard):
             return Rest(self._settings.retry_backoff_max_ms)
         self._refusal = None
-        connection = self._exchange.connection
+        connection = self.exchange.connection
         plan = self._plan()
         if not plan.wanted:
             due_ms = plan.due_ms
@@ -187,7 +188,7 @@ class FetchConnection:
         return AT_ONCE if asking is None else self._received(asking)
 
     def _plan(self, arriving: Collection[Arriving] = ()) -> FetchPlan:
-        has_hard_bounds = self._exchange.has_hard_bounds
+        has_hard_bounds = self.exchange.has_hard_bounds
         return self._shared.change(
             lambda states, now_ms: begin_fetch(
                 states, self.broker, now_ms, has_hard_bounds=has_hard_bounds, arriving=arriving
@@ -207,7 +208,7 @@ class FetchConnection:
     def _connect(self) -> None:
         self.close()
         try:
-            self._exchange.open()
+            self.exchange.open()
         except (TransportError, ProtocolError) as error:
             self._lost(error, was_connected=False)
         except ZkConsumerError as error:
@@ -215,7 +216,7 @@ class FetchConnection:
 
     def _begin(self, connection: NegotiatedConnection, plan: FetchPlan) -> _Asking | None:
         """Send a request; return None after handling a failure to send."""
-        version = self._exchange.fetch_version
+        version = self.exchange.fetch_version
         if not all(request.topic_id for request in plan.wanted.values()):
             version = min(version, LAST_BY_NAME)
         step = self._claims.next(
@@ -227,7 +228,7 @@ class FetchConnection:
         try:
             request = self._request(step, plan.max_wait_ms)
             timeout_ms = self._settings.request_timeout_ms + plan.max_wait_ms
-            sent = self._exchange.send(connection, request, timeout_ms, version)
+            sent = self.exchange.send(connection, request, timeout_ms, version)
         except ZkConsumerError as error:
             self._unanswered(plan)
             self._broke_off(error)
@@ -248,7 +249,7 @@ class FetchConnection:
         duration_ms = self._clock.now_ms() - asking.sent_ms
         self._shared.count(Counters(in_flight=-1, fetches=1, fetch_time_ms=duration_ms))
         try:
-            received = self._take(step, response, duration_ms)
+            received = self.take(step, response, duration_ms)
         finally:
             self._give_back(asking.plan.wanted.values())
             self._pause_for_quota(response)
@@ -265,7 +266,7 @@ class FetchConnection:
         max_wait_ms = asking.plan.max_wait_ms
         # The broker's state of the session is unknown.
         again = without_session(asking.step.requests, asking.step.topic_ids)
-        second = self._exchange.respond(
+        second = self.exchange.respond(
             asking.sent,
             lambda: self._request(again, max_wait_ms),
             waits_ms=max_wait_ms,
@@ -276,8 +277,14 @@ class FetchConnection:
         self._claims.lost()
         return again, second.response()
 
-    def _take(self, step: SessionStep, response: FetchResponse, duration_ms: int) -> bool:
-        """Hand over a response; return whether it brought anything."""
+    def take(self, step: SessionStep, response: FetchResponse, duration_ms: int) -> bool:
+        """Hand over a response; return whether it brought anything.
+
+        Args:
+            step: the part of the session of the request that it answers.
+            response: the response.
+            duration_ms: time since the request was sent.
+        """
         responses = responses_of(response, step)
         if not self._claims.on_response(
             step, response.error_code, response.session_id, responses.keys()
@@ -291,16 +298,23 @@ class FetchConnection:
         self._failures = 0
         self.failure = None
         self._shared.repeats.works(self._about)
-        parts = [(step.requests[tp], part) for tp, part in responses.items() if tp in step.requests]
-        sets = [item for item in parts if _has_set(item[1])]
+        sets: list[tuple[PartitionRequest, FetchedPartition]] = []
+        others: list[Arrived] = []
+        for tp, part in responses.items():
+            requested = step.requests.get(tp)
+            if requested is None:
+                continue
+            if part.error_code == ErrorCode.NONE and len(part.records):
+                sets.append((requested, part))
+            else:
+                others.append((requested, part, NOTHING))
         absent = left_out(step.requests, responses, response.throttle_time_ms)
         self._take_without_sets(
-            [(requested, part, Unpacked()) for requested, part in parts if not _has_set(part)],
-            [step.requests[tp] for tp in absent] if step.is_full else [],
+            others, [step.requests[tp] for tp in absent] if step.is_full else []
         )
         if not response.throttle_time_ms:
             self._send_early(step, sets)
-        self._unpack_all(sets, duration_ms)
+        self._unpack_all(sets, len(responses), duration_ms)
         return any(len(part.records) or part.error_code for part in responses.values())
 
     def _take_without_sets(
@@ -319,9 +333,11 @@ class FetchConnection:
         self, step: SessionStep, sets: Sequence[tuple[PartitionRequest, FetchedPartition]]
     ) -> None:
         """Send the next request, if the headers hold its offsets."""
-        connection = self._exchange.connection
+        connection = self.exchange.connection
         if not sets or connection is None or not connection.is_idle:
             return
+        if self._settings.unpacked_bytes == 0:
+            return  # what waits for capacity is not fetched ahead of
         arriving = [_arriving(requested, part) for requested, part in sets]
         here = {arrival.requested.topic_partition for arrival in arriving}
         # These have no news.
@@ -331,7 +347,10 @@ class FetchConnection:
             self._early = self._begin(connection, plan)
 
     def _unpack_all(
-        self, sets: Sequence[tuple[PartitionRequest, FetchedPartition]], duration_ms: int
+        self,
+        sets: Sequence[tuple[PartitionRequest, FetchedPartition]],
+        partitions: int,
+        duration_ms: int,
     ) -> None:
         enough_bytes = self._settings.unpacked_bytes or 2 * self._settings.max_bytes
         size_bytes = records = 0
@@ -343,7 +362,7 @@ class FetchConnection:
             size_bytes += unpacked.wire_bytes
             records += unpacked.count
             self._transfer(requested, part, unpacked)
-        self._shared.fetched(size_bytes, records, duration_ms)
+        self._shared.fetched(ResponseCounts(partitions, size_bytes, records, duration_ms))
 
     def _counts(self, requested: PartitionRequest) -> bool:
         return self._shared.look(lambda states: states.counts(requested))
@@ -388,7 +407,7 @@ class FetchConnection:
         text = f"{self._about}: {error}"
         if is_first:
             log.info("%s", text)
-        else:
+        elif self._shared.warns:
             self._shared.repeats.happened(self._about, text)
 
     def _refused(self, error: ZkConsumerError) -> None:
@@ -400,7 +419,7 @@ class FetchConnection:
         self._shared.repeats.happened(f"{self.broker} refuses us", f"{self.broker}: {error}")
         self._refusal = without_frames(error)
         self._shared.change(lambda states, _: states.broker_refuses(self.broker, error))
-        self._exchange.paused_until_ms = self._clock.now_ms() + self._settings.retry_backoff_max_ms
+        self.exchange.paused_until_ms = self._clock.now_ms() + self._settings.retry_backoff_max_ms
 
     def _is_unheard(self, states: PartitionStates) -> bool:
         return states.failures.get(self.broker) is self._refusal
@@ -410,14 +429,14 @@ class FetchConnection:
         settings = self._settings
         backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, jitter=0)
         until_ms = self._clock.now_ms() + backoff.delay_ms(self._failures, 0)
-        self._exchange.paused_until_ms = until_ms
+        self.exchange.paused_until_ms = until_ms
         self._failures += 1
 
     def _pause_for_quota(self, response: FetchResponse) -> None:
         throttle_ms = response.throttle_time_ms
         if throttle_ms > 0:
             self._shared.count(Counters(throttle_time_ms=throttle_ms))
-            self._exchange.obey_quota(response)
+            self.exchange.obey_quota(response)
 
 
 def begin_fetch(
@@ -436,10 +455,6 @@ def begin_fetch(
     plan = plan_fetch(states, broker, now_ms, has_hard_bounds=has_hard_bounds, arriving=arriving)
     states.begin(plan.wanted.values())
     return plan
-
-
-def _has_set(part: FetchedPartition) -> bool:
-    return part.error_code == ErrorCode.NONE and len(part.records) > 0
 
 
 def _arriving(requested: PartitionRequest, part: FetchedPartition) -> Arriving:

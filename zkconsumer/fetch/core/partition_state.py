@@ -79,6 +79,10 @@ class FetchBounds(Protocol):
         """Return how many bytes to fetch from an offset on; 0: nothing."""
         ...
 
+    def takes_large(self) -> bool:
+        """Return whether to fetch an entry that is larger than its part of a response now."""
+        ...
+
     def learn(self, start: int, stop: int, size_bytes: int) -> None:
         """Record how many bytes these offsets take in the log."""
         ...
@@ -206,6 +210,11 @@ class PartitionState:
         """Drop what is buffered, and fetch from where the leader's log may agree with ours."""
         self._stand(start)
         self.prove()
+
+    def go_on_at(self, offset: int) -> None:
+        """Go on behind records that another loop handed out, and that were sound."""
+        self.position = self.fetched = PositionView(offset)
+        self.suspect_offset = None
 
     def refetch(self) -> None:
         """Drop what is buffered, and fetch it again."""

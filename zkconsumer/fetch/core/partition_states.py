@@ -93,6 +93,13 @@ class PartitionStates:
             state.is_paused = False
             self._changed(state)
 
+    def lead(self, tp: TopicPartition, leader: Broker) -> None:
+        """Have a partition fetched from its leader, which the caller found otherwise."""
+        state = self.states[tp]
+        state.leader = leader
+        self._assign_fetcher(state)
+        self._changed(state)
+
     def see(self, view: ClusterView) -> None:
         """Apply a new view of the cluster."""
         self._view = view
@@ -147,6 +154,14 @@ class PartitionStates:
         for lookup in lookups:
             self.states[lookup.topic_partition].lookup = lookup
 
+    def unanswered_lookups(self, lookups: Iterable[PositionLookup]) -> None:
+        """Release lookups without a response: they are due again."""
+        for lookup in lookups:
+            state = self._asking(lookup)
+            if state is not None:
+                state.lookup = None
+                self.effects.resolve_positions = True
+
     def arrived(self, responses: Iterable[Arrived], now_ms: int) -> None:
         """Apply a broker's responses, as far as they still count."""
         arrivals = self._arrivals(now_ms)
@@ -157,7 +172,7 @@ class PartitionStates:
             arrivals.fetched(state, requested, response, unpacked)
             self._on_reply(state)
             if len(response.records):
-                self._end_turn(state)
+                self.end_turn(state)
             self._assign_fetcher(state, now_ms)
             if state.packed is None:
                 state.on_response()
@@ -168,7 +183,7 @@ class PartitionStates:
         state = self.states.get(requested.topic_partition)
         if state is not None and state.requested is requested:
             self._arrivals(now_ms).unpacked(state, piece)
-            self._end_turn(state)
+            self.end_turn(state)
             if state.packed is None:
                 state.on_response()
             self.touch(state)
@@ -220,11 +235,19 @@ class PartitionStates:
             self._arrivals(now_ms).reset(state, found)
             self._changed(state)
 
-    def on_edges(self, lookup: PositionLookup, start: int, end: int, now_ms: int) -> None:
-        """Apply the start and end offsets of a log."""
+    def on_edges(
+        self, lookup: PositionLookup, start: TimedOffset | int, end: TimedOffset | int, now_ms: int
+    ) -> None:
+        """Apply the start and end offsets of a log, or an error code of either."""
         state = self._asking(lookup)
         if state is not None:
-            self._arrivals(now_ms).edges(state, lookup, start, end)
+            arrivals = self._arrivals(now_ms)
+            if isinstance(start, int):
+                arrivals.refused(state, start)
+            elif isinstance(end, int):
+                arrivals.refused(state, end)
+            else:
+                arrivals.edges(state, lookup, start.offset, end.offset)
             self._changed(state)
 
     def on_epoch_end(self, lookup: PositionLookup, end: EpochEnd | int | None, now_ms: int) -> None:
@@ -340,7 +363,7 @@ class PartitionStates:
             self._sources.setdefault(source, OrderedDict())[tp] = state
             self.effects.wake.add(source)
 
-    def _end_turn(self, state: PartitionState) -> None:
+    def end_turn(self, state: PartitionState) -> None:
         """Put it at the end of its broker's line, so that all get their turns."""
         if state.source is not None:
             self._sources[state.source].move_to_end(state.topic_partition)

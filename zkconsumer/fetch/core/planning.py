@@ -98,11 +98,13 @@ def plan_fetch(
     has_capacity = _has_capacity(states, came.values())
     for state in states.of(broker).values():
         front = came.get(state.topic_partition)
-        packed_count += state.packed is not None
+        is_packed = state.packed is not None
+        packed_count += is_packed
         if not state.may_fetch or (state.requested is not None and front is None):
             is_soon = is_soon or state.is_asking
+            is_held = is_held or is_packed
         elif _most_bytes(state, front) == 0:
-            continue  # all wanted records have arrived
+            is_held = True  # until the reader has capacity; a range has all that it wants
         elif state.retry_at_ms > now_ms:
             due_ms = min(due_ms or state.retry_at_ms, state.retry_at_ms)
         elif not _is_ready(states, state, front, has_capacity=has_capacity):
@@ -114,7 +116,9 @@ def plan_fetch(
         return FetchPlan({}, 0, 0, None)
     # Their turn is over.
     ready.sort(key=lambda state: state.topic_partition in came)
-    sizes = _sizes(states, ready, came, packed_count, has_hard_bounds=has_hard_bounds)
+    sizes, held_count = _sizes(states, ready, came, packed_count, has_hard_bounds=has_hard_bounds)
+    is_held = is_held or held_count > 0
+    takes_turns = len(sizes) + held_count < len(ready)
     max_wait_ms = min(settings.max_wait_ms, _SOON_MS) if is_soon else settings.max_wait_ms
     if states.fresh.keys() & {state.topic_partition for state in ready} - came.keys():
         # Others may be held back until it is known whether these have records.
@@ -126,8 +130,8 @@ def plan_fetch(
             tp: _request(states.states[tp], broker, size, came.get(tp))
             for tp, size in sizes.items()
         },
-        max_wait_ms=0 if is_held or len(sizes) < len(ready) else max_wait_ms,
-        rest_ms=max_wait_ms if is_held and len(sizes) == len(ready) else 0,
+        max_wait_ms=0 if is_held or takes_turns else max_wait_ms,
+        rest_ms=max_wait_ms if is_held and not takes_turns else 0,
         due_ms=due_ms,
     )
 
@@ -179,8 +183,11 @@ def _sizes(
     packed_count: int,
     *,
     has_hard_bounds: bool,
-) -> dict[TopicPartition, int]:
-    """Return the size to request of each; with hard bounds, larger entries take turns."""
+) -> tuple[dict[TopicPartition, int], int]:
+    """Return the size to request of each, and how many have no capacity for a large entry.
+
+    With hard bounds, larger entries take turns.
+    """
     settings = states.settings
     wanted: dict[TopicPartition, Wanted] = {}
     for state in ready:
@@ -195,7 +202,16 @@ def _sizes(
         len(ready) + packed_count,
         has_hard_bounds=has_hard_bounds,
     )
-    return share_out(wanted, shares)
+    held = [
+        state.topic_partition
+        for state in ready
+        if wanted[state.topic_partition].needed_bytes > shares.part_bytes
+        and state.bounds is not None
+        and not state.bounds.takes_large()
+    ]
+    for tp in held:
+        del wanted[tp]
+    return share_out(wanted, shares), len(held)
 
 
 def _needed_bytes(settings: PollFetchSettings, state: PartitionState, came: Arriving | None) -> int:

@@ -17,7 +17,7 @@ from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.planning import PositionLookups, plan_lookups
 from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.fetch.core.shared_state import SharedFetchState
-from zkconsumer.fetch.core.starts import ByTime, ResetPolicy, are_ends, timestamp_of
+from zkconsumer.fetch.core.starts import ByTime, ResetPolicy, timestamp_of
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.fetched import IsolationLevel
 from zkconsumer.scope import WakeEvent
@@ -164,18 +164,12 @@ class PositionResolver:
         starts = self._list(dict.fromkeys(partitions, int(EARLIEST)))
         ends = self._list(dict.fromkeys(partitions, int(LATEST)))
 
-        def apply(states: PartitionStates, lookup: PositionLookup, now_ms: int) -> None:
-            start, end = starts[lookup.topic_partition], ends[lookup.topic_partition]
-            if isinstance(start, int):
-                states.on_error_code(lookup, start, now_ms)
-            elif isinstance(end, int):
-                states.on_error_code(lookup, end, now_ms)
-            elif not are_ends(start.offset, end.offset):
-                states.on_error_code(lookup, ErrorCode.UNKNOWN, now_ms)
-            else:
-                states.on_edges(lookup, start.offset, end.offset, now_ms)
-
-        self._conclude(lookups, apply)
+        self._conclude(
+            lookups,
+            lambda states, lookup, now_ms: states.on_edges(
+                lookup, starts[lookup.topic_partition], ends[lookup.topic_partition], now_ms
+            ),
+        )
         return not any(isinstance(edge, int) for edge in (*starts.values(), *ends.values()))
 
     def _look_up_epochs(self, lookups: tuple[PositionLookup, ...]) -> bool:

@@ -37,17 +37,20 @@ class FetchLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollFetchSettings(FetchLimits):
-    """Configure fetching for a poll or a range; per broker ``max_bytes`` may be buffered.
+    """Configure fetching for any reader; per broker ``max_bytes`` may be buffered.
 
     Attributes:
         max_partition_bytes: per partition and response, ``max.partition.fetch.bytes``.
         unpacked_bytes: about how much of a response is unpacked at a time; the rest stays
-            packed. None: twice ``max_bytes``, and the rest is fetched again.
+            packed. None: twice ``max_bytes``, and the rest is fetched again. 0: nothing, until the
+            reader has capacity for a piece.
         retry_backoff_ms: the first pause after a failure; each further one doubles it.
         retry_backoff_max_ms: the longest of these pauses.
         reset: where to go on when the position is out of range or its part of the log was
             truncated; None (``auto.offset.reset=none``) raises it to the caller instead.
         sessions: whether to use incremental fetch sessions (KIP-227).
+        epochs: whether requests tell the epoch of the last record, for the leader to find out
+            that its log is another one (KIP-595).
         owner: the group or client that has the positions, for messages.
         kept_codec: batches of this codec stay as they came, too, for a caller that writes them on.
     """
@@ -58,5 +61,6 @@ class PollFetchSettings(FetchLimits):
     retry_backoff_max_ms: int = 1_000
     reset: ResetPolicy | None = LATEST
     sessions: bool = True
+    epochs: bool = True
     owner: str = "consumer"
     kept_codec: Codec = Codec.NONE

@@ -7,12 +7,11 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.fetch.core.effects import Effects
 from zkconsumer.fetch.core.partition_states import PartitionStates
-from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.repeats import Repeats
 
 R = TypeVar("R")
@@ -46,6 +45,22 @@ class Counters:
     in_flight: int = 0
 
 
+class ResponseCounts(NamedTuple):
+    """Count what came in one response.
+
+    Attributes:
+        partitions: the partitions that it names.
+        size_bytes: record sets' bytes, as received.
+        records: the records unpacked on arrival.
+        duration_ms: from request to response.
+    """
+
+    partitions: int
+    size_bytes: int
+    records: int
+    duration_ms: int
+
+
 Follow = Callable[[Effects], None]
 """Acts on effects: wakes the threads concerned. Thread: any, without the lock."""
 
@@ -54,24 +69,34 @@ class SharedFetchState:
     """Guard the state of all partitions by a lock. Thread: any.
 
     Args:
-        settings: fetch settings.
+        states: the state of all partitions; nobody else changes it.
         clock: source of the time.
         follow: acts on effects.
+        repeats: logs repeated failures; None: one of its own.
+        warns: whether notes and outages are logged here; else the reader has words for them.
 
     Attributes:
         counters: the engine's counters.
         repeats: logs repeated failures.
-        fetched: observes each response: its bytes, records and duration in ms.
-            Thread: a fetcher's; it must not wait.
+        fetched: observes each response. Thread: a fetcher's; it must not wait.
     """
 
-    def __init__(self, settings: PollFetchSettings, clock: Clock, follow: Follow) -> None:
-        self.fetched: Callable[[int, int, int], None] = lambda *_: None
+    def __init__(
+        self,
+        states: PartitionStates,
+        clock: Clock,
+        follow: Follow,
+        *,
+        repeats: Repeats | None = None,
+        warns: bool = True,
+    ) -> None:
+        self.fetched: Callable[[ResponseCounts], None] = lambda _: None
+        self.warns = warns
         self.counters = Counters()
-        self.repeats = Repeats(log, clock)
+        self.repeats = repeats or Repeats(log, clock)
         self._clock = clock
         self._follow = follow
-        self._states = PartitionStates(settings)
+        self._states = states
         # Reentrant: a signal handler of the caller's thread may call while it is held there.
         self._lock = threading.RLock()
 
@@ -88,7 +113,7 @@ class SharedFetchState:
         try:
             with self._lock:
                 effects = self._states.take_effects()
-            for note in effects.notes:
+            for note in effects.notes if self.warns else ():
                 self.repeats.happened(note, note)
             self._follow(effects)
         except BaseException:

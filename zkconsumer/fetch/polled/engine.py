@@ -20,7 +20,7 @@ from zkconsumer.fetch.core.partition_state import PartitionState
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.positions import PositionResolver
 from zkconsumer.fetch.core.settings import PollFetchSettings
-from zkconsumer.fetch.core.shared_state import Counters, SharedFetchState
+from zkconsumer.fetch.core.shared_state import Counters, ResponseCounts, SharedFetchState
 from zkconsumer.fetch.core.starts import PositionView, Start
 from zkconsumer.fetch.polled import collecting
 from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
@@ -77,7 +77,7 @@ class PollEngine:
         scope: ThreadScope,
         wake: Callable[[], None],
         clock: Clock,
-        fetched: Callable[[int, int, int], None] | None = None,
+        fetched: Callable[[ResponseCounts], None] | None = None,
     ) -> None:
         self._dialer = dialer
         self._metadata = metadata
@@ -86,7 +86,7 @@ class PollEngine:
         self._wake = wake
         self._clock = clock
         self._view = NOTHING_KNOWN
-        self._shared = SharedFetchState(settings, clock, self._follow)
+        self._shared = SharedFetchState(PartitionStates(settings), clock, self._follow)
         if fetched is not None:
             self._shared.fetched = fetched
         self._resolver = PositionResolver(self._shared, client, metadata.update, settings, clock)

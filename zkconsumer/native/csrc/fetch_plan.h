@@ -1,4 +1,4 @@
-/* Plans the next Fetch request, as `FetchSession.fetch_request` does, for partitions that need no more
+/* Plans the next Fetch request, as `planning.plan_fetch` does, for partitions that need no more
  * than their part of a response; and the early request, sent before the last response is decoded.
  *
  * The request has every partition that has no records waiting, except where records wait for the same

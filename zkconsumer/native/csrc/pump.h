@@ -4,7 +4,7 @@
  * not support. The pump runs while its partitions are supported: owned, with a known offset, and with
  * nothing pending in Python. For anything else it returns with complete state, and Python continues.
  *
- * How slots map to `FetchPosition`. Between two loads a position is delegated to a slot: fetch_offset,
+ * How slots map to `PartitionState`. Between two loads a state is delegated to a slot: fetch_offset,
  * needed_bytes and its packed set, as (bytes, at, offset and bytes requested). `unload` reads these from
  * the slot. Records that were read but are in no queue are dropped: `at` and `fetch_offset` are where to
  * read again (see slots.h). An early set after another one is dropped, too.

@@ -1,6 +1,6 @@
 /* The slots of a pump: the partitions that it reads, their state, and their lookup by name.
  *
- * A slot is a `fetch.position.FetchPosition` while its partition is supported. Its set has arrived, and
+ * A slot is a `partition_state.PartitionState` while its partition is supported. Its set has arrived, and
  * is not in a queue yet. `fetch_offset` moves with every chunk that a queue takes, and with nothing
  * else; `at` moves only when all records read from there are in the queue. So at any moment another reader
  * can continue with `fetch_offset` and the set from `at` on: records that were read but not queued are

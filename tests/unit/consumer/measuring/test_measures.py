@@ -4,6 +4,7 @@ from tests.support.manual_clock import ManualClock
 from tests.support.poll_callers import A, B, Make, joined
 from zkconsumer.consumer.measuring.measures import Measures
 from zkconsumer.consumer.measuring.windows import WindowTerms
+from zkconsumer.fetch.core.shared_state import ResponseCounts
 from zkconsumer.model import Broker
 from zkconsumer.wire.api import ApiKey
 
@@ -89,8 +90,8 @@ def test_traffic_is_counted_by_broker_and_in_all() -> None:
         one.on_response(broker, ApiKey.HEARTBEAT, 10 * size, size // 10, 0)
     one.on_response(ONE, ApiKey.OFFSET_COMMIT, 40, 8, 5)
     one.on_closed(FIRST)
-    one.fetched(2_000, 20, 30)
-    one.fetched(1_000, 0, 10)
+    one.fetched(ResponseCounts(1, 2_000, 20, 30))
+    one.fetched(ResponseCounts(1, 1_000, 0, 10))
     node = one.nodes()["node-1"]
     assert (node["outgoing-byte-rate"], node["request-rate"]) == (400, 2)
     assert (node["request-size-avg"], node["request-size-max"]) == (200, 300)

@@ -51,7 +51,7 @@ def refuse(states: PartitionStates, code: int, now_ms: int = 0) -> None:
 def say_edges(states: PartitionStates, start: int, end: int, now_ms: int = 0) -> None:
     """Answer the question where the log begins and ends."""
     (lookup,) = begin_lookups(states, now_ms).edges
-    states.on_edges(lookup, start, end, now_ms)
+    states.on_edges(lookup, TimedOffset(start), TimedOffset(end), now_ms)
 
 
 def read(states: PartitionStates, count: int) -> None:

@@ -81,7 +81,7 @@ class Bench:
             retry_backoff_max_ms=1_000,
             request_timeout_ms=settings.get("request_timeout_ms", 30_000),
         )
-        self.shared = SharedFetchState(fetching, self.clock, self.effects.add)
+        self.shared = SharedFetchState(PartitionStates(fetching), self.clock, self.effects.add)
         self.asker = PositionResolver(
             self.shared,
             cast("ClusterClient", self.client),

@@ -18,6 +18,7 @@ from zkconsumer.fetch.core import fetch_connection
 from zkconsumer.fetch.core.completed import unpack
 from zkconsumer.fetch.core.effects import Effects
 from zkconsumer.fetch.core.fetch_connection import AT_ONCE, FetchConnection, Rest
+from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.settings import PollFetchSettings
 from zkconsumer.fetch.core.shared_state import SharedFetchState
 from zkconsumer.fetch.core.starts import AtOffset, PositionView
@@ -37,7 +38,7 @@ def test_who_was_to_be_woken_is_woken_though_an_interrupt_came_between() -> None
         if len(followed) == 1:
             raise KeyboardInterrupt
 
-    shared = SharedFetchState(QUICK, ManualClock(), follow)
+    shared = SharedFetchState(PartitionStates(QUICK), ManualClock(), follow)
     with pytest.raises(KeyboardInterrupt):
         shared.change(lambda states, _: states.broker_lost(BROKER))
     shared.change(lambda _states, _now_ms: None)
@@ -101,7 +102,7 @@ class Line:
         self.clock = ManualClock()
         self.effects: list[Effects] = []
         settings = PollFetchSettings()
-        self.shared = SharedFetchState(settings, self.clock, self.effects.append)
+        self.shared = SharedFetchState(PartitionStates(settings), self.clock, self.effects.append)
         self.line = FetchConnection(
             BROKER,
             self.shared,

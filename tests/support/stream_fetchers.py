@@ -1,4 +1,4 @@
-"""Fetch sessions with a few partitions, for tests that answer them by hand."""
+"""Fetch fetchers with a few partitions, for tests that answer them by hand."""
 
 from tests.support.fetch_answers import (
     chunks_in,
@@ -6,10 +6,10 @@ from tests.support.fetch_answers import (
     receive,
     requested,
 )
+from tests.support.fetcher_by_hand import FetcherByHand
 from zkconsumer.errors import MessageTooLarge
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.core.starts import LogEdge
-from zkconsumer.fetch.session import FetchSession
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.build import build_message_set
@@ -25,27 +25,27 @@ SETTINGS = FetchSettings(
 OTHER = TopicPartition("other", 4)
 
 
-def session_with(*starts: tuple[PartitionClaim, int | None]) -> FetchSession:
-    """A session that has these partitions."""
-    session = FetchSession(SETTINGS)
+def fetcher_with(*starts: tuple[PartitionClaim, int | None]) -> FetcherByHand:
+    """A fetcher that has these partitions."""
+    fetcher = FetcherByHand(SETTINGS)
     for claim, offset in starts:
-        session.add(claim, offset)
-    return session
+        fetcher.add(claim, offset)
+    return fetcher
 
 
-def request_of(session: FetchSession) -> FetchRequest:
+def request_of(fetcher: FetcherByHand) -> FetchRequest:
     """The next fetch, which must be there."""
-    request = session.fetch_request()
+    request = fetcher.fetch_request()
     assert request is not None
     return request
 
 
-def stop_by_a_large_message(session: FetchSession, claim: PartitionClaim) -> None:
+def stop_by_a_large_message(fetcher: FetcherByHand, claim: PartitionClaim) -> None:
     """Let the partition meet a message that is larger than allowed, and hold its chunk."""
-    request = request_of(session)
+    request = request_of(fetcher)
     offset = requested(request)[claim.topic_partition].fetch_offset
     data = build_message_set([Record(offset, None, bytes(9_000))])
-    (chunk,) = chunks_in(receive(session, request, fetched(claim.topic_partition, data[:1_000])))
+    (chunk,) = chunks_in(receive(fetcher, request, fetched(claim.topic_partition, data[:1_000])))
     assert chunk.poison is not None
     assert isinstance(chunk.poison.error, MessageTooLarge)
-    session.hold(chunk)
+    fetcher.hold(chunk)

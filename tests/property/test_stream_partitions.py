@@ -1,10 +1,11 @@
-"""A fetch session against random logs and a broker that cuts, fails, damages, repeats and forgets.
+"""A fetch fetcher against random logs and a broker that cuts, fails, damages, repeats and forgets.
 
 What must come out: of every claim, the log from its start, in order and without a gap, but for
 jumps that the broker forced; and nothing of a claim that was given up.
 """
 
 from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from random import Random
 
@@ -12,12 +13,14 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.fetch_answers import fetched, listed, requested, together
+from tests.support.fetcher_by_hand import FetcherByHand
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.core.starts import EARLIEST, LogEdge
-from zkconsumer.fetch.session import Deliver, FetchSession, LeaderUnusable, OffsetReset, Outcome
+from zkconsumer.fetch.loop import LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.fetch.stream_partitions import Deliver, OffsetReset, Outcome
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
@@ -93,15 +96,19 @@ class Reader:
 
 
 class NoSink:
-    """The claims' queue is the simulation itself."""
+    """The claims' queue is the simulation itself, which says whether it has room for more."""
+
+    def __init__(self, has_room: Callable[[], bool]) -> None:
+        self._has_room = has_room
 
     def offer(self, chunk: Chunk, on_capacity: object) -> bool:
         """Never called: the simulation delivers."""
         raise AssertionError((chunk, on_capacity))
 
     def free_bytes(self, on_capacity: object) -> int:
-        """Never called either."""
-        raise AssertionError(on_capacity)
+        """Asked about entries that are larger than their part."""
+        assert callable(on_capacity)
+        return int(self._has_room())
 
     def fail(self, error: ZkConsumerError) -> None:
         """Nor this."""
@@ -109,13 +116,13 @@ class NoSink:
 
 
 class Simulation:
-    """One session, its broker and its streams."""
+    """One fetcher, its broker and its streams."""
 
     def __init__(self, rng: Random) -> None:
         self.rng = rng
         self.faults = True
         self.logs = {tp: Log(rng) for tp in PARTITIONS}
-        self.session = FetchSession(replace(SETTINGS, fetch_bytes=rng.choice([150, 20_000])))
+        self.fetcher = FetcherByHand(replace(SETTINGS, fetch_bytes=rng.choice([150, 20_000])))
         self.readers: dict[TopicPartition, Reader] = {}
         self.was_damaged = False
         self.old: list[tuple[FetchRequest, FetchResponse]] = []
@@ -130,9 +137,9 @@ class Simulation:
         """Own it anew, from a committed offset, or none, or one out of range."""
         log = self.logs[tp]
         start = self.rng.choice([None, log.start, self.rng.randint(log.start, log.end), 10**6])
-        claim = PartitionClaim(tp, NoSink(), start)
+        claim = PartitionClaim(tp, NoSink(lambda: not self.chance(0.3)), start)
         self.readers[tp] = Reader(claim, log, start)
-        self.session.add(claim, start)
+        self.fetcher.add(claim, start)
 
     def move(self) -> None:
         """One turn of a fetcher, with what may happen around it."""
@@ -142,45 +149,45 @@ class Simulation:
             tp = self.rng.choice(PARTITIONS)
             self.logs[tp].retain_from(self.rng.randint(0, self.logs[tp].end))
         if self.chance(0.05):
-            self.act(self.session.release_all("the connection broke"))
-        self.session.drop_inactive()
-        for chunk in list(self.session.pending()):
+            self.act(self.fetcher.release_all("the connection broke"))
+        self.fetcher.drop_inactive()
+        for chunk in list(self.fetcher.pending()):
             self.offer(chunk)
         self.unpack()
-        offsets = self.session.offsets_request()
+        offsets = self.fetcher.offsets_request()
         if offsets is not None:
-            self.act(self.session.receive_offsets(self.list_offsets(offsets)))
+            self.act(self.fetcher.receive_offsets(self.list_offsets(offsets)))
             return
-        ends = self.session.ends_requests()
+        ends = self.fetcher.ends_requests()
         if ends is not None:
-            self.act(self.session.receive_ends(*map(self.list_offsets, ends)))
+            self.act(self.fetcher.receive_ends(*map(self.list_offsets, ends)))
             return
-        request = self.session.fetch_request(lambda _sink: not self.chance(0.3))
+        request = self.fetcher.fetch_request()
         if request is not None:
             if self.old and self.chance(0.2):
-                self.act(self.session.receive_fetch(*self.rng.choice(self.old)))
-            self.act(self.session.receive_fetch(request, self.response(request)))
+                self.act(self.fetcher.receive_fetch(*self.rng.choice(self.old)))
+            self.act(self.fetcher.receive_fetch(request, self.response(request)))
             self.unpack()
-            self.session.let_go()
+            self.fetcher.let_go()
 
     def unpack(self) -> None:
         """Make chunks of what came, for queues that have much room, little, or none now."""
         moved = True
         while moved:
             moved = False
-            for claim in self.session.packed():
+            for claim in self.fetcher.packed():
                 if self.chance(0.3):
                     continue
                 moved = True
-                chunk = self.session.unpack(claim, self.rng.choice([1, 10_000, 10**6]))
+                chunk = self.fetcher.piece(claim, self.rng.choice([1, 10_000, 10**6]))
                 if chunk is not None:
                     self.offer(chunk)
 
     def give_up(self, tp: TopicPartition) -> None:
-        """Hand it over; it comes back later, or at once, before the session has noticed."""
+        """Hand it over; it comes back later, or at once, before the fetcher has noticed."""
         self.readers[tp].claim.active = False
         if self.rng.random() < 0.3:
-            self.session.drop_inactive()
+            self.fetcher.drop_inactive()
         self.claim(tp)
 
     def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
@@ -219,8 +226,8 @@ class Simulation:
 
     def damaged(self, tp: TopicPartition, data: bytes) -> bytes:
         """Now and then the last byte flips on the way, but never twice at the same place."""
-        position = self.session._positions.get(tp)
-        if data and position and position.suspect_offset is None and self.chance(0.1):
+        state = self.fetcher.states.states.get(tp)
+        if data and state and state.suspect_offset is None and self.chance(0.1):
             self.was_damaged = True
             return data[:-1] + bytes((data[-1] ^ 0xFF,))
         return data
@@ -238,15 +245,15 @@ class Simulation:
                     reader.may_jump = True
                 case LeaderUnusable(claim, offset):
                     if claim.active:
-                        self.session.add(claim, offset)
+                        self.fetcher.add(claim, offset)
 
     def offer(self, chunk: Chunk) -> None:
         """The queue takes it, or is full."""
         if self.chance(0.3):
-            self.session.hold(chunk)
+            self.fetcher.hold(chunk)
             return
         self.readers[chunk.claim.topic_partition].take(chunk)
-        self.session.delivered(chunk)
+        self.fetcher.delivered(chunk)
 
     @staticmethod
     def partition_of(outcome: Outcome) -> TopicPartition:

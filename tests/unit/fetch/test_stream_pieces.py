@@ -2,10 +2,9 @@
 
 import pytest
 
-from tests.support.chunks import claim_of
+from tests.support.one_partition import OnePartition
 from tests.support.record_sets import records, wrapper_around
 from zkconsumer.fetch.claim import Chunk
-from zkconsumer.fetch.position import FetchPosition, take_response, unpack
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
@@ -18,19 +17,18 @@ def pieces(
     data: bytes, free_bytes: int, *, fetch_offset: int = 0, keep: bool = False
 ) -> list[Chunk]:
     """All chunks that come of an answer, one call each."""
-    position = FetchPosition(claim_of(), fetch_offset)
-    position.claim.high_watermark = 1_000_000
-    take_response(position, memoryview(data), 1_000_000, SETTINGS)
+    position = OnePartition(SETTINGS, fetch_offset)
+    position.receive(data, requested_bytes=1_000_000, high_watermark=1_000_000)
     chunks: list[Chunk] = []
     for _ in range(10_000):
         if position.packed is None:
             return chunks
         if keep:
-            position.packed = position.packed.kept()
-        assert not position.ready
-        chunk = unpack(position, free_bytes, SETTINGS)
+            position.fetcher.let_go()
+        assert not position.part.is_ready
+        chunk = position.unpack(free_bytes)
         if chunk is not None:
-            assert chunk.next_offset == position.fetch_offset
+            assert chunk.next_offset == position.offset
             chunks.append(chunk)
     raise AssertionError("it never ended")
 
@@ -102,19 +100,23 @@ def test_what_waits_lets_go_of_the_response() -> None:
     """A copy of what is left of one partition stays, not the answer about all of them."""
     data = build_message_set([Record(offset, None, b"x" * 20) for offset in range(5_000)])
     response = bytearray(data + bytes(100_000))
-    position = FetchPosition(claim_of(), 0)
-    position.claim.high_watermark = 5_000
-    take_response(position, memoryview(response)[: len(data)], 1_000_000, SETTINGS)
-    chunk = unpack(position, 100_000, SETTINGS)
+    position = OnePartition(SETTINGS, 0)
+    half = memoryview(response)[: len(data)]
+    position.receive(half, requested_bytes=1_000_000, high_watermark=5_000)
+    half.release()
+    chunk = position.unpack(100_000)
     assert chunk is not None
     packed = position.packed
     assert packed is not None
     with pytest.raises(BufferError):
         response.clear()
     left_bytes = len(data) - packed.at_byte
-    packed = position.packed = packed.kept()
+    del packed
+    position.fetcher.let_go()
+    packed = position.packed
+    assert packed is not None
     response.clear()  # nobody looks at it any more
     assert (len(packed.data), packed.at_byte) == (left_bytes, 0)
     assert packed.kept() is packed
-    assert unpack(position, 10**9, SETTINGS) is not None
-    assert position.fetch_offset == 5_000
+    assert position.unpack(10**9) is not None
+    assert position.offset == 5_000

@@ -14,15 +14,16 @@ from tests.support.fetch_answers import (
     requested,
     together,
 )
+from tests.support.fetcher_by_hand import FetcherByHand
 from tests.support.record_sets import records
-from tests.support.session_bench import (
+from tests.support.stream_fetchers import (
     OTHER,
+    fetcher_with,
     request_of,
-    session_with,
 )
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.fetch.core.starts import LogEdge
-from zkconsumer.fetch.session import FetchSession, LeaderUnusable
+from zkconsumer.fetch.loop import LeaderUnusable
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.records.build import build_message_set
 from zkconsumer.wire.messages.fetch import FetchResponse
@@ -31,18 +32,18 @@ from zkconsumer.wire.messages.list_offsets import ListOffsetsResponse
 # --- requests ------------------------------------------------------------------------------------
 
 
-def test_an_empty_session_asks_nothing() -> None:
+def test_an_empty_fetcher_asks_nothing() -> None:
     """Neither for messages nor for offsets: an empty topic list would ask for everything."""
-    session = session_with()
-    assert session.fetch_request() is None
-    assert session.offsets_request() is None
-    assert len(session) == 0
+    fetcher = fetcher_with()
+    assert fetcher.fetch_request() is None
+    assert fetcher.offsets_request() is None
+    assert len(fetcher) == 0
 
 
 def test_one_request_asks_for_all_partitions() -> None:
     """Each from its own offset, with the configured sizes and waits, as a plain consumer."""
-    session = session_with((claim_of(T0), 5), (claim_of(T1), 9), (claim_of(OTHER), 0))
-    request = request_of(session)
+    fetcher = fetcher_with((claim_of(T0), 5), (claim_of(T1), 9), (claim_of(OTHER), 0))
+    request = request_of(fetcher)
     assert (request.replica_id, request.max_wait_ms, request.min_bytes) == (-1, 33, 7)
     assert {tp: (it.fetch_offset, it.max_bytes) for tp, it in requested(request).items()} == {
         T0: (5, 1_000),
@@ -54,21 +55,21 @@ def test_one_request_asks_for_all_partitions() -> None:
 
 def test_partitions_without_an_offset_ask_for_one_by_the_reset_policy() -> None:
     """One ListOffsets for all of them; they are not fetched before."""
-    session = session_with((claim_of(T0), None), (claim_of(T1), 9))
-    request = session.offsets_request()
+    fetcher = fetcher_with((claim_of(T0), None), (claim_of(T1), 9))
+    request = fetcher.offsets_request()
     assert request is not None
     (topic,) = request.topics
     (partition,) = topic.partitions
     assert (topic.topic, partition.partition) == ("t", 0)
     assert (partition.timestamp, partition.max_offsets) == (-2, 1)
-    assert set(requested(session.fetch_request())) == {T1}
+    assert set(requested(fetcher.fetch_request())) == {T1}
 
 
 def test_the_reset_policy_largest_asks_for_the_end() -> None:
     """-1 is the end of the log."""
-    session = FetchSession(FetchSettings(reset=LogEdge.LATEST))
-    session.add(claim_of(), None)
-    request = session.offsets_request()
+    fetcher = FetcherByHand(FetchSettings(reset=LogEdge.LATEST))
+    fetcher.add(claim_of(), None)
+    request = fetcher.offsets_request()
     assert request is not None
     assert request.topics[0].partitions[0].timestamp == -1
 
@@ -79,11 +80,11 @@ def test_the_reset_policy_largest_asks_for_the_end() -> None:
 def test_an_offset_from_the_broker_starts_the_partition() -> None:
     """It is both where to fetch and what counts as consumed."""
     claim = claim_of()
-    session = session_with((claim, None))
-    assert session.receive_offsets(listed(T0, 42)) == ()
-    assert requested(session.fetch_request())[T0].fetch_offset == 42
+    fetcher = fetcher_with((claim, None))
+    assert fetcher.receive_offsets(listed(T0, 42)) == ()
+    assert requested(fetcher.fetch_request())[T0].fetch_offset == 42
     assert claim.consumed_offset == 42
-    assert session.offsets_request() is None
+    assert fetcher.offsets_request() is None
 
 
 @pytest.mark.parametrize(
@@ -99,21 +100,21 @@ def test_an_offset_from_the_broker_starts_the_partition() -> None:
 )
 def test_no_offset_gives_the_partition_back(response: ListOffsetsResponse) -> None:
     """An error, or none that matches: its leader is looked for again, its start still unknown."""
-    session = session_with((claim_of(T0), None), (claim_of(T1), 9))
-    outcomes = session.receive_offsets(response)
+    fetcher = fetcher_with((claim_of(T0), None), (claim_of(T1), 9))
+    outcomes = fetcher.receive_offsets(response)
     assert lost_in(outcomes) == [(T0, None)]
-    assert len(session) == 1
+    assert len(fetcher) == 1
 
 
 def test_an_offset_nobody_asked_for_changes_nothing() -> None:
     """For a partition that has one, that is not here, or that was given up."""
     here, gone = claim_of(T0), claim_of(T1)
-    session = session_with((here, 5), (gone, None))
+    fetcher = fetcher_with((here, 5), (gone, None))
     gone.active = False
-    assert session.receive_offsets(listed(T0, 42)) == ()
-    assert session.receive_offsets(listed(OTHER, 42)) == ()
-    assert session.receive_offsets(listed(T1, 42)) == ()
-    assert requested(session.fetch_request())[T0].fetch_offset == 5
+    assert fetcher.receive_offsets(listed(T0, 42)) == ()
+    assert fetcher.receive_offsets(listed(OTHER, 42)) == ()
+    assert fetcher.receive_offsets(listed(T1, 42)) == ()
+    assert requested(fetcher.fetch_request())[T0].fetch_offset == 5
     assert gone.consumed_offset is None
 
 
@@ -123,83 +124,83 @@ def test_an_offset_nobody_asked_for_changes_nothing() -> None:
 def test_an_answer_advances_its_partition_only() -> None:
     """Records become a chunk; the high watermark is noted."""
     claim = claim_of(T0)
-    session = session_with((claim, 5), (claim_of(T1), 9))
-    request = request_of(session)
+    fetcher = fetcher_with((claim, 5), (claim_of(T1), 9))
+    request = request_of(fetcher)
     response = fetched(T0, build_message_set(records(5, 6)), high_watermark=8)
-    (chunk,) = chunks_in(receive(session, request, response))
+    (chunk,) = chunks_in(receive(fetcher, request, response))
     assert chunk.claim is claim
     assert [record.offset for record in chunk.records] == [5, 6]
     assert claim.high_watermark == 8
-    offsets = {tp: it.fetch_offset for tp, it in requested(session.fetch_request()).items()}
+    offsets = {tp: it.fetch_offset for tp, it in requested(fetcher.fetch_request()).items()}
     assert offsets == {T0: 7, T1: 9}
 
 
 def test_the_end_of_the_log_is_no_chunk() -> None:
     """Nothing came; the same is asked again."""
-    session = session_with((claim_of(), 5))
-    assert receive(session, request_of(session), fetched(T0)) == ()
-    assert requested(session.fetch_request())[T0].fetch_offset == 5
+    fetcher = fetcher_with((claim_of(), 5))
+    assert receive(fetcher, request_of(fetcher), fetched(T0)) == ()
+    assert requested(fetcher.fetch_request())[T0].fetch_offset == 5
 
 
 def test_an_answer_counts_once() -> None:
     """The same partition twice in one answer, or the same answer twice: one chunk."""
-    session = session_with((claim_of(), 5))
-    request = request_of(session)
+    fetcher = fetcher_with((claim_of(), 5))
+    request = request_of(fetcher)
     response = fetched(T0, build_message_set(records(5)))
-    assert len(chunks_in(receive(session, request, together(response, response)))) == 1
-    assert receive(session, request, response) == ()
+    assert len(chunks_in(receive(fetcher, request, together(response, response)))) == 1
+    assert receive(fetcher, request, response) == ()
 
 
 def test_an_answer_to_another_offset_is_stale() -> None:
     """The partition was reset or handed over meanwhile: records and errors alike are dropped."""
-    session = session_with((claim_of(), 5))
-    request = request_of(session)
-    session.add(claim_of(), 50)
+    fetcher = fetcher_with((claim_of(), 5))
+    request = request_of(fetcher)
+    fetcher.add(claim_of(), 50)
     for stale in (
         fetched(T0, build_message_set(records(5))),
         fetched(T0, error=ErrorCode.NOT_LEADER_FOR_PARTITION),
         fetched(T0, error=ErrorCode.OFFSET_OUT_OF_RANGE),
     ):
-        assert receive(session, request, stale) == ()
-    assert requested(session.fetch_request())[T0].fetch_offset == 50
+        assert receive(fetcher, request, stale) == ()
+    assert requested(fetcher.fetch_request())[T0].fetch_offset == 50
 
 
 def test_an_answer_for_a_claim_that_was_given_up_is_dropped() -> None:
     """Its position, high watermark and queue are not touched."""
     claim = claim_of()
-    session = session_with((claim, 5))
-    request = request_of(session)
+    fetcher = fetcher_with((claim, 5))
+    request = request_of(fetcher)
     claim.active = False
-    assert receive(session, request, fetched(T0, build_message_set(records(5)))) == ()
+    assert receive(fetcher, request, fetched(T0, build_message_set(records(5)))) == ()
     assert claim.high_watermark == -1
 
 
 def test_an_answer_for_a_partition_that_left_is_dropped() -> None:
     """Also one that nobody ever asked about."""
-    session = session_with((claim_of(), 5))
-    request = request_of(session)
-    session.release_all("test")
-    assert receive(session, request, fetched(T0, build_message_set(records(5)))) == ()
-    assert receive(session, request, fetched(OTHER, build_message_set(records(0)))) == ()
+    fetcher = fetcher_with((claim_of(), 5))
+    request = request_of(fetcher)
+    fetcher.release_all("test")
+    assert receive(fetcher, request, fetched(T0, build_message_set(records(5)))) == ()
+    assert receive(fetcher, request, fetched(OTHER, build_message_set(records(0)))) == ()
 
 
 def test_a_partition_that_the_answer_leaves_out_goes_back() -> None:
     """To ask again at once would get the same. What was given up meanwhile is not told of."""
     gone = claim_of(OTHER)
-    session = session_with((claim_of(), 5), (claim_of(T1), 9), (gone, 0))
-    request = request_of(session)
+    fetcher = fetcher_with((claim_of(), 5), (claim_of(T1), 9), (gone, 0))
+    request = request_of(fetcher)
     gone.active = False
-    assert lost_in(session.receive_fetch(request, fetched(T1))) == [(T0, 5)]
-    session.drop_inactive()
-    assert set(requested(session.fetch_request())) == {T1}
+    assert lost_in(fetcher.receive_fetch(request, fetched(T1))) == [(T0, 5)]
+    fetcher.drop_inactive()
+    assert set(requested(fetcher.fetch_request())) == {T1}
 
 
 def test_an_answer_that_only_tells_of_a_quota_leaves_all_where_they_are() -> None:
     """They are asked about again behind the pause."""
-    session = session_with((claim_of(), 5))
+    fetcher = fetcher_with((claim_of(), 5))
     answer = FetchResponse(topics=(), throttle_time_ms=300)
-    assert receive(session, request_of(session), answer) == ()
-    assert requested(session.fetch_request())[T0].fetch_offset == 5
+    assert receive(fetcher, request_of(fetcher), answer) == ()
+    assert requested(fetcher.fetch_request())[T0].fetch_offset == 5
 
 
 @pytest.mark.parametrize(
@@ -214,24 +215,24 @@ def test_an_answer_that_only_tells_of_a_quota_leaves_all_where_they_are() -> Non
 )
 def test_an_error_gives_the_partition_back(code: int) -> None:
     """Its leader is looked for again, from where it stood; the others stay; the reason says why."""
-    session = session_with((claim_of(T0), 5), (claim_of(T1), 9))
+    fetcher = fetcher_with((claim_of(T0), 5), (claim_of(T1), 9))
     outcomes = receive(
-        session,
-        request_of(session),
+        fetcher,
+        request_of(fetcher),
         together(fetched(T0, error=code), fetched(T1, build_message_set(records(9)))),
     )
     assert lost_in(outcomes) == [(T0, 5)]
     assert len(chunks_in(outcomes)) == 1
     (lost,) = [outcome for outcome in outcomes if isinstance(outcome, LeaderUnusable)]
-    assert lost.reason.startswith("Fetch: ")
-    assert set(requested(session.fetch_request())) == {T1}
+    assert lost.reason.startswith("Fetch from broker 0 (broker:9092): ")
+    assert set(requested(fetcher.fetch_request())) == {T1}
 
 
 def test_an_answer_about_what_is_gone_does_not_keep_the_others() -> None:
     """Given up while the request was on its way; or never asked for."""
     gone, ours = claim_of(T0), claim_of(T1)
-    session = session_with((gone, 0), (ours, 0))
-    request = request_of(session)
+    fetcher = fetcher_with((gone, 0), (ours, 0))
+    request = request_of(fetcher)
     gone.active = False
     data = build_message_set(records(0, 1))
     responses = [fetched(tp, data) for tp in (T0, T1)]
@@ -239,5 +240,5 @@ def test_an_answer_about_what_is_gone_does_not_keep_the_others() -> None:
         part for fetch_response in responses for part in fetch_response.topics[0].partitions
     )
     response = FetchResponse(topics=(replace(responses[0].topics[0], partitions=parts),))
-    found = chunks_in(receive(session, request, response))
+    found = chunks_in(receive(fetcher, request, response))
     assert [(chunk.claim, len(chunk.records)) for chunk in found] == [(ours, 2)]

@@ -8,10 +8,10 @@ import pytest
 
 from tests.support.chunks import T0, claim_of
 from tests.support.fetch_answers import chunks_in, fetched, receive, requested
+from tests.support.fetcher_by_hand import FetcherByHand
 from tests.support.record_sets import gzip_of, records, wrapper_around
 from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed, UnsupportedCodec
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
-from zkconsumer.fetch.session import FetchSession
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set, wrap_message_set
@@ -33,15 +33,15 @@ class Reader:
 
     def __init__(self, settings: FetchSettings, *entries: tuple[int, bytes]) -> None:
         self.claim: PartitionClaim = claim_of()
-        self.session = FetchSession(settings)
-        self.session.add(self.claim, 0)
+        self.fetcher = FetcherByHand(settings)
+        self.fetcher.add(self.claim, 0)
         self.entries = entries
         self.chunks: list[Chunk] = []
         self.fetches = 0
 
     def run(self) -> "Reader":
         """Fetch until the end of the log, or until it is not asked for any more."""
-        while (request := self.session.fetch_request()) is not None:
+        while (request := self.fetcher.fetch_request()) is not None:
             wanted = requested(request)[T0]
             data = b"".join(entry for last, entry in self.entries if last >= wanted.fetch_offset)
             if not data:
@@ -49,9 +49,9 @@ class Reader:
             self.fetches += 1
             assert self.fetches < 100
             response = fetched(T0, data[: wanted.max_bytes])
-            for chunk in chunks_in(receive(self.session, request, response)):
+            for chunk in chunks_in(receive(self.fetcher, request, response)):
                 self.chunks.append(chunk)
-                self.session.delivered(chunk)
+                self.fetcher.delivered(chunk)
         return self
 
     @property
@@ -106,13 +106,13 @@ def test_a_halt_counts_once_the_stream_has_the_error() -> None:
     reader.entries = ((0, flipped(reader.entries[0][1], -1)),)
     found: list[Chunk] = []
     for _ in range(2):
-        request = reader.session.fetch_request()
+        request = reader.fetcher.fetch_request()
         assert request is not None
-        found += chunks_in(receive(reader.session, request, fetched(T0, reader.entries[0][1])))
+        found += chunks_in(receive(reader.fetcher, request, fetched(T0, reader.entries[0][1])))
     (chunk,) = found
-    reader.session.hold(chunk)
+    reader.fetcher.hold(chunk)
     assert not reader.claim.halted
-    reader.session.delivered(chunk)
+    reader.fetcher.delivered(chunk)
     assert reader.claim.halted
 
 
@@ -232,6 +232,6 @@ def test_a_damaged_batch_that_begins_in_front_of_what_is_read_is_passed_over() -
     """A committed offset may lie in the middle of one: its own offset says nothing then."""
     rows = [Record(at, None, b"a", 1_000, TimestampType.CREATE_TIME) for at in range(3)]
     reader = Reader(SKIP, (1, flipped(build_batch(rows[:2]), -1)), (2, build_batch(rows[2:])))
-    reader.session.add(reader.claim, 1)
+    reader.fetcher.add(reader.claim, 1)
     assert reader.run().offsets == [2]
     assert reader.poisons == [(1, 2)]

@@ -1,0 +1,113 @@
+"""One partition of a stream's fetcher: its claim, over the core's state of it. Pure.
+
+What its queue has capacity for bounds what is fetched of it.
+"""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
+from zkconsumer.fetch.core.partition_state import PartitionState, Phase
+from zkconsumer.fetch.loop import LeaderUnusable
+
+
+@dataclass(slots=True, eq=False)
+class StreamPartition:
+    """Hold what a stream's partition has beyond its fetch state.
+
+    Attributes:
+        claim: the claim that it is fetched under.
+        state: its fetch state; what is unpacked of it is taken at once.
+        pending: a chunk that the full queue did not take.
+        outside: the offset that no log has, while the policy's is looked up; None: there is none.
+    """
+
+    claim: PartitionClaim
+    state: PartitionState
+    pending: Chunk | None = None
+    outside: int | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a chunk or packed set has to be delivered before the next request."""
+        return self.pending is not None or self.state.packed is not None
+
+    @property
+    def is_halted(self) -> bool:
+        """Whether it can't be read on; its error has been handed to the stream."""
+        return self.state.phase is Phase.STUCK
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the next Fetch request should include it."""
+        return self.state.may_fetch and not self.is_waiting
+
+    @property
+    def offset(self) -> int:
+        """The next offset to fetch; it must be known."""
+        position = self.state.position
+        assert position is not None
+        return position.offset
+
+    @property
+    def resume_offset(self) -> int | None:
+        """The offset from which another fetcher loses no undelivered record.
+
+        A jump that waits for capacity goes along: to look up the start again instead could pass
+        over what was written in between.
+        """
+        if self.pending is not None:
+            return self.pending.fetch_offset
+        position = self.state.position
+        return self.outside if position is None else position.offset
+
+    def returned(self, reason: str) -> LeaderUnusable:
+        """Return it to the leader finder, with a jump that waits for capacity."""
+        jumps = self.pending is not None and self.pending.is_jump
+        return LeaderUnusable(self.claim, self.resume_offset, reason, jumps=jumps)
+
+
+class QueueCapacity:
+    """What queues have capacity for, as of one plan; see ``FetchBounds``."""
+
+    def __init__(self, on_capacity: Callable[[], None]) -> None:
+        self.busy: set[ChunkSink] = set()
+        self.served: set[ChunkSink] = set()
+        self._on_capacity = on_capacity
+
+    def has_capacity(self, sink: ChunkSink) -> bool:
+        """Return whether anything fits into a queue; else hear of it once it does."""
+        return sink.free_bytes(self._on_capacity) > 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class QueueBounds:
+    """Bound what to fetch by a queue's capacity.
+
+    If something waits for a queue, no more is requested for it: its stream has work, and each chunk
+    that it takes would cost a request for all of its partitions. And one entry at a time that is
+    larger than its part, if there is capacity: else it would be fetched only to wait here.
+    """
+
+    capacity: QueueCapacity
+    sink: ChunkSink
+
+    def size_at(self, _offset: int) -> int:
+        """See ``FetchBounds``."""
+        return 0 if self.sink in self.capacity.busy else sys.maxsize
+
+    def takes_large(self) -> bool:
+        """See ``FetchBounds``."""
+        if self.sink in self.capacity.served:
+            return False
+        self.capacity.served.add(self.sink)
+        return self.capacity.has_capacity(self.sink)
+
+    def learn(self, start: int, stop: int, size_bytes: int) -> None:
+        """See ``FetchBounds``."""
+
+
+def jump_to(claim: PartitionClaim, offset: int) -> Chunk:
+    """Return the chunk that tells the stream, behind what is queued, where its position moves."""
+    return Chunk(claim, offset, offset, (), 0)

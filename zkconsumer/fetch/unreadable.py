@@ -1,0 +1,46 @@
+"""What can't be read in a stream's partition: when that is believed, and where it ends. Pure."""
+
+from zkconsumer.error_codes import ErrorCode
+from zkconsumer.errors import CorruptRecord, PartitionFailed
+from zkconsumer.fetch.claim import Poison
+from zkconsumer.fetch.core.completed import PackedSet, Unpacked
+from zkconsumer.fetch.core.partition_state import Trouble
+from zkconsumer.fetch.stream_partition import StreamPartition
+
+
+def needs_a_look_behind(part: StreamPartition, packed: PackedSet, piece: Unpacked) -> bool:
+    """Return whether only bytes not fetched yet can show how to skip an entry.
+
+    Args:
+        part: the partition.
+        packed: its set, before the piece.
+        piece: what came of the set.
+    """
+    records, damage = packed.records, piece.corrupt
+    is_in_front = records.fetch_offset == part.state.suspect_offset and piece.chunk is None
+    is_lonely = damage is not None and damage is records.misplaced and damage.next_offset is None
+    return is_in_front and is_lonely and records.is_cut
+
+
+def poison_in(part: StreamPartition, packed: PackedSet, piece: Unpacked) -> Poison:
+    """Describe what can't be read in a set, after a piece of it."""
+    tp, offset = part.claim.topic_partition, part.offset
+    damage, cut_off = piece.corrupt, piece.cut_off
+    if damage is not None:
+        failure = PartitionFailed(tp, offset, str(damage), code=damage.errno)
+        failure.__cause__ = damage
+        return Poison(tp, offset, damage.next_offset, failure, damage.raw)
+    assert piece.too_large is not None
+    assert cut_off is not None
+    raw = bytes(packed.records.data[piece.read_bytes :])
+    return Poison(tp, offset, cut_off.next_offset, piece.too_large, raw, raw_is_whole=False)
+
+
+def is_reported_only(trouble: Trouble) -> bool:
+    """Return whether only the broker says that the log is damaged: a retry may read it."""
+    error = trouble.error
+    return (
+        isinstance(error, PartitionFailed)
+        and error.code == ErrorCode.CORRUPT_MESSAGE
+        and not isinstance(error.__cause__, CorruptRecord)
+    )
