@@ -21,7 +21,7 @@ from zkconsumer.web.rendering import render
 
 OLD = GroupKey(GroupKind.ZOOKEEPER, group_name("spare"))
 NEW = GroupKey(GroupKind.COORDINATOR, group_name("spare"))
-SAID = "ZooKeeper and a coordinator both have it"
+SAID = "it exists both in ZooKeeper and at a coordinator"
 REQUEST = PageRequest(path="/", query={"findings": "all"}, now_ms=NOW_MS + 2_000)
 
 
