@@ -131,4 +131,6 @@ class SharedFetchState:
         """Add to the counters."""
         with self._lock:
             for name in Counters.__slots__:
-                setattr(self.counters, name, getattr(self.counters, name) + getattr(more, name))
+                added = getattr(more, name)
+                if added:
+                    setattr(self.counters, name, getattr(self.counters, name) + added)
