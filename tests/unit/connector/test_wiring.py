@@ -304,6 +304,25 @@ def test_a_groups_coordinator_is_met_as_configured(monkeypatch: pytest.MonkeyPat
     assert seen == ["me", (1_111, 1_111), wanted, assumed]
 
 
+@pytest.mark.parametrize(
+    ("settings", "storage"),
+    [
+        ({"offsets_storage": "zookeeper"}, "zookeeper"),
+        ({"offsets_storage": "kafka", "dual_commit_enabled": False}, "kafka"),
+        ({"offsets_storage": "kafka", "dual_commit_enabled": True}, "both"),
+    ],
+)
+def test_members_and_others_commit_to_the_same_place(
+    settings: dict[str, object], storage: str
+) -> None:
+    """What a consumer without membership commits, a member of the group must find."""
+    parts = assembled(**settings)
+    offsets = parts.offsets
+    assert (offsets.store.storage, offsets.unguarded.storage) == (storage, storage)
+    assert offsets.store.expires == offsets.unguarded.expires == (storage != "zookeeper")
+    parts.close(1_000)
+
+
 @pytest.mark.parametrize("auto_commit", [True, False])
 @pytest.mark.parametrize("storage", ["kafka", "zookeeper"])
 def test_it_is_said_when_offsets_may_be_forgotten(

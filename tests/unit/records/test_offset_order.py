@@ -43,6 +43,21 @@ def rising(data: bytes) -> SetPosition | None:
     return offsets_rise(memoryview(data), SetPosition(0, 0, is_first=True), END)
 
 
+def test_a_set_rises_up_to_the_end_of_the_log() -> None:
+    """What lies at or behind it is at fault itself, alone as behind others."""
+    assert rising(messages(3, END - 1)) is None
+    assert rising(messages(END)) == SetPosition(0, 0, is_first=True)
+    assert rising(messages(3, END)) == SetPosition(ONE, 4, is_first=False)
+
+
+def test_a_first_message_below_the_one_before_the_set_does_not_fit() -> None:
+    """Neither the entry that precedes it nor itself is believed; cut off, it says nothing."""
+    start = SetPosition(0, 7, is_first=True)
+    assert offsets_rise(memoryview(messages(7)), start, END) is None
+    assert offsets_rise(memoryview(messages(6)), start, END) == start
+    assert offsets_rise(memoryview(messages(6)[:-1]), start, END) is None
+
+
 def test_at_first_the_answer_ends_in_front_of_the_first_of_two() -> None:
     """A bit may have been flipped on the way: asked again, it comes right."""
     found = judged(messages(5, 1, 6))

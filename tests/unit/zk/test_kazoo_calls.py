@@ -1,19 +1,23 @@
 """kazoo's answers as our values and errors, whatever they are."""
 
 from collections.abc import Callable
+from types import MethodType
 
 import pytest
 from kazoo import exceptions as ke
+from kazoo.client import KazooClient
 from kazoo.protocol.states import EventType, KeeperState, WatchedEvent
 
+from zkconsumer.config_zookeeper import OPEN
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.zk.kazoo_calls import (
     KazooWatch,
+    multi_call,
     multi_result,
     read_result,
     write_error,
 )
-from zkconsumer.zk.store import CreateOp, DeleteOp, Op, OpError
+from zkconsumer.zk.store import CheckOp, CreateOp, DeleteOp, Op, OpError, SetOp
 
 CREATE = CreateOp("/a", b"")
 
@@ -89,6 +93,15 @@ def test_a_missing_node_reads_as_nothing() -> None:
     assert read_result("/a", Given(ke.NoNodeError())) is None
     with pytest.raises(RegistryError, match="read /a: access denied"):
         read_result("/a", Given(ke.NoAuthError()))
+
+
+def test_a_transaction_lies_below_the_chroot() -> None:
+    """Kazoo puts single operations there by itself, but not those that are built for it."""
+    kazoo = KazooClient(hosts="h:2181/root")
+    ops: list[Op] = [CREATE, DeleteOp("/b", 3), SetOp("/c", b"x", 4), CheckOp("/d", 5)]
+    commit: MethodType = multi_call(kazoo, ops, OPEN)  # type: ignore[assignment]
+    paths = [operation.path for operation in commit.__self__.operations]
+    assert paths == ["/root/a", "/root/b", "/root/c", "/root/d"]
 
 
 def test_an_unknown_failure_inside_of_a_transaction_is_no_success() -> None:

@@ -1,5 +1,6 @@
 """A ZooKeeper group behind the poll API, on a ZooKeeper in memory."""
 
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from tests.support.control_bench import GROUP, Group
 from tests.support.waiting import wait_until
 from tests.support.zookeeper_member import T0, T1, TIMEOUT_MS, PolledMember, in_memory, numbers
+from zkconsumer.clock import SystemClock
 from zkconsumer.errors import (
     CommitFailed,
     ConsumerClosed,
@@ -16,6 +18,8 @@ from zkconsumer.errors import (
     RequestTimedOut,
 )
 from zkconsumer.membership.protocol import Offsets, Partitions, RevocationKind
+from zkconsumer.membership.zookeeper.threads.messages import ControlTask
+from zkconsumer.membership.zookeeper.threads.reply import Reply
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 
 BOTH = frozenset((T0, T1))
@@ -314,6 +318,23 @@ def test_a_close_without_zookeeper_is_quick_and_says_lost(group: Group) -> None:
     member.membership.unsubscribe(TIMEOUT_MS)
     assert [type(exception) for exception in reported] == [ConsumerClosed]
     member.membership.close(1_000)
+
+
+def test_leaving_takes_no_longer_than_it_may(group: Group) -> None:
+    """The control thread is at work: what it could not hand over is lost."""
+    released = threading.Event()
+    with PolledMember(group).joined() as member:
+        reply: Reply[bool] = Reply()
+        control = member.membership._control
+        control.mailbox.put(ControlTask(lambda: released.wait(20), reply))
+        began_ms = SystemClock().now_ms()
+        try:
+            member.membership.unsubscribe(200)
+            assert 200 <= SystemClock().now_ms() - began_ms < 15_000
+        finally:
+            released.set()
+        assert reply.wait(TIMEOUT_MS) == (True, True)
+        assert member.received[1:] == [("lost", frozenset({0, 1}))]
 
 
 def test_asking_for_a_rebalance_is_one(group: Group, member: PolledMember) -> None:

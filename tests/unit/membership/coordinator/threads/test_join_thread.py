@@ -1,11 +1,16 @@
-"""The thread that joins: what a leader's topics lead to."""
+"""The thread that joins, run by the test for a step."""
+
+from collections.abc import Callable
 
 import pytest
 
 from tests.support.coordinator_double import CoordinatorDouble
-from tests.support.quiet_session import QuietSession
+from tests.support.quiet_session import COORDINATOR, QuietSession
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.membership.coordinator.core import events as ev
 from zkconsumer.membership.coordinator.threads.join_thread import JoinThread
+from zkconsumer.wire.api import Request
+from zkconsumer.wire.messages.group_members import JoinGroupRequest, JoinGroupResponse
 
 ASSIGN = ev.Assign(
     1,
@@ -44,3 +49,76 @@ def test_a_leader_joins_again_when_the_topics_of_its_group_have_changed(
     thread.forget_topics()
     thread.on_topics_changed({"t": (0,), "u": (0,)})
     assert triggered == []
+
+
+class JoinConnection:
+    """A connection that gets one response to JoinGroup.
+
+    Args:
+        code: its error code.
+        on_call: called before it comes.
+    """
+
+    def __init__(self, code: int, on_call: Callable[[], None]) -> None:
+        self._code = code
+        self._on_call = on_call
+
+    def version_of(self, request: object, *, at_least: int = 0, at_most: int | None = None) -> int:
+        """See ``Connection``."""
+        assert (request, at_least, at_most) == (JoinGroupRequest, 0, None)
+        return 5
+
+    def call(
+        self,
+        request: Request[object],
+        *,
+        timeout_ms: int,
+        at_least: int = 0,
+        at_most: int | None = None,
+    ) -> object:
+        """See ``Connection``."""
+        assert isinstance(request, JoinGroupRequest)
+        # As long as a rebalance may take, and five seconds.
+        assert (timeout_ms, at_least, at_most) == (305_000, 5, 5)
+        self._on_call()
+        return JoinGroupResponse(
+            error_code=self._code,
+            generation_id=1,
+            protocol_name="range",
+            leader="other",
+            member_id="me",
+            members=(),
+        )
+
+    def close(self) -> None:
+        """See ``Connection``."""
+
+
+@pytest.mark.parametrize(
+    ("code", "rests"), [(ErrorCode.NONE, False), (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, True)]
+)
+def test_a_coordinator_that_took_the_member_is_of_use(code: ErrorCode, *, rests: bool) -> None:
+    """When it is lost it is looked for at once: what failed before the join no longer counts."""
+    quiet = QuietSession()
+    session = quiet.session
+    thread = JoinThread(
+        session,
+        quiet.join_steps,
+        quiet.caller,
+        CoordinatorDouble({"t": 2}),
+        request_timeout_ms=1_000,
+        on_group_topics=lambda _topics: None,
+    )
+    connection = JoinConnection(code, thread.stop)
+    quiet.dialer.dial = lambda *_args, **_settings: connection  # type: ignore[method-assign,assignment,return-value]
+    session.location.found(COORDINATOR)
+    session.location.forget()
+    quiet.events.report(ev.Subscribed(frozenset({"t"})))
+    quiet.poll()
+    (search,) = quiet.orders()
+    assert isinstance(search, ev.FindCoordinator)
+    address = session.location.found(COORDINATOR)
+    session.notify(ev.CoordinatorLocated(search.round))
+    thread.run()
+    session.location.lose(address)
+    assert session.location.rests is rests
