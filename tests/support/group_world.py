@@ -96,6 +96,11 @@ class GroupWorld:
         actions = core.receive(event, self.now_ms)
         after = core.state
         assert after is before or after in _REACHED[before], f"{before} to {after} by {event}"
+        # ``MemberSession.receive`` returns these to the thread that reported the event.
+        if any(isinstance(action, ev.HandlerCall) for action in actions):
+            assert isinstance(event, ev.Polled | ev.CallbackDone | ev.Leave), event
+        if isinstance(event, ev.Leave):
+            assert all(isinstance(action, ev.HandlerCall | ev.SendLeave) for action in actions)
         for action in actions:
             self._run(client, action)
         # Nobody else's share has changed: what hears of nothing here was looked at before.
