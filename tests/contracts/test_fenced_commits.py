@@ -61,7 +61,7 @@ def test_an_offset_that_somebody_else_moved_on_is_kept(a: OffsetOwner) -> None:
     assert a.commit(T0, 800) is None
     a.store.set_or_create_many({OFFSET_OF_T0: b"900"})
     assert a.commit(T0, 850) == (
-        f"{OFFSET_OF_T0} holds 900, written by somebody else since; ours is 850: kept"
+        f"{OFFSET_OF_T0} holds 900, written by another client since; ours is 850: kept"
     )
     assert a.stored(T0) == 900
     assert a.commit(T0, 901) is None
@@ -144,7 +144,7 @@ def test_a_node_of_an_earlier_session_with_our_text_is_not_ours(
     """The text can't tell; the session that made the node does."""
     b.claim(T0)
     a.store.set_or_create_many({OWNER_OF_T0: b"g_a-0"})
-    assert "not ours any more" in str(a.commit(T0, 2))
+    assert "no longer owned by this member" in str(a.commit(T0, 2))
     any_world.expire(b.store)
     assert "is gone" in str(a.commit(T0, 2))
     a.store.set_or_create_many({OWNER_OF_T0: b"g_a-0"})

@@ -118,7 +118,7 @@ def test_what_is_created_is_for_its_creator_to_change_and_for_all_to_read(
 def test_a_wrong_password_is_one_clear_sentence(secured: Secured) -> None:
     """Not a time-out, and not a word of kazoo's."""
     wrong = ZookeeperSecurity(scheme="sasl", username="reader", password="guess", set_acl=True)
-    with pytest.raises(RegistryError, match=r"does not believe that we are reader .*check zookee"):
+    with pytest.raises(RegistryError, match=r"the authentication as reader .*check zookee"):
         opened(secured.zookeeper_connect, wrong)
 
 
@@ -184,7 +184,7 @@ def test_over_tls(secured: Secured, certificates: Certificates) -> None:
     finally:
         store.close()
     unknown = ZookeeperSecurity(tls=True, cafile=str(certificates.stranger))
-    with pytest.raises(RegistryError, match="its certificate is not believed"):
+    with pytest.raises(RegistryError, match="its certificate is not trusted"):
         opened(secured.over_tls, unknown)
 
 

@@ -4,7 +4,7 @@ Every call is bounded in time as a whole, and other threads can interrupt it: in
 connect, in a wait for a response. (Not in the resolution of a broker's host name by the system,
 which nothing can interrupt.)
 
-Source: Kafka 0.8.2.2 ``ClientUtils.channelToOffsetManager``, which may take for ever.
+Source: Kafka 0.8.2.2 ``ClientUtils.channelToOffsetManager``, which may never return.
 """
 
 import logging
@@ -149,7 +149,7 @@ class CoordinatorAttempt:
         """Send a request once, such as a commit; see ``NegotiatedConnection.call``."""
 
         def call(connection: NegotiatedConnection) -> R:
-            # What dialling has left of the time.
+            # The time that is left after connecting.
             timeout_ms = self._running.timeout_ms
             return connection.call(request, timeout_ms=timeout_ms, at_least=at_least)
 
@@ -289,7 +289,7 @@ class CoordinatorChannel:
                 running.stop.wait(action.delay_ms)
                 action = call.after_pause(self._clock.now_ms())
             if running.stop.is_set and tried.outcome is not st.ResponseOutcome.DONE:
-                raise ConnectionLost(f"group {self.group_id}: the offset call was broken off")
+                raise ConnectionLost(f"group {self.group_id}: the offset request was interrupted")
         if isinstance(action, st.RequestFailed):
             raise self._given_up(action)
 
@@ -335,14 +335,14 @@ class CoordinatorChannel:
                 (broker for broker in brokers if _is_at(broker, reported.coordinator)),
                 reported.coordinator,
             )
-        reason = f"{reported.by} says {explained(reported.coordinator)}"
+        reason = f"{reported.by} reports {explained(reported.coordinator)}"
         if reported.coordinator in st.FINAL_AT_LOOK_UP:
             about = f"group {self.group_id}: {reason}"
             raise BrokerError(reported.coordinator, "FindCoordinator", about)
         return st.Tried(reason=reason)
 
     def _given_up(self, end: st.RequestFailed) -> TransportError | UnsupportedVersion:
-        where = f"group {self.group_id}: no offset coordinator answers: {end.reason}"
+        where = f"group {self.group_id}: no offset coordinator responds: {end.reason}"
         if end.too_old:
             return UnsupportedVersion(
                 f"{where}: brokers of Kafka 0.8.0 and 0.8.1 close the connection on this request: "

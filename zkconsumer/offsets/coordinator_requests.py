@@ -36,7 +36,7 @@ ALL_AT_ONCE_SINCE: Final = 2
 STABLE_SINCE: Final = 7
 """The first version of OffsetFetch that can wait for open transactions."""
 
-LEFT_OUT: Final = "the coordinator's answer leaves it out"
+LEFT_OUT: Final = "the coordinator's response lacks it"
 """The reason for a partition that the response does not contain."""
 
 
@@ -68,7 +68,7 @@ def commit_request(
     offsets: Mapping[TopicPartition, OffsetAndMetadata],
     signature: Signature = NOBODY,
 ) -> OffsetCommitRequest:
-    """Build an OffsetCommit, in the order of ``offsets``; how long to keep them is the broker's.
+    """Build an OffsetCommit, in the order of ``offsets``; the broker decides how long to keep them.
 
     Args:
         group_id: the group.
@@ -156,7 +156,8 @@ class Positions:
         """Return why a partition's committed offset is unknown; None if it is known."""
         if tp in self.absurd:
             return (
-                f"{self.absurd[tp]} is no offset: zkconsumer offsets set --force sets another one"
+                f"{self.absurd[tp]} is not an offset: zkconsumer offsets set --force sets another "
+                "one"
             )
         code = self.code or self.codes.get(tp, ErrorCode.NONE)
         if code:

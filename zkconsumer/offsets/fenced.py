@@ -162,7 +162,9 @@ class FencedCommit:
         ours = known is not None and (node.data, node.version) in {
             (data, known.next_version) for data in known.unsure
         }
-        writer = "by a commit of ours whose answer was lost" if ours else "by somebody else since"
+        writer = (
+            "by a commit of ours whose response was lost" if ours else ("by another client since")
+        )
         text = (
             f"{self._paths.offset(tp)} holds {node.data.decode()}, written {writer}; "
             f"ours is {self._offsets[tp]}: kept"
@@ -263,8 +265,11 @@ class FencedCommit:
 
 def _not_ours_text(tp: TopicPartition, path: str, node: ZNode | None) -> str:
     if node is None:
-        return f"{tp} is not owned by us any more: {path} is gone"
+        return f"{tp} is no longer owned by this member: {path} is gone"
     if not node.ephemeral_owner:
-        return f"{tp} is not ours: {path} is a persistent node, which no consumer makes: delete it"
+        return (
+            f"{tp} is not owned by this member: {path} is a persistent node, which no consumer "
+            "creates: delete it"
+        )
     owner = f"{parse_owner(node.data)} (session {node.ephemeral_owner:#x})"
-    return f"{tp} is not ours any more: {owner} owns it"
+    return f"{tp} is no longer owned by this member: {owner} owns it"

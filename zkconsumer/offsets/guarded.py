@@ -60,6 +60,6 @@ class OwnedOnly:
 
 def _refused(tp: TopicPartition) -> str:
     return (
-        f"the owner node of {tp} is gone or another member's: a commit could overwrite its new "
-        "owner's; messages since the last commit come again there"
+        f"the owner node of {tp} is gone, or another member's: a commit could overwrite that of "
+        "the new owner; messages since the last commit are delivered again there"
     )

@@ -136,11 +136,11 @@ class KafkaOffsetStore:
         length = len(offset.metadata.encode("utf-16-be", "surrogatepass")) // 2
         if length > self._metadata_limit:
             return (
-                f"its metadata has {length} characters, and the brokers take "
+                f"its metadata has {length} characters, but the brokers accept "
                 f"{self._metadata_limit} (offset.metadata.max.bytes): shorten offset"
             )
         if any("\ud800" <= char <= "\udfff" for char in offset.metadata):
-            return "its metadata is not text that UTF-8 can carry"
+            return "its metadata can't be encoded as UTF-8"
         return commit_refusal(tp, offset)
 
 
@@ -183,7 +183,7 @@ class FetchExchange:
         unsettled = sorted(code for code in self._read.all_codes if passes(code))
         if unsettled:
             raise RequestTimedOut(
-                f"group {self._group_id}: no offsets in time: {self._broker} still says "
+                f"group {self._group_id}: no offsets in time: {self._broker} still reports "
                 f"{', '.join(map(explained, unsettled))}"
             )
         return self._read

@@ -148,8 +148,8 @@ def plan_offsets(
     refusals, notes = _liveness(present.members, force=force), builder.notes
     if isinstance(aim, ToTime) and not aim.exact:
         notes.append(
-            "these brokers know only when whole segments were written: offsets are those of the "
-            "segments' beginnings, and more is read again than asked for"
+            "these brokers know only the times of whole segments: offsets are those of segment "
+            "starts, and more is read again than was requested"
         )
     refusals += builder.refusals
     if not moves:
@@ -202,8 +202,8 @@ def _liveness(members: Sequence[str], *, force: bool) -> list[str]:
     if not members or force:
         return []
     return [
-        f"the group has living members: {', '.join(members)}: stop them first; --force sets the "
-        "offsets all the same, until a member commits again"
+        f"the group has live members: {', '.join(members)}: stop them first; --force sets the "
+        "offsets anyway, until a member commits again"
     ]
 
 
@@ -218,7 +218,9 @@ class _PlanBuilder:
         self.refusals: list[str] = []
         self.notes: list[str] = []
         if present.members and force:
-            self.notes.append(f"living members will commit over it: {', '.join(present.members)}")
+            self.notes.append(
+                f"live members will overwrite it by their next commit: {', '.join(present.members)}"
+            )
 
     def move(self, tp: TopicPartition, *, named: bool) -> PartitionMove:
         """Plan one partition; ``named``: by the user, so that it must exist."""
@@ -226,17 +228,17 @@ class _PlanBuilder:
         before = offset_in(found)
         if tp not in self._present.partitions:
             if named:
-                self.refusals.append(f"{tp}: the cluster has no such partition")
+                self.refusals.append(f"{tp}: there is no such partition")
             wanted = self._given(tp)
             return PartitionMove(
                 topic_partition=tp, wanted=wanted, before=before, fate=Fate.NO_SUCH_PARTITION
             )
         if found.error is not None and isinstance(self._aim, ToCurrent):
             # To take it for none would skip all that is left to read.
-            self.refusals.append(f"{tp}: {found.error}: so where it is, is not known")
+            self.refusals.append(f"{tp}: {found.error}: its current offset is unknown")
             return PartitionMove(topic_partition=tp, wanted=None, before=None, fate=Fate.KEEP)
         if found.error is not None:
-            self._refuse_unless_forced(f"{tp}: {found.error}", "it can't be brought back then")
+            self._refuse_unless_forced(f"{tp}: {found.error}", "it can't be restored then")
         wanted = self._goal(tp, before)
         if wanted is None:
             return PartitionMove(topic_partition=tp, wanted=before, before=before, fate=Fate.KEEP)
@@ -267,7 +269,7 @@ class _PlanBuilder:
                 goal = OffsetAndMetadata(before.offset + aim.count)
             case ToOffsets():
                 if tp not in aim.offsets:
-                    self.refusals.append(f"{tp}: the file has no offset of it")
+                    self.refusals.append(f"{tp}: the file has no offset for it")
                     return None
                 goal = OffsetAndMetadata(aim.offsets[tp])
             case ToCurrent():
@@ -293,13 +295,15 @@ class _PlanBuilder:
         self, tp: TopicPartition, goal: OffsetAndMetadata | None, log: LogRange | None
     ) -> OffsetAndMetadata | None:
         if goal is None:
-            self.refusals.append(f"{tp}: its leader did not answer, so where to set it is unknown")
+            self.refusals.append(
+                f"{tp}: its leader did not respond, so the offset to set is unknown"
+            )
             return None
         if log is None:
             self._refuse_unless_forced(
-                f"{tp}: its leader did not answer, so whether {goal.offset} is in its log is "
+                f"{tp}: its leader did not respond, so whether {goal.offset} is in its log is "
                 "unknown",
-                "it is set all the same",
+                "it is set anyway",
             )
             return goal if goal.offset >= 0 else None
         if log.start <= goal.offset <= log.end:
@@ -311,7 +315,7 @@ class _PlanBuilder:
                 self.notes.append(f"{text}: set to {nearest} instead")
                 return OffsetAndMetadata(nearest, goal.metadata)
             case Outside.KEEP if goal.offset >= 0:
-                self.notes.append(f"{text}: the next member obeys its auto.offset.reset")
+                self.notes.append(f"{text}: the next member resets it by auto.offset.reset")
                 return goal
             case _:
                 self.refusals.append(f"{text}: --outside clamp sets it to {nearest}")

@@ -111,7 +111,7 @@ def of_this_topic(fetched: FetchedOffset, topic_czxid: int | None) -> FetchedOff
 
 def former_topic_warnings(
     offsets: Mapping[TopicPartition, int],
-    follows: str = "auto.offset.reset decides where to go on",
+    follows: str = "auto.offset.reset decides where reading continues",
 ) -> dict[str, str]:
     """Return for each topic a warning about offsets of the former topic, which are not used.
 
@@ -123,8 +123,8 @@ def former_topic_warnings(
     for tp, offset in sorted(offsets.items()):
         by_topic.setdefault(tp.topic, []).append(f"partition {tp.partition}: {offset}")
     return {
-        topic: "was deleted and created again since it was read, so what is known of it is of the "
-        f"former topic ({_listed(names)}): {follows}"
+        topic: "was deleted and created again since it was read, so these offsets are those of "
+        f"the former topic ({_listed(names)}): {follows}"
         for topic, names in by_topic.items()
     }
 

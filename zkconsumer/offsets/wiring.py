@@ -99,8 +99,8 @@ def wire_offsets(
     in_kafka = OwnedOnly(unguarded, registry.still_ours)
     if not config.auto_commit_enable:
         log.warning(
-            "group %s: brokers forget offsets that were not committed for a day (their "
-            "offsets.retention.minutes), and automatic commits, which renew them, are off",
+            "group %s: brokers delete offsets that were not committed for a day (their "
+            "offsets.retention.minutes), and automatic commits, which renew them, are disabled",
             config.group_id,
         )
 

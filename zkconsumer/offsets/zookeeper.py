@@ -112,7 +112,7 @@ class ZookeeperOffsetStore:
         if self._store.session_id != guard.session_id:
             raise SessionLost(
                 f"group {self._paths.group_id}: session {guard.session_id:#x}, which owned the "
-                "partitions, is over: others may own them now"
+                "partitions, has ended: other members may own them now"
             )
         return FencedCommit(self._store, self._paths, guard, self._known, rewind=rewind).run(wanted)
 

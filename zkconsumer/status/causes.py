@@ -1,4 +1,4 @@
-"""Why a group rebalances, inferred from the differences of two snapshots. Pure."""
+"""Infers why a group rebalances from the differences of two snapshots. Pure."""
 
 from collections.abc import Iterator, Set
 from dataclasses import dataclass

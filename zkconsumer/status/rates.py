@@ -1,4 +1,4 @@
-"""How fast a group reads, and how fast its topics are written. Pure.
+"""Computes how fast a group reads, and how fast its topics are written. Pure.
 
 Commits come in steps: every minute by default. So reading is measured from one step to another, not
 from one snapshot to the next.

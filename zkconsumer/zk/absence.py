@@ -22,12 +22,12 @@ class NoBrokers:
         """What is wrong, in a sentence or two."""
         if self.is_cluster:
             return (
-                f"No broker is registered in {self.zookeeper_connect}: a cluster has been there, "
-                "but all of its brokers are down."
+                f"No broker is registered in {self.zookeeper_connect}: there was a cluster, but "
+                "all of its brokers are down."
             )
         return (
             f"No broker is registered in {self.zookeeper_connect}, and none ever was: there is no "
-            "cluster to read from. Mostly the chroot is missing or wrong."
+            "cluster to read from. Usually the chroot is missing or wrong."
         )
 
     @property
@@ -44,10 +44,10 @@ class NoBrokers:
             where = " or ".join(self.elsewhere)
             return f"Did you mean {where} (the chroot comes after the last server)?"
         if self.is_cluster:
-            return "Start the brokers, and see in their logs why they are down."
+            return "Start the brokers, and check their logs for why they are down."
         return (
-            "See that the brokers run, and that the chroot at the end of zookeeper.connect is "
-            "the one that they have."
+            "Check that the brokers run, and that the chroot at the end of zookeeper.connect is "
+            "that of the brokers."
         )
 
     def __str__(self) -> str:

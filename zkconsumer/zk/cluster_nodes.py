@@ -75,9 +75,9 @@ def parse_partition_state(data: bytes) -> PartitionStateNode | Malformed:
     leader, isr = parsed.fields.get("leader"), parsed.fields.get("isr")
     in_sync = _ids(isr)
     if not _is_int(leader):
-        return Malformed(f"no number in its field 'leader': {shown(leader)}")
+        return Malformed(f"its field 'leader' is not a number: {shown(leader)}")
     if in_sync is None:
-        return Malformed(f"no list of broker ids in its field 'isr': {shown(isr)}")
+        return Malformed(f"its field 'isr' is not a list of broker ids: {shown(isr)}")
     epoch = parsed.fields.get("leader_epoch")
     return PartitionStateNode(
         leader=leader if leader >= 0 else None,
@@ -93,7 +93,7 @@ def parse_replicas(data: bytes) -> Mapping[int, tuple[int, ...]] | Malformed:
         return Malformed(parsed.reason)
     partitions = parsed.fields.get("partitions")
     if not isinstance(partitions, dict):
-        return Malformed(f"no object in its field 'partitions': {shown(partitions)}")
+        return Malformed(f"its field 'partitions' is not an object: {shown(partitions)}")
     found: dict[int, tuple[int, ...]] = {}
     for name, value in partitions.items():
         replicas = _ids(value)
@@ -127,7 +127,7 @@ def parse_controller(data: bytes) -> int | Malformed:
         return Malformed(parsed.reason)
     broker_id = parsed.fields.get("brokerid")
     if not _is_int(broker_id):
-        return Malformed(f"no number in its field 'brokerid': {shown(broker_id)}")
+        return Malformed(f"its field 'brokerid' is not a number: {shown(broker_id)}")
     return broker_id
 
 
@@ -138,7 +138,7 @@ def parse_topic_config(data: bytes) -> Mapping[str, str] | Malformed:
         return Malformed(parsed.reason)
     config = parsed.fields.get("config")
     if not isinstance(config, dict):
-        return Malformed(f"no object in its field 'config': {shown(config)}")
+        return Malformed(f"its field 'config' is not an object: {shown(config)}")
     return {name: value if isinstance(value, str) else str(value) for name, value in config.items()}
 
 

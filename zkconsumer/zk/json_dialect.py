@@ -68,7 +68,7 @@ def parse_object(data: bytes) -> JsonObject | NotJson:
         is_integer = token.lstrip("-").isdigit()
         value = int(token) if is_integer else float(token)
         if not (isinstance(value, int) and _MIN_INT <= value <= _MAX_INT):
-            problems.append(f"the number {token} is no 32-bit integer")
+            problems.append(f"the number {token} is not a 32-bit integer")
         return value
 
     try:
@@ -82,7 +82,7 @@ def parse_object(data: bytes) -> JsonObject | NotJson:
     except (ValueError, RecursionError) as error:
         return NotJson(f"not JSON: {error}")
     if not isinstance(parsed, dict):
-        return NotJson(f"JSON, but a {type(parsed).__name__} in place of an object")
+        return NotJson(f"JSON, but a {type(parsed).__name__} instead of an object")
     return JsonObject(parsed, problems[0] if problems else None)
 
 
@@ -100,4 +100,4 @@ def _double_lone_backslash(match: re.Match[str]) -> str:
 
 
 def _refuse_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON value")
+    raise ValueError(f"{name} is not a JSON value")

@@ -101,7 +101,7 @@ def install(kazoo: Any, security: ZookeeperSecurity) -> TlsOpener | None:
 
 def _reason(error: OSError) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate is not believed: {error.verify_message}"
+        return f"its certificate is not trusted: {error.verify_message}"
     if isinstance(error, ssl.SSLError):
         return f"{error.reason or error}: is this its secureClientPort?"
     return f"it closed the connection: is this its secureClientPort? ({error})"

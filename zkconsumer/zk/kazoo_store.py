@@ -150,7 +150,8 @@ class _KazooRawClient:
         self._pings = kazoo_pings.install(connection, clock, self._note_response)
         if self._pings is None:
             log.warning(
-                "this kazoo does not report when ZooKeeper responds: silences are noticed late"
+                "this version of kazoo does not report when ZooKeeper responds: an unresponsive "
+                "ZooKeeper is noticed late"
             )
         self._kazoo.add_listener(self._note_state)
 
@@ -199,9 +200,9 @@ class _KazooRawClient:
         where = f"zookeeper.connect={self._servers.hosts}"
         why = self._tls.why_refused if self._tls is not None else None
         if why is not None:
-            return RegistryError(f"no ZooKeeper of {where} can be talked to over TLS: {why}")
+            return RegistryError(f"no ZooKeeper server of {where} could be reached over TLS: {why}")
         return RegistryError(
-            f"no ZooKeeper of {where} answered within {self._timeout_ms} ms "
+            f"no ZooKeeper server of {where} responded within {self._timeout_ms} ms "
             "(zookeeper.connection.timeout.ms): is one running there, and is the address right?"
         )
 
@@ -284,7 +285,7 @@ class _KazooRawClient:
             # Not an expiry, and not our close: kazoo's thread is ending for good.
             if self._kazoo.client_state == KeeperState.AUTH_FAILED:
                 self._auth_failure = (
-                    f"ZooKeeper {self._servers.hosts} does not believe that we are "
+                    f"ZooKeeper {self._servers.hosts} rejected the authentication as "
                     f"{self._security.username} (zookeeper.auth.scheme={self._security.scheme}): "
                     "check zookeeper.auth.username and zookeeper.auth.password"
                 )
@@ -365,7 +366,7 @@ def _new_kazoo(
     # kazoo keeps the granted time-out in a local variable: read it from the response.
     connection = client._connection  # noqa: SLF001 - no public attribute has it
     if not kazoo_io.install(connection):
-        log.debug("this kazoo reads and writes in its own way")
+        log.debug("this version of kazoo lacks the internals for buffered reading and writing")
     invoke = connection._invoke  # noqa: SLF001 - see above
 
     def listening_invoke(timeout: float, request: Any, *args: Any, **kwargs: Any) -> Any:

@@ -59,7 +59,7 @@ def live_brokers(
         return listed.brokers
     if listed.malformed:
         why = "; ".join(listed.malformed.values())
-        raise RegistryError(f"ZooKeeper at {zookeeper_connect} names no broker to ask: {why}")
+        raise RegistryError(f"ZooKeeper at {zookeeper_connect} has no usable broker: {why}")
     raise RegistryError(str(why_no_brokers(store, zookeeper_connect)))
 
 
@@ -181,7 +181,7 @@ class LiveBrokers:
         except RegistryError as error:
             if self._last is None or not self._last.brokers:
                 raise
-            log.info("brokers as last seen: %s", error)
+            log.info("ZooKeeper can't be read, using the last known brokers: %s", error)
         return self._last.brokers
 
     def versions_of(self, broker: Broker) -> BrokerVersions | None:

@@ -101,7 +101,7 @@ def parse_registration(data: bytes) -> Registration | Malformed:
         return Malformed(parsed.reason)
     fields = parsed.fields
     if "pattern" not in fields or not isinstance(fields["pattern"], str | None):
-        return Malformed(f"no text in its field 'pattern': {shown(fields.get('pattern'))}")
+        return Malformed(f"its field 'pattern' is not a string: {shown(fields.get('pattern'))}")
     counts = _stream_counts(fields.get("subscription"))
     if isinstance(counts, Malformed):
         return counts

@@ -174,7 +174,7 @@ def test_a_numeric_timestamp_is_read_and_warned_of(
         assert set(member.claims()) == {TopicPartition(topic, 0)}
         assert skipped(member) == 0
     assert "member zz: Scala members of this group fail on its registration" in caplog.text
-    assert "1795227905398 is no 32-bit integer" in caplog.text
+    assert "1795227905398 is not a 32-bit integer" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_without_any_broker_it_waits_for_one(
         (b'{"version":1,"partitions":{}}', 0, "does not exist or has no partitions"),
         (b"not json", 1, "its node can't be read"),
         (b"", 1, "its node can't be read"),
-        (b'{"version":1}', 1, "no object in its field 'partitions'"),
+        (b'{"version":1}', 1, "its field 'partitions' is not an object"),
         (b'{"version":1,"partitions":{"x":[0]}}', 1, "is no number"),
     ],
 )

@@ -77,7 +77,7 @@ def test_commits_go_on_with_the_next_coordinator(three: Sandbox) -> None:
             failure = member.observed.of(CommitFailed)[0]
             assert set(failure.reasons) <= set(partitions)
             for reason in failure.reasons.values():
-                assert "no offset coordinator answers" in reason
+                assert "no offset coordinator responds" in reason
                 assert f"broker {metadata} " in reason
             await_ends([member], traffic.ends, "without a coordinator")
 
@@ -111,7 +111,7 @@ def test_a_member_that_finds_no_coordinator_says_what_to_do(keeper_down: Sandbox
         with pytest.raises(RebalanceFailed) as caught:
             connector.create_message_streams({topic: 1})
         text = str(caught.value)
-        assert f"group {group}: no offset coordinator answers" in text
+        assert f"group {group}: no offset coordinator responds" in text
         assert "check that these brokers run, and that topic __consumer_offsets has leaders" in text
         assert CLOCK.now_ms() - began_ms < PROMPT_MS
         tree = ZkTree(keeper_down)

@@ -88,7 +88,7 @@ def test_a_topic_created_again_under_a_member_is_read_whole(
         assert member.errors == []
     # Where the new log is still shorter than the old position, the broker tells first.
     # Offsets of the former one that were still to be committed are refused with a warning, too.
-    recreated = warnings_of(caplog, tp.topic, "so what is known of it")
+    recreated = warnings_of(caplog, tp.topic, "so these offsets are those of")
     assert len(recreated or warnings_of(caplog, tp.topic, "is out of range")) == 1
 
 

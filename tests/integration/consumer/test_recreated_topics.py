@@ -104,7 +104,7 @@ def warnings_of(caplog: pytest.LogCaptureFixture, topic: str) -> list[str]:
         for record in caplog.records
         if record.levelno == logging.WARNING
         and f"topic {topic} was deleted" in record.getMessage()
-        and "what is known of it is of the former topic" in record.getMessage()
+        and "these offsets are those of the former topic" in record.getMessage()
     ]
 
 

@@ -138,7 +138,7 @@ def test_the_only_coordinator_comes_back(cluster: Sandbox, stack: ExitStack) -> 
     hasty.fetch([tp])
     with without(cluster, 0):
         began_ms = SystemClock().now_ms()
-        with pytest.raises(TransportError, match=f"group {group}: no offset coordinator answers"):
+        with pytest.raises(TransportError, match=f"group {group}: no offset coordinator responds"):
             hasty.fetch([tp])
         assert SystemClock().now_ms() - began_ms < PROMPT_MS
         with pytest.raises(TransportError):

@@ -102,7 +102,7 @@ def test_a_finding_in_words(world: StatusWorld, capsys: pytest.CaptureFixture[st
     assert out.endswith("; examined 1 group, twice, 30 s apart\n")
     assert err == (
         "zkconsumer: taking a second snapshot within 30 s (--quick takes only one): "
-        "zookeeper group g shares out\n"
+        "zookeeper group g is rebalancing\n"
     )
     assert node(world, GHOST_PATH) == GHOST_DATA
 
@@ -170,7 +170,7 @@ def test_a_quick_look(world: StatusWorld, capsys: pytest.CaptureFixture[str]) ->
     haunt(world)
     assert call("--quick", "--json") == 3
     found = reported(capsys)
-    assert (found["looks_apart_ms"], found["unsure"]) == (None, ["zookeeper group g: shares out"])
+    assert (found["looks_apart_ms"], found["unsure"]) == (None, ["zookeeper group g: is rebalancing"])
     assert (found["groups"], found["sessions_known"]) == (1, False)
     stale = next(finding for finding in found["findings"] if finding["code"] == "member-stale")
     assert (stale["severity"], stale["group"], stale["kind"]) == ("error", "g", "zookeeper")

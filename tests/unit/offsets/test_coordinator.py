@@ -161,8 +161,8 @@ def test_no_coordinator_at_all(bench: OffsetBench) -> None:
     reported = fetch_failure(bench)
     assert 200 <= SystemClock().now_ms() - began_ms < 300 + SOON_MS
     for part in (
-        "group g: no offset coordinator answers",
-        "broker 0 (fake-0:9092) says COORDINATOR_NOT_AVAILABLE (15)",
+        "group g: no offset coordinator responds",
+        "broker 0 (fake-0:9092) reports COORDINATOR_NOT_AVAILABLE (15)",
         "__consumer_offsets",
     ):
         assert part in reported

@@ -92,7 +92,7 @@ def test_after_a_lost_answer_the_group_is_not_moved_back_behind_it(world: Fenced
         world.owner.commit(T0, 200)
     for _ in range(2):
         assert world.owner.commit(T0, 150) == (
-            f"{OFFSET_OF_T0} holds 200, written by a commit of ours whose answer was lost; "
+            f"{OFFSET_OF_T0} holds 200, written by a commit of ours whose response was lost; "
             "ours is 150: kept"
         )
     assert world.owner.commit(T0, 150, rewind=True) is None

@@ -44,7 +44,7 @@ def test_what_is_not_ours_any_more_is_refused() -> None:
     store = ScriptedOffsets()
     reported = OwnedOnly(store, Owners(T1).still_owned).commit(OFFSETS)
     assert reported[T1] is None
-    assert "the owner node of t-0 is gone or another member's" in str(reported[T0])
+    assert "the owner node of t-0 is gone, or another member's" in str(reported[T0])
     assert store.kept == {T1: 11}
 
 

@@ -159,7 +159,7 @@ def test_what_is_no_offset_is_told_with_what_helps(bench: OffsetBench) -> None:
     bench.net.brokers[0].script(FETCH, fetched({T0: (-5, 0)}))
     error = bench.store().fetch([T0])[T0].error
     assert error is not None
-    assert "-5 is no offset" in error
+    assert "-5 is not an offset" in error
     assert "zkconsumer offsets set --force" in error
 
 
@@ -193,7 +193,7 @@ def test_a_partition_that_the_answer_leaves_out(bench: OffsetBench) -> None:
     response = bench.store().fetch([T0, T1])
     assert list(response) == [T0, T1]
     assert response[T0] == FetchedOffset(3)
-    assert "leaves it out" in str(response[T1].error)
+    assert "lacks it" in str(response[T1].error)
 
 
 # --- commit ---------------------------------------------------------------------------------------
@@ -261,7 +261,7 @@ def test_no_answer_at_all_is_an_error_of_the_call(bench: OffsetBench) -> None:
     """Nobody knows what is committed."""
     bench = OffsetBench(bench.net, settings=ChannelSettings(timeout_ms=50, limit_ms=500))
     bench.net.brokers[0].script(COMMIT, Hang())
-    with pytest.raises(TransportError, match=r"group g: no offset coordinator answers.*no answer"):
+    with pytest.raises(TransportError, match=r"group g: no offset coordinator responds.*no answer"):
         bench.commit()
     assert bench.open_connections() == 0
 
@@ -308,7 +308,7 @@ def test_metadata_within_the_limit(bench: OffsetBench) -> None:
         }
     )
     assert reported[T0] is None
-    assert all("has 5 characters, and the brokers take 4" in str(reported[tp]) for tp in (T1, T2))
+    assert all("has 5 characters, but the brokers accept 4" in str(reported[tp]) for tp in (T1, T2))
     assert sent(bench) == [[T0]]
 
 

@@ -101,7 +101,7 @@ def test_living_members_stop_it() -> None:
         stored=PRESENT.stored, partitions=PRESENT.partitions, logs=PRESENT.logs, members=["g_a"]
     )
     (refusal,) = plan_offsets(ToLatest(), present).plan.refusals
-    assert "living members: g_a" in refusal
+    assert "live members: g_a" in refusal
     forced = plan_offsets(ToLatest(), present, force=True)
     assert forced.plan.refusals == ()
     assert forced.notes == ("living members will commit over it: g_a",)
@@ -175,7 +175,7 @@ def test_where_the_group_is_is_not_guessed() -> None:
         stored={T0: FetchedOffset(None, "garbage")}, partitions=[T0], logs=PRESENT.logs
     )
     plan = plan_offsets(ToCurrent(), broken, force=True)
-    assert plan.plan.refusals == ("t-0: garbage: so where it is, is not known",)
+    assert plan.plan.refusals == ("t-0: garbage: its current offset is unknown",)
     assert plan.plan.writes == {}
 
 
@@ -184,7 +184,7 @@ def test_a_leader_that_does_not_answer(aim: Aim) -> None:
     """Where to is not known, and no force changes that."""
     blind = Present(stored={T0: FetchedOffset(30)}, partitions=[T0], logs={})
     plan = plan_offsets(aim, blind, force=True)
-    assert "did not answer" in plan.plan.refusals[0]
+    assert "did not respond" in plan.plan.refusals[0]
     assert plan.plan.writes == {}
 
 
@@ -215,7 +215,7 @@ def test_what_the_cluster_does_not_have() -> None:
     assert plan.plan.refusals == ()
     assert fates(plan) == {GONE: Fate.NO_SUCH_PARTITION, T0: Fate.WRITE}
     named = plan_offsets(ToEarliest(), PRESENT, scope=[GONE])
-    assert named.plan.refusals == ("gone-0: the cluster has no such partition",)
+    assert named.plan.refusals == ("gone-0: there is no such partition",)
 
 
 def test_an_entry_that_can_not_be_read_needs_force() -> None:
@@ -235,7 +235,7 @@ def test_an_entry_that_can_not_be_read_needs_force() -> None:
 def test_a_file_that_lacks_what_was_named() -> None:
     """The error names the missing partition."""
     plan = plan_offsets(ToOffsets({T0: 30}), PRESENT, scope=[T0, T1])
-    assert plan.plan.refusals == ("t-1: the file has no offset of it",)
+    assert plan.plan.refusals == ("t-1: the file has no offset for it",)
 
 
 def test_nothing_to_do_is_refused() -> None:

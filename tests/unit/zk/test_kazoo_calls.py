@@ -109,7 +109,7 @@ def test_an_unknown_failure_inside_of_a_transaction_is_no_success() -> None:
     ops: list[Op] = [CREATE, DeleteOp("/b")]
     with pytest.raises(RegistryError, match="MarshallingError"):
         multi_result(ops, Given([ke.RolledBackError(), ke.MarshallingError()]))
-    with pytest.raises(RegistryError, match="1 answers"):
+    with pytest.raises(RegistryError, match="1 results"):
         multi_result(ops, Given(["/a"]))
     assert multi_result(ops, Given(["/a", True])).ok
 

@@ -46,7 +46,7 @@ def test_it_is_said_when_silences_are_noticed_late(
     with caplog.at_level(logging.WARNING):
         client()
     message = [
-        record.getMessage() for record in caplog.records if "silences" in record.getMessage()
+        record.getMessage() for record in caplog.records if "noticed late" in record.getMessage()
     ]
     assert len(message) == (not knows)
 

@@ -71,7 +71,7 @@ def test_a_registration_that_can_not_be_used_is_said() -> None:
     """There is a broker, but nobody could speak to it."""
     store = store_with("/brokers/ids")
     store.create("/brokers/ids/7", b"nonsense", ephemeral=False)
-    with pytest.raises(RegistryError, match="names no broker to ask"):
+    with pytest.raises(RegistryError, match="has no usable broker"):
         live_brokers(store, "zk:1")
 
 

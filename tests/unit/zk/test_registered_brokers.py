@@ -62,4 +62,4 @@ def test_it_is_said_when_brokers_are_those_of_before(caplog: pytest.LogCaptureFi
     [message] = [
         record.getMessage() for record in caplog.records if record.name.endswith("brokers")
     ]
-    assert message.startswith("brokers as last seen: ")
+    assert message.startswith("ZooKeeper can't be read, using the last known brokers: ")

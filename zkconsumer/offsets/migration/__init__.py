@@ -1,1 +1,1 @@
-"""A group's offsets carried from ZooKeeper to Kafka, or back, while no member is alive."""
+"""Migrates a group's offsets from ZooKeeper to Kafka, or back, while no member is alive."""

@@ -52,15 +52,15 @@ def carry_out(
         found = target.fetch(sorted(plan.expected))
     except ZkConsumerError as error:
         found = {}
-        doubts.append(f"what was written could not be read back: {error}")
+        doubts.append(f"the written offsets could not be read back: {error}")
     try:
         doubts += source_doubts()
         present = group.members()
         doubts += [
-            f"a member came meanwhile: {member}"
+            f"a member joined meanwhile: {member}"
             for member in present
             if member not in (although or ())
         ]
     except ZkConsumerError as error:
-        doubts.append(f"whether anybody came meanwhile is not known: {error}")
+        doubts.append(f"whether a member joined meanwhile is unknown: {error}")
     return MigrationOutcome(plan=plan, found=found, errors=errors, doubts=tuple(doubts))

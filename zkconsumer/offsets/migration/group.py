@@ -1,4 +1,4 @@
-"""The group whose offsets are set or carried, and its living members."""
+"""The group whose offsets are set or migrated, and its live members."""
 
 import logging
 from collections.abc import Sequence
@@ -55,8 +55,9 @@ class MigratedGroup:
                 raise MigrationRefused(
                     self.group_id,
                     [
-                        f"it still has members{waited}: {', '.join(members)}: stop them first "
-                        "(one that crashed goes when its session ends: a larger --wait-ms)"
+                        f"it still has members{waited}: {', '.join(members)}: stop them first (a "
+                        "crashed member disappears when its session ends: give a larger "
+                        "--wait-ms)"
                     ],
                 )
             if not reported:

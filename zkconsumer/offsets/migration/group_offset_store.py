@@ -1,4 +1,4 @@
-"""The interface of a store that offsets are carried from or to."""
+"""The interface of a store that offsets are migrated from or to."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol

@@ -142,7 +142,7 @@ class KafkaGroupOffsets:
         names = [name for group in groups for name in _living(group)]
         codes = {group.error_code for group in groups} - {0, ErrorCode.GROUP_ID_NOT_FOUND}
         if codes:
-            names.append(f"nobody knows who: {', '.join(map(explained, sorted(codes)))}")
+            names.append(f"unknown members: {', '.join(map(explained, sorted(codes)))}")
         return names
 
     def _brokers(self) -> list[Broker]:

@@ -1,4 +1,4 @@
-"""Carries the offsets of a group from one storage to the other while no member is alive.
+"""Migrates the offsets of a group from one storage to the other while no member is alive.
 
 The order makes it safe: no member is alive; both storages are read; the roll-back file is written;
 still no member is alive; the offsets are written; they are read back. A member that joins in
@@ -32,7 +32,7 @@ class MigrationRequest:
     """The options of a migration.
 
     Attributes:
-        topics: the topics to be carried; None: all with offsets of the group.
+        topics: the topics to migrate; None: all with offsets of the group.
         ahead: what to do where the target's offset is larger.
         wait_limit_ms: how long to wait for the members to leave.
     """
@@ -84,8 +84,8 @@ class Migration:
     def _source_doubts(self) -> list[str]:
         now = self._source.fetch(sorted(self._seen))
         return [
-            f"{tp} moved in {self._source.name.value} meanwhile, from "
-            f"{_number(self._seen[tp])} to {_number(found)}: somebody still commits: carry it again"
+            f"{tp} moved in {self._source.name.value} meanwhile, from {_number(self._seen[tp])} "
+            f"to {_number(found)}: a client still commits: migrate it again"
             for tp, found in now.items()
             if not same_offset(offset_in(found), offset_in(self._seen[tp]))
         ]

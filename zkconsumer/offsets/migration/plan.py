@@ -131,7 +131,7 @@ def plan_migration(
     if ahead is Ahead.REFUSE:
         refusals += [_ahead_text(move) for move in moves if move.fate is Fate.KEEP]
     if not moves and not refusals:
-        refusals.append("the source has no offsets of it: look at the group's name and the topics")
+        refusals.append("the source has no offsets for it: check the group's name and the topics")
     known = {move.topic_partition for move in moves}
     others = (tp for tp, offset in target.items() if offset.offset is not None and tp not in known)
     return MigrationPlan(
@@ -187,8 +187,8 @@ def outside_the_log(
         start, end = logs[tp]
         if not start <= wanted.offset <= end:
             reported.append(
-                f"{tp}: {wanted.offset} is not in the log [{start}, {end}): the next member starts "
-                "where its auto.offset.reset says"
+                f"{tp}: {wanted.offset} is not in the log [{start}, {end}): the next member "
+                "starts by its auto.offset.reset"
             )
     return reported
 

@@ -1,8 +1,8 @@
-"""What brokers have counted of their clients' requests, by version, and what Kafka 4 refuses. Pure.
+"""Counts of clients' requests by version, as brokers report them, and what Kafka 4 rejects. Pure.
 
-Brokers from 2.0 on count requests by version (``RequestsPerSec``); from 3.7 on those that Kafka 4
-refuses apart, with the client's library (``DeprecatedRequestsPerSec``). The same numbers come as
-MBeans, or as samples of a Prometheus exporter, whose rules may have renamed them.
+Brokers from 2.0 on count requests by version (``RequestsPerSec``); from 3.7 on separately those
+that Kafka 4 rejects, with the client's library (``DeprecatedRequestsPerSec``). The same numbers
+come as MBeans, or as samples of a Prometheus exporter, whose rules may have renamed them.
 
 Source: KIP-272, KIP-511, KIP-896; ``RequestMetrics`` of 2.8.2 and 3.9.1.
 """
@@ -55,10 +55,10 @@ class RequestCount:
 
     Attributes:
         request: such as ``FetchConsumer``.
-        version: of the request; None: not told.
+        version: of the request; None: unknown.
         count: since the broker started.
-        is_deprecated: whether the broker itself says that Kafka 4 refuses it.
-        library: the client's library and its release; "" if not told.
+        is_deprecated: whether the broker itself reports that Kafka 4 rejects it.
+        library: the client's library and its release; "" if unknown.
     """
 
     request: str
@@ -90,7 +90,7 @@ class RequestMetrics:
         source: the broker or endpoint, for messages.
         counts: what was read.
         problem: why nothing was; None: it was read.
-        broker: the id of the broker that it surely is; None: not known.
+        broker: the id of the broker at that endpoint; None: unknown or ambiguous.
     """
 
     source: str
@@ -100,11 +100,11 @@ class RequestMetrics:
 
     @property
     def tells_versions(self) -> bool:
-        """Whether anything can be concluded from what is not among the counts."""
+        """Whether the absence of a version among the counts proves anything."""
         return any(count.version is not None for count in self.counts)
 
     def refused(self) -> list[RequestCount]:
-        """Return what Kafka 4 refuses; each request once, with its library if told."""
+        """Return what Kafka 4 rejects; each request once, with its library if known."""
         refused = [count for count in self.counts if count.is_refused]
         told = {(count.request, count.version) for count in refused if count.is_deprecated}
         return [
@@ -120,7 +120,7 @@ def counts_of_mbeans(mbeans: Iterable[tuple[str, Any]]) -> tuple[RequestCount, .
 
 
 def counts_of_samples(text: str) -> tuple[RequestCount, ...]:
-    """Return the counts among the samples of a Prometheus exporter, by whatever rules it has."""
+    """Return the counts among the samples of a Prometheus exporter, whatever its naming rules."""
     return _worst(_sample_counts(text))
 
 

@@ -1,7 +1,7 @@
-"""Requests that brokers have written down, and which of them Kafka 4 refuses. Pure.
+"""Parses request logs of brokers, and finds the requests that Kafka 4 rejects. Pure.
 
 Brokers of all releases log each request, its version, and the client's id and address, once
-``kafka.request.logger`` is at DEBUG. That is all that brokers before 2.0 tell of versions.
+``kafka.request.logger`` is at DEBUG. Brokers before 2.0 report versions in no other way.
 
 Source: ``RequestChannel`` of 0.8.2.2 to 3.9.1, whose lines differ.
 """
@@ -50,8 +50,8 @@ _NAMED: Final = {
     **{name.upper(): name for name in _NUMBERED.values()},
 }
 """By the names of 0.8 and of later brokers, in capitals and without underscores."""
-# Clients choose their ids, and so what stands in a line: none may cost more than its length.
-# Nor may one that is too long to be read to its end hide the request.
+# Clients choose their ids, and so the text of a line: matching must take linear time.
+# And a line that is too long to be read to its end must not hide the request.
 _HEADERS: Final = (
     re.compile(
         r'"requestApiKey":(\d+),"requestApiVersion":(\d+),.{0,40}?'

@@ -57,7 +57,7 @@ def suspicions(
         if group is None or not group.members:
             continue
         if group.state is GroupState.REBALANCING:
-            found.append(Suspicion(key=key, why="shares out", wait_ms=around.settle_ms))
+            found.append(Suspicion(key=key, why="is rebalancing", wait_ms=around.settle_ms))
         standing = tuple(
             partition
             for partition in group.partitions

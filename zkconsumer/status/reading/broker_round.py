@@ -15,7 +15,7 @@ from zkconsumer.status.reading.values import Unanswered
 
 T = TypeVar("T")
 
-Question: TypeAlias = Callable[[NegotiatedConnection], T]
+BrokerQuery: TypeAlias = Callable[[NegotiatedConnection], T]
 """Queries one broker, by any number of requests. It may run twice, on a stale connection."""
 
 
@@ -33,7 +33,7 @@ class BrokerRound:
         self._busy: set[Broker] = set()
 
     def request(
-        self, lookups: Mapping[Broker, Question[T]], deadline: Deadline
+        self, lookups: Mapping[Broker, BrokerQuery[T]], deadline: Deadline
     ) -> dict[Broker, T | Unanswered]:
         """Query all brokers; return their responses when all are there, or at the deadline."""
         responses: dict[Broker, T | Unanswered] = {}
@@ -67,7 +67,7 @@ class BrokerRound:
     def _spawn(
         self,
         broker: Broker,
-        lookup: Question[T],
+        lookup: BrokerQuery[T],
         reported: Mailbox[tuple[Broker, T | Unanswered]],
         deadline: Deadline,
     ) -> None:
@@ -84,7 +84,9 @@ class BrokerRound:
         self._busy.add(broker)
         self._scope.spawn(f"broker-{broker.id}", run, stop=self._pool.stop, on_error=died)
 
-    def _respond(self, broker: Broker, lookup: Question[T], deadline: Deadline) -> T | Unanswered:
+    def _respond(
+        self, broker: Broker, lookup: BrokerQuery[T], deadline: Deadline
+    ) -> T | Unanswered:
         try:
             return self._pool.call(broker, lookup, timeout_ms=max(1, deadline.left_ms))
         except ZkConsumerError as error:

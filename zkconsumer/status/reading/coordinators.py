@@ -18,7 +18,7 @@ from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.offsets import coordinator_requests as wire
 from zkconsumer.parts import parts_of
 from zkconsumer.status.model import GroupStatus
-from zkconsumer.status.reading.broker_round import BrokerRound, Question
+from zkconsumer.status.reading.broker_round import BrokerQuery, BrokerRound
 from zkconsumer.status.reading.coordinator_responses import (
     DEAD,
     described_status,
@@ -80,7 +80,7 @@ class CoordinatorReader:
         def request(connection: NegotiatedConnection) -> list[GroupStatus]:
             return list(self._groups_of(connection, deadline))
 
-        lookups: dict[Broker, Question[list[GroupStatus]]] = dict.fromkeys(brokers, request)
+        lookups: dict[Broker, BrokerQuery[list[GroupStatus]]] = dict.fromkeys(brokers, request)
         groups: dict[str, GroupStatus] = {}
         failures: dict[int, str] = {}
         for broker, response in self._brokers.request(lookups, deadline).items():
@@ -152,7 +152,7 @@ class CoordinatorReader:
 
     def describe_request(
         self, names: Sequence[str], deadline: Deadline
-    ) -> Question[dict[str, GroupStatus | str | None]]:
+    ) -> BrokerQuery[dict[str, GroupStatus | str | None]]:
         """Return the query of a coordinator for groups: each, None if it is gone, or why not."""
 
         def request(connection: NegotiatedConnection) -> dict[str, GroupStatus | str | None]:
@@ -229,7 +229,7 @@ class CoordinatorReader:
 
     def offsets_request(
         self, groups: Mapping[str, Collection[TopicPartition]], deadline: Deadline
-    ) -> Question[dict[str, GroupOffsets | int]]:
+    ) -> BrokerQuery[dict[str, GroupOffsets | int]]:
         """Return the query of a coordinator for its groups' offsets: offsets, or an error code."""
 
         def request(connection: NegotiatedConnection) -> dict[str, GroupOffsets | int]:
@@ -262,7 +262,7 @@ class CoordinatorReader:
         )
         # Before 0.10.2, this is the response for an offset of a topic that does not exist.
         read = wire.positions(response, unknown_is_none=True)
-        # And an error of the whole group is repeated in each of its partitions.
+        # An error of the whole group is repeated in each of its partitions.
         codes = set(read.codes.values())
         if not asks_for_all and not read.found and len(codes) == 1 and codes <= _OF_THE_GROUP:
             return codes.pop()

@@ -1,4 +1,4 @@
-"""Finds out whose metrics an endpoint tells: the broker at its address, if that is surely one."""
+"""Determines which broker an endpoint of metrics belongs to, if its address is unambiguous."""
 
 from collections.abc import Iterable, Sequence
 from functools import partial
@@ -14,7 +14,7 @@ _AT_ONCE: Final = 8
 
 
 class Endpoint(NamedTuple):
-    """Where metrics are read."""
+    """An address at which metrics are read."""
 
     host: str
     jmx_port: int | None = None
@@ -27,7 +27,7 @@ def brokers_of(
     timeout_ms: int,
     clock: Clock,
 ) -> dict[Endpoint, int]:
-    """Return the ids of the brokers that these surely belong to; the others are left out.
+    """Return the ids of the brokers that these belong to; ambiguous ones are omitted.
 
     A broker is at an endpoint's host if both are the same name, or have an address in common. Of
     several at one host it is the one that has registered the endpoint's JMX port.

@@ -13,7 +13,7 @@ from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.scope import ThreadScope
 from zkconsumer.status.model import GroupKey, GroupKind, GroupStatus
-from zkconsumer.status.reading.broker_round import BrokerRound, Question
+from zkconsumer.status.reading.broker_round import BrokerQuery, BrokerRound
 from zkconsumer.status.reading.coordinators import CoordinatorReader
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.kept import Kept, offset_requests
@@ -46,12 +46,12 @@ class ReadPlan:
 
     Attributes:
         in_zookeeper: the groups to read from ZooKeeper.
-        errands: the tasks of the brokers.
+        tasks: the tasks of the brokers.
         topics: the partitions of every topic, to expand subscriptions.
     """
 
     in_zookeeper: tuple[str, ...]
-    errands: Mapping[Broker, BrokerTask]
+    tasks: Mapping[Broker, BrokerTask]
     topics: Mapping[str, tuple[int, ...]]
 
 
@@ -79,29 +79,29 @@ def plan_look(kept: Kept, keys: Collection[GroupKey], answering: Mapping[int, Br
         answering: the brokers that responded lately, by id; others are not waited for.
     """
     topics = kept.partition_ids() or {}
-    errands: dict[Broker, BrokerTask] = {}
+    tasks: dict[Broker, BrokerTask] = {}
     known = [group for key in keys if (group := kept.group(key)) is not None]
     for group in known:
         if group.coordinator is None or group.only_listed or group.kind is GroupKind.ZOOKEEPER:
             continue
-        errands.setdefault(group.coordinator, BrokerTask()).describe.append(group.group_id)
+        tasks.setdefault(group.coordinator, BrokerTask()).describe.append(group.group_id)
     keeping = {
         group.group_id
         for group in known
         if group.kind is GroupKind.COORDINATOR or kept.offsets.get(group.group_id)
     }
     for broker, groups in offset_requests(kept, sorted(keeping), topics).items():
-        errands.setdefault(broker, BrokerTask()).offsets = groups
+        tasks.setdefault(broker, BrokerTask()).offsets = groups
     leaders = kept.leaders(answering)
     read = {partition.topic_partition for group in known for partition in group.partitions}
     # Unowned partitions are known by their offsets alone.
     read |= {tp for group in known for tp in kept.offsets.get(group.group_id, ())}
     for tp in sorted(read):
         if tp in leaders:
-            errands.setdefault(leaders[tp], BrokerTask()).logs.append(tp)
+            tasks.setdefault(leaders[tp], BrokerTask()).logs.append(tp)
     return ReadPlan(
         in_zookeeper=tuple(key.group_id for key in keys if key.kind is GroupKind.ZOOKEEPER),
-        errands={broker: task for broker, task in errands.items() if broker.id in answering},
+        tasks={broker: task for broker, task in tasks.items() if broker.id in answering},
         topics=topics,
     )
 
@@ -135,12 +135,12 @@ class SelectedGroupsReader:
         if plan.in_zookeeper and groups is not None:
             self._part.start(lambda: _read(groups, plan, deadline))
         responses = self._brokers.request(
-            {broker: self._lookup(task, deadline) for broker, task in plan.errands.items()},
+            {broker: self._lookup(task, deadline) for broker, task in plan.tasks.items()},
             deadline,
         )
         found = GroupReads()
         for broker, response in responses.items():
-            _take(found, plan.errands[broker], response)
+            _take(found, plan.tasks[broker], response)
         if plan.in_zookeeper and groups is not None:
             _take_zookeeper(found, plan.in_zookeeper, self._part.result(deadline))
         return found
@@ -150,7 +150,7 @@ class SelectedGroupsReader:
         self._brokers.close(timeout_ms)
         self._scope.close(timeout_ms)
 
-    def _lookup(self, task: BrokerTask, deadline: Deadline) -> Question[_BrokerReport]:
+    def _lookup(self, task: BrokerTask, deadline: Deadline) -> BrokerQuery[_BrokerReport]:
         def request(connection: NegotiatedConnection) -> _BrokerReport:
             message = _BrokerReport()
             if task.describe:

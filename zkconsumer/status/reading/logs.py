@@ -17,7 +17,7 @@ from zkconsumer.cluster.offset_times import (
 from zkconsumer.error_codes import explained
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import NegotiatedConnection
-from zkconsumer.status.reading.broker_round import BrokerRound, Question
+from zkconsumer.status.reading.broker_round import BrokerQuery, BrokerRound
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.values import LogSpan, LogsRead, Unanswered
 
@@ -54,7 +54,7 @@ class LogReader:
 
     def lookup(
         self, partitions: Sequence[TopicPartition], deadline: Deadline
-    ) -> Question[dict[TopicPartition, LogSpan | str]]:
+    ) -> BrokerQuery[dict[TopicPartition, LogSpan | str]]:
         """Return the query of a leader; its response: each log's span, or why not."""
 
         def request(connection: NegotiatedConnection) -> dict[TopicPartition, LogSpan | str]:

@@ -24,7 +24,7 @@ class ReaderState:
 
     Args:
         clock: for the times of recording.
-        kept: the last known values, changed only by this object from now on.
+        kept: the last known values, which only the reading thread and this object change.
         through: the source of snapshots, see ``assemble``.
         abandoned_after_ms: the time without a commit after which a group without members is
             abandoned.

@@ -11,7 +11,7 @@ from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.parts import parts_of
 from zkconsumer.status.doctor.readiness import ReadinessFacts
 from zkconsumer.status.model import ClusterSnapshot
-from zkconsumer.status.reading.broker_round import BrokerRound, Question
+from zkconsumer.status.reading.broker_round import BrokerQuery, BrokerRound
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.values import Unanswered
 from zkconsumer.wire.messages.fetch import LAST_BY_NAME, FetchPartition, FetchRequest, FetchTopic
@@ -35,7 +35,7 @@ def read_readiness(
     clock: Clock,
     settings: Mapping[str, str] | None = None,
 ) -> ReadinessFacts:
-    """Ask every broker once, all at the same time.
+    """Query every broker once, all at the same time.
 
     Args:
         snapshot: has the log start offsets.
@@ -45,8 +45,7 @@ def read_readiness(
         clock: for that.
         settings: of a broker's server.properties, if given.
 
-    Returns:
-        The responses of brokers that came in time.
+    Returns: The responses of brokers that came in time.
     """
     deadline = Deadline(clock, timeout_ms)
     lookups = {
@@ -86,7 +85,7 @@ def _beginnings(
     return wanted
 
 
-def _lookup(wanted: Mapping[TopicPartition, int], deadline: Deadline) -> Question[_Found]:
+def _lookup(wanted: Mapping[TopicPartition, int], deadline: Deadline) -> BrokerQuery[_Found]:
     def request(connection: NegotiatedConnection) -> _Found:
         formats: dict[str, int] = {}
         for part in _parts(wanted):

@@ -16,7 +16,7 @@ from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.parts import parts_of
 from zkconsumer.records.decode import decode_record_set
-from zkconsumer.status.reading.broker_round import BrokerRound, Question
+from zkconsumer.status.reading.broker_round import BrokerQuery, BrokerRound
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.values import Unanswered
 from zkconsumer.wire.messages.fetch import (
@@ -97,7 +97,7 @@ class RecordTimes:
 
 def _lookup(
     wanted: Mapping[TopicPartition, int], deadline: Deadline
-) -> Question[dict[TopicPartition, int]]:
+) -> BrokerQuery[dict[TopicPartition, int]]:
     def request(connection: NegotiatedConnection) -> dict[TopicPartition, int]:
         found: dict[TopicPartition, int] = {}
         if connection.version_of(FetchRequest) < _FIRST_WITH_TIMES:

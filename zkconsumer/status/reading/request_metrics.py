@@ -1,7 +1,7 @@
 """Reads brokers' counts of requests by version: over JMX, by a Java program, or over HTTP.
 
 JMX is Java's serialization over RMI. It is read by a small Java program, which a JDK runs from its
-source (``RequestMetrics.java``); a filter refuses classes that no such answer has.
+source (``RequestMetrics.java``); a filter rejects classes that no such response contains.
 """
 
 import json
@@ -47,7 +47,7 @@ _FILTER: Final = ";".join(
         *("maxdepth=20", "maxarray=20000", "maxrefs=100000", "maxbytes=8000000"),
         *("java.lang.*", "java.lang.reflect.*", "java.util.*", "java.rmi.**", "sun.rmi.**"),
         *("javax.management.**", "javax.rmi.ssl.SslRMIClientSocketFactory"),
-        # Of an error that says that the password is wrong.
+        # Part of the error for a wrong password.
         *("javax.security.auth.login.*", "java.security.GeneralSecurityException", "!*"),
     )
 )
@@ -91,7 +91,7 @@ def read_request_metrics(
     Args:
         jmx: of brokers.
         urls: of Prometheus exporters, or of Jolokia.
-        brokers: of the cluster, one of which each address may be.
+        brokers: those of the cluster, to find the one at each address.
         timeout_ms: time limit of each address; a JVM has some more to start.
         clock: for that.
 
@@ -132,7 +132,7 @@ def _by_http(url: SplitResult, timeout_ms: int, clock: Clock) -> tuple[RequestMe
             clock=clock,
         )
         if status != 200:
-            return (replace(metrics, problem=f"it answers {status}"),)
+            return (replace(metrics, problem=f"it responded with {status}"),)
         text = body.decode("utf-8", "replace")
         counts = counts_of_mbeans(_of_jolokia(text)) if is_jolokia else counts_of_samples(text)
     except (ConnectFailed, ValueError, RecursionError) as error:
@@ -146,9 +146,9 @@ def _of_jolokia(text: str) -> Iterator[tuple[str, Any]]:
             for name, attributes in mbeans.items():
                 yield name, attributes.get("Count") if isinstance(attributes, dict) else None
         case {"error": error}:
-            raise ValueError(f"Jolokia answers: {error}")
+            raise ValueError(f"Jolokia reports: {error}")
         case _:
-            raise ValueError("it answers as Jolokia does not")
+            raise ValueError("its response is not that of a Jolokia")
 
 
 def _by_jmx(jmx: Jmx, timeout_ms: int, clock: Clock) -> Iterator[RequestMetrics]:
@@ -177,9 +177,9 @@ def _of_lines(
     if last[0] == "!":
         problem = last[-1]
     elif printed:
-        problem = f"a JDK of 11 or later reads JMX: {printed[-1]}"
+        problem = f"reading JMX needs a JDK of 11 or later: {printed[-1]}"
     else:
-        problem = f"no answer within {timeout_ms} ms"
+        problem = f"no response within {timeout_ms} ms"
     return replace(metrics, problem=_shown(problem))
 
 

@@ -1,4 +1,4 @@
-"""Reads brokers and topics from ZooKeeper, in a handful of batches however many there are.
+"""Reads brokers and topics from ZooKeeper, in a few batches, however many there are.
 
 Leaders and in-sync replicas are read from the controller's nodes: the latter may be stale in
 brokers' Metadata before 0.9 (KAFKA-1367).
@@ -34,7 +34,7 @@ from zkconsumer.zk.paths import BROKER_IDS, BROKER_TOPICS, broker_path, topic_pa
 from zkconsumer.zk.store import ZkStore, ZNode
 
 _NO_ADDRESS: Final = ("", -1)
-_NO_NODE: Final = Malformed("it has no node that says who leads it")
+_NO_NODE: Final = Malformed("it has no state node, which names its leader")
 
 
 class ZookeeperSource:

@@ -120,7 +120,7 @@ class ZookeeperGroups:
         names: Sequence[str],
         topics: Mapping[str, Sequence[int]],
     ) -> Iterator[tuple[str, GroupStatus]]:
-        """Yield the groups in time; filters may take so much in each group as for its members."""
+        """Yield the groups that were read in time; each has a budget of its own for its filters."""
         seen_ms, now_ms = self._clock.wall_ms(), self._clock.now_ms()
         found = _Wave(batches, self._memory, now_ms).read(names)
         for name in names:

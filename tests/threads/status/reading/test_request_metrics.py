@@ -83,11 +83,11 @@ def test_jolokia() -> None:
         (
             b'{"error": "javax.management\\u001b[31m"}',
             200,
-            "Jolokia answers: javax.management\\x1b",
+            "Jolokia reports: javax.management\\x1b",
         ),
-        (b'{"value": 7}', 200, "it answers as Jolokia does not"),
+        (b'{"value": 7}', 200, "its response is not that of a Jolokia"),
         (b"\xff", 200, ""),
-        (b"", 403, "it answers 403"),
+        (b"", 403, "it responded with 403"),
     ],
 )
 def test_strange_answers_are_a_problem(body: bytes, status: int, problem: str) -> None:
@@ -130,11 +130,14 @@ def java(folder: Path, program: str) -> Path:
 @pytest.mark.parametrize(
     ("program", "problem"),
     [
-        ("print('error: no jdk.compiler')", "a JDK of 11 or later reads JMX: error: no jdk.comp"),
+        (
+            "print('error: no jdk.compiler')",
+            "reading JMX needs a JDK of 11 or later: error: no jdk",
+        ),
         ("print('b:1\\t!\\tConnectException: refused')", "ConnectException: refused"),
-        ("print('b:1\\t5\\tkafka.network:name=RequestsPerSec')", "no answer within 5000 ms"),
-        ("", "no answer within 5000 ms"),
-        ("print('b:1\\t' + 'x' * (9 << 20)); time.sleep(60)", "no answer within 5000 ms"),
+        ("print('b:1\\t5\\tkafka.network:name=RequestsPerSec')", "no response within 5000 ms"),
+        ("", "no response within 5000 ms"),
+        ("print('b:1\\t' + 'x' * (9 << 20)); time.sleep(60)", "no response within 5000 ms"),
     ],
 )
 def test_a_java_that_can_t_read_is_a_problem(tmp_path: Path, program: str, problem: str) -> None:
@@ -149,13 +152,13 @@ def test_it_has_no_class_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("CLASSPATH", "/opt/kafka/libs/all.jar")
     program = java(tmp_path, "import os; print(os.environ.get('CLASSPATH', 'none'))")
     (found,) = read(jmx=("b:1",), java=program)
-    assert found.problem == "a JDK of 11 or later reads JMX: none"
+    assert found.problem == "reading JMX needs a JDK of 11 or later: none"
 
 
 def test_no_java_is_said_of_each_place() -> None:
     """Nothing is started."""
     assert [found.problem for found in read(jmx=("a:1", "b:1"), java="none on PATH")] == [
-        "a JDK of 11 or later reads JMX: none on PATH"
+        "reading JMX needs a JDK of 11 or later: none on PATH"
     ] * 2
 
 

@@ -271,7 +271,7 @@ def test_the_first_empty_line_ends_it_for_the_original_only(
     assert restore("--format", "scala") == 2
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "living members: m-1" in printed.err
+    assert "live members: m-1" in printed.err
 
 
 def change(*words: str) -> int:

@@ -140,7 +140,7 @@ def test_doubts_and_what_only_the_target_has_are_told(
     assert migrate() == 1
     out = capsys.readouterr().out
     assert "u-0: only kafka has an offset for it, which is not changed\n" in out
-    assert "doubtful: a member came meanwhile: m-1\n" in out
+    assert "doubtful: a member joined meanwhile: m-1\n" in out
     world.kafka.present = []
     assert migrate("--json") == 0
     report = json.loads(capsys.readouterr().out)
@@ -164,8 +164,8 @@ def test_an_offset_that_the_log_does_not_have_is_noted(
     world.logs = {A: (6, 90), B: (0, 6)}
     assert migrate("--json", "--dry-run") == 0
     noted = [
-        "t-0: 5 is not in the log [6, 90): the next member starts where its auto.offset.reset says",
-        "t-1: 7 is not in the log [0, 6): the next member starts where its auto.offset.reset says",
+        "t-0: 5 is not in the log [6, 90): the next member starts by its auto.offset.reset",
+        "t-1: 7 is not in the log [0, 6): the next member starts by its auto.offset.reset",
     ]
     assert json.loads(capsys.readouterr().out)["notes"] == noted
     assert migrate() == 0
@@ -304,4 +304,4 @@ def test_a_name_that_turns_text_around_is_escaped(
     """Whoever joins the group chooses its own."""
     world.kafka.on_write = lambda: setattr(world.kafka, "present", ["m\u202e"])
     assert migrate() == 1
-    assert "doubtful: a member came meanwhile: m\\u202e\n" in capsys.readouterr().out
+    assert "doubtful: a member joined meanwhile: m\\u202e\n" in capsys.readouterr().out

@@ -128,8 +128,8 @@ def test_the_table_says_what_was_done(
         "t-1                0       20       5          20   15        0  set",
         "note: t-0: no record is that new: set to the end of its log",
         "note: t-1: no record is that new: set to the end of its log",
-        "note: these brokers know only when whole segments were written: offsets are those of the "
-        "segments' beginnings, and more is read again than asked for",
+        "note: these brokers know only the times of whole segments: offsets are those of "
+        "segment starts, and more is read again than was requested",
         "group g in zookeeper: 2 of 2 offsets written, verified",
         "--roll-back back.json undoes it",
     ]
@@ -154,10 +154,11 @@ def test_a_live_group_is_refused_unless_forced(
     """Forced, it is said what its members will do; undoing it wants the same word."""
     cluster.kept["g"][ZK].present = ["g_host-1"]
     assert set_offsets("--to-latest") == 2
-    assert "refused: the group has living members: g_host-1" in capsys.readouterr().out
+    assert "refused: the group has live members: g_host-1" in capsys.readouterr().out
     assert list(Path().iterdir()) == []
     assert set_offsets("--to-latest", "--force", "--roll-back-file", "back.json") == 0
-    assert "note: living members will commit over it: g_host-1" in capsys.readouterr().out
+    note = "note: live members will overwrite it by their next commit: g_host-1"
+    assert note in capsys.readouterr().out
     assert cluster.numbers("g", ZK) == {A: 50, B: 20}
     assert main(["offsets", "set", "--roll-back", "back.json"]) == 2
     assert "stop them first" in capsys.readouterr().err
@@ -284,7 +285,7 @@ def test_a_member_that_comes_between_two_places_is_told(
     storage = cluster.kept["g"][ZK]
     storage.on_write = lambda: storage.present.append("late")
     assert set_offsets("--to-latest", "--roll-back-file", "back.json") == 1
-    assert "doubtful: a member came meanwhile: late" in capsys.readouterr().out
+    assert "doubtful: a member joined meanwhile: late" in capsys.readouterr().out
     assert Path("back.json").exists()
     assert cluster.numbers("g", KAFKA) == {A: 40}
 
@@ -383,7 +384,7 @@ def test_a_partition_without_a_leader_is_refused_unless_its_offset_is_named(
     """And then only with --force."""
     del cluster.logs_of[A]
     assert set_offsets("--to-latest") == 2
-    assert "t-0: its leader did not answer" in capsys.readouterr().out
+    assert "t-0: its leader did not respond" in capsys.readouterr().out
     assert set_offsets("--to-offset", "7", "--topic", "t:0") == 2
     assert set_offsets("--to-offset", "7", "--topic", "t:0", "--force") == 0
     assert cluster.numbers("g", ZK) == {A: 7, B: 5}

@@ -372,8 +372,8 @@ def test_a_topic_that_was_made_again_is_read_from_its_start(policy: ResetPolicy 
     if policy is None:
         follows = "it is the caller's to say where to go on"
     assert states.take_effects().notes == [
-        "consumer: topic t was deleted and created again since it was read, so what is known of it "
-        f"is of the former topic (partition 0: 5): {follows}"
+        "consumer: topic t was deleted and created again since it was read, so these offsets are "
+        f"those of the former topic (partition 0: 5): {follows}"
     ]
     if policy is None:
         with pytest.raises(LogTruncated):

@@ -222,7 +222,7 @@ def test_what_does_not_pass_is_an_error_that_says_so() -> None:
         .fetch([A, B])
     )
     assert found[A].error is not None
-    assert found[B].error == "its offset in Kafka: the coordinator's answer leaves it out"
+    assert found[B].error == "its offset in Kafka: the coordinator's response lacks it"
 
 
 def test_offsets_are_written_by_nobodys_member() -> None:
@@ -289,7 +289,7 @@ def test_no_commit_is_larger_than_a_coordinators_log_takes() -> None:
         ),
         (
             group("", error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED),
-            ["nobody knows who: GROUP_AUTHORIZATION_FAILED (30): not authorised for the group"],
+            ["unknown members: GROUP_AUTHORIZATION_FAILED (30): not authorised for the group"],
         ),
     ],
 )

@@ -117,8 +117,8 @@ def test_what_comes_in_the_middle_of_it_is_doubtful(world: TwoStoreWorld) -> Non
     assert not outcome.verified
     assert outcome.failed == {}
     assert outcome.doubts == (
-        "t-0 moved in zookeeper meanwhile, from 5 to 6: somebody still commits: carry it again",
-        "a member came meanwhile: g_host-1",
+        "t-0 moved in zookeeper meanwhile, from 5 to 6: a client still commits: migrate it again",
+        "a member joined meanwhile: g_host-1",
     )
 
 
@@ -148,7 +148,7 @@ def test_what_can_not_be_read_back_is_not_verified(world: TwoStoreWorld) -> None
 
     world.target.on_write = silence
     outcome = world.migration.carry_out(plan)
-    assert outcome.doubts == ("what was written could not be read back: no answer",)
+    assert outcome.doubts == ("the written offsets could not be read back: no answer",)
     assert set(outcome.failed) == {A, B}
 
 

@@ -82,7 +82,7 @@ def test_nothing_to_carry_is_refused() -> None:
     """A wrong name of a group must not look like success."""
     plan = plan_migration({A: found(None)}, {B: found(4)}, exists=everything)
     assert plan.refusals == (
-        "the source has no offsets of it: look at the group's name and the topics",
+        "the source has no offsets for it: check the group's name and the topics",
     )
     assert plan.only_in_target == (B,)
 

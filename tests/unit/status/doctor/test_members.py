@@ -109,7 +109,7 @@ def test_a_number_that_scala_cant_read_stops_the_others() -> None:
     world.register("g_y", 2, t=1)
     found = world.one(Code.MEMBER_UNREADABLE_BY_SCALA)
     assert found.severity is Severity.ERROR
-    assert "1399996400000 is no 32-bit integer" in found.evidence[0]
+    assert "1399996400000 is not a 32-bit integer" in found.evidence[0]
 
 
 def test_a_filter_that_we_cant_expand_is_not_called_garbage() -> None:

@@ -59,7 +59,7 @@ def test_a_group_that_shares_out() -> None:
     for tp in list(world.snapshot().groups[KEY].partitions):
         world.commit(tp.topic_partition, 100)
     (one,) = suspected(world.snapshot())
-    assert (one.key, one.why, one.wait_ms) == (KEY, "shares out", 30_000)
+    assert (one.key, one.why, one.wait_ms) == (KEY, "is rebalancing", 30_000)
     assert not one.cleared(world.snapshot())
     assert one.cleared(healthy().snapshot())
     assert one.cleared(SickWorld(t=1).snapshot())

@@ -126,7 +126,7 @@ def test_what_is_malformed_or_refused_hides_nothing_else() -> None:
     assert [partition.leader for partition in a.partitions] == [1, None, None]
     assert a.partitions[0].problem is None
     assert "'leader'" in str(a.partitions[1].problem)
-    assert "no node" in str(a.partitions[2].problem)
+    assert "no state node" in str(a.partitions[2].problem)
     assert b.problem
     assert (c.problem, c.partitions[0].leader) == (None, None)
     assert "access denied" in str(c.partitions[0].problem)
