@@ -84,7 +84,7 @@ def test_what_comes_is_printed_once_until_ctrl_c(
         rest, errors = process.communicate(timeout=PROMPT_S)
     assert offsets(lines) == {0: [*range(63)], 1: [*range(63)]}
     assert (process.returncode, rest) == (0, "")
-    assert errors == "126 messages of 126 that came by\n"
+    assert errors == "126 of 126 messages read\n"
     assert ZkTree(brokers).children("/consumers") == groups
 
 

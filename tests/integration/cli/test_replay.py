@@ -154,10 +154,10 @@ def test_what_is_not_there_is_named(world: ReplayWorld, tmp_path: Path) -> None:
     flags = ("--partitions", "1", "--from-offset", "3", "--to-offset", "9")
     status, lines, reported = world.replay(*flags, "--output-file", str(file))
     assert (status, lines, file.exists()) == (1, [], False)
-    assert f"{world.second} [5, 9) is not there: the log ends at 5" in reported
+    assert f"{world.second} [5, 9) is not available: the log ends at 5" in reported
     status, lines, reported = world.replay(*flags, "--allow-gaps")
     assert (status, lines) == (0, [b"\xff", b"null"])
-    assert f"{world.second} [5, 9) is not there" in reported
+    assert f"{world.second} [5, 9) is not available" in reported
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def test_a_test_says_who_took_it(tmp_path: Path) -> None:
     """The status is 1 where somebody did not."""
     file = tmp_path / "config.toml"
     for argv, status, said in (
-        ([sys.executable, "-c", "pass"], 0, "script: took it"),
+        ([sys.executable, "-c", "pass"], 0, "script: accepted"),
         (["/nowhere/program"], 1, "script: /nowhere/program"),
     ):
         file.write_text(CONFIGURATION.format(argv=json.dumps(argv)))
