@@ -84,4 +84,4 @@ def test_committed_offsets(offset: int) -> None:
     assert (read.found, read.codes) == ({GOOD: None}, {BAD: ErrorCode.UNKNOWN})
     seen = read_committed(read, 0)
     advice = "zkconsumer offsets set --force sets another one"
-    assert seen == {BAD: f"its offset in Kafka: {offset} is no offset: {advice}"}
+    assert seen == {BAD: f"its offset in Kafka: {offset} is not an offset: {advice}"}
