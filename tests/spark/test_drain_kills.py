@@ -26,7 +26,7 @@ from tests.support.drain_kills import (
 )
 from tests.support.hadoop_aws import s3a_words
 from tests.support.independent_rows import consumed_rows, landed_rows
-from tests.support.s3_server import landing_path
+from tests.support.s3_server import catalog_of, landing_path
 from tests.support.traffic import Acknowledged, Traffic, partitions_of
 from tests.support.zk_tree import ZkTree
 from zkconsumer.model import TopicPartition
@@ -87,6 +87,9 @@ def test_kills_at_random_points_lose_and_double_nothing(
     where = ("--zookeeper", cluster.zookeeper_connect)
     what: tuple[str, ...] = (*where, "--topics", topic, "--to", path, "--group", group)
     what = (*what, "--format", file_format, *(_decode(topic, tmp_path) if DECODE else ()))
+    catalog = catalog_of(path, tmp_path) if file_format == "iceberg" else {}
+    named = [part for item in catalog.items() for part in ("--catalog-property", "=".join(item))]
+    what = (*what, *named)
     small = ("--max-offsets-per-batch", "300", "--interval-ms", "100")
     killed = KilledDrain(
         path=path,
@@ -103,7 +106,7 @@ def test_kills_at_random_points_lose_and_double_nothing(
     end_in_order(what, spark, lambda: _is_committed(ZkTree(cluster), group, acknowledged))
     # The other engine judges, and need not start.
     verified = subprocess.run(
-        command("drain", "verify", path, *where, "--json", *LOCAL),
+        command("drain", "verify", path, *where, *named, "--json", *LOCAL),
         capture_output=True,
         text=True,
         check=False,
@@ -121,7 +124,7 @@ def test_kills_at_random_points_lose_and_double_nothing(
         assert landed[tp]["until"] > max(messages)
         assert landed[tp]["rows"] == landed[tp]["until"]
         assert landed[tp]["cluster"]["compared"] == [0, landed[tp]["until"]]
-    found = landed_rows(path, file_format, {})
+    found = landed_rows(path, file_format, catalog)
     assert found == consumed_rows(cluster.bootstrap_servers, topic)
     assert len(found) == sum(it["rows"] for it in landed.values())
     if KILLS > 1 and not IS_BY_BOTH:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 BUCKET = "lake"
+_SCHEMES = ("s3://", "s3a://")
 
 
 @contextmanager
@@ -64,7 +65,7 @@ def s3_server(*, ignores_conditions: bool = False) -> Iterator[None]:
 
 def file_system(path: str) -> tuple[fs.FileSystem, str]:
     """The one of a path of this machine, or of the bucket of ``s3_server``, and the path in it."""
-    if not path.startswith(("s3://", "s3a://")):
+    if not path.startswith(_SCHEMES):
         return fs.LocalFileSystem(), path
     scheme, _, address = os.environ["AWS_ENDPOINT_URL"].partition("://")
     system = fs.S3FileSystem(scheme=scheme, endpoint_override=address, region="us-east-1")
@@ -79,6 +80,24 @@ def landing_path(place: str, folder: Path, scheme: str = "s3") -> Iterator[str]:
         return
     with s3_server():
         yield f"{scheme}://{BUCKET}/drain"
+
+
+def catalog_of(path: str, folder: Path) -> dict[str, str]:
+    """Return properties of an Iceberg catalog; none for a local drain, which has its own.
+
+    A caller with several catalogs replaces NUMBER in them.
+    """
+    if not path.startswith(_SCHEMES):
+        return {}
+    return {
+        "type": "sql",
+        "uri": f"sqlite:///{folder}/catalog-NUMBER.db",
+        "s3.endpoint": os.environ["AWS_ENDPOINT_URL"],
+        "s3.region": os.environ["AWS_REGION"],
+        # Workers of a session that was started before the server do not have its variables.
+        "s3.access-key-id": os.environ["AWS_ACCESS_KEY_ID"],
+        "s3.secret-access-key": os.environ["AWS_SECRET_ACCESS_KEY"],
+    }
 
 
 def _responses(where: str) -> bool:

@@ -47,7 +47,10 @@ class Storage(Protocol):
         ...
 
     def names(self, folder: str) -> list[str]:
-        """List a folder's direct entries, in any order; empty if it does not exist."""
+        """List a folder's direct entries, in any order; empty if it does not exist.
+
+        Object stores have no folders without files: what only marks one is not listed.
+        """
         ...
 
     def files(self, folder: str) -> list[StoredFile]:

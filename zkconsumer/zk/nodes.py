@@ -167,7 +167,7 @@ def parse_topic(data: bytes) -> tuple[int, ...] | Malformed:
         return Malformed(parsed.reason)
     partitions = parsed.fields.get("partitions")
     if not isinstance(partitions, dict):
-        return Malformed(f"no object in its field 'partitions': {shown(partitions)}")
+        return Malformed(f"its field 'partitions' is not an object: {shown(partitions)}")
     wrong = [key for key in partitions if not _PARTITION.fullmatch(key) or int(key) > _MAX_INT]
     if wrong:
         return Malformed(f"partition id {shown(wrong[0])} is no number")
@@ -194,7 +194,7 @@ def parse_owner(data: bytes) -> str:
 
 def _stream_counts(subscription: JsonValue) -> dict[str, int] | Malformed:
     if not isinstance(subscription, dict):
-        return Malformed(f"no object in its field 'subscription': {shown(subscription)}")
+        return Malformed(f"its field 'subscription' is not an object: {shown(subscription)}")
     counts: dict[str, int] = {}
     for name, count in subscription.items():
         if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= _MAX_INT:

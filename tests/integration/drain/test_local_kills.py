@@ -23,7 +23,7 @@ from tests.support.independent_rows import (
     pointed_to,
 )
 from tests.support.killed_drains import killed_drains
-from tests.support.s3_server import BUCKET, s3_server
+from tests.support.s3_server import BUCKET, catalog_of, s3_server
 from tests.support.traffic import write
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.codecs import Codec
@@ -129,18 +129,6 @@ def see_every_kill_survived(
         mine = {name: value.replace("NUMBER", str(number)) for name, value in options.items()}
         found = landed(run["path"], file_format, mine)
         assert sorted(found) == sorted(written), run
-
-
-def catalog_of(path: str, folder: Path) -> dict[str, str]:
-    """Properties of a catalog, NUMBER in them; none where a drain has its own."""
-    if not path.startswith("s3://"):
-        return {}
-    return {
-        "type": "sql",
-        "uri": f"sqlite:///{folder}/catalog-NUMBER.db",
-        "s3.endpoint": os.environ["AWS_ENDPOINT_URL"],
-        "s3.region": "us-east-1",
-    }
 
 
 def see_each_step_was_deadly(runs: list[dict[str, str]]) -> None:

@@ -14,11 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.integration.drain.test_local_kills import catalog_of
 from tests.support.clusters import fresh_name
 from tests.support.drain_kills import LOCAL, KilledDrain, command, reported
 from tests.support.independent_rows import consumed_rows, landed_rows
-from tests.support.s3_server import landing_path
+from tests.support.s3_server import catalog_of, landing_path
 from tests.support.traffic import Traffic, partitions_of
 from zkconsumer.sandbox import Sandbox
 

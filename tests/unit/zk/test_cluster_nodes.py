@@ -104,20 +104,20 @@ LONG = b"[" + b"7," * 50_000 + b"null]"
 @pytest.mark.parametrize(
     ("parse", "data", "reason"),
     [
-        (parse_partition_state, b'{"leader":%b}', "no number in its field 'leader': [7, 7, "),
+        (parse_partition_state, b'{"leader":%b}', "its field 'leader' is not a number: [7, 7, "),
         (
             parse_partition_state,
             b'{"leader":1,"isr":%b}',
-            "no list of broker ids in its field 'isr': [7, 7, ",
+            "its field 'isr' is not a list of broker ids: [7, 7, ",
         ),
-        (parse_replicas, b'{"partitions":%b}', "no object in its field 'partitions': [7, 7, "),
+        (parse_replicas, b'{"partitions":%b}', "its field 'partitions' is not an object: [7, 7, "),
         (
             parse_replicas,
             b'{"partitions":{"0":%b}}',
             "partition '0' has no list of broker ids: [7, 7, ",
         ),
-        (parse_controller, b'{"brokerid":%b}', "no number in its field 'brokerid': [7, 7, "),
-        (parse_topic_config, b'{"config":%b}', "no object in its field 'config': [7, 7, "),
+        (parse_controller, b'{"brokerid":%b}', "its field 'brokerid' is not a number: [7, 7, "),
+        (parse_topic_config, b'{"config":%b}', "its field 'config' is not an object: [7, 7, "),
     ],
 )
 def test_a_reason_shows_what_is_there_and_not_at_any_length(

@@ -81,9 +81,11 @@ class ObjectStorage:
         """See ``Storage``."""
         with self.door(folder):
             found = obstore.list_with_delimiter(self._store, prefix=folder or None)
-            paths = [*found["common_prefixes"], *(entry["path"] for entry in found["objects"])]
+            folders = [path.rstrip("/") for path in found["common_prefixes"]]
+            filled = [path for path in folders if self._has_file(path)]
+            paths = [*filled, *(entry["path"] for entry in found["objects"])]
         # A folder with a marker is listed among its own entries.
-        return [path.rstrip("/").rsplit("/", 1)[-1] for path in paths if path != folder]
+        return [path.rsplit("/", 1)[-1] for path in paths if path != folder]
 
     def files(self, folder: str) -> list[StoredFile]:
         """See ``Storage``."""
@@ -131,6 +133,17 @@ class ObjectStorage:
         found = obstore.list(self._store, prefix=folder or None)
         entries = (entry for some in found for entry in some)
         return [(entry["path"], entry["size"]) for entry in entries if entry["path"] != folder]
+
+    def _has_file(self, folder: str) -> bool:
+        """Return whether a folder holds more than folder markers, which this client can't delete.
+
+        Hadoop leaves a marker when it moves the last file out of a folder.
+        """
+        return any(
+            entry["size"] or (entry["path"] != folder and self._size(entry["path"]) is not None)
+            for page in obstore.list(self._store, prefix=folder)
+            for entry in page
+        )
 
     def _size(self, path: str) -> int | None:
         try:

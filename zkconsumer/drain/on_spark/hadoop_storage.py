@@ -94,7 +94,8 @@ class HadoopStorage:
         with self._door(folder):
             if not self._system.exists(at):
                 return []
-            return [status.getPath().getName() for status in self._system.listStatus(at)]
+            found = self._system.listStatus(at)
+            return [status.getPath().getName() for status in found if self._has_file(status)]
 
     def files(self, folder: str) -> list[StoredFile]:
         """See ``Storage``."""
@@ -130,6 +131,20 @@ class HadoopStorage:
         """See ``Storage``."""
         with self._door(folder):
             self._system.delete(self._at(folder), True)  # noqa: FBT003 - Java's
+
+    def _has_file(self, status: Any) -> bool:
+        """Return whether an entry is more than a folder marker of an object store.
+
+        The local engine can't delete such markers.
+        """
+        if self._scheme not in _IN_ONE_PUT or status.isFile():
+            return True
+        try:
+            return bool(self._system.listFiles(status.getPath(), True).hasNext())  # noqa: FBT003 - Java's
+        except Py4JJavaError as error:
+            if _is(error, "FileNotFoundException"):
+                return False
+            raise
 
     def _put(self, path: str, data: bytes) -> bool:
         """Put an object if absent; from Hadoop 3.4.2 on, the store itself checks the condition.

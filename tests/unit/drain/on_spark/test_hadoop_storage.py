@@ -74,7 +74,9 @@ class _Bucket(_DyingGateway):
     def listStatus(self, *_: object) -> Sequence[Any]:  # noqa: N802 - Java's
         """An array whose class is its own: py4j hands it to no method that wants Hadoop's."""
         paths = [SimpleNamespace(getName=lambda name=name: name) for name in self._names]
-        return [SimpleNamespace(getPath=lambda path=path: path) for path in paths]
+        return [
+            SimpleNamespace(getPath=lambda path=path: path, isFile=lambda: True) for path in paths
+        ]
 
     def stat2Paths(self, statuses: object) -> object:  # noqa: N802 - Java's
         """See above."""
