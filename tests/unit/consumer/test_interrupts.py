@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from zkconsumer import KafkaConsumer, TopicPartition
 from zkconsumer.consumer.arrow_polls import PolledBatches
 
 END = 5
+TESTS = str(Path(__file__).parents[2])
 UNHEARD = ("def take_over", "self._interrupted = None")
 """Where ``take_over`` has done nothing yet."""
 Seen = dict[TopicPartition, list[int]]
@@ -111,7 +113,7 @@ def test_an_interrupt_costs_no_record(make: Make, read: Read, first: int) -> Non
             interrupt_at_check(number, strike, partial(read, consumer, fakes, seen))
         except KeyboardInterrupt as interrupt:
             frames = traceback.extract_tb(interrupt.__traceback__)
-            inside = [frame for frame in frames if "/tests/" not in frame.filename]
+            inside = [frame for frame in frames if not frame.filename.startswith(TESTS)]
             place = inside[-1]
         if place is None:
             break
