@@ -313,7 +313,7 @@ def test_a_groups_coordinator_is_met_as_configured(monkeypatch: pytest.MonkeyPat
     ],
 )
 def test_members_and_others_commit_to_the_same_place(
-    settings: dict[str, object], storage: str
+    settings: dict[str, Any], storage: str
 ) -> None:
     """What a consumer without membership commits, a member of the group must find."""
     parts = assembled(**settings)

@@ -1,7 +1,7 @@
 """kazoo's answers as our values and errors, whatever they are."""
 
 from collections.abc import Callable
-from types import MethodType
+from typing import Any
 
 import pytest
 from kazoo import exceptions as ke
@@ -97,9 +97,9 @@ def test_a_missing_node_reads_as_nothing() -> None:
 
 def test_a_transaction_lies_below_the_chroot() -> None:
     """Kazoo puts single operations there by itself, but not those that are built for it."""
-    kazoo = KazooClient(hosts="h:2181/root")
+    kazoo = KazooClient(hosts="h:2181/root")  # type: ignore[no-untyped-call]
     ops: list[Op] = [CREATE, DeleteOp("/b", 3), SetOp("/c", b"x", 4), CheckOp("/d", 5)]
-    commit: MethodType = multi_call(kazoo, ops, OPEN)  # type: ignore[assignment]
+    commit: Any = multi_call(kazoo, ops, OPEN)
     paths = [operation.path for operation in commit.__self__.operations]
     assert paths == ["/root/a", "/root/b", "/root/c", "/root/d"]
 

@@ -110,7 +110,7 @@ def test_a_coordinator_that_took_the_member_is_of_use(code: ErrorCode, *, rests:
         on_group_topics=lambda _topics: None,
     )
     connection = JoinConnection(code, thread.stop)
-    quiet.dialer.dial = lambda *_args, **_settings: connection  # type: ignore[method-assign,assignment,return-value]
+    quiet.dialer.dial = lambda *_args, **_settings: connection  # type: ignore[method-assign,assignment]
     session.location.found(COORDINATOR)
     session.location.forget()
     quiet.events.report(ev.Subscribed(frozenset({"t"})))
