@@ -13,6 +13,7 @@ from tests.mutants.plan import TOP, UNIT_MARKS, Plan
 from tests.mutants.sites import Module, Mutant
 from tests.mutants.swap import Functions, MutantFinder, change_between
 from tests.mutants.trials import NotPut, Outcome, Trial, run_trials
+from tests.mutants.warm import Reach
 
 OLD = """
 STEP = 1
@@ -124,3 +125,25 @@ def test_a_session_tells_what_became_of_each_mutant(tmp_path: Path) -> None:
     outcomes = list(json.loads((tmp_path / "outcomes.json").read_text()).values())
     assert outcomes == ["killed"] * len(mutants) + ["survived"]
     assert (TOP / module.path).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("from p.q.mod import Thing\n", True),
+        ("import p.q.mod\n", True),
+        ("from p.q import mod as m\n", True),
+        ("from p.q import (\n    first,\n    mod,\n)\n", True),
+        ("from p.q import first, mod\n", True),
+        ("from p.q import model\n", False),
+        ("from p.q import first\n\nmod = 1\n", False),
+        ("from p.q.models import mod\n", False),
+    ],
+)
+def test_a_test_that_imports_a_module_may_notice_what_stands_outside_of_functions(
+    tmp_path: Path, text: str, *, names: bool
+) -> None:
+    """In whichever way it imports it; also where it runs no line of it, as of a dataclass."""
+    (tmp_path / "test_it.py").write_text(text)
+    reach = Reach(seconds={"test_it.py::test": 0.1})
+    assert reach.of_module("p/q/mod.py", tmp_path) == ({"test_it.py::test"} if names else set())

@@ -8,6 +8,7 @@ import gc
 import importlib
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -70,9 +71,9 @@ class Reach:
         What dataclasses make of a module has no lines there.
         """
         running = {name for names in self.lines.get(path, {}).values() for name in names}
-        name = ".".join(Path(path).with_suffix("").parts)
+        names = naming_of(path)
         files = {second.partition("::")[0] for second in self.seconds}
-        naming = {file for file in files if name in (top / file).read_text("utf-8")}
+        naming = {file for file in files if names.search((top / file).read_text("utf-8"))}
         return self._known(running) | {
             second for second in self.seconds if second.partition("::")[0] in naming
         }
@@ -94,6 +95,13 @@ class Reach:
     def _known(self, names: Iterable[str]) -> set[str]:
         """Those of them that pass."""
         return {name for name in names if name in self.seconds}
+
+
+def naming_of(path: str) -> re.Pattern[str]:
+    """What is in a file that names a module: in one piece, or imported from its package."""
+    package, _, module = ".".join(Path(path).with_suffix("").parts).rpartition(".")
+    whole = rf"{re.escape(package)}\.{module}\b"
+    return re.compile(rf"{whole}|from {re.escape(package)} import (\([^)]*|[^\n(]*)\b{module}\b")
 
 
 class Warm:

@@ -192,6 +192,17 @@ def test_a_zstd_block_of_an_unknown_kind_is_damage() -> None:
         check_whole(frame(3))
 
 
+@pytest.mark.parametrize(("flag", "id_bytes"), [(0, 0), (1, 1), (2, 2), (3, 4)])
+def test_a_zstd_frame_with_the_id_of_a_dictionary_is_found_whole(flag: int, id_bytes: int) -> None:
+    """Its length is told in two bits; a byte less is cut off."""
+    last_block = (3 << 3 | 1).to_bytes(3, "little") + b"any"
+    whole = MAGIC + bytes((0b0010_0000 | flag,)) + b"\x01" * id_bytes + b"\x03" + last_block
+    check_whole(whole)
+    check_whole(whole * 2)
+    with pytest.raises(ValueError, match="cut off"):
+        check_whole(whole[:-1])
+
+
 @pytest.mark.parametrize("left", range(1, 5))
 def test_the_front_of_another_zstd_frame_is_no_frame(left: int) -> None:
     """Cut off within its magic, or right behind it."""

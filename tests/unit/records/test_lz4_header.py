@@ -1,5 +1,6 @@
 """The header checksum of LZ4 frames, as Kafka writes it and as it should be."""
 
+import lz4.frame
 import pytest
 
 from zkconsumer.records import lz4_header
@@ -49,6 +50,18 @@ def test_a_content_size_moves_the_checksum() -> None:
     repaired = lz4_header.repaired(spoiled, magic=0)
     assert spoiled[:14] == repaired[:14] == WITH_CONTENT_SIZE
     assert lz4_header.repaired(repaired, magic=1) == repaired != spoiled
+
+
+def test_the_smallest_header_is_whole() -> None:
+    """What follows it is not the header's."""
+    assert lz4_header.repaired(STANDARD[:7], magic=1) == STANDARD[:7]
+
+
+@pytest.mark.parametrize("store_size", [True, False])
+def test_the_librarys_own_headers_are_right(*, store_size: bool) -> None:
+    """With a content size, and without."""
+    frame = lz4.frame.compress(b"text" * 50, store_size=store_size)
+    assert lz4_header.repaired(frame, magic=1) == frame
 
 
 @pytest.mark.parametrize(

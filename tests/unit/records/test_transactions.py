@@ -172,5 +172,6 @@ def test_the_end_that_a_reader_can_reach() -> None:
     committed, every = IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED
     assert readable_end(high_watermark=9, last_stable_offset=5, isolation=committed) == 5
     assert readable_end(high_watermark=9, last_stable_offset=5, isolation=every) == 9
+    assert readable_end(high_watermark=9, last_stable_offset=0, isolation=committed) == 0
     assert readable_end(high_watermark=9, last_stable_offset=-1, isolation=committed) is None
     assert readable_end(high_watermark=-1, last_stable_offset=0, isolation=every) is None

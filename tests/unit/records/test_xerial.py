@@ -61,7 +61,7 @@ def test_a_size_that_no_block_can_reach_is_refused() -> None:
         xerial.uncompressed_size(b"\xff\xff\xff\xff\x0f abc")
 
 
-@pytest.mark.parametrize("head", [b"", b"\x80", b"\xff\xff\xff\xff\xff"])
+@pytest.mark.parametrize("head", [b"", b"\x80", b"\xff" * 5, b"\xff" * 5 + b"\x01"])
 def test_a_head_without_end_is_refused(head: bytes) -> None:
     """A size must end within five bytes."""
     with pytest.raises(ValueError, match="without a length"):
