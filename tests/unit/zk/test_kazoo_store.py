@@ -67,7 +67,7 @@ def test_it_reconnects_for_ever_and_in_time_for_the_session(
     ("state", "reason"),
     [
         (KeeperState.CLOSED, "the client stopped for good, see the log of kazoo"),
-        (KeeperState.AUTH_FAILED, "rejected the authentication as me .*: check zookeeper.auth.user"),
+        (KeeperState.AUTH_FAILED, "rejected the authentication as me .*: check zookeeper.auth"),
     ],
 )
 def test_a_client_that_stopped_says_why(state: str, reason: str) -> None:
