@@ -106,7 +106,7 @@ def test_a_drain_stops_and_names_it(cluster: Sandbox, spark: SparkSession, tmp_p
     recreate(cluster, tp)
     for fail_on_data_loss in (True, False):
         again = replace(settings, fail_on_data_loss=fail_on_data_loss)
-        with pytest.raises(DrainError, match=rf"created again .* topics {tp.topic}: .*up to 200"):
+        with pytest.raises(DrainError, match=rf"recreated .*: {tp.topic}: .*up to 200"):
             drain(spark, again)
     assert spark.read.parquet(settings.path).count() == 200
     assert ZkTree(cluster).offset(settings.group or "", tp) == 200

@@ -146,8 +146,8 @@ class IcebergTable:
             )
         if name.catalog is None and scheme_of(self._location) != "file":
             raise ConfigError(
-                f"an Iceberg table at {self._location} needs a catalog of its own storage, since "
-                "an SQLite file can't be there: give --catalog or --catalog-property"
+                f"an Iceberg table at {self._location} needs a catalog, since the drain's own, "
+                "an SQLite file, can't be there: give --catalog or --catalog-property"
             )
 
     def file_columns(self, drain: str, rows: pa.Schema = SCHEMA) -> pa.Schema:
