@@ -107,7 +107,7 @@ def test_an_address_without_a_zookeeper_ends_in_time(kind: str) -> None:
             scope.spawn("answer", lambda: answer_nonsense(server), stop=lambda: None)
         clock = SystemClock()
         started_ms = clock.now_ms()
-        with pytest.raises(RegistryError, match=f"127.0.0.1:{port} answered within 600 ms"):
+        with pytest.raises(RegistryError, match=f"127.0.0.1:{port} responded within 600 ms"):
             connect(f"127.0.0.1:{port}", session_timeout_ms=1_000, connection_timeout_ms=600)
         assert clock.now_ms() - started_ms < PROMPT_MS
         if kind == "answers nonsense":

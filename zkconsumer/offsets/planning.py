@@ -218,9 +218,8 @@ class _PlanBuilder:
         self.refusals: list[str] = []
         self.notes: list[str] = []
         if present.members and force:
-            self.notes.append(
-                f"live members will overwrite it by their next commit: {', '.join(present.members)}"
-            )
+            members = ", ".join(present.members)
+            self.notes.append(f"live members will overwrite it with their next commit: {members}")
 
     def move(self, tp: TopicPartition, *, named: bool) -> PartitionMove:
         """Plan one partition; ``named``: by the user, so that it must exist."""

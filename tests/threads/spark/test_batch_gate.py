@@ -30,6 +30,6 @@ def test_who_ends_a_stream_waits_for_the_batch_in_hand() -> None:
         go_on.set()
         assert ending.result(30) == (False, [1])
         spark.result(30)
-    with pytest.raises(IllegalState, match="batch 2 comes behind the end"):
+    with pytest.raises(IllegalState, match="batch 2 can't be written: the stream is ending"):
         gate(ROWS, 2)
     assert written == [1]

@@ -187,7 +187,7 @@ def test_a_coordinator_that_answers_nothing_is_named_once(bench: OffsetBench, st
     bench.net.brokers[2].script(ApiKey.OFFSET_FETCH, *[step] * 50)
     settings = ChannelSettings(timeout_ms=50, backoff_ms=20, limit_ms=200)
     reported = fetch_failure(OffsetBench(bench.net, settings=settings))
-    reason = reported.removeprefix("group g: no offset coordinator answers: ").split(": check")[0]
+    reason = reported.removeprefix("group g: no offset coordinator responds: ").split(": check")[0]
     for part in reason.split("; then "):
         assert part.startswith("broker 2 (fake-2:9092): ")
         assert part.count("fake-2") == 1

@@ -104,7 +104,7 @@ def test_living_members_stop_it() -> None:
     assert "live members: g_a" in refusal
     forced = plan_offsets(ToLatest(), present, force=True)
     assert forced.plan.refusals == ()
-    assert forced.notes == ("living members will commit over it: g_a",)
+    assert forced.notes == ("live members will overwrite it with their next commit: g_a",)
 
 
 def test_only_who_goes_on_in_spite_of_members_is_told_of_them() -> None:

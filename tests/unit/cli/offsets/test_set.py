@@ -157,7 +157,7 @@ def test_a_live_group_is_refused_unless_forced(
     assert "refused: the group has live members: g_host-1" in capsys.readouterr().out
     assert list(Path().iterdir()) == []
     assert set_offsets("--to-latest", "--force", "--roll-back-file", "back.json") == 0
-    note = "note: live members will overwrite it by their next commit: g_host-1"
+    note = "note: live members will overwrite it with their next commit: g_host-1"
     assert note in capsys.readouterr().out
     assert cluster.numbers("g", ZK) == {A: 50, B: 20}
     assert main(["offsets", "set", "--roll-back", "back.json"]) == 2
