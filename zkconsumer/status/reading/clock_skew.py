@@ -69,9 +69,9 @@ class ClockSkew:
 
 
 def _written(group: GroupStatus) -> dict[TopicPartition, tuple[int, int]]:
-    """Return when each offset was written, by ZooKeeper's clock, and read, by the local one."""
+    """Return when each offset was written, by ZooKeeper's clock, and read at the earliest."""
     return {
-        partition.topic_partition: (entry.committed_ms, entry.seen_ms)
+        partition.topic_partition: (entry.committed_ms, min(entry.seen_ms, group.seen_ms))
         for partition in group.partitions
         for entry in partition.committed
         if entry.storage == "zookeeper" and entry.committed_ms is not None

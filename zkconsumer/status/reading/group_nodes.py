@@ -65,8 +65,19 @@ def group_status(
     topics: Mapping[str, Sequence[int]],
     seen_ms: int,
     budget: FilterBudget,
+    offsets_ms: int | None = None,
 ) -> GroupStatus:
-    """Return the group's status, except its state, log ends and offsets in Kafka."""
+    """Return the group's status, except its state, log ends and offsets in Kafka.
+
+    Args:
+        group_id: its id.
+        nodes: its nodes.
+        topics: the partitions of every topic, to expand subscriptions.
+        seen_ms: when reading the nodes began: nobody who came later is missing.
+        budget: of filters.
+        offsets_ms: when the offsets had been read: all were committed by then; None: ``seen_ms``.
+    """
+    read_ms = seen_ms if offsets_ms is None else offsets_ms
     members = tuple(
         _member(group_id, consumer_id, node, topics, budget)
         for consumer_id, node in sorted(nodes.members.items())
@@ -87,7 +98,7 @@ def group_status(
         seen_ms=seen_ms,
         members=members,
         partitions=tuple(
-            _partition(tp, owners.get(tp), offsets.get(tp), seen_ms) for tp in sorted(partitions)
+            _partition(tp, owners.get(tp), offsets.get(tp), read_ms) for tp in sorted(partitions)
         ),
         problems=(*nodes.problems, *_described(unread), *strange_owners, *strange_offsets),
         whole=nodes.listed and not unread,

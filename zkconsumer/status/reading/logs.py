@@ -59,8 +59,9 @@ class LogReader:
 
         def request(connection: NegotiatedConnection) -> dict[TopicPartition, LogSpan | str]:
             starts = _request(connection, partitions, EARLIEST, deadline)
-            ends = _request(connection, partitions, LATEST, deadline)
+            # Before the request: what was committed by then is within a sound log.
             at_ms = self._clock.wall_ms()
+            ends = _request(connection, partitions, LATEST, deadline)
             return {tp: _span(starts.get(tp), ends.get(tp), at_ms) for tp in partitions}
 
         return request

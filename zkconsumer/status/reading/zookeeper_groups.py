@@ -123,9 +123,10 @@ class ZookeeperGroups:
         """Yield the groups that were read in time; each has a budget of its own for its filters."""
         seen_ms, now_ms = self._clock.wall_ms(), self._clock.now_ms()
         found = _Wave(batches, self._memory, now_ms).read(names)
+        offsets_ms = self._clock.wall_ms()
         for name in names:
             batches.check_time(GroupPaths(name).root)
-            group = group_status(name, found[name], topics, seen_ms, FilterBudget())
+            group = group_status(name, found[name], topics, seen_ms, FilterBudget(), offsets_ms)
             self._seen_ms[name] = now_ms
             self._sizes[name] = len(group.partitions)
             yield name, group

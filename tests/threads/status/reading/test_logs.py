@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.manual_clock import ManualClock
-from tests.support.spoken_broker import MODERN, Word
+from tests.support.spoken_broker import MODERN, Said, Word
 from tests.support.spoken_cluster import END_OFFSET, SpokenCluster
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.error_codes import ErrorCode
@@ -15,6 +15,7 @@ from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.logs import LogReader
 from zkconsumer.status.reading.values import LogSpan
 from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.messages.list_offsets import (
     ListedPartition,
     ListedTopic,
@@ -124,3 +125,23 @@ def test_nothing_to_ask(cluster: SpokenCluster, brokers: BrokerRound) -> None:
     read = LogReader(brokers, SystemClock()).read({}, deadline())
     assert (read.spans, read.problems, read.failures) == ({}, {}, {})
     assert cluster.requested(ApiKey.LIST_OFFSETS) == []
+
+
+def test_ends_bear_the_time_before_they_are_requested(
+    cluster: SpokenCluster, brokers: BrokerRound
+) -> None:
+    """What is committed while the leader answers may lie beyond them; what was, can't."""
+    clock = ManualClock()
+    began_ms = clock.wall_ms()
+    response = cluster.brokers[0].response
+
+    def answer_later(frame: RequestFrame) -> Said | None:
+        reported = response(frame)
+        clock.advance(1)
+        return reported
+
+    cluster.brokers[0].response = answer_later
+    read = LogReader(brokers, clock).read({T0: B0}, deadline())
+    answers = len(cluster.brokers[0].requests)
+    assert clock.wall_ms() == began_ms + answers
+    assert read.spans[T0].at_ms == clock.wall_ms() - 1

@@ -1,6 +1,7 @@
 """A few groups read again: what is asked, what is shown, and what a reading can't undo."""
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from tests.support.status_world import MEMBER, T0, T1, StatusWorld
 from tests.support.waiting import wait_until
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.scope import ThreadScope
+from zkconsumer.status.doctor.sightings import is_beyond
+from zkconsumer.status.lag import Standing, standing_of
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupState
 from zkconsumer.status.reading import reader_state
 from zkconsumer.status.reading.assembly import assemble
@@ -218,6 +221,39 @@ def test_a_coordinator_that_moved(world: StatusWorld) -> None:
     snapshot = reader.look([C])
     assert "NOT_COORDINATOR" in failing(snapshot)["group c, looked at again"]
     assert snapshot.groups[C].members == before.groups[C].members
+
+
+def test_a_commit_between_the_end_of_the_log_and_the_offset(world: StatusWorld) -> None:
+    """The log has grown since its end was read: nothing lies beyond it."""
+    world.zookeeper_group()
+    reader = world.reader(look_ms=LONG_MS)
+    reader.read()
+    broker, answered = world.cluster.brokers[0], threading.Event()
+    response, ends = broker.response, 0
+
+    def answer(frame: RequestFrame) -> Said | None:
+        nonlocal ends
+        reported = response(frame)
+        if frame.api_key is ApiKey.LIST_OFFSETS:
+            ends += 1
+            if ends == 2:  # the start, then the end
+                world.clock.advance(1)
+                answered.set()
+        return reported
+
+    def commit_meanwhile(paths: Sequence[str]) -> None:
+        if "/consumers/g/offsets/t" in paths:
+            assert answered.wait(LONG_MS / 1000)
+            world.tree.commit("g", *T0, b"%d" % (END_OFFSET + 1))
+
+    broker.response, world.tree.client.before = answer, commit_meanwhile
+    group = reader.look([G]).groups[G]
+    assert (group.partitions[0].log_end, group.partitions[0].committed[0].offset) == (
+        END_OFFSET,
+        END_OFFSET + 1,
+    )
+    assert standing_of(group.kind, group.partitions[0]) is Standing.UNKNOWN
+    assert not is_beyond(group.partitions[0], group.partitions[0].committed[0])
 
 
 def test_an_owner_that_is_written_over(world: StatusWorld) -> None:

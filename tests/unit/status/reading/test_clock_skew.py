@@ -11,9 +11,9 @@ TP = TopicPartition("t", 0)
 START_MS = 1_000_000
 
 
-def group(written_ms: int, seen_ms: int) -> GroupStatus:
+def group(written_ms: int, seen_ms: int, offsets_ms: int | None = None) -> GroupStatus:
     """A group whose one offset was written at that time, by ZooKeeper's clock."""
-    entry = CommittedOffset(0, "zookeeper", seen_ms, "", written_ms)
+    entry = CommittedOffset(0, "zookeeper", offsets_ms or seen_ms, "", written_ms)
     return GroupStatus(
         group_id="g",
         kind=GroupKind.ZOOKEEPER,
@@ -44,6 +44,15 @@ def test_written_before_it_was_written_again() -> None:
     skew.note({}, before, START_MS)
     skew.note(before, {"g": group(START_MS - 700, START_MS + 50)}, START_MS + 60)
     assert skew.seen() == Seen(-700, START_MS + 60)
+
+
+def test_written_again_while_the_offsets_were_read() -> None:
+    """An offset may have been read as early as its group: that ZooKeeper is behind is not known."""
+    skew = ClockSkew()
+    before = {"g": group(START_MS - 9_000, START_MS, START_MS + 400)}
+    skew.note({}, before, START_MS + 400)
+    skew.note(before, {"g": group(START_MS + 100, START_MS + 1_000)}, START_MS + 1_000)
+    assert skew.seen() == Seen(0, START_MS + 1_000)
 
 
 def test_a_clock_that_was_set() -> None:

@@ -1,5 +1,6 @@
 """Groups out of ZooKeeper: whole, malformed, refused, too many for the time, and read again."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -205,6 +206,26 @@ def test_one_that_leaves_meanwhile_is_no_member(tree: GroupTree, clock: ManualCl
 
     tree.client.before = leave
     assert [member.member_id for member in read_once(tree, clock)["g"].members] == ["stays"]
+
+
+def test_offsets_bear_the_time_after_they_were_read(tree: GroupTree, clock: ManualClock) -> None:
+    """All were committed by then; members and owners that came since the beginning may lack."""
+    session = tree.join("g", "m", {"t": 1})
+    tree.own("g", *T0, "m-0", session)
+    began_ms = clock.wall_ms()
+
+    def commit_meanwhile(paths: Sequence[str]) -> None:
+        clock.advance(1)
+        if f"/consumers/g/offsets/{T0.topic}" in paths:
+            tree.commit("g", *T0, b"6")
+
+    tree.commit("g", *T0, b"5")
+    tree.client.before = commit_meanwhile
+    group = read_once(tree, clock)["g"]
+    [committed] = group.partitions[0].committed
+    assert (committed.offset, committed.seen_ms) == (6, clock.wall_ms())
+    # After the list of groups.
+    assert group.seen_ms == began_ms + 1
 
 
 def test_groups_beyond_the_time_are_first_the_next_time(
