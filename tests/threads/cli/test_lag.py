@@ -9,14 +9,17 @@ import pytest
 
 from tests.support.opened_cluster import opening
 from tests.support.spoken_broker import Answer, Said, Word
-from tests.support.status_world import MEMBER, StatusWorld
+from tests.support.spoken_groups import SpokenGroup
+from tests.support.status_world import MEMBER, T0, StatusWorld
 from tests.threads.cli.conftest import PrintedLines
 from zkconsumer.cli.lag import command as lag
 from zkconsumer.cli.lag.rows import lag_rows
 from zkconsumer.cli.main import main
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build_batch import build_batch
 from zkconsumer.status.model import PartFailure
+from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.messages.fetch import (
@@ -274,6 +277,28 @@ def test_watching_what_can_not_be_read_any_more(
     assert run("--group", "g", "--watch", *flags) == 0
     reported = [line for line in lines() if "log ends of broker 0" in line]
     assert [line.partition(": since 20")[0] for line in reported] == ["log ends of broker 0"]
+
+
+def test_watching_an_offset_that_is_refused(
+    world: LagWorld, lines: PrintedLines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last known one stays, with a line that says why it may be old."""
+    world.topic(OFFSETS_TOPIC)
+    members = {"m": {"t": (0,)}}
+    world.groups["c"] = SpokenGroup(1, members=members, offsets={T0: 90})
+
+    def next_look(_ms: int) -> None:
+        refused = {T0: -int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)}
+        world.groups["c"] = SpokenGroup(1, members=members, offsets=refused)
+
+    monkeypatch.setattr("zkconsumer.cli.live.wait_ms", next_look)
+    flags = ("--no-seconds", "--interval", "0.1", "--count", "2")
+    assert run("--group", "c", "--watch", *flags) == 0
+    reported = lines()
+    places = [line.split()[2:6] for line in reported if line.startswith("c ")]
+    assert [place for place in places if place[0] == "0"] == [["0", "90", "100", "10"]] * 2
+    [why] = [line for line in reported if "TOPIC_AUTHORIZATION_FAILED" in line]
+    assert why.startswith("t-0 of coordinator group c: its offset in Kafka: ")
 
 
 @pytest.mark.usefixtures("world")

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
@@ -9,11 +10,13 @@ from tests.support.manual_clock import ManualClock
 from tests.support.spoken_cluster import END_OFFSET
 from tests.support.spoken_groups import SpokenGroup
 from tests.support.status_world import T0, T1, StatusWorld
+from zkconsumer.error_codes import ErrorCode
 from zkconsumer.status.doctor.diagnosis import Code
-from zkconsumer.status.model import GroupKey, GroupKind
+from zkconsumer.status.model import GroupKey, GroupKind, GroupPartition
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
 from zkconsumer.status.reading.snapshot import SnapshotReader
 from zkconsumer.web.pages.group_rows import Verdict, group_row
+from zkconsumer.web.pages.words import Tone
 from zkconsumer.web.publishing import Publisher
 
 BEYOND = GroupKey(GroupKind.COORDINATOR, "beyond")
@@ -54,6 +57,14 @@ class Watched:
         """What the page says of a group."""
         return group_row(self.publisher.current, key).verdict
 
+    def codes(self, key: GroupKey) -> set[Code]:
+        """The doctor's findings of a group."""
+        return {it.code for it in self.publisher.current.judgements.findings(key)}
+
+    def partition(self, key: GroupKey) -> GroupPartition:
+        """The first partition of a group."""
+        return self.publisher.current.snapshot.groups[key].by_partition[T0]
+
     def found(self) -> str:
         """What was seen of the offset beyond the end; "" if that is no finding."""
         findings = self.publisher.current.judgements.findings(BEYOND)
@@ -81,6 +92,30 @@ def test_findings_stand_while_a_leader_is_away(world: StatusWorld) -> None:
         watched.turn()
     assert watched.found()
     assert watched.verdict(WELL) == well
+
+
+def test_a_finding_stands_while_an_offset_is_refused(world: StatusWorld) -> None:
+    """The last known offset of one partition is shown, with its age, beside the error."""
+    watched = Watched(world)
+    for _ in range(4):
+        watched.turn()
+    found, unmoved = watched.found(), watched.partition(BEYOND)
+    assert found
+    refused = -int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    for name in ("beyond", "well"):
+        group = world.groups[name]
+        world.groups[name] = replace(group, offsets={**group.offsets, T0: refused})
+    for _ in range(40):
+        watched.turn(10_000)
+        shown = watched.partition(BEYOND)
+        assert "TOPIC_AUTHORIZATION_FAILED" in str(shown.problem)
+        assert shown.committed == unmoved.committed
+        assert watched.found(), watched.turns
+        assert Code.PARTITION_PROBLEM in watched.codes(BEYOND)
+        assert watched.verdict(BEYOND).diagnosis is not None
+        assert watched.verdict(BEYOND).tone is Tone.BAD
+    assert watched.partition(WELL).committed[0].offset == END_OFFSET
+    assert watched.verdict(WELL).word == "warning"
 
 
 def test_a_finding_ends_with_its_cause(world: StatusWorld) -> None:

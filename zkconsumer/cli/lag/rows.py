@@ -159,9 +159,12 @@ def _owner_cell(row: LagRow) -> Cell:
 
 
 def _notes(rows: Iterable[LagRow]) -> Iterator[str]:
-    """Yield notes about offsets outside of the log."""
+    """Yield notes about offsets outside of the log, and about what could not be read."""
     for row in rows:
         where = _ASTRAY.get(row.standing)
+        if row.records is not None and row.partition.problem is not None:
+            about = f"{row.partition.topic_partition} of {row.group.key}: {row.partition.problem}"
+            yield sentence(printable(about))
         if where is not None and row.committed is not None:
             tp, offset = row.partition.topic_partition, row.committed.offset
             yield sentence(printable(f"{tp} of {row.group.key}: offset {offset} is {where}"))

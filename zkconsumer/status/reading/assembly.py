@@ -8,7 +8,6 @@ from zkconsumer.status.group_state import coordinator_state, zookeeper_state
 from zkconsumer.status.model import (
     BrokersAlone,
     ClusterSnapshot,
-    CommittedOffset,
     GroupKey,
     GroupKind,
     GroupPartition,
@@ -20,7 +19,7 @@ from zkconsumer.status.model import (
 )
 from zkconsumer.status.reading.coordinator_responses import read_partitions
 from zkconsumer.status.reading.kept import Kept
-from zkconsumer.status.reading.values import GroupOffsets, LogSpan
+from zkconsumer.status.reading.values import GroupOffsets, LogSpan, OffsetRead, UnreadOffset
 from zkconsumer.status.silence import ABANDONED_AFTER_MS, with_silence
 
 
@@ -254,11 +253,15 @@ def _with_offsets(group: GroupStatus, in_kafka: GroupOffsets, kept: Kept) -> Gro
 
 
 def _whole(
-    partition: GroupPartition, in_kafka: CommittedOffset | str | None, span: LogSpan | None
+    partition: GroupPartition, in_kafka: OffsetRead | None, span: LogSpan | None
 ) -> GroupPartition:
     start, end, at_ms = span if span is not None else (None, None, None)
     committed, problem = partition.committed, partition.problem
-    if isinstance(in_kafka, str):
+    if isinstance(in_kafka, UnreadOffset):
+        unread = in_kafka.problem
+        problem = unread if problem is None else f"{problem}; {unread}"
+        committed = committed if in_kafka.last is None else (*committed, in_kafka.last)
+    elif isinstance(in_kafka, str):
         problem = in_kafka if problem is None else f"{problem}; {in_kafka}"
     elif in_kafka is not None:
         committed = (*committed, in_kafka)

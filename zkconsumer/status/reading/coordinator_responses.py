@@ -15,6 +15,7 @@ from zkconsumer.status.model import (
     GroupStatus,
     MemberStatus,
 )
+from zkconsumer.status.reading.values import OffsetRead, UnreadOffset
 from zkconsumer.wire.consumer_protocol import decode_assignment, decode_subscription
 from zkconsumer.wire.messages.group_admin import DescribedGroup, DescribedMember, ReconciledGroup
 from zkconsumer.wire.messages.list_groups import ListedGroup
@@ -135,11 +136,12 @@ def _undescribed(group_id: str, code: int, coordinator: Broker, seen_ms: int) ->
     )
 
 
-def read_committed(read: Positions, seen_ms: int) -> dict[TopicPartition, CommittedOffset | str]:
+def read_committed(read: Positions, seen_ms: int) -> dict[TopicPartition, OffsetRead]:
     """Return the stored offset of each partition, or why it is unknown; nothing without one."""
-    found: dict[TopicPartition, CommittedOffset | str] = {
-        tp: f"its offset in Kafka: {read.reason(tp)}" for tp in read.codes
-    }
+    found: dict[TopicPartition, OffsetRead] = {}
+    for tp in read.codes:
+        problem = f"its offset in Kafka: {read.reason(tp)}"
+        found[tp] = problem if tp in read.absurd else UnreadOffset(problem)
     for tp, offset in read.found.items():
         if offset is not None:
             found[tp] = CommittedOffset(offset.offset, "kafka", seen_ms, offset.metadata)

@@ -28,8 +28,10 @@ from zkconsumer.status.reading.values import (
     GroupsRead,
     LogSpan,
     LogsRead,
+    OffsetRead,
     OffsetsRead,
     Unanswered,
+    UnreadOffset,
 )
 from zkconsumer.status.set_back import moved_back
 from zkconsumer.zk.absence import NoBrokers
@@ -244,7 +246,7 @@ class Kept:
             _covered(known, read.groups, kind)
             for known, kind in zip(groups, GroupKind, strict=True)
         )
-        self.offsets = {**self.offsets, **read.offsets}
+        self.offsets = {**self.offsets, **_with_last_known(read.offsets, self.offsets)}
         self._note_unmoved(read.offsets, now_ms)
         self.spans = {
             **self.spans,
@@ -263,16 +265,17 @@ class Kept:
         found = self._unmoved.get(name)
         return None if found is None else found.since_ms
 
-    def _note_unmoved(self, read: Mapping[str, GroupOffsets], now_ms: int) -> None:
-        for name, offsets in read.items():
+    def _note_unmoved(self, read: Collection[str], now_ms: int) -> None:
+        for name in read:
+            offsets = self.offsets.get(name, {})
             found = [self.zookeeper_groups.get(name), self.coordinator_groups.get(name)]
             if not offsets or any(group.members for group in found if group is not None):
                 self._unmoved.pop(name, None)
                 continue
             places = (
                 (tp, committed.offset)
-                for tp, committed in offsets.items()
-                if isinstance(committed, CommittedOffset)
+                for tp, offset in offsets.items()
+                if (committed := _committed(offset)) is not None
             )
             mark = hash(frozenset(places))
             known = self._unmoved.get(name)
@@ -336,21 +339,40 @@ def _newer_offsets(
 
     An offset that seemed to go back would be taken for a rewind.
     """
+    newer = {
+        name: offsets for name, offsets in read.items() if began_ms >= _seen_ms(known.get(name, {}))
+    }
+    return _with_last_known(newer, known)
+
+
+def _with_last_known(
+    read: Mapping[str, GroupOffsets], known: Mapping[str, GroupOffsets]
+) -> dict[str, GroupOffsets]:
+    """Return what was read; an offset that could not be read has the last known one beside it."""
     return {
-        name: known[name] if began_ms < _seen_ms(known.get(name, {})) else offsets
+        name: {
+            tp: UnreadOffset(offset.problem, _committed(known.get(name, {}).get(tp)))
+            if isinstance(offset, UnreadOffset)
+            else offset
+            for tp, offset in offsets.items()
+        }
         for name, offsets in read.items()
     }
 
 
+def _committed(offset: OffsetRead | None) -> CommittedOffset | None:
+    """Return the last known offset; None if there is none."""
+    if isinstance(offset, UnreadOffset):
+        return offset.last
+    return offset if isinstance(offset, CommittedOffset) else None
+
+
 def _seen_ms(offsets: GroupOffsets) -> int:
-    return max(
-        (
-            committed.seen_ms
-            for committed in offsets.values()
-            if isinstance(committed, CommittedOffset)
-        ),
-        default=0,
+    """Return when the last of a group's offsets was read; 0: none."""
+    times = (
+        committed.seen_ms for it in offsets.values() if (committed := _committed(it)) is not None
     )
+    return max(times, default=0)
 
 
 def _covered(

@@ -16,8 +16,21 @@ from zkconsumer.zk.absence import NoBrokers
 
 T = TypeVar("T")
 
-GroupOffsets: TypeAlias = Mapping[TopicPartition, CommittedOffset | str]
-"""A group's committed offsets by partition; a text says why one is unknown."""
+
+class UnreadOffset(NamedTuple):
+    """A committed offset that could not be read, why, and what was last known of it, if anything.
+
+    The last known one keeps the time when it was read.
+    """
+
+    problem: str
+    last: CommittedOffset | None = None
+
+
+OffsetRead: TypeAlias = CommittedOffset | UnreadOffset | str
+"""A committed offset, or why it is unknown; a text: what was read is no offset."""
+GroupOffsets: TypeAlias = Mapping[TopicPartition, OffsetRead]
+"""A group's committed offsets by partition."""
 
 
 class LogSpan(NamedTuple):

@@ -1,5 +1,7 @@
 """What is kept of a cluster: what a look saw is not replaced by what was read before it."""
 
+import pytest
+
 from tests.support.status_world import T0
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.model import (
@@ -7,6 +9,7 @@ from zkconsumer.status.model import (
     CommittedOffset,
     GroupKey,
     GroupKind,
+    GroupPartition,
     GroupStatus,
     PartitionStatus,
     TopicStatus,
@@ -19,6 +22,7 @@ from zkconsumer.status.reading.values import (
     LogSpan,
     LogsRead,
     OffsetsRead,
+    UnreadOffset,
 )
 
 KEY = GroupKey(GroupKind.ZOOKEEPER, "g")
@@ -61,6 +65,55 @@ def test_offsets_that_were_asked_for_before_a_look() -> None:
     assert kept.offsets["g"][T0] == CommittedOffset(50, "kafka", LOOKED_MS)
     take_offsets(kept, LOOKED_MS)
     assert kept.offsets["g"] == {}
+
+
+@pytest.mark.parametrize("is_look", [False, True])
+def test_an_error_for_one_partition_keeps_its_last_offset(is_look: bool) -> None:
+    """With its age and the error; that nothing, or no offset, is committed there replaces it."""
+    kept = covered()
+    read_ms = LOOKED_MS + 500
+
+    def take(found: CommittedOffset | UnreadOffset | str | None) -> None:
+        offsets = {} if found is None else {T0: found}
+        if is_look:
+            kept.take_look(GroupReads(offsets={"g": offsets}), read_ms)
+        else:
+            read = OffsetsRead(offsets={"g": offsets}, failures={}, moved=frozenset())
+            kept.take_offsets(read, read_ms, read_ms)
+
+    def shown() -> GroupPartition | None:
+        snapshot = assemble(kept, now_ms=read_ms, through="zk")
+        return snapshot.groups[KEY].by_partition.get(T0)
+
+    last = CommittedOffset(50, "kafka", LOOKED_MS)
+    unmoved_ms = kept.unmoved_since_ms("g")
+    for why in ("refused", "loading"):
+        take(UnreadOffset(why))
+        partition = shown()
+        assert partition is not None
+        assert (partition.committed, partition.problem) == ((last,), why)
+    assert kept.unmoved_since_ms("g") == unmoved_ms == LOOKED_MS
+    take(later := CommittedOffset(51, "kafka", read_ms))
+    assert (partition := shown()) is not None
+    assert (partition.committed, partition.problem) == ((later,), None)
+    take("-7 is no offset")
+    assert (partition := shown()) is not None
+    assert (partition.committed, partition.problem) == ((), "-7 is no offset")
+    take(UnreadOffset("refused"))
+    assert (partition := shown()) is not None
+    assert (partition.committed, partition.problem) == ((), "refused")
+    take(None)
+    assert shown() is None
+
+
+def test_an_offset_that_is_kept_beside_an_error_keeps_its_age() -> None:
+    """Also when the local clock is set back."""
+    kept = covered()
+    read = GroupReads(offsets={"g": {T0: UnreadOffset("refused")}})
+    kept.take_look(read, LOOKED_MS)
+    kept.set_back(1_500)
+    last = CommittedOffset(50, "kafka", LOOKED_MS - 1_500)
+    assert kept.offsets["g"] == {T0: UnreadOffset("refused", last)}
 
 
 def test_logs_that_were_asked_for_before_a_look() -> None:
