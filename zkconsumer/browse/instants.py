@@ -12,17 +12,31 @@ _DURATION = re.compile(
     r"P(?:(?P<weeks>\d{1,9})W)?(?:(?P<days>\d{1,9})D)?"
     r"(?:T(?:(?P<hours>\d{1,9})H)?(?:(?P<minutes>\d{1,9})M)?(?:(?P<seconds>\d{1,9}(?:\.\d{1,3})?)S)?)?"
 )
+_AGO = re.compile(r"(?P<count>[0-9]{1,9}) ?(?P<unit>[smhdw]) ago")
+_UNIT_MS: Final = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
 _LAST_MS: Final = 2**63 - 1
 
 
-def parse_instant(text: str) -> int:
-    """Parse milliseconds since the epoch, or ISO 8601 (UTC by default); return milliseconds.
+def parse_instant(text: str, now_ms: int) -> int:
+    """Parse milliseconds since the epoch, ISO 8601 (UTC by default), or a time before now.
 
-    ``2026-11-21``, ``2026-11-21T20:30``, ``2026-11-21T20:30:00.500+01:00``, ``1795293000500``.
+    ``2026-11-21``, ``2026-11-21T20:30``, ``2026-11-21T20:30:00.500+01:00``, ``1795293000500``,
+    ``15m ago`` (s, m, h, d or w: seconds, minutes, hours, days, weeks).
+
+    Args:
+        text: what a user wrote.
+        now_ms: the present time in ms since the epoch.
+
+    Returns:
+        The time in ms since the epoch.
 
     Raises:
-        ConfigError: it is neither.
+        ConfigError: it is none of these.
     """
+    before = _AGO.fullmatch(text)
+    if before is not None:
+        at_ms = now_ms - int(before["count"]) * _UNIT_MS[before["unit"]]
+        return _since_1970(text, at_ms)
     if text.isascii() and text.isdigit():
         at_ms = int(text[:20])
         if at_ms <= _LAST_MS:
@@ -33,11 +47,15 @@ def parse_instant(text: str) -> int:
         at = None
     if at is None or text.isdigit():
         raise ConfigError(
-            f"{text!r} is no time: write milliseconds since 1970, or as in 2026-11-21T20:30:00Z"
+            f"{text!r} is no time: write milliseconds since 1970, or as in 2026-11-21T20:30:00Z or "
+            "15m ago"
         )
     if at.tzinfo is None:
         at = at.replace(tzinfo=UTC)
-    at_ms = (at - _EPOCH) // _MILLISECOND
+    return _since_1970(text, (at - _EPOCH) // _MILLISECOND)
+
+
+def _since_1970(text: str, at_ms: int) -> int:
     if at_ms < 0:
         raise ConfigError(f"{text!r} lies before 1970")
     return at_ms

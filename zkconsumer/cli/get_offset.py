@@ -15,6 +15,7 @@ from zkconsumer.cli.log_offsets import PartitionLogOffset, offsets_of_topic
 from zkconsumer.cli.numbers import partition_numbers, whole_number
 from zkconsumer.cli.output import note
 from zkconsumer.cli.tables import Cell, Colour, Painted, add_format_arguments, json_text, table
+from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient
 from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import ConfigError
@@ -52,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="latest",
         metavar="TIME",
         help="-1 or latest, -2 or earliest, milliseconds since 1970, or a time such as "
-        "2014-05-13T16:00:00Z (default: latest)",
+        "2014-05-13T16:00:00Z or '2h ago' (default: latest)",
     )
     parser.add_argument(
         "--partitions",
@@ -80,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     """Query and print the offsets; return the exit status."""
     time = _ENDS.get(args.time)
     if time is None:
-        time = parse_instant(args.time)
+        time = parse_instant(args.time, SystemClock().wall_ms())
     with _open(args) as client:
         found = offsets_of_topic(
             client,

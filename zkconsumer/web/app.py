@@ -159,7 +159,7 @@ def _message_routes(site: Site, pages: "_Pages") -> list[Route]:
     """Return the routes of messages; none unless they may be seen."""
     if site.messages is None or not site.tokens.wanted:
         return []
-    endpoints = MessageEndpoints(site.messages, lambda: site.source.current)
+    endpoints = MessageEndpoints(site.messages, lambda: site.source.current, site.clock)
     return [
         Route("/topics/{name}/messages", pages.page(endpoints.page)),
         Route("/topics/{name}/messages.ndjson", endpoints.download),

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from zkconsumer.browse.message import BrowseResult, ndjson_line
 from zkconsumer.browse.query import MessageQuery
+from zkconsumer.clock import Clock
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.printable import printable
 from zkconsumer.status.model import TopicStatus
@@ -40,10 +41,14 @@ class MessageEndpoints:
     """The endpoints of messages. Thread: any."""
 
     def __init__(
-        self, read: Callable[[MessageQuery], BrowseResult], current: Callable[[], ClusterState]
+        self,
+        read: Callable[[MessageQuery], BrowseResult],
+        current: Callable[[], ClusterState],
+        clock: Clock,
     ) -> None:
         self._read = read
         self._current = current
+        self._clock = clock
         self._reading = threading.BoundedSemaphore(_AT_ONCE)
 
     def page(self, page_request: PageRequest, state: ClusterState, request: Request) -> View:
@@ -53,7 +58,8 @@ class MessageEndpoints:
             return sorry_page(404, "There is no such topic in this cluster.")
         result, problem = BrowseResult(), None
         try:
-            result = self._look(request, topic, query_of(topic.name, page_request.query))
+            query = query_of(topic.name, page_request.query, page_request.now_ms)
+            result = self._look(request, topic, query)
         except ZkConsumerError as error:
             problem = str(error)
         return messages_page(page_request, topic, result, problem)
@@ -64,7 +70,8 @@ class MessageEndpoints:
         if topic is None:
             raise HTTPException(404, "There is no such topic in this cluster.")
         try:
-            query = query_of(topic.name, request.query_params, limit_max=DOWNLOADED)
+            now_ms = self._clock.wall_ms()
+            query = query_of(topic.name, request.query_params, now_ms, limit_max=DOWNLOADED)
             result = self._look(request, topic, query)
         except ConfigError as error:
             raise HTTPException(400, str(error)) from error

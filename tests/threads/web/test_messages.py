@@ -141,6 +141,7 @@ def test_what_is_asked_for() -> None:
     for query, said in (
         ("start=offset&at=x", "is no offset"),
         ("start=time&at=x", "is no time"),
+        ("start=time&at=99999w+ago", "before 1970"),
         ("start=time&at=1969-12-31T23:59:59.999", "before 1970"),
         ("filter=.a+%3F", "is no path"),
         ("partition=99", "has no partition 99"),
@@ -152,6 +153,16 @@ def test_what_is_asked_for() -> None:
     assert served.get("/topics/nothing/messages").status == 404
     assert served.get("/topics/nothing/messages.ndjson").status == 404
     assert served.get(f"{PATH}.ndjson?start=offset&at=x").status == 400
+
+
+def test_a_time_may_be_told_from_now() -> None:
+    """On the page and in the download."""
+    served = MessagesPage()
+    for path in (PATH, f"{PATH}.ndjson"):
+        assert served.get(f"{path}?start=time&at=15m+ago").status == 200
+    assert [(query.start, query.at) for query in served.queries] == [
+        ("time", NOW_MS - 15 * 60_000)
+    ] * 2
 
 
 def test_a_time_of_no_calendar_is_none() -> None:

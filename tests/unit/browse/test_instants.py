@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from zkconsumer.browse.instants import parse_duration, parse_instant
 from zkconsumer.errors import ConfigError
 
+NOW_MS = 1_795_293_000_500
+
 
 @pytest.mark.parametrize(
     ("text", "at_ms"),
@@ -24,16 +26,48 @@ from zkconsumer.errors import ConfigError
 )
 def test_a_time_is_milliseconds_or_iso(text: str, at_ms: int) -> None:
     """UTC where nothing else is said."""
-    assert parse_instant(text) == at_ms
+    assert parse_instant(text, NOW_MS) == at_ms
 
 
 @pytest.mark.parametrize(
-    "text", ["", "now", "-1", "20:30", "2026-13-01", "9" * 30, "1969-12-31", "١٢٣", "2026-11-21T25"]
+    ("text", "ms"),
+    [
+        ("0s ago", 0),
+        ("90s ago", 90_000),
+        ("15m ago", 900_000),
+        ("15 m ago", 900_000),
+        ("2h ago", 7_200_000),
+        ("3d ago", 259_200_000),
+        ("1w ago", 604_800_000),
+    ],
+)
+def test_a_time_may_be_told_from_now(text: str, ms: int) -> None:
+    """In seconds, minutes, hours, days and weeks."""
+    assert parse_instant(text, NOW_MS) == NOW_MS - ms
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "now", "-1", "20:30", "2026-13-01", "9" * 30, "1969-12-31", "١٢٣", "2026-11-21T25"),
+        *(
+            "15m",
+            "ago",
+            "m ago",
+            "-5m ago",
+            "5y ago",
+            "5M ago",
+            "1.5h ago",
+            "\u0661m ago",
+            "5m ago ",
+        ),
+        *("999999999w ago", "9999999999s ago", "15m from now"),
+    ],
 )
 def test_what_is_no_time_is_told(text: str) -> None:
     """With an example, or why not."""
     with pytest.raises(ConfigError, match=r"write milliseconds since 1970|lies before 1970"):
-        parse_instant(text)
+        parse_instant(text, NOW_MS)
 
 
 @given(st.datetimes(datetime(1970, 1, 1), datetime(9999, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001 - with the zone
@@ -41,8 +75,8 @@ def test_every_instant_is_read_as_it_is_written(at: datetime) -> None:
     """To the millisecond."""
     at = at.replace(microsecond=at.microsecond // 1000 * 1000)
     at_ms = (at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
-    assert parse_instant(at.isoformat(timespec="milliseconds")) == at_ms
-    assert parse_instant(str(at_ms)) == at_ms
+    assert parse_instant(at.isoformat(timespec="milliseconds"), NOW_MS) == at_ms
+    assert parse_instant(str(at_ms), NOW_MS) == at_ms
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,7 @@ def look_query(args: argparse.Namespace) -> MessageQuery:
     return MessageQuery(
         topic=args.topic,
         start="time",
-        at=parse_instant(args.from_time),
+        at=parse_instant(args.from_time, SystemClock().wall_ms()),
         limit=_LIMIT if args.max_messages is None else max(1, args.max_messages),
         passes=passes,
         form=args.show_as,

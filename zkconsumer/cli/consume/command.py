@@ -104,7 +104,7 @@ def _add_look(parser: argparse.ArgumentParser) -> None:
         "--from-time",
         metavar="TIME",
         help="messages that are not older than this time, up to --max-messages (default: 1000): "
-        "ISO 8601, in UTC if it has no time zone, or milliseconds since 1970",
+        "ISO 8601, in UTC if it has no time zone, milliseconds since 1970, or as in '15m ago'",
     )
     group.add_argument(
         "--follow",

@@ -90,8 +90,8 @@ def _add_goals(parser: argparse.ArgumentParser) -> None:
         "--to-datetime",
         metavar="TIME",
         help="the first record that is not older than this time: ISO 8601 (in UTC if it has no "
-        "time zone), or milliseconds since 1970; brokers before 0.10.1 know only the times "
-        "of segments, so more is read again",
+        "time zone), milliseconds since 1970, or as in '2h ago'; brokers before 0.10.1 "
+        "know only the times of segments, so more is read again",
     )
     goals.add_argument(
         "--by-duration",
@@ -147,7 +147,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _instant(text: str) -> int:
     """Return a time in ms; refuse small numbers, which are seconds."""
-    at_ms = parse_instant(text)
+    at_ms = parse_instant(text, SystemClock().wall_ms())
     if text.isdigit() and at_ms < _FIRST_MS:
         raise ConfigError(
             f"{text} milliseconds after 1970 is long before any record: write {text}000 if these "

@@ -24,6 +24,7 @@ from zkconsumer.cli.replay.replay_request import (
 )
 from zkconsumer.cli.replay.replaying import Replay
 from zkconsumer.cli.signals import StopRequested, stop_signals
+from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError, DataLost, ZkConsumerError
 from zkconsumer.fetch.range_settings import RangeSettings
 
@@ -81,7 +82,7 @@ def _add_ends(parser: argparse.ArgumentParser) -> None:
         "--from-time",
         metavar="TIME",
         help="begin at the first message that is not older than this time: ISO 8601 (in UTC if "
-        "it has no time zone), or milliseconds since 1970",
+        "it has no time zone), milliseconds since 1970, or as in '15m ago'",
     )
     starts.add_argument(
         "--offsets-file",
@@ -139,8 +140,9 @@ def run(args: argparse.Namespace) -> int:
     formatter = _formatter(args)
     starts = offsets_of_file(args, args.offsets_file)
     ends = offsets_of_file(args, args.to_offsets_file)
+    now_ms = SystemClock().wall_ms()
     times = {
-        name: None if text is None else parse_instant(text)
+        name: None if text is None else parse_instant(text, now_ms)
         for name, text in (("from", args.from_time), ("to", args.to_time))
     }
     if args.topic is None and starts is None:

@@ -63,13 +63,16 @@ class ShownMessage:
     address: str
 
 
-def query_of(topic: str, query: Mapping[str, str], *, limit_max: int = LIMITS[-1]) -> MessageQuery:
+def query_of(
+    topic: str, query: Mapping[str, str], now_ms: int, *, limit_max: int = LIMITS[-1]
+) -> MessageQuery:
     """Return what the parameters of a page ask for.
 
     Args:
         topic: the topic.
         query: ``partition``, ``start`` (last, offset, time), ``at``, ``n``, ``filter``, ``as``
             (auto, text, hex).
+        now_ms: the current time.
         limit_max: the largest number of messages.
 
     Raises:
@@ -89,7 +92,7 @@ def query_of(topic: str, query: Mapping[str, str], *, limit_max: int = LIMITS[-1
             raise ConfigError(f"{at!r} is no offset")
         return MessageQuery(**common, start="offset", at=int(at))  # type: ignore[arg-type]
     if start == "time":
-        return MessageQuery(**common, start="time", at=parse_instant(at))  # type: ignore[arg-type]
+        return MessageQuery(**common, start="time", at=parse_instant(at, now_ms))  # type: ignore[arg-type]
     return MessageQuery(**common)  # type: ignore[arg-type]
 
 
