@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from zkconsumer.status.model import GroupKey
 from zkconsumer.web.health import health_of
+from zkconsumer.web.pages.group_rows import GroupRow, group_rows
 from zkconsumer.web.state import ClusterState, LagSeries, PastRebalance
 
 Json: TypeAlias = dict[str, Any]
@@ -45,12 +46,12 @@ def state_json(state: ClusterState, now_ms: int) -> Json:
 
 def groups_json(state: ClusterState) -> Json:
     """Return a summary of all groups."""
-    keys = sorted(state.snapshot.groups)
-    return {"number": state.number, "groups": [group_json(state, key) for key in keys]}
+    rows = group_rows(state, sorted(state.snapshot.groups))
+    return {"number": state.number, "groups": [_group_json(state, row) for row in rows]}
 
 
-def group_json(state: ClusterState, key: GroupKey) -> Json:
-    """Return a summary of a group."""
+def _group_json(state: ClusterState, row: GroupRow) -> Json:
+    key = row.key
     group = state.snapshot.groups[key]
     lag, outcome = state.judgements.lag(key), state.judgements.outcome(key)
     slowest, rates = lag.worst_time, state.judgements.rates(key)
@@ -73,6 +74,19 @@ def group_json(state: ClusterState, key: GroupKey) -> Json:
             None if slowest is None or slowest.time is None else slowest.time.estimated
         ),
         "burrow": outcome.status.name,
+        "verdict": _verdict_json(row),
+    }
+
+
+def _verdict_json(row: GroupRow) -> Json:
+    """Return what the pages say of a group."""
+    verdict, findings = row.verdict, row.findings
+    return {
+        "word": verdict.word,
+        "tone": str(verdict.tone),
+        "sentence": verdict.sentence,
+        "code": None if verdict.diagnosis is None else str(verdict.diagnosis.code),
+        "findings": None if findings is None else len(findings),
     }
 
 

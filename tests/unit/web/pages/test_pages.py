@@ -30,7 +30,9 @@ from zkconsumer.status.model import (
     GroupState,
 )
 from zkconsumer.status.rates import GroupRates
+from zkconsumer.web.api import groups_json
 from zkconsumer.web.judgements import Judgements, Memory
+from zkconsumer.web.pages import group_rows
 from zkconsumer.web.pages.cluster import ClusterHealth, _caught_up, cluster_page
 from zkconsumer.web.pages.group import group_page
 from zkconsumer.web.pages.group_grid import COLUMNS, ROWS
@@ -130,6 +132,38 @@ def test_each_page_says_the_same_of_a_group(state: ClusterState) -> None:
         [badge] = badges(page, key)
         assert badge.startswith('badge bad"')
         assert f"</svg>{word}</span>" in page
+
+
+def test_programs_are_told_the_verdict_of_the_pages(
+    state: ClusterState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Word for word; of a group that the doctor left out, that it did."""
+
+    def told() -> dict[GroupKey, dict[str, Any]]:
+        return {
+            GroupKey(GroupKind(group["kind"]), group["group_id"]): group["verdict"]
+            for group in groups_json(state)["groups"]
+        }
+
+    verdicts = told()
+    assert verdicts.keys() == state.snapshot.groups.keys()
+    for key, verdict in verdicts.items():
+        shown = group_row(state, key).verdict
+        assert (verdict["word"], verdict["tone"], verdict["sentence"]) == (
+            *(shown.word, shown.tone),
+            shown.sentence,
+        )
+        page = html(group_page(state, page_request(), key), state, page_request())
+        [badge] = badges(page, key)
+        assert badge.startswith(f'badge {verdict["tone"]}"')
+        word = html_escape(verdict["word"]).replace("&#x27;", "&#39;")
+        assert f"</svg>{word}</span>" in page
+    assert verdicts[SETTLEMENT]["code"] == Code.MEMBER_STALE
+    assert verdicts[SETTLEMENT]["tone"] == "bad"
+    assert verdicts[SETTLEMENT]["findings"] >= 1
+    assert (verdicts[CHECKOUT]["code"], verdicts[CHECKOUT]["findings"]) == (None, 0)
+    monkeypatch.setattr(group_rows, "LOOKED_AT", 0)
+    assert {verdict["findings"] for verdict in told().values()} == {None}
 
 
 def test_a_group_page_begins_with_what_the_banner_says(state: ClusterState) -> None:
