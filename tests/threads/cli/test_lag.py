@@ -1,8 +1,9 @@
 """``zkconsumer lag`` on a cluster in memory."""
 
 import json
+import threading
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pytest
@@ -28,6 +29,7 @@ from zkconsumer.wire.messages.fetch import (
     FetchRequest,
     FetchResponse,
 )
+from zkconsumer.wire.messages.list_offsets import ListOffsetsResponse
 
 NOW_MS = 1_400_000_000_000
 HEAD = "GROUP  TOPIC  PARTITION  OFFSET  LOG END  LAG  SECONDS  OWNER"
@@ -146,6 +148,72 @@ def test_json(world: LagWorld, capsys: pytest.CaptureFixture[str]) -> None:
     assert (second["lag"], second["standing"], second["seconds"]) == (0, "beyond_end", 0)
 
 
+@pytest.mark.parametrize("kind", ["zookeeper", "coordinator"])
+def test_an_offset_that_was_read_after_the_end_of_its_log(
+    world: LagWorld, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    """The log may have grown meanwhile: the group is read again, and then it is known."""
+    world.topic(OFFSETS_TOPIC)
+    if kind == "zookeeper":
+        world.tree.commit("c", *T0, b"200")
+        logs_read = threading.Event()
+        response = world.cluster.brokers[0].response
+
+        def answer(frame: RequestFrame) -> Said | None:
+            if frame.api_key is ApiKey.LIST_GROUPS:  # which is asked after the logs
+                logs_read.set()
+            return response(frame)
+
+        def wait_for_logs(paths: Sequence[str]) -> None:
+            if "/consumers/c/offsets" in paths:
+                assert logs_read.wait(10)
+
+        world.cluster.brokers[0].response = answer
+        world.tree.client.before = wait_for_logs
+    else:
+        world.groups["c"] = SpokenGroup(1, state="Empty", offsets={T0: 200})
+    world.clock.step_ms = 1
+    flags = ("--no-seconds", "--json", "--max-lag", "5")
+    assert run("--group", "c", "--kind", kind, *flags) == 1
+    printed = capsys.readouterr()
+    [group] = json.loads(printed.out)["groups"]
+    assert [row["standing"] for row in group["partitions"]] == ["beyond_end"]
+    assert "beyond the end of its log" in printed.err
+
+
+def test_a_group_that_keeps_up_with_a_growing_log(
+    world: LagWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It commits what was written after the end was read: it is read again, and within its log."""
+    world.topic(OFFSETS_TOPIC)
+    world.groups["c"] = SpokenGroup(1, state="Empty", offsets={T0: 105})
+    world.clock.step_ms = 1
+    response = world.cluster.brokers[0].response
+
+    def grown(frame: RequestFrame) -> Said | None:
+        reported = response(frame)
+        fetched = world.cluster.requested(ApiKey.OFFSET_FETCH)
+        if fetched and isinstance(reported, ListOffsetsResponse):
+            ends = [
+                replace(
+                    topic,
+                    partitions=tuple(
+                        replace(partition, offset=110 if partition.offset == 100 else 0)
+                        for partition in topic.partitions
+                    ),
+                )
+                for topic in reported.topics
+            ]
+            return replace(reported, topics=tuple(ends))
+        return reported
+
+    world.cluster.brokers[0].response = grown
+    assert run("--group", "c", "--no-seconds", "--json", "--max-lag", "5") == 0
+    [group] = json.loads(capsys.readouterr().out)["groups"]
+    [row] = group["partitions"]
+    assert (row["offset"], row["log_end"], row["lag"], row["standing"]) == (105, 110, 5, "within")
+
+
 def test_some_topics(world: LagWorld, lines: PrintedLines) -> None:
     """All of their partitions, also what the group has nothing to do with."""
     world.topic("u")
@@ -236,7 +304,7 @@ def test_offsets_that_kafka_does_not_tell_are_no_all_clear(
     snapshot = replace(world.reader().read(), failures=(failure,))
     assert snapshot.groups
     args = Namespace(max_lag=60, max_seconds=None, group="g", kind=None)
-    rows = lag_rows(snapshot, snapshot.groups.values(), None)
+    rows = lag_rows(snapshot, snapshot.groups.values(), None, {})
     assert lag._status(args, rows, snapshot) == 1
     assert "t-1 of zookeeper group g: the group's offsets in Kafka" in capsys.readouterr().err
 

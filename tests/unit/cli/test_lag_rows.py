@@ -50,7 +50,7 @@ def test_a_log_that_grows_says_how_long_the_rest_took(grown: int, seconds: str |
     with opening(world)(args) as access:
         found = LagSeconds(access)
         found.note(first)
-        rows = lag_rows(first, first.groups.values(), None)
+        rows = lag_rows(first, first.groups.values(), None, {})
         assert unknown_groups(rows) == {rows[0].group.key}
         found.note(second)
         [row] = found.timed(rows, first)

@@ -22,7 +22,9 @@ from zkconsumer.cli.output import note, show
 from zkconsumer.cli.tables import add_format_arguments, instant, json_text
 from zkconsumer.cli.without_zookeeper import print_unknown, usual_kind
 from zkconsumer.errors import ConfigError
-from zkconsumer.status.lag import Standing
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.doctor.sightings import Sightings, SightingsByGroup
+from zkconsumer.status.lag import Standing, standing_of
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
 from zkconsumer.zk.paths import GroupPaths
 
@@ -127,12 +129,12 @@ def run(args: argparse.Namespace) -> int:
         seconds = LagSeconds(access)
         if args.watch:
             return _watch(args, access, seconds)
-        snapshot = _snapshot(args, access)
+        snapshot, sightings = _decided(args, access)
         print_failures(snapshot)
         if not args.group:
             print_unknown(snapshot, args.kind)
         seconds.note(snapshot)
-        rows = _rows(args, snapshot)
+        rows = _rows(args, snapshot, sightings)
         if not args.no_seconds:
             rows = seconds.timed(rows, snapshot)
             seconds.sample(rows, args.sample_ms)
@@ -151,6 +153,34 @@ def _snapshot(args: argparse.Namespace, access: CommandCluster) -> ClusterSnapsh
     return snapshot
 
 
+def _decided(
+    args: argparse.Namespace, access: CommandCluster
+) -> tuple[ClusterSnapshot, SightingsByGroup]:
+    """Return a snapshot, and the offsets beyond log ends; read groups again where that is open.
+
+    An offset that was read after the log end may be in records that came meanwhile.
+    """
+    sightings, snapshot = Sightings(), _snapshot(args, access)
+    seen = sightings.record(snapshot)
+    groups = [
+        key
+        for key, found in seen.items()
+        if (not args.group or key.group_id in args.group)
+        and not _is_decided(snapshot.groups[key], found)
+    ]
+    if groups:
+        # The time of a look is enough for the few groups that are named, not for all.
+        snapshot = access.look(groups) if args.group else access.snapshot()
+        seen = sightings.record(snapshot)
+    return snapshot, seen
+
+
+def _is_decided(group: GroupStatus, partitions: Collection[TopicPartition]) -> bool:
+    by_partition = group.by_partition
+    standings = {standing_of(group.kind, by_partition[tp]) for tp in partitions}
+    return Standing.UNKNOWN not in standings
+
+
 def _topics(args: argparse.Namespace, snapshot: ClusterSnapshot) -> frozenset[str] | None:
     if args.topic is None:
         return None
@@ -164,10 +194,11 @@ def _topics(args: argparse.Namespace, snapshot: ClusterSnapshot) -> frozenset[st
     return topics
 
 
-def _rows(args: argparse.Namespace, snapshot: ClusterSnapshot) -> list[LagRow]:
-    return lag_rows(
-        snapshot, chosen_groups(snapshot, args.group, args.kind), _topics(args, snapshot)
-    )
+def _rows(
+    args: argparse.Namespace, snapshot: ClusterSnapshot, sightings: SightingsByGroup
+) -> list[LagRow]:
+    groups = chosen_groups(snapshot, args.group, args.kind)
+    return lag_rows(snapshot, groups, _topics(args, snapshot), sightings)
 
 
 def _text(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterSnapshot) -> str:
@@ -230,12 +261,12 @@ def _unknown(row: LagRow, untold: Collection[str], max_seconds: int | None) -> s
 
 
 def _watch(args: argparse.Namespace, access: CommandCluster, seconds: LagSeconds) -> int:
-    screen = Screen()
+    screen, sightings = Screen(), Sightings()
     status = 0
     for _ in snapshots(args.interval_ms, args.count):
         snapshot = access.snapshot(args.group)
         seconds.note(snapshot)
-        rows = _rows(args, snapshot)
+        rows = _rows(args, snapshot, sightings.record(snapshot))
         if not args.no_seconds:
             rows = seconds.timed(rows, snapshot)
         screen.show(_heading(args, snapshot) + _text(args, rows, snapshot))
@@ -265,5 +296,5 @@ def _run_scala(args: argparse.Namespace, access: CommandCluster) -> int:
         group = GroupStatus(group_id=name, kind=kind, seen_ms=0)
     text = checker_text(snapshot, group, topics=topics, broker_info=args.broker_info)
     show(text)
-    rows = lag_rows(snapshot, [group], None if topics is None else set(topics))
+    rows = lag_rows(snapshot, [group], None if topics is None else set(topics), {})
     return settled(_status(args, rows, snapshot), snapshot)

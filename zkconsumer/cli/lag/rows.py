@@ -7,6 +7,7 @@ from zkconsumer.cli.tables import Cell, Colour, Painted, instant, sentence, tabl
 from zkconsumer.model import TopicPartition
 from zkconsumer.printable import printable
 from zkconsumer.status.doctor.diagnosis import counted
+from zkconsumer.status.doctor.sightings import SightingsByGroup, is_beyond
 from zkconsumer.status.lag import Standing, TimeLag, records_behind, standing_of
 from zkconsumer.status.model import (
     ClusterSnapshot,
@@ -59,7 +60,10 @@ class LagRow(NamedTuple):
 
 
 def lag_rows(
-    snapshot: ClusterSnapshot, groups: Iterable[GroupStatus], topics: Collection[str] | None
+    snapshot: ClusterSnapshot,
+    groups: Iterable[GroupStatus],
+    topics: Collection[str] | None,
+    sightings: SightingsByGroup,
 ) -> list[LagRow]:
     """Return the rows of groups, without lags in time.
 
@@ -68,17 +72,20 @@ def lag_rows(
         groups: the groups to include.
         topics: the topics to include with all of their partitions; None: all partitions of the
             groups.
+        sightings: of offsets beyond log ends, in this snapshot and earlier ones.
     """
     rows = []
     for group in groups:
+        seen = sightings.get(group.key, {})
         for partition in _partitions(snapshot, group, topics):
             records = records_behind(group.kind, partition)
             committed = partition.effective(group.kind)
-            rows.append(
-                LagRow(
-                    group, partition, committed, records, None, standing_of(group.kind, partition)
-                )
-            )
+            standing = standing_of(group.kind, partition)
+            if committed is not None and is_beyond(
+                partition, committed, seen.get(partition.topic_partition, ())
+            ):
+                standing = Standing.BEYOND_END
+            rows.append(LagRow(group, partition, committed, records, None, standing))
     return rows
 
 
