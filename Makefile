@@ -170,7 +170,7 @@ test-lakehouse: $(STAMP)
 # memory.
 PURE_TESTS := tests/unit/fetch tests/unit/streams tests/threads/fetch tests/threads/streams tests/threads/records/test_engine.py \
 	--ignore=tests/unit/fetch/test_sizes.py \
-	$(patsubst %,tests/property/test_%.py,committed_ranges fetch_session poison ranges) tests/integration/engine \
+	$(patsubst %,tests/property/test_%.py,committed_ranges stream_partitions poison ranges) tests/integration/engine \
 	$(patsubst %,tests/integration/connector/test_%.py,commits delivery_modes large_messages)
 
 ifeq ($(filter-out 0,$(ZKCONSUMER_PURE)),)

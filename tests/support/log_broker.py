@@ -127,6 +127,7 @@ class LogBroker:
         left_out: the partitions that the next answers don't name, one after the other.
         pieces: how many bytes are sent at once, in turns; none: all.
         mangle: what becomes of an answer before it is sent.
+        silences: how many of the next requests get no answer.
         cuts: the next answers end after so many bytes each, and the connection with them.
     """
 
@@ -142,6 +143,7 @@ class LogBroker:
         self.connections = 0
         self.pieces: Sequence[int] = ()
         self.mangle: Callable[[bytes], bytes] = bytes
+        self.silences = 0
         self.cuts: list[int] = []
         self.may_answer = threading.Event()
         self.may_answer.set()
@@ -209,6 +211,9 @@ class LogBroker:
                 self.versions.append(frame.version)
                 self.requests.append(frame.request)
                 self.may_answer.wait(30)
+                if self.silences:
+                    self.silences -= 1
+                    continue
                 response = self.mangle(self._respond(frame, frame.request))
                 if self.cuts:
                     self._send(connected, response[: self.cuts.pop(0)])

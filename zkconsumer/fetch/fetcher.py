@@ -176,13 +176,8 @@ class PythonFetchLoop:
         """Fetch the partitions that are ready, or wait if none is."""
         self._partitions.begin_turn()
         rest = self._line.turn()
-        failure = self._line.take_failure()
-        if failure is not None:
-            self._on_failure(failure)
-            return
-        self._settle()
-        self._take_response()
-        self._rest(rest)
+        if self._after_exchange():
+            self._rest(rest)
 
     def _rest(self, rest: Rest) -> None:
         """Wait for the next turn; what frees capacity, or adds a partition, ends the wait."""
@@ -200,7 +195,7 @@ class PythonFetchLoop:
         lookups = self._shared.change(begin_lookups)
         if lookups.resets:
             self._look_up_starts([lookup for lookup, _ in lookups.resets])
-        if lookups.edges:
+        if lookups.edges and len(self._partitions):
             self._look_up_ends(lookups.edges)
         self._is_asking = bool(lookups.all())
         return self._is_asking
@@ -261,6 +256,16 @@ class PythonFetchLoop:
         else:
             self._has_failed = False
             self._give_all_back(error)
+
+    def _after_exchange(self) -> bool:
+        """Act on a failure, or on a response; return whether there was no failure."""
+        failure = self._line.take_failure()
+        if failure is not None:
+            self._on_failure(failure)
+            return False
+        self._settle()
+        self._take_response()
+        return True
 
     def _settle(self) -> None:
         """Act on what responses say of partitions: those that can't go on here leave."""
@@ -371,6 +376,7 @@ class PythonFetchLoop:
             broker = self._key.broker
             text = f"{broker}: partitions go back to the leader finder: {error}"
             self._repeats.happened(self._about, text)
+            self._lost.clear()
             self._give_back(self._partitions.release_all(str(error)))
 
     def _give_back(self, lost: tuple[LeaderUnusable, ...]) -> None:

@@ -207,10 +207,10 @@ class NativeFetchLoop(PythonFetchLoop):
         if second is not None:
             request = second.in_flight.request
             assert isinstance(request, FetchRequest)
+            response = second.response()
             step = without_session(self._partitions.requests_of(requested_in(request)), {})
-            self._line.take(step, second.response(), self._clock.now_ms() - sent_ms)
-            self._settle()
-            self._take_response()
+            self._line.take(step, response, self._clock.now_ms() - sent_ms)
+            self._after_exchange()
 
     @property
     def _quiet_ms(self) -> int:

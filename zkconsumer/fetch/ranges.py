@@ -32,6 +32,11 @@ class RangeBounds:
         self._settings = settings
         self._bytes_per_offset: float = _FIRST_GUESS_BYTES
 
+    @property
+    def is_held(self) -> bool:
+        """See ``FetchBounds``; what waits, waits for the caller."""
+        return False
+
     def size_at(self, offset: int) -> int:
         """See ``FetchBounds``."""
         left = self._wanted.until_offset - offset

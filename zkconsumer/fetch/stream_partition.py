@@ -93,9 +93,14 @@ class QueueBounds:
     capacity: QueueCapacity
     sink: ChunkSink
 
+    @property
+    def is_held(self) -> bool:
+        """See ``FetchBounds``."""
+        return self.sink in self.capacity.busy
+
     def size_at(self, _offset: int) -> int:
         """See ``FetchBounds``."""
-        return 0 if self.sink in self.capacity.busy else sys.maxsize
+        return 0 if self.is_held else sys.maxsize
 
     def takes_large(self) -> bool:
         """See ``FetchBounds``."""

@@ -113,9 +113,7 @@ class StreamPartitions:
     def release_all(self, reason: str) -> tuple[LeaderUnusable, ...]:
         """Give every partition back: the broker can't be reached, or this fetcher ends."""
         lost = tuple(
-            part.returned(reason)
-            for part in self._parts.values()
-            if not part.is_halted or part.pending is not None
+            part.returned(reason) for part in self._parts.values() if not part.claim.halted
         )
         self.states.remove(list(self._parts))
         self.states.failures.clear()

@@ -248,11 +248,7 @@ class FetchConnection:
             return Rest(asking.plan.rest_ms)
         duration_ms = self._clock.now_ms() - asking.sent_ms
         self._shared.count(Counters(in_flight=-1, fetches=1, fetch_time_ms=duration_ms))
-        try:
-            received = self.take(step, response, duration_ms)
-        finally:
-            self._give_back(asking.plan.wanted.values())
-            self._pause_for_quota(response)
+        received = self.take(step, response, duration_ms)
         return AT_ONCE if received else Rest(asking.plan.rest_ms)
 
     def _broke_off(self, error: ZkConsumerError) -> None:
@@ -285,13 +281,20 @@ class FetchConnection:
             response: the response.
             duration_ms: time since the request was sent.
         """
+        try:
+            return self._take(step, response, duration_ms)
+        finally:
+            self._give_back(step.requests.values())
+            self._pause_for_quota(response)
+
+    def _take(self, step: SessionStep, response: FetchResponse, duration_ms: int) -> bool:
         responses = responses_of(response, step)
         if not self._claims.on_response(
             step, response.error_code, response.session_id, responses.keys()
         ):
             code = response.error_code
             log.info("%s: the fetch session ends: error %d", self.broker, code)
-            if code not in _SESSION_ERRORS:
+            if not self._settings.sessions or code not in _SESSION_ERRORS:
                 self.failure = BrokerError(code, "Fetch", error_name(code))
                 self._pause()
             return True
@@ -416,7 +419,8 @@ class FetchConnection:
         self.close()
         if self._stopping:
             return
-        self._shared.repeats.happened(f"{self.broker} refuses us", f"{self.broker}: {error}")
+        if self._shared.warns:
+            self._shared.repeats.happened(f"{self.broker} refuses us", f"{self.broker}: {error}")
         self._refusal = without_frames(error)
         self._shared.change(lambda states, _: states.broker_refuses(self.broker, error))
         self.exchange.paused_until_ms = self._clock.now_ms() + self._settings.retry_backoff_max_ms

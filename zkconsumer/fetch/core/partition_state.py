@@ -75,6 +75,11 @@ class PositionLookup:
 class FetchBounds(Protocol):
     """Bounds how much to fetch of a partition; see ``fetch.ranges``."""
 
+    @property
+    def is_held(self) -> bool:
+        """Whether something waits for capacity, which may come at any moment."""
+        ...
+
     def size_at(self, offset: int) -> int:
         """Return how many bytes to fetch from an offset on; 0: nothing."""
         ...

@@ -98,11 +98,10 @@ def plan_fetch(
     has_capacity = _has_capacity(states, came.values())
     for state in states.of(broker).values():
         front = came.get(state.topic_partition)
-        is_packed = state.packed is not None
-        packed_count += is_packed
+        packed_count += state.packed is not None
         if not state.may_fetch or (state.requested is not None and front is None):
             is_soon = is_soon or state.is_asking
-            is_held = is_held or is_packed
+            is_held = is_held or (state.bounds is not None and state.bounds.is_held)
         elif _most_bytes(state, front) == 0:
             is_held = True  # until the reader has capacity; a range has all that it wants
         elif state.retry_at_ms > now_ms:
