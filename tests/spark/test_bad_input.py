@@ -65,7 +65,7 @@ def test_options_are_checked_when_the_query_is_written(
         ),
         (
             {"zookeeper.connect": NOBODY, "zookeeper.connection.timeout.ms": 700},
-            f"RegistryError: no ZooKeeper of zookeeper.connect={NOBODY} answered",
+            f"RegistryError: no ZooKeeper server of zookeeper.connect={NOBODY} responded",
         ),
         (
             {"kafka.bootstrap.servers": NOBODY, "fetchOffset.retryIntervalMs": 1},
@@ -103,7 +103,7 @@ def test_a_column_that_is_not_there_is_named(spark: SparkSession, topic: Topic) 
         ({"endingOffsets": "latest"}, "endingOffsets: a streaming query has no end"),
         (
             {"zookeeper.connect": NOBODY, "zookeeper.connection.timeout.ms": 700},
-            f"RegistryError: no ZooKeeper of zookeeper.connect={NOBODY} answered",
+            f"RegistryError: no ZooKeeper server of zookeeper.connect={NOBODY} responded",
         ),
     ],
     ids=["an end", "a dead ZooKeeper"],

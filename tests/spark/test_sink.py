@@ -160,7 +160,7 @@ def test_updates_are_written_batch_by_batch(
     ("options", "columns", "message"),
     [
         ({"topic": "nowhere-to-be-found"}, "value", "topic: the cluster has no topic nowhere"),
-        ({}, "value", "topic: set this option, or give the rows a column topic"),
+        ({}, "value", "no topic is given: set the option topic, or add a column topic"),
         ({"topic": "t"}, "value as text", "there is no column value to write, only text"),
         ({"topic": "t"}, "cast(id as int) value", "column value is of type int"),
         ({"topic": "t", "kafka__acks": 0}, "value", "kafka.acks is '0': it must be all, -1 or 1"),
