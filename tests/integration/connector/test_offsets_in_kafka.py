@@ -298,7 +298,7 @@ def test_what_another_member_owns_is_not_committed(cluster: Sandbox) -> None:
             what="the look after the refused commit",
         )
         tree.delete(owner_path(group, ours))
-        with pytest.raises(OffsetCommitFailed, match="is gone or another member's") as caught:
+        with pytest.raises(OffsetCommitFailed, match="is gone, or another member's") as caught:
             first.connector.commit_offsets({ours: OffsetAndMetadata(6)})
         assert f"{ours}" in str(caught.value)
         assert group in str(caught.value)

@@ -126,7 +126,7 @@ def test_nothing_to_read(cluster: Sandbox, capsys: pytest.CaptureFixture[str]) -
     brokers = ("--bootstrap-server", cluster.bootstrap_servers)
     for where in (zookeeper, brokers):
         status, lines = ours(capsys, *where, "--topic", topic)
-        assert (status, lines[-1]) == (0, "nothing was read: no message came any more")
+        assert (status, lines[-1]) == (0, "nothing was read: no more messages came")
         status, lines = ours(capsys, *where, "--topic", f"{topic}-not")
         assert (status, lines) == (2, [])
 
