@@ -100,7 +100,7 @@ def test_a_filter_holds_for_what_comes(brokers: Sandbox, topic: str) -> None:
         0,
         ['{"n": 2}', '{"n": 2}', '{"n": 7}', '{"n": 8}'],
     )
-    assert errors.startswith("4 messages of 11 ")
+    assert errors.startswith("4 of 11 messages read")
 
 
 def test_a_reader_that_goes_ends_it(brokers: Sandbox, topic: str) -> None:
@@ -122,7 +122,7 @@ def test_it_ends_when_nothing_comes(
     out, err = capfd.readouterr()
     assert out.count("VALUE") == 1
     assert len(out.splitlines()) == 3
-    assert err.startswith("2 messages of ")
+    assert err.startswith("2 of 4 messages read")
     for wrong in (["--follow"], ["--follow", "--from-time", "2026-01-01"]):
         assert main(["consume", *place, *wrong]) == 2
         assert "it needs --tail" in capfd.readouterr().err

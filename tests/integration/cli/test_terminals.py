@@ -126,7 +126,10 @@ def named_commands(page: str) -> Iterator[tuple[str, ...]]:
     for section in re.split(r"^## ", page, flags=re.MULTILINE):
         last = own = next((word for word in re.findall(r"[\w-]+", section)[1:2]), "")
         for code in re.findall(r"`+([^`]+)`+", section):
-            words = code.split()
+            lines = code.strip().splitlines()
+            # Of an example only what is typed, not what it prints.
+            called = lines if len(lines) == 1 else [line for line in lines if "zkconsumer" in line]
+            words = " ".join(called).split()
             for before, word, after in zip(["", *words], words, [*words[1:], ""], strict=False):
                 among = [command for command in (last, own) if word in subcommands.get(command, ())]
                 if among and before != "zkconsumer":
