@@ -13,13 +13,13 @@ headers hold their last offsets, so that the broker works during unpacking.
 import sys
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from zkconsumer.fetch.core.ahead import HeaderSummary
 from zkconsumer.fetch.core.completed import PartitionRequest, ResponseFrame
 from zkconsumer.fetch.core.partition_state import PartitionState, Phase, PositionLookup
 from zkconsumer.fetch.core.partition_states import PartitionStates
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shares import Wanted, share_out, shares_of
 from zkconsumer.fetch.core.starts import PositionView, ResetPolicy
 from zkconsumer.model import Broker, TopicPartition
@@ -91,9 +91,61 @@ def plan_fetch(
         for arrival in arriving
         if states.counts(arrival.requested)
     }
+    found = _candidates(states, broker, now_ms, came)
+    ready, due_ms = found.ready, found.due_ms
+    if arriving and not any(state.topic_partition in came for state in ready):
+        return FetchPlan({}, 0, 0, None)
+    # Their turn is over.
+    ready.sort(key=lambda state: state.topic_partition in came)
+    sizes, held_count = _sizes(
+        states, ready, came, found.packed_count, has_hard_bounds=has_hard_bounds
+    )
+    is_held = found.is_held or held_count > 0
+    takes_turns = len(sizes) + held_count < len(ready)
+    max_wait_ms = min(settings.max_wait_ms, _SOON_MS) if found.is_soon else settings.max_wait_ms
+    if states.fresh.keys() & {state.topic_partition for state in ready} - came.keys():
+        # Others may be held back until it is known whether these have records.
+        max_wait_ms = 0
+    if due_ms is not None:
+        max_wait_ms = min(max_wait_ms, due_ms - now_ms)
+    return FetchPlan(
+        wanted={
+            tp: _request(states.states[tp], broker, size, came.get(tp))
+            for tp, size in sizes.items()
+        },
+        max_wait_ms=0 if is_held or takes_turns else max_wait_ms,
+        rest_ms=max_wait_ms if is_held and not takes_turns else 0,
+        due_ms=due_ms,
+    )
+
+
+class _Candidates(NamedTuple):
+    """Which partitions of a broker a request may include, and what becomes of the others.
+
+    Attributes:
+        ready: those to include, in the order of their turns.
+        due_ms: when the first of those that failed may be tried again; None: none failed.
+        packed_count: those whose last set is not unpacked yet.
+        is_held: one may become ready at any moment, as capacity does.
+        is_soon: one waits for its position.
+    """
+
+    ready: list[PartitionState]
+    due_ms: int | None
+    packed_count: int
+    is_held: bool
+    is_soon: bool
+
+
+def _candidates(
+    states: PartitionStates,
+    broker: Broker,
+    now_ms: int,
+    came: Mapping[TopicPartition, Arriving],
+) -> _Candidates:
     ready: list[PartitionState] = []
     due_ms: int | None = None
-    is_held = is_soon = is_early = False
+    is_held = is_soon = False
     packed_count = 0
     has_capacity = _has_capacity(states, came.values())
     for state in states.of(broker).values():
@@ -110,29 +162,7 @@ def plan_fetch(
             is_held = True
         else:
             ready.append(state)
-            is_early = is_early or front is not None
-    if arriving and not is_early:
-        return FetchPlan({}, 0, 0, None)
-    # Their turn is over.
-    ready.sort(key=lambda state: state.topic_partition in came)
-    sizes, held_count = _sizes(states, ready, came, packed_count, has_hard_bounds=has_hard_bounds)
-    is_held = is_held or held_count > 0
-    takes_turns = len(sizes) + held_count < len(ready)
-    max_wait_ms = min(settings.max_wait_ms, _SOON_MS) if is_soon else settings.max_wait_ms
-    if states.fresh.keys() & {state.topic_partition for state in ready} - came.keys():
-        # Others may be held back until it is known whether these have records.
-        max_wait_ms = 0
-    if due_ms is not None:
-        max_wait_ms = min(max_wait_ms, due_ms - now_ms)
-    return FetchPlan(
-        wanted={
-            tp: _request(states.states[tp], broker, size, came.get(tp))
-            for tp, size in sizes.items()
-        },
-        max_wait_ms=0 if is_held or takes_turns else max_wait_ms,
-        rest_ms=max_wait_ms if is_held and not takes_turns else 0,
-        due_ms=due_ms,
-    )
+    return _Candidates(ready, due_ms, packed_count, is_held, is_soon)
 
 
 def wants_more(states: PartitionStates, state: PartitionState, arriving_bytes: int = 0) -> bool:
@@ -213,7 +243,7 @@ def _sizes(
     return share_out(wanted, shares), len(held)
 
 
-def _needed_bytes(settings: PollFetchSettings, state: PartitionState, came: Arriving | None) -> int:
+def _needed_bytes(settings: CoreFetchSettings, state: PartitionState, came: Arriving | None) -> int:
     """Return the minimum size that the request needs."""
     if came is None or came.ahead is None:
         return state.needed_bytes
