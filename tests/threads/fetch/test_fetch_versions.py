@@ -38,13 +38,6 @@ from zkconsumer.wire.messages.fetch import (
 VERSIONS = range(LAST_BY_NAME + 1)
 
 
-@pytest.fixture(params=[Engine.PURE, pytest.param(Engine.NATIVE, marks=needs_native_engine)])
-def engine(request: pytest.FixtureRequest) -> Engine:
-    """One loop after the other."""
-    chosen: Engine = request.param
-    return chosen
-
-
 @pytest.fixture
 def broker() -> Iterator[LogBroker]:
     """A broker with two partitions of all formats."""

@@ -7,7 +7,6 @@ import pytest
 
 from tests.support.log_broker import LogBroker
 from tests.support.log_readers import SETTINGS, LogReader, lost_early
-from tests.support.queues import needs_native_engine
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.error_codes import ErrorCode
@@ -17,13 +16,6 @@ from zkconsumer.wire.framing import LENGTH_BYTES
 
 QUICK = replace(SETTINGS, request_timeout_ms=3_000)
 """Silence is noticed after a fifteenth of that, and the broker's wait."""
-
-
-@pytest.fixture(params=[Engine.PURE, pytest.param(Engine.NATIVE, marks=needs_native_engine)])
-def engine(request: pytest.FixtureRequest) -> Engine:
-    """One loop after the other."""
-    chosen: Engine = request.param
-    return chosen
 
 
 @pytest.fixture

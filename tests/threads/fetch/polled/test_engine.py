@@ -22,14 +22,14 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.fetch.core.fetch_connection import FetchConnection, Rest
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST, AtOffset, PositionView, Reset
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.fetched import IsolationLevel
 from zkconsumer.wire.api import ApiKey
 
 PARTITIONS = tuple(TopicPartition("t", number) for number in range(4))
-QUICK = PollFetchSettings(max_wait_ms=50, retry_backoff_ms=10, retry_backoff_max_ms=50, reset=None)
+QUICK = CoreFetchSettings(max_wait_ms=50, retry_backoff_ms=10, retry_backoff_max_ms=50, reset=None)
 
 
 class Fakes:
@@ -51,7 +51,7 @@ class Fakes:
         self.cluster.append(tp, records)
 
     @contextmanager
-    def rig(self, settings: PollFetchSettings = QUICK) -> Iterator[PollRig]:
+    def rig(self, settings: CoreFetchSettings = QUICK) -> Iterator[PollRig]:
         """An engine that reads from them."""
         addresses = self.brokers.addresses
         with PollRig(addresses, ["t"], settings, connector=self.network) as rig:
