@@ -15,7 +15,7 @@ from zkconsumer.fetch.claim import Poison
 from zkconsumer.fetch.core import completed
 from zkconsumer.fetch.core.completed import PartitionRequest
 from zkconsumer.fetch.core.record_set import next_behind
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.records.consumer_record import RecordOrigin
@@ -106,7 +106,7 @@ def by_streams(response: FetchedSet) -> ResponseRecords:
 
 
 def by_core(
-    response: FetchedSet, settings: PollFetchSettings, aborted: tuple[AbortedTransaction, ...] = ()
+    response: FetchedSet, settings: CoreFetchSettings, aborted: tuple[AbortedTransaction, ...] = ()
 ) -> ResponseRecords:
     """As a fetcher of polls does, at once; or of ranges, piece by piece."""
     start = PositionView(response.fetch_offset)
@@ -144,7 +144,7 @@ def by_core(
 @given(responses((0, 1, 2)))
 def test_streams_and_the_core_of_polls_and_ranges_find_the_same(response: FetchedSet) -> None:
     """Records, where to go on, how much more to ask for, and what can't be read."""
-    polls = PollFetchSettings(growth_max_bytes=LIMIT)
+    polls = CoreFetchSettings(growth_max_bytes=LIMIT)
     ranges = replace(polls, unpacked_bytes=1)
     committed = replace(ranges, isolation=IsolationLevel.READ_COMMITTED)
     expected = by_streams(response)
@@ -162,7 +162,7 @@ def test_ranges_find_in_pieces_the_committed_records_that_polls_find_at_once(
     size = data.draw(st.integers(0, 900))
     records, named = log.fetch(start, size, names_more=data.draw(st.booleans()))
     response = FetchedSet(records, start, max(1, size), log.end, is_again=False)
-    polls = PollFetchSettings(growth_max_bytes=LIMIT, isolation=IsolationLevel.READ_COMMITTED)
+    polls = CoreFetchSettings(growth_max_bytes=LIMIT, isolation=IsolationLevel.READ_COMMITTED)
     whole = by_core(response, polls, aborted=tuple(named))
     assert by_core(response, replace(polls, unpacked_bytes=1), aborted=tuple(named)) == whole
     offsets = [offset for offset, _ in whole.records]

@@ -13,7 +13,7 @@ from zkconsumer.errors import MessageTooLarge, PartitionFailed
 from zkconsumer.fetch.core.fetch_connection import FetchConnection
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.record_set import next_behind
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import SharedFetchState
 from zkconsumer.fetch.core.starts import AtOffset
 from zkconsumer.fetch.polled.collecting import collect
@@ -38,7 +38,7 @@ class PollReader:
         self._broker = broker
         self._skips = settings.skip_poison
         self._clock = SystemClock()
-        limits = PollFetchSettings(
+        limits = CoreFetchSettings(
             max_partition_bytes=settings.fetch_bytes,
             growth_max_bytes=settings.growth_max_bytes,
             max_bytes=settings.max_bytes,

@@ -10,7 +10,7 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.metadata_manager import MetadataManager
 from zkconsumer.cluster.view import ClusterView
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import Start
 from zkconsumer.fetch.polled.engine import PollEngine
 from zkconsumer.model import Broker, TopicPartition
@@ -41,7 +41,7 @@ class PollRig:
         self,
         bootstrap: Sequence[Broker],
         topics: Sequence[str],
-        settings: PollFetchSettings,
+        settings: CoreFetchSettings,
         *,
         connector: Connector | None = None,
     ) -> None:

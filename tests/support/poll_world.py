@@ -23,7 +23,7 @@ from zkconsumer.errors import (
 from zkconsumer.fetch.core.partition_state import Phase
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.positions import PositionResolver
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST, AtOffset, LogEdge, Reset, Start
 from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
 from zkconsumer.fetch.polled.engine import PollEngine
@@ -109,7 +109,7 @@ class PollWorld:
         self._busy: set[object] = set()
         self._rests: dict[object, tuple[int, bool]] = {}
         self._flipped: set[TopicPartition] = set()
-        settings = PollFetchSettings(
+        settings = CoreFetchSettings(
             max_bytes=self.chance.choice((1_000, 4_000, 1 << 20)),
             max_partition_bytes=self.chance.choice((200, 1_000, 1 << 16)),
             isolation=isolation,

@@ -8,7 +8,7 @@ from zkconsumer.fetch.core.completed import PartitionRequest, Unpacked, unpack
 from zkconsumer.fetch.core.fetch_connection import begin_fetch
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.planning import FetchPlan
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import AtOffset, PositionView
 from zkconsumer.model import Broker, Record, TimestampType, TopicPartition
 from zkconsumer.records.build_batch import BatchTraits, build_batch
@@ -51,7 +51,7 @@ def view(
 
 def board_of(
     *partitions: TopicPartition,
-    settings: PollFetchSettings | None = None,
+    settings: CoreFetchSettings | None = None,
     offset: int = 0,
     fresh: bool = False,
 ) -> PartitionStates:
@@ -59,7 +59,7 @@ def board_of(
 
     Unless they are to be ``fresh``, each has been heard of before.
     """
-    states = PartitionStates(settings or PollFetchSettings())
+    states = PartitionStates(settings or CoreFetchSettings())
     states.see(view(dict.fromkeys(partitions, BROKER)))
     states.add(partitions)
     for tp in partitions:

@@ -1,7 +1,7 @@
 """Converts the configuration into the settings of other layers. Pure."""
 
 from zkconsumer.consumer.config import PollConfig
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST, ResetPolicy
 from zkconsumer.membership.coordinator.core.states import GroupSettings
 from zkconsumer.records.transactions import IsolationLevel
@@ -17,9 +17,9 @@ def policy_of(config: PollConfig) -> ResetPolicy | None:
     return {"earliest": EARLIEST, "latest": LATEST}.get(config.auto_offset_reset)
 
 
-def fetch_settings_of(config: PollConfig) -> PollFetchSettings:
+def fetch_settings_of(config: PollConfig) -> CoreFetchSettings:
     """Return the settings of fetching."""
-    return PollFetchSettings(
+    return CoreFetchSettings(
         min_bytes=config.fetch_min_bytes,
         max_wait_ms=config.fetch_max_wait_ms,
         max_bytes=config.fetch_max_bytes,

@@ -19,7 +19,6 @@ from zkconsumer.error_codes import ErrorCode, error_name
 from zkconsumer.errors import (
     BrokerError,
     ConnectionLost,
-    CorruptRecord,
     LocalProtocolError,
     LogTruncated,
     OffsetOutOfRange,
@@ -29,6 +28,7 @@ from zkconsumer.errors import (
     TransportError,
     ZkConsumerError,
 )
+from zkconsumer.fetch.core.arrivals import is_reported_only
 from zkconsumer.fetch.core.completed import PackedSet, unpack_piece
 from zkconsumer.fetch.core.effects import Effects
 from zkconsumer.fetch.core.fetch_connection import AT_ONCE, FetchConnection
@@ -176,7 +176,7 @@ class _RangeReading:
         self._losses = RangeLosses(wanted, context.settings)
         self._tries = Tries(wanted.topic_partition, context.settings, context.clock, context.pause)
         self._connections = _PooledConnections(context)
-        self._fetching = context.settings.of_engine()
+        self._fetching = context.settings.of_core()
         # Brokers' waits take real time, whatever clock counts the tries.
         self._clock = SystemClock()
         self._shared = SharedFetchState(PartitionStates(self._fetching), self._clock, self._follow)
@@ -384,7 +384,7 @@ class _RangeReading:
             case LogTruncated():
                 # Records already read stand: a range is what its offsets held.
                 log.warning("%s", error)
-            case PartitionFailed() if _is_reported_only(error):
+            case PartitionFailed() if is_reported_only(error):
                 yield from self._failed(str(error), error)
             case TopicAuthorizationFailed():
                 reason = f"the broker refuses to serve it: {error}"
@@ -456,10 +456,3 @@ class _RangeReading:
         if line is not None:
             self._paused_until_ms[line.broker] = line.exchange.paused_until_ms
         self._connections.give_back()
-
-
-def _is_reported_only(error: PartitionFailed) -> bool:
-    """Return whether only the broker says that the log is damaged: a retry may read it."""
-    return error.code == ErrorCode.CORRUPT_MESSAGE and not isinstance(
-        error.__cause__, CorruptRecord
-    )

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.records.engine import ENGINE, Engine
 from zkconsumer.records.transactions import IsolationLevel
 
@@ -54,13 +54,13 @@ class RangeSettings:
             return self.part_bytes
         return max(1, self.part_bytes // _PURE_EXPANSION)
 
-    def of_engine(self) -> PollFetchSettings:
+    def of_core(self) -> CoreFetchSettings:
         """Return the settings for the fetching core.
 
         One partition is fetched, so only its own size bounds a response; and the reader counts
         retries and pauses between them itself.
         """
-        return PollFetchSettings(
+        return CoreFetchSettings(
             max_wait_ms=self.max_wait_ms,
             max_bytes=2**31 - 1,
             max_partition_bytes=self.fetch_bytes,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from zkconsumer.fetch.core.settings import FetchLimits, PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings, FetchLimits
 from zkconsumer.fetch.core.starts import LATEST, LogEdge
 
 
@@ -26,12 +26,12 @@ class FetchSettings(FetchLimits):
     leader_backoff_ms: int = 200
     fetcher_count: int = 1
 
-    def of_core(self) -> PollFetchSettings:
+    def of_core(self) -> CoreFetchSettings:
         """Return the settings for the fetching core.
 
         Nothing is unpacked before its queue has capacity, and the leader finder pauses.
         """
-        return PollFetchSettings(
+        return CoreFetchSettings(
             min_bytes=self.min_bytes,
             max_wait_ms=self.max_wait_ms,
             max_bytes=self.max_bytes,

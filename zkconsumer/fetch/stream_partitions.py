@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from zkconsumer.cluster.offset_times import TimedOffset
 from zkconsumer.errors import PartitionFailed
 from zkconsumer.fetch.claim import Chunk, PartitionClaim, Poison
+from zkconsumer.fetch.core.arrivals import is_reported_only
 from zkconsumer.fetch.core.completed import PartitionRequest, Unpacked, unpack_piece
 from zkconsumer.fetch.core.partition_state import Phase, PositionLookup, Trouble
 from zkconsumer.fetch.core.partition_states import PartitionStates
@@ -32,7 +33,7 @@ from zkconsumer.fetch.stream_partition import (
     StreamPartition,
     jump_to,
 )
-from zkconsumer.fetch.unreadable import is_reported_only, needs_a_look_behind, poison_in
+from zkconsumer.fetch.unreadable import needs_a_look_behind, poison_in
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.wire.absent import NO_EPOCH, NO_OFFSET
 from zkconsumer.wire.messages.fetch import FetchPartition
@@ -264,7 +265,7 @@ class StreamPartitions:
             part, trouble = self._parts[tp], state.trouble
             if trouble is None or not part.claim.active:
                 continue
-            if is_reported_only(trouble):
+            if is_reported_only(trouble.error):
                 outcomes += self._give_back({tp: f"Fetch: {trouble.error}"})
             else:
                 outcomes.append(Deliver(self._refused(part, trouble)))

@@ -1,10 +1,8 @@
 """What can't be read in a stream's partition: when that is believed, and where it ends. Pure."""
 
-from zkconsumer.error_codes import ErrorCode
-from zkconsumer.errors import CorruptRecord, PartitionFailed
+from zkconsumer.errors import PartitionFailed
 from zkconsumer.fetch.claim import Poison
 from zkconsumer.fetch.core.completed import PackedSet, Unpacked
-from zkconsumer.fetch.core.partition_state import Trouble
 from zkconsumer.fetch.stream_partition import StreamPartition
 
 
@@ -34,13 +32,3 @@ def poison_in(part: StreamPartition, packed: PackedSet, piece: Unpacked) -> Pois
     assert cut_off is not None
     raw = bytes(packed.records.data[piece.read_bytes :])
     return Poison(tp, offset, cut_off.next_offset, piece.too_large, raw, raw_is_whole=False)
-
-
-def is_reported_only(trouble: Trouble) -> bool:
-    """Return whether only the broker says that the log is damaged: a retry may read it."""
-    error = trouble.error
-    return (
-        isinstance(error, PartitionFailed)
-        and error.code == ErrorCode.CORRUPT_MESSAGE
-        and not isinstance(error.__cause__, CorruptRecord)
-    )

@@ -11,7 +11,7 @@ from tests.support.poll_rig import PollRig
 from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import wait_until
 from zkconsumer.errors import LogTruncated
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST, AtOffset, Reset
 from zkconsumer.model import TopicPartition
 from zkconsumer.observe import PositionReset
@@ -19,7 +19,7 @@ from zkconsumer.sandbox import Sandbox
 
 pytestmark = pytest.mark.sandbox
 
-SETTINGS = PollFetchSettings(request_timeout_ms=3_000, reset=EARLIEST)
+SETTINGS = CoreFetchSettings(request_timeout_ms=3_000, reset=EARLIEST)
 
 
 def check_all_came(rig: PollRig, sent: Mapping[TopicPartition, Mapping[int, bytes]]) -> None:
@@ -68,7 +68,7 @@ def test_a_broker_that_hangs_holds_up_its_own_partitions_only(modern3: Sandbox) 
     topic = fresh_name("poll-hang")
     modern3.create_topic(topic, assignment={0: [0], 1: [2]})
     quick, hung = partitions_of(topic, 2)
-    rig = PollRig(modern3.brokers, [topic], PollFetchSettings(reset=EARLIEST))
+    rig = PollRig(modern3.brokers, [topic], CoreFetchSettings(reset=EARLIEST))
     with rig:
         rig.start({quick: AtOffset(0), hung: AtOffset(0)})
         write(modern3, quick, [b"1"])
@@ -92,8 +92,8 @@ def test_an_unclean_election_is_found_out(modern3: Sandbox) -> None:
     topic = fresh_name("poll-unclean")
     modern3.create_topic(topic, assignment={0: [0, 1]})
     tp = TopicPartition(topic, 0)
-    no_reset = PollFetchSettings(request_timeout_ms=3_000, reset=None)
-    latest = PollFetchSettings(request_timeout_ms=3_000, reset=LATEST)
+    no_reset = CoreFetchSettings(request_timeout_ms=3_000, reset=None)
+    latest = CoreFetchSettings(request_timeout_ms=3_000, reset=LATEST)
     with (
         PollRig(modern3.brokers, [topic], no_reset) as reported,
         PollRig(modern3.brokers, [topic], latest) as quiet,
@@ -144,7 +144,7 @@ def test_a_topic_that_is_created_again_is_read_from_its_start(
     topic = fresh_name("poll-again")
     tp = TopicPartition(topic, 0)
     modern3.create_topic(topic)
-    settings = PollFetchSettings(request_timeout_ms=3_000, reset=LATEST)
+    settings = CoreFetchSettings(request_timeout_ms=3_000, reset=LATEST)
     with PollRig(modern3.brokers, [topic], settings) as rig:
         rig.start({tp: AtOffset(0)})
         write(modern3, tp, [b"old"] * 3)

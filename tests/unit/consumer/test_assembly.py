@@ -7,7 +7,7 @@ import pytest
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.settings_of import fetch_settings_of, group_settings_of, policy_of
 from zkconsumer.errors import ConfigError
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST
 from zkconsumer.net.security import security_in
 from zkconsumer.net.tls import context_for
@@ -33,7 +33,7 @@ def test_every_setting_of_fetching_comes_from_the_configuration() -> None:
             enable_incremental_fetch_sessions=False,
         )
     )
-    values = [getattr(found, field.name) for field in fields(PollFetchSettings)]
+    values = [getattr(found, field.name) for field in fields(CoreFetchSettings)]
     assert sorted(value for value in values if isinstance(value, int) and value > 1) == list(
         range(2, 11)
     )

@@ -6,7 +6,7 @@ from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.fetch_wiring import _fetch_settings
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.settings_of import fetch_settings_of, group_settings_of
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import Counters
 from zkconsumer.fetch.polled.engine import EngineStats
 from zkconsumer.fetch.settings import FetchSettings
@@ -29,7 +29,7 @@ def test_fetching_for_streams() -> None:
 
 def test_fetching_for_polls() -> None:
     """The same; only whose positions they are is named."""
-    assert replace(PollFetchSettings(), owner="group g") == fetch_settings_of(POLLS)
+    assert replace(CoreFetchSettings(), owner="group g") == fetch_settings_of(POLLS)
 
 
 def test_members_of_a_coordinator_s_group() -> None:

@@ -16,12 +16,13 @@ from zkconsumer.errors import (
     OffsetOutOfRange,
     PartitionFailed,
     TopicAuthorizationFailed,
+    ZkConsumerError,
 )
 from zkconsumer.fetch.core.completed import PartitionRequest, Unpacked
 from zkconsumer.fetch.core.effects import Effects
 from zkconsumer.fetch.core.partition_state import PartitionState, Phase, PositionLookup, Trouble
 from zkconsumer.fetch.core.record_set import grown, next_behind
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, PositionView, are_ends, is_outside, policy_text
 from zkconsumer.fetch.core.truncation import AheadGone, Sound, Truncated, judge
 from zkconsumer.records.offset_order import BeyondEnd
@@ -42,7 +43,7 @@ class Arrivals:
         effects: collects the follow-up actions.
     """
 
-    settings: PollFetchSettings
+    settings: CoreFetchSettings
     now_ms: int
     effects: Effects
 
@@ -330,3 +331,12 @@ class Arrivals:
 
     def _note(self, text: str) -> None:
         self.effects.notes.append(text)
+
+
+def is_reported_only(error: ZkConsumerError) -> bool:
+    """Return whether only the broker says that the log is damaged: a retry may read it."""
+    return (
+        isinstance(error, PartitionFailed)
+        and error.code == ErrorCode.CORRUPT_MESSAGE
+        and not isinstance(error.__cause__, CorruptRecord)
+    )

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 from zkconsumer.errors import CorruptRecord, MessageTooLarge
 from zkconsumer.fetch.core.record_set import Reading, RecordSet, after_piece, judged
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.records.entries import CutOff
@@ -151,7 +151,7 @@ class PackedSet:
 def unpack(
     requested: PartitionRequest,
     response: FetchedPartition,
-    settings: PollFetchSettings,
+    settings: CoreFetchSettings,
     enough_bytes: int,
 ) -> Unpacked:
     """Unpack the record set of a response without error. Thread: any.
@@ -186,7 +186,7 @@ def unpack(
 
 
 def unpack_piece(
-    packed: PackedSet, offset: int, settings: PollFetchSettings, enough_bytes: int
+    packed: PackedSet, offset: int, settings: CoreFetchSettings, enough_bytes: int
 ) -> Unpacked:
     """Unpack the next piece of a set; its wire bytes are not counted again. Thread: any.
 
@@ -247,7 +247,7 @@ def _frame_of(data: memoryview) -> ResponseFrame | None:
 
 
 def _decode_copy(
-    rest: memoryview, offset: int, settings: PollFetchSettings, free_bytes: int
+    rest: memoryview, offset: int, settings: CoreFetchSettings, free_bytes: int
 ) -> FetchedRecords:
     """Decode a copy of about as much as a queue has capacity for; one entry, whatever its size.
 

@@ -32,7 +32,7 @@ from zkconsumer.fetch.core.incremental import (
 from zkconsumer.fetch.core.partition_states import Arrived, PartitionStates
 from zkconsumer.fetch.core.planning import Arriving, FetchPlan, plan_fetch
 from zkconsumer.fetch.core.requests import entries_of, fetch_request, left_out, responses_of
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import Counters, ResponseCounts, SharedFetchState
 from zkconsumer.model import Broker
 from zkconsumer.net.hedging import Sent
@@ -116,7 +116,7 @@ class FetchConnection:
         shared: SharedFetchState,
         *,
         dial: Dial,
-        settings: PollFetchSettings,
+        settings: CoreFetchSettings,
         clock: Clock,
         newest: Newest = lambda _connection: FETCH.last,
     ) -> None:

@@ -15,7 +15,7 @@ from zkconsumer.fetch.core.arrivals import Arrivals
 from zkconsumer.fetch.core.completed import PartitionRequest, Unpacked
 from zkconsumer.fetch.core.effects import Effects
 from zkconsumer.fetch.core.partition_state import PartitionState, Phase, PositionLookup, Trouble
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import Start
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.offsets.topic_checked import former_topic_warnings
@@ -41,7 +41,7 @@ class PartitionStates:
         effects: follow-up actions for the shell; taken with ``take_effects``.
     """
 
-    def __init__(self, settings: PollFetchSettings) -> None:
+    def __init__(self, settings: CoreFetchSettings) -> None:
         self.settings = settings
         self.states: dict[TopicPartition, PartitionState] = {}
         self.line: OrderedDict[TopicPartition, PartitionState] = OrderedDict()

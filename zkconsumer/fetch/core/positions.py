@@ -15,7 +15,7 @@ from zkconsumer.errors import ProtocolError, TransportError, ZkConsumerError
 from zkconsumer.fetch.core.partition_state import PositionLookup
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.planning import PositionLookups, plan_lookups
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import SharedFetchState
 from zkconsumer.fetch.core.starts import ByTime, ResetPolicy, timestamp_of
 from zkconsumer.model import TopicPartition
@@ -48,7 +48,7 @@ class PositionResolver:
         shared: SharedFetchState,
         client: ClusterClient,
         update_metadata: Callable[[], object],
-        settings: PollFetchSettings,
+        settings: CoreFetchSettings,
         clock: Clock,
     ) -> None:
         self._shared = shared

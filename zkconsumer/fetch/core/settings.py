@@ -36,7 +36,7 @@ class FetchLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PollFetchSettings(FetchLimits):
+class CoreFetchSettings(FetchLimits):
     """Configure fetching for any reader; per broker ``max_bytes`` may be buffered.
 
     Attributes:

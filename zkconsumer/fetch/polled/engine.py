@@ -19,7 +19,7 @@ from zkconsumer.fetch.core.fetch_connection import FetchConnection
 from zkconsumer.fetch.core.partition_state import PartitionState
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.positions import PositionResolver
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import Counters, ResponseCounts, SharedFetchState
 from zkconsumer.fetch.core.starts import PositionView, Start
 from zkconsumer.fetch.polled import collecting
@@ -73,7 +73,7 @@ class PollEngine:
         dialer: BrokerDialer,
         client: ClusterClient,
         metadata: MetadataManager,
-        settings: PollFetchSettings,
+        settings: CoreFetchSettings,
         scope: ThreadScope,
         wake: Callable[[], None],
         clock: Clock,

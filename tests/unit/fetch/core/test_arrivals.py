@@ -23,7 +23,7 @@ from zkconsumer.errors import LogTruncated, MessageTooLarge, OffsetOutOfRange, P
 from zkconsumer.fetch.core.partition_state import Phase
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.positions import begin_lookups
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import (
     EARLIEST,
     LATEST,
@@ -40,7 +40,7 @@ OUT = ErrorCode.OFFSET_OUT_OF_RANGE
 
 def board_with(policy: ResetPolicy | None, *, offset: int = 0) -> PartitionStates:
     """One partition, under a policy."""
-    return board_of(TP, settings=PollFetchSettings(reset=policy), offset=offset)
+    return board_of(TP, settings=CoreFetchSettings(reset=policy), offset=offset)
 
 
 def refuse(states: PartitionStates, code: int, now_ms: int = 0) -> None:
@@ -413,7 +413,7 @@ def test_where_nothing_waits_the_policy_is_followed_at_once() -> None:
 
 def test_a_message_that_is_too_large_wakes_the_caller() -> None:
     """It is the caller's to raise the limit, or to seek."""
-    states = board_of(TP, settings=PollFetchSettings(reset=None, growth_max_bytes=100))
+    states = board_of(TP, settings=CoreFetchSettings(reset=None, growth_max_bytes=100))
     states.take_effects()
     fetched(states, {TP: batch(0, 1, size=5_000)[:80]})
     assert states.take_effects().notify_caller

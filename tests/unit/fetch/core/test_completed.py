@@ -8,7 +8,7 @@ from tests.support.polled import TP, asked_of, batch, part
 from tests.support.queues import RUNS_NATIVE
 from zkconsumer.errors import MessageTooLarge
 from zkconsumer.fetch.core.completed import BufferedChunk, Unpacked, unpack
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
@@ -27,7 +27,7 @@ def unpacked(
 ) -> Unpacked:
     """What so much of a log comes to for who asked from there."""
     requested = replace(asked_of(TP, offset, requested_bytes), is_again=is_again)
-    settings = PollFetchSettings(growth_max_bytes=limit)
+    settings = CoreFetchSettings(growth_max_bytes=limit)
     return unpack(requested, part(TP, data, high_watermark=1_000), settings, 1 << 20)
 
 
@@ -154,7 +154,7 @@ def test_a_large_part_of_an_answer_is_not_copied() -> None:
         response = bytearray(data * times)
         records = memoryview(response)[: len(data)]
         one = replace(part(TP, high_watermark=1_000), records=records)
-        found = unpack(asked_of(), one, PollFetchSettings(), 1 << 20)
+        found = unpack(asked_of(), one, CoreFetchSettings(), 1 << 20)
         del records, one
         frame = chunk_of(found).frame
         assert (frame is not None) is is_shared

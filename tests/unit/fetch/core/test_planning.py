@@ -27,12 +27,12 @@ from zkconsumer.fetch.core.partition_state import PartitionState
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.planning import Arriving, FetchPlan, plan_fetch, plan_lookups
 from zkconsumer.fetch.core.positions import begin_lookups
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, AtOffset, PositionView, Reset
 from zkconsumer.fetch.polled.collecting import collect
 from zkconsumer.model import TopicPartition
 
-SMALL = PollFetchSettings(max_partition_bytes=100, max_bytes=10_000)
+SMALL = CoreFetchSettings(max_partition_bytes=100, max_bytes=10_000)
 
 
 def test_a_partition_is_fetched_ahead_until_its_share_waits() -> None:
@@ -93,10 +93,10 @@ def test_where_nothing_can_be_asked_early_nobody_is() -> None:
     """Odd headers, no room for another one, too much of all, a seek meanwhile."""
     unsupported, sound = None, HeaderSummary(7, 3, 0, 60)
     for ahead, settings, seeks in (
-        (unsupported, PollFetchSettings(), False),
-        (sound, PollFetchSettings(max_partition_bytes=59), False),
-        (sound, PollFetchSettings(max_bytes=60), False),
-        (sound, PollFetchSettings(), True),
+        (unsupported, CoreFetchSettings(), False),
+        (sound, CoreFetchSettings(max_partition_bytes=59), False),
+        (sound, CoreFetchSettings(max_bytes=60), False),
+        (sound, CoreFetchSettings(), True),
     ):
         states = board_of(TP, TP1, settings=settings)
         planned = plan(states)
@@ -116,7 +116,7 @@ def test_a_partition_that_has_to_wait_for_its_set_lets_the_others_not_wait() -> 
 
 def test_where_too_much_waits_only_what_has_nothing_waiting_is_asked() -> None:
     """Paused partitions' data must not keep the others from coming."""
-    states = board_of(TP, TP1, settings=PollFetchSettings(max_bytes=50))
+    states = board_of(TP, TP1, settings=CoreFetchSettings(max_bytes=50))
     fetched(states, {TP: batch(0, 1)})
     states.pause([TP])
     assert list(plan(states).wanted) == [TP1]
@@ -177,7 +177,7 @@ def test_who_was_served_goes_last() -> None:
 def test_old_brokers_are_asked_for_no_more_than_the_bound() -> None:
     """Before version 3 they know no bound for the whole answer."""
     partitions = [TopicPartition("t", number) for number in range(10)]
-    states = board_of(*partitions, settings=PollFetchSettings(max_bytes=100_000))
+    states = board_of(*partitions, settings=CoreFetchSettings(max_bytes=100_000))
     planned = begin_fetch(states, BROKER, 0, has_hard_bounds=True)
     assert {partition_request.max_bytes for partition_request in planned.wanted.values()} == {
         10_000
@@ -186,7 +186,7 @@ def test_old_brokers_are_asked_for_no_more_than_the_bound() -> None:
 
 def test_larger_messages_take_turns_where_bounds_are_hard() -> None:
     """The first comes whatever its size; the next one with the next request, which is near."""
-    states = board_of(TP, TP1, settings=PollFetchSettings(max_bytes=8_192))
+    states = board_of(TP, TP1, settings=CoreFetchSettings(max_bytes=8_192))
     for tp in (TP, TP1):
         states.states[tp].needed_bytes = 20_000
     planned = begin_fetch(states, BROKER, 0, has_hard_bounds=True)
@@ -199,7 +199,7 @@ def test_larger_messages_take_turns_where_bounds_are_hard() -> None:
 def test_partitions_at_their_end_take_no_turn_of_a_larger_message() -> None:
     """They are in every request, in front of it; it would never come."""
     last = TopicPartition("t", 2)
-    states = board_of(TP, TP1, last, settings=PollFetchSettings(max_bytes=8_192))
+    states = board_of(TP, TP1, last, settings=CoreFetchSettings(max_bytes=8_192))
     for tp in (TP1, last):
         states.states[tp].needed_bytes = 20_000
     planned = begin_fetch(states, BROKER, 0, has_hard_bounds=True)
@@ -269,7 +269,7 @@ def test_questions_wait_for_a_leader_and_for_their_pause() -> None:
 
 def test_an_answer_counts_as_a_whole_as_long_as_any_of_it_waits() -> None:
     """Once for all partitions of which it has records; what is unpacked elsewhere counts, too."""
-    settings = PollFetchSettings(max_bytes=900)
+    settings = CoreFetchSettings(max_bytes=900)
     for size_bytes, memory_bytes, may in ((899, 60, True), (901, 60, False), (500, 500, False)):
         states = board_of(TP, TP1, settings=settings)
         fetched(states, {TP: batch(0, 1), TP1: batch(0, 1)})
@@ -281,7 +281,7 @@ def test_an_answer_counts_as_a_whole_as_long_as_any_of_it_waits() -> None:
 
 def test_who_fills_its_request_is_asked_for_twice_as_much() -> None:
     """Up to the limit, and until it is no longer far behind."""
-    settings = PollFetchSettings(max_partition_bytes=1_000, grown_bytes=3_000)
+    settings = CoreFetchSettings(max_partition_bytes=1_000, grown_bytes=3_000)
     states = board_of(TP, settings=settings)
     sizes = []
     for at, size in enumerate((900, 1_800, 100, 100)):

@@ -16,7 +16,7 @@ from zkconsumer.fetch.core.effects import Effects
 from zkconsumer.fetch.core.partition_state import PartitionState, Phase
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.positions import PositionResolver
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import SharedFetchState
 from zkconsumer.fetch.core.starts import (
     EARLIEST,
@@ -74,7 +74,7 @@ class Bench:
     def __init__(self, *partitions: TopicPartition, **settings: int) -> None:
         self.clock, self.client, self.metadata = ManualClock(), Client(), Keeper()
         self.effects = Effects()
-        fetching = PollFetchSettings(
+        fetching = CoreFetchSettings(
             isolation=COMMITTED,
             reset=None,
             retry_backoff_ms=settings.get("backoff_ms", 100),

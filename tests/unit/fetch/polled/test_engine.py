@@ -19,14 +19,14 @@ from zkconsumer.fetch.core.completed import unpack
 from zkconsumer.fetch.core.effects import Effects
 from zkconsumer.fetch.core.fetch_connection import AT_ONCE, FetchConnection, Rest
 from zkconsumer.fetch.core.partition_states import PartitionStates
-from zkconsumer.fetch.core.settings import PollFetchSettings
+from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import SharedFetchState
 from zkconsumer.fetch.core.starts import AtOffset, PositionView
 from zkconsumer.fetch.polled.collecting import collect
 from zkconsumer.net.connection import InFlight, Received
 from zkconsumer.wire.messages.fetch import FetchedTopic, FetchRequest, FetchResponse
 
-QUICK = PollFetchSettings(max_wait_ms=50, retry_backoff_ms=10, retry_backoff_max_ms=50, reset=None)
+QUICK = CoreFetchSettings(max_wait_ms=50, retry_backoff_ms=10, retry_backoff_max_ms=50, reset=None)
 
 
 def test_who_was_to_be_woken_is_woken_though_an_interrupt_came_between() -> None:
@@ -101,7 +101,7 @@ class Line:
         self.paper = Paper(*responses)
         self.clock = ManualClock()
         self.effects: list[Effects] = []
-        settings = PollFetchSettings()
+        settings = CoreFetchSettings()
         self.shared = SharedFetchState(PartitionStates(settings), self.clock, self.effects.append)
         self.line = FetchConnection(
             BROKER,
