@@ -56,6 +56,20 @@ def wire_fetching(  # noqa: PLR0913 - each is another part of the connector
         clock=clock,
         assumed=brokers.versions_of,
     )
+    return FetchManager(
+        access=_leader_lookup(config, brokers, dialer, clock),
+        settings=_fetch_settings(config),
+        scope=scope,
+        clock=clock,
+        on_death=on_death,
+        observation=observation,
+    )
+
+
+def _leader_lookup(
+    config: ConsumerConfig, brokers: LiveBrokers, dialer: BrokerDialer, clock: Clock
+) -> LeaderLookup:
+    """Wire what finds leaders; its ``stop`` also ends the dialer."""
     cluster = ClusterClient(
         dialer,
         (),
@@ -71,19 +85,12 @@ def wire_fetching(  # noqa: PLR0913 - each is another part of the connector
         cluster.stop()
 
     epochs_ms = min(_EPOCHS_MS, config.socket_timeout_ms)
-    return FetchManager(
-        access=LeaderLookup(
-            list_brokers=brokers.read,
-            read_metadata=cluster.view_by,
-            dial=dialer.dial,
-            epoch_ends=lambda doubts: cluster.epoch_ends(doubts, timeout_ms=epochs_ms),
-            stop=stop,
-        ),
-        settings=_fetch_settings(config),
-        scope=scope,
-        clock=clock,
-        on_death=on_death,
-        observation=observation,
+    return LeaderLookup(
+        list_brokers=brokers.read,
+        read_metadata=cluster.view_by,
+        dial=dialer.dial,
+        epoch_ends=lambda doubts: cluster.epoch_ends(doubts, timeout_ms=epochs_ms),
+        stop=stop,
     )
 
 

@@ -79,22 +79,11 @@ def wire_offsets(
             unguarded=TopicChecked(zookeeper_unguarded, czxids),
         )
     dialer = offset_dialer(config.client_id, config.offsets_channel_socket_timeout_ms, security)
-    channel = CoordinatorChannel(
-        config.group_id,
-        BrokerAccess(
-            list_brokers=LiveBrokers(registry).read, dialer=dialer, shuffle=random.shuffle
-        ),
-        ChannelSettings(
-            timeout_ms=config.offsets_channel_socket_timeout_ms,
-            backoff_ms=config.offsets_channel_backoff_ms,
-            # The last commit of a shutdown must leave time for the release; and joining allows
-            # two session time-outs a try, by which the last commit must have ended.
-            limit_ms=max(
-                1, min(config.shutdown_timeout_ms * 2 // 3, 2 * store.negotiated_timeout_ms)
-            ),
-        ),
-        clock=clock,
+    access = BrokerAccess(
+        list_brokers=LiveBrokers(registry).read, dialer=dialer, shuffle=random.shuffle
     )
+    settings = _channel_settings(config, store.negotiated_timeout_ms)
+    channel = CoordinatorChannel(config.group_id, access, settings, clock=clock)
     unguarded = KafkaOffsetStore(channel, commit_max_retries=config.offsets_commit_max_retries)
     in_kafka = OwnedOnly(unguarded, registry.still_ours)
     if not config.auto_commit_enable:
@@ -117,4 +106,17 @@ def wire_offsets(
         interrupt=channel.interrupt,
         stop_fetching=channel.stop_fetching,
         close=close,
+    )
+
+
+def _channel_settings(config: ConsumerConfig, session_timeout_ms: int) -> ChannelSettings:
+    """Return the limits of requests to the coordinator.
+
+    The last commit of a shutdown must leave time for the release; and joining allows two session
+    time-outs a try, by which the last commit must have ended.
+    """
+    return ChannelSettings(
+        timeout_ms=config.offsets_channel_socket_timeout_ms,
+        backoff_ms=config.offsets_channel_backoff_ms,
+        limit_ms=max(1, min(config.shutdown_timeout_ms * 2 // 3, 2 * session_timeout_ms)),
     )

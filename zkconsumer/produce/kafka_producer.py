@@ -176,16 +176,19 @@ class KafkaProducer:
         value_bytes = bytes_of("value", config.serialize_value(topic, list(given), value))
         stamp = self._clock.wall_ms() if timestamp_ms is None else timestamp_of(timestamp_ms)
         record = Record(0, key_bytes, value_bytes, stamp)
-        outgoing: Outgoing = HeadedRecord(record, given) if given else record
-        size = outgoing_bytes(outgoing)
-        future = FutureRecordMetadata(self._wait_for)
         chosen = self._topics.choose(topic, partition, key_bytes, config.partitioner)
-        if size > config.max_record_bytes:
-            most = config.max_record_bytes
+        outgoing = HeadedRecord(record, given) if given else record
+        return self._queue_record(TopicPartition(topic, chosen), outgoing, deadline_ms)
+
+    def _queue_record(
+        self, tp: TopicPartition, outgoing: Outgoing, deadline_ms: int
+    ) -> FutureRecordMetadata:
+        future = FutureRecordMetadata(self._wait_for)
+        size, most = outgoing_bytes(outgoing), self.config.max_record_bytes
+        if size > most:
             text = f"the record has {size} bytes: max_request_size is {most}"
             future.notify(None, MessageSizeTooLargeError(text))
             return future
-        tp = TopicPartition(topic, chosen)
         with self._changed:
             self._wait_for_capacity(size, deadline_ms)
             now_ms = self._clock.now_ms()

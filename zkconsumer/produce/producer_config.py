@@ -83,15 +83,6 @@ def read_producer_config(
     acks = _ACKS[values.text("acks")]
     if idempotent and acks != ACKS_ALL and given.get("enable.idempotence"):
         raise ConfigError("enable_idempotence needs acks='all'")
-    if values.number("linger.ms") >= values.number("delivery.timeout.ms"):
-        raise ConfigError(
-            "linger_ms must be less than delivery_timeout_ms, or records would fail without a try"
-        )
-    codec = Codec[values.text("compression.type").upper()]
-    if codec is not Codec.NONE:
-        compress(
-            codec, b"", magic=1 if codec is not Codec.ZSTD else 2
-        )  # raises now if the library is missing
     key, value = given.get("key.serializer"), given.get("value.serializer")
     client = values.client(given)
     return ProducerConfig(
@@ -106,17 +97,12 @@ def read_producer_config(
                 retries=values.number("retries"),
                 backoff_ms=values.number("retry.backoff.ms"),
             ),
-            codec=codec,
+            codec=_codec(values),
             set_bytes=max(1, values.number("batch.size")),
             request_bytes=values.number("max.request.size"),
             idempotent=idempotent,
         ),
-        limits=QueueLimits(
-            batch_size=values.number("batch.size"),
-            linger_ms=values.number("linger.ms"),
-            buffer_memory=values.number("buffer.memory"),
-            delivery_timeout_ms=values.number("delivery.timeout.ms"),
-        ),
+        limits=_queue_limits(values),
         serialize_key=_serializer("key_serializer", key),
         serialize_value=_serializer("value_serializer", value),
         partitioner=_partitioner(given.get("partitioner")),
@@ -158,6 +144,28 @@ class _Values:
                 token_provider=given.get("sasl.oauth.token.provider"),
             ),
         )
+
+
+def _queue_limits(values: _Values) -> QueueLimits:
+    linger_ms, timeout_ms = values.number("linger.ms"), values.number("delivery.timeout.ms")
+    if linger_ms >= timeout_ms:
+        raise ConfigError(
+            "linger_ms must be less than delivery_timeout_ms, or records would fail without a try"
+        )
+    return QueueLimits(
+        batch_size=values.number("batch.size"),
+        linger_ms=linger_ms,
+        buffer_memory=values.number("buffer.memory"),
+        delivery_timeout_ms=timeout_ms,
+    )
+
+
+def _codec(values: _Values) -> Codec:
+    """Return the codec of batches; raises now if its library is missing, and not when sending."""
+    codec = Codec[values.text("compression.type").upper()]
+    if codec is not Codec.NONE:
+        compress(codec, b"", magic=1 if codec is not Codec.ZSTD else 2)
+    return codec
 
 
 def _plain(spec: ConfigKey, raw: object) -> object:

@@ -76,15 +76,19 @@ def from_confluent_avro(
         options=dict(registry_options or {}),
         is_strict=mode.upper() == "FAILFAST",
     )
+    return _decoded(decoder, F.col(column) if isinstance(column, str) else column)
+
+
+def _decoded(decoder: "_ColumnDecoder", column: Column) -> Column:
+    """Return the decoded column: by Arrow arrays where Spark has them, else value by value."""
     kind = decoder.decode([]).type
-    wanted = F.col(column) if isinstance(column, str) else column
     if HAS_ARROW_UDFS:
         from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined] # noqa: PLC0415
 
         def decoded(values: pa.Array) -> pa.Array:
             return decoder.decode(values.to_pylist())
 
-        made: Column = arrow_udf(decoded, spark_type(kind))(wanted)
+        made: Column = arrow_udf(decoded, spark_type(kind))(column)
         return made
 
     def decoded_one(value: "bytes | bytearray | None") -> Any:
@@ -92,7 +96,7 @@ def from_confluent_avro(
 
     # Spark would read type hints as the way to call the function.
     decoded_one.__annotations__.clear()
-    return F.udf(decoded_one, spark_type(kind))(wanted)
+    return F.udf(decoded_one, spark_type(kind))(column)
 
 
 def _reader(

@@ -143,6 +143,20 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
         help="how a message's partition is chosen: same (that of the source), key (by the key, "
         "as the Java producer does) or round-robin (default: same)",
     )
+    _add_target_topics(group)
+    for name, dest in (("--num.producers", "producers"), ("--new.producer", "new_producer")):
+        known: dict[str, Any] = (
+            {"type": _COUNT, "metavar": "N"} if dest == "producers" else {"action": "store_true"}
+        )
+        group.add_argument(
+            name,
+            dest=dest,
+            **known,
+            help=("accepted without effect: each stream has its own producer here"),
+        )
+
+
+def _add_target_topics(group: "argparse._ArgumentGroup") -> None:
     group.add_argument(
         "--topic-prefix",
         default="",
@@ -167,16 +181,6 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
             "drop headers: brokers before 0.11 don't support them, and reject messages with headers"
         ),
     )
-    for name, dest in (("--num.producers", "producers"), ("--new.producer", "new_producer")):
-        known: dict[str, Any] = (
-            {"type": _COUNT, "metavar": "N"} if dest == "producers" else {"action": "store_true"}
-        )
-        group.add_argument(
-            name,
-            dest=dest,
-            **known,
-            help=("accepted without effect: each stream has its own producer here"),
-        )
 
 
 def _add_work(parser: argparse.ArgumentParser) -> None:
