@@ -230,8 +230,8 @@ class JoinThread:
             self._session.notify(ev.RejoinTriggered(ev.JoinReason.TOPICS))
 
     def forget_topics(self) -> None:
-        """Compare no topics until we assign again. Thread: any."""
-        self._led_topics = {}
+        """Watch and compare no topics of other members until we assign again. Thread: any."""
+        self._lead(frozenset(), {})
 
     # --- SyncGroup ----------------------------------------------------------------------
 

@@ -47,6 +47,7 @@ def test_a_leader_joins_again_when_the_topics_of_its_group_have_changed(
     assert triggered == [ev.RejoinTriggered(ev.JoinReason.TOPICS)]
     triggered.clear()
     thread.forget_topics()
+    assert watched[1:] == [frozenset()]
     thread.on_topics_changed({"t": (0,), "u": (0,)})
     assert triggered == []
 
