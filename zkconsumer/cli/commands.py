@@ -61,7 +61,7 @@ SECTIONS: Final = (
             Command("get-offset", "the offsets of a topic, by time", "get_offset"),
             Command("assign", "the assignment with other numbers of members or streams"),
             Command(
-                "watch", ("notify when a group gets into trouble and out of it: Slack, mail, ...")
+                "watch", "notify when a group gets into trouble and out of it: Slack, mail, ..."
             ),
             Command("serve", "a web page of the whole cluster, and its metrics for Prometheus"),
         ),

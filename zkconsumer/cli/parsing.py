@@ -78,7 +78,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
         "--version",
         action=ShowVersion,
         nargs=0,
-        help=("show the installed version and engine, and exit"),
+        help="show the installed version and engine, and exit",
     )
     parser.add_argument(
         "--debug", action="store_true", help="log everything, and show the traceback of an error"

@@ -43,7 +43,7 @@ _INTERRUPTED_S: Final = 10
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument(
-        "files", nargs="*", metavar="FILE", help=("files to read; - is standard input")
+        "files", nargs="*", metavar="FILE", help="files to read; - is standard input"
     )
     parser.add_argument("--topic", required=True, metavar="NAME", help="the topic to write to")
     add_cluster_arguments(parser)
@@ -72,7 +72,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--acks",
         choices=("all", "1"),
         default="all",
-        help=("which replicas must have a message before it counts as written (default: all)"),
+        help="which replicas must have a message before it counts as written (default: all)",
     )
     lines.add_argument(
         "--compression-codec",

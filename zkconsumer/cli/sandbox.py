@@ -107,7 +107,7 @@ def _add_cluster_options(up: argparse.ArgumentParser) -> None:
     up.add_argument(
         "--work-dir",
         metavar="DIR",
-        help=("keep data and logs in this folder (default: a temporary one)"),
+        help="keep data and logs in this folder (default: a temporary one)",
     )
     up.add_argument(
         "--auto-create-topics", action="store_true", help="let brokers create unknown topics"

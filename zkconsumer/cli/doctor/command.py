@@ -94,7 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="the file that undoes the repairs (default: doctor-undo-TIME.json in this folder)",
     )
     repairs.add_argument(
-        "--undo", metavar="FILE", help=("undo the repairs of the run that wrote this file")
+        "--undo", metavar="FILE", help="undo the repairs of the run that wrote this file"
     )
     add_format_arguments(parser)
 

@@ -109,7 +109,7 @@ def collected(lines: Iterable[tuple[int, ParsedLine]]) -> Imported:
         before = offsets.setdefault(group_id, {}).setdefault(tp, offset)
         if before != offset:
             bad.append(
-                InvalidOffset(number, (f"{tp} of group {group_id} is {before} in an earlier line"))
+                InvalidOffset(number, f"{tp} of group {group_id} is {before} in an earlier line")
             )
     return Imported(offsets, tuple(bad))
 

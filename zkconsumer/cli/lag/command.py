@@ -107,7 +107,7 @@ def _add_request_options(parser: argparse.ArgumentParser) -> None:
         "--max-seconds",
         type=_WHOLE,
         metavar="N",
-        help=("the maximum lag of a partition in seconds"),
+        help="the maximum lag of a partition in seconds",
     )
     watch = parser.add_argument_group("watching")
     watch.add_argument("--watch", action="store_true", help="show it repeatedly")

@@ -152,7 +152,7 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
             name,
             dest=dest,
             **known,
-            help=("accepted without effect: each stream has its own producer here"),
+            help="accepted without effect: each stream has its own producer here",
         )
 
 
@@ -161,7 +161,7 @@ def _add_target_topics(group: "argparse._ArgumentGroup") -> None:
         "--topic-prefix",
         default="",
         metavar="TEXT",
-        help=("a prefix for topic names in the target"),
+        help="a prefix for topic names in the target",
     )
     group.add_argument(
         "--create-topics",

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output-file",
         required=True,
         metavar="FILE",
-        help=("the file to write; - is standard output"),
+        help="the file to write; - is standard output",
     )
 
 

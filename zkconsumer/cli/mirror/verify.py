@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     source.add_argument(
         "--zookeeper",
         metavar="HOSTS",
-        help=("ZooKeeper of the source: host1:port1,host2:port2/chroot"),
+        help="ZooKeeper of the source: host1:port1,host2:port2/chroot",
     )
     source.add_argument(
         "--source-bootstrap-servers",

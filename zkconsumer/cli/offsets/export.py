@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output-file",
         metavar="FILE",
         required=True,
-        help=("the file to write; - is standard output"),
+        help="the file to write; - is standard output",
     )
     parser.add_argument(
         "--group", action="append", metavar="GROUP", help="only this group; may be repeated"

@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--all-topics",
         action="store_true",
-        help=("all partitions that the group has offsets for: the default"),
+        help="all partitions that the group has offsets for: the default",
     )
     _add_goals(parser)
     add_writing_arguments(parser)
@@ -96,7 +96,7 @@ def _add_goals(parser: argparse.ArgumentParser) -> None:
     goals.add_argument(
         "--by-duration",
         metavar="PERIOD",
-        help=("like --to-time, with a duration before now: PT90M, P1D, P1DT2H"),
+        help="like --to-time, with a duration before now: PT90M, P1D, P1DT2H",
     )
     goals.add_argument(
         "--shift-by", type=int, metavar="N", help="N records forward, or back if negative"

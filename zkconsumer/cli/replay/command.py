@@ -99,7 +99,7 @@ def _add_ends(parser: argparse.ArgumentParser) -> None:
     ends.add_argument(
         "--to-time",
         metavar="TIME",
-        help=("end before the first message that is not older than this time"),
+        help="end before the first message that is not older than this time",
     )
     ends.add_argument("--to-offsets-file", metavar="FILE", help="end before the offsets of a file")
     group.add_argument("--group", metavar="GROUP", help="the group in a file with several groups")

@@ -47,7 +47,7 @@ _HEADLINES: Final[Mapping[Code, Headline]] = {
     Code.MEMBER_UNREADABLE: Headline(_BLOCKED, "{who} registered in a format that nobody can read"),
     Code.MEMBER_FOREIGN: Headline(_BLOCKED, "{who} another kind of client"),
     Code.MEMBER_NOT_UNDERSTOOD: Headline(
-        "", ("{who} subscribed by a filter that can't be expanded here")
+        "", "{who} subscribed by a filter that can't be expanded here"
     ),
     Code.MEMBER_UNREADABLE_BY_SCALA: Headline(_BLOCKED, "{who} unreadable to Scala members"),
     Code.MEMBER_TIME_FAR_OFF: Headline("", "{who} on a host whose clock is far off"),
@@ -68,14 +68,14 @@ _HEADLINES: Final[Mapping[Code, Headline]] = {
     Code.TOO_FEW_PARTITIONS: Headline("", "it has more readers than partitions"),
     Code.SUBSCRIBED_TOPIC_MISSING: Headline("", "it subscribes to topics that don't exist"),
     Code.OFFSET_BELOW_LOG: Headline(
-        "loses records", ("the log has deleted records that it had not read")
+        "loses records", "the log has deleted records that it had not read"
     ),
     Code.OFFSET_BEYOND_END: Headline("will jump", "it committed beyond the end of the log"),
     Code.OFFSETS_SPLIT: Headline(
-        "will jump", ("its offsets are partly in ZooKeeper, partly in Kafka")
+        "will jump", "its offsets are partly in ZooKeeper, partly in Kafka"
     ),
     Code.OFFSETS_DIFFER: Headline(
-        "may jump", ("it has offsets in two storages, and one of them is outdated")
+        "may jump", "it has offsets in two storages, and one of them is outdated"
     ),
     Code.OFFSETS_OF_DELETED_TOPICS: Headline("", "it has offsets of topics that are gone"),
     Code.COMMITS_PAUSED: Headline(_STUCK, "{who} no longer committing"),
@@ -83,7 +83,7 @@ _HEADLINES: Final[Mapping[Code, Headline]] = {
     Code.GROUP_PROBLEM: Headline("", "it is only partly known"),
     Code.PARTITION_PROBLEM: Headline("", "some of its partitions have malformed data"),
     Code.GROUP_OLD_AND_NEW: Headline(
-        "reads twice", ("it exists both in ZooKeeper and at a coordinator")
+        "reads twice", "it exists both in ZooKeeper and at a coordinator"
     ),
     Code.GROUP_STOPPED: Headline("has stopped", "it has no members, and records wait"),
     Code.GROUP_ABANDONED: Headline("", "nobody uses it any more"),

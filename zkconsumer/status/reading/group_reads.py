@@ -203,5 +203,5 @@ def _take_zookeeper(
         found.groups[GroupKey(GroupKind.ZOOKEEPER, name)] = groups.get(name)
     late = [name for name in names if name not in requested]
     found.failures |= dict.fromkeys(
-        late, ("ZooKeeper has only now responded to the previous request")
+        late, "ZooKeeper has only now responded to the previous request"
     )
