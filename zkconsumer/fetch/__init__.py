@@ -1,1 +1,1 @@
-"""From a broker to the chunk queues: positions, requests, leaders, one thread per broker."""
+"""Fetch from brokers into chunk queues: positions, requests, leaders, one thread per broker."""

@@ -14,14 +14,14 @@ Every field has one writer, so there is no lock:
 ``halted``           the fetcher; only ever goes from False to True
 ==================  =================================================================
 
-Revoking is one store: a fetcher drops its records of an inactive claim, a stream drops the
-chunks of one, and no thread waits for another. A partition owned again is a *new* claim, so
-the old one's chunks can never move the new one's offsets (Kafka's ``PartitionTopicInfo`` is shared
-between both and had to guard against that).
+Revoking a claim is one store to ``active``: a fetcher drops its records of an inactive claim, a
+stream drops its chunks, and no thread waits for another. A partition owned again is a *new* claim,
+so the old one's chunks can never move the new one's offsets (Kafka's ``PartitionTopicInfo`` is
+shared between both and had to guard against that).
 
-Everything from building a request to a queued chunk may be delegated to a native loop; it
-hands over ``Chunk`` objects, and checks the free bytes of the ``ChunkSink`` before it unpacks
-anything, and whether it takes the chunk.
+All work from building a request to queueing a chunk may be delegated to a native loop. It hands
+over ``Chunk`` objects. Before it unpacks anything it checks the free bytes of the ``ChunkSink``,
+and then whether the sink took the chunk.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,30 +34,31 @@ from zkconsumer.model import Record, TopicPartition
 
 
 class PartitionClaim(Progress):
-    """Own a partition, with the offsets of its progress.
+    """A partition that this process owns, with the offsets of its progress.
 
     Attributes:
         topic_partition: the partition.
         sink: the queue of the stream that owns it, which gets its chunks.
-        active: False once it is given up; no chunk is delivered from then on.
-        consumed_offset: every record below it is processed: the caller asked for a later one.
+        active: False once the partition is given up; no chunk is delivered from then on.
+        consumed_offset: every record below it is processed: the caller requested a later one.
             None until a start position is known.
         delivered_offset: one past the last record handed to the caller; None before the first.
         committed_offset: the offset in the store, as far as we know; None if there is none.
-        jumps_back: how often the log went back under it, to an offset below the position: by an
-            unclean election, or ``auto.offset.reset``.
-        committed_jumps: the same when ``committed_offset`` was stored: if it is less than now,
-            that offset, and the floor, are places in another log.
+        jumps_back: how often the stream's position moved back, because an unclean election
+            truncated the log or ``auto.offset.reset`` applied.
+        committed_jumps: ``jumps_back`` when ``committed_offset`` was stored: if it differs now,
+            that offset and the floor are positions in another log.
         committed_metadata: the text stored with it, if the store keeps one.
-        explicit_floor: automatic commits write nothing up to here: the caller committed an offset
-            itself, and has consumed no more than this since. None: it has committed none.
+        explicit_floor: automatic commits write no offset up to this one, because the caller
+            committed an offset itself and has consumed no more than this since. None: the caller
+            has committed none.
         high_watermark: the end of the log at the last fetch, -1 before the first.
-        doubts: how often in a row a leader said that an offset is out of range which its log has.
+        doubts: how often in a row a leader called an offset out of range that its log has.
         topic_czxid: the ZooKeeper transaction that created the topic's node, as of the start: a
             different one means another topic, to which no offset of this claim applies.
             None if not known.
-        halted: no longer fetched: the unreadable entry has been handed to the
-            stream, and nothing follows under this claim. A new claim of the partition tries again.
+        halted: True once fetching has stopped: the unreadable entry has been handed to the stream,
+            and nothing follows under this claim. A new claim of the partition tries again.
     """
 
     __slots__ = (
@@ -107,9 +108,9 @@ class Poison:
     Attributes:
         topic_partition: the partition.
         offset: the first unreadable offset.
-        next_offset: where reading goes on: all from ``offset`` up to here is lost, which
-            is more than one message if a whole compressed set can't be read. None if not
-            known; then no policy gets past it.
+        next_offset: the offset at which reading continues. Everything from ``offset`` up to here
+            is lost, which is more than one message if a whole compressed set can't be read. None
+            if not known; then no policy gets past it.
         error: the error to raise: ``MessageTooLarge``, or ``PartitionFailed`` with its cause.
         raw: the entry's bytes as in the log (offset, size, message).
         raw_is_whole: False if only the front of the entry was fetched.
@@ -131,12 +132,12 @@ class Chunk:
         claim: the ownership under which it was fetched.
         fetch_offset: the requested offset; a larger one than the stream's position means
             that the position was reset in between.
-        next_offset: where the log goes on after this chunk, records and poison included. If
-            the poison stops the partition, its offset.
+        next_offset: the offset after this chunk, records and poison included; if the poison stops
+            the partition, the offset of the poison.
         records: none of them below ``fetch_offset``; emptied when the claim is given up.
         size_bytes: the memory that the records take (``fetch.sizes``); 0 once it was released.
-        poison: the unreadable entry after the records. By the policy the stream raises it, and
-            nothing follows from this claim; or it is passed over. Dropped with the claim.
+        poison: the unreadable entry after the records. Depending on the policy the stream raises
+            it, and nothing follows under this claim; or skips it. Dropped with the claim.
     """
 
     claim: PartitionClaim
@@ -148,7 +149,7 @@ class Chunk:
 
     @property
     def is_jump(self) -> bool:
-        """Whether it only moves the stream's position."""
+        """Whether the chunk only moves the stream's position."""
         return self.fetch_offset == self.next_offset and self.poison is None
 
 
@@ -165,7 +166,10 @@ class ChunkSink(Protocol):
         ...
 
     def free_bytes(self, on_capacity: Callable[[], None]) -> int:
-        """Return the free bytes for a chunk; 0 has the effect of ``offer``'s False. Thread: any."""
+        """Return the free bytes for a chunk. Thread: any.
+
+        After 0 ``on_capacity`` is called as after ``offer`` returned False.
+        """
         ...
 
     def fail(self, error: ZkConsumerError) -> None:

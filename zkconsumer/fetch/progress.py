@@ -1,7 +1,7 @@
 """How far a partition was read, and whether it is still owned: fields that change per message.
 
 With the native engine it is a small C structure, so that a fetch loop and a stream's iterator can
-read it without Python; else an object of slots. In both no access runs Python code, so no
+read it without Python; else an object with slots. In both no access runs Python code, so no
 signal handler comes between two stores. ``fetch.claim`` says what the fields mean and who writes
 which.
 """
@@ -12,7 +12,7 @@ from zkconsumer.records.engine import ENGINE, Engine
 
 
 class PureProgress:
-    """Hold the progress in Python: active, its offsets unknown."""
+    """Progress as a Python object: at first active, with unknown offsets."""
 
     __slots__ = ("active", "consumed_offset", "delivered_offset", "high_watermark")
 

@@ -1,6 +1,7 @@
-"""Estimate from its headers where a set ends, to send the next request before unpacking. Pure.
+"""Estimate where a set ends from its headers, to send the next request before unpacking. Pure.
 
-The estimate is unverified. Native core only: in Python it takes as long as unpacking.
+The estimate is unverified. Native core only: in Python, reading the headers takes as long as
+unpacking.
 """
 
 from dataclasses import dataclass
@@ -32,7 +33,7 @@ class HeaderSummary:
 
 
 def look_ahead(data: memoryview, fetch_offset: int) -> HeaderSummary | None:
-    """Read the headers of a set, without any further check.
+    """Summarize the headers of a set, which are not verified.
 
     Args:
         data: the set as received.

@@ -90,12 +90,12 @@ class Arrivals:
             self.effects.notify_caller = True
 
     def left_out(self, state: PartitionState, requested: PartitionRequest) -> None:
-        """Retry a partition that a response leaves out: its leader may be another one."""
+        """Retry a partition that a response omits: its leader may have changed."""
         state.responses += 1
         self._lose_leader(state, f"Fetch from {requested.broker}: the answer leaves it out")
 
     def reset(self, state: PartitionState, found: TimedOffset | int) -> None:
-        """Apply the position that the reset policy found, or an error code."""
+        """Apply the offset looked up for the reset policy, or the lookup's error code."""
         state.lookup = None
         if isinstance(found, int):
             self._refused(state, found, "ListOffsets")
@@ -116,8 +116,7 @@ class Arrivals:
         if not are_ends(start, end):
             self._lose_leader(state, "ListOffsets: these are no ends of a log")
         elif not is_outside(offset, start, end, state.doubts):
-            # A leader that is not up to date; or one that doesn't know where our epoch ended, which
-            # is looked up now.
+            # The leader is out of date, or it doesn't know where our epoch ended: look that up now.
             state.doubts += 1
             state.phase = Phase.FETCHING
             state.prove()
@@ -144,7 +143,7 @@ class Arrivals:
             self._note(f"{state.topic_partition}: can't be checked: {error_name(end)}")
             end = None
         if state.fetched != lookup.fetched:
-            self.effects.resolve_positions = True  # it went on meanwhile: asked again
+            self.effects.resolve_positions = True  # fetched meanwhile: look up again
             return
         state.unproven = False
         state.succeed()
@@ -158,9 +157,9 @@ class Arrivals:
         self._refused(state, code, "ListOffsets")
 
     def made_anew(self, state: PartitionState) -> None:
-        """Restart a topic that was deleted and created again: all its records are new.
+        """Restart a partition whose topic was deleted and created again: all its records are new.
 
-        Read it from its start, whatever the policy; without a policy report an error.
+        It is read from its start, whatever the reset policy; without a policy report an error.
         """
         position = state.position
         if self.settings.reset is None and position is not None:
@@ -172,7 +171,7 @@ class Arrivals:
             self.effects.resolve_positions = True
 
     def leave(self, state: PartitionState) -> None:
-        """Apply the reset policy once the records in front of the gap are handed out."""
+        """Apply the reset policy out of range, once the buffered records are handed out."""
         policy = self.settings.reset
         if state.phase is Phase.OUTSIDE and not state.waiting and policy is not None:
             self._note(f"{state.topic_partition}: going on at {policy_text(policy)}")
@@ -201,7 +200,7 @@ class Arrivals:
 
     @staticmethod
     def _names_replica(response: FetchedPartition) -> bool:
-        """Return whether a leader sends us to the nearest replica, instead of records."""
+        """Return whether a leader names the nearest replica instead of sending records."""
         return response.preferred_read_replica != NO_BROKER and not len(response.records)
 
     def _corrupt(self, state: PartitionState, reason: str, cause: CorruptRecord | None) -> None:
@@ -211,7 +210,7 @@ class Arrivals:
         if state.suspect_offset != fetched.offset:
             state.suspect_offset = fetched.offset
             if isinstance(cause, BeyondEnd):
-                return  # a busy log: no fault so far, and no pause
+                return  # on a busy log this is no fault so far: retry without a pause
             self._fail(state)
             self._note(f"{state.topic_partition}: {reason}; asking once more")
             return
@@ -264,9 +263,9 @@ class Arrivals:
                 self._left(state, common_end)
 
     def _left(self, state: PartitionState, common_end: PositionView | None) -> None:
-        """Handle the loss of records that the caller has: step back, or report it.
+        """Handle a truncation below the caller's position: step back, or report it.
 
-        If the logs' common end is unknown, the policy says where to go on.
+        If the common end of both logs is unknown, the reset policy says where to continue.
         """
         position, policy = state.position, self.settings.reset
         assert position is not None
@@ -334,7 +333,7 @@ class Arrivals:
 
 
 def is_reported_only(error: ZkConsumerError) -> bool:
-    """Return whether only the broker says that the log is damaged: a retry may read it."""
+    """Return whether the damage is only reported by the broker, so that a retry may succeed."""
     return (
         isinstance(error, PartitionFailed)
         and error.code == ErrorCode.CORRUPT_MESSAGE

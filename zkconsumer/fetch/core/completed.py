@@ -1,10 +1,10 @@
 """Unpack and check one partition's part of a fetch response. Pure, and most of the work.
 
-Records are made when they are collected; here they become ``FetchedRecords``, without the GIL if
-the core is native. A response's list of aborted transactions holds for that response alone, from
-its start offset on: polls unpack each once, and fetch again what does not fit into memory.
-Readers whose settings set ``unpacked_bytes`` keep the rest packed, and unpack it in pieces: ranges
-from the response on, streams as their queues have capacity.
+Record objects are made when they are collected; here they become ``FetchedRecords``, without the
+GIL if the core is native. A response's list of aborted transactions is valid for that response
+only, from its start offset on. So polls unpack each response once, and fetch again what does not
+fit into memory. Readers whose settings set ``unpacked_bytes`` keep the rest packed, and unpack it
+in pieces: ranges begin when the response arrives, streams when their queues have capacity.
 """
 
 from dataclasses import dataclass, replace
@@ -49,7 +49,7 @@ _EXPANSION: Final = 8
 """Maximum ratio of a record's size in memory to that in the log (the smallest records')."""
 
 _MOST_SHARED: Final = 8
-"""A set below this share of its response is copied: else a few records could pin all of it."""
+"""A set smaller than its response divided by this is copied: else it could pin all of that."""
 
 
 class ResponseFrame(NamedTuple):
@@ -65,7 +65,7 @@ class ResponseFrame(NamedTuple):
 
 
 class BufferedChunk:
-    """Buffer records for the caller, with the position after them.
+    """Records buffered for the caller, with the position after them.
 
     Attributes:
         records: the records not handed out yet.
@@ -109,8 +109,8 @@ class Unpacked:
         needed_bytes: minimum size of the next request; 0: no minimum.
         corrupt: the corruption after the chunk.
         too_large: the message at the position exceeds the fetch limit.
-        cut_off: what was received of that message tells of it; None: nothing.
-        read_bytes: how many bytes of the set are in front of what can't be read.
+        cut_off: what the received part of that message shows of it; None: nothing.
+        read_bytes: how many bytes of the set precede the unreadable entry.
         wire_bytes: received bytes.
         count: number of records.
         packed: the rest of the set, still to be unpacked; None: nothing.
@@ -128,12 +128,12 @@ class Unpacked:
 
 
 NOTHING: Final = Unpacked()
-"""What an empty set, or an error, is unpacked to."""
+"""Result of unpacking an empty set, or an error response."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PackedSet:
-    """Hold a set that is unpacked in part.
+    """Hold a set that is still to be unpacked, in whole or in part.
 
     Attributes:
         requested: the request that it answers.
@@ -158,13 +158,14 @@ def unpack(
 
     Args:
         requested: the request that it answers.
-        response: the response; no record lies at its high watermark or beyond.
+        response: the response; no record may lie at its high watermark or beyond.
         settings: size limits.
-        enough_bytes: about how much to decompress; a single entry is, whatever its size.
+        enough_bytes: about how much to decompress; a single entry is decompressed whatever its
+            size.
     """
     data = response.records
     if not data:
-        # The end of the log. A message that seemed to need more is gone.
+        # The end of the log: a message that seemed to need a larger request is gone.
         return NOTHING
     frame = _frame_of(data)
     if frame is not None:
@@ -200,8 +201,8 @@ def unpack_piece(
     one = packed.records
     front_bytes = 0
     if settings.isolation is IsolationLevel.READ_COMMITTED:
-        # The response's list of aborted transactions holds from its start on. What lies below the
-        # offset is skipped there without decompressing it.
+        # The response's list of aborted transactions is valid from its start on. Entries below the
+        # offset are skipped without decompressing them.
         front_bytes, one = one.at_byte, replace(one, at_byte=0)
     if settings.unpacked_bytes == 0:
         fetched = _decode_copy(one.rest, offset, settings, enough_bytes)
@@ -225,7 +226,7 @@ def unpack_piece(
         chunk = _chunk(fetched, reading, frame, front_bytes, has_epoch=settings.epochs)
     rest = reading.rest
     if settings.unpacked_bytes is None or fetched.valid_bytes <= front_bytes:
-        rest = None  # What does not get on must not go on for ever.
+        rest = None  # Without progress, retrying the rest would never end.
     return Unpacked(
         chunk=chunk,
         needed_bytes=reading.needed_bytes,
@@ -249,9 +250,9 @@ def _frame_of(data: memoryview) -> ResponseFrame | None:
 def _decode_copy(
     rest: memoryview, offset: int, settings: CoreFetchSettings, free_bytes: int
 ) -> FetchedRecords:
-    """Decode a copy of about as much as a queue has capacity for; one entry, whatever its size.
+    """Decode about as much as fits into a queue, and at least one entry, from a copy.
 
-    What is queued must not keep the whole response in memory.
+    Queued records must not keep the whole response in memory.
     """
     piece_bytes = max(_MIN_PIECE_BYTES, free_bytes // _EXPANSION)
     while True:
@@ -276,7 +277,7 @@ def _chunk(
     *,
     has_epoch: bool,
 ) -> BufferedChunk:
-    """Make a chunk up to where reading goes on; in front of damage the epoch is unknown."""
+    """Make a chunk up to where reading continues; before damage its epoch is unknown."""
     has_epoch = has_epoch and reading.damage is None
     epoch = fetched.last_leader_epoch if has_epoch else NO_EPOCH
     end = PositionView(reading.next_offset, epoch)

@@ -26,7 +26,7 @@ class Effects:
     lost: dict[TopicPartition, str] = field(default_factory=dict)
 
     def add(self, others: "Effects") -> None:
-        """Add others' effects, except notes that the log may have already."""
+        """Add other effects to these, except notes, which may have been logged already."""
         self.notify_caller |= others.notify_caller
         self.resolve_positions |= others.resolve_positions
         self.refresh_metadata |= others.refresh_metadata

@@ -1,8 +1,9 @@
 """Fetch from one broker: send requests and hand over responses, turn by turn.
 
 A turn connects, tracks the fetch session, unpacks, and returns how long to wait before the next.
-``broker_fetcher`` has the thread. If the headers of a response hold the next fetch offsets, the
-next request is sent before unpacking, and its response belongs to the next turn.
+The thread is the caller's: that of ``polled.broker_fetcher``, of ``fetcher``, of a range's reader.
+If the headers of a response hold the next fetch offsets, the next request is sent before unpacking,
+and its response belongs to the next turn.
 """
 
 import logging
@@ -60,7 +61,7 @@ _SESSION_ERRORS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """Limit the wait before the next turn.
+    """The wait before the next turn.
 
     Attributes:
         duration_ms: the longest wait; None: until woken.
@@ -323,7 +324,7 @@ class FetchConnection:
     def _take_without_sets(
         self, arrived: Sequence[Arrived], absent: Sequence[PartitionRequest]
     ) -> None:
-        """Hand over what brings no records, and what does not come: in one change."""
+        """Apply parts without records, and partitions that the response omits, in one change."""
 
         def take(states: PartitionStates, now_ms: int) -> None:
             states.arrived(arrived, now_ms)
@@ -340,10 +341,10 @@ class FetchConnection:
         if not sets or connection is None or not connection.is_idle:
             return
         if self._settings.unpacked_bytes == 0:
-            return  # what waits for capacity is not fetched ahead of
+            return  # sets wait for capacity: nothing is fetched ahead of them
         arriving = [_arriving(requested, part) for requested, part in sets]
         here = {arrival.requested.topic_partition for arrival in arriving}
-        # These have no news.
+        # The response has no records of these.
         self._give_back(request for tp, request in step.requests.items() if tp not in here)
         plan = self._plan(arriving)
         if plan.wanted:
@@ -377,7 +378,7 @@ class FetchConnection:
         return unpack(requested, part, self._settings, max(enough_bytes, least_bytes))
 
     def _least_unpacked_bytes(self) -> int:
-        """Minimum to unpack of one partition, whatever the others took."""
+        """Return the minimum to unpack of one partition, whatever the others took."""
         return self._settings.unpacked_bytes or self._settings.max_partition_bytes
 
     def _transfer(
@@ -392,7 +393,7 @@ class FetchConnection:
         self._shared.change(take)
 
     def _lost(self, error: ZkConsumerError, *, was_connected: bool) -> None:
-        """Reconnect; at once after the first failure: brokers close idle connections."""
+        """Reconnect, at once after the first failure: brokers close idle connections."""
         self.failure = error
         self.close()
         if self._stopping:
@@ -465,5 +466,5 @@ def _arriving(requested: PartitionRequest, part: FetchedPartition) -> Arriving:
     """Describe a partition's set before it is unpacked."""
     ahead = look_ahead(part.records, requested.start.offset)
     if ahead is not None and ahead.next_offset > part.high_watermark:
-        ahead = None  # the rest of the set is not read yet, see ``offset_order``
+        ahead = None  # reading may stop at the high watermark, see ``offset_order``
     return Arriving(requested, len(part.records), ahead)

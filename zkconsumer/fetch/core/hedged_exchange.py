@@ -1,7 +1,7 @@
-"""Exchange requests with one broker, by a second connection when it is silent; for all readers.
+"""Exchange requests with one broker, over a second connection if it is silent; for all readers.
 
-Here is what every fetcher does with a connection: which version of Fetch it may send, how long the
-broker's quota silences it, and when a request is hedged.
+Every fetcher learns here which version of Fetch it may send, how long the broker's quota forbids
+requests, and when a request is hedged.
 """
 
 import logging
@@ -31,7 +31,7 @@ Newest = Callable[[NegotiatedConnection], int]
 
 
 MOST_THROTTLE_MS: Final = 300_000
-"""Far beyond the pauses of quotas that people set. The pump in C has the same bound."""
+"""Maximum pause for a quota, ms: far beyond those of usual quotas. The pump has the same bound."""
 
 
 class HedgedExchange:
@@ -42,14 +42,14 @@ class HedgedExchange:
         dial: opens connections.
         request_timeout_ms: time limit of a request, besides the broker's wait for data.
         clock: for deadlines.
-        repeats: warns of quotas that nobody means.
+        repeats: warns of a pause beyond ``MOST_THROTTLE_MS``.
         newest: see ``Newest``; the broker's own limit is applied as well.
 
     Attributes:
         connection: the connection for the next request; None: there is none.
         pace: how long the broker may be silent before a hedged request.
         fetch_version: version of Fetch; without a connection the oldest, whose bounds always hold.
-        paused_until_ms: send nothing before; several connections may share it in turns.
+        paused_until_ms: nothing is sent before; may be carried over to the next connection.
     """
 
     def __init__(
@@ -99,7 +99,7 @@ class HedgedExchange:
         return bool(closed)
 
     def open(self) -> NegotiatedConnection:
-        """Connect.
+        """Open a connection, and use it from here on.
 
         Raises:
             ZkConsumerError: as ``BrokerDialer.dial``; or there is no version of Fetch in common.
@@ -132,13 +132,14 @@ class HedgedExchange:
 
         Args:
             first: the request in flight on ``connection``.
-            again: makes what to send over a second connection.
+            again: makes the request to send over a second connection.
             waits_ms: how long the broker may wait for data.
             at_most: see ``send``.
-            is_silent: whether the broker was silent for its time already.
+            is_silent: whether the broker has been silent for the quiet time already.
 
         Returns:
-            The second request, if it was answered first: its connection then is ``connection``.
+            The second request if its response came first; ``connection`` is then its connection.
+            None: the first one was answered.
 
         Raises:
             ZkConsumerError: as ``first_response``.
@@ -173,24 +174,24 @@ class HedgedExchange:
         return None if responder is first else hedge
 
     def obey_quota(self, response: FetchResponse) -> None:
-        """Send nothing for as long as a response says.
+        """Send nothing for the throttle time of a response.
 
-        Before version 8 brokers delay responses themselves; one that does not, and sends nothing
-        either, must not be polled in a busy loop; nor one whose connection was given up for this
-        response.
+        Before version 8 brokers delay responses themselves. The pause applies nonetheless if such
+        a response is empty, or if the connection was closed since: the broker must not be polled
+        in a busy loop.
         """
         is_ours = self.fetch_version >= FIRST_UNTHROTTLED or self.connection is None
         if is_ours or not response.topics:
             self.pause(response.throttle_time_ms)
 
     def pause(self, throttle_ms: int) -> None:
-        """Send nothing for as long as the broker's quota says; 0: go on."""
+        """Send nothing for as long as the broker's quota says; 0 changes nothing."""
         if throttle_ms > 0:
             pause_ms = throttle_pause_ms(self._broker, throttle_ms, self._repeats)
             self.paused_until_ms = self._clock.now_ms() + pause_ms
 
     def pause_left_ms(self) -> int:
-        """Return for how long to send nothing; not above 0: not at all."""
+        """Return how long to send nothing, in ms; 0 or less: no pause."""
         return self.paused_until_ms - self._clock.now_ms() if self.paused_until_ms else 0
 
     def _settle(self, *, is_second: bool) -> None:
@@ -213,7 +214,7 @@ class HedgedExchange:
         self.fetch_version = connection.version_of(FetchRequest, at_most=newest)
 
     def _see_stop(self, connection: NegotiatedConnection) -> None:
-        """Close it if ``stop`` was called before it could be seen."""
+        """Close a connection that ``stop`` could not see, since it was called before."""
         if self._stopping:
             connection.close()
 
@@ -222,8 +223,8 @@ def throttle_pause_ms(broker: Broker, throttle_ms: int, repeats: Repeats) -> int
     """Return how long to send a broker nothing; a pause beyond the bound is cut, with a warning.
 
     Args:
-        broker: which asks for it.
-        throttle_ms: what it asks for, milliseconds: up to 24 days fit into the field.
+        broker: the broker that asks for the pause.
+        throttle_ms: the pause that it asks for, ms; up to 24 days fit into the field.
         repeats: for the warning.
     """
     if throttle_ms > MOST_THROTTLE_MS:

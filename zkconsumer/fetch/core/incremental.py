@@ -1,8 +1,8 @@
 """Incremental fetch sessions (KIP-227): omit from a request what the broker knows. Pure.
 
 The first fetch of a session names all partitions; each further one names those new or changed,
-and those no longer wanted. The broker responds for those with news. What it knows is only sure
-once it has responded: after a lost response, or an error, everything is named again.
+and those no longer wanted. The broker responds for those with news. What it knows is certain only
+once it has responded: after a lost response, or an error, every partition is named again.
 
 From version 13 on topics are named by their ids (KIP-516).
 
@@ -25,7 +25,7 @@ FIRST_VERSION: Final = 7
 """The first version of Fetch with sessions (Kafka 1.1)."""
 
 Terms = tuple[int, int, int, int]
-"""What a broker stores of a partition: offset, size, both epochs."""
+"""The values that a broker stores of a partition: offset, size, both epochs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +65,7 @@ class SessionStep:
 def without_session(
     wanted: Mapping[TopicPartition, PartitionRequest], topic_ids: Mapping[str, bytes]
 ) -> SessionStep:
-    """Return a request about all these partitions that is no part of any session.
+    """Return the step of a request for all these partitions, outside of any session.
 
     Args:
         wanted: the partitions.
@@ -97,8 +97,8 @@ class FetchSessionState:
     ) -> SessionStep:
         """Return the next request's part of the session, for all these partitions.
 
-        A session names its topics in one way, and by an id one topic: if that changes, a new one
-        begins.
+        A session names its topics either by name or by id, and a topic keeps its id in it; if
+        either changes, a new session begins.
 
         Args:
             wanted: the partitions, in the order in which they are to be served.
@@ -121,7 +121,7 @@ class FetchSessionState:
     def on_response(
         self, step: SessionStep, error_code: int, session_id: int, about: Collection[TopicPartition]
     ) -> bool:
-        """Apply the head of a response.
+        """Apply the session id and error code of a response.
 
         Args:
             step: the session part of the request.
@@ -135,8 +135,8 @@ class FetchSessionState:
         if step.epoch == SESSIONLESS_EPOCH:
             return error_code == ErrorCode.NONE
         if error_code != ErrorCode.NONE:
-            # The broker evicted the session, in favour of others; or it has another epoch of it
-            # than we do: then that one is closed by asking for a new one.
+            # The broker evicted the session in favour of others; or its epoch of the session is
+            # not ours: then the request for a new session closes the old one.
             lost = error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
             self._forget_session(NO_SESSION if lost else step.session_id)
             return False

@@ -8,15 +8,15 @@ the last buffered one. What is buffered always begins at the one and ends at the
 | LACKING | no position; nothing is fetched | a seek |
 | RESETTING | the positions thread looks up the policy's offset | its result |
 | FETCHING | requests go to ``source`` | trouble |
-| DOUBTFUL | the broker says "out of range"; the ends of the log are looked up | these |
-| OUTSIDE | it is out of range; buffered records are handed out first | then the policy |
+| DOUBTFUL | the broker says "out of range"; the ends of the log are looked up | their result |
+| OUTSIDE | out of range; buffered records are handed out first | then the reset policy |
 | STUCK | an error is reported, after what is buffered | a seek; or the report |
 
 A FETCHING partition may be ``unproven``: the leader changed, and a lookup must show that its log is
 the one that was read (KIP-320); nothing is fetched before that.
 
-Whatever was under way when the caller seeks is forgotten with the ``requested`` and the ``lookup``
-that it belongs to: a response counts while the state still holds the very object it answers.
+A seek drops ``requested`` and ``lookup``, and so invalidates everything under way: a response
+counts only while the state still holds the very object that it answers.
 """
 
 from collections import deque
@@ -217,7 +217,7 @@ class PartitionState:
         self.prove()
 
     def go_on_at(self, offset: int) -> None:
-        """Go on behind records that another loop handed out, and that were sound."""
+        """Continue after sound records that another loop handed out."""
         self.position = self.fetched = PositionView(offset)
         self.suspect_offset = None
 
@@ -268,7 +268,7 @@ class PartitionState:
         )
 
     def prove(self) -> None:
-        """Have the leader's log compared with what was fetched, if the leader supports that."""
+        """Have the leader's log compared with what was fetched, if the last epoch is known."""
         fetched = self.fetched
         self.unproven = fetched is not None and fetched.leader_epoch != NO_EPOCH
         self.lookup = None

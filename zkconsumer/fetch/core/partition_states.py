@@ -94,7 +94,7 @@ class PartitionStates:
             self._changed(state)
 
     def lead(self, tp: TopicPartition, leader: Broker) -> None:
-        """Have a partition fetched from its leader, which the caller found otherwise."""
+        """Set a partition's leader that the caller found by other means than a cluster view."""
         state = self.states[tp]
         state.leader = leader
         self._assign_fetcher(state)
@@ -135,13 +135,13 @@ class PartitionStates:
                 self._assign_fetcher(state)
 
     def learn(self, requested: PartitionRequest, next_offset: int, size_bytes: int) -> None:
-        """Tell a partition's bounds how many bytes its offsets take, by the headers of a set."""
+        """Record in a partition's bounds how many bytes its offsets take, by a set's headers."""
         state = self.states.get(requested.topic_partition)
         if state is not None and state.requested is requested and state.bounds is not None:
             state.bounds.learn(requested.start.offset, next_offset, size_bytes)
 
     def begin(self, requests: Iterable[PartitionRequest]) -> None:
-        """Record requests as sent: early ones where the one before is being unpacked."""
+        """Record requests as sent; they are early if the last response is still being unpacked."""
         for requested in requests:
             state = self.states[requested.topic_partition]
             if state.requested is None:
@@ -189,7 +189,7 @@ class PartitionStates:
             self.touch(state)
 
     def left_out(self, requests: Iterable[PartitionRequest], now_ms: int) -> None:
-        """Apply that a broker's response leaves out partitions that it had to name."""
+        """Handle partitions that a broker's response had to name and omits."""
         for requested in requests:
             if self.counts(requested):
                 state = self.states[requested.topic_partition]
@@ -203,7 +203,7 @@ class PartitionStates:
         for requested in requests:
             state = self.states.get(requested.topic_partition)
             if state is not None and state.requested is requested:
-                # The packed rest still has its response.
+                # The rest of its response is still to be unpacked.
                 if state.packed is None:
                     state.on_response()
             elif state is not None and state.early is requested:
@@ -265,7 +265,7 @@ class PartitionStates:
             self._changed(state)
 
     def give_up_lookup(self, lookup: PositionLookup, error: ZkConsumerError, now_ms: int) -> None:
-        """End a lookup that no retry helps: report the error to the caller before the next one."""
+        """End a lookup that an instant retry can't cure: report its error, and retry after that."""
         state = self._asking(lookup)
         if state is not None:
             state.fail(now_ms, self.settings.retry_backoff_max_ms)
@@ -281,7 +281,7 @@ class PartitionStates:
         )
 
     def touch(self, state: PartitionState) -> None:
-        """Add a partition to the changed ones, or remove it from them."""
+        """Add a partition to those with news for the caller, or remove it from them."""
         tp = state.topic_partition
         if not state.has_changes:
             self.line.pop(tp, None)
@@ -364,6 +364,6 @@ class PartitionStates:
             self.effects.wake.add(source)
 
     def end_turn(self, state: PartitionState) -> None:
-        """Put it at the end of its broker's line, so that all get their turns."""
+        """Move a partition to the end of its broker's order, so that all get their turns."""
         if state.source is not None:
             self._sources[state.source].move_to_end(state.topic_partition)

@@ -1,6 +1,6 @@
 """Plan requests: the next fetch from a broker, and lookups of positions. Pure.
 
-Plans are values, and change nothing: who sends what was planned has ``PartitionStates`` note it.
+Plans are values, and change nothing: the sender records in ``PartitionStates`` what it sends.
 
 A partition is fetched ahead of the caller until ``max_partition_bytes`` of it are buffered, and the
 total is bounded, too; a partition with an empty buffer may always be fetched, so that records of
@@ -25,7 +25,7 @@ from zkconsumer.fetch.core.starts import PositionView, ResetPolicy
 from zkconsumer.model import Broker, TopicPartition
 
 _SOON_MS: Final = 50
-"""Longest wait of a broker for data while another of its partitions is about to be fetched."""
+"""Maximum wait of a broker for data, ms, while another partition is about to be fetched."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,8 +82,8 @@ def plan_fetch(
         now_ms: the time.
         has_hard_bounds: whether the broker has no limit for the whole response, and cuts in the
             middle of a batch (before Fetch version 3).
-        arriving: the last response's sets. With no partition to request after these there is no
-            request: it is early for the others, too.
+        arriving: the last response's sets. If none of their partitions can be requested again,
+            nothing is: for the others the request would be early, too.
     """
     settings = states.settings
     came = {
@@ -95,7 +95,7 @@ def plan_fetch(
     ready, due_ms = found.ready, found.due_ms
     if arriving and not any(state.topic_partition in came for state in ready):
         return FetchPlan({}, 0, 0, None)
-    # Their turn is over.
+    # The partitions of the last response had their turn: they come last.
     ready.sort(key=lambda state: state.topic_partition in came)
     sizes, held_count = _sizes(
         states, ready, came, found.packed_count, has_hard_bounds=has_hard_bounds
@@ -126,7 +126,7 @@ class _Candidates(NamedTuple):
         ready: those to include, in the order of their turns.
         due_ms: when the first of those that failed may be tried again; None: none failed.
         packed_count: those whose last set is not unpacked yet.
-        is_held: one may become ready at any moment, as capacity does.
+        is_held: one may become ready at any moment, as soon as there is capacity.
         is_soon: one waits for its position.
     """
 
@@ -155,7 +155,7 @@ def _candidates(
             is_soon = is_soon or state.is_asking
             is_held = is_held or (state.bounds is not None and state.bounds.is_held)
         elif _most_bytes(state, front) == 0:
-            is_held = True  # until the reader has capacity; a range has all that it wants
+            is_held = True  # until the reader has capacity; or a range needs no more
         elif state.retry_at_ms > now_ms:
             due_ms = min(due_ms or state.retry_at_ms, state.retry_at_ms)
         elif not _is_ready(states, state, front, has_capacity=has_capacity):
@@ -180,7 +180,7 @@ def _is_ready(
 
 
 def _most_bytes(state: PartitionState, front: Arriving | None) -> int:
-    """Return how much to request at most, if its next entry is not larger; 0: nothing."""
+    """Return the maximum to request, unless the next entry is larger; 0: nothing."""
     if state.bounds is None:
         return sys.maxsize
     assert state.fetched is not None
@@ -213,7 +213,7 @@ def _sizes(
     *,
     has_hard_bounds: bool,
 ) -> tuple[dict[TopicPartition, int], int]:
-    """Return the size to request of each, and how many have no capacity for a large entry.
+    """Return the size to request of each, and how many lack the capacity for a large entry.
 
     With hard bounds, larger entries take turns.
     """

@@ -24,7 +24,7 @@ from zkconsumer.scope import WakeEvent
 
 _ABOUT = "asking about positions"
 _FIRST_PATIENCE_MS = 3_000
-"""Time limit of the first try; each further one doubles it, up to a request's.
+"""Time limit of the first try, ms; each further try doubles it, up to the request timeout.
 
 A leader that does not respond delays the results of the others by this.
 """

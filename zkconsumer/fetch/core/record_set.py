@@ -87,7 +87,7 @@ def judged(
         max_decompressed_bytes: limit of decompression for this check.
 
     Returns:
-        The readable set; None if all of it lies below the offset, as far as the log goes.
+        The readable set; None if nothing lies at the offset or beyond, in the set or in the log.
     """
     data = arrived.data
     found = believed(
@@ -110,7 +110,7 @@ def judged(
 
 
 def after_piece(one: RecordSet, piece: FetchedRecords, *, growth_max_bytes: int) -> Reading:
-    """Conclude from decoding a piece of a set.
+    """Return how reading continues after a piece of a set was decoded.
 
     Args:
         one: the set, before the piece.
@@ -143,8 +143,8 @@ def _unfit(
 ) -> Reading:
     """Request more if the first entry did not fit; give up if it never will.
 
-    Entries in front of it are skipped, and fetched again. Brokers before 0.10.1 cut a set off in
-    the middle of an entry.
+    Skipped entries before it are fetched again. Brokers before 0.10.1 cut a set off in the middle
+    of an entry.
     """
     size, offset = -1 if cut_off is None else cut_off.size_bytes, one.fetch_offset
     needed_bytes = front_bytes + size
@@ -159,7 +159,7 @@ def _unfit(
 
 
 def twice(requested_bytes: int, most_bytes: int) -> int:
-    """Return the size of the next request if one brought too little, or filled up."""
+    """Return the size of the next request after one that was too small, or was filled."""
     return min(2 * requested_bytes, most_bytes)
 
 
@@ -174,19 +174,18 @@ def grown(requested_bytes: int, came_bytes: int, most_bytes: int) -> int:
 
 
 def next_behind(claimed: int | None, offset: int, high_watermark: int) -> int | None:
-    """Return the offset behind damage; None: not known.
+    """Return the offset after damage; None: not known.
 
-    A damaged entry claims it itself. Beyond the end of the log that is not believed: to go on there
-    could pass over sound messages.
+    The damaged entry claims it itself. A claim beyond the end of the log is not believed:
+    continuing there could skip sound messages.
     """
     return claimed if claimed is not None and offset < claimed <= high_watermark else None
 
 
 def _placed(error: CorruptRecord, behind: memoryview) -> CorruptRecord:
-    """Distrust the offset at which a damaged entry says that reading could go on.
+    """Discard the next offset that a damaged entry claims, if the bytes after it contradict it.
 
-    No checksum covers an entry's offset: if the bytes after it contradict it, to go on
-    there could pass over sound messages.
+    No checksum covers an entry's offset, and continuing there could skip sound messages.
     """
     following, claimed = offset_at(behind), error.next_offset
     if following is not None and claimed is not None and following < claimed:

@@ -46,7 +46,7 @@ def fetch_request(
 
 
 def fetch_topics(entries: Entries, step: SessionStep = _SESSIONLESS) -> tuple[FetchTopic, ...]:
-    """Group by topic; topics, and partitions in each, in the order of their turns."""
+    """Group entries by topic; topics, and partitions in each, in the order of their turns."""
     by_topic: dict[str, list[FetchPartition]] = {}
     for tp, entry in entries:
         by_topic.setdefault(tp.topic, []).append(entry)
@@ -101,7 +101,7 @@ def left_out(
     responses: Mapping[TopicPartition, FetchedPartition],
     throttle_ms: int,
 ) -> list[TopicPartition]:
-    """Return the partitions that a full response had to name and does not: a retry gets the same.
+    """Return the partitions that a full response had to name and omits: a retry gets the same.
 
     A client over its quota gets a throttle time, and nothing else (KIP-219).
     """

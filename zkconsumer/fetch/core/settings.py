@@ -9,11 +9,11 @@ from zkconsumer.records.fetched import IsolationLevel
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchLimits:
-    """Configure what every reader fetches with (sizes in bytes, times in milliseconds).
+    """Configure fetching by any reader (sizes in bytes, times in milliseconds).
 
     Attributes:
         min_bytes: a broker waits until it has this much, ``fetch.min.bytes``.
-        max_wait_ms: but not longer than this, ``fetch.max.wait.ms``.
+        max_wait_ms: the longest that it waits, ``fetch.max.wait.ms``.
         max_bytes: limit of a response, ``fetch.max.bytes``; its first batch may be larger.
         grown_bytes: limit of growth for a partition that is far behind; 0: no growth.
         growth_max_bytes: limit of growth for a partition whose next message is larger; only
@@ -21,7 +21,7 @@ class FetchLimits:
         max_decompressed_bytes: the most that one response may unpack to, per partition.
         request_timeout_ms: a broker without a response for this long counts as lost.
         isolation: whether records of open and aborted transactions are left out.
-        client_rack: where the caller is, to be served by the nearest replica (KIP-392).
+        client_rack: the rack of the caller, to be served by the nearest replica (KIP-392).
     """
 
     min_bytes: int = 1
@@ -37,7 +37,7 @@ class FetchLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoreFetchSettings(FetchLimits):
-    """Configure fetching for any reader; per broker ``max_bytes`` may be buffered.
+    """Configure the fetching core for any reader; per broker ``max_bytes`` may be buffered.
 
     Attributes:
         max_partition_bytes: per partition and response, ``max.partition.fetch.bytes``.
@@ -49,10 +49,10 @@ class CoreFetchSettings(FetchLimits):
         reset: where to go on when the position is out of range or its part of the log was
             truncated; None (``auto.offset.reset=none``) raises it to the caller instead.
         sessions: whether to use incremental fetch sessions (KIP-227).
-        epochs: whether requests tell the epoch of the last record, for the leader to find out
-            that its log is another one (KIP-595).
+        epochs: whether requests name the epoch of the last record, so that the leader can detect
+            that its log diverged (KIP-595).
         owner: the group or client that has the positions, for messages.
-        kept_codec: batches of this codec stay as they came, too, for a caller that writes them on.
+        kept_codec: batches of this codec are also kept as received, for a caller that copies them.
     """
 
     max_partition_bytes: int = 1024 * 1024

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Counters:
-    """Count what was fetched so far; all but ``in_flight`` only grow.
+    """Counters of what was fetched so far; all but ``in_flight`` only grow.
 
     Attributes:
         fetches: responses received.
@@ -46,7 +46,7 @@ class Counters:
 
 
 class ResponseCounts(NamedTuple):
-    """Count what came in one response.
+    """Counts of one response.
 
     Attributes:
         partitions: the partitions that it names.
@@ -73,7 +73,7 @@ class SharedFetchState:
         clock: source of the time.
         follow: acts on effects.
         repeats: logs repeated failures; None: one of its own.
-        warns: whether notes and outages are logged here; else the reader has words for them.
+        warns: whether notes and outages are logged here; else the reader logs them.
 
     Attributes:
         counters: the engine's counters.
@@ -101,7 +101,7 @@ class SharedFetchState:
         self._lock = threading.RLock()
 
     def change(self, do: Callable[[PartitionStates, int], R]) -> R:
-        """Change the state at the present time, and act on the effects."""
+        """Call ``do`` with the state and the time, under the lock; then act on the effects."""
         try:
             with self._lock:
                 return do(self._states, self._clock.now_ms())
@@ -117,7 +117,7 @@ class SharedFetchState:
                 self.repeats.happened(note, note)
             self._follow(effects)
         except BaseException:
-            # In a signal handler: no thread may wait for ever for a wakeup; the next change acts.
+            # A signal handler raised: no wakeup may be lost, so the next change acts on them.
             with self._lock:
                 self._states.effects.add(effects)
             raise

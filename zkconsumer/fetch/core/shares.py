@@ -1,7 +1,7 @@
 """Share out a response among the partitions of its request: for all readers. Pure.
 
 An entry that is larger than a partition's part is requested whole. Several of these take turns,
-within a bound; the first comes whatever its size, for else it never would.
+within a bound; the first is requested whatever its size, since it would never fit otherwise.
 """
 
 import sys
@@ -13,7 +13,7 @@ from zkconsumer.fetch.core.settings import FetchLimits
 K = TypeVar("K")
 
 MIN_PART_BYTES: Final = 4096
-"""The least part of a response, however many partitions share it."""
+"""Minimum part of a response, bytes, however many partitions share it."""
 
 
 class Wanted(NamedTuple):
@@ -34,7 +34,7 @@ class ResponseShares(NamedTuple):
     """How a response is shared out.
 
     Attributes:
-        part_bytes: the part of each partition; who needs more than this is large.
+        part_bytes: the part of each partition; one that needs more is large.
         grown_bytes: the same for one that is far behind; 0: no more than its part.
         large_bytes: bounds what is requested of large ones together, but for the first.
     """
@@ -54,14 +54,14 @@ def shares_of(
 ) -> ResponseShares:
     """Return how a response is shared out.
 
-    A broker with soft bounds sees to its response itself; no part is larger than all of it. With
-    hard ones each partition has an equal part; those with larger entries share one half.
+    A broker with soft bounds limits the response itself; no part is larger than all of it. With
+    hard bounds each partition has an equal part; those with larger entries share one half.
 
     Args:
         limits: sizes of responses, and of growth.
         usual_bytes: size of a partition's request, if there is no other bound.
         needed_bytes: what the next entries of those to request are known to need.
-        sharing: how many share the response: to request, or with a part of the last one here.
+        sharing: how many share the response: those to request, and those with a set to unpack.
         has_hard_bounds: whether the broker has no limit for the whole response.
     """
     grown_bytes, most_bytes = limits.grown_bytes, limits.max_bytes
@@ -81,7 +81,7 @@ def shares_of(
 
 
 def share_out(wanted: Mapping[K, Wanted], shares: ResponseShares) -> dict[K, int]:
-    """Return the size to request of each, in their order; left out is who has to wait for a turn.
+    """Return the size to request of each, in their order, without those that wait for a turn.
 
     Args:
         wanted: the partitions, in the order of their turns.

@@ -10,7 +10,7 @@ from zkconsumer.wire.offsets import is_offset
 
 
 class LogEdge(IntEnum):
-    """An end of the log; the value is ListOffsets' time."""
+    """An end of the log; the value is its timestamp in ListOffsets."""
 
     EARLIEST = EARLIEST_TIMESTAMP
     LATEST = LATEST_TIMESTAMP
@@ -73,9 +73,9 @@ class PositionView:
 
 
 def is_outside(offset: int, start: int, end: int, doubts: int) -> bool:
-    """Return whether an offset that a leader calls out of range is to be given up.
+    """Return whether to believe a leader that calls an offset out of range.
 
-    A leader that is not up to date says it, too: one whose log has the offset is doubted, but not
+    A leader that is out of date says so, too: if its own log has the offset it is doubted, but not
     for ever.
 
     Args:

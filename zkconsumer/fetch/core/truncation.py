@@ -20,7 +20,7 @@ class Sound:
 
 @dataclass(frozen=True, slots=True)
 class AheadGone:
-    """Report that only records fetched ahead are lost, and fetched again.
+    """Report that only records fetched ahead are lost: they are to be fetched again.
 
     Attributes:
         start: the offset to fetch from.

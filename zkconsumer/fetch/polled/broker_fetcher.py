@@ -18,7 +18,7 @@ class BrokerFetcher:
 
     Args:
         line: sends requests and receives responses.
-        clock: for rests.
+        clock: for the waits between turns.
         retire: called after a long wait; returns whether to end, with no wakeup to come.
     """
 

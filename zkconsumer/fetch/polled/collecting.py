@@ -21,7 +21,7 @@ Before = list[tuple[PartitionState, PositionView]]
 
 
 MOST_MS: Final = 250
-"""Longest wait of records for first responses about others, counted from the first."""
+"""Maximum time, ms, that the first records wait for first responses about other partitions."""
 
 
 def collect(

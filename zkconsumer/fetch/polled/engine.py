@@ -1,7 +1,7 @@
 """Fetch ahead for a caller that polls, with one thread per broker; the package's entry point.
 
-The caller gets everything from ``collect``: records, and the errors in their way.
-Positions move there only, so that records fetched ahead are never taken for handed out.
+The caller gets everything from ``collect``: records, and the errors that stop them.
+Positions move there only, so that records fetched ahead never count as handed out.
 """
 
 import threading
@@ -37,7 +37,7 @@ R = TypeVar("R")
 
 @dataclass(slots=True, kw_only=True)
 class EngineStats(Counters):
-    """Report what was fetched so far, and what is here now.
+    """Counters of what was fetched so far, and gauges of what is buffered now.
 
     Attributes:
         buffered_bytes: memory that buffered records take.
@@ -57,10 +57,10 @@ class PollEngine:
 
     Args:
         dialer: connects to brokers; its owner stops it before joining the scope.
-        client: asks for ends of logs and of epochs; stopped by its owner likewise.
-        metadata: who leads what. Which topics it watches is its owner's choice.
+        client: looks up ends of logs and of epochs; stopped by its owner likewise.
+        metadata: the leaders of partitions. Its owner chooses which topics it watches.
         settings: fetch settings.
-        scope: of its threads.
+        scope: owns the engine's threads.
         wake: called from the engine's threads when ``ready`` may have become true; must only set
             a flag or put into a mailbox.
         clock: for pauses and time-outs.
@@ -98,7 +98,7 @@ class PollEngine:
         self._death: BaseException | None = None
 
     def keep(self, codec: Codec) -> None:
-        """Let batches of a codec stay as they came, too; only before anything is fetched."""
+        """Also keep batches of a codec as received; call this only before anything is fetched."""
         self._settings = replace(self._settings, kept_codec=codec)
 
     def add(self, partitions: Iterable[TopicPartition]) -> None:
@@ -167,7 +167,7 @@ class PollEngine:
         make: Callable[[dict[TopicPartition, RecordSlice]], R],
         among: Collection[TopicPartition] | None = None,
     ) -> R:
-        """``collect``, and pass its result to ``make``.
+        """Collect records as ``collect`` does, and return what ``make`` makes of them.
 
         If ``make`` or a signal handler raises, the positions stay where they were, so that records
         that never arrived do not count as handed out.
@@ -256,7 +256,7 @@ class PollEngine:
         Their scope joins them. Afterwards nothing is fetched any more; positions can still be read.
         """
         self._stopped = True
-        # Without the lock: this may be a signal handler. Later callers see that it is over.
+        # Without the lock: this may be a signal handler. Later callers see ``_stopped``.
         for fetcher in list(self._fetchers.values()):
             fetcher.stop()
         self._resolver.stop()
@@ -299,7 +299,7 @@ class PollEngine:
                 fetcher = BrokerFetcher(line, self._clock, lambda: self._retire(broker, line))
                 role = f"fetcher-{broker.id}"
                 self._scope.spawn(role, fetcher.run, stop=fetcher.stop, on_error=self._die)
-                # Not earlier: an interrupt may cost a thread too many, but not one too few.
+                # Not earlier: an interrupt may leave a thread too many, but not one too few.
                 self._fetchers[broker] = fetcher
             if fetcher is not None:
                 fetcher.wake()
