@@ -1,9 +1,9 @@
-"""Delegate partitions to a native loop, and take them back: pure, like what it borrows from.
+"""Delegate partitions to a native loop, and take them back. Pure.
 
 A partition is delegated while it is *supported*: owned, its offset known, nothing of it held in
-Python, its queue a native one. ``StreamPartitions`` keeps the others, with all that it has always
-handled: errors, unreadable entries, entries larger than their part, unknown offsets. If
-an unsupported chunk waits for a queue, the queue is kept: nothing may pass it. Pure.
+Python, its queue a native one. ``StreamPartitions`` keeps the others, and so handles errors,
+unreadable entries, entries larger than their part, and unknown offsets. If an unsupported chunk
+waits for a queue, it also keeps all other partitions of that queue: nothing may pass the chunk.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,8 +23,8 @@ class Delegation:
     """Describe what a native loop is to fetch.
 
     Attributes:
-        parts: the delegated partitions, those of a topic together: in this order they are
-            requested and come back.
+        parts: the delegated partitions, those of a topic together; they are requested and returned
+            in this order.
         part_bytes: size to request of each.
         grown_bytes: the largest size for one that is far behind.
         others_wait: other partitions wait for capacity: the broker must not wait for data.
@@ -190,7 +190,7 @@ def _large_sinks(parts: Iterable[StreamPartition], part_bytes: int) -> set[Chunk
 
 
 def _by_topic(parts: Iterable[StreamPartition]) -> list[StreamPartition]:
-    """Group by topic, in the order of the topics' first turns; keep the order in each topic."""
+    """Group partitions by topic, by the topics' first turns; keep the order in each topic."""
     topics: dict[str, list[StreamPartition]] = {}
     for part in parts:
         topics.setdefault(part.claim.topic_partition.topic, []).append(part)

@@ -1,8 +1,8 @@
 """The Python fetch loop: a thread that fetches from one broker for streams.
 
-It turns one ``FetchConnection`` of the core over the states of its ``StreamPartitions``. It sends
-the newest version of Fetch that the broker supports, outside of any fetch session, for all that is
-in the log; a broker that can't list its versions gets those of 0.8.
+It drives one ``FetchConnection`` of the core with the states of its ``StreamPartitions``. It sends
+the newest version of Fetch that the broker supports and that names topics by name, outside of any
+fetch session, for all records in the log; a broker that can't list its versions gets that of 0.8.
 
 Source: Kafka 0.8.2.2 ``ConsumerFetcherThread``. It never blocks on a full queue: it fetches the
 other partitions meanwhile, and waits in its mailbox if nothing can be fetched.
@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 _OLD_FETCH = version_for(ApiKey.FETCH, OLDEST)
 _OLD_LIST_OFFSETS = version_for(ApiKey.LIST_OFFSETS, OLDEST)
-"""Later versions return one offset as this does, in another format."""
+"""Later versions return one offset as well, in another format."""
 
 _LOOK_AROUND_MS = 1_000
 """Maximum wait for capacity, ms: a signal handler that raises may swallow the wakeup."""
@@ -46,7 +46,7 @@ _LOOK_AROUND_MS = 1_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Added:
-    """See ``FetchLoop.add``; in the mailbox None only wakes."""
+    """A partition to add, see ``FetchLoop.add``; None in its place only wakes the thread."""
 
     claim: PartitionClaim
     fetch_offset: int | None
@@ -54,12 +54,12 @@ class _Added:
 
 
 def _newest_fetch(connection: NegotiatedConnection) -> int:
-    """Return the newest version of Fetch to send to a broker, whatever else it supports."""
+    """Return the newest version of Fetch to send: of 0.8 if a broker can't list its versions."""
     return LAST_BY_NAME if connection.versions.generation is None else _OLD_FETCH
 
 
 def deserves_another(error: ZkConsumerError) -> bool:
-    """Return whether to reconnect and retry: idle connections and restarts end alike.
+    """Return whether to reconnect and retry: a closed idle connection looks like a restart.
 
     A request that timed out was already hedged over a second connection; and authentication
     failures and missing versions are for the leader finder to judge.
@@ -106,7 +106,7 @@ class PythonFetchLoop:
         self._mailbox: Mailbox[_Added | None] = Mailbox()
         self._stopping = False
         self._ended = False
-        self._has_failed = False  # the last exchange: one more failure gives all back
+        self._has_failed = False  # the last exchange: after another failure all are given back
         self._is_asking = False  # partitions may wait for their positions
         self._lost: dict[TopicPartition, str] = {}
         self._response: ResponseCounts | None = None  # not reported yet
@@ -116,14 +116,14 @@ class PythonFetchLoop:
         self._set_up()
 
     def _set_up(self) -> None:
-        """Make what another engine needs besides."""
+        """Create the objects that another engine needs in addition."""
 
     def add(self, claim: PartitionClaim, fetch_offset: int | None, *, jumps: bool = False) -> None:
-        """See ``FetchLoop``; called by the leader finder only, which therefore may count."""
+        """See ``FetchLoop``; only the leader finder calls it, so that counting needs no lock."""
         self._added += 1
         self._mailbox.put(_Added(claim, fetch_offset, jumps))
         if self._ended:
-            # Not all threads know of its end yet: no other code would ever take this out.
+            # The caller did not know of the end yet: nothing else would ever take this out.
             self._return_late()
 
     def wake(self) -> None:
@@ -138,7 +138,7 @@ class PythonFetchLoop:
 
     def partition_count(self) -> int:
         """See ``FetchLoop``."""
-        on_the_way = self._added - self._taken  # first: what is taken meanwhile counts twice
+        on_the_way = self._added - self._taken  # first: then what is taken meanwhile counts twice
         return on_the_way + len(self._partitions)
 
     def run(self) -> None:
@@ -157,7 +157,7 @@ class PythonFetchLoop:
             self._fetch_once()
 
     def _prepare(self) -> bool:
-        """Do all that precedes fetching; return False if that was a turn by itself."""
+        """Do everything that precedes fetching; return False if that was a turn by itself."""
         self._accept()
         had_partitions = len(self._partitions) > 0
         self._partitions.drop_inactive()
@@ -180,7 +180,7 @@ class PythonFetchLoop:
             self._rest(rest)
 
     def _rest(self, rest: Rest) -> None:
-        """Wait for the next turn; what frees capacity, or adds a partition, ends the wait."""
+        """Wait for the next turn; freed capacity, or an added partition, ends the wait."""
         if rest.duration_ms is None:
             self._take(self._mailbox.get(_LOOK_AROUND_MS if len(self._partitions) else None))
         elif not rest.can_wake:
@@ -191,7 +191,7 @@ class PythonFetchLoop:
     # --- positions ------------------------------------------------------------------------
 
     def _look_up(self) -> bool:
-        """Look up starts, and the ends of logs said to lack an offset; return whether any was."""
+        """Look up starts, and ends of logs said to lack an offset; return whether any was due."""
         lookups = self._shared.change(begin_lookups)
         if lookups.resets:
             self._look_up_starts([lookup for lookup, _ in lookups.resets])
@@ -222,7 +222,7 @@ class PythonFetchLoop:
     def _list(
         self, lookups: Sequence[PositionLookup], edge: LogEdge
     ) -> Mapping[TopicPartition, TimedOffset | int] | None:
-        """Look up one end of logs; None after handling a failure."""
+        """Look up one end of logs; return None after handling a failure."""
         request = times_request({lookup.topic_partition: int(edge) for lookup in lookups})
         exchange, timeout_ms = self._line.exchange, self._settings.request_timeout_ms
         try:
@@ -268,7 +268,7 @@ class PythonFetchLoop:
         return True
 
     def _settle(self) -> None:
-        """Act on what responses say of partitions: those that can't go on here leave."""
+        """Act on what responses say of partitions; give back those that can't be fetched here."""
         lost, self._lost = self._lost, {}
         self._act(self._partitions.settle(lost))
 
@@ -318,7 +318,7 @@ class PythonFetchLoop:
     # --- partitions -----------------------------------------------------------------------
 
     def _return_late(self) -> None:
-        """Give back claims added after the end; the rest was the dying thread's until then."""
+        """Give back claims added after the thread's end; it gave the earlier ones back itself."""
         for added in self._mailbox.drain():
             if added is not None:
                 self._taken += 1

@@ -1,9 +1,9 @@
-"""Detect, when a partition's leader changes, that an unclean election cut its log back. Pure.
+"""Detect, when a partition's leader changes, that an unclean election truncated its log. Pure.
 
-Streams don't know the epochs of the records that they fetched, so they compare otherwise than polls
-(``core.truncation``). What was fetched from one broker was written before another one's epoch
-began, and a clean election begins it behind all that consumers could fetch. So an epoch that begins
-in front of the fetch offset is that of a leader that lacked some of it.
+Streams don't know the epochs of the records that they fetched, so they compare differently from
+polls (``core.truncation``). Records fetched from one broker were written before the next leader's
+epoch began, and after a clean election that epoch begins after all that consumers could fetch. So
+an epoch that begins before the fetch offset is that of a leader that lacked some of these records.
 """
 
 from collections.abc import Mapping
@@ -18,11 +18,12 @@ from zkconsumer.wire.absent import NO_BROKER, NO_EPOCH
 
 
 class Doubt(NamedTuple):
-    """What to ask a new leader whose log may lack some of what was read.
+    """The epoch lookup for a new leader whose log may lack some of the records that were read.
 
     Attributes:
-        leader_epoch: its epoch: who leads in another one refuses to answer.
-        former_epoch: the epoch whose end in its log is wanted: that is where its own begins.
+        leader_epoch: the leader's epoch; a broker that leads in another one refuses the request.
+        former_epoch: the epoch to look up: its end in the leader's log is where the leader's own
+            epoch begins.
     """
 
     leader_epoch: int
@@ -36,7 +37,7 @@ class _Led(NamedTuple):
     """The leader that a partition was last fetched from.
 
     Attributes:
-        claim: under which it was fetched.
+        claim: the claim under which it was fetched.
         broker_id: the leader; ``NO_BROKER``: not known.
         epoch: its epoch, the highest that was seen.
         topic_id: the topic's id; None: not known.
@@ -57,7 +58,7 @@ class LeaderEpochs:
     def note(self, claim: PartitionClaim, view: ClusterView) -> None:
         """Record that a partition is fetched from its leader in this view from now on.
 
-        An older view names a former leader; record the leader as unknown.
+        If the view is older than the last one, its leader is a former one: record it as unknown.
         """
         tp = claim.topic_partition
         now = _Led(claim, view.leaders[tp].id, _epoch(tp, view), view.topic_ids.get(tp.topic))
@@ -71,10 +72,10 @@ class LeaderEpochs:
         self._led = {tp: led for tp, led in self._led.items() if led.claim.active}
 
     def doubtful(self, claim: PartitionClaim, view: ClusterView) -> Doubt | None:
-        """Return what to ask a partition's leader; None: its log has all that was read.
+        """Return the epoch lookup for a partition's leader; None: its log has all that was read.
 
-        The same leader as before has all that was fetched from it, in whatever epoch. That it lost
-        the lead meanwhile and got it back is not detected.
+        A leader that is the same broker as before has all that was fetched from it, whatever its
+        epoch. That it lost the leadership meanwhile and regained it is not detected.
         """
         tp = claim.topic_partition
         led, epoch = self._same(claim, view), _epoch(tp, view)
@@ -96,23 +97,23 @@ class LeaderEpochs:
 def _epoch(tp: TopicPartition, view: ClusterView) -> int:
     """Return the leader epoch to send; a broker that no longer leads refuses it.
 
-    It is ``NO_EPOCH`` where brokers don't know all epochs (before 2.4): any leader would answer.
+    It is ``NO_EPOCH`` if brokers don't know all epochs (before 2.4): any leader would respond.
     """
     return view.named_epochs.get(tp, NO_EPOCH)
 
 
 def is_open(end: EpochEnd | int | None) -> bool:
-    """Return whether to ask again: the leader may not know yet that it leads, or did not answer."""
+    """Return whether to retry: the leader was silent, or may not know yet that it leads."""
     return isinstance(end, int) and ErrorCode.of(end).may_pass
 
 
 def cut_back_to(fetch_offset: int, end: EpochEnd | int | None) -> int:
-    """Return where to go on: where the new leader's epoch begins, at most at the fetch offset.
+    """Return the smaller of the fetch offset and the offset at which the leader's epoch begins.
 
     Args:
         fetch_offset: the next offset to fetch.
         end: where the epochs before the leader's end in its log; an error code or None if it can't
-            tell: then reading goes on at the fetch offset.
+            tell: then reading continues at the fetch offset.
     """
     if isinstance(end, EpochEnd) and 0 <= end.end_offset < fetch_offset:
         return end.end_offset

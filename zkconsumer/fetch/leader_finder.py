@@ -40,7 +40,7 @@ _FINDING = "finding leaders"
 
 _MIN_INT = -(2**31)
 _MOST_DOUBTS = 5
-"""How often a new leader is asked again where its epoch began, before it is read from anyway."""
+"""How often the lookup of a new leader's epoch is retried before it is read from anyway."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +107,7 @@ class LeaderFinder:
         self._clock = clock
         self._backoff_ms = settings.leader_backoff_ms
         self._fetcher_count = settings.fetcher_count
-        # None: look again for claims that were given up, or the end.
+        # None: check for claims that were given up, and for ``stop``.
         self._mailbox: Mailbox[_Find | _LeaderEnds | _LoopEnded | None] = Mailbox()
         self._missing: dict[TopicPartition, _Find] = {}
         self._epochs = LeaderEpochs()
@@ -138,7 +138,7 @@ class LeaderFinder:
         return tuple(dict.fromkeys(key.broker for key in list(self._loops)))
 
     def run(self) -> None:
-        """Work until ``stop``: find, hand over, and close the fetchers that have no partition."""
+        """Find leaders, hand partitions over, and close idle fetchers, until ``stop``."""
         while not self._stopping:
             self._turn()
         for loop, _ in self._loops.values():
@@ -166,7 +166,7 @@ class LeaderFinder:
     def _take(self, message: _Find | _LeaderEnds | _LoopEnded | None) -> None:
         if isinstance(message, _Find):
             if not message.claim.active:
-                return  # a fetcher's late word; the partition's new claim may wait here already
+                return  # a late report; the partition's new claim may wait here already
             self._missing[message.claim.topic_partition] = message
         elif isinstance(message, _LeaderEnds):
             self._take_ends(message)
@@ -225,7 +225,7 @@ class LeaderFinder:
         in_doubt: Mapping[TopicPartition, tuple[_Find, Doubt]],
         view: ClusterView,
     ) -> None:
-        """Ask a leader whether logs were cut back; in a thread of its own, for it may hang."""
+        """Look up whether a leader's logs were truncated; in a thread of its own: it may hang."""
         finds = [find for find, _ in in_doubt.values()]
         doubts = {tp: doubt for tp, (_, doubt) in in_doubt.items()}
         silence: EpochEnds = dict.fromkeys(doubts, ErrorCode.NETWORK_EXCEPTION)
@@ -246,7 +246,7 @@ class LeaderFinder:
         )
 
     def _take_ends(self, lookup: _LeaderEnds) -> None:
-        """Hand over partitions, from where their new leader's log is the one that was read."""
+        """Hand over partitions, from where their new leader's log agrees with what was read."""
         for find in lookup.finds:
             tp, end = find.claim.topic_partition, lookup.ends.get(find.claim.topic_partition)
             if not find.claim.active:
@@ -266,7 +266,7 @@ class LeaderFinder:
                 self._hand_over(find, lookup.view)
 
     def _compared(self, find: _Find, end: EpochEnd | None) -> _Find:
-        """Step back to where the new leader's log was cut back, if it was."""
+        """Move the offset back to where the new leader's log was truncated, if it was."""
         claim, read_until = find.claim, find.fetch_offset
         tp = claim.topic_partition
         assert read_until is not None
@@ -285,10 +285,10 @@ class LeaderFinder:
         return _Find(claim, offset, jumps=True)
 
     def _report_refused(self, error: AuthenticationFailed) -> None:
-        """Have streams raise that brokers reject our credentials; once, and the log goes on.
+        """Have each stream raise, once, that brokers reject our credentials; the log repeats it.
 
-        Not after any broker accepted them: one that has just started may know no users yet, and
-        partitions of other brokers are read meanwhile.
+        It does not once any broker has accepted them: one that has just started may know no users
+        yet, and partitions of other brokers are read meanwhile.
         """
         if self._was_believed:
             return

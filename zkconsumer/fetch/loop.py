@@ -18,11 +18,11 @@ class LoopKey:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeaderUnusable:
-    """Return a partition that this fetcher can't go on with: its leader must be found again.
+    """Report a partition that its fetcher can't continue: its leader must be found again.
 
     Attributes:
         claim: the partition's claim.
-        fetch_offset: where its next fetcher must go on; None if the start is still unknown.
+        fetch_offset: where its next fetcher must continue; None if the start is still unknown.
         reason: for the log.
         jumps: whether the stream has yet to be told that its position moves to this offset.
     """
@@ -37,8 +37,8 @@ class FetchLoop(Protocol):
     """Fetch from one broker into the chunk queues.
 
     A loop sends requests, receives, checks and unpacks the responses, and queues the chunks. It
-    calls its owner only through ``LoopReport``: for partitions that it can't go on with. Every
-    implementation passes the contract suite of the Python one, which defines the behaviour.
+    calls its owner only through ``LoopReport``. Every implementation passes the contract suite of
+    the Python one, which defines the behaviour.
     """
 
     def add(self, claim: PartitionClaim, fetch_offset: int | None, *, jumps: bool = False) -> None:
@@ -46,7 +46,7 @@ class FetchLoop(Protocol):
 
         Args:
             claim: its claim.
-            fetch_offset: where to go on; None: find its start by ``auto.offset.reset``.
+            fetch_offset: where to continue; None: find its start by ``auto.offset.reset``.
             jumps: whether the stream must be told first that its position moves to this offset.
         """
         ...
@@ -69,7 +69,7 @@ class FetchLoop(Protocol):
 
 
 LoopReport = Callable[[LoopKey, tuple[LeaderUnusable, ...]], None]
-"""Reports partitions that need a leader again, and with none of them that the loop has
-become idle; must only put into a mailbox."""
+"""Reports partitions whose leader must be found again; an empty tuple says that the loop has
+become idle. It must only put into a mailbox."""
 
 LoopFactory = Callable[[LoopKey, LoopReport], FetchLoop]

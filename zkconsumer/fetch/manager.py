@@ -72,7 +72,7 @@ class FetchManager:
         self._started = False
 
     def add(self, claims: Iterable[tuple[PartitionClaim, int | None]]) -> None:
-        """Fetch these, each from its next offset (None: by the reset policy). Thread: control."""
+        """Fetch partitions, each from its offset (None: by the reset policy). Thread: control."""
         if not self._started:
             self._started = True
             self._scope.spawn(
@@ -97,7 +97,7 @@ def loop_class(engine: Engine = ENGINE) -> type[PythonFetchLoop]:
     """
     if engine is Engine.PURE:
         return PythonFetchLoop
-    # It may not be installed, or not be wanted.
+    # The native core may not be installed.
     from zkconsumer.fetch.native_loop import NativeFetchLoop  # noqa: PLC0415
 
     return NativeFetchLoop

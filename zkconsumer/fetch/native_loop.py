@@ -1,9 +1,9 @@
 """The native fetch loop: ``PythonFetchLoop``, with a pump in C for its steady state.
 
 Supported partitions are delegated to the pump (``delegation``), which works without the GIL
-until something is unsupported or the loop is called; then all come back, and the inherited code
-has its turn. So one definition says what a fetch loop does; the pump does the larger part.
-See ``native/csrc/pump.h`` for the pump's side of it, and docs/decisions/0012.
+until something is unsupported or the loop is called; then Python takes all of them back, and the
+inherited code has its turn. So a fetch loop's behaviour is defined once, and the pump does most of
+the work. See ``native/csrc/pump.h`` for the pump's side of it, and docs/decisions/0012.
 """
 
 import logging
@@ -38,12 +38,12 @@ from zkconsumer.wire.messages.fetch import FetchRequest, FetchResponse
 log = logging.getLogger(__name__)
 
 _REPORT_MS = 1_000
-"""Maximum interval between reports of responses to observers, several at once."""
+"""Maximum interval between reports to observers, ms; each may cover several responses."""
 _MOST_BYTES = 1 << 62
 
 
 class _End(NamedTuple):
-    """Say why the pump returned; see ``_core.Pump.run``."""
+    """Why the pump returned; see ``_core.Pump.run``."""
 
     kind: int
     correlation_id: int
@@ -135,7 +135,7 @@ class NativeFetchLoop(PythonFetchLoop):
         self._pump.stop()
 
     def run(self) -> None:
-        """See ``FetchLoop``. A reference to the loop holds no descriptor afterwards."""
+        """See ``FetchLoop``. Afterwards the loop holds no file descriptor."""
         try:
             super().run()
         finally:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _ENTRY_BYTES = 26
 """Size of a magic 0 record in the log besides key and value."""
 _RUN_ENTRY_BYTES = 34
-"""The largest of a record without headers, besides key and value."""
+"""Maximum size of a record without headers in the log, besides key and value."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -50,7 +50,7 @@ class RangePart:
         return records
 
     def header_bytes(self) -> int:
-        """Return about how much the headers take in the log; rows have theirs in memory already."""
+        """Estimate how much the headers of runs take in the log; those of rows are in memory."""
         return sum(
             run.size_bytes - run.key_bytes - run.value_bytes - _RUN_ENTRY_BYTES * len(run)
             for run in self.runs

@@ -80,8 +80,8 @@ class RangeReader:
             ...
 
     Args:
-        client: finds leaders, and keeps the connections; it stays the caller's. A client without
-            time for a second round leaves all tries to the settings.
+        client: finds leaders, and keeps the connections; the caller closes it. If its timeouts
+            allow no second round, the settings alone decide about retries.
         settings: sizes, times, and what to do about losses.
         clock: for time limits of retries and lookups.
         pause: waits for a number of milliseconds.
@@ -145,8 +145,8 @@ class _PooledConnections:
         self.is_reused = False
 
     def dial(self, broker: Broker, /, *, timeout_ms: int | None = None) -> NegotiatedConnection:
-        # A failed dial closed no pooled connection; and a hedged request's is not the connection
-        # that a failure is about.
+        # A failed dial has closed no pooled connection; and failures are never about the connection
+        # of a hedged request.
         self.is_reused = False
         connection, is_reused = self._pool.take_or_dial(
             broker, timeout_ms=timeout_ms or self._timeout_ms
@@ -295,9 +295,9 @@ class _RangeReading:
         yield from self._after_response(source, suspect_offset)
 
     def _after_response(self, source: Broker, suspect_offset: int | None) -> _Yielded:
-        """Conclude from a broker's response, or from a piece of it."""
+        """Handle a broker's response, or an unpacked piece of it."""
         state = self._state
-        # It is requested again, at once: that is no failure, nor a gap.
+        # Damage is requested again at once: it is neither a failure nor a gap.
         is_damaged = state.suspect_offset not in (None, suspect_offset)
         yield from self._after_refusal(is_damaged=is_damaged)
         if not is_damaged and state.source == source:
@@ -330,7 +330,7 @@ class _RangeReading:
             yield from self._failed(self._note)
 
     def _after_lookup(self) -> _Yielded:
-        """Retry after any error code of a lookup: it says nothing of what can be fetched."""
+        """Retry after any error code of a lookup: it does not tell what can be fetched."""
         trouble = self._state.trouble
         if trouble is not None and isinstance(trouble.error, PartitionFailed):
             self._go_to(self._offset)
@@ -339,7 +339,7 @@ class _RangeReading:
             yield from self._after_refusal(is_damaged=False)
 
     def _after_nothing(self) -> _Yielded:
-        """Conclude from an empty response, if it was one."""
+        """Handle an empty response, if it was one."""
         state, offset = self._state, self._offset
         if state.has_changes or state.is_asking or state.packed is not None:
             return
@@ -371,7 +371,7 @@ class _RangeReading:
             self._tries.rest()
 
     def _on_error(self, error: ZkConsumerError) -> _Yielded:
-        """Go on after an error where a range can, though a poll would report it."""
+        """Continue after errors that do not stop a range, though a poll would report them."""
         offset = self._offset
         self._go_to(offset)
         match error:
@@ -404,7 +404,7 @@ class _RangeReading:
         is_closed = self._connections.is_reused and isinstance(error, ConnectionLost)
         self._let_go()
         if is_closed:
-            return  # most likely while idle: says nothing of the broker now
+            return  # most likely while idle: that tells nothing about the broker now
         passes = isinstance(error, TransportError | ProtocolError | BrokerError)
         if not passes or isinstance(error, LocalProtocolError):
             raise error.with_traceback(None)

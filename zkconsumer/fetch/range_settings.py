@@ -21,7 +21,7 @@ class RangeSettings:
         timeout_ms: limit for connecting, and for a response; also how long offsets missing from
             the log are retried before they count as lost.
         max_wait_ms: how long the broker waits if it has no data.
-        retries: the least number of retries after a failure that may pass.
+        retries: the minimum number of retries after a failure that may pass.
         retry_interval_ms: the pause before each of them; it doubles up to a second.
         poll_timeout_ms: reading is retried for this long without progress, whatever ``retries``
             says (Spark's ``kafkaConsumer.pollTimeoutMs``, of the same default): a new leader may

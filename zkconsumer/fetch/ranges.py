@@ -34,7 +34,7 @@ class RangeBounds:
 
     @property
     def is_held(self) -> bool:
-        """See ``FetchBounds``; what waits, waits for the caller."""
+        """See ``FetchBounds``; a range waits for its caller only."""
         return False
 
     def size_at(self, offset: int) -> int:
@@ -75,19 +75,19 @@ class RangeLosses:
         return self._absent_since_ms is not None
 
     def forget_end(self) -> None:
-        """Forget the log end of an empty response: records came, or no response for a while.
+        """Forget the log end of an empty response, after records or after a failed try.
 
-        The leader may be another one now, which has as much time as the last one had.
+        The next leader may be another one; it gets as much time as the last one had.
         """
         self._log_end = -1
         self._absent_since_ms = None
 
     def pass_gap(self, offset: int, log_end: int, now_ms: int) -> int:
-        """Conclude from an empty response; return the offset where to read on.
+        """Handle an empty response; return the offset after a gap, or the requested offset.
 
         A broker may read the log first and its end later, so one such response proves little. But
-        offsets below the end of the previous response that this one does not bring are not in the
-        log: compaction took them out. (Not so offsets above this response's own end: a new leader
+        offsets below the previous response's end that this response lacks, too, are not in the
+        log: compaction removed them. (Not so offsets above this response's own end: a new leader
         may have yet to learn how far consumers may read.)
 
         Args:

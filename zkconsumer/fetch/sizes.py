@@ -11,18 +11,18 @@ __all__ = ["are_native", "can_cut", "cut_head", "least_bytes", "records_bytes"]
 
 
 def are_native(chunk: Chunk) -> bool:
-    """Return whether its records are runs of the native engine."""
+    """Return whether a chunk's records are runs of the native engine."""
     return ENGINE is Engine.NATIVE and isinstance(chunk.records, _core.Runs)
 
 
 def can_cut(chunk: Chunk, max_bytes: int) -> bool:
-    """Return whether it is larger than ``max_bytes``, and has more than one part."""
+    """Return whether a chunk is larger than ``max_bytes``, and has more than one part."""
     parts = len(chunk.records) + (chunk.poison is not None)
     return parts > 1 and chunk.size_bytes > max_bytes
 
 
 def least_bytes(chunk: Chunk) -> int:
-    """Return the size of the first record; 0 for native ones, which are sized when cut."""
+    """Return the size of a chunk's first record; 0 for native ones, which are sized when cut."""
     return 0 if are_native(chunk) else records_bytes(chunk.records[:1])
 
 

@@ -1,6 +1,6 @@
-"""One partition of a stream's fetcher: its claim, over the core's state of it. Pure.
+"""One partition of a stream's fetcher: its claim, and the core's fetch state of it. Pure.
 
-What its queue has capacity for bounds what is fetched of it.
+The capacity of its queue bounds what is fetched of it.
 """
 
 import sys
@@ -14,13 +14,13 @@ from zkconsumer.fetch.loop import LeaderUnusable
 
 @dataclass(slots=True, eq=False)
 class StreamPartition:
-    """Hold what a stream's partition has beyond its fetch state.
+    """A partition that is fetched for a stream: its claim, fetch state, and waiting chunk.
 
     Attributes:
         claim: the claim that it is fetched under.
-        state: its fetch state; what is unpacked of it is taken at once.
+        state: its fetch state; unpacked records are taken out of it at once.
         pending: a chunk that the full queue did not take.
-        outside: the offset that no log has, while the policy's is looked up; None: there is none.
+        outside: the out-of-range offset while the policy's is looked up; None: there is none.
     """
 
     claim: PartitionClaim
@@ -35,7 +35,7 @@ class StreamPartition:
 
     @property
     def is_halted(self) -> bool:
-        """Whether it can't be read on; its error has been handed to the stream."""
+        """Whether reading has stopped at an error, which has been handed to the stream."""
         return self.state.phase is Phase.STUCK
 
     @property
@@ -54,8 +54,8 @@ class StreamPartition:
     def resume_offset(self) -> int | None:
         """The offset from which another fetcher loses no undelivered record.
 
-        A jump that waits for capacity goes along: to look up the start again instead could pass
-        over what was written in between.
+        A jump that waits for capacity is kept: looking up the start again instead could skip
+        records written in between.
         """
         if self.pending is not None:
             return self.pending.fetch_offset
@@ -63,13 +63,13 @@ class StreamPartition:
         return self.outside if position is None else position.offset
 
     def returned(self, reason: str) -> LeaderUnusable:
-        """Return it to the leader finder, with a jump that waits for capacity."""
+        """Report it to the leader finder, with a jump that waits for capacity."""
         jumps = self.pending is not None and self.pending.is_jump
         return LeaderUnusable(self.claim, self.resume_offset, reason, jumps=jumps)
 
 
 class QueueCapacity:
-    """What queues have capacity for, as of one plan; see ``FetchBounds``."""
+    """The capacity of queues, as of one plan; see ``FetchBounds``."""
 
     def __init__(self, on_capacity: Callable[[], None]) -> None:
         self.busy: set[ChunkSink] = set()
@@ -77,7 +77,7 @@ class QueueCapacity:
         self._on_capacity = on_capacity
 
     def has_capacity(self, sink: ChunkSink) -> bool:
-        """Return whether anything fits into a queue; else hear of it once it does."""
+        """Return whether anything fits into a queue; if not, ``on_capacity`` follows."""
         return sink.free_bytes(self._on_capacity) > 0
 
 
@@ -86,8 +86,8 @@ class QueueBounds:
     """Bound what to fetch by a queue's capacity.
 
     If something waits for a queue, no more is requested for it: its stream has work, and each chunk
-    that it takes would cost a request for all of its partitions. And one entry at a time that is
-    larger than its part, if there is capacity: else it would be fetched only to wait here.
+    that it takes would cost a request for all of its partitions. An entry that is larger than its
+    part is requested only if there is capacity, one at a time: else it would only wait here.
     """
 
     capacity: QueueCapacity
@@ -114,5 +114,5 @@ class QueueBounds:
 
 
 def jump_to(claim: PartitionClaim, offset: int) -> Chunk:
-    """Return the chunk that tells the stream, behind what is queued, where its position moves."""
+    """Return an empty chunk that moves the stream's position, after the queued chunks."""
     return Chunk(claim, offset, offset, (), 0)

@@ -1,11 +1,11 @@
 """The partitions that one fetcher reads for streams: their claims, over the core's states. Pure.
 
-The core (``fetch.core``) says what to request and what responses mean, for all readers. Here is
-what streams have beyond that: a partition belongs to a claim, its chunks go into the claim's queue
-as far as that has capacity, and what this fetcher can't go on with goes back to the leader finder.
+The core (``fetch.core``) says what to request and what responses mean, for all readers. This
+module adds what only streams have: a partition belongs to a claim, its chunks go into the claim's
+queue as far as that has capacity, and one that can't be fetched here returns to the leader finder.
 
 The rule: a response counts only for a partition that is still here, still active, and still at the
-requested offset. Whatever others must do is returned as a value.
+requested offset. Actions for others are returned as values.
 
 Source: Kafka 0.8.2.2 ``AbstractFetcherThread`` and ``ConsumerFetcherThread``. Unlike there, a full
 queue holds up its own partition only, an unreadable message stops its own partition only, and a
@@ -39,7 +39,7 @@ from zkconsumer.wire.absent import NO_EPOCH, NO_OFFSET
 from zkconsumer.wire.messages.fetch import FetchPartition
 
 _LEFT_OUT = TimedOffset(NO_OFFSET)
-"""Found for a partition that a response leaves out: to ask again would get the same."""
+"""Lookup result of a partition that a response omits: a retry would get the same."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,13 +211,13 @@ class StreamPartitions:
     # --- requests and responses -----------------------------------------------------------
 
     def begin_turn(self) -> None:
-        """Look which queues wait for capacity, before the next request is planned."""
+        """Record which queues have chunks waiting, before the next request is planned."""
         parts = self._parts.values()
         self._capacity.busy = {part.claim.sink for part in parts if part.is_waiting}
         self._capacity.served.clear()
 
     def shares(self, *, has_hard_bounds: bool) -> ResponseShares:
-        """Return how the next response is shared out: all that are here have a part."""
+        """Return how the next response is shared out: every partition here has a part."""
         return shares_of(
             self._settings,
             self._settings.fetch_bytes,
@@ -229,7 +229,7 @@ class StreamPartitions:
     def requests_of(
         self, wanted: Mapping[TopicPartition, FetchPartition]
     ) -> dict[TopicPartition, PartitionRequest]:
-        """Return a request that another loop made in the core's terms; it counts as sent."""
+        """Convert a request that another loop sent to the core's terms, and record it as sent."""
         requests: dict[TopicPartition, PartitionRequest] = {}
         for tp, entry in wanted.items():
             part = self._parts.get(tp)
@@ -247,14 +247,14 @@ class StreamPartitions:
         return PartitionRequest(tp, fetched, max_bytes, NO_EPOCH, self._broker, is_again=is_again)
 
     def note_progress(self) -> None:
-        """Write what responses say of the log into the claims."""
+        """Copy high watermarks and doubts from responses into the claims."""
         for part in self._parts.values():
             if part.claim.active:
                 part.claim.high_watermark = part.state.high_watermark
                 part.claim.doubts = part.state.doubts
 
     def settle(self, lost: Mapping[TopicPartition, str]) -> list[Outcome]:
-        """Return what follows from responses to Fetch.
+        """Return the outcomes of fetch responses.
 
         Args:
             lost: the partitions whose leader can't serve them, each with the reason.
@@ -296,7 +296,7 @@ class StreamPartitions:
         ends: Mapping[TopicPartition, TimedOffset | int],
         now_ms: int,
     ) -> list[Outcome]:
-        """Reset positions that are in no log; doubt a leader whose log has the offset."""
+        """Reset positions out of range; doubt a leader whose log has the offset."""
         outcomes: list[Outcome] = []
         for lookup in lookups:
             tp = lookup.topic_partition
@@ -309,7 +309,7 @@ class StreamPartitions:
             if part.state.phase is not Phase.RESETTING:
                 outcomes += self._started(part)
                 continue
-            # The end that the policy names is known by now.
+            # The offset that the policy names is known by now.
             part.outside = offset
             outcomes.append(OffsetReset(part.claim, offset))
             again = PositionLookup(tp, None, NO_EPOCH)
@@ -320,7 +320,7 @@ class StreamPartitions:
         return outcomes
 
     def _started(self, part: StreamPartition) -> Iterator[Outcome]:
-        """Return what follows from a lookup of a partition's position."""
+        """Return the outcomes of a lookup of a partition's position."""
         state, claim, tp = part.state, part.claim, part.claim.topic_partition
         reason = self.states.effects.lost.pop(tp, None)
         if state.trouble is not None:
@@ -372,7 +372,7 @@ class StreamPartitions:
         return chunk
 
     def _poison(self, part: StreamPartition, chunk: Chunk, poison: Poison) -> None:
-        """End a chunk with what can't be read; go on after it, or halt the partition there."""
+        """End a chunk with an unreadable entry; continue after it, or halt the partition there."""
         tp, state = poison.topic_partition, part.state
         next_offset = next_behind(poison.next_offset, poison.offset, state.high_watermark)
         chunk.poison = replace(poison, next_offset=next_offset)
@@ -381,4 +381,4 @@ class StreamPartitions:
             chunk.next_offset = next_offset
             self.states.seek(tp, AtOffset(next_offset))
         else:
-            self.states.line.pop(tp, None)  # it is the stream's to raise
+            self.states.line.pop(tp, None)  # the stream raises it

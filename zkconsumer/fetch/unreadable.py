@@ -1,4 +1,4 @@
-"""What can't be read in a stream's partition: when that is believed, and where it ends. Pure."""
+"""Unreadable entries of a stream's partition: when one is believed, and where it ends. Pure."""
 
 from zkconsumer.errors import PartitionFailed
 from zkconsumer.fetch.claim import Poison
@@ -12,7 +12,7 @@ def needs_a_look_behind(part: StreamPartition, packed: PackedSet, piece: Unpacke
     Args:
         part: the partition.
         packed: its set, before the piece.
-        piece: what came of the set.
+        piece: the result of unpacking it.
     """
     records, damage = packed.records, piece.corrupt
     is_in_front = records.fetch_offset == part.state.suspect_offset and piece.chunk is None
@@ -21,7 +21,7 @@ def needs_a_look_behind(part: StreamPartition, packed: PackedSet, piece: Unpacke
 
 
 def poison_in(part: StreamPartition, packed: PackedSet, piece: Unpacked) -> Poison:
-    """Describe what can't be read in a set, after a piece of it."""
+    """Describe the unreadable entry in a set, after a piece of it."""
     tp, offset = part.claim.topic_partition, part.offset
     damage, cut_off = piece.corrupt, piece.cut_off
     if damage is not None:
