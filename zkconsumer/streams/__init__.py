@@ -1,1 +1,1 @@
-"""What the caller reads from: bounded chunk queues, streams, messages, decoders."""
+"""Streams, which a caller reads: bounded chunk queues, iterators, messages, decoders."""

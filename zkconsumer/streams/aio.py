@@ -1,11 +1,11 @@
-"""``async for message in stream``: the stream's wait, done by an event loop.
+"""``async for message in stream``: wait for a stream's messages in an event loop.
 
-Messages at hand are returned without a thread or a callback. Only if there is none, the stream
-listens to its queue: a producer's thread then notifies the loop, once for any number of puts. What
-may block (a commit ahead of a chunk, a dead letter) runs in the loop's executor.
+Available messages are returned without a thread or a callback. Only if there is none does the
+stream listen to its queue: a producer's thread then notifies the loop, once for any number of puts.
+Steps that may block (a commit ahead of a chunk, a dead letter) run in the loop's executor.
 
-A task may be cancelled at any await, and holds no message at any of them: the next call goes on
-from there.
+A task may be cancelled at any await, since it holds no message there: the next call continues from
+the same position.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ from zkconsumer.streams.reader import BlockingTask, ChunkReader, Need
 K = TypeVar("K")
 V = TypeVar("V")
 _BURST_S: Final = 0.005
-"""How long messages at hand are returned before other tasks of the loop get a turn."""
+"""How long, s, available messages are returned before other tasks of the loop get a turn."""
 _MAX_SLEEP_S: Final = 0.5
-"""Longest sleep, to notice what signals nothing: a claim that was lost."""
+"""Maximum sleep, s, to notice changes that send no signal: a lost claim."""
 
 
 class _Wait:
@@ -45,7 +45,7 @@ class _Wait:
             self._is_scheduled = False
 
     async def sleep(self, timeout_s: float) -> None:
-        """Sleep until a signal, one since the last sleep included, or the time-out."""
+        """Sleep until a signal, which may have come since the last sleep, or the time-out."""
         if not self._is_signalled:
             self._sleeper = self.loop.create_future()
             alarm = self.loop.call_later(timeout_s, self._rouse)
@@ -95,7 +95,7 @@ class AsyncReader(Generic[K, V]):
                 "a task waits for this stream's next message already: give each stream one reader, "
                 "and don't mix for and async for while one of them waits"
             )
-        # Its loop is closed, so it will never go on.
+        # The waiting task's loop is closed, so the task will never continue.
         self.waiting = None
         self._queue.listen(None)
 

@@ -1,4 +1,4 @@
-"""A stream's messages as Arrow record batches; pyarrow is imported here and in ``arrow_columns``.
+"""A stream's messages as Arrow record batches; this needs pyarrow, which is optional.
 
 The columns are those of Spark's Kafka source. Keys and values are the bytes of the log; no decoder
 is called.
@@ -166,7 +166,7 @@ class _Peeked:
 def _batch_of(
     cursor: ChunkCursor[K, V], most: int, schema: pa.Schema
 ) -> tuple[pa.RecordBatch, Any, int]:
-    """Return a cursor's next messages, the position after them, and the next offset."""
+    """Return a batch of a cursor's next messages, the position after them, and the next offset."""
     assert cursor.chunk is not None
     parts, position = _peeked(cursor, most)
     while (count := sum(map(len, parts))) > 1 and data_bytes(parts) > MOST_BYTES:

@@ -1,12 +1,12 @@
-"""Batches of messages: lists of them, from several chunks and partitions.
+"""Batches: lists of messages from several chunks and partitions.
 
-Nothing moves while a batch is gathered: chunks are taken off the queue and read. Then the whole
+No offset moves while a batch is gathered: chunks are taken off the queue and read. Then the whole
 batch is handed over by stores that no signal handler can separate. From then on it is treated like
-a single message: it is consumed when the next one is asked for.
+a single message: it is consumed when the next one is requested.
 
-A batch ends early before what comes between messages: an unreadable record, an error, the end, and
-with ``at_most_once`` the next commit (so that never more than one chunk of a partition can be
-lost). Source: none.
+A batch ends early before anything that interrupts the messages: an unreadable record, an error, the
+end, and with ``at_most_once`` the next commit (so that never more than one chunk of a partition can
+be lost). Source: none.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ class BatchPiece(Generic[K, V]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _HandedOver:
-    """A batch of several chunks that the caller has: what to do once it is consumed.
+    """A batch of several chunks that was handed over: what to update once it is consumed.
 
     Attributes:
         progresses: the partitions whose offsets it moved.
@@ -68,7 +68,7 @@ class BatchReader(ChunkReader[K, V]):
         return super().turn()
 
     def settle_batch(self) -> None:
-        """Mark the last batch as consumed, since the next messages are asked for."""
+        """Mark the last batch as consumed, since the next messages are requested."""
         handed_over_batch = self._handed_over_batch
         if handed_over_batch is not None:
             for progress in handed_over_batch.progresses:
@@ -110,7 +110,7 @@ class BatchReader(ChunkReader[K, V]):
         return True
 
     def first_piece(self, most: int) -> BatchPiece[K, V] | Need | BlockingTask:
-        """Begin a batch with the current chunk, or go one step towards that, as ``turn`` does."""
+        """Begin a batch with the current chunk, or take one step towards that, as ``turn`` does."""
         need = self.turn()
         cursor = self.ready_cursor()
         if need is not Need.NOTHING or cursor is None or cursor.chunk is None:
@@ -128,7 +128,7 @@ class BatchReader(ChunkReader[K, V]):
         count = sum(len(piece.messages) for piece in pieces)
         size_bytes = sum(piece.chunk.size_bytes for piece in pieces)
         while count < most and size_bytes < max_bytes and self._may_follow(pieces[-1].chunk):
-            # All of it is in the batch, and from now on the caller's memory.
+            # All of the chunk is in the batch: from now on its memory is the caller's.
             self._queue.done_with(pieces[-1].chunk)
             item = self._chunk_ahead(len(pieces) - 1)
             if item is None:
@@ -142,7 +142,7 @@ class BatchReader(ChunkReader[K, V]):
         return Need.NOTHING
 
     def transfer(self, pieces: list[BatchPiece[K, V]]) -> list[MessageAndMetadata[K, V]]:
-        """Hand over what is still ours of a batch; return nothing if none of it may be.
+        """Hand over the messages of a batch whose claims are still ours; return [] if none may be.
 
         Raises:
             ConsumerForked: this is a forked child.
@@ -165,7 +165,7 @@ class BatchReader(ChunkReader[K, V]):
         # After the work on the messages: the process may be stopped during it.
         if not messages or self._gate.is_shut():
             return []
-        # Of the first and the last piece ``turn`` counts what is left, when it drops them.
+        # For the first and the last piece ``turn`` does this, when it drops them.
         self._count_out(pieces[1:-1])
         last, handed_over_batch = pieces[-1], None
         if len(pieces) > 1:

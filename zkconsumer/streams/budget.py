@@ -10,8 +10,8 @@ The maximum memory of all fetching, however slow the streams are:
 - the budget: chunks queued and being read, decompressed, as CPython allocates them, or with the
   buffers that native chunks keep. A single record larger than a queue's share counts with its whole
   size in place of the share: it is delivered alone.
-- for each fetcher, ``fetch.max.bytes``: what arrives and what waits compressed together, since no
-  partition is fetched while a part of its response waits. Twice that while what must wait is copied
+- for each fetcher, ``fetch.max.bytes``: arriving and waiting compressed sets together, since no
+  partition is fetched while a part of its response waits. Twice that while waiting sets are copied
   out of a response. (4 KiB for each partition, if that is more.) An entry larger than its part is
   fetched all the same, one at a time for each queue, and only when the queue has capacity.
 - for each fetcher and stream, the entry last decompressed, if it was larger than the free bytes: a

@@ -190,7 +190,7 @@ class PythonChunkCursor(Generic[K, V]):
                         break
                     progress.consumed_offset = progress.delivered_offset
                     message = blank(kind)
-                    # Last before the next record, to notice that the process was stopped meanwhile.
+                    # Right before the next record, to notice that the process was suspended.
                     if now_s() >= lease.until_s or not progress.active:
                         break
         try:

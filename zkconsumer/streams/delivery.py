@@ -21,9 +21,9 @@ from zkconsumer.fetch.claim import PartitionClaim
 CommitAhead = Callable[[PartitionClaim, int], bool]
 """Commits this offset for the claim before any message below it is handed over; may block.
 
-True: committed. False: the claim is not ours any more. Raises ``ZkConsumerError`` if it failed or
-the outcome is unknown: the stream raises that, and tries the same again on the next call.
-Thread: any."""
+True: committed. False: the claim is no longer ours, or another member committed further. Raises
+``ZkConsumerError`` if it failed or the outcome is unknown: the stream raises that, and tries the
+same again on the next call. Thread: any."""
 
 
 class Delivery(StrEnum):

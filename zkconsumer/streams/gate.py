@@ -1,12 +1,12 @@
-"""Whether streams may hand messages out: not while ownership is uncertain.
+"""Stop streams from handing out messages while ownership is uncertain.
 
-A ZooKeeper session lives for its time-out from the last request that reached a server. We know when
-we sent the last request with a response; that was earlier. For a share of the time-out from then
-on no other member can own our partitions. After it streams wait, even in the middle of a chunk,
-until ZooKeeper responds again. In a forked child they never go on.
+A ZooKeeper session lives for its time-out after the last request that reached a server. We know
+when we sent the last request that got a response; that was earlier. For a share of the time-out
+from then on no other member can own our partitions. After that streams wait, even in the middle of
+a chunk, until ZooKeeper responds again. In a forked child they never continue.
 
-The clock is read for each hand-out: by cursors in the lease, by everything else here. So it does
-not matter which thread runs first after the whole process was stopped.
+The clock is read for each message handed out: by cursors in the lease, by all others here. So it
+does not matter which thread runs first after the whole process was suspended.
 
 Source: none; Kafka 0.8.2.2 reads on until it learns that its session has ended.
 """
@@ -24,7 +24,7 @@ from zkconsumer.streams.lease import Lease
 log = logging.getLogger(__name__)
 
 _REPORT_AFTER_MS: Final = 500
-"""A pause on an open connection is reported after streams have waited for this long.
+"""A pause on an open connection is reported after streams have waited for this long, ms.
 
 If only the caller's own code kept our threads from running, the next response comes at once.
 """
@@ -79,7 +79,7 @@ class DeliveryGate:
         self._guard.on_fork(self._shut_for_good)
 
     def add_waker(self, wake: Callable[[], None]) -> None:
-        """Call this when delivery may go on; it must only notify. Thread: any."""
+        """Call this function when delivery may continue; it must only notify. Thread: any."""
         self._wakers.append(wake)
 
     def received(self, sent_ms: int, interval_ms: int) -> None:
@@ -131,7 +131,7 @@ class DeliveryGate:
         return True
 
     def _open(self) -> bool:
-        """Start a new count; return whether a stream had found the gate shut."""
+        """Open the gate and end the pause; return whether a stream had found the gate shut."""
         heard_ms = self._last_response_ms
         self._set(None if heard_ms is None else heard_ms + self._allowed_unheard_ms)
         pause, self._pause = self._pause, _Pause()

@@ -1,8 +1,8 @@
-"""Until when a stream may hand messages out: checked for every message against a fresh clock.
+"""The time until which a stream may hand out messages, compared with a fresh clock for each one.
 
 A flag set by another thread comes too late if all threads were stopped together (SIGSTOP, a
-suspended machine): the reading thread may be the first to go on. So it is a time, and the code that
-hands a message out compares it with the clock itself.
+suspended machine): the reading thread may be the first to resume. So it is a time, and the code
+that hands a message out compares it with the clock itself.
 """
 
 import math

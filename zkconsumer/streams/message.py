@@ -14,7 +14,7 @@ Decoder = Callable[[bytes], V]
 
 
 class Origin(Generic[K, V]):
-    """What all messages of one partition share.
+    """The topic, partition and decoders that all messages of one partition share.
 
     Args:
         topic_partition: the partition.

@@ -1,11 +1,11 @@
-"""What to do with a part of the log that can't be read (``poison.policy``).
+"""Policies for an unreadable part of the log (``poison.policy``).
 
 ``raise``: the stream raises, and the partition stops. ``skip``: it is logged and skipped.
 ``dead_letter``: it is first written to a file, with its raw bytes and its position. No policy skips
 a part whose end is unknown: that raises.
 
-What is set aside is on the disk before the stream moves on, so a crash in between can repeat a line
-and never loses one.
+A dead letter is on the disk before the stream moves on, so a crash in between can repeat a line and
+never loses one.
 """
 
 import base64
@@ -38,7 +38,7 @@ class PoisonMode(StrEnum):
 class DeadLetterFile:
     r"""A file of JSON objects, one per line, that is only appended to.
 
-    The fields: ``topic``, ``partition``, ``offset``, ``next_offset`` (reading went on there),
+    The fields: ``topic``, ``partition``, ``offset``, ``next_offset`` (reading resumed there),
     ``reason``, ``time`` (UTC), ``raw`` (base64 of the entry as in the log) and ``raw_is_whole``
     (false if only its beginning was fetched). An incomplete line is from a write that failed; the
     next line repeats it.

@@ -52,7 +52,7 @@ def capsule(
 
 
 def that_fit(slices: Slices) -> tuple[Slices, Slices]:
-    """Split off the slices that fit into one batch, always the first; return both parts."""
+    """Split off the slices that fit into one batch, at least the first; return both parts."""
     fit: dict[TopicPartition, RecordSlice] = {}
     left: dict[TopicPartition, RecordSlice] = {}
     free_bytes = MOST_BYTES

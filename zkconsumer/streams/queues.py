@@ -20,7 +20,7 @@ class NativeChunkQueue(StreamQueue):
     so a handler that interrupts the stream's side may use the queue.
 
     Attributes:
-        native: the queue that a native loop fills; it must ``adopt`` their claims first.
+        native: the queue that a native loop fills, after its claims were registered by ``adopt``.
     """
 
     def __init__(self, max_chunks: int, budget: ByteBudget | None = None) -> None:

@@ -1,12 +1,12 @@
-"""How a stream gets from one message to the next, without the waiting.
+"""Advance a stream from one message to the next, without waiting.
 
-``step`` returns a message that is at hand. If there is none, ``turn`` takes one step towards the
+``step`` returns a message that is available. If there is none, ``turn`` takes one step towards the
 next (finish, drop or start a chunk), or says what must be waited for. Its callers, ``KafkaStream``
 and ``AsyncReader``, differ only in how they wait.
 
-Signal handlers that raise (Ctrl-C's does) may interrupt this between any two calls. So what must
-happen together is a row of plain stores without a call between them, and what must happen once
-leaves a mark that the next turn finds: nothing is lost, and nothing is handed over twice.
+Signal handlers that raise (Ctrl-C's does) may interrupt this between any two calls. So changes
+that belong together are plain stores in a row without a call between them, and a change that must
+happen once leaves a mark that the next turn finds: nothing is lost or handed over twice.
 
 Source: Kafka 0.8.2.2 ``ConsumerIterator``.
 """
@@ -48,7 +48,7 @@ class BlockingTask:
 
     Attributes:
         chunk: the chunk it concerns.
-        behind: whether it concerns what comes after the chunk's records, or before them.
+        behind: True for the poison after the chunk's records, False for the commit before them.
         run: returns whether to go on with the chunk; False drops it. Raises ``ZkConsumerError``,
             and is then to be run again, unless ``settle_error`` says otherwise.
     """
@@ -107,7 +107,7 @@ class ChunkReader(Generic[K, V]):
         While a chunk is being taken the number may be too large for a moment. If the log has gaps,
         the rest of the current chunk is an estimate.
         """
-        # First what is at hand: what is added meanwhile counts as handed over for a moment.
+        # The available chunks first: one added meanwhile counts as handed over for a moment.
         at_hand = self._available()
         counts = dict(self._counts)
         for chunk in at_hand:
@@ -125,7 +125,7 @@ class ChunkReader(Generic[K, V]):
     def iterate(
         self, slow: Callable[[], MessageAndMetadata[K, V]]
     ) -> Iterator[MessageAndMetadata[K, V]]:
-        """Yield what ``step`` would return, else ``slow``; see ``ChunkCursor.iterate``."""
+        """Yield the messages of ``step``, else those of ``slow``; see ``ChunkCursor.iterate``."""
         return self._cursors.first.iterate(slow)
 
     def turn(self) -> Need | BlockingTask:
@@ -162,7 +162,7 @@ class ChunkReader(Generic[K, V]):
         self._gate.is_shut()
 
     def settle(self, task: BlockingTask, *, go_on: bool) -> None:
-        """Take the outcome of the last turn's task."""
+        """Record the outcome of the last turn's task."""
         chunk = task.chunk
         if task.behind:
             self._met = chunk
@@ -172,12 +172,12 @@ class ChunkReader(Generic[K, V]):
             self._drop_head(chunk)
 
     def settle_error(self, task: BlockingTask, error: ZkConsumerError) -> None:
-        """Take the failure of the last turn's task; the stream's caller gets the error."""
+        """Record the failure of the last turn's task; the stream's caller gets the error."""
         chunk = task.chunk
         poison = chunk.poison
         if poison is not None and error is poison.error:
-            # The partition stops before it: neither consumed nor met again. The next turn tells the
-            # queue: no call here, or an interruption could swallow the error.
+            # The partition stops before the poison, which is neither consumed nor met again. The
+            # next turn frees the chunk: a call here could be interrupted, and swallow the error.
             self._finished = chunk
             self._cursor.chunk = None
             chunk.records = ()
@@ -240,7 +240,7 @@ class ChunkReader(Generic[K, V]):
                 chunk.fetch_offset,
             )
             if chunk.fetch_offset < position:
-                # Before the offsets are: a commit in between must not be held up by a former one.
+                # Before the offsets move: a former commit must not withhold one in between.
                 chunk.claim.jumps_back += 1
             self._jumped = chunk
 

@@ -107,7 +107,7 @@ class KafkaStream(Generic[K, V]):
         return self._reader.iterate(self._wait_for_next)
 
     def __next__(self) -> MessageAndMetadata[K, V]:
-        """Return the next message; the previous one is consumed by that."""
+        """Return the next message, and mark the previous one as consumed."""
         # In a for loop, no signal handler runs between the iterator and us.
         for message in self._iterator:
             return message
@@ -138,8 +138,8 @@ class KafkaStream(Generic[K, V]):
         Args:
             max_records: the maximum number of messages in a list; at least 1.
             timeout_ms: how long a list may take, not negative.
-            max_bytes: the memory of chunks at which a list is full. What the caller has no longer
-                counts against ``queued.max.bytes``.
+            max_bytes: the memory of chunks at which a list is full. Messages that the caller has
+                do not count against ``queued.max.bytes``.
 
         Returns:
             An iterator without an end of its own: it ends with the connector.

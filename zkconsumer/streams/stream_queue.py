@@ -4,7 +4,7 @@ Its rule: only the stream ever waits, for data. A producer that finds the queue 
 a callback when there is capacity; the stream's side takes no lock of Python, so that a signal
 handler that interrupts it anywhere may shut the connector down (see ``Mailbox``).
 
-It is bounded in chunks and in bytes. What lies in it, its bounds and its waits are the engine's: a
+It is bounded in chunks and in bytes. The engine's store implements contents, bounds and waits: a
 ``PythonStore``, or C (``native/csrc/queue.h``), which native fetch loops fill without the GIL.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Closed:
-    """The stream has ended; every later take returns it again."""
+    """The end of the stream; every later take returns it again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +115,7 @@ class StreamQueue:
         self._notify()
 
     def listen(self, on_change: Callable[[], None] | None) -> None:
-        """Call this after every put and wake; None: nothing any more.
+        """Register a function to call after every put and wake; None: call nothing any more.
 
         It is called in any thread, signal handlers included, and must only put or notify.
         """
@@ -123,7 +123,7 @@ class StreamQueue:
         self._store.listen(on_change)
 
     def take(self, timeout_ms: int | None) -> Item | None:
-        """``head``, ``remove`` and ``done_with`` in one. Thread: the stream's."""
+        """Return the next item as ``head`` does, removed and done with. Thread: the stream's."""
         item = self.head(timeout_ms)
         if item is not None:
             self.remove()
@@ -135,15 +135,15 @@ class StreamQueue:
         """Return the next item; None after ``timeout_ms`` (None: wait), or after a ``wake``.
 
         It stays in the queue until ``remove``: the stream stores it first, so that a signal handler
-        that raises in between loses nothing. The item removed before must be ``done_with`` by now,
-        or a large chunk may wait for its bytes for ever. Thread: the stream's.
+        that raises in between loses nothing. ``done_with`` must have been called for the item
+        removed before, or a large chunk may wait for its bytes for ever. Thread: the stream's.
         """
         return cast("Item | None", self._store.head(timeout_ms))
 
     def pause(self, timeout_ms: int | None) -> None:
         """Wait for a put or a ``wake``, even if items are queued. Thread: the stream's.
 
-        It may end early for no reason.
+        The wait may end early without a cause.
         """
         self._store.pause(timeout_ms)
 

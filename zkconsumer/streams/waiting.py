@@ -1,4 +1,4 @@
-"""How a thread waits for what its stream needs."""
+"""Wait in a stream's thread for what the stream needs next."""
 
 from typing import Final, Generic, TypeVar
 
@@ -10,7 +10,7 @@ from zkconsumer.streams.reader import BlockingTask, ChunkReader, Need
 K = TypeVar("K")
 V = TypeVar("V")
 _MAX_SLEEP_MS: Final = 500
-"""Longest sleep, to notice what signals nothing: a fork, a claim that was lost."""
+"""Maximum sleep, ms, to notice changes that send no signal: a fork, a lost claim."""
 
 
 class Waiting(Generic[K, V]):
