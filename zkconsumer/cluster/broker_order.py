@@ -6,7 +6,7 @@ from zkconsumer.model import Broker
 
 
 class BrokerOrder:
-    """Orders brokers: those that failed last come last. Thread: any.
+    """Orders brokers: those whose last request failed come last. Thread: any.
 
     Args:
         bootstrap: the configured brokers; also tried when no other responds.
@@ -31,7 +31,7 @@ class BrokerOrder:
             self._known = tuple(brokers)
 
     def round_of(self, brokers: Sequence[Broker]) -> list[Broker]:
-        """Return each of these brokers once, those that failed last at the end."""
+        """Return each of these brokers once, those whose last request failed at the end."""
         ordered = list(brokers)
         self._shuffle(ordered)
         ordered.sort(key=self._failed_last)

@@ -7,7 +7,7 @@ from zkconsumer.scope import WakeEvent, naps
 
 
 class StopFlag:
-    """Set once. Thread: any, and signal handlers at any point.
+    """A flag that is set once, and ends waits. Thread: any, and signal handlers at any point.
 
     Attributes:
         is_set: whether waits must end.
@@ -70,7 +70,7 @@ class CallDeadline:
         return "the time was over before any was asked"
 
     def pause(self) -> bool:
-        """Wait until the next try; return False if there must be none."""
+        """Wait until the next try; return False if there is no time for one, or on ``stop``."""
         pause_ms = self._backoff.delay_ms(self._pauses, 0)
         self._pauses += 1
         if self.left_ms <= pause_ms:

@@ -76,8 +76,8 @@ class ClusterClient:
             which stays the caller's.
         bootstrap: the brokers to try while none is known; their ids are below 0.
         request_timeout_ms: how long one broker may take for one response.
-        retry_backoff_ms: between two rounds of tries; a call with no more time than this has a
-            single round, for callers that count their own tries.
+        retry_backoff_ms: the pause between two rounds of tries; a call with no more time than this
+            has a single round, for callers that count their own tries.
         clock: for deadlines.
         shuffle: puts brokers into random order, in place, to spread the load.
         idle_per_broker: the number of idle connections kept for each broker.
@@ -243,7 +243,7 @@ class ClusterClient:
     def epoch_ends(
         self, requested: Mapping[TopicPartition, tuple[int, int]], *, timeout_ms: int
     ) -> Mapping[TopicPartition, EpochEnd | int | None]:
-        """Return where leader epochs ended.
+        """Return the end offsets of leader epochs.
 
         Args:
             requested: the leader epoch as we know it (-1: unknown), and the epoch whose end is
@@ -251,7 +251,7 @@ class ClusterClient:
             timeout_ms: for all tries together.
 
         Returns:
-            For every partition the end; or an error code as in ``list_offsets``; or None: its
+            For every partition its end; or an error code as in ``list_offsets``; or None: its
             leader (before 2.3) does not serve this to consumers.
 
         Raises:

@@ -200,4 +200,4 @@ class ConnectionPool:
 
 
 _PARENTS: Final[list[object]] = []
-"""Kept, so that the garbage collector does not close them either."""
+"""The parent's connections, kept so that the garbage collector does not close them either."""

@@ -57,7 +57,7 @@ def epochs_request(
 
 
 def read_epoch_ends(response: OffsetForLeaderEpochResponse) -> dict[TopicPartition, EpochEnd | int]:
-    """Return where each partition's epoch ended, or its error code.
+    """Return the end of each partition's epoch, or its error code.
 
     Invalid offsets get UNKNOWN, which may pass.
     """

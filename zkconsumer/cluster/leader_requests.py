@@ -72,7 +72,7 @@ class LeaderRequests:
         clock: for deadlines.
 
     Attributes:
-        unreachable: why each leader did not respond to its last request; others did.
+        unreachable: why leaders did not respond to their last request; only those are in it.
     """
 
     def __init__(

@@ -90,7 +90,7 @@ class MetadataManager:
     def begin(self, topics: frozenset[str], *, timeout_ms: int) -> None:
         """Request the metadata of these topics in the caller's thread, and watch them.
 
-        To be called first, if at all: ``on_change`` is called in this thread, too.
+        Call it first, if at all; ``on_change`` is called in this thread, too.
 
         Args:
             topics: the topics; if empty, only the brokers are requested.
@@ -119,14 +119,14 @@ class MetadataManager:
             self.update()
 
     def is_new(self, tp: TopicPartition) -> bool | None:
-        """Return whether a partition was created since its topic is watched; None: unknown."""
+        """Return whether a partition is newer than our watch of its topic; None: unknown."""
         with self._lock:
             if self._watched is not None and tp.topic not in self._watched:
                 return False
             return self._new.is_new(tp, self._clock.now_ms())
 
     def update(self) -> None:
-        """Request metadata soon: what is known proved wrong, or is not enough."""
+        """Request metadata soon, since the last view proved wrong or incomplete."""
         self._wanted = True
         self._wake.notify()
 
@@ -205,7 +205,7 @@ class MetadataManager:
         with self._lock:
             # Before the view is published: users of it may call ``is_new``.
             self._new.saw(current, watched, now_ms)
-            # Forget again what is no longer watched.
+            # Forget topics that are no longer watched.
             self._new.watch(self._watched)
         self.view = current
         missing = _is_missing(view) or self._vanished.some

@@ -1,8 +1,8 @@
-"""Which partitions were created while we watched: new topics, and added partitions.
+"""Detect partitions that were created while we watched: new topics, and added partitions.
 
 A partition is old if every view of its topic has shown it, from the first on. Everything in a new
-partition was written since we began to watch, so that ``latest`` would skip what the caller waits
-for. Pure.
+partition was written since we began to watch, so that ``latest`` would skip records that the caller
+waits for. Pure.
 
 Source: Spark ``KafkaMicroBatchStream``, which reads new partitions from their beginning; KIP-1327.
 """
@@ -14,8 +14,9 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
 
 LEAST_LAPSE_MS: Final = 600_000
-"""How long a partition is new: a member that gets it from another, which has committed nothing,
-reads it whole. Later the reset policy applies, as in a group that never commits."""
+"""Minimum time, ms, for which a partition counts as new: a member that takes it over from one that
+committed nothing reads it whole. Later the reset policy applies, as in a group that never commits.
+"""
 
 _ABSENT: Final = frozenset(
     {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.LEADER_NOT_AVAILABLE},
@@ -47,7 +48,7 @@ class NewPartitions:
         self._unclear &= topics
 
     def saw(self, view: ClusterView, watched: frozenset[str] | None, now_ms: int) -> None:
-        """Take the next view.
+        """Record the next view.
 
         Args:
             view: the view.

@@ -1,6 +1,6 @@
 """Requests to leaders for offsets of each partition, by time, in every version. Pure.
 
-Before 0.10.1 a broker knows the two ends alone; for a real time it returns starts of segments.
+Before 0.10.1 a broker knows only the two ends; for a real time it returns starts of segments.
 Source: Kafka 3.9 ``OffsetFetcherUtils``; KIP-79, KIP-207, KIP-320.
 """
 

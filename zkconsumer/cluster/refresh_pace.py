@@ -56,7 +56,7 @@ class RefreshPace:
         self._refused = refused
 
     def interval_ms(self, *, wanted: bool) -> int:
-        """Return the interval since the last request; ``wanted``: an update was requested since."""
+        """Return the interval after the last request; ``wanted``: an update was requested since."""
         if self._refused:
             return max(self._backoff_ms, REFUSED_MS)
         if self._failed:

@@ -1,4 +1,4 @@
-"""Sends one request to broker after broker, until one responds; a silent one blocks none.
+"""Sends one request to broker after broker, until one responds; silent ones block no others.
 
 The next broker is tried as soon as all earlier ones have been silent for a while; they may still
 respond. In a second pass, each that has not failed is tried again, over another connection.
@@ -120,7 +120,7 @@ class RequestRound(Generic[T]):
 
         Raises:
             NoBrokersAvailable: all failed with errors that may pass; names each and why.
-            ZkConsumerError: all failed, the first of them for good.
+            ZkConsumerError: all failed for good; the first of their errors.
         """
         try:
             while True:
@@ -153,7 +153,7 @@ class RequestRound(Generic[T]):
             self._second_pass.remove(broker)
 
     def closed_idle(self, broker: Broker) -> None:
-        """Try a broker again, which had closed an idle connection."""
+        """Try a broker again that had closed an idle connection."""
         self._first_pass.appendleft(broker)
 
     def _race(self) -> "_PendingRequest[T]":
@@ -209,7 +209,7 @@ class RequestRound(Generic[T]):
         return _PendingRequest(Sent(connection, in_flight), self, was_idle=was_idle)
 
     def _failure(self) -> Exception:
-        """Return why all brokers failed."""
+        """Return the error to raise after all brokers failed."""
         for connection in self._taken:
             silent = RequestTimedOut(f"{connection.broker}: no answer in time")
             if connection.broker not in self._reasons:
@@ -267,7 +267,7 @@ def named(broker: Broker, error: Exception) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorLookup:
-    """The result of a lookup.
+    """The result of a coordinator lookup.
 
     Attributes:
         by: the broker that responded.
@@ -279,7 +279,7 @@ class CoordinatorLookup:
 
 
 def who_coordinates(group_id: str) -> RoundRequest[CoordinatorLookup]:
-    """Build the lookup; it makes brokers create the offsets topic if missing (see 0.8.2)."""
+    """Build a coordinator lookup; it makes brokers create a missing offsets topic (see 0.8.2)."""
     request = FindCoordinatorRequest(group_id=group_id)
 
     def read(

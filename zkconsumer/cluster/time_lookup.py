@@ -1,8 +1,8 @@
 """Finds the offsets of a time in logs, on brokers of any age.
 
 Brokers from 0.10.1 on know times of records. Older ones, and logs in the format of 0.9 and before,
-know when segments were last written; the ranges from those hold every requested record, and others
-beside them.
+know only when segments were last written; ranges of whole segments hold every requested record, and
+others besides.
 """
 
 from collections.abc import Mapping
@@ -64,7 +64,7 @@ class TimeLookup:
         self._isolation = isolation
 
     def since(self, times: Times) -> OffsetsByTime:
-        """Return where to begin, to get all records that are not older than a time.
+        """Return the offsets to begin at, to get all records that are not older than a time.
 
         If only segments are known it is the beginning of one, so that older records come, too.
 
@@ -82,7 +82,7 @@ class TimeLookup:
         return found
 
     def until(self, times: Times) -> OffsetsByTime:
-        """Return where to end, to get all records before the first that is not older than a time.
+        """Return the offsets to end at, after all records before the first not older than a time.
 
         If only segments are known it is the end of the one written at that time, so that newer
         records come, too.

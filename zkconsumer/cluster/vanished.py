@@ -1,7 +1,7 @@
 """Topics that are missing in one broker's latest metadata. Pure.
 
 A broker that has just started knows no topics for a moment, and one that lags knows fewer than
-others: a group would rebalance, and again, for a topic that existed all the time. So a topic counts
+others: a group would rebalance twice for a topic that existed all the time. So a topic counts
 as deleted only after it stays away.
 """
 
