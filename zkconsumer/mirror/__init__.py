@@ -1,1 +1,1 @@
-"""Mirrors topics of a ZooKeeper-era cluster to any other, and commits what arrived there."""
+"""Mirrors topics of a ZooKeeper-era cluster to any other, and commits acknowledged offsets."""

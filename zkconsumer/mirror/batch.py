@@ -218,14 +218,14 @@ class MirrorBatch:
         return Dropped(source, runs[0][0], target)
 
     def next_of(self, target: TopicPartition) -> tuple[TopicPartition, int]:
-        """Return the source of the next message of a target."""
+        """Return the source partition and offset of the next message of a target."""
         front = self._strands[target].stretches[0]
         return front.source, front.runs[0][0]
 
     def positions(self) -> dict[TopicPartition, int]:
         """Return the position of each source partition, before which all is written or dropped.
 
-        Before the first one is, the position is the offset of that message.
+        Until the first message is, the position is the offset of that message.
         """
         found = dict(self._behind)
         for strand in self._strands.values():

@@ -6,7 +6,7 @@ from typing import Final
 from zkconsumer.model import TopicPartition
 
 LOOKS: Final = 30
-"""The reads in a row that must report a lower log end, or an offset after it, to be believed."""
+"""How many reads in a row must report a lower log end, or an offset after it, to be believed."""
 
 
 class Ends:
@@ -38,8 +38,8 @@ class Ends:
     def reached_by_others(self, tp: TopicPartition, committed: int, end: int) -> None:
         """Record what others have committed, and where the log ends now.
 
-        An offset behind the end was cut off with the log, and its reader goes back from there: it
-        counts after many reads in a row, when nothing was committed or written since.
+        An offset after the end was truncated with the log, and its reader steps back from there: it
+        counts only after many reads in a row without a commit or a write.
         """
         if committed <= end:
             self._cut_off.pop(tp, None)

@@ -4,8 +4,8 @@ A line is one acknowledged set, as a JSON object: ``topic`` and ``partition`` of
 ``offsets`` as a list of ``[from, until)`` runs in order, ``target_topic``, ``target_partition``,
 and ``target_offset`` of the first. In the target the messages are consecutive. When a process
 begins to read a partition, a line with ``from`` instead records the offset: all messages from there
-on must be in lines. If the log has no messages in front of an offset to commit, a line with
-``until`` records first that everything before that offset was read.
+on must be in lines. If the log has no messages right before an offset to commit, a line
+with ``until`` records first that everything before that offset was read.
 """
 
 import json

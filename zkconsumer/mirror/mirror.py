@@ -42,7 +42,7 @@ class MirrorProgress:
 
     @property
     def partitions(self) -> Mapping[TopicPartition, PartitionAccount]:
-        """The counts of each partition of the first source, which is mostly the only one."""
+        """The counts of each partition of the first source, which is usually the only one."""
         return next(iter(self.sources.values()), {})
 
     @property
@@ -115,7 +115,7 @@ class Mirror:
 
         Args:
             on_progress: called with the progress, on the caller's thread; None: not called.
-            every_ms: the time between two of these calls, at least.
+            every_ms: the minimum time between two of these calls.
 
         Returns:
             The final progress.

@@ -116,7 +116,7 @@ class OffsetLedger:
             )
 
     def on_landed(self, landed: Sequence[Landed]) -> None:
-        """See ``Heard``."""
+        """See ``DeliveryListener``."""
         if self._file is not None:
             self._file.append(landed)
         with self._lock:
@@ -125,7 +125,7 @@ class OffsetLedger:
                 self._accounts[landed_run.source].acknowledged += landed_run.count
 
     def on_dropped(self, dropped: Dropped, reason: str) -> None:
-        """See ``Heard``."""
+        """See ``DeliveryListener``."""
         log.error(
             "%s: the message at offset %d is NOT mirrored, the target (%s) will not take it: %s",
             dropped.source,
@@ -150,7 +150,7 @@ class OffsetLedger:
                 self._ends.reached_by_others(source, committed, end)
 
     def forget(self, topics: Collection[str]) -> None:
-        """Forget the ends of all other topics, which can't be reached."""
+        """Forget the ends of topics that are not among these: they can't be reached."""
         with self._lock:
             if self._ends is not None:
                 gone = {tp for tp in self._ends.missing if tp.topic not in topics}

@@ -42,8 +42,7 @@ class PartitionAccount:
             start: where reading began, if these messages are the first; else None.
 
         Returns:
-            The number of offsets without a message in front of the first one, if not counted
-            before.
+            The number of offsets without a message before the first one, unless counted already.
         """
         first, until = runs[0][0], runs[-1][1]
         count = sum(run[1] - run[0] for run in runs)

@@ -136,12 +136,12 @@ class MirroredPartition:
 
 
 def _difference(offset: int, wrong: Place, right: Place | None, *, is_there: bool) -> str:
-    """Return what differs, and why, as far as that can be told.
+    """Describe how the target differs, and why, as far as that can be told.
 
     Args:
         offset: the source's offset.
-        wrong: where the target should have its message, and has not.
-        right: where a further line names it, and it is.
+        wrong: the place in the target where its message should be, and is not.
+        right: a place where another line names it, and where it is; None: there is none.
         is_there: whether the target has a message at the wrong place.
     """
     at, number = wrong

@@ -275,7 +275,7 @@ class MirrorStream(ConsumerRebalanceListener):
         return known
 
     def _look_at_ends(self, consumer: SliceConsumer, pipeline: WritePipeline, now_ms: int) -> None:
-        """Record our positions at log ends without a message, and those of other processes."""
+        """Record which ends our positions reach without a message, or those of other processes."""
         if now_ms - self._last_read_ms < _LOOK_AT_OTHERS_MS:
             return
         self._last_read_ms = now_ms
@@ -302,7 +302,7 @@ class MirrorStream(ConsumerRebalanceListener):
                 position = done.get(tp, -1)
                 if tp not in ours and position >= 0:
                     self._ledger.on_reached_by_others(tp, position, end)
-                # An offset behind the end was cut off with the log: reading goes back from there.
+                # An offset after the end was truncated with the log: reading steps back from it.
                 elif 0 <= position <= end:
                     self._ledger.on_reached(tp, position)
 

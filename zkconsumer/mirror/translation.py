@@ -1,7 +1,7 @@
 """Translates a group's offsets to the target of a mirror, by its offsets file. Pure.
 
-The one rule: no message is skipped. A group continues at the first position in the target after
-which all messages lie that it had not read. It may read copies that a killed mirror left.
+The one rule: no message is skipped. A group continues in each target partition at the first message
+that it had not read. It may read copies that a killed mirror left.
 """
 
 from collections.abc import Iterable, Mapping
@@ -71,7 +71,7 @@ def translate(committed: Mapping[TopicPartition, int], lines: Iterable[Line]) ->
 def _unread(
     committed: Mapping[TopicPartition, int], lines: Iterable[Line]
 ) -> dict[TopicPartition, int]:
-    """Return where reading went on after a group's offset, if messages in between were not read.
+    """Return where reading resumed after a group's offset, if messages in between were not read.
 
     A partition that comes back, or a mirror that restarts, begins where reading ended; if it begins
     after that, others have read the messages in between, or nobody has.
@@ -109,7 +109,7 @@ def _unread(
 
 
 def _first_from(line: Landed, offset: int) -> int | None:
-    """Return the place of the first message at or after an offset; None if there is none."""
+    """Return the target offset of the first message from a source offset on, or None."""
     at = line.target_offset
     for start, until in line.runs:
         if until > offset:

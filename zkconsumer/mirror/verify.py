@@ -135,7 +135,7 @@ class _Comparison:
     def prove(
         self, tp: TopicPartition, lines: Lines | None, committed: int | None
     ) -> MirroredPartition | None:
-        """Prove one partition; None if there is nothing to prove."""
+        """Prove one partition; return None if there is nothing to prove."""
         start = self._source.beginning_offsets([tp])[tp]
         end = self._source.end_offsets([tp])[tp]
         if lines is None:
