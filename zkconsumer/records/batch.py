@@ -1,8 +1,9 @@
-"""Reads record batches (magic 2): which are visible, and the errors about them.
+"""Reads record batches (magic 2): decides which are visible, and reports the errors about them.
 
-A batch that ends below the fetch offset is skipped, and so is a corrupt one if the error about it
-continues at or before the fetch offset. Control batches hold no user records; with a filter the
-batches of aborted transactions are dropped as well: by their header, without decompressing them.
+A batch that ends below the fetch offset is skipped, and so is a corrupt one if reading would
+continue at or before the fetch offset after it. Control batches hold no user records; with a filter
+the batches of aborted transactions are dropped as well: by their header, without decompressing
+them.
 
 The size of a decompressed batch is limited as that of a wrapper is: see ``legacy``.
 
@@ -29,7 +30,7 @@ _CODECS = frozenset(Codec)
 
 
 class GatheredBatches(Gathered):
-    """The rows that readers of batches gather, with headers and epochs beside them.
+    """The rows that readers of batches gather, with their headers and epochs.
 
     Attributes:
         committed: decides which batches are dropped; None: aborted transactions are read, too.

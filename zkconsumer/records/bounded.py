@@ -6,7 +6,7 @@ from zkconsumer.errors import CorruptRecord
 from zkconsumer.records.entries import unplaced
 
 STEP_BYTES = 1 << 20
-"""The most that is requested of a decompressor at once, if further requests cost nothing."""
+"""Maximum output, bytes, requested of a decompressor at once, if further requests cost nothing."""
 
 
 class OverBound(CorruptRecord):

@@ -1,7 +1,7 @@
 """Writes batches of magic 2, byte for byte as the original's producers and brokers do.
 
 Used by the producer, fakes and tests; the layout is described in ``batch_header`` and
-``batch_records``. Records are written by the hundred thousand: hence one loop, and no more calls.
+``batch_records``. Records are written by the hundred thousand: hence one loop with few calls.
 """
 
 import struct

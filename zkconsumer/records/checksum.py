@@ -1,10 +1,9 @@
 """CRC-32 for the decoder in Python: the only importer of ``isal``.
 
-For a small message this is as much work as half of all the rest. Where ``isal`` is installed, it
-and zlib are tried once on import, for a tenth of a millisecond: which of them is quicker depends on
-the size of the messages, and for small ones on the processor. On one ``isal`` takes a third of
-zlib's time for 100 bytes, on another, with wider vectors, more than zlib. Nothing but speed depends
-on what is chosen.
+For a small message this takes half as long as all the rest. Where ``isal`` is installed, it and
+zlib are tried once on import, for a tenth of a millisecond: which of them is quicker depends on the
+size of the messages, and for small ones on the processor. On one ``isal`` takes a third of zlib's
+time for 100 bytes, on another, with wider vectors, more than zlib. The choice affects speed only.
 """
 
 import zlib
@@ -34,7 +33,7 @@ def libraries() -> dict[str, Crc32]:
 def quickest(
     candidates: Mapping[str, Crc32], size_bytes: int, now_ns: Callable[[], int] = perf_counter_ns
 ) -> str:
-    """Return the fastest of these at its best, tried in turns on data of a size."""
+    """Return the name of the fastest at its best, tried in turns on data of this size."""
     data = bytes(size_bytes)
     best: dict[str, int] = {}
     for _ in range(_ROUNDS if len(candidates) > 1 else 0):

@@ -13,7 +13,7 @@ from zkconsumer.model import RecordFields, TimestampType, TopicPartition
 from zkconsumer.records.rows import Headers, Row
 
 Deserializer: TypeAlias = Callable[..., Any]
-"""Makes a key or value of its bytes; see ``deserialized``."""
+"""Makes a key or value from its bytes; see ``deserialized``."""
 
 FIELDS: Final = RecordFields._fields
 """The names of a record's fields, in the order of its tuple."""
@@ -269,7 +269,7 @@ _NEW: Callable[[type[ConsumerRecord]], ConsumerRecord] = object.__new__
 def consumer_record(
     origin: RecordOrigin, row: Row, headers: Headers, leader_epoch: int
 ) -> ConsumerRecord:
-    """Return a record of its parts, bypassing the constructor for speed."""
+    """Make a record from its parts, bypassing the constructor for speed."""
     made = _NEW(ConsumerRecord)
     made._origin = origin  # noqa: SLF001 - an instance of our class
     made._row = row  # noqa: SLF001
@@ -279,7 +279,7 @@ def consumer_record(
 
 
 def header_size(headers: Headers | list[tuple[str, bytes | None]]) -> int:
-    """Return the bytes of the headers' names and values, -1 without headers, as kafka-python."""
+    """Return the bytes of the headers' names and values, -1 without headers, as in kafka-python."""
     if not headers:
         return -1
     return sum(len(name.encode()) + len(value or b"") for name, value in headers)
@@ -341,7 +341,7 @@ def made_again(
     headers: Headers,
     made: dict[str, Any],
 ) -> ConsumerRecord:
-    """Return the record of ``parts_of``. Pickles refer to this function: never rename it."""
+    """Rebuild the record from ``parts_of``. Pickles refer to this function: never rename it."""
     key = _Given(made["key"]) if "key" in made else None
     value = _Given(made["value"]) if "value" in made else None
     origin = RecordOrigin(TopicPartition(*coordinates), key, value)

@@ -4,7 +4,7 @@ A record set is a sequence of entries. Each goes to the reader of its magic, whi
 entries of its own kind as follow each other: messages, batches, or first messages and then batches,
 if the broker was upgraded between. This is the reference of all readers: streams, polls and ranges.
 
-Headers and leader epochs lie *beside* the rows, so that they travel with them (few records have
+Headers and leader epochs are kept *beside* the rows, and travel with them (few records have
 headers); aborted transactions are dropped if a filter of them is given.
 """
 

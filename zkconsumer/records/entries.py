@@ -1,4 +1,4 @@
-"""Splits a record set into entries, which every magic shares, and gathers what readers find.
+"""Splits a record set into entries, whose form every magic shares, and gathers their records.
 
 ``entry: offset int64 | size int32 | size bytes``; whatever the format, the magic byte is the
     entry's byte 16. A fetch may truncate its last entry: that ends the set and is no error.

@@ -1,4 +1,4 @@
-"""Decodes by the native core: like ``pure_fetched``, by ``csrc/batches.c``.
+"""Decodes fetched records with the native core (``csrc/batches.c``), as ``pure_fetched`` does.
 
 The core reads valid entries (``native_reader``). It stops before the first one that it rejects, and
 ``decode``, the reference, continues there: it finds the error, and the valid records before it. So

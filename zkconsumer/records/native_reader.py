@@ -1,4 +1,4 @@
-"""Reads a set of any format by the native core, and leaves what it rejects to the reference.
+"""Reads a set of any format with the native core; the reference reads what the core rejects.
 
 The core reads valid entries and stops at anything else, and ``decode`` continues there; likewise at
 a codec whose library the core was built without.
@@ -26,7 +26,7 @@ def read_natively(
     aborted: Iterable[AbortedTransaction] | None,
     kept_codec: Codec,
 ) -> tuple[_core.SetReader, int]:
-    """Read until the core stops.
+    """Read a record set with the core until that stops.
 
     Args:
         data: the record set. Runs keep it alive if it is immutable, else they keep a copy.
@@ -69,7 +69,7 @@ def gathered_by(
 
 
 def offsets_rise(data: memoryview, entry_position: SetPosition, end: int) -> SetPosition | None:
-    """Return what ``offset_order.offsets_rise`` does, from the core."""
+    """Check offsets as ``offset_order.offsets_rise`` does, with the core."""
     position, low, is_first = entry_position
     found = _core.offsets_rise(data, position=position, low=low, is_first=is_first, end=end)
     return None if found is None else SetPosition(*found)

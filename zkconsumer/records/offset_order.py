@@ -58,7 +58,7 @@ class SetPosition(NamedTuple):
     """A position in a set, before an entry.
 
     Attributes:
-        position: in bytes.
+        position: the position in bytes.
         low: the smallest valid offset from here on.
         is_first: whether no entry that counts precedes it.
     """
@@ -199,13 +199,13 @@ def believed(
 
     Args:
         data: the whole set as received.
-        fetch_offset: what was requested for.
+        fetch_offset: the requested offset.
         high_watermark: of the same response, or of a later one.
         is_again: whether a response to the same request was rejected before this one.
         max_decompressed_bytes: the limit when decompressing to find where a set begins.
         find: the engine's ``offsets_rise``.
     """
-    start = through = 0  # up to where entries are ignored, and may be
+    start = through = 0  # the ends of the ignored entries, and of those that may be
     entry_position = SetPosition(0, fetch_offset, is_first=True)
     while (suspect := find(data, entry_position, high_watermark)) is not None:
         entry = _entry_at(data, suspect.position)
@@ -281,7 +281,7 @@ def _sound_behind(data: memoryview, entry: _Entry) -> Iterator[_Entry]:
 def _first_behind(
     data: memoryview, entry: _Entry, high_watermark: int, max_decompressed_bytes: int
 ) -> int | None:
-    """Return the position of the next valid entry: no readable entry precedes it."""
+    """Return the first offset of the next valid entry: no readable entry precedes it."""
     for found in _sound_behind(data, entry):
         if not found.is_whole or found.last >= high_watermark:
             continue

@@ -1,7 +1,7 @@
 """Fetched records, and the slices of them that go to the caller, for both engines.
 
-Fetched records wait in the form of their engine: runs, rows, or rows behind runs. Objects are made
-when a slice is handed over: records that nobody reads cost no object.
+Fetched records wait in the form of their engine: runs, rows, or runs and then rows. Objects are
+made when a slice is handed over: records that nobody reads cost no object.
 """
 
 import sys
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class RowsPart:
-    """Records that were decoded in Python: what ``_core.Fetched`` and ``Runs`` are of the core.
+    """Records that were decoded in Python; the core's are ``_core.Fetched`` and ``_core.Runs``.
 
     Args:
         decoded: the set.
@@ -83,7 +83,7 @@ class RowsPart:
         return RowsPart(self._decoded, start, self._start)
 
     def records(self, origin: RecordOrigin) -> list[ConsumerRecord]:
-        """See ``RecordSlice``; so for the others."""
+        """See ``RecordSlice``."""
         headers, index = self._decoded.headers, self._start
         made: list[ConsumerRecord] = []
         for stop, epoch in self._stretches():
@@ -99,7 +99,7 @@ class RowsPart:
         return made
 
     def headers(self) -> dict[int, Headers]:
-        """See there."""
+        """See ``RecordSlice``."""
         found = self._decoded.headers
         if not found:
             return {}
@@ -107,7 +107,7 @@ class RowsPart:
         return {index - self._start: found[index] for index in wanted if index in found}
 
     def leader_epochs(self) -> tuple[tuple[int, int], ...]:
-        """See there."""
+        """See ``RecordSlice``."""
         found, at = [], self._start
         for stop, epoch in self._stretches():
             found.append((at - self._start, epoch))
@@ -288,11 +288,11 @@ class FetchedRecords:
         before: "Sequence[_core.Fetched]" = (),
         refused_at: int | None = None,
     ) -> Self:
-        """Return what was decoded in Python.
+        """Return the records of a set that was decoded in Python.
 
         Args:
-            decoded: that.
-            before: what the core decoded before.
+            decoded: the set, or the rest of it.
+            before: the records before it, which the core decoded.
             refused_at: see the attribute.
         """
         return cls(
@@ -331,7 +331,8 @@ class FetchedRecords:
     def take_records(self) -> tuple[Sequence[Record], int]:
         """Remove all records; return them as a chunk of a stream holds them, and their memory.
 
-        The native engine's are runs, and made records only if some of them were decoded in Python.
+        Records of the native engine stay runs, unless some of the set were decoded in Python: then
+        all of them are made.
         """
         parts = self._take(sys.maxsize)
         if not parts:

@@ -1,4 +1,4 @@
-"""Decides which batches a consumer of committed records sees: a core without bytes.
+"""Decides which batches a consumer of committed records sees, by headers and markers.
 
 A transaction's records lie in the log among those of others, from its first one on, until a
 *marker* says whether they were committed or aborted. With ``isolation_level`` 1 a broker returns
@@ -8,7 +8,7 @@ there until the producer's abort marker. Markers are never returned to the calle
 
 Rules that are easy to get wrong:
 
-- The list holds for *one response*, for its fetch offset: a transaction that ended before it is
+- The list is valid for *one response*, for its fetch offset: a transaction that ended before it is
   not listed. So each response gets its own filter, which has to see every batch with a producer
   id, those below the fetch offset too: their markers end transactions.
 - A response's last stable offset is older than its records, so valid responses can hold records
@@ -46,7 +46,7 @@ class IsolationLevel(IntEnum):
 
 
 class Marker(IntEnum):
-    """The content of a control batch; OTHER is for brokers, or unknown."""
+    """The content of a control batch; OTHER is one for brokers, or an unknown one."""
 
     ABORT = 0
     COMMIT = 1
@@ -90,7 +90,7 @@ class CommittedFilter:
         """Return a filter for the rest of a response that another filter began.
 
         Args:
-            to_come: the aborted transactions that have not begun.
+            to_come: the aborted transactions that have not begun yet.
             in_aborted: the producers within an aborted transaction.
         """
         made = cls(to_come)
