@@ -49,7 +49,7 @@ class BlockingTask:
     Attributes:
         chunk: the chunk it concerns.
         behind: True for the poison after the chunk's records, False for the commit before them.
-        run: returns whether to go on with the chunk; False drops it. Raises ``ZkConsumerError``,
+        run: returns whether to continue with the chunk; False drops it. Raises ``ZkConsumerError``,
             and is then to be run again, unless ``settle_error`` says otherwise.
     """
 
