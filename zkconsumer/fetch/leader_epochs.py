@@ -121,4 +121,4 @@ def cut_back_to(fetch_offset: int, end: EpochEnd | int | None) -> int:
 
 
 EpochEnds = Mapping[TopicPartition, EpochEnd | int | None]
-"""Where the epochs before the leader's end in its log; an error code or None: it can't tell."""
+"""The end of the epochs before the leader's in its log; an error code or None: it can't tell."""

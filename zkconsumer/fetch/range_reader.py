@@ -244,7 +244,7 @@ class _RangeReading:
         self._shared.change(lambda states, _: states.see(view))
 
     def _go_to(self, offset: int) -> None:
-        """Read on at an offset, without comparing the epochs in front of it."""
+        """Continue at an offset, without comparing the epochs before it."""
         tp = self._wanted.topic_partition
         self._shared.change(lambda states, _: states.seek(tp, AtOffset(offset)))
 

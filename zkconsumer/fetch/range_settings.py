@@ -31,7 +31,7 @@ class RangeSettings:
             whatever a fetched set unpacks to; a single record always fits.
         fail_on_data_loss: whether missing offsets are an error, or passed over.
         isolation: with ``READ_COMMITTED`` records of aborted transactions are left out, and the
-            log ends in front of the first open transaction.
+            log ends before the first open transaction.
     """
 
     client_id: str = "zkconsumer"

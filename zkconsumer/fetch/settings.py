@@ -12,7 +12,7 @@ class FetchSettings(FetchLimits):
 
     Attributes:
         fetch_bytes: per partition and request, ``fetch.message.max.bytes``.
-        skip_poison: whether to go on after unreadable entries, if possible; the stream handles
+        skip_poison: whether to continue after unreadable entries, if possible; the stream handles
             them by ``poison.policy``.
         reset: ``auto.offset.reset``.
         leader_backoff_ms: the pause between leader lookups, ``refresh.leader.backoff.ms``.

@@ -89,7 +89,7 @@ class StreamPartitions:
 
         Args:
             claim: its claim.
-            fetch_offset: where to go on; None: find its start by the reset policy.
+            fetch_offset: the offset to fetch; None: find its start by the reset policy.
             jumps: whether the stream must be told first that its position moves to this offset.
         """
         tp = claim.topic_partition

@@ -27,7 +27,7 @@ class PartitionRequest:
 
     Attributes:
         topic_partition: the partition.
-        start: the fetch offset, and the leader epoch of the record in front of it.
+        start: the fetch offset, and the leader epoch of the record before it.
         max_bytes: the requested size.
         leader_epoch: the leader's epoch to send; -1: none is sent.
         broker: the broker that the request goes to.

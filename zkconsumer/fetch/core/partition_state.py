@@ -101,7 +101,7 @@ class PartitionState:
         topic_partition: the partition.
         phase: see the module.
         position: the caller's position; None if not known.
-        fetched: the offset after the last fetched record; None likewise.
+        fetched: the offset after the last fetched record; None if not known.
         waiting: chunks fetched and not handed out.
         policy: the reset policy while RESETTING.
         trouble: the error while STUCK.

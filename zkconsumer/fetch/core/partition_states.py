@@ -199,7 +199,7 @@ class PartitionStates:
                 state.on_response()
 
     def unanswered(self, requests: Iterable[PartitionRequest]) -> None:
-        """Release requests without a response, or without news: their partitions may be fetched."""
+        """Release requests without a response, or without news: fetch their partitions again."""
         for requested in requests:
             state = self.states.get(requested.topic_partition)
             if state is not None and state.requested is requested:

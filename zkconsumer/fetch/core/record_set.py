@@ -24,7 +24,7 @@ class RecordSet:
         fetch_offset: the requested offset.
         requested_bytes: the requested size.
         at_byte: how many bytes of ``data`` are read.
-        passed_bytes: how many bytes in front of ``data`` are skipped.
+        passed_bytes: how many bytes before ``data`` are skipped.
         is_kept: whether ``data`` is a copy.
         is_cut: whether the log may have more after ``data``.
         misplaced: the error about the entry after ``data``, if that claims an offset at which it
@@ -119,7 +119,7 @@ def after_piece(one: RecordSet, piece: FetchedRecords, *, growth_max_bytes: int)
     """
     at_byte = one.at_byte + piece.valid_bytes
     if piece.error is not None:
-        # A damaged compressed set may have records in front of the damage.
+        # A damaged compressed set may have records before the damage.
         last_offset = -1 if piece.last_offset is None else piece.last_offset
         sound_until = max(piece.next_offset, last_offset + 1)
         behind = one.data[at_byte + len(piece.error.raw) :]

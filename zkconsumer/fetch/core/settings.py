@@ -46,7 +46,7 @@ class CoreFetchSettings(FetchLimits):
             reader has capacity for a piece.
         retry_backoff_ms: the first pause after a failure; each further one doubles it.
         retry_backoff_max_ms: the longest of these pauses.
-        reset: where to go on when the position is out of range or its part of the log was
+        reset: where to continue when the position is out of range or its part of the log was
             truncated; None (``auto.offset.reset=none``) raises it to the caller instead.
         sessions: whether to use incremental fetch sessions (KIP-227).
         epochs: whether requests name the epoch of the last record, so that the leader can detect

@@ -41,7 +41,7 @@ class AtOffset:
 
     Attributes:
         offset: the next one to read.
-        leader_epoch: epoch of the record in front of it, -1 if not known. With it a log that was
+        leader_epoch: epoch of the record before it, -1 if not known. With it a log that was
             truncated below the offset is detected (KIP-320).
     """
 
