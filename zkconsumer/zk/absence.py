@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoBrokers:
-    """No broker is registered where the cluster should be.
+    """The finding that no broker is registered where the cluster should be.
 
     Attributes:
         zookeeper_connect: the connect string, with its chroot.
@@ -19,7 +19,7 @@ class NoBrokers:
 
     @property
     def what(self) -> str:
-        """What is wrong, in a sentence or two."""
+        """The problem, in a sentence or two."""
         if self.is_cluster:
             return (
                 f"No broker is registered in {self.zookeeper_connect}: there was a cluster, but "
@@ -32,14 +32,14 @@ class NoBrokers:
 
     @property
     def evidence(self) -> tuple[str, ...]:
-        """What was seen in ZooKeeper."""
+        """The observations in ZooKeeper that show the problem."""
         node = "/brokers/ids is empty" if self.is_cluster else "there is no /brokers"
         seen = f"{node} in {self.zookeeper_connect}"
         return (seen, *(f"brokers are registered in {chroot}" for chroot in self.elsewhere))
 
     @property
     def repair(self) -> str:
-        """What helps."""
+        """The remedy, in a sentence."""
         if self.elsewhere:
             where = " or ".join(self.elsewhere)
             return f"Did you mean {where} (the chroot comes after the last server)?"

@@ -1,4 +1,4 @@
-"""Who may change the nodes we create in ZooKeeper, and how a client authenticates. Pure.
+"""Reads ZooKeeper's security settings, and decides which of our nodes all may change. Pure.
 
 Source: Kafka 3.9 ``ZkData.defaultAcls``.
 """
@@ -29,8 +29,8 @@ def is_open_to_all(path: str, security: ZookeeperSecurity) -> bool:
     """Return whether everybody may change the node that is created at this path.
 
     Args:
-        path: below the chroot.
+        path: the path below the chroot.
         security: the creator's settings.
     """
-    # Every group writes below it, whatever its name.
+    # Members of every group create nodes below it.
     return not security.set_acl or path == "/consumers"

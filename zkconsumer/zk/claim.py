@@ -56,7 +56,8 @@ class ClaimAttempt:
             if not failed:
                 self.claimed = True
                 return
-            # The failing ones first: mostly one is another's, and the rest need not be read.
+            # Read the failing ones first: usually a node of another session is among them, and the
+            # rest need not be read.
             failing = [path for path, error in failed.items() if error is not OpError.ROLLED_BACK]
             nodes = self._read(failing)
             if self.parents_missing or any(self._is_foreign(node) for node in nodes.values()):
@@ -123,8 +124,8 @@ def delete_own(
 ) -> list[str]:
     """Delete the nodes that this session created and that hold exactly this text.
 
-    The read before leaves no gap: only this session can have created a node that it owns, and a
-    delete that comes after the session's end is refused.
+    There is no race between the read and the delete: only this session can have created a node
+    that it owns, and a delete that arrives after the session's end is refused.
 
     Args:
         store: the client.
@@ -147,7 +148,7 @@ def delete_own(
     left = failed + [op.path for op in ops[len(errors) :]]
     again = dict(zip(left, store.get_many(left) if left else [], strict=True))
     ops = _delete_ops({path: wanted[path] for path in left}, again, session_id)
-    # Even with nothing to write: it fails if the session has ended.
+    # Called even if nothing is left to delete: it raises if the session has ended.
     return deleted + _delete_singly(store, ops, session_id)
 
 
@@ -174,14 +175,14 @@ def _delete_singly(store: ZkStore, ops: list[Op], session_id: int) -> list[str]:
 
 
 def write_until_failure(store: ZkStore, ops: Sequence[Op], session_id: int) -> list[OpError | None]:
-    """Write ``ops`` in this order; return for each one sent None or why it did not happen.
+    """Write ``ops`` in this order; return None or the error of each operation that was sent.
 
-    With transactions an operation happens together with up to ``OPS_PER_MULTI`` others or not
-    at all. The result is shorter than ``ops`` if a failure kept the rest from being sent: conflicts
-    are part of every rebalance, and writes in vain wake every watcher.
+    With transactions, up to ``OPS_PER_MULTI`` operations succeed or fail together. The result is
+    shorter than ``ops`` if the rest was not sent after a failure: conflicts are part of every
+    rebalance, and futile writes wake every watcher.
     """
     errors: list[OpError | None] = []
-    window = OPS_PER_MULTI  # the first batch goes alone: it meets most conflicts
+    window = OPS_PER_MULTI  # the first batch is sent alone: it finds most conflicts
     while len(errors) < len(ops) and not any(errors):
         errors += _write_window(store, ops[len(errors) : len(errors) + window], session_id)
         window = OPS_PER_MULTI * MULTIS_IN_FLIGHT

@@ -1,10 +1,11 @@
-"""The nodes that brokers and their tools keep about the cluster itself, as values. Pure.
+"""Parses the nodes in which brokers and their tools keep the state of the cluster itself. Pure.
 
 Consumers don't read them: they are for monitoring. As in ``nodes``, every ``parse_`` function
-accepts any bytes and returns a value or ``Malformed``; none raises. Source: Kafka 0.8.2.2
-``ZkUtils``,
-``LeaderAndIsr``, ``ReplicationUtils``, ``AdminUtils``, ``KafkaController``; Kafka 3.9
-``TopicPartitionStateZNode``, ``ControllerZNode``, ``ConfigEntityZNode``.
+accepts any bytes and returns a value or ``Malformed``; none raises.
+
+Source: Kafka 0.8.2.2 ``ZkUtils``, ``LeaderAndIsr``, ``ReplicationUtils``, ``AdminUtils``,
+``KafkaController``; Kafka 3.9 ``TopicPartitionStateZNode``, ``ControllerZNode``,
+``ConfigEntityZNode``.
 """
 
 import re
@@ -21,7 +22,7 @@ CONTROLLER: Final = "/controller"
 """The node that names the controller broker; ephemeral."""
 
 DELETED_TOPICS: Final = "/admin/delete_topics"
-"""The parent of a node for every topic that is to be deleted."""
+"""The parent of one node for each topic that is to be deleted."""
 
 _TOPIC_CONFIGS = "/config/topics"
 _NUMBER = re.compile(r"[0-9]{1,10}")
@@ -56,7 +57,7 @@ class PartitionStateNode:
 
 @dataclass(frozen=True, slots=True)
 class BrokerFacts:
-    """What a broker's registration holds beside its address.
+    """The fields of a broker's registration besides its address.
 
     Attributes:
         jmx_port: None if it serves no JMX.

@@ -31,7 +31,7 @@ def parse_connect_string(text: str) -> ConnectString:
     """Parse ``zookeeper.connect``; a missing port is 2181.
 
     Raises:
-        ConfigError: says what is wrong with it.
+        ConfigError: the text is malformed; says how.
     """
     hosts, slash, rest = text.strip().partition("/")
     chroot = (slash + rest).rstrip("/")

@@ -19,11 +19,12 @@ class Registered:
 class RegistrationConflict:
     """Another session holds the member's node.
 
-    Mostly it is our own, of a process that died a moment ago: the node goes with that session.
+    Usually it is the session of our own process that died a moment ago: the node is deleted when
+    that session ends.
 
     Attributes:
-        session_id: the session that owns the node; 0 if the node is persistent, and will not go
-            away by itself.
+        session_id: the session that owns the node; 0 if the node is persistent, so that it is not
+            deleted by itself.
         age_ms: the age of the node, by the server's clock against ours; at least 0.
     """
 
@@ -97,10 +98,11 @@ class GroupSnapshot:
 
     Attributes:
         members: every readable registration by consumer id, sorted by id as text.
-        malformed_members: why others can't be used, and their paths. Scala members fail on them.
+        malformed_members: the reason and the path of each registration that can't be used, by
+            consumer id. Scala members fail on them.
         unreadable_by_scala: why Scala members of the group fail on some of ``members``.
         brokers: the brokers that can be reached, sorted by id.
-        malformed_brokers: why others can't be used, see ``BrokerList``.
+        malformed_brokers: why other brokers can't be used, see ``BrokerList``.
         topics: the partition ids, sorted as numbers, of every topic that any member subscribes to;
             none for a topic that is missing or malformed.
         malformed_topics: why a topic's node can't be read.

@@ -1,4 +1,4 @@
-r"""JSON as Scala members write and read it (pure).
+r"""Reads and writes JSON as Scala members do. Pure.
 
 Source: Kafka 0.8.2.2 ``kafka.utils.Json``, ``Utils.JSONEscapeString`` and Scala's own parser.
 

@@ -54,7 +54,7 @@ _OP_ERRORS: dict[type[BaseException], OpError] = {
 
 @dataclass(frozen=True, slots=True)
 class KazooWatch:
-    """Passes kazoo's event on. Equal for equal watches, so that kazoo's sets hold one."""
+    """Passes kazoo's events to a watch; equal for equal watches, so that kazoo's sets hold one."""
 
     watch: Watch
 
@@ -67,8 +67,8 @@ class KazooWatch:
 def read_call(kazoo: Any, read: _Read, server_path: str, watch: Watch | None = None) -> Send:
     """Return the call that reads a path of the server.
 
-    kazoo's own would prefix the chroot, and split every path and join it again twice, a quarter of
-    the time of reading thousands.
+    kazoo's own methods would prefix the chroot, and split and join every path twice: a quarter of
+    the time that thousands of reads take.
     """
     request = read(server_path, None if watch is None else KazooWatch(watch))
 
@@ -102,7 +102,7 @@ def write_call(kazoo: Any, op: Op, security: ZookeeperSecurity) -> Send:
 def multi_call(kazoo: Any, ops: Sequence[Op], security: ZookeeperSecurity) -> Send:
     """Return the call for one transaction.
 
-    Its operations are built here, see ``read_call``.
+    Its operations are built here and not by kazoo, for the reason given at ``read_call``.
     """
     transaction = kazoo.transaction()
     chroot = kazoo.chroot
@@ -175,7 +175,7 @@ def multi_result(ops: Sequence[Op], response: PendingResponse) -> MultiResult:
 
 
 def mapped(error: Exception, what: str) -> RegistryError:
-    """Convert one of kazoo's errors; ``what`` could not be done."""
+    """Convert one of kazoo's errors; ``what`` is the action that failed."""
     if isinstance(error, ke.ConnectionLoss | ke.ConnectionClosedError):
         return RegistryError(f"could not {what}: connection to ZooKeeper lost")
     if isinstance(error, ke.SessionExpiredError):

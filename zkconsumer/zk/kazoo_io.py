@@ -1,10 +1,10 @@
-"""Makes kazoo's connection read and write in large pieces, where it takes five system calls each.
+"""Makes kazoo's connection read and write in large pieces, instead of with many system calls.
 
 kazoo's loop checks before every request, and twice for every response, whether the socket is ready,
-and reads a response in two pieces. With thousands of requests in flight that is most of their time.
-Here the non-blocking socket is simply tried first; bytes beyond the current response are kept, and
-the responses in them are read without another pass of the loop. Requests that are sent together go
-out in one piece.
+and reads a response in two pieces: five system calls. With thousands of requests in flight, these
+take most of the time. Here the non-blocking socket is simply tried first; bytes beyond the current
+response are kept, and the responses in them are read without another pass of the loop. Requests
+that are sent together are written in one piece.
 
 Nothing else changes: the order, the time-outs, the errors, and the wake-ups. It is part of
 ``kazoo_store``, and leaves kazoo unchanged if that lacks the internals used here.
@@ -80,10 +80,10 @@ class BufferedIo:
                 return response
 
     def send_requests(self, read_timeout: float, connect_timeout: float) -> None:
-        """Send all queued requests whose senders have woken kazoo, which reads a byte for each.
+        """Send all queued requests whose senders have woken kazoo, with one byte each.
 
-        What can't be written breaks the connection, and with it fail all requests without a
-        response, whether kazoo takes them for sent or not.
+        A failed write breaks the connection, and all requests without a response fail with it,
+        whether kazoo counts them as sent or not.
         """
         connection = self._connection
         wakeup = connection._read_sock  # noqa: SLF001
@@ -143,7 +143,7 @@ class _WakeupCounter:
 
 
 def install(connection: Any) -> bool:
-    """Make this connection read and write so; return False if this kazoo lacks the internals."""
+    """Make a connection use ``BufferedIo``; return False if this kazoo lacks the internals."""
     there = all(hasattr(connection, part) for part in _INTERNALS)
     if not there or not hasattr(kazoo_connection, "CLOSE_RESPONSE"):
         return False

@@ -1,13 +1,13 @@
-"""Pings of our own on kazoo's connection, and when the last one with a response was sent.
+"""Sends our own pings on kazoo's connection, and reports when those with a response were sent.
 
-A session lives for its time-out from the last request that reached the server. We know when we sent
-it, once it has a response. kazoo pings every third of the time-out, if it has sent nothing else,
-and reports no responses. That is too rare to know, at a third of the time-out, that the session
-lives. So there are pings in between, on kazoo's own thread, whatever else is sent: a server
-responds in order, so the responses can be matched.
+A session lives for its time-out from the last request that reached the server. Once that request
+has a response, we know when it was sent. kazoo pings every third of the time-out, if it has sent
+nothing else, and does not report responses. That is too rare to know, within a third of the
+time-out, that the session lives. So further pings are sent in between, on kazoo's own thread,
+whatever else is sent: a server responds in order, so the responses can be matched.
 
-kazoo's own pings, and its decision that a connection is broken, stay as they are. It is part of
-``kazoo_store``; if kazoo lacks the internals used here, nothing is installed and reported.
+kazoo's own pings, and its decision that a connection is broken, stay as they are. This module is
+part of ``kazoo_store``; if kazoo lacks the internals used here, nothing is installed or reported.
 """
 
 from collections import deque
@@ -30,7 +30,7 @@ class Pings:
     """The pings of one kazoo connection. Thread: kazoo's connection thread only.
 
     Args:
-        connection: kazoo's.
+        connection: kazoo's connection.
         clock: for the times that are reported.
         received: called at each response: first of the connect request, then of pings.
     """
@@ -53,7 +53,7 @@ class Pings:
         self._unanswered.clear()
         self._interval_ms = max(1, session_timeout_ms // PINGS_PER_SESSION)
         self._next_ms = self._connect_sent_ms + self._interval_ms
-        # As long as kazoo's own pings may take.
+        # The time that kazoo allows for writing its own pings.
         hosts = self._connection.client.hosts
         self._write_timeout_s = session_timeout_ms / 1000 / max(1, len(hosts))
         self._received(self._connect_sent_ms, self._interval_ms)
@@ -93,7 +93,7 @@ class Pings:
 def install(connection: Any, clock: Clock, received: ResponseListener) -> Pings | None:
     """Make this connection ping and report; return None if this kazoo lacks the internals.
 
-    The caller of this must also call ``connected``.
+    The caller must also call ``connected`` of the result for each connect response.
     """
     if not all(hasattr(connection, part) for part in _INTERNALS):
         return None

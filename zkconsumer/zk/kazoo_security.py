@@ -1,8 +1,8 @@
-"""How kazoo authenticates, and how its connections use TLS.
+"""Configures kazoo's authentication, and opens its TLS connections.
 
-kazoo's own TLS makes a context for each connection, and reports an untrusted certificate only as
-"connection dropped", again and again. Here the context is made once, from files that are checked
-before connecting, and the reason of a failure is kept for the caller. It is part of
+kazoo's own TLS creates a context for each connection, and reports an untrusted certificate only as
+"connection dropped", again and again. Here the context is created once, from files that are checked
+before connecting, and the reason of a failure is kept for the caller. This module is part of
 ``kazoo_store``.
 """
 

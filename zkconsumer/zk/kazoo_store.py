@@ -1,11 +1,11 @@
-"""The wrapper of kazoo, the client library: only this and ``kazoo_*`` beside it import it.
+"""Wraps kazoo, the client library; only this module and its ``kazoo_*`` neighbours import it.
 
-What kazoo does, and what follows for us (read in kazoo 2.11 ``client``, ``protocol/connection``):
+Facts of kazoo 2.11 (``client``, ``protocol/connection``), and their consequences here:
 
 - Watches do not survive a broken connection, not even within the same session: kazoo drops all of
   them on SUSPENDED (calling each with an event of type NONE, which we don't pass on) and registers
   none of them again. After CONNECTED everything must be read again.
-- State listeners run on the connection's thread: a ZooKeeper call in there would wait for itself.
+- State listeners run on the connection's thread: a ZooKeeper call from one would wait for itself.
   Ours records the state, notifies our listeners (which only put into a mailbox), and returns.
 - ``client_id`` is empty while disconnected and reset on expiry: the last id is kept here.
 - After an expiry kazoo opens a new session by itself. A request is sent only into the session that
@@ -102,7 +102,7 @@ def connect(
         session_timeout_ms: requested; the server grants ``negotiated_timeout_ms``.
         connection_timeout_ms: limits the first connect, and later each call as a whole.
         security: how to authenticate, and who may change what is created.
-        supports_multi: whether the server knows transactions; None: ask it.
+        supports_multi: whether the server supports transactions; None: ask it.
 
     Raises:
         ConfigError: the text is no list of servers; or a file or library that ``security`` needs
@@ -210,7 +210,7 @@ class _KazooRawClient:
         try:
             self.exists(["/"], None, self.session_id)
         except RegistryError as error:
-            # The reason says more than what happened to a request in flight.
+            # The recorded reason is more specific than the error of a request in flight.
             raise RegistryError(self._auth_failure or str(error)) from error
 
     def _elsewhere(self) -> str:
@@ -274,7 +274,7 @@ class _KazooRawClient:
             log.warning("ZooKeeper %s: %s while closing", self._servers.hosts, error)
 
     def _note_state(self, state: str) -> None:
-        """Take a state from kazoo, on its connection's thread."""
+        """Handle a state change of kazoo, on its connection's thread."""
         if state == KazooState.CONNECTED:
             client_id = self._kazoo.client_id
             if client_id is not None:
@@ -295,7 +295,7 @@ class _KazooRawClient:
             self._tracker.report(SessionState.DEAD)
 
     def _note_response(self, sent_ms: int, interval_ms: int) -> None:
-        """Take a report of the pings, on kazoo's connection thread."""
+        """Pass a report of the pings to the listeners, on kazoo's connection thread."""
         self._received = sent_ms, interval_ms
         for listener in self._response_listeners:
             listener(sent_ms, interval_ms)
@@ -308,7 +308,7 @@ class _KazooRawClient:
                 self._pings.connected(timeout_ms)
 
     def _send_multi(self) -> bool:
-        # Not by kazoo's own ``command``: it leaves its socket open after a time-out.
+        # kazoo's own ``command`` is not used: it leaves its socket open after a time-out.
         try:
             peer = self._kazoo._connection._socket.getpeername()[:2]  # noqa: SLF001 - no public attribute has it
             with open_socket(*peer, timeout_ms=_COMMAND_TIMEOUT_MS, clock=self._clock) as requested:
@@ -380,7 +380,7 @@ def _new_kazoo(
 
 
 def _retry(new_retry: Any, session_timeout_ms: int) -> Any:
-    """Reconnect for ever, with jitter; the longest pause leaves time to save the session."""
+    """Return a policy that retries for ever, with jitter, and pauses that can save the session."""
     return new_retry(
         max_tries=-1,
         delay=0.05,

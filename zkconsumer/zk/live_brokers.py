@@ -1,7 +1,7 @@
 """Reads the brokers registered in ZooKeeper, and explains why there are none.
 
 A forgotten chroot leads to a tree without a cluster, in which nothing can be late, unowned or down:
-a tool that reads on there reports that all is well. So every tool that needs a cluster
+a tool that goes on reading there would report that all is well. So every tool that needs a cluster
 checks here first, or gets its brokers here.
 """
 
@@ -146,7 +146,7 @@ def _below(children: ReadChildren, parents: Sequence[str], most: int) -> list[st
 
 
 def _tolerant(children: ReadChildren, paths: Sequence[str]) -> list[list[str] | None]:
-    """Read children; a node that is refused does not hide the others."""
+    """Read children; return None for a node that may not be read, and the others all the same."""
     if not paths:
         return []
     try:

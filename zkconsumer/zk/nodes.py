@@ -1,4 +1,4 @@
-"""The contents of nodes as values: writes exactly Scala's bytes, reads all that Scala reads. Pure.
+"""Converts contents of nodes: writes exactly Scala's bytes, reads all that Scala reads. Pure.
 
 Every ``parse_`` function accepts any bytes and returns a value or ``Malformed``; none raises.
 Sources: Kafka 0.8.2.2 ``TopicCount``, ``ZookeeperConsumerConnector``, ``ZkUtils``; Kafka 3.9

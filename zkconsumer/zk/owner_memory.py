@@ -1,13 +1,13 @@
-"""A cache of this session's owner nodes, and whether it still holds.
+"""Caches this session's owner nodes, and checks whether they still exist.
 
 ZooKeeper counts how often a child of a node came or went. As long as the count of a topic's parent
 is unchanged, apart from our own writes, no owner node of that topic was created or deleted: ours
-still exist and are still ours. One exists request for the parent so replaces thousands of reads,
+still exist and are still ours. So one exists request for the parent replaces thousands of reads,
 and is as fresh as they would be.
 
 Only nodes of our own session are cached: those of others are read whenever needed. The *text* of
-our own is taken as we wrote it; a tool that edits it goes unnoticed until a versioned write fails,
-after which ``drop`` has it read again.
+our own is assumed to be as we wrote it; a change by another tool goes unnoticed until a versioned
+write fails, after which ``drop`` makes us read it again.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -45,7 +45,7 @@ class OwnerMemory:
         self._topics: dict[str, _Topic] = {}
 
     def check(self, topics: Iterable[str]) -> None:
-        """Read the topics' parents; forget what no longer holds.
+        """Read the topics' parents; forget the nodes of topics whose children have changed.
 
         Raises:
             RegistryError: no response in time, or access denied.
@@ -102,13 +102,13 @@ class OwnerMemory:
                 topic.nodes.pop(tp, None)
 
     def drop(self, partitions: Iterable[TopicPartition]) -> None:
-        """Read these again the next time: another client may have written to them."""
+        """Forget these partitions: another client may have written to their nodes."""
         for tp in partitions:
             if tp.topic in self._topics:
                 self._topics[tp.topic].nodes.pop(tp, None)
 
     def forget(self, topics: Iterable[str]) -> None:
-        """Read these topics again the next time: the outcome of a write is unknown."""
+        """Forget these topics: the outcome of a write is unknown."""
         for topic in topics:
             self._topics.pop(topic, None)
 

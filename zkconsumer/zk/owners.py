@@ -88,9 +88,9 @@ class PartitionOwners:
     ) -> tuple[TopicPartition, ...]:
         """Watch owner nodes; return the partitions that have no owner already.
 
-        Of several that the last conflict found with one owner, only the last is watched: a claim
-        needs all of them, and an owner that gives them up one by one would wake us, and be
-        disturbed, as many times.
+        If the last conflict showed several of them with the same owner, only the last is watched: a
+        claim needs all of them, and an owner that releases them one by one would otherwise wake us,
+        and be disturbed by us, as many times.
         """
         last = {self._blocked_by.get(tp, f"{tp}"): tp for tp in partitions}
         watched = list(last.values())
@@ -100,7 +100,7 @@ class PartitionOwners:
     def claim(
         self, assignment: Mapping[TopicPartition, ConsumerThreadId]
     ) -> Claimed | ClaimConflict:
-        """Become the owner of all these partitions, or of none that was not ours before.
+        """Become the owner of all these partitions, or of none besides those that were ours before.
 
         A conflict with nodes that are gone by the time they are read is retried at once: there is
         no owner to wait for.
@@ -178,8 +178,8 @@ class PartitionOwners:
     ) -> dict[TopicPartition, Owner]:
         """Return some of the partitions that others hold, spread evenly, the last one included.
 
-        Thousands of partitions have few owners, and reading all would take longer than these take
-        to give them up.
+        Thousands of partitions have few owners, and reading all nodes would take longer than the
+        owners need to release them.
         """
         held: dict[TopicPartition, Owner] = {}
         if len(wanted) > HELD_SHOWN:
@@ -192,7 +192,7 @@ class PartitionOwners:
             step = max(1, -(-len(taken) // HELD_SHOWN))
             held = self._foreign(list(reversed(taken[::-step])), session_id)
         held = held or self._foreign(wanted, session_id)
-        # Nodes that belong to no session are not given up together.
+        # Persistent nodes belong to no session, and are not released together.
         self._blocked_by = {tp: owner.thread_id for tp, owner in held.items() if owner.session_id}
         return held
 

@@ -50,8 +50,8 @@ class Pipeline:
         """Send everything in session ``fence`` and wait for all responses (or failures).
 
         Raises:
-            RegistryError: no connection, or not all responses, within the time-out. What was sent
-            may still happen.
+            RegistryError: no connection, or not all responses, within the time-out. Requests that
+                were sent may still be executed.
             SessionLost: that session has ended.
         """
         deadline_ms = self._clock.now_ms() + self._timeout_ms

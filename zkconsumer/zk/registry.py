@@ -1,8 +1,8 @@
 """The registry of one consumer group: members, topics, owners.
 
-Everything is pipelined and bounded in time; conflicts are values. Nothing here waits until
-something becomes free: that is up to the caller's thread, which can wait for the very node with the
-``watch_`` methods.
+Everything is pipelined and bounded in time; conflicts are values. No method waits until a node is
+free: that is up to the caller's thread, which can wait for that very node with the ``watch_``
+methods.
 
 Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector``, ``ZkUtils``. Unlike it, a conflict is judged
 by the session that owns the node (as from 0.9 on, KAFKA-1387), a claim is all or nothing, and only
@@ -66,7 +66,13 @@ class GroupRegistry(PartitionOwners):
         clock: Clock | None = None,
         protocol: SecurityProtocol = "PLAINTEXT",
     ) -> None:
-        """Args: the client, the group, a clock for registrations' age, the brokers' protocol.
+        """Create the registry of a group.
+
+        Args:
+            store: the ZooKeeper client.
+            group_id: the group.
+            clock: for the age of registrations; None: the system's.
+            protocol: selects the brokers' listeners.
 
         Raises:
             ConfigError: the group id can't be part of a path.

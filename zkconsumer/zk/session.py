@@ -1,4 +1,4 @@
-"""The events of a ZooKeeper session, as values.
+"""Defines the events of a ZooKeeper session, as values.
 
 A session outlives its connection: SUSPENDED means that nothing is known for now (stop trusting
 ownership), CONNECTED that the server responds again, LOST that the session has ended and its
@@ -36,6 +36,7 @@ SessionListener = Callable[[SessionEvent], None]
 """Called with session events on a thread of the client: it may only put into a mailbox."""
 
 ResponseListener = Callable[[int, int], None]
-"""Called at a response of the server: when its request was sent, and the longest time between
-responses while all is well (both in ms, the first by ``Clock.now_ms``). Thread: that of session
-events. The session lives for its time-out from when the server got the request, which is later."""
+"""Called for a response of the server, with the time when its request was sent, and the longest
+interval between responses while all is well (both in ms, the first by ``Clock.now_ms``). Thread:
+that of session events. The session lives for its time-out from when the server got the request,
+which is later."""

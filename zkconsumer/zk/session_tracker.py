@@ -73,7 +73,7 @@ class SessionTracker:
             self._changed.notify_all()
 
     def close(self) -> bool:
-        """Refuse all requests and notify no listener any more; return False if closed already."""
+        """Refuse all requests and notify listeners no longer; return False if closed already."""
         with self._changed:
             was_open, self._closed = not self._closed, True
             self._changed.notify_all()

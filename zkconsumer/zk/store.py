@@ -1,8 +1,8 @@
-"""ZooKeeper for the rest of the package: the store, its values, and the client below it.
+"""Gives the rest of the package access to ZooKeeper: the store, its values, and its raw client.
 
 The one rule: requests are batched. Every call takes a batch, sends it pipelined, and is bounded in
-time as a whole. Expected outcomes (no node, node exists) are values; what makes the whole call
-pointless is an exception:
+time as a whole. Expected outcomes (no node, node exists) are values; failures of the whole call are
+exceptions:
 
 - ``RegistryError``: no response in time, connection broken, access denied, path refused. Writes in
   flight may or may not have happened.
@@ -248,7 +248,7 @@ class ZkStore:
         self._client.on_session(listener)
 
     def on_response_sent(self, listener: ResponseListener) -> None:
-        """Notify ``listener`` of the last response now, and of later ones; see there.
+        """Notify ``listener`` of the last response now, and of later ones when they come.
 
         A store that can't lose its connection silently need never call it.
         """
@@ -289,9 +289,9 @@ class ZkStore:
         return [None if names is None else sorted(names) for names in listed]
 
     def server_children(self, paths: Sequence[str]) -> list[list[str] | None]:
-        """Return the same for paths from the server's root, without the chroot; watch nothing.
+        """Return the children of paths from the server's root, regardless of the chroot.
 
-        Only for finding a chroot.
+        Sorted as in ``children_many``, without watches; only for finding a chroot.
         """
         _check_paths(paths)
         return self._client.server_children(paths, self._client.session_id)
@@ -306,7 +306,7 @@ class ZkStore:
     def write_many(
         self, ops: Sequence[Op], *, session_id: int | None = None
     ) -> list[OpError | None]:
-        """Execute each operation on its own, pipelined in this order, without ``CheckOp``."""
+        """Execute each operation on its own, pipelined in this order; a ``CheckOp`` is refused."""
         _check_paths([op.path for op in ops])
         if any(isinstance(op, CheckOp) for op in ops):
             raise RegistryError("a version check makes sense only in a transaction")

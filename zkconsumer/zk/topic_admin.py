@@ -1,4 +1,4 @@
-"""Changes topics in ZooKeeper, for brokers that lack the requests: as the original's tool did.
+"""Changes topics in ZooKeeper as the original's tool did, for brokers without requests for it.
 
 Source: Kafka 0.8.2.2 and 1.1 ``AdminUtils``, ``TopicCommand``, ``DynamicConfigManager``.
 """
@@ -24,7 +24,7 @@ class TopicNodes:
     Args:
         store: the ZooKeeper client.
         topic: a legal name.
-        release: of the brokers.
+        release: the release of the brokers.
     """
 
     def __init__(self, store: ZkStore, topic: str, release: Release) -> None:
@@ -49,7 +49,7 @@ class TopicNodes:
             raise ConfigError(f"topic {self._topic} exists already")
 
     def grow(self, assignment: Mapping[int, Sequence[int]]) -> None:
-        """Add partitions; what else the node holds stays.
+        """Add partitions, and keep the other fields of the node.
 
         Raises:
             ConfigError: there is no such topic.
@@ -69,7 +69,7 @@ class TopicNodes:
             raise RegistryError(f"topic {self._topic} was not changed: {error}")
 
     def configure(self, changes: Mapping[str, str], deleted: Sequence[str]) -> None:
-        """Change settings, and let the brokers know.
+        """Change settings, and notify the brokers.
 
         Raises:
             ConfigError: Kafka 0.8.0 has no settings of topics.
@@ -86,7 +86,7 @@ class TopicNodes:
         self._notify()
 
     def delete(self) -> None:
-        """Request the deletion, which the controller carries out where it may.
+        """Request the deletion, which the controller carries out if it may.
 
         Raises:
             ConfigError: Kafka 0.8.0 can't delete topics.
@@ -106,8 +106,8 @@ class TopicNodes:
     def _notify(self) -> None:
         """Create the next sequential node below ``/config/changes``.
 
-        Brokers pass over numbers below the last one they saw, so it must be the number that
-        ZooKeeper would give: that counts the children ever created.
+        Brokers skip numbers below the last one they saw, so it must be the number that ZooKeeper
+        would assign, which is the number of children ever created.
         """
         self._store.ensure_paths([_CHANGES])
         for _ in range(_TRIES):

@@ -1,8 +1,8 @@
-"""When the nodes of topics were created: distinguishes a topic from a former one of its name.
+"""Reads when topic nodes were created, to tell a topic from a former one of the same name.
 
-ZooKeeper numbers its transactions upwards. A topic that is deleted and created again gets another
-number (``czxid``), and what was written for the former topic has a smaller one. Brokers before 2.8
-have no topic ids, so for them this is the only distinction.
+ZooKeeper numbers its transactions in ascending order. A topic that is deleted and created again
+gets another number (``czxid``), and nodes that were written for the former topic have a smaller
+one. Brokers before 2.8 have no topic ids, so for them this is the only distinction.
 """
 
 from collections.abc import Iterable
