@@ -30,7 +30,7 @@ class OutgoingPart(Protocol):
     def build(
         self, *, version: int, codec: Codec, now_ms: int, sequence: ProducerSequence = NO_SEQUENCE
     ) -> bytes:
-        """Return them as one set, in a version of Produce; see ``outgoing.build_set``."""
+        """Return the records as one set, in a version of Produce; see ``outgoing.build_set``."""
         ...
 
     def cut(self, set_bytes: int) -> "tuple[OutgoingPart, OutgoingPart | None]":
@@ -38,7 +38,7 @@ class OutgoingPart(Protocol):
         ...
 
     def split(self, count: int) -> "tuple[OutgoingPart, OutgoingPart]":
-        """Return the first ``count`` records and the others; neither may be none."""
+        """Return the first ``count`` records, and the others; there must be some of both."""
         ...
 
     def joined(self, other: "OutgoingPart") -> "OutgoingPart | None":

@@ -3,10 +3,11 @@
 Records with a key are assigned by its hash, so they go where the original's own producers put the
 same key. Records without a key go to the partitions with a leader, in turn.
 
+Brokers are not involved. The Scala producers before 0.8.2 computed the absolute value differently,
+so they assigned keys with negative hashes to other partitions.
+
 Source: Kafka 0.8.2.2 ``DefaultPartitioner``, ``ByteArrayPartitioner`` (of the Scala producer) and
-    ``org.apache.kafka.clients.producer.internals.Partitioner`` (of the Java one). Brokers are not
-    involved. The Scala producers before 0.8.2 had another absolute value, so they assigned keys
-    with negative hashes differently.
+``org.apache.kafka.clients.producer.internals.Partitioner`` (of the Java one).
 """
 
 from collections.abc import Callable, Sequence

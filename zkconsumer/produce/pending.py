@@ -53,8 +53,8 @@ class _Partition:
     Attributes:
         sets: the unacknowledged ones, in order.
         left: the records that are not in a set yet.
-        has_failed: one of ``sets`` failed: nothing is sent until none is in flight.
-        is_flowing: the last response was an acknowledgement. Before that only one set may be in
+        has_failed: whether one of ``sets`` failed: then nothing is sent until none is in flight.
+        is_flowing: whether the last response was an acknowledgement. If not, only one set may be in
             flight: a broker without state of a producer accepts any first sequence, so that it
             would accept the second set if it refused the first (KAFKA-7190).
     """

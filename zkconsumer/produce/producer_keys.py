@@ -1,4 +1,4 @@
-"""Every setting of a ``KafkaProducer`` that is a text, a number or a boolean: one table. Pure.
+"""Lists all settings of a ``KafkaProducer`` that are a text, a number or a boolean. Pure.
 
 docs/produce.md is printed from it. Names and defaults are kafka-python's.
 """

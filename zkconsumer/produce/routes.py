@@ -93,7 +93,7 @@ class Routes:
         return connection
 
     def forget(self, tp: TopicPartition) -> None:
-        """Look up this partition's leader again when it is next needed."""
+        """Forget a partition's leader, which is looked up again when it is next needed."""
         self._leaders.pop(tp, None)
 
     def hang_up(self, leader: Broker) -> None:

@@ -22,10 +22,10 @@ def text_of(name: str, given: object) -> str:
 
 
 def timestamp_of(given: SupportsIndex) -> int:
-    """Return milliseconds since the epoch.
+    """Return a timestamp in milliseconds since the epoch.
 
     Raises:
-        IllegalArgumentError: they are not whole, or out of range.
+        IllegalArgumentError: it is not a whole number, or out of range.
     """
     with suppress(TypeError):
         if 0 <= (stamp := index(given)) < 1 << 63:
@@ -62,10 +62,10 @@ def bytes_of(name: str, given: object) -> bytes | None:
 
 
 def headers_of(given: Iterable[object] | None) -> Headers:
-    """Return names and values.
+    """Return the names and values of headers.
 
     Raises:
-        IllegalArgumentError: these are no headers, or one of them is none.
+        IllegalArgumentError: the argument holds no headers, or one of its items is not a header.
     """
     if given is not None and not isinstance(given, Iterable):
         raise IllegalArgumentError(f"headers are {shown(given)}: give a list of (name, bytes)")

@@ -172,7 +172,7 @@ class SendQueue:
         return expired
 
     def may_retry(self, tp: TopicPartition, now_ms: int) -> bool:
-        """Return whether the first record in flight of a partition is not too old."""
+        """Return whether a partition's first record in flight is not too old to be sent again."""
         partition = self._partitions.get(tp)
         if partition is None or not partition.in_flight:
             return False

@@ -42,7 +42,7 @@ from zkconsumer.wire.messages.produce import FIRST_WITH_BATCHES, ProduceRequest,
 log = logging.getLogger(__name__)
 
 _MOST_REQUESTS: Final = 5
-"""The maximum of requests in flight to a broker, which tracks as many batches (KIP-98)."""
+"""The maximum number of requests in flight to a broker, which tracks as many batches (KIP-98)."""
 
 _TRIES_BEFORE_WARNING: Final = 5
 """After this many tries an outage is logged."""
@@ -52,7 +52,7 @@ _FIRST_WITH_ACCOUNTS: Final = 5
 producer; 0.11 tracks the last one."""
 
 _ENOUGH_BYTES: Final = 1 << 19
-"""A request of this size is sent: the broker works on it while we make the next one."""
+"""A request of this size is sent: the broker works on it while the next one is built."""
 
 
 class RecordSource(Protocol):

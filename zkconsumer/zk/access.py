@@ -1,4 +1,4 @@
-"""Reads ZooKeeper's security settings, and decides which of our nodes all may change. Pure.
+"""Reads ZooKeeper's security settings, and decides which nodes everybody may change. Pure.
 
 Source: Kafka 3.9 ``ZkData.defaultAcls``.
 """

@@ -1,4 +1,4 @@
-"""Makes kazoo's connection read and write in large pieces, instead of with many system calls.
+"""Makes kazoo's connection read and write in large pieces, with few system calls.
 
 kazoo's loop checks before every request, and twice for every response, whether the socket is ready,
 and reads a response in two pieces: five system calls. With thousands of requests in flight, these

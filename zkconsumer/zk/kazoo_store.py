@@ -380,7 +380,7 @@ def _new_kazoo(
 
 
 def _retry(new_retry: Any, session_timeout_ms: int) -> Any:
-    """Return a policy that retries for ever, with jitter, and pauses that can save the session."""
+    """Return a policy of endless retries with jitter; its pauses leave time to save the session."""
     return new_retry(
         max_tries=-1,
         delay=0.05,
