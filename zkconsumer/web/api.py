@@ -1,4 +1,4 @@
-"""The JSON API of programs and of the pages' scripts. Pure.
+"""Builds the JSON of the API, for programs and for the pages' scripts. Pure.
 
 Keys are in snake_case, offsets are numbers, unknown values are null. Times for charts are in ms
 since the epoch, and named so (``..._ms``).
@@ -79,7 +79,7 @@ def _group_json(state: ClusterState, row: GroupRow) -> Json:
 
 
 def _verdict_json(row: GroupRow) -> Json:
-    """Return what the pages say of a group."""
+    """Return the verdict that the pages show for a group."""
     verdict, findings = row.verdict, row.findings
     return {
         "word": verdict.word,

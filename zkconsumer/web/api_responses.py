@@ -1,4 +1,4 @@
-"""The endpoints of programs: JSON, metrics, and health."""
+"""Responds to programs: the endpoints for JSON, metrics, and health."""
 
 import json
 from collections.abc import Mapping
@@ -89,7 +89,7 @@ class ApiResponses:
 def clusters_health(sites: Mapping[str, Site], request: Request) -> Response:
     """Respond to ``/healthz`` of several clusters: 503 if none is well.
 
-    If one is well, a restart of the page would take it from that cluster, too.
+    As long as one is well, a restart of the page would make it unavailable for that one, too.
     """
     some_are_well, reasons = False, {}
     for name, site in sites.items():

@@ -147,7 +147,7 @@ def _cluster_routes(site: Site, pages: "_Pages") -> list[BaseRoute]:
 
 
 def _at_once(response: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
-    """Return an endpoint on the event loop, for when all threads of the pool are busy."""
+    """Return an endpoint that runs on the event loop, so that a busy pool does not delay it."""
 
     async def endpoint(request: Request) -> Response:
         return response(request)
@@ -175,7 +175,7 @@ class _Pages:
     """The endpoints of pages.
 
     Args:
-        site: of the cluster.
+        site: the cluster's part of the application.
         framed: whether errors are shown within the frame of that cluster.
     """
 
@@ -327,7 +327,7 @@ class _Pages:
 
 
 class _Events:
-    """``/events?group=<kind>/<id>``; ``Last-Event-ID`` is the number of the client's state."""
+    """Serves ``/events?group=<kind>/<id>``; ``Last-Event-ID``: the number of the client's state."""
 
     def __init__(self, site: Site) -> None:
         self._site = site

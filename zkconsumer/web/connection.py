@@ -1,4 +1,4 @@
-"""A connection to the web server: uvicorn's, which reports its progress to the gate."""
+"""Extends uvicorn's connection so that it reports its progress to the gate."""
 
 import asyncio
 from typing import Final
@@ -21,14 +21,14 @@ _CLOSE: Final = (b"connection", b"close")
 
 
 class PageConnection(H11Protocol, Watched):
-    """See ``H11Protocol``.
+    """A connection of uvicorn's that limits bodies, and reports its progress to the gate.
 
     Args:
-        config: uvicorn's.
-        state: uvicorn's, of the whole server.
+        config: uvicorn's configuration.
+        state: uvicorn's state of the whole server.
         session: its place at the gate.
-        requests_max: how many requests of all connections may be worked on; those whose clients
-            have gone count until they are done.
+        requests_max: the maximum number of requests in progress on all connections; those whose
+            clients have disconnected count until they are done.
     """
 
     def __init__(
@@ -61,7 +61,8 @@ class PageConnection(H11Protocol, Watched):
     def data_received(self, data: bytes) -> None:
         """See ``H11Protocol``.
 
-        The limit of a head's size holds for what is incomplete only: in pieces none comes whole.
+        Data is passed on in pieces, since the limit of a head's size applies to incomplete heads
+        only: a head that arrived in one piece could exceed it.
         """
         for start in range(0, len(data), _PIECE):
             if self.transport.is_closing():
@@ -71,7 +72,7 @@ class PageConnection(H11Protocol, Watched):
         if self._body_open:
             self._body_came += len(data)
             if self._body_came > _BODY_MAX:
-                # Stop reading, so that the client can still read the reason; then its time is over.
+                # Stop reading instead of closing, so that the client can read the reason first.
                 self.transport.pause_reading()
         self._notify()
 

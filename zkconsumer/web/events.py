@@ -24,16 +24,16 @@ log = logging.getLogger(__name__)
 CLIENTS_MAX: Final = 200
 HEARTBEAT_S: Final = 15.0
 _PATIENCE_S: Final = 20.0
-"""How long a client may go without reading."""
+"""How long a client may go without reading, in seconds."""
 _RETRY_MS: Final = 2_000
-"""How long browsers wait before they reconnect."""
+"""How long browsers wait before they reconnect, in milliseconds."""
 
 
 class EventHub:
-    """The listeners. Thread: the event loop's.
+    """Keeps the clients that listen for new states. Thread: the event loop's.
 
     Args:
-        source: of the states.
+        source: the source of the states.
         clients_max: the maximum number of listeners.
         heartbeat_s: after this silence a keep-alive line is sent.
     """
@@ -76,9 +76,9 @@ class EventHub:
         Args:
             key: the group that its page shows, which is read more often meanwhile.
             last_seen: the number of the client's state; None: the current one.
-            receive: of ASGI.
-            send: of ASGI.
-            address: of the client.
+            receive: ASGI's function to receive.
+            send: ASGI's function to send.
+            address: the client's address.
 
         Returns:
             False if the limit is reached, and nothing was sent.
@@ -117,7 +117,7 @@ class EventHub:
     async def _notify(self, wakeup: "_Listener", last_seen: int | None, send: Send) -> None:
         reported = self._source.current.number if last_seen is None else last_seen
         await _start(send)
-        # Numbers restart with the server: a greater one is from before.
+        # Numbers begin again with the server: a greater one is from before its restart.
         rung = last_seen is not None
         while not (self._closed or wakeup.let_gone):
             state = self._source.current

@@ -154,11 +154,11 @@ def _of_a_size_no_page_needs(scope: Scope) -> Response | None:
 
 
 def _no_credentials() -> None:
-    """Do nothing: there is no server in between."""
+    """Do nothing, for a scope without a connection that could be marked as authorized."""
 
 
 def header_map(scope: Scope) -> dict[str, str]:
-    """Return the headers of a request; cookies are joined, of others the first counts."""
+    """Return a request's headers; cookies are joined, of other repeated ones the first counts."""
     found: dict[str, str] = {}
     for raw_name, raw_value in scope["headers"]:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")

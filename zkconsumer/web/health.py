@@ -32,8 +32,8 @@ def health_of(state: ClusterState, now_ms: int) -> Health:
     """Assess a state.
 
     It may be as old as three reads and their pauses. Silent brokers are not unhealthy: the pages
-    are there to show that. If no broker is even registered, nothing can be healthy, and mostly the
-    address is wrong.
+    are there to show that. If no broker is even registered, nothing can be healthy, and usually
+    the address is wrong.
     """
     if not state.ready:
         return Health(reason=state.problem or "nothing was read yet", age_ms=None)

@@ -126,7 +126,8 @@ class Judgements:
     def age_ms(self, key: GroupKey) -> int:
         """Return the age of the oldest value that was read of a group.
 
-        Without any failure it is that of its members: a large cluster has half a million values.
+        If nothing failed, the age of its members is taken instead of comparing all values: a large
+        cluster has half a million.
         """
 
         def work_out() -> int:
@@ -211,9 +212,9 @@ class Judgements:
         return self._once("rebalances", key, work_out)
 
     def _around_of(self, key: GroupKey) -> Circumstances:
-        """Return the context; of a group that was not read again, with the time until it was.
+        """Return the circumstances; for a group that could not be read, as of its last read.
 
-        So what did not move then stands, and what could not be seen does not count as silence.
+        So what was found then remains, and the time without reads does not count as silence.
         """
         before, now_ms = self._around.long_before, self._snapshot.taken_ms
         then = None if before is None else before.groups.get(key)

@@ -32,7 +32,7 @@ _BUSY: Final = "Others look at messages now: try again."
 
 
 def _of_cluster(request: Request) -> str:
-    """Return which cluster a request is about; "" where only one is served."""
+    """Return the name of the cluster that a request is about; "" if only one is served."""
     name = request.scope.get("root_path", "").rpartition("/")[2]
     return f" of cluster {printable(name)}" if name else ""
 

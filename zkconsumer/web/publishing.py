@@ -1,4 +1,4 @@
-"""Makes states of successive snapshots, and notifies subscribers."""
+"""Builds states from successive snapshots, and notifies subscribers."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -19,14 +19,14 @@ from zkconsumer.web.state import ClusterState
 EARLIER_MS: Final = 30_000
 """The minimum age of the snapshot that another is compared with, to detect rebalances."""
 LONG_BEFORE_MS: Final = Circumstances().silence_ms
-"""The same for offsets that do not move: a working group has committed since."""
+"""The same to detect offsets that do not move: a working group has committed since."""
 
 _Merged: TypeAlias = Callable[
     [ClusterSnapshot, ClusterSnapshot, ClusterSnapshot | None], ClusterSnapshot
 ]
 
 OnNews = Callable[[ClusterState, tuple[Rebalance, ...]], None]
-"""Called for each state, with the rebalances that have begun, continued or ended by it."""
+"""Called for each state, with the rebalances that it shows as begun, continued or ended."""
 
 
 class Publisher:
@@ -55,7 +55,7 @@ class Publisher:
         self._earlier = _Earlier(EARLIER_MS)
         self._long_before = _Earlier(LONG_BEFORE_MS, unfinished, of_old)
         self._sightings = Sightings()
-        # Held while a state is made: each builds on the one before.
+        # Held while a state is built: each is based on the previous one.
         self._making = threading.Lock()
         self._lock = threading.Lock()
         self._listeners: list[Callable[[ClusterState], None]] = []
@@ -166,7 +166,7 @@ class Publisher:
 
 
 def unfinished(snapshot: ClusterSnapshot) -> ClusterSnapshot:
-    """Return the snapshot with only the partitions that have a lag, to be kept."""
+    """Return a copy of the snapshot to keep, with only those partitions that may have a lag."""
     groups = {
         key: replace(
             group,
@@ -182,9 +182,9 @@ def unfinished(snapshot: ClusterSnapshot) -> ClusterSnapshot:
 def of_old(
     snapshot: ClusterSnapshot, younger: ClusterSnapshot, old: ClusterSnapshot | None
 ) -> ClusterSnapshot:
-    """Return the younger snapshot, with those groups of the old one that were hardly read since.
+    """Return the younger snapshot, with the groups of the old one that were hardly read since.
 
-    What was found by comparing them with the old one stands until they are read.
+    So findings that came from a comparison with the old one remain until such a group is read.
     """
     if old is None:
         return younger
@@ -210,8 +210,8 @@ class _Earlier:
     Args:
         least_ms: the minimum age; at most it is twice that, if snapshots are frequent.
         kept: reduces a snapshot before it is kept.
-        merged: returns the earlier snapshot from the latest, the one to become the earlier, and
-            the one that was it.
+        merged: returns the new earlier snapshot, given the latest one, the one whose turn it is,
+            and the previous earlier one.
     """
 
     def __init__(

@@ -35,7 +35,7 @@ HEADERS: Final = (
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 )
-"""For every response, errors included. Scripts and styles only from our own files."""
+"""The headers of all responses, errors included: scripts and styles only from our own files."""
 
 OPEN_PATHS: Final = frozenset({"/login", "/healthz"})
 """The paths that need no token, besides ``/static/``."""
@@ -96,7 +96,7 @@ class Tokens:
         """Return whether a request has full access.
 
         Args:
-            headers: of the request, names in lower case.
+            headers: the request's headers, names in lower case.
             now_ms: the current time.
         """
         if not self.wanted:

@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 _BACKLOG: Final = 1024
 _ADDRESSES: Final = 5
-"""How many addresses it takes to use up all connections by idling."""
+"""The number of addresses that it takes to use up all connections by idling."""
 _LEAST_DESCRIPTORS: Final = 2 * (ConnectionLimits().spare + 1)
 _ENDLESS: Final = 1 << 30
 _NEVER_S: Final = 86_400
@@ -33,9 +33,9 @@ _NEVER_S: Final = 86_400
 _CAUSED_BY_STRANGERS: Final = ("asyncio", "uvicorn.error", "zkconsumer.web.guarding")
 """Loggers to which any client can make us write."""
 _GRACE_S: Final = 2
-"""How long pending responses may take at the end."""
+"""How long pending responses may take at the end, in seconds."""
 _TAKING_S: Final = 1.0
-"""How long clients may take to read their responses at the end."""
+"""How long clients may take to read their responses at the end, in seconds."""
 
 
 class Address(NamedTuple):
@@ -123,7 +123,7 @@ class PageServer(uvicorn.Server):
     Args:
         app: the application.
         before_end: called when the server begins to end, to drop endless responses.
-        limits: of connections.
+        limits: the limits of connections.
         trusted_proxies: addresses and networks of proxies whose forwarded addresses are trusted.
     """
 

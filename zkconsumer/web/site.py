@@ -1,4 +1,4 @@
-"""The parts of the web application."""
+"""Holds the parts of the web application of one cluster."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ class Site:
     """The sources, access rules and subscribers of the web application.
 
     Attributes:
-        source: of the states.
+        source: the source of the states.
         past: the history.
         store: ZooKeeper, for the pages of nodes; None while not connected.
         tokens: check access.

@@ -24,10 +24,10 @@ class ClusterState:
         started_ms: when watching began.
         read_duration_ms: the duration of the last full read, 0 before the first.
         interval_ms: the pause between two full reads.
-        problem: why nothing could be read yet, or nothing can be read any more; the parts have
+        problem: why nothing could be read yet, or nothing can be read any longer; the parts have
             their own ages.
         covered: the groups that were read for this state; None: the whole cluster was.
-        judgements: what was derived from it.
+        judgements: the values derived from the snapshot.
     """
 
     number: int

@@ -39,7 +39,7 @@ _CLOSE_MS: Final = 1_000
 
 
 class StateReader(Protocol):
-    """Reads snapshots; ``SnapshotReader`` is one. One thread reads, another looks."""
+    """Reads snapshots, as ``SnapshotReader`` does. ``read`` and ``look`` have a thread each."""
 
     def read(self, first: Collection[str] = ()) -> ClusterSnapshot:
         """Read the whole cluster."""
@@ -195,7 +195,7 @@ class ClusterWatch:
                 with self._open_cluster() as cluster:
                     self._read_on(cluster)
             except (ZkConsumerError, OSError) as error:
-                # What has worked may again: certificates are replaced under a running page.
+                # Settings that have worked may work again: certificates are replaced at run time.
                 is_hopeless = isinstance(error, ConfigError) and not self.current.ready
                 if is_hopeless and self._settings.ends:
                     raise
@@ -210,7 +210,7 @@ class ClusterWatch:
                 self._after_fault(error, faults)
 
     def _after_fault(self, error: Exception, faults: int) -> None:
-        """Show and log a fault of ours, then pause: longer with each fault in a row."""
+        """Show and log a fault of this program, then pause, longer with each fault in a row."""
         if self._stop.is_set():
             return
         pause_ms = self._pause_ms(faults)
@@ -218,13 +218,13 @@ class ClusterWatch:
         if faults == 1:
             log.error("%s", problem, exc_info=error)
         self._repeats.happened(_ABOUT, f"{problem}; trying again in {pause_ms} ms")
-        # What listens to states may be at fault.
+        # The fault may be that of a subscriber, which is notified here, too.
         with contextlib.suppress(Exception):
             self._publisher.publish_problem(problem)
         self._rest(self._wake_reading, pause_ms)
 
     def _pause_ms(self, failures: int) -> int:
-        """Return how long to pause after failures in a row that no server can mend."""
+        """Return how long to pause after this many failures in a row that no server can resolve."""
         return min(self._settings.retry_ms << min(failures - 1, 20), _FAULT_RETRY_MOST_MS)
 
     def _read_on(self, cluster: OpenCluster) -> None:
@@ -265,7 +265,7 @@ class ClusterWatch:
             if not self._stop.is_set():
                 self._publisher.publish_look(snapshot, keys)
         except ZkConsumerError as error:
-            # Its cluster was just closed; the reader finds out why.
+            # The cluster was just closed; the reading thread finds out why.
             log.debug("looking at groups: %s", error)
         except Exception as error:  # noqa: BLE001 - see ``_run``; the reader goes on, and shows them
             problem = f"looking at groups failed: {fault_text(error)}"

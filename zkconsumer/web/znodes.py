@@ -19,14 +19,14 @@ class ZnodeView:
     """A ZooKeeper node of a group, as it is now.
 
     Attributes:
-        path: below the chroot.
+        path: its path below the chroot.
         data: its bytes as text, invalid UTF-8 replaced; None if they could not be read.
         size: in bytes.
         truncated: whether ``data`` is only their beginning.
-        ephemeral_owner: its session, as ZooKeeper's tools write it; None: none.
-        created_ms: by ZooKeeper's clock.
-        modified_ms: by ZooKeeper's clock.
-        version: of its data.
+        ephemeral_owner: its session's id, as ZooKeeper's tools write it; None: persistent.
+        created_ms: when it was created, by ZooKeeper's clock.
+        modified_ms: when it was last changed, by ZooKeeper's clock.
+        version: the version of its data.
         children: their names, sorted; at most ``CHILDREN_SHOWN``.
         children_count: their number; 0 if not read.
         problem: why it could not be read.

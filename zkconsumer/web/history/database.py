@@ -1,4 +1,4 @@
-"""Opens the history's file, and handles one that is damaged or of another program."""
+"""Opens the history's file, and handles one that is damaged or belongs to another program."""
 
 import logging
 import sqlite3
@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 
 _BUSY_S: Final = 5.0
 _LOG_BYTES: Final = 64 << 20
-"""How large SQLite's log of writes may stay."""
+"""The size to which SQLite's write-ahead log is truncated."""
 _VALUE_BYTES: Final = 64 << 20
 """The largest value that is read: a million partitions take less."""
 _MAGIC: Final = b"SQLite format 3\0"
@@ -42,10 +42,11 @@ def check_file(path: Path, *, ours: bool = False) -> None:
 
     Args:
         path: the file.
-        ours: nobody named it, so what is no history there is damaged, and set aside.
+        ours: whether it is the default file, which nobody named: then a file that is no history
+            is set aside.
 
     Raises:
-        ConfigError: it is of another program, and left alone; or it can't be written.
+        ConfigError: it belongs to another program, and is left unchanged; or it can't be written.
     """
     if path.is_dir():
         raise ConfigError(f"{path} is a directory: name a file for the history")
@@ -72,7 +73,7 @@ def check_file(path: Path, *, ours: bool = False) -> None:
 
 @contextmanager
 def reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Yield a connection that only reads; of any thread.
+    """Yield a read-only connection. Thread: any.
 
     Raises:
         sqlite3.Error: the file is absent, no history of this version, or can't be read.
@@ -106,7 +107,7 @@ def identity_of(path: Path) -> tuple[int, int] | None:
     """Return a file's identity, which changes if another file takes its name; None: no file.
 
     Raises:
-        OSError: that can't be read.
+        OSError: the file's metadata can't be read.
     """
     try:
         found = path.stat()

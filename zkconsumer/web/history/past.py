@@ -21,7 +21,7 @@ from zkconsumer.web.state import LagSeries, PastRebalance
 log = logging.getLogger(__name__)
 
 NUMBERS: Final = 800_000
-"""The maximum of numbers in a chart, partitions times samples: a second of work."""
+"""The maximum of partitions times samples in a chart, which take a second of work."""
 LEAST_POINTS: Final = 20
 _ABOUT: Final = "reading the history"
 _UNREADABLE: Final = (

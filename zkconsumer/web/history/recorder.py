@@ -1,6 +1,6 @@
 """Records the history: one thread, one connection.
 
-It never delays the reader of the cluster: if states come faster than the disk takes them, only the
+It never delays the reader of the cluster: if states come faster than they can be written, only the
 latest counts. Errors are shown as the ``problem``; the recorder survives them.
 """
 
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 SAMPLE_MS: Final = 4_000
 """A little less than the interval between two reads."""
 _PART_OF_TIME: Final = 5
-"""How many times as long as it worked it pauses."""
+"""The pause after each write, as a multiple of the time that the write took."""
 _STALE_MS: Final = 60_000
 _REBALANCES_WAITING: Final = 10_000
 _CLOSE_MS: Final = 5_000
@@ -105,7 +105,7 @@ class Recorder:
         self._wakeup.notify()
 
     def move(self, path: Path) -> None:
-        """Go on in another file, without what was recorded before."""
+        """Continue in another file, which does not get what was recorded before."""
         self.path = path
 
     def close(self, timeout_ms: int = _CLOSE_MS) -> list[str]:
@@ -167,7 +167,7 @@ class Recorder:
                 log.warning("closing the history: %s", error)
 
     def _fail(self, error: Exception) -> None:
-        # A new connection each time: without an open transaction, and after repairs.
+        # Use a new connection next time: without an open transaction, and for a repaired file.
         self._disconnect()
         if isinstance(error, sqlite3.Error) and is_damage(error) and self._set_aside(error):
             return
@@ -177,9 +177,9 @@ class Recorder:
         self._problem = text
 
     def _set_aside(self, error: sqlite3.Error) -> bool:
-        """Make room for a new file; return whether that worked."""
+        """Rename the damaged file; return whether a new one can take its place."""
         try:
-            if self._file != identity_of(self.path):  # another program did so, and began anew
+            if self._file != identity_of(self.path):  # another program has replaced it
                 self._wakeup.notify()
                 return True
             aside = set_aside(self.path, self._clock.wall_ms())

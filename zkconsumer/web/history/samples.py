@@ -125,7 +125,7 @@ class _Columns:
         self.layout = row.layout
         size = len(row.layout)
         numbers = array("q")
-        # Never more than there should be: a few bytes may claim to be gigabytes.
+        # Limited to the expected size: a few compressed bytes may expand to gigabytes.
         most = _NUMBER_BYTES * (_COLUMNS * size + 1)
         unpacker = zlib.decompressobj()
         numbers.frombytes(unpacker.decompress(row.body, most))

@@ -1,8 +1,8 @@
 """All SQL of the history. Pure text.
 
 A sample is one row: a group at one moment, all of its partitions in ``body`` (see ``samples``). Of
-older times only the worst sample of each interval is kept, the older the longer: a real one, not
-an average.
+older samples, only the worst one of each interval is kept: a real one, not an average. The
+intervals become longer with age.
 """
 
 from typing import Final

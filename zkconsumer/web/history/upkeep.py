@@ -14,14 +14,14 @@ MINUTE_MS: Final = 60_000
 HOUR_MS: Final = 60 * MINUTE_MS
 DAY_MS: Final = 24 * HOUR_MS
 POINTS: Final = 360
-"""How many samples of a group are kept of each doubling of their age."""
+"""How many samples of a group are kept for each doubling of their age."""
 _LEAST_POINTS: Final = 5
 _LEAST_WIDTH_MS: Final = 10_000
 """Twice the interval between two samples."""
 _EACH_TIME: Final = 10
-"""The share of its time range that a file that is still too large loses at a time."""
+"""A file that is still too large loses one part in this many of its time range at a time."""
 _VACUUM_PAGES: Final = 2_000
-"""How many pages are given back in one transaction: the log of writes stays small."""
+"""How many pages are freed in one transaction, so that the write-ahead log stays small."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +54,8 @@ def bands(now_ms: int, oldest_ms: int, points: int) -> Iterator[tuple[int, int, 
 def keep_up(connection: sqlite3.Connection, keep: Keep, now_ms: int) -> None:
     """Apply the retention, in a transaction per group, so that others can write between.
 
-    A file that is too large is thinned out until it takes three quarters of what it may, so that
-    this is seldom needed.
+    A file that is too large is thinned out to three quarters of the limit, so that this is seldom
+    needed.
 
     Raises:
         sqlite3.Error: it failed; a later run may succeed.

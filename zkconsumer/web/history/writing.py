@@ -1,4 +1,4 @@
-"""Writes states as rows, over a connection of the caller's."""
+"""Writes states as rows, over the caller's connection."""
 
 import json
 import sqlite3
@@ -14,7 +14,7 @@ RebalanceId = tuple[GroupKey, int]
 
 
 class SampleWriter:
-    """Writes what is new in a state. Thread: one.
+    """Writes the groups of a state that have new values. Thread: one.
 
     Args:
         sample_ms: the minimum interval between two samples of a group.
@@ -27,7 +27,7 @@ class SampleWriter:
         self._sampled_ms: dict[GroupKey, int] = {}
 
     def forget(self) -> None:
-        """Forget what was written: another file has none of it."""
+        """Forget what was written, since another file begins without it."""
         self._sampled_ms = {}
 
     def write(

@@ -5,8 +5,8 @@ Every function takes the state, the request, and the name of the page's subject:
 - ``cluster.cluster_page(state, page_request)``
 - ``topics.topics_page(state, page_request)``, ``topic.topic_page(state, page_request, name)``
 - ``groups.groups_page(state, page_request)``, ``group.group_page(state, page_request, key, past)``
-- ``znodes.znodes_page(page_request, key, nodes)`` with what ``web.znodes.look_at``
-  gave for ``?path=``
+- ``znodes.znodes_page(page_request, key, nodes)``, with the result of ``web.znodes.look_at`` for
+  ``?path=``
 - ``plain.login_page(refused=...)``, ``plain.sorry_page(status, sentence)``
 
 and returns a ``view.View``, which ``rendering.render(view, page_request, state)`` renders as HTML.

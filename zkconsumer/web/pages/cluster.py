@@ -37,9 +37,9 @@ class ClusterHealth:
     """The health of the cluster, in one sentence.
 
     Attributes:
-        sentence: the worst that is known, with group, cause and member.
-        tone: of the sentence.
-        all: the numbers of everything that is wrong; "" if that is all.
+        sentence: the worst known problem, with group, cause and member.
+        tone: the tone of the sentence.
+        all: the number of all problems, in words; "" if the sentence names the only one.
         group: the group that the sentence is about, if any.
     """
 
@@ -103,7 +103,7 @@ def cluster_page(state: ClusterState, page_request: PageRequest) -> View:
 def outcome_of(
     state: ClusterState, now_ms: int
 ) -> tuple[ClusterHealth, list[GroupRow], list[Diagnosis], int]:
-    """Return a cluster's health, and what it follows from: groups, findings, groups left out."""
+    """Return a cluster's health, its groups, its findings, and the number of unexamined groups."""
     groups = group_rows(state, state.snapshot.groups)
     findings = _findings(state, groups)
     left_out = sum(row.findings is None for row in groups)
@@ -161,7 +161,7 @@ def _outcome(
     groups: list[GroupRow],
     left_out: int,
 ) -> ClusterHealth:
-    """Return the worst that is known; old or unexamined data does not count as healthy."""
+    """Return the health by the worst known problem; old or unexamined data is not healthy."""
     others = sorted(
         (row for row in groups if row.verdict.is_bad and row.verdict.diagnosis is None),
         key=lambda row: (-row.rank, -(row.lag or 0), row.key),
@@ -190,7 +190,7 @@ def _outcome(
 
 
 def _numbers(findings: list[Diagnosis], others: int) -> str:
-    """Return the numbers of all that is wrong; "" if the sentence above has said it all."""
+    """Return the number of all problems in words; "" if the sentence names the only one."""
     if len(findings) + others == 1:
         return ""
     errors = sum(diagnosis.severity is Severity.ERROR for diagnosis in findings)

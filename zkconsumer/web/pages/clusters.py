@@ -16,17 +16,17 @@ _WORST_FIRST: Final = (Tone.BAD, Tone.WARN, Tone.NOTE, Tone.CALM, Tone.OK)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterRow:
-    """A cluster in short.
+    """A summary of a cluster.
 
     Attributes:
-        name: in the configuration file.
+        name: its name in the configuration file.
         address: its URL.
         connect: its connect string, or its brokers.
         outcome: its health.
-        brokers: their number.
-        groups: their number.
-        lag: of all groups, in records.
-        rates: of writing and reading.
+        brokers: the number of brokers.
+        groups: the number of groups.
+        lag: the lag of all groups, in records.
+        rates: the rates of writing and reading.
         taken_ms: when it was read; None before the first time.
     """
 

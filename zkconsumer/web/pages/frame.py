@@ -14,12 +14,12 @@ class Frame:
     """The header of the page.
 
     Attributes:
-        address: of the cluster: a connect string, or its brokers.
+        address: the cluster's address: a connect string, or its brokers.
         alone: how it is read through its brokers only; None if ZooKeeper is read.
         taken_ms: when the snapshot was assembled; None before the first.
-        now_ms: by the server's clock, from which the page's script counts on.
+        now_ms: the time by the server's clock, from which the page's script continues.
         old_after_ms: the age from which on a value is shown as old.
-        number: of the state.
+        number: the number of the state.
         problem: why everything is old.
         failures: parts that can't be read, the longest first.
         section: the navigation item of the page.
@@ -55,5 +55,5 @@ def frame_of(state: ClusterState, page_request: PageRequest) -> Frame:
 
 
 def old_after_ms(state: ClusterState) -> int:
-    """Return the age from which on a value is old: two reads in a row have not renewed it."""
+    """Return the age from which on a value is old: two reads in a row have not refreshed it."""
     return max(_LEAST_OLD_MS, 3 * (state.interval_ms + state.read_duration_ms))

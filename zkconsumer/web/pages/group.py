@@ -84,7 +84,7 @@ def group_page(
 
 
 def _blamed(findings: Sequence[Diagnosis], grid: Grid) -> dict[str, tuple[Tone, str, str]]:
-    """Return tone, word and meaning of what the doctor has found of each member, if anything."""
+    """Return tone, word and meaning of the doctor's finding about each member that has one."""
     members = {
         row.owner: grid.columns[row.column].owner_id
         for row in grid.rows

@@ -17,7 +17,7 @@ from zkconsumer.web.state import ClusterState
 
 ROWS: Final = 100
 NAMED: Final = 10
-"""Up to this many columns have names; more of them only numbers."""
+"""Up to this many columns are shown with names; if there are more, all have only numbers."""
 COLUMNS: Final = 40
 """Beyond this many columns, those without any partition on the page are omitted."""
 HUES: Final = 8

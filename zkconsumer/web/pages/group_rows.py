@@ -23,15 +23,15 @@ from zkconsumer.web.pages.words import (
 from zkconsumer.web.state import ClusterState
 
 LOOKED_AT: Final = 10_000
-"""The maximum of partitions that one page may diagnose: a tenth of a second of work."""
+"""The maximum number of partitions diagnosed for one page: a tenth of a second of work."""
 
 NOW: Final = "now"
 NEVER: Final = "not at this rate"
 """The text for a group that does not catch up."""
 _UNREAD_MS: Final = 60_000
-"""The age from which what was read of a group, in spite of attempts, no longer proves it well."""
+"""The age from which a group counts as not read, if attempts to read it again have failed."""
 _PACE_S: Final = 10
-"""A lag of as many seconds of reading is that of a group which keeps up in each partition."""
+"""A lag of up to this many seconds of reading counts as caught up in a group that keeps up."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class Verdict:
         word: ``stuck``, ``keeps up``.
         sentence: with the group, the cause and the member.
         about: what the word means.
-        cause: the doctor's; "" if the word is not.
+        cause: the cause by the doctor; "" if the word is not the doctor's.
         more: the number of further findings.
         diagnosis: the finding that it follows from; None: it follows from Burrow's rules.
     """
@@ -58,7 +58,7 @@ class Verdict:
 
     @property
     def is_bad(self) -> bool:
-        """Whether it wants attention."""
+        """Whether it needs attention."""
         return self.tone in {Tone.WARN, Tone.BAD}
 
 
@@ -80,9 +80,9 @@ class GroupRow:
         last_commit_ms: when it last committed, as far as known.
         seen_ms: when members and owners were read.
         problems: what could not be read or parsed.
-        unread_ms: how old the oldest is of what its verdict follows from, if several attempts to
-            read it again have failed; 0: it is recent.
-        findings: the doctor's above a note, the worst first; None: it was not examined.
+        unread_ms: the age of the oldest value that its verdict depends on, if several attempts to
+            read it again have failed; 0: all are recent.
+        findings: the doctor's findings above a note, the worst first; None: it was not examined.
     """
 
     key: GroupKey
@@ -113,7 +113,7 @@ class GroupRow:
 
     @property
     def is_deserted(self) -> bool:
-        """Whether nobody is in it."""
+        """Whether it has no members."""
         return self.state in {GroupState.EMPTY, GroupState.DEAD, GroupState.ABANDONED}
 
     @property
@@ -123,9 +123,9 @@ class GroupRow:
 
     @property
     def is_silent(self) -> bool:
-        """Whether records wait, or may, without a recent commit, and it is too early to judge.
+        """Whether it does not commit though it may have a lag, and it is too early to judge.
 
-        They may if no lag is known, as of a group that has not committed yet.
+        It may have one if no lag is known, as with a group that has not committed yet.
         """
         may_wait = self.partitions > 0 if self.lag is None else self.lag > 0
         return self.burrow is BurrowStatus.OK and may_wait and not self.rates.read
@@ -134,7 +134,7 @@ class GroupRow:
     def verdict(self) -> Verdict:
         """Its health: the same on all pages and in notifications.
 
-        What was wrong stands until it is read again; what was well is not known to be.
+        If the group could not be read, a bad verdict remains; any other becomes "not read".
         """
         found = self._last_verdict
         if not self.unread_ms or found.is_bad:
@@ -186,7 +186,7 @@ class GroupRow:
 
     @property
     def _progress(self) -> tuple[Tone, str, str]:
-        """Its progress by Burrow's rules, in plain words, and what these mean.
+        """Its progress by Burrow's rules: tone, plain words, and their meaning.
 
         The rules need some minutes; silence before that does not count as healthy. They do not
         apply to a group without members: the doctor decides whether that is worth a warning.
@@ -208,7 +208,7 @@ class GroupRow:
 
     @property
     def is_beyond(self) -> bool:
-        """Whether an offset lies beyond the end of its log, so that its lag of 0 says nothing."""
+        """Whether an offset is beyond the end of its log, so that its lag of 0 is meaningless."""
         return any(finding.code is Code.OFFSET_BEYOND_END for finding in self.findings or ())
 
     @property
@@ -220,7 +220,7 @@ class GroupRow:
 
     @property
     def _latest(self) -> str:
-        """The partitions of the worst status, of many the first."""
+        """The partition of the worst status, and the number of others with the same."""
         first, *others = [
             partition for partition in self.late if partition.status is self.late[0].status
         ]
@@ -231,7 +231,7 @@ class GroupRow:
     def caught_up_ms(self) -> int | None:
         """The time until it has read everything at its rate; None if never, or unknown.
 
-        A sum that comes down says nothing of a partition that falls behind.
+        None, too, if a partition falls behind: a decreasing total says nothing about it.
         """
         if self.unread_ms or (self.lag and (self.is_deserted or self.hindrance)):
             return None
@@ -265,7 +265,7 @@ def group_row(state: ClusterState, key: GroupKey) -> GroupRow:
 def group_rows(state: ClusterState, keys: Collection[GroupKey]) -> list[GroupRow]:
     """Return the summaries of groups, examined as far as a page can wait for it.
 
-    Groups that would exceed the limit of partitions are not; those in trouble come first.
+    Groups that would exceed the limit of partitions are not examined; those in trouble come first.
     """
     left, rows = LOOKED_AT, {}
     for row in sorted((_unexamined(state, key) for key in keys), key=lambda row: row.suspicion):
@@ -276,7 +276,7 @@ def group_rows(state: ClusterState, keys: Collection[GroupKey]) -> list[GroupRow
 
 
 def _unexamined(state: ClusterState, key: GroupKey) -> GroupRow:
-    """Return what is computed before a state is published."""
+    """Return the summary of a group from values computed before the state is published."""
     group, lag = state.snapshot.groups[key], state.judgements.lag(key)
     worst, outcome = lag.worst_time, state.judgements.outcome(key)
     late: list[BurrowPartitionStatus] = []
@@ -301,7 +301,7 @@ def _unexamined(state: ClusterState, key: GroupKey) -> GroupRow:
 
 
 def _unread_ms(state: ClusterState, key: GroupKey) -> int:
-    """Return the age of what was read of a group, if that is old; a large cluster takes longer."""
+    """Return the age of a group's oldest value; 0 if it is younger than several reads take."""
     old_ms = max(_UNREAD_MS, 3 * (state.interval_ms + 2 * state.read_duration_ms))
     age_ms = state.judgements.age_ms(key)
     return age_ms if age_ms > old_ms else 0

@@ -80,7 +80,8 @@ def groups_page(
 
     Abandoned groups come last; ``abandoned=hide`` omits them.
 
-    Groups in trouble lead, those with the largest lag first, unless another order is requested.
+    Groups in trouble come first, those with the largest lag before others, unless another order is
+    requested.
     """
     rows = sorted(
         group_rows(state, state.snapshot.groups),

@@ -66,7 +66,7 @@ class ShownMessage:
 def query_of(
     topic: str, query: Mapping[str, str], now_ms: int, *, limit_max: int = LIMITS[-1]
 ) -> MessageQuery:
-    """Return what the parameters of a page ask for.
+    """Return the query that a page's parameters describe.
 
     Args:
         topic: the topic.
@@ -76,7 +76,7 @@ def query_of(
         limit_max: the largest number of messages.
 
     Raises:
-        ConfigError: an offset, a time or the filter can't be understood.
+        ConfigError: an offset, a time or the filter is malformed.
     """
     start, at = query.get("start", "last"), query.get("at", "").strip()
     partition = query.get("partition", "")
@@ -112,7 +112,7 @@ def messages_page(
         page_request: with the parameters of ``query_of``, and ``follow=1``: it updates itself.
         topic: the topic.
         result: what was found.
-        problem: why nothing was; None if it was.
+        problem: why nothing could be read; None if it could.
     """
     query = page_request.query
     wants_following = query.get("follow") == "1"

@@ -16,8 +16,8 @@ class PageRequest:
         query: the decoded parameters; the last of several with one name.
         now_ms: the current time.
         token_in_use: whether there is a login, and therefore a logout.
-        root: what comes before the paths of one cluster among several; "" for the only one.
-        untold: why somebody is not told of troubles; None if all are, or before a login.
+        root: the prefix of the paths of one cluster among several; "" for the only one.
+        untold: why some target gets no notifications; None if all do, or before a login.
     """
 
     path: str
@@ -48,7 +48,7 @@ class View:
         status: of the response.
         group: the page's group, which is read more often while the page is open.
         live: whether the page updates itself while it is open.
-        every_ms: how often it does where there are no events; 0: never.
+        every_ms: how often it does without events; 0: never.
     """
 
     template: str

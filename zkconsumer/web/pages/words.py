@@ -64,7 +64,7 @@ BURROW_WORDS: Final[Mapping[BurrowStatus, str]] = {
     BurrowStatus.STALL: "stands still",
     BurrowStatus.REWIND: "went back",
 }
-"""Burrow's status for people; its own name stands in the tooltip, and in metrics."""
+"""Burrow's status in plain words; its own name is in the tooltip, and in metrics."""
 SEVERITY_TONES: Final[Mapping[Severity, Tone]] = {
     Severity.NOTE: Tone.NOTE,
     Severity.WARNING: Tone.WARN,
@@ -153,7 +153,7 @@ def moment(at_ms: int | None) -> str:
     try:
         return NOT_KNOWN if at_ms is None else _at(at_ms).strftime("%Y-%m-%d %H:%M:%S UTC")
     except (ValueError, OverflowError, OSError):
-        return NOT_KNOWN  # a record's time is anybody's
+        return NOT_KNOWN  # producers may give a record any timestamp
 
 
 def clock(at_ms: int | None) -> str:
