@@ -1,1 +1,1 @@
-"""Members of groups: kept by ZooKeeper, by a coordinator, or none; below two public faces."""
+"""Membership in groups of ZooKeeper, of a coordinator, or none, for both public consumers."""

@@ -1,6 +1,6 @@
-"""What the poll API needs of a group, kept by a coordinator or by ZooKeeper.
+"""Defines what the poll API needs from a group, whether of a coordinator or of ZooKeeper.
 
-Everything here is called in the caller's thread, except ``topics_changed`` and ``committed``. A
+Everything here is called in the caller's thread, except ``on_topics_changed`` and ``committed``. A
 membership has its own threads for the network; it wakes the caller when there is something for
 ``poll`` to do. It calls the handler in the caller's thread only, from ``poll``, ``unsubscribe`` and
 ``close``; the handler may commit, and may not poll.
@@ -28,13 +28,13 @@ class RevocationKind(Enum):
 
 
 class OwnershipHandler(Protocol):
-    """Called in the caller's thread when partitions come and go; what it raises, ``poll`` raises.
+    """Handles partitions that come and go, in the caller's thread; ``poll`` raises its errors.
 
     A call that raises counts as done: the group does not wait for a listener that failed.
     """
 
     def give_up(self, partitions: Partitions, why: RevocationKind) -> None:
-        """Drop these partitions, which are not deliverable any more.
+        """Drop these partitions, which are no longer deliverable.
 
         Args:
             partitions: not empty.
@@ -72,7 +72,7 @@ class Membership(Protocol):
         ...
 
     def numbers(self) -> Mapping[str, float]:
-        """Return what happened since the start, by metric name."""
+        """Return the counts of events since the start, by metric name."""
         ...
 
     def subscribe(self, topics: frozenset[str], *, open_ended: bool) -> None:
@@ -130,14 +130,14 @@ class Membership(Protocol):
         """Commit without waiting.
 
         Args:
-            offsets: what to commit.
-            done: run in the caller's thread, in the order of the commits, out of ``poll``,
+            offsets: the offsets to commit.
+            done: run in the caller's thread, in the order of the commits, from ``poll``,
                 ``commit``, ``unsubscribe`` or ``close``. What it raises is logged.
         """
         ...
 
     def run_callbacks(self) -> None:
-        """Run the callbacks of the commits that have ended; not nested."""
+        """Run the callbacks of the commits that have ended; does nothing within a callback."""
         ...
 
     def committed(

@@ -56,7 +56,7 @@ class MemberThreads:
     join: JoinThread
 
     def start(self, scope: ThreadScope, on_error: Callable[[BaseException], None]) -> None:
-        """Start both threads; ``on_error`` is called on one that died, with its error."""
+        """Start both threads; ``on_error`` is called with the error of a thread that died."""
         scope.spawn("group", self.group.run, stop=self.group.stop, on_error=on_error)
         scope.spawn("join", self.join.run, stop=self.join.stop, on_error=on_error)
 

@@ -1,1 +1,1 @@
-"""A member of a ZooKeeper group, which shares its partitions out by itself."""
+"""A member of a ZooKeeper group, whose members compute their assignment themselves."""

@@ -94,7 +94,7 @@ def member_context(
     observers: Sequence[Observer],
     security: SecuritySettings,
 ) -> MemberContext:
-    """Make the collaborators of a member that is wired up later; write nothing, start nothing.
+    """Create the collaborators of a member that is wired up later; write nothing, start nothing.
 
     Args:
         config: all settings.
@@ -102,7 +102,8 @@ def member_context(
         store: the session.
         clock: for pauses and deadlines.
         observers: receive every event, ``Created`` at once.
-        security: of connections to the group's coordinator; names the listeners of brokers.
+        security: the security of connections to the group's coordinator; selects the brokers'
+            listeners.
     """
     observation = Observation(name, (LoggingObserver(), *observers))
     info = build_info()
@@ -130,7 +131,7 @@ def configured_member(
 
     Args:
         context: see ``MemberContext``.
-        fetching: gets the claims.
+        fetching: fetches the claims.
         auto_commit: whether the control thread commits by itself.
     """
     member = build_member(

@@ -81,11 +81,11 @@ class CommitJob:
         self._finish()
 
     def on_postponed(self, reason: str, *, doubtful: bool = False) -> None:
-        """Record that what is left will be retried.
+        """Record that the remaining offsets will be retried.
 
         Args:
             reason: why it failed.
-            doubtful: whether it was sent without a response, so that it may be stored.
+            doubtful: whether a request was sent without a response, so that they may be stored.
         """
         self._reason = reason
         self._doubtful = self._doubtful or doubtful

@@ -2,8 +2,7 @@
 
 Queued jobs are merged into one request with the latest position of each partition. The final
 offsets are those that one request per job would have stored: an older one never overtakes a newer
-one.
-Jobs end in the order in which they were queued.
+one. Jobs end in the order in which they were queued.
 """
 
 from collections import deque
@@ -27,7 +26,7 @@ _OF_POSITION = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class CommitBatch:
-    """What one request commits.
+    """The content of one commit request.
 
     Attributes:
         offsets: the latest position of each partition.
@@ -69,7 +68,7 @@ class CommitQueue:
         return any(not partitions.isdisjoint(job.left) for job in self._jobs if not job.is_settled)
 
     def next_due_ms(self) -> int | None:
-        """Return when there is something to do; None: only after the next event."""
+        """Return when to check the queue again; None: only after the next event."""
         if self._in_flight is not None:
             return None
         open_ = [job.deadline_ms for job in self._jobs if not job.is_settled]
@@ -179,7 +178,7 @@ class CommitQueue:
         job.expire()
 
     def found(self) -> None:
-        """Send without delay: a coordinator was found."""
+        """Record that a coordinator was found, so that commits are sent without delay."""
         self._failures = 0
         self._due_ms = 0
 

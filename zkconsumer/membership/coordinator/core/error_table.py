@@ -37,7 +37,7 @@ class Handling(Enum):
     TAKE_ID = auto()
     """Join again with the member id in the response (KIP-394)."""
     RESET_GENERATION = auto()
-    """Our generation is over and what we had is lost; the member id may still be known."""
+    """Our generation is over and our partitions are lost; the member id may still be known."""
     RESET_MEMBER = auto()
     """As RESET_GENERATION, and the coordinator has forgotten the member id."""
     FATAL = auto()

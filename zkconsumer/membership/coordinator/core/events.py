@@ -229,8 +229,8 @@ class SendJoin:
     should have a connection of its own, so that no other request is queued after it.
 
     Attributes:
-        owned, generation: what the subscription carries as owned.
-        remembered: what an eager member had in its last generation, for the user data of
+        owned, generation: the owned partitions in the subscription, and their generation.
+        remembered: the partitions of an eager member in its last generation, for the user data of
             ``sticky``.
     """
 
@@ -284,7 +284,7 @@ class SendLeave:
 
 @dataclass(frozen=True, slots=True)
 class FenceMember:
-    """Ownership is void now: deliver nothing more of it and refuse commits.
+    """Ownership is void now: deliver nothing more of these partitions and refuse commits.
 
     The listener is called at the next poll (``RevokePartitions`` with ``LOST``).
     """
@@ -301,7 +301,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Raise:
-    """The poll under way, or the next one, raises this error.
+    """The current poll, or the next one, raises this error.
 
     Attributes:
         code: the error code of the response; None if no broker sent it.

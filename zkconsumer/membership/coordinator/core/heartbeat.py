@@ -1,9 +1,9 @@
-"""When to send a heartbeat, and when silence is a failure: arithmetic, no clock.
+"""Computes when to send a heartbeat, and when silence is a failure; has no clock of its own.
 
-Three silences are told apart: the coordinator's (``session.timeout.ms`` without a response: it may
-be gone), the caller's (``max.poll.interval.ms`` without a poll: it is stuck), and our own, which
-the coordinator measures (so membership is certain only for the session timeout after the last
-request that it responded to).
+Three silences are distinguished: the coordinator's (``session.timeout.ms`` without a response: it
+may be gone), the caller's (``max.poll.interval.ms`` without a poll: it is stuck), and our own,
+which the coordinator measures (so membership is certain only for the session timeout after the
+last request that it responded to).
 
 Source: Kafka ``Heartbeat``, KIP-62.
 """
@@ -35,14 +35,14 @@ class Heartbeat:
             rebalance_timeout_ms=rebalance_timeout_ms,
         )
 
-    # --- what happens -------------------------------------------------------------------
+    # --- events -------------------------------------------------------------------------
 
     def on_poll(self, now_ms: int) -> None:
         """Record a poll of the caller."""
         self._polled_ms = now_ms
 
     def on_joined(self, sent_ms: int, now_ms: int) -> None:
-        """Record the response to a request of ``sent_ms`` that counts as a heartbeat.
+        """Record the response to a request sent at ``sent_ms`` that counts as a heartbeat.
 
         A heartbeat in flight belongs to an earlier generation.
         """
@@ -68,7 +68,7 @@ class Heartbeat:
         self._next_send_ms = now_ms + self._settings.heartbeat_interval_ms
 
     def on_response(self, now_ms: int, *, rebalancing: bool = False) -> None:
-        """Record the response to the heartbeat in flight; we are a member, perhaps a late one."""
+        """Record a heartbeat's response: we are a member; ``rebalancing``: we are to join again."""
         self.in_flight = False
         self._last_response_ms = now_ms
         self._rebalancing = rebalancing
@@ -80,7 +80,7 @@ class Heartbeat:
         self._next_send_ms = now_ms + self._settings.retry_backoff_ms
 
     def on_confirmed(self, sent_ms: int) -> None:
-        """Record that the coordinator knew the member when it received a request of ``sent_ms``."""
+        """Record that the coordinator knew the member when it got a request sent at ``sent_ms``."""
         if self._confirmed_ms is None or sent_ms > self._confirmed_ms:
             self._confirmed_ms = sent_ms
         if not self._rebalancing:
@@ -91,7 +91,7 @@ class Heartbeat:
         self.in_flight = False
         self._confirmed_ms = None
 
-    # --- what follows -------------------------------------------------------------------
+    # --- deadlines ----------------------------------------------------------------------
 
     def is_due(self, now_ms: int) -> bool:
         """Return whether to send a heartbeat now; only one is in flight at a time."""

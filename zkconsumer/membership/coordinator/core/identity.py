@@ -9,7 +9,7 @@ from zkconsumer.membership.coordinator.core.ownership import Ownership
 
 @dataclass(slots=True)
 class MemberIdentity:
-    """What the coordinator fences by; without a generation it is no member.
+    """The fields by which the coordinator fences a member; it is none without a generation.
 
     Attributes:
         member_id: given by the coordinator; empty before that, and after it has forgotten the
@@ -25,7 +25,7 @@ class MemberIdentity:
     leading: bool = False
 
     def enter(self, response: ev.JoinCompleted) -> None:
-        """Take the identity of a completed join."""
+        """Adopt the identity of a completed join."""
         self.member_id, self.generation = response.member_id, response.generation
         self.protocol, self.leading = response.protocol, response.leader_id == response.member_id
 

@@ -8,7 +8,7 @@
    cooperative rebalance that revokes nothing of ours.
 3. An assignment is taken over before the next join. What it revokes is given up first, and then the
    group is joined once more (KIP-429).
-4. A join claims what we really have: not what was given up, but all that was not.
+4. A join claims exactly what we still own: all partitions that were not given up, and no others.
 5. When the generation is void, so is ownership, at once; the listener is called at the next poll.
 6. A caller that stops polling makes us leave; its next poll makes us come back, with a notice.
 7. Responses to an identity that we no longer have change nothing.
@@ -203,7 +203,7 @@ class MembershipCore:
             self._refused(MembershipRequest.FIND, event.code)
 
     def _forget_coordinator(self, reason: str | None = None) -> None:
-        """Drop what is in flight to it; ``reason`` is None if the connection broke by itself."""
+        """Drop the requests in flight to it; ``reason``: None if the connection broke by itself."""
         if not self._search.located:
             return
         self._search.located = False
@@ -412,7 +412,7 @@ class MembershipCore:
             self._actions.append(ev.TakeOver(round_, added, self._ownership.owned))
 
     def _join(self, cause: ev.JoinReason, *, in_poll: bool) -> None:
-        """Give up what must go before joining; then send JoinGroup, once the pause is over."""
+        """Give up partitions that must go first; then send JoinGroup, once the pause is over."""
         if giving := self._ownership.before_join(self._subscribed_topics):
             if in_poll:
                 self._ownership.give_up(giving)

@@ -1,4 +1,4 @@
-"""What a member owns, was assigned, and must give up: sets, no protocol.
+"""Tracks what a member owns, was assigned, and must give up: sets, no protocol.
 
 The life of a partition: *offered* by SyncGroup, *taken over* in the caller's poll, *given up* in
 another, or *void* at once when the generation ends (then the listener gets it as lost).
@@ -48,7 +48,7 @@ class Ownership:
         self._offer = share, generation
 
     def void(self) -> bool:
-        """Lose everything, as the generation is over; return whether there was anything."""
+        """Lose all partitions, as the generation is over; return whether there were any."""
         self._offer = None
         self._revoked_for_share = False
         had = bool(self.deliverable)
@@ -56,7 +56,7 @@ class Ownership:
         return had
 
     def give_up_for_share(self) -> tuple[Partitions, RevocationKind] | None:
-        """Return what must go before the offer is taken over: what is lost, or not in the offer."""
+        """Return the partitions to give up before the offer is taken over: lost, or not offered."""
         if self._lost:
             return self._give(self.owned), RevocationKind.LOST
         assert self._offer is not None
@@ -67,7 +67,7 @@ class Ownership:
         return self._give(revoked), RevocationKind.REVOKED
 
     def before_join(self, topics: frozenset[str]) -> Partitions:
-        """Return what must go before a join: all, or (cooperative) what is not subscribed to."""
+        """Return what to give up before a join: all, or (cooperative) unsubscribed partitions."""
         if self._mode is RebalanceMode.EAGER:
             return self.owned
         return frozenset(tp for tp in self.owned if tp.topic not in topics)
@@ -89,7 +89,7 @@ class Ownership:
         return awaited
 
     def take_over(self) -> Partitions:
-        """Own the offered assignment; return what is new in it."""
+        """Own the offered assignment; return the partitions that are new."""
         assert self._offer is not None
         share, self.generation = self._offer
         self._offer = None
@@ -98,7 +98,7 @@ class Ownership:
         return added
 
     def leave(self) -> tuple[Partitions, RevocationKind] | None:
-        """Drop everything; return what the listener must be called for."""
+        """Drop all partitions; return those for which the listener must be called, and the kind."""
         partitions, lost = self.owned - self._giving, self._lost
         self.owned = self._giving = _NONE
         self._offer = None

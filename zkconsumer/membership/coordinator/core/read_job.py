@@ -1,4 +1,4 @@
-"""One read of committed offsets in progress: what was found, and what is read again. Pure.
+"""One read of committed offsets in progress: its results, and the partitions left. Pure.
 
 Source: Kafka ``ConsumerCoordinator.OffsetFetchResponseHandler``.
 """

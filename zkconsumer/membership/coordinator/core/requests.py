@@ -1,4 +1,4 @@
-"""The core's actions as requests of each version, and the responses as its events. Pure.
+"""Converts the core's actions to requests of each version, and responses to events. Pure.
 
 Fields that a broker is too old for are left out if optional, and refused if needed.
 Source: Kafka ``AbstractCoordinator``, ``ConsumerCoordinator``.

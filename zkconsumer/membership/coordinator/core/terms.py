@@ -1,4 +1,4 @@
-"""What a member sends about itself in every request, and the strategies' user data. Pure.
+"""The facts about a member that all requests need, and the strategies' user data. Pure.
 
 Source: Kafka ``StickyAssignor`` and ``CooperativeStickyAssignor``; KIP-341.
 """
@@ -76,14 +76,14 @@ def from_wire(topics: Iterable[TopicPartitions]) -> frozenset[TopicPartition]:
 
 
 def sticky_data(remembered: Iterable[TopicPartition], generation: int) -> bytes:
-    """Encode what a member had, for the leader's ``sticky``."""
+    """Encode a member's former partitions, for the leader's ``sticky``."""
     return _encode(
         _StickyData(previous_assignment=to_wire(remembered), generation=generation), version=1
     )
 
 
 def read_sticky_data(data: bytes | memoryview | None) -> tuple[frozenset[TopicPartition], int]:
-    """Decode what a member had and in which generation; nothing if unreadable."""
+    """Decode a member's former partitions and their generation; none if unreadable."""
     for version in (1, 0):
         found = _decode(_StickyData, data, version)
         if found is not None:
@@ -92,7 +92,7 @@ def read_sticky_data(data: bytes | memoryview | None) -> tuple[frozenset[TopicPa
 
 
 def cooperative_data(generation: int) -> bytes:
-    """Encode the generation of what a member owns, for the leader's ``cooperative-sticky``."""
+    """Encode the generation of a member's partitions, for the leader's ``cooperative-sticky``."""
     return _encode(_CooperativeData(generation=generation), version=0)
 
 

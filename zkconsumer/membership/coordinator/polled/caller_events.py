@@ -1,4 +1,4 @@
-"""The caller's events, reported to the core; and the calls of the handler that follow from them."""
+"""Reports the caller's events to the core, and makes the handler calls that follow from them."""
 
 import logging
 from collections import deque
@@ -21,7 +21,7 @@ class CallerEvents:
     """Reports the caller's events to the core, and runs the handler's calls. Thread: the caller's.
 
     A signal handler's exception may leave a report incomplete: steps without a thread to do them,
-    events without a listener. Nothing tells which, so such a member leaves, and joins again.
+    events without a listener. Nothing shows which, so such a member leaves, and joins again.
 
     Args:
         flush: lets pending commits end, before partitions that are still ours go.

@@ -30,12 +30,12 @@ class GroupMember:
 
     Args:
         handler: called when partitions come and go, in the caller's thread.
-        view: returns the latest view of the cluster, for ``topics_changed``.
+        view: returns the latest view of the cluster, for ``on_topics_changed``.
         scope: owns the two threads, which are started.
         request_timeout_ms: ``request.timeout.ms`` of asynchronous commits.
 
     Attributes:
-        counts: what happened, for metrics.
+        counts: the counts of events, for metrics.
     """
 
     def __init__(

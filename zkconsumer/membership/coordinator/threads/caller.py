@@ -1,4 +1,4 @@
-"""The caller's thread, as a member's threads know it: what wakes it, and what its poll raises."""
+"""The caller's thread, as a member's threads see it: how to wake it, and what ``poll`` raises."""
 
 from collections.abc import Callable
 from threading import RLock
@@ -19,7 +19,7 @@ class Caller:
 
     Attributes:
         responses: wakes the caller where it waits for a commit, or to leave.
-        quiet_until_ms: until when the core need not learn of a poll, if nothing happens.
+        quiet_until_ms: until when the core need not be notified of a poll, if nothing happens.
         closing_by_ms: the deadline of a close under way, which bounds all others; None: none.
         is_closed: whether the member was closed.
         failure: the error that ``poll`` has to raise; None: none.
@@ -38,7 +38,7 @@ class Caller:
         self._lock = RLock()
 
     def fail(self, error: ZkConsumerError, *, replaces: bool = False) -> None:
-        """Have ``poll`` raise an error: in place of one that waits, or only if none does."""
+        """Make ``poll`` raise an error; one that is pending already stays unless ``replaces``."""
         with self._lock:
             if replaces or self.failure is None:
                 self.failure = without_frames(error)
@@ -64,7 +64,7 @@ class Caller:
     def wait(
         self, done: Callable[[], bool], deadline_ms: int, received: WakeEvent | None = None
     ) -> None:
-        """Wait for a result; return without it where it can't come any more.
+        """Wait for a result; return without it if it can no longer come.
 
         Args:
             done: returns whether it is there.

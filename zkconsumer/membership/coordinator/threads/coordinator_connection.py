@@ -1,6 +1,6 @@
 """The coordinator's address, and one connection to it for each thread that uses it.
 
-All of them are closed together: the core is told once that the coordinator is lost.
+All of them are closed together: the core is notified once that the coordinator is lost.
 """
 
 import threading
@@ -81,7 +81,7 @@ class CoordinatorAddress:
 class CoordinatorConnection:
     """A connection to the coordinator, opened when it is needed.
 
-    Thread: one, but for ``cut`` and ``stop``.
+    Thread: one, except ``cut`` and ``stop``.
     """
 
     def __init__(self, dialer: Dialer) -> None:

@@ -1,11 +1,11 @@
-"""What happened to a member of a coordinator's group, for ``metrics()``."""
+"""Counts the events of a member of a coordinator's group, for ``metrics()``."""
 
 from dataclasses import dataclass
 
 
 @dataclass(slots=True)
 class CoordinatorGroupCounts:
-    """What happened since the start.
+    """The counts of events since the start.
 
     Attributes:
         joined: generations entered.

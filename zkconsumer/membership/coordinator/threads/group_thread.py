@@ -36,8 +36,8 @@ class GroupThread:
     """The body of the thread that sends heartbeats and commits.
 
     Args:
-        orders: those of this thread.
-        caller: learns of errors, and that LeaveGroup was sent.
+        orders: the orders for this thread.
+        caller: is notified of errors, and when LeaveGroup was sent.
         request_timeout_ms: how long a broker may take for a response.
     """
 
@@ -107,7 +107,7 @@ class GroupThread:
                 self._leave(order)
 
     def _locate(self, *, for_offsets: bool = False) -> Located:
-        """Find the coordinator; for offsets any broker, where none coordinates."""
+        """Find the coordinator; for offsets, any broker if none coordinates (0.8.1)."""
         location = self._session.location
         if location.address is not None and (location.address.coordinates or for_offsets):
             return location.address

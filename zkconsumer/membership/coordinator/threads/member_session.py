@@ -1,7 +1,7 @@
-"""The core of a member behind one lock: any thread reports events to it, one at a time.
+"""Guards the core of a member by a lock: any thread reports events to it, one at a time.
 
-The resulting actions go to the thread that does them: requests to the network threads, calls of the
-handler to the caller, which is in ``poll`` when they arise.
+The resulting actions go to the thread that executes them: requests to the network threads, handler
+calls to the caller, which is in ``poll`` when they arise.
 """
 
 import logging
@@ -37,13 +37,13 @@ class MemberSession:
         orders, steps, caller: where the core's actions go.
 
     Attributes:
-        lock: held while the core is used, and as long as what it said must stay true.
+        lock: held while the core is used, and as long as its answer must stay true.
         location: the coordinator's address.
         claims: the partitions that may be committed.
-        subscription: what the member reads; None: nothing, or it is leaving.
+        subscription: the member's subscription; None: there is none, or it is leaving.
         leaving_as: the identity under which a leaving member still commits; else None.
-        is_interrupted: whether a report of the caller is, or was left, incomplete: then the core
-            hears of nothing, and nothing is certain, until the next report starts again.
+        is_interrupted: whether a report of the caller is, or was left, incomplete: then no event
+            reaches the core, and no ownership is certain, until the next report starts over.
     """
 
     def __init__(
@@ -144,8 +144,8 @@ class MemberSession:
         """Report an event to the core, and pass its actions on.
 
         Returns:
-            The caller's part: calls of the handler, to which only its own events lead; and what it
-            sends after them, if the event is ``Leave``.
+            The actions for the caller: handler calls, which only its own events cause; and, if the
+            event is ``Leave``, the request to send after them.
         """
         callers: list[ev.HandlerCall | ev.SendLeave] = []
         generation = self._core.identity.generation

@@ -1,4 +1,4 @@
-"""The commits of a member's caller, and its reads of what is committed; the group thread sends."""
+"""Queues the caller's commits and reads of committed offsets, which the group thread sends."""
 
 import logging
 from collections import deque
@@ -73,7 +73,7 @@ class OffsetJobs:
                 deadline_ms=deadline_ms,
                 done=done,
             )
-            # A pending job has woken the thread already, and takes later ones along.
+            # A pending job has woken the thread already, which sends later ones with it.
             wake = not self.commits.busy
             self.commits.add(job)
         if wake:

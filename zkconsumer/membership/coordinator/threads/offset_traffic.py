@@ -50,7 +50,7 @@ class OffsetTraffic:
     """Sends the commits and reads that are due. Thread: the group thread.
 
     Args:
-        connection: that of the thread.
+        connection: the connection of the thread.
         locate: returns the coordinator's address, or why there is none.
         timeout_ms: how long the coordinator may take for a response.
     """
@@ -71,7 +71,7 @@ class OffsetTraffic:
         self._limit_ms = min(_FIRST_TIMEOUT_MS, timeout_ms)
 
     def send_due(self) -> None:
-        """Send what is due."""
+        """Send the commits and reads that are due."""
         clock, jobs = self._session.clock, self._jobs
         with jobs.lock:
             due_ms = jobs.commits.next_due_ms()

@@ -1,4 +1,4 @@
-"""What the core has the group thread and the join thread do, each with its connection."""
+"""Carries the core's orders to the group thread and the join thread, with their connections."""
 
 from threading import RLock
 
@@ -34,7 +34,7 @@ class GroupOrders(Mailbox[ev.GroupOrder | None]):
             self.put(None)
 
     def stop(self) -> None:
-        """Wake the thread, and end what the connection is doing. Thread: any."""
+        """Wake the thread, and interrupt what the connection is doing. Thread: any."""
         self.connection.stop()
         self.put(None)
 
@@ -67,7 +67,7 @@ class JoinSteps:
         return self._mailbox.get()
 
     def stop(self) -> None:
-        """End ``get``, and what the connection is doing. Thread: any."""
+        """End ``get``, and interrupt what the connection is doing. Thread: any."""
         self.connection.stop()
         self._mailbox.put(None)
 

@@ -1,4 +1,4 @@
-"""When the next automatic commit is due: arithmetic, no clock. Pure.
+"""Computes when the next automatic commit is due. Pure.
 
 Source: Kafka 0.8.2.2 ``KafkaScheduler`` as the connector uses it: first after one interval, then at
 a fixed rate.

@@ -1,7 +1,4 @@
-"""The partitions that can't be claimed because of a node that belongs to no session.
-
-Pure.
-"""
+"""Tracks partitions that can't be claimed because of a node that belongs to no session. Pure."""
 
 from collections.abc import Iterable, Mapping
 
@@ -9,7 +6,7 @@ from zkconsumer.model import TopicPartition
 
 
 class Blockage:
-    """The partitions that a member goes on without, and those already reported to its caller."""
+    """The partitions that a member does without, and those already reported to its caller."""
 
     def __init__(self) -> None:
         self._now: set[TopicPartition] = set()
@@ -19,7 +16,7 @@ class Blockage:
         return tp in self._now
 
     def add(self, stuck: Mapping[TopicPartition, str]) -> tuple[bool, dict[TopicPartition, str]]:
-        """Add partitions whose owner nodes can't go away by themselves.
+        """Add partitions whose owner nodes are never deleted by themselves.
 
         Returns:
             Whether any of them is new in this round, and those not yet reported to the caller.

@@ -91,7 +91,7 @@ class StepFailed:
 
 @dataclass(frozen=True, slots=True)
 class RegistrationBlocked:
-    """A node of another session has the path of our registration."""
+    """A node of another session exists at the path of our registration."""
 
     round: int
     reason: str
@@ -128,8 +128,8 @@ class ClaimRefused:
 
     Attributes:
         round: the round of the step.
-        held_by: the thread id in each owner node in the way.
-        stuck: those whose node belongs to no session, so that it never goes away by itself, with
+        held_by: the thread id in each owner node that blocks the claim.
+        stuck: those whose node belongs to no session, so that it is never deleted by itself, with
             what to do about it.
     """
 
@@ -286,14 +286,14 @@ class Fence:
 
 @dataclass(frozen=True, slots=True)
 class AwaitOwners:
-    """Watch the owner nodes that are in the way."""
+    """Watch the owner nodes that block the claim."""
 
     partitions: tuple[TopicPartition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AwaitRegistration:
-    """Watch the registration node that is in the way."""
+    """Watch the node that blocks our registration."""
 
 
 @dataclass(frozen=True, slots=True)

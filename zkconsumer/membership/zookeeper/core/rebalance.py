@@ -8,16 +8,17 @@
    released, before anything new is claimed.
 3. Offsets are loaded *after* the claim. The original loads before, and so may read one that the
    old owner is about to commit past.
-4. A claim is all or nothing. A refusal backs off; the pause ends early when an owner node in the
-   way vanishes, and such an early try is not counted. The last try's pause is waited out as well.
+4. A claim is all or nothing. After a refusal the member pauses; the pause ends early when an owner
+   node that blocked the claim is deleted, and such an early try is not counted. The pause of the
+   last try is waited out as well.
 5. When the session ends, ownership is void at once, in any state. Session events carry the id of
    their session: late events of an earlier one change nothing.
 6. After ``max_retries`` failed tries the caller gets an error; tries go on, at longer intervals.
 7. At rest it audits the group at intervals: an owner node of ours that was deleted is created
    again, a partition without an owner is claimed by the member it is assigned to, a stopped one
    is started again.
-8. A node that belongs to no session never goes away by itself. It keeps its own partition from us,
-   not all the others; every audit tries it again.
+8. A node that belongs to no session is never deleted by itself. It keeps only its own partition
+   from us, not the others; every audit tries that partition again.
 
 Source: Kafka 0.8.2.2 ``ZKRebalancerListener``.
 """

@@ -1,4 +1,4 @@
-"""How many tries a rebalance has had, and when the next one is due: arithmetic, no clock. Pure.
+"""Counts the tries of a rebalance, and computes when the next one is due. Pure.
 
 Source: ``rebalance.max.retries`` and ``rebalance.backoff.ms`` of Kafka 0.8.2.2, counted per
 trigger. Unlike there, tries go on after the last one, at longer intervals.
@@ -39,7 +39,7 @@ class Retries:
         self.counted = True
 
     def registered(self) -> None:
-        """Record that nothing blocks the registration any more."""
+        """Record that nothing blocks the registration any longer."""
         self._blocked_until_ms = None
 
     def blocked(self, now_ms: int) -> None:

@@ -70,7 +70,7 @@ Notice = PartitionsRequested | ClaimsLost | Started
 
 
 class Bridge:
-    """The listener and the fetching of a member; turns both into notices. Thread: control.
+    """Turns a member's listener calls and claims into notices for the caller. Thread: control.
 
     Args:
         signal: called whenever there is a notice; must only notify.

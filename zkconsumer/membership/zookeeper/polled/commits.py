@@ -98,7 +98,7 @@ class CallersCommits:
         self._pending.append(_Pending(offsets, self._sent(offsets, claims), done))
 
     def run_callbacks(self) -> None:
-        """Run the callbacks of asynchronous commits that ended, in their order; not nested."""
+        """Run the callbacks of ended asynchronous commits, in order; not within a callback."""
         if self._in_callback:
             return
         self._in_callback = True

@@ -1,4 +1,4 @@
-"""What happened to a member of a ZooKeeper group, for ``metrics()``."""
+"""Counts the events of a member of a ZooKeeper group, for ``metrics()``."""
 
 from dataclasses import dataclass
 

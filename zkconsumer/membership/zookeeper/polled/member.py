@@ -45,7 +45,7 @@ class CallerSide:
     Attributes:
         bridge: the control thread's end.
         watch: makes the member leave when the caller stops polling.
-        counts: what happened, for metrics.
+        counts: the counts of events, for metrics.
         signal: wakes the caller's thread, and ``wakeup``.
         wakeup: wakes a call of the member that waits.
     """
@@ -61,7 +61,7 @@ class ZookeeperMember:
     """``Membership`` in a ZooKeeper group; or only its offsets, without a subscription.
 
     Args:
-        context: its session, and what belongs to it.
+        context: its session, and the objects that belong to it.
         member: the wired member; its control thread is started here.
         caller: the objects that it shares with the caller.
         handler: called in the caller's thread when partitions come and go.
@@ -196,7 +196,7 @@ class ZookeeperMember:
                 context.offsets.stop_fetching()
                 left: ObservedReply[None] = ObservedReply(self._caller.signal)
                 mailbox.put(CloseRequest(left))
-                # Keep some of the time for ending what did not stop in order.
+                # Keep some of the time for ending whatever did not stop in order.
                 failed = self._run_calls_until(left, deadline_ms - min(1000, timeout_ms // 4))
             self._end(failed)
         finally:
@@ -204,7 +204,7 @@ class ZookeeperMember:
             # The session first: it takes our nodes with it, and frees a control thread blocked on
             # it.
             context.store.close(min(left_ms, CLOSE_TIMEOUT_MS))
-            # Whether the session would have come back in time does not matter any more.
+            # Whether the session would have come back in time no longer matters.
             mailbox.put(ev.SessionEnded(context.store.session_id))
             context.offsets.close()
             running = self._scope.close(max(0, deadline_ms - context.clock.now_ms()))
@@ -214,7 +214,7 @@ class ZookeeperMember:
             self._commits.run_callbacks()
 
     def _rejoin_after_silence(self) -> None:
-        """Join again after the member left for want of polls."""
+        """Join again after the member left because its caller did not poll."""
         watch = self._caller.watch
         if watch.fell_silent:
             watch.fell_silent = False
@@ -322,7 +322,7 @@ class ZookeeperMember:
             self._control.mailbox.put(ControlTask(lambda: None, nobody))
 
     def _fail(self, error: ZkConsumerError) -> None:
-        """Have ``poll`` raise this. Thread: any."""
+        """Make ``poll`` raise this error. Thread: any."""
         self._failures.put(error)
         self._caller.signal()
 

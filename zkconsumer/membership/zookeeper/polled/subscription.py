@@ -1,4 +1,4 @@
-"""What a member that polls registers, and the queue of its one stream, which passes errors on."""
+"""The registration of a member that polls, and its stream's queue, which passes errors on."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from zkconsumer.zk.nodes import Pattern, Registration
 class PollSubscription:
     """A ``StreamSubscription`` of named topics; patterns are expanded before.
 
-    Scala members would take a pattern for one of Java's; ours are Python's.
+    Scala members would read a pattern as one of Java's; ours are Python's.
     """
 
     wildcard = False
@@ -45,7 +45,7 @@ class FailureQueue:
     """An ``OwnedQueue`` without chunks: a poll engine has the records.
 
     Args:
-        notify: called with what the stream would raise. Thread: control.
+        notify: called with the error that the stream would raise. Thread: control.
     """
 
     def __init__(self, notify: Callable[[ZkConsumerError], None]) -> None:

@@ -1,1 +1,1 @@
-"""The control thread of a ZooKeeper member: it runs the core, and what each action does."""
+"""The control thread of a ZooKeeper member, which runs the core and executes its actions."""

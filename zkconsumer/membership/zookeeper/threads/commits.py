@@ -1,4 +1,4 @@
-"""Which offsets to commit, and the record of what was committed.
+"""Decides which offsets to commit, and records what was committed.
 
 Two rules for what a commit covers. An automatic commit covers what the ``delivery`` setting says
 (``consumed_offset``, ``start_offset``). A commit by the caller covers every message that was handed
@@ -25,16 +25,17 @@ NOT_READ_HERE: Final = "not read by this consumer now"
 """Why a commit is refused for a partition that this member does not own."""
 
 Due = Mapping[TopicPartition, tuple[PartitionClaim, OffsetAndMetadata, int]]
-"""What to write for a claim, and its ``jumps_back`` before that was known."""
+"""For each claim, the offset to write, and its ``jumps_back`` from before that was read."""
 
 
 def consumed_offset(claim: PartitionClaim) -> int | None:
     """Return the offset that an automatic commit writes for a claim; None: nothing new.
 
     A caller may commit its current message, which counts as consumed only later: that commit stays.
-    An offset that the caller named stays until consumption has passed it, and what was consumed
-    when it was named; or until the position jumps back in a truncated log. A start offset from the
-    reset policy is new although nothing was read yet: the next owner must not reset to another one.
+    An offset that the caller named stays until consumption has passed it, and also the offset that
+    was consumed when it was named; or until the position jumps back in a truncated log. A start
+    offset from the reset policy is new although nothing was read yet: the next owner must not reset
+    to another one.
     """
     committed, consumed = claim.committed_offset, claim.consumed_offset
     if claim.jumps_back != claim.committed_jumps:
@@ -70,8 +71,8 @@ class CommitRules:
     """What each kind of commit covers.
 
     Attributes:
-        automatic: offset of an automatic commit.
-        callers: offset of a commit by the caller, of everything handed over.
+        automatic: returns the offset of an automatic commit.
+        callers: returns the offset of a commit by the caller, of everything handed over.
     """
 
     automatic: OffsetOf
@@ -104,7 +105,7 @@ class OffsetCommitter:
     def commit(
         self, claims: Iterable[PartitionClaim], offset_of: OffsetOf, *, retry: bool = False
     ) -> int:
-        """Commit the new offsets of these claims; where the store expires them, the old ones, too.
+        """Commit the new offsets of these claims; if the store expires offsets, the others, too.
 
         Returns:
             The number of partitions written.

@@ -187,7 +187,7 @@ class ControlThread:
         """Serve the caller's commits and tasks while a rebalance waits for the caller.
 
         Other messages wait. The end of the session ends the wait.
-        Thread: control, out of a listener.
+        Thread: control, from a listener.
 
         Args:
             ended: returns whether the caller is done; checked after every message.
@@ -310,7 +310,7 @@ class ControlThread:
                 queue.close()
 
     def _run_leaving(self) -> list[ev.Action]:
-        """Leave the group: run every step, whatever became of the previous one.
+        """Leave the group: run every step, whatever the outcome of the previous one.
 
         Returns:
             The steps still to be done while the session lives.
@@ -347,7 +347,7 @@ class ControlThread:
             ]
 
     def _await_zookeeper(self) -> None:
-        """Wait for a lost connection: what can be committed now is not delivered twice.
+        """Wait for a lost connection to return: what can still be committed is not delivered twice.
 
         Waits no longer than the session may live without it: after that there is nothing to
         release, and no right to commit.

@@ -33,7 +33,7 @@ class Fetching(Protocol):
 class MemberSettings:
     """A member's settings, from the configuration.
 
-    ``leave_timeout_ms`` is how long a leaving member waits for a ZooKeeper out of reach.
+    ``leave_timeout_ms`` is how long a leaving member waits for an unreachable ZooKeeper.
     """
 
     group_id: str

@@ -1,6 +1,6 @@
-"""Logs once what is wrong in the group: unreadable nodes of others, missing topics.
+"""Logs each problem of the group once: unreadable nodes of others, missing topics.
 
-Every rebalance reads the whole group, so each problem is logged when it appears, not each time.
+Every rebalance reads the whole group, so a problem is logged when it appears, not at each read.
 """
 
 import logging

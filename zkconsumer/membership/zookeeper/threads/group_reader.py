@@ -1,4 +1,4 @@
-"""Reads the group for a round of rebalancing, and in an audit what is wrong with it."""
+"""Reads the group for a round of rebalancing, and in an audit its problems, too."""
 
 import logging
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ class GroupReader:
         self._settings = settings
         self._world = world
         self._claims = claims
-        # One watch per cause for good: a new one per read would pile up on nodes that never change.
+        # One watch per cause for ever: new ones at each read would pile up on unchanging nodes.
         self.watches = {cause: self._watch_for(cause) for cause in ev.RebalanceCause}
         self._problems = GroupProblems(settings.consumer_id)
         self._orphans: tuple[TopicPartition, ...] = ()

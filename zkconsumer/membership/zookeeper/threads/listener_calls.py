@@ -1,4 +1,4 @@
-"""The caller's listener in a rebalance.
+"""Calls the caller's listener in a rebalance.
 
 Source: Kafka 0.9.0 ``ConsumerRebalanceListener`` of ``kafka.javaapi.consumer`` (KAFKA-345,
 KAFKA-4521 for what goes wrong without it).

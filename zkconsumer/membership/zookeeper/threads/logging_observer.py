@@ -1,8 +1,7 @@
-"""The structured log: each decision of a rebalance as one line, its fields as attributes.
+"""Writes the structured log: each decision of a rebalance as one line, its fields as attributes.
 
-The line is for people: ``group g, member g_host-1: rebalance finished cause="members changed"
-...``. The same values are on the log record as ``record.zkconsumer``, a flat dict, for JSON
-formatters.
+The line is for people, such as ``group g, member g_host-1: rebalance finished cause="..."``. The
+same values are on the log record as ``record.zkconsumer``, a flat dict, for JSON formatters.
 """
 
 import logging

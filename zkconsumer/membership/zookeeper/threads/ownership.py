@@ -11,7 +11,7 @@ from zkconsumer.streams.stream_queue import OwnedQueue
 
 @dataclass(frozen=True, slots=True)
 class PositionRule:
-    """Where a new claim starts that follows another one of the same member.
+    """Where a new claim starts if it follows an earlier one of the same member.
 
     Attributes:
         position_of: returns the position of the ended claim.
@@ -78,7 +78,7 @@ class OwnedClaims:
         self._session_id = session_id
         self._claims[tp] = (claim, queue)
         if session_id in self._fenced_ids:
-            # Ended a moment ago, on the client's thread; the event is still in the mailbox.
+            # The session ended a moment ago, on the client's thread: its event is in the mailbox.
             claim.active = False
         return claim
 
@@ -89,7 +89,7 @@ class OwnedClaims:
         self.forget([tp])
 
     def revoke(self, partitions: Iterable[TopicPartition]) -> list[PartitionClaim]:
-        """Stop delivering these at once; return their claims, which keep their offsets."""
+        """Stop delivering these partitions; return their claims, which keep their offsets."""
         revoked: list[PartitionClaim] = []
         queues: set[OwnedQueue] = set()
         for tp in partitions:
@@ -118,7 +118,7 @@ class OwnedClaims:
         return list(leaving.values())
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
-        """Drop the claims of these: the caller did not finish them, so nothing is committed.
+        """Drop the claims of partitions that the caller did not finish: nothing is committed.
 
         If they come back they are read from the committed offset.
         """

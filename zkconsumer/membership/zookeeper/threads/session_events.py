@@ -23,7 +23,7 @@ def listen(
 ) -> None:
     """Subscribe to the store's session events; a lost session stops delivery at once.
 
-    ``interrupt`` breaks off what the control thread may be blocked on.
+    ``interrupt`` ends a call that the control thread may be blocked in.
     """
 
     def receive(event: SessionEvent) -> None:

@@ -1,4 +1,4 @@
-"""What a member subscribes to, and the queues that receive its records."""
+"""Defines a member's subscription, with the queues that receive its records."""
 
 from typing import Protocol
 
