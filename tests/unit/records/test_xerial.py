@@ -55,6 +55,13 @@ def test_uncompressed_size_is_read_from_the_head(head: bytes, size: int) -> None
     assert xerial.uncompressed_size(head + bytes(1024)) == size
 
 
+def test_a_block_holds_at_most_32_bytes_for_each_of_its_own() -> None:
+    """One byte more is refused, one byte less than that is not."""
+    assert xerial.uncompressed_size(bytes((64, 0))) == 64
+    with pytest.raises(ValueError, match="claims to hold 65"):
+        xerial.uncompressed_size(bytes((65, 0)))
+
+
 def test_a_size_that_no_block_can_reach_is_refused() -> None:
     """A head that promises 4 GiB from a few bytes is a lie, found before allocating."""
     with pytest.raises(ValueError, match="claims to hold"):

@@ -165,7 +165,7 @@ def test_a_member_that_cannot_be_read_gets_nothing() -> None:
     read, unreadable = requests.join_completed(JOIN, result("range", good, bad))
     assert list(unreadable) == ["n"]
     assert "Subscription" in unreadable["n"]
-    assert read.members[1] == ev.JoinedMember("n", frozenset(), instance_id="i")
+    assert read.members[1] == ev.JoinedMember("n", frozenset(), frozenset(), -1, "i")
     assign = ev.Assign(1, "range", read.members)
     assert requests.topics_of(assign) == frozenset({"t"})
     assert requests.shares_of(assign, {"t": (0, 1)}) == {
