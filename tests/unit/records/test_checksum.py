@@ -29,7 +29,7 @@ def test_the_quickest_is_chosen() -> None:
     def computing(*costs_ns: int) -> checksum.Crc32:
         rounds = cycle(costs_ns)
 
-        def crc32(data: bytes, _start: int) -> int:
+        def crc32(data: bytes) -> int:
             nonlocal now_ns, calls
             calls += 1
             now_ns += next(rounds) * len(data)

@@ -131,6 +131,17 @@ def test_snappy_blocks_share_the_bound() -> None:
         decompress(Codec.SNAPPY, packed, magic=0, max_bytes=2999)
 
 
+def test_a_snappy_block_that_announces_more_than_the_bound_is_not_decompressed() -> None:
+    """Nothing is allocated for it, so nobody learns whether the rest of it is sound."""
+    thousand = b"\xe8\x07"
+    damaged = thousand + bytes(50)
+    with pytest.raises(OverBound):
+        decompress(Codec.SNAPPY, damaged, magic=0, max_bytes=999)
+    with pytest.raises(CorruptRecord, match="can't decompress 52 bytes of snappy") as one:
+        decompress(Codec.SNAPPY, damaged, magic=0, max_bytes=1_000)
+    assert not isinstance(one.value, OverBound)
+
+
 def test_lz4_of_magic_0_has_the_checksum_of_0_8() -> None:
     """The whole header of a frame is the one that 0.8.2 writes: no sizes, no checksums, 64 KiB."""
     assert compress(Codec.LZ4, b"x", magic=0)[:7].hex() == "04224d1860401a"

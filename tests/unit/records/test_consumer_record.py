@@ -193,6 +193,21 @@ def test_representation_names_all_and_calls_nobody(decode: FetchedDecoder) -> No
 
 
 @engines
+def test_a_record_is_all_its_fields_in_their_order(decode: FetchedDecoder) -> None:
+    """By index as by name, like kafka-python's: whoever stores records goes through them so."""
+    first, _ = made(decode, batch())
+    fields = first._asdict()
+    assert list(fields) == list(first._fields)
+    assert list(fields.values()) == list(first)
+    assert (fields["topic"], fields["offset"], fields["value"]) == ("clicks", 7, b'{"a": 1}')
+    assert (len(first), first[3], first[-1]) == (13, 7, first.serialized_header_size)
+    assert first[:3] == ("clicks", 3, 4)
+    assert (first.index(7), first.count(7)) == (3, 1)
+    assert first._replace(offset=9)._asdict() == fields | {"offset": 9}
+    assert ConsumerRecord._make(first) == first
+
+
+@engines
 def test_a_record_can_not_be_changed(decode: FetchedDecoder) -> None:
     """It is a value."""
     first, _ = made(decode, batch())

@@ -159,6 +159,17 @@ class TestRelativeOffsets:
         assert decoded.records == some
         assert decoded.next_offset == 3
 
+    def test_the_smallest_messages_inside_are_read(self) -> None:
+        """Those of magic 0 without key and value are no larger than what any entry has."""
+        inner = build_message_set([Record(at, None, None) for at in range(3)])
+        decoded = decode(wrap_message_set(inner, offset=12, codec=Codec.GZIP, magic=1))
+        assert decoded.error is None
+        assert [(record.offset, record.value) for record in decoded.records] == [
+            (10, None),
+            (11, None),
+            (12, None),
+        ]
+
     @pytest.mark.parametrize("offsets", [(0, 1, 30), (0, 2, 1)])
     def test_contradictory_offsets_are_corrupt(self, offsets: tuple[int, ...]) -> None:
         """A last offset past the wrapper's, or offsets that go back, tell nothing."""

@@ -126,12 +126,16 @@ def test_a_batch_takes_all_its_offsets() -> None:
     assert rising(behind) == SetPosition(2 * ONE, 2, is_first=False)
 
 
+@pytest.mark.parametrize("first", [3, 0])
 @pytest.mark.parametrize("text", [b"v", b"p"])
-def test_behind_what_is_damaged_reading_goes_on_where_the_next_one_begins(text: bytes) -> None:
+def test_behind_what_is_damaged_reading_goes_on_where_the_next_one_begins(
+    text: bytes, first: int
+) -> None:
     """A compressed set bears the offset of its last message: only what is inside tells."""
     damaged = build_message_set([Record(5_000, None, text * 40)], magic=0)
-    packed = wrap_message_set(messages(3, 4, 5), offset=5, codec=Codec.GZIP)
-    for following in (messages(3), packed):
+    inside = messages(first, first + 1, first + 2)
+    packed = wrap_message_set(inside, offset=first + 2, codec=Codec.GZIP)
+    for following in (messages(first), packed):
         error = judged(damaged + following).error
         assert error is not None
-        assert error.next_offset == 3
+        assert error.next_offset == first
