@@ -1,11 +1,12 @@
 """The thread that joins, run by the test for a step."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 
 import pytest
 
 from tests.support.coordinator_double import CoordinatorDouble
 from tests.support.quiet_session import COORDINATOR, QuietSession
+from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.membership.coordinator.core import events as ev
 from zkconsumer.membership.coordinator.threads.join_thread import JoinThread
@@ -50,6 +51,35 @@ def test_a_leader_joins_again_when_the_topics_of_its_group_have_changed(
     assert watched[1:] == [frozenset()]
     thread.on_topics_changed({"t": (0,), "u": (0,)})
     assert triggered == []
+
+
+class NotingCluster(CoordinatorDouble):
+    """A cluster that notes how long each look at it may take."""
+
+    def __init__(self, partitions: Mapping[str, int]) -> None:
+        super().__init__(partitions)
+        self.timeouts: list[int] = []
+
+    def view(self, topics: Collection[str] | None = None, *, timeout_ms: int = 0) -> ClusterView:
+        """See ``Cluster``."""
+        self.timeouts.append(timeout_ms)
+        return super().view(topics, timeout_ms=timeout_ms)
+
+
+def test_a_leader_looks_at_the_topics_of_its_group_in_the_time_of_a_request() -> None:
+    """A cluster that is silent must not hold up the group for ever."""
+    quiet = QuietSession()
+    cluster = NotingCluster({"t": 2})
+    thread = JoinThread(
+        quiet.session,
+        quiet.join_steps,
+        quiet.caller,
+        cluster,
+        request_timeout_ms=1_234,
+        on_group_topics=lambda _topics: None,
+    )
+    thread._execute(ASSIGN, None)
+    assert cluster.timeouts == [1_234]
 
 
 class JoinConnection:

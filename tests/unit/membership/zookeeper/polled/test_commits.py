@@ -19,6 +19,7 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.membership.protocol import Offsets
+from zkconsumer.membership.zookeeper.polled import commits
 from zkconsumer.membership.zookeeper.polled.commits import CallersCommits
 from zkconsumer.membership.zookeeper.threads.commits import NOT_READ_HERE
 from zkconsumer.membership.zookeeper.threads.messages import CommitRequest, ControlTask, Message
@@ -190,6 +191,45 @@ def test_a_failure_is_told_when_no_time_is_left(caller: Caller, *, connected: bo
     assert len(caller.sent) == 1
 
 
+@pytest.fixture
+def pauses(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The pauses between tries, which are the clock's."""
+    made: list[int] = []
+
+    def pause(duration_ms: int) -> None:
+        made.append(duration_ms)
+        caller.clock.advance(duration_ms)
+
+    monkeypatch.setattr(commits, "wait_ms", pause)
+    return made
+
+
+TIMES = pytest.mark.parametrize(("timeout_ms", "tries"), [(99, 1), (100, 1), (101, 2), (300, 3)])
+
+
+@TIMES
+def test_a_commit_is_tried_again_while_time_is_left_behind_the_pause(
+    caller: Caller, pauses: list[int], *, timeout_ms: int, tries: int
+) -> None:
+    """As long as ZooKeeper is away; a try that has no time itself would be none."""
+    caller.connected = False
+    caller.refusal = OffsetCommitFailed("g", {T0: "ZooKeeper is away"})
+    with pytest.raises(OffsetCommitFailed, match="ZooKeeper is away"):
+        caller.commit(at(5), timeout_ms=timeout_ms)
+    assert (len(caller.sent), pauses) == (tries, [100] * (tries - 1))
+
+
+def test_a_commit_that_may_not_be_written_is_not_tried_again(
+    caller: Caller, pauses: list[int]
+) -> None:
+    """What went to others is theirs, however much time is left."""
+    caller.connected = False
+    caller.refusal = OffsetCommitFailed("g", {T0: NOT_READ_HERE})
+    with pytest.raises(CommitFailed):
+        caller.commit(at(5), timeout_ms=1_000)
+    assert (len(caller.sent), pauses) == (1, [])
+
+
 def test_a_close_bounds_the_commits_in_it(caller: Caller) -> None:
     """However long they are allowed to take by themselves."""
     caller.away = True
@@ -288,6 +328,17 @@ def test_where_a_group_stands_is_not_known_in_time(
     caller.commits.closing_by_ms = caller.clock.now_ms()
     with pytest.raises(RequestTimedOut, match=f"group g: committed offsets: {why}"):
         caller.committed(T0)
+
+
+@TIMES
+def test_where_a_group_stands_is_asked_again_while_time_is_left_behind_the_pause(
+    caller: Caller, pauses: list[int], *, timeout_ms: int, tries: int
+) -> None:
+    """ZooKeeper may be back by then."""
+    caller.store.broken = RegistryError("it is away")
+    with pytest.raises(RequestTimedOut, match="it is away"):
+        caller.commits.committed([T0], timeout_ms=timeout_ms, as_member=False)
+    assert (len(caller.sent), pauses) == (tries, [100] * (tries - 1))
 
 
 def test_an_offset_of_a_former_topic_is_none_and_told_once(

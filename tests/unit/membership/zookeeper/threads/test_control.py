@@ -9,6 +9,7 @@ from tests.support.control_bench import BACKOFF_MS, ControlledMember, Group, dra
 from zkconsumer.assignment.filtering import FilterBudget
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.errors import RebalanceFailed
+from zkconsumer.membership.zookeeper.core.events import RebalanceCause, RebalanceTriggered
 from zkconsumer.membership.zookeeper.threads import group_reader
 from zkconsumer.model import TopicPartition
 
@@ -363,6 +364,18 @@ def test_many_topics_that_change_at_once_cost_one_round() -> None:
     assert member.core._round == before + 1
     assert len(member.owned()) == 12
     assert commit.reply.wait(0) == (0, True)
+
+
+def test_the_same_change_seen_many_times_costs_one_round() -> None:
+    """Also behind a change of another kind, which costs its own."""
+    group = Group()
+    member = group.joined("a")
+    before = member.core._round
+    causes = (RebalanceCause.MEMBERS, *[RebalanceCause.TOPICS] * 3, RebalanceCause.MEMBERS)
+    for cause in causes:
+        member.control.mailbox.put(RebalanceTriggered(cause))
+    group.settle()
+    assert member.core._round == before + 2
 
 
 def test_watches_do_not_pile_up() -> None:

@@ -15,6 +15,17 @@ def test_an_open_claim_starts_at_the_committed_offset() -> None:
     assert len(owned) == 1
 
 
+def test_a_partition_has_a_claim_while_it_is_read() -> None:
+    """Neither before nor after, nor one of another partition."""
+    owned = OwnedClaims()
+    assert owned.claim_of(T0) is None
+    claim = owned.open(T0, ChunkQueue(1), 7, session_id=1)
+    assert owned.claim_of(T0) is claim
+    assert owned.claim_of(T1) is None
+    owned.revoke([T0])
+    assert owned.claim_of(T0) is None
+
+
 def test_revoking_ends_delivery_at_once_and_frees_the_queue() -> None:
     """The claim keeps its offsets for the commit; its queued records are gone, others stay."""
     owned, queue = OwnedClaims(), ChunkQueue(10)

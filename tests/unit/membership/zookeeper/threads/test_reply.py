@@ -3,7 +3,7 @@
 import pytest
 
 from zkconsumer.errors import ConsumerClosed
-from zkconsumer.membership.zookeeper.threads.reply import Reply
+from zkconsumer.membership.zookeeper.threads.reply import ObservedReply, Reply
 
 
 def test_a_value_arrives() -> None:
@@ -36,3 +36,25 @@ def test_no_answer_in_time_is_said() -> None:
     reply: Reply[int] = Reply()
     assert reply.wait(5) == (None, False)
     assert reply.wait(-1) == (None, False)
+
+
+def test_who_observes_an_answer_is_told_that_it_is_there() -> None:
+    """After it was given, a value as an error: who looks then finds it, however often."""
+    seen: list[bool] = []
+    value: ObservedReply[int] = ObservedReply(lambda: seen.append(value.look()))
+    assert not value.look()
+    value.give(7)
+    assert (seen, value.look(), value.error) == ([True], True, None)
+    seen.clear()
+    error = ConsumerClosed("shut down")
+    failed: ObservedReply[int] = ObservedReply(lambda: seen.append(failed.look()))
+    failed.fail(error)
+    assert (seen, failed.look(), failed.error) == ([True], True, error)
+
+
+def test_an_answer_that_is_an_error_of_another_kind_is_raised() -> None:
+    """It is a fault of ours, and no answer."""
+    failed: ObservedReply[int] = ObservedReply(lambda: None)
+    failed.fail(ZeroDivisionError())
+    with pytest.raises(ZeroDivisionError):
+        failed.look()
