@@ -19,7 +19,7 @@ from tests.fakes.loopback import LoopbackServer
 from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.chunks import T0
 from tests.support.fetch_answers import requested
-from tests.support.plain_ways import plain_client, plain_dialer
+from tests.support.plain_ways import assuming_dialer, plain_client
 from tests.support.queues import native_of, needs_native_engine, waiters_of
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
@@ -42,6 +42,8 @@ from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.queues import StreamQueue, new_chunk_queue
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.fetch import FetchRequest
+from zkconsumer.wire.negotiation import BrokerVersions, of_generation
+from zkconsumer.wire.versions import OLDEST
 
 SETTINGS = FetchSettings(
     max_wait_ms=20,
@@ -97,14 +99,27 @@ def values(*texts: str) -> list[Record]:
 
 
 class FetchBench:
-    """A cluster with topic t; leaving it stops every thread and hears what they died of."""
+    """A cluster with topic t; leaving it stops every thread and hears what they died of.
 
-    def __init__(self, broker_count: int = 1, partitions: int = 2) -> None:
+    Args:
+        broker_count: so many brokers.
+        partitions: of topic t.
+        versions: what the brokers are taken to serve; None: what those of 0.8 do.
+    """
+
+    def __init__(
+        self, broker_count: int = 1, partitions: int = 2, *, versions: BrokerVersions | None = None
+    ) -> None:
         self.cluster = FakeCluster(broker_count)
         self.cluster.create_topic("t", partitions)
         self.brokers = FakeBrokers(self.cluster)
         self._servers = ExitStack()
-        self.dialer = plain_dialer(self._listen(), client_id="bench", timeout_ms=2_000)
+        self.dialer = assuming_dialer(
+            self._listen(),
+            versions or of_generation(OLDEST),
+            client_id="bench",
+            timeout_ms=2_000,
+        )
         self.scope = ThreadScope("bench")
         self.lost: list[LeaderUnusable] = []
         self.opened = 0

@@ -19,14 +19,17 @@ from tests.support.fetch_bench import (
     wait_for,
     waiting_for,
 )
+from tests.support.plain_ways import serving_fetch
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import MessageTooLarge, SaslAuthenticationFailedError
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
+from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.loop import LoopKey
 from zkconsumer.model import Broker, Record
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.versions import VersionRange
 
 __all__ = ["each_loop"]
 
@@ -86,16 +89,41 @@ def test_a_partition_without_an_offset_starts_by_the_reset_policy() -> None:
         assert bench.requested(ApiKey.LIST_OFFSETS) == 1
 
 
-def test_an_offset_out_of_range_is_reset_and_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_starts_are_asked_for_in_the_oldest_version_whatever_a_broker_serves() -> None:
+    """Also for the second time, after a silence; later ones have another form than is read."""
+    of_fetch = serving_fetch(0)
+    newer = {**of_fetch.common, ApiKey.LIST_OFFSETS: VersionRange(0, 5)}
+    with FetchBench(versions=replace(of_fetch, common=newer)) as bench:
+        bench.brokers[0].script(ApiKey.LIST_OFFSETS, Hang())
+        queue = new_queue(10)
+        bench.cluster.append(T0, values("a"))
+        bench.run(bench.loop()).add(claim_on(queue, committed=None), None)
+        assert take_values(queue, 1) == ["a"]
+        requests = list(bench.brokers[0].requests)
+        listed = [request for request in requests if request.api_key is ApiKey.LIST_OFFSETS]
+        assert [request.version for request in listed] == [0, 0]
+        assert bench.lost == []
+
+
+@pytest.mark.parametrize(
+    ("reset", "edge", "value"),
+    [(LogEdge.EARLIEST, "smallest", "a"), (LogEdge.LATEST, "largest", "b")],
+)
+def test_an_offset_out_of_range_is_reset_and_said(
+    reset: LogEdge, edge: str, value: str, caplog: pytest.LogCaptureFixture
+) -> None:
     """A warning names partition, offset and where it goes on; the messages come from there."""
     with FetchBench() as bench, caplog.at_level(logging.WARNING):
         queue = new_queue(10)
         bench.cluster.append(T0, values("a"))
-        bench.run(bench.loop()).add(claim_on(queue, committed=10_000), 10_000)
-        assert take_values(queue, 1) == ["a"]
+        loop = bench.run(bench.loop(settings=replace(SETTINGS, reset=reset)))
+        loop.add(claim_on(queue, committed=10_000), 10_000)
+        wait_for(lambda: caplog.records, "the warning")
+        bench.cluster.append(T0, values("b"))
+        assert take_values(queue, 1) == [value]
     (message,) = [record.getMessage() for record in caplog.records]
     assert "t-0: offset 10000 is out of range" in message
-    assert "smallest offset" in message
+    assert message.endswith(f"going on at its {edge} offset")
 
 
 def test_a_jump_is_told_before_anything_else_though_the_queue_is_full() -> None:

@@ -336,6 +336,24 @@ def test_who_gave_a_partition_up_meanwhile_is_told_nothing(
     paper.end()
 
 
+def test_who_gave_one_partition_up_meanwhile_gets_the_others_all_the_same() -> None:
+    """A leader tells of all that it leads at once."""
+    paper, claims = Paper(), [claim_of(tp, sink=ListSink()) for tp in (T0, T1)]
+    paper.epochs = {T0: 4, T1: 4}
+    paper.finder.find([(claim, 0) for claim in claims])
+    paper.turn()
+    paper.ends = {T0: EpochEnd(4, 100), T1: EpochEnd(4, 120)}
+    paper.on_doubts = lambda: setattr(claims[0], "active", False)
+    paper.leaders, paper.epochs = {T0: 2, T1: 2}, {T0: 5, T1: 5}
+    for claim in claims:
+        paper.loops[0].lose(claim, 150)
+    paper.clock.advance(200)
+    paper.turn()
+    assert paper.doubts == [{T0: (5, 4), T1: (5, 4)}]
+    assert [loop.given for loop in paper.loops[1:]] == [[(claims[1], 120)]]
+    paper.end()
+
+
 def test_a_new_claim_was_not_read_under_the_former_ones_leader() -> None:
     """Its offset was committed whoever knows when: the epoch does not tell."""
     paper, claim = read_to_150(ListSink())

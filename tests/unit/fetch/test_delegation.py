@@ -132,6 +132,19 @@ def test_what_comes_back_is_where_the_fetcher_goes_on() -> None:
     assert [record.offset for record in chunk.records] == [1]
 
 
+def test_what_was_doubted_before_records_came_is_not_counted_on() -> None:
+    """A leader that calls an offset out of range is believed when it says so again and again."""
+    fetcher, claims = three()
+    one = lender(fetcher)
+    delegation = one.delegate(has_capacity, has_hard_bounds=True)
+    assert delegation is not None
+    for part in delegation.parts:
+        part.state.doubts = part.claim.doubts = 2
+    take_back(one, fetcher, delegation, [back(fetch_offset=5), back(), back()])
+    assert [part.state.doubts for part in delegation.parts] == [0, 2, 2]
+    assert [claim.doubts for claim in claims] == [0, 2, 2]
+
+
 def test_those_who_had_their_turn_stand_at_the_end_in_its_order() -> None:
     """As if the fetcher had given them their turns."""
     fetcher, _ = three()

@@ -23,6 +23,7 @@ from zkconsumer.fetch import range_reader
 from zkconsumer.fetch.range_parts import LostRange, RangePart
 from zkconsumer.fetch.range_reader import RangeReader
 from zkconsumer.fetch.range_settings import RangeSettings
+from zkconsumer.model import Broker
 from zkconsumer.wire.messages.fetch import FetchResponse
 
 SETTINGS = RangeSettings(
@@ -69,7 +70,12 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Read:
 
     monkeypatch.setattr(range_reader._RangeReading, "turn", counted)
 
-    def run(connection: LogConnection, client: LogClient | None = None, **changes: Any) -> Found:
+    def run(
+        connection: LogConnection,
+        client: LogClient | None = None,
+        leader: Broker | None = None,
+        **changes: Any,
+    ) -> Found:
         settings = replace(SETTINGS, **changes)
         reader = RangeReader(
             cast("Any", client or LogClient(connection)),
@@ -78,7 +84,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Read:
             pause=pause,
         )
         found = Found([], [], pauses)
-        for part in reader.read(range_(0, connection.log.end)):
+        for part in reader.read(range_(0, connection.log.end), leader=leader):
             if isinstance(part, RangePart):
                 found.parts.append([record.offset for record in part.records()])
             else:
@@ -134,6 +140,16 @@ def test_what_a_leader_leaves_to_a_replica_comes_from_there(read: Read) -> None:
     assert [request[0] for request in connection.asked][:2] == [LEADER, REPLICA]
 
 
+def test_a_replica_of_a_leader_that_was_known_before_is_looked_for(read: Read) -> None:
+    """Of the cluster no more was known than that leader: it is asked for all brokers, once."""
+    redirected = changed(preferred_read_replica=REPLICA.id, records=memoryview(b""))
+    connection = LogConnection(plain_log(4), script=[redirected] * 2)
+    found = read(connection, leader=LEADER)
+    assert found.offsets == list(range(12))
+    assert [request[0] for request in connection.asked][:3] == [LEADER, LEADER, REPLICA]
+    assert found.pauses == [1]
+
+
 def test_a_replica_that_nobody_knows_is_a_failure(read: Read) -> None:
     """And what its leader does not send is no gap."""
     redirected = changed(preferred_read_replica=77, records=memoryview(b""))
@@ -184,8 +200,9 @@ def test_a_broker_that_calls_its_log_corrupt_is_asked_again(read: Read) -> None:
 def test_a_broker_that_always_calls_its_log_corrupt_is_believed_in_the_end(read: Read) -> None:
     """After the last try."""
     connection = LogConnection(plain_log(4), script=[CORRUPT] * 8)
-    with pytest.raises(PartitionFailed, match="CORRUPT_MESSAGE"):
+    with pytest.raises(PartitionFailed, match=r"3 tries failed .*CORRUPT_MESSAGE") as one:
         read(connection, poll_timeout_ms=0, retries=2)
+    assert isinstance(one.value.__cause__, PartitionFailed)
 
 
 @pytest.mark.parametrize("code", [ErrorCode.INVALID_FETCH_SIZE, 35, -1])
@@ -200,3 +217,16 @@ def test_who_does_not_say_where_a_log_lies_is_asked_again(read: Read, code: int)
     ]
     assert found.offsets == list(range(3, 12))
     assert found.pauses == [1]
+
+
+def test_who_never_says_where_a_log_lies_is_believed_in_the_end(read: Read) -> None:
+    """After the last try; the cause has the code."""
+    log = plain_log(4)
+    log.start = 3
+    connection = LogConnection(log)
+    client = LogClient(connection, codes=[ErrorCode.INVALID_FETCH_SIZE] * 99)
+    with pytest.raises(PartitionFailed, match=r"3 tries failed .*INVALID_FETCH_SIZE") as one:
+        read(connection, client, poll_timeout_ms=0, retries=2)
+    cause = one.value.__cause__
+    assert isinstance(cause, PartitionFailed)
+    assert cause.code == ErrorCode.INVALID_FETCH_SIZE

@@ -19,7 +19,7 @@ from tests.support.ranges import (
 from tests.support.record_sets import gzip_of, wrapper_around
 from zkconsumer.cluster.connection_pool import ConnectionPool
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.errors import ConnectionLost, MessageTooLarge, PartitionFailed
+from zkconsumer.errors import ConnectionLost, MessageTooLarge, PartitionFailed, TransportError
 from zkconsumer.fetch.range_parts import LostRange, RangePart
 from zkconsumer.model import Broker, Record
 from zkconsumer.net.connection import BrokerConnection
@@ -198,6 +198,21 @@ def test_whoever_can_not_be_reached_any_more_costs_a_try_each_time(
     assert world.pauses == [1, 2]
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_the_last_failure_is_the_cause(world: RangeBench, is_there: bool) -> None:
+    """Of a leader that does not answer, and of brokers that can't even say who leads."""
+    leader = world.leader() if is_there else None
+    if is_there:
+        world.net.brokers[0].script(ApiKey.FETCH, *[Close()] * 6)
+    else:
+        world.net.brokers[0].stop()
+    reader = world.reader(ManualClock(), poll_timeout_ms=0)
+    with pytest.raises(PartitionFailed, match="3 tries failed") as one:
+        list(reader.read(range_(0, 90), leader=leader))
+    assert isinstance(one.value.__cause__, TransportError)
+    assert str(one.value).endswith(f"the last one: {one.value.__cause__}")
+
+
 def test_a_silence_counts_on_a_connection_that_was_kept(world: RangeBench) -> None:
     """Only that it was closed says nothing: of two kept ones each would be waited for."""
     reader = world.reader(timeout_ms=30)
@@ -352,3 +367,25 @@ def test_every_request_has_a_time_for_its_sending(
     assert len(given) >= 9
     wait_ms = world.settings.max_wait_ms
     assert set(given) <= {4_321, 4_321 + wait_ms}
+
+
+def test_every_connection_has_a_time_for_its_making(
+    world: RangeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That of a request; what is left of it for the second one, when the first is silent."""
+    given: list[int] = []
+    take_or_dial = ConnectionPool.take_or_dial
+
+    def noting(
+        pool: ConnectionPool, broker: Broker, *, timeout_ms: int
+    ) -> tuple[NegotiatedConnection, bool]:
+        given.append(timeout_ms)
+        return take_or_dial(pool, broker, timeout_ms=timeout_ms)
+
+    monkeypatch.setattr(ConnectionPool, "take_or_dial", noting)
+    world.net.brokers[0].script(ApiKey.FETCH, Hang())
+    reader = world.reader(timeout_ms=4_321)
+    assert offsets(reader.read(range_(0, 90), leader=world.leader())) == list(range(90))
+    first, second = given
+    assert first == 4_321
+    assert 0 < second < first

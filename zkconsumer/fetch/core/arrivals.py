@@ -219,10 +219,7 @@ class Arrivals:
         if behind is not None:
             reason = f"{reason}; to pass over it, seek to {behind}"
         failed = PartitionFailed(
-            state.topic_partition,
-            fetched.offset,
-            reason,
-            code=ErrorCode.CORRUPT_MESSAGE if cause is None else cause.errno,
+            state.topic_partition, fetched.offset, reason, code=ErrorCode.CORRUPT_MESSAGE
         )
         failed.__cause__ = cause
         state.get_stuck(Trouble(failed))

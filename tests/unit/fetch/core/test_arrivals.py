@@ -1,5 +1,6 @@
 """What answers do to a partition: positions, errors, replicas, and what was cut back."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -69,12 +70,14 @@ def judged(states: PartitionStates, end: EpochEnd | int | None) -> Any:
 
 
 def test_a_policy_gives_the_position() -> None:
-    """With the epoch that came with it."""
+    """With the epoch that came with it; who waits for the position is woken."""
     states = board_with(None)
     states.seek(TP, Reset(LATEST))
     assert states.states[TP].position is None
     ((lookup, _),) = begin_lookups(states, 0).resets
+    states.take_effects()
     states.on_reset(lookup, TimedOffset(42, -1, 3), 0)
+    assert states.take_effects().notify_caller
     assert states.states[TP].position == PositionView(42, 3)
     assert plan(states).wanted[TP].start == PositionView(42, 3)
 
@@ -136,12 +139,15 @@ def test_a_damaged_set_is_asked_for_once_more() -> None:
     sound, damaged = batch(0, 2), bytearray(batch(2, 1) + batch(3, 1))
     damaged[40] ^= 1
     fetched(states, {TP: sound + damaged})
+    (note,) = states.take_effects().notes
+    assert note.startswith("t-0: ")
+    assert note.endswith("; asking once more")
     assert len(collect(states, 9, 0, None)[TP]) == 2
     assert collect(states, 9, 0, None) == {}
     fetched(states, {TP: bytes(damaged)}, now_ms=1_000)
     with pytest.raises(PartitionFailed, match="seek to 3") as reported:
         collect(states, 9, 0, None)
-    assert reported.value.offset == 2
+    assert (reported.value.offset, reported.value.code) == (2, ErrorCode.CORRUPT_MESSAGE)
     states.seek(TP, AtOffset(3))
     fetched(states, {TP: bytes(damaged)}, now_ms=2_000)
     assert len(collect(states, 9, 0, None)[TP]) == 1
@@ -230,6 +236,50 @@ def test_what_the_caller_has_and_is_gone_is_told() -> None:
         collect(states, 9, 0, None)
     assert (reported.value.position, reported.value.diverged_at) == (5, 3)
     assert reported.value.leader_epoch == 0
+
+
+@pytest.mark.parametrize(
+    ("policy", "end", "notes"),
+    [
+        (
+            LATEST,
+            EpochEnd(0, 3),
+            ["t-0: the log was cut back to 3, below the position 5", "t-0: going on at 3"],
+        ),
+        (None, EpochEnd(0, 3), ["t-0: the log was cut back to 3, below the position 5"]),
+        (
+            EARLIEST,
+            EpochEnd(-1, -1),
+            ["t-0: the leader knows nothing of epoch 1", "t-0: going on at its earliest offset"],
+        ),
+        (
+            LATEST,
+            int(ErrorCode.UNSUPPORTED_VERSION),
+            ["t-0: can't be checked: UNSUPPORTED_VERSION (35)"],
+        ),
+        (LATEST, EpochEnd(1, 5), []),
+    ],
+    ids=["cut", "cut-no-policy", "unknown-epoch", "unknown-request", "whole"],
+)
+def test_the_log_says_what_became_of_the_partition_under_its_new_leader(
+    policy: ResetPolicy | None, end: EpochEnd | int, notes: list[str]
+) -> None:
+    """With its name, what the leader said, and where reading goes on."""
+    states = board_with(policy)
+    read(states, 5)
+    states.take_effects()
+    judged(states, end)
+    assert states.take_effects().notes == notes
+
+
+def test_the_log_says_that_only_what_nobody_has_yet_was_cut_off() -> None:
+    """What was fetched ahead; the position stands."""
+    states = board_with(None)
+    fetched(states, {TP: batch(0, 5, epoch=1)})
+    collect(states, 2, 0, None)
+    states.take_effects()
+    judged(states, EpochEnd(1, 3))
+    assert states.take_effects().notes == ["t-0: the log was cut back to 3, not below the position"]
 
 
 def test_with_a_policy_the_position_steps_back() -> None:
@@ -419,6 +469,51 @@ def test_a_message_that_is_too_large_wakes_the_caller() -> None:
     assert states.take_effects().notify_caller
     with pytest.raises(MessageTooLarge):
         collect(states, 9, 0, None)
+
+
+def damage_again(states: PartitionStates) -> None:
+    """What follows is damaged, and so it is when it comes again."""
+    whole = batch(2, 1)
+    damaged = whole[:-1] + bytes([whole[-1] ^ 1])
+    for now_ms in (0, 1_000):
+        response(states, plan(states, now_ms), {TP: part(TP, damaged)}, now_ms)
+
+
+def lack_it(states: PartitionStates) -> None:
+    """The log ended, and begins elsewhere."""
+    refuse(states, OUT)
+    say_edges(states, 50, 90)
+
+
+def make_anew(states: PartitionStates) -> None:
+    """The topic is deleted, and created again."""
+    for topic_id in (b"1", b"2"):
+        states.see(view({TP: BROKER}, topic_id=topic_id))
+
+
+@pytest.mark.parametrize(
+    "fail",
+    [
+        damage_again,
+        lack_it,
+        make_anew,
+        lambda states: refuse(states, ErrorCode.TOPIC_AUTHORIZATION_FAILED),
+        lambda states: refuse(states, ErrorCode.INVALID_FETCH_SIZE),
+        lambda states: fetched(states, {TP: batch(2, 1, size=5_000)[:80]}),
+    ],
+    ids=["damaged", "out-of-range", "made-anew", "no-permission", "refused", "too-large"],
+)
+def test_an_error_behind_records_that_wait_wakes_the_caller(
+    fail: Callable[[PartitionStates], None],
+) -> None:
+    """He may wait for more of them, which do not come."""
+    states = board_of(TP, settings=CoreFetchSettings(reset=None, growth_max_bytes=100))
+    fetched(states, {TP: batch(0, 2)})
+    assert states.states[TP].waiting
+    states.take_effects()
+    fail(states)
+    assert states.take_effects().notify_caller
+    assert states.states[TP].trouble is not None
 
 
 def test_what_is_sound_is_compared_by_an_epoch_that_the_leader_knows_from_then_on() -> None:

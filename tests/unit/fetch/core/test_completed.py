@@ -10,8 +10,10 @@ from zkconsumer.errors import MessageTooLarge
 from zkconsumer.fetch.core.completed import BufferedChunk, Unpacked, unpack
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import PositionView
-from zkconsumer.model import Record
+from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set
+from zkconsumer.records.build_batch import BatchTraits, build_batch
+from zkconsumer.records.codecs import Codec
 from zkconsumer.records.fetched import FetchedRecords
 
 LIMIT = 100_000
@@ -29,6 +31,14 @@ def unpacked(
     requested = replace(asked_of(TP, offset, requested_bytes), is_again=is_again)
     settings = CoreFetchSettings(growth_max_bytes=limit)
     return unpack(requested, part(TP, data, high_watermark=1_000), settings, 1 << 20)
+
+
+def packed(first: int, count: int) -> bytes:
+    """A compressed batch with so many records."""
+    records = [
+        Record(first + at, None, b"v" * 50, 1, TimestampType.CREATE_TIME) for at in range(count)
+    ]
+    return build_batch(records, codec=Codec.GZIP, traits=BatchTraits(leader_epoch=0))
 
 
 def chunk_of(found: Unpacked) -> BufferedChunk:
@@ -94,6 +104,16 @@ def test_the_next_request_brings_at_least_the_entry_that_this_one_ended_in() -> 
     assert (found.needed_bytes, found.count) == (len(second), 3)
     assert unpacked(first + second[:64], limit=len(second)).needed_bytes == len(second)
     assert unpacked(first + second[:64], limit=len(second) - 1).needed_bytes == 0
+
+
+@pytest.mark.parametrize(("enough_bytes", "end"), [(1, 3), (1 << 20, 9)])
+def test_no_further_set_is_decompressed_when_there_is_enough(enough_bytes: int, end: int) -> None:
+    """The next fetch brings the rest; what is compressed together comes together."""
+    data = b"".join(packed(first, 3) for first in (0, 3, 6))
+    response = part(TP, data, high_watermark=1_000)
+    found = unpack(asked_of(), response, CoreFetchSettings(), enough_bytes)
+    assert chunk_of(found).end == PositionView(end, 0)
+    assert (found.count, found.corrupt, found.packed) == (end, None, None)
 
 
 def test_a_chunk_ends_in_the_epoch_of_its_last_record() -> None:

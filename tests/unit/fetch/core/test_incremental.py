@@ -1,10 +1,18 @@
 """Fetch sessions: what is named in a request, and what becomes of the session."""
 
+from dataclasses import replace
+
+import pytest
+
 from tests.support.polled import TP, TP1, asked_of
 from zkconsumer.error_codes import ErrorCode
+from zkconsumer.fetch.core.completed import PartitionRequest
 from zkconsumer.fetch.core.incremental import FetchSessionState
+from zkconsumer.model import TopicPartition
 
 _LAST = (1 << 31) - 1
+U = TopicPartition("u", 0)
+T_ID, U_ID, NEW_ID = (bytes([number]) * 16 for number in (1, 2, 3))
 
 
 def begun(session_id: int = 7) -> FetchSessionState:
@@ -109,3 +117,59 @@ def test_old_brokers_get_everything_each_time() -> None:
         step = claims.next({TP: asked_of()}, has_sessions=False)
         assert (step.session_id, step.epoch, list(step.send)) == (0, -1, [TP])
         assert claims.on_response(step, 0, 0, [TP])
+
+
+Wanted = dict[TopicPartition, PartitionRequest]
+
+
+def wanted_of(offset: int = 0, **topic_ids: bytes) -> Wanted:
+    """Partition 0 of each of these topics, whose ids are known."""
+    return {
+        tp: replace(asked_of(tp, offset), topic_id=topic_id)
+        for topic, topic_id in topic_ids.items()
+        for tp in (TopicPartition(topic, 0),)
+    }
+
+
+def begun_with(wanted: Wanted, *, by_id: bool) -> FetchSessionState:
+    """A book whose session has these, at offset 0."""
+    claims = FetchSessionState()
+    step = claims.next(wanted, by_id=by_id)
+    assert step.by_id is by_id
+    assert claims.on_response(step, 0, 7, wanted)
+    return claims
+
+
+def test_a_session_whose_topics_keep_their_ids_goes_on() -> None:
+    """A topic that comes, or goes, changes nothing of that; the broker names all by their ids."""
+    claims = begun_with(wanted_of(t=T_ID), by_id=True)
+    step = claims.next(wanted_of(5, t=T_ID, u=U_ID), by_id=True)
+    assert (step.session_id, step.epoch, step.forget) == (7, 1, ())
+    assert list(step.send) == [TP, U]
+    assert (step.topic_id("t"), step.topic_id("u")) == (T_ID, U_ID)
+    assert claims.on_response(step, 0, 7, [U])
+    step = claims.next(wanted_of(5, u=U_ID), by_id=True)
+    assert (step.session_id, step.epoch, step.forget) == (7, 2, (TP,))
+    assert (step.topic_id("t"), step.topic_id("u")) == (T_ID, U_ID)
+    assert claims.on_response(step, 0, 7, [])
+    step = claims.next(wanted_of(5, t=NEW_ID, u=U_ID), by_id=True)
+    assert (step.session_id, step.epoch, list(step.send)) == (7, 3, [TP])
+
+
+@pytest.mark.parametrize(
+    ("was_by_id", "wanted", "by_id"),
+    [
+        (True, wanted_of(t=NEW_ID, u=U_ID), True),
+        (True, wanted_of(t=T_ID, u=U_ID), False),
+        (False, wanted_of(t=T_ID, u=U_ID), True),
+    ],
+    ids=["another-id", "by-name", "by-id"],
+)
+def test_topics_that_are_named_otherwise_begin_a_new_session(
+    was_by_id: bool, wanted: Wanted, by_id: bool
+) -> None:
+    """Which closes the former one: a broker knows a session's topics by what they were named."""
+    claims = begun_with(wanted_of(t=T_ID, u=U_ID), by_id=was_by_id)
+    step = claims.next(wanted, by_id=by_id)
+    assert (step.session_id, step.epoch, list(step.send)) == (7, 0, [TP, U])
+    assert step.by_id is by_id
