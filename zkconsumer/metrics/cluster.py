@@ -118,10 +118,12 @@ def _estimated_lags(group: GroupMeasures) -> int:
 
 
 ALWAYS_MEASURES: tuple[Measure[ClusterMeasures], ...] = (
-    Measure("zkconsumer_up", "1 if the cluster could be read the last time, 0 if not.", (), _up),
+    Measure(
+        "zkconsumer_up", "1 if the last attempt to read the cluster succeeded, 0 if not.", (), _up
+    ),
     Measure(
         "zkconsumer_snapshot_read_seconds",
-        "How long the last reading of the cluster took.",
+        "The duration of the last read of the cluster.",
         (),
         _read_seconds,
     ),
@@ -130,78 +132,80 @@ ALWAYS_MEASURES: tuple[Measure[ClusterMeasures], ...] = (
 _OWN_MEASURES: tuple[Measure[Measured], ...] = (
     Measure(
         "zkconsumer_snapshot_age_seconds",
-        "How old the oldest value of a part of what is shown is: "
-        "snapshot, brokers, topics, log_ends, groups, offsets.",
+        "The age of the oldest value of a part of the snapshot: snapshot, brokers, topics, "
+        "log_ends, groups, offsets.",
         ("part",),
         _ages,
     ),
     Measure(
         "zkconsumer_part_failure_seconds",
-        "For how long a part of the cluster could not be read; none where all could.",
+        "How long a part of the cluster has been unreadable; no sample if all parts could be read.",
         ("part",),
         _failures,
     ),
     Measure(
         "zkconsumer_cluster_info",
-        "1, with what the cluster is read through (zookeeper, or brokers alone), and whether "
-        "its ZooKeeper is read, is unknown, or none. Unless it is read, groups that meet there are "
-        "in no metric.",
+        "1, labelled with how the cluster is read (zookeeper, or brokers alone), and whether its "
+        "ZooKeeper is read, is unknown, or none. Unless it is read, no metric includes groups in "
+        "ZooKeeper.",
         ("read_through", "zookeeper"),
         _info,
     ),
     Measure(
         "zkconsumer_clock_skew_seconds",
-        "How far ZooKeeper's clock is ahead of this machine's; negative: behind.",
+        "How far ZooKeeper's clock is ahead of this machine's; negative if it is behind.",
         (),
         of_cluster(_skew),
     ),
     Measure(
         "zkconsumer_leaderless_partitions",
-        "Number of partitions of the cluster that nobody leads.",
+        "Number of partitions of the cluster without a leader.",
         (),
         of_cluster(lambda seen: sum(part.leaderless for part in _partitions(seen))),
     ),
     Measure(
         "zkconsumer_unknown_log_ends",
-        "Number of partitions of the cluster whose length was never told.",
+        "Number of partitions of the cluster whose log end offset was never read.",
         (),
         of_cluster(lambda seen: sum(part.log_end is None for part in _partitions(seen))),
     ),
     Measure(
         "zkconsumer_group_state",
-        "1, with how this group stands: stable, rebalancing, empty, dead, abandoned, unknown.",
+        "1, labelled with the state of this group: stable, rebalancing, empty, dead, abandoned, "
+        "unknown.",
         (*GROUP_LABELS, "state"),
         _states,
     ),
     Measure(
         "zkconsumer_group_orphan_partitions",
-        "Number of partitions that members of this group read and nobody owns.",
+        "Number of partitions of topics that this group reads which have no owner.",
         GROUP_LABELS,
         of_groups(_orphans),
     ),
     Measure(
         "zkconsumer_group_unknown_lags",
-        "Number of partitions of this group whose lag is not known; no sum has them.",
+        "Number of partitions of this group whose lag is unknown; sums do not include them.",
         GROUP_LABELS,
         of_groups(lambda group: group.lag.unknown),
     ),
     Measure(
         "zkconsumer_group_silence_seconds",
-        "For how long this group has not committed; of offsets in Kafka, whose time nobody "
-        "tells, since they are watched, and only of groups without members.",
+        "How long this group has not committed. Kafka does not report the times of its commits: "
+        "for offsets there, how long they have not changed while watched, and only for groups "
+        "without members.",
         GROUP_LABELS,
         _silences,
     ),
     Measure(
         "zkconsumer_group_estimated_lags",
-        "Number of partitions of this group whose lag in time is an estimate, from how the "
-        "log grew: its records have no timestamps, or were not asked yet.",
+        "Number of partitions of this group whose lag in time is estimated from the growth of the "
+        "log: its records have no timestamps, or were not read yet.",
         GROUP_LABELS,
         of_groups(_estimated_lags),
     ),
     Measure(
         "zkconsumer_group_problems",
-        "Number of things of this group that could not be read or understood.",
+        "Number of parts of this group that could not be read or decoded.",
         GROUP_LABELS,
         of_groups(lambda group: len(group.group.problems)),
     ),

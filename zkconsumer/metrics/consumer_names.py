@@ -94,60 +94,58 @@ def _measure(
 CONSUMER_MEASURES: tuple[Measure[_All], ...] = (
     _measure(
         "messages_total",
-        "Messages handed over; by topic, where the consumer tells that.",
+        "Messages delivered, by topic if the consumer counts them so.",
         _each(lambda numbers: numbers.messages),
         _TOPIC_LABELS,
     ),
     _measure(
         "bytes_total",
-        "Bytes of record sets that brokers sent.",
+        "Bytes of record sets received from brokers.",
         _one(lambda numbers: numbers.received_bytes),
     ),
-    _measure(
-        "fetches_total", "Answers of brokers to fetches.", _one(lambda numbers: numbers.fetches)
-    ),
+    _measure("fetches_total", "Fetch responses of brokers.", _one(lambda numbers: numbers.fetches)),
     _measure(
         "lag",
-        "How many offsets there are from what was handed over to the end of the log.",
+        "Number of offsets between the last delivered record and the end of the log.",
         _lags,
         (*_TOPIC_LABELS, "partition"),
     ),
     _measure(
         "max_lag",
-        "The largest lag of any partition; 0 where none is known.",
+        "The largest lag of any partition; 0 if none is known.",
         _one(lambda numbers: max(numbers.lags.values(), default=0)),
     ),
     _measure(
         "min_fetch_rate",
-        "Answers a second, over a minute, of the broker that gives the fewest; 0: one is stuck, or "
-        "there is none.",
+        "Fetch responses per second, over a minute, of the broker with the fewest; 0 if a broker "
+        "is stuck, or there is none.",
         _one(lambda numbers: numbers.least_fetch_rate),
     ),
     _measure(
         "owned_partitions",
-        "Partitions that are being read.",
+        "Number of partitions that are being read.",
         _each(lambda numbers: numbers.owned),
         _TOPIC_LABELS,
     ),
     _measure(
         "fetch_queue_bytes",
-        "Memory of what was fetched and not handed over yet.",
+        "Memory of records that were fetched and not delivered yet.",
         _one(lambda numbers: numbers.queued_bytes),
     ),
     _measure(
         "rebalance_seconds",
-        "How long rebalances took, failed tries and pauses included.",
+        "The duration of rebalances, including failed attempts and pauses.",
         _rebalance_seconds,
         kind="histogram",
     ),
     _measure(
         "rebalances_total",
-        "Rebalances that came to their end.",
+        "Completed rebalances.",
         _one(lambda numbers: numbers.rebalances),
     ),
     _measure(
         "rebalance_failures_total",
-        "Tries of rebalances that failed.",
+        "Failed attempts to rebalance.",
         _one(lambda numbers: numbers.failed_tries),
     ),
     _measure(
@@ -157,23 +155,23 @@ CONSUMER_MEASURES: tuple[Measure[_All], ...] = (
     ),
     _measure(
         "kafka_commits_total",
-        "Offsets sent to Kafka, whatever became of them.",
+        "Offsets sent to Kafka, stored or not.",
         _one(lambda numbers: numbers.commits.get("kafka")),
     ),
     _measure(
         "commit_calls_total",
-        "How often offsets were written (of KafkaConsumer, which does not count them).",
+        "Number of commits (of KafkaConsumer, which does not count offsets).",
         _one(lambda numbers: numbers.commit_calls),
     ),
     _measure(
         "commit_failures_total",
-        "Offsets that were not written.",
+        "Offsets that could not be committed.",
         _each(lambda numbers: numbers.failed_commits),
         (*_LABELS, "storage"),
     ),
     _measure(
         "lost_partitions_total",
-        "Partitions that were taken away without being given up.",
+        "Partitions that were lost without being revoked.",
         _one(lambda numbers: numbers.lost),
     ),
     _measure(
@@ -183,12 +181,12 @@ CONSUMER_MEASURES: tuple[Measure[_All], ...] = (
     ),
     _measure(
         "orphan_partitions",
-        "Partitions of the topics that it reads which nobody owned, at the last audit.",
+        "Partitions of its topics without an owner, at the last audit.",
         _one(lambda numbers: numbers.orphans),
     ),
     _measure(
         "delivery_paused",
-        "Consumers that hand nothing over, since ZooKeeper has been silent for too long.",
+        "Consumers that deliver nothing, because ZooKeeper has been silent for too long.",
         _one(lambda numbers: numbers.paused),
     ),
 )

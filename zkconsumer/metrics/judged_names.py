@@ -88,8 +88,8 @@ def _burrow_partition_status(seen: Measured) -> Iterator[Sample]:
 JUDGED_MEASURES: tuple[Measure[Measured], ...] = (
     Measure(
         "kafka_consumergroup_group_lag_seconds",
-        "How old the next record is that this group has to read in this partition, by its "
-        "timestamp or (zkconsumer_group_estimated_lags) by how the log grew.",
+        "The age of the next record that this group has to read in this partition, by its "
+        "timestamp or (zkconsumer_group_estimated_lags) estimated from the growth of the log.",
         _PARTITION_LABELS,
         _lag_seconds,
         per_partition=True,
@@ -108,7 +108,8 @@ JUDGED_MEASURES: tuple[Measure[Measured], ...] = (
     ),
     Measure(
         "kafka_consumergroup_group_sum_lag",
-        "How many records this group has still to read in all, as far as known.",
+        "The number of records that this group has still to read in all partitions, as far as "
+        "known.",
         _LAG_LABELS,
         of_groups(lambda group: group.lag.total, with_cluster=True),
     ),
@@ -120,7 +121,7 @@ JUDGED_MEASURES: tuple[Measure[Measured], ...] = (
     ),
     Measure(
         "burrow_kafka_consumer_lag_total",
-        "The sum of the lags of this group in records; what is not known counts as 0.",
+        "The sum of the lags of this group in records; an unknown lag counts as 0.",
         _BURROW_LABELS,
         of_groups(lambda group: group.outcome.total_lag, with_cluster=True),
     ),
