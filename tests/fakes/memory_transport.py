@@ -60,7 +60,7 @@ class MemoryTransport:
             if is_over:
                 return 0
             if now_ms >= deadline_ms:
-                raise RequestTimedOut(f"{self._address}: no answer in time")
+                raise RequestTimedOut(f"{self._address}: no response in time")
             due_ms = self._conversation.next_deadline_ms()
             until_ms = deadline_ms if due_ms is None else min(due_ms, deadline_ms)
             self._changed.wait((until_ms - now_ms) / 1000)

@@ -149,7 +149,7 @@ class SimClient:
     def _receive(self, breaks: int, fence: int) -> None:
         """The answer comes, unless it is lost, or the connection broke on its way."""
         if self.loss_rate and self._rng.random() < self.loss_rate:
-            raise RegistryError("no answer in time")
+            raise RegistryError("no response in time")
         if breaks != self.breaks and self._rng.random() < 0.7:
             if fence != self.raw.session_id:
                 raise SessionLost(f"session {fence:#x} ended before the answer came")

@@ -413,7 +413,7 @@ class _Connection:
         self._check()
         if self._double.now_ms() >= deadline_ms:
             self.close()
-            raise RequestTimedOut(f"{self._broker}: no answer in time")
+            raise RequestTimedOut(f"{self._broker}: no response in time")
         if not silent:
             self._double.tick()
         try:

@@ -211,7 +211,7 @@ class RequestRound(Generic[T]):
     def _failure(self) -> Exception:
         """Return the error to raise after all brokers failed."""
         for connection in self._taken:
-            silent = RequestTimedOut(f"{connection.broker}: no answer in time")
+            silent = RequestTimedOut(f"{connection.broker}: no response in time")
             if connection.broker not in self._reasons:
                 self.failed(connection.broker, silent)
         # Sorted, so that the same outage has the same text every time.

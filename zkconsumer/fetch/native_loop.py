@@ -283,7 +283,7 @@ class NativeFetchLoop(PythonFetchLoop):
         if end.failure == _core.IO_NONSENSE:
             return DecodeError("FetchResponse", end.detail, 0, "it makes no sense")
         if end.failure == _core.IO_TIMED_OUT:
-            return RequestTimedOut(f"{broker}: no answer in time")
+            return RequestTimedOut(f"{broker}: no response in time")
         if end.failure == _core.IO_CLOSED:
             return ConnectionLost(f"{broker}: closed the connection")
         return ConnectionLost(f"{broker}: {os.strerror(end.error)}")

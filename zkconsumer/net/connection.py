@@ -218,7 +218,7 @@ class BrokerConnection:
         frame = self.receive_frame(timeout_ms=left_ms, max_bytes=max_bytes)
         if frame is None:
             self.close()
-            raise RequestTimedOut(f"{self.broker}: no answer in time")
+            raise RequestTimedOut(f"{self.broker}: no response in time")
         return frame
 
     def receive_frame(
@@ -374,7 +374,7 @@ class BrokerConnection:
     def _receive(self, incoming: _Incoming, deadline_ms: int) -> None:
         left_ms = deadline_ms - self._clock.now_ms()
         if left_ms <= 0:
-            raise RequestTimedOut(f"{self.broker}: no answer in time")
+            raise RequestTimedOut(f"{self.broker}: no response in time")
         self._transport.set_timeout_ms(left_ms)
         if not incoming.receive(self._transport):
             raise ConnectionLost(f"{self.broker}: closed the connection")

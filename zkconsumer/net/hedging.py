@@ -175,7 +175,7 @@ class _Race(Generic[A]):
         if now_ms >= self._deadline_ms:
             if not self._running and self._failure is not None:
                 raise self._failure
-            raise RequestTimedOut(f"{self._whom}: no answer in time")
+            raise RequestTimedOut(f"{self._whom}: no response in time")
         if not self._has_more or (
             self._running and now_ms < self._last_response_ms + self._quiet_ms
         ):

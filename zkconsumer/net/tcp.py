@@ -106,7 +106,7 @@ class TcpTransport:
 
     def _mapped(self, error: OSError) -> TransportError:
         if isinstance(error, TimeoutError):
-            return RequestTimedOut(f"{self._address}: no answer in time")
+            return RequestTimedOut(f"{self._address}: no response in time")
         reason = "closed by us" if self._closed else str(error)
         return ConnectionLost(f"{self._address}: {reason}")
 

@@ -210,7 +210,7 @@ class TlsTransport:
     def _receive_more(self, deadline_ms: int) -> None:
         left_ms = deadline_ms - self._clock.now_ms()
         if left_ms <= 0:
-            raise RequestTimedOut(f"{self.address}: no answer in time")
+            raise RequestTimedOut(f"{self.address}: no response in time")
         self._inner.set_timeout_ms(left_ms)
         count = self._inner.receive_into(memoryview(self._chunk))
         if count:

@@ -310,5 +310,5 @@ def test_a_broker_that_hangs_is_given_up_in_time() -> None:
             one.add(0)
             within_s = SETTINGS.request_timeout_ms / 1000 - 1
             wait_until(lambda: one.lost, timeout_s=within_s, what="the partition to come back")
-            assert "no answer in time" in one.lost[0].reason
+            assert "no response in time" in one.lost[0].reason
             broker.may_answer.set()

@@ -144,7 +144,7 @@ def test_all_of_them_together_have_the_time_of_one() -> None:
     """Then all are closed."""
     clock = ManualClock(0)
     first, second = TimedRequest(clock), TimedRequest(clock)
-    with pytest.raises(RequestTimedOut, match="fake:9092: no answer in time"):
+    with pytest.raises(RequestTimedOut, match="fake:9092: no response in time"):
         race(first, then(second))
     assert first.closed
     assert second.closed

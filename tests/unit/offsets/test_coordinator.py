@@ -199,7 +199,7 @@ def test_silent_brokers_together_take_no_longer_than_the_limit(bench: OffsetBenc
         broker.script(ApiKey.CONSUMER_METADATA, *[Hang()] * 10)
     bench = OffsetBench(bench.net, settings=ChannelSettings(timeout_ms=10_000, limit_ms=200))
     began_ms = SystemClock().now_ms()
-    assert "broker 0 (fake-0:9092): no answer in time" in fetch_failure(bench)
+    assert "broker 0 (fake-0:9092): no response in time" in fetch_failure(bench)
     assert SystemClock().now_ms() - began_ms < 200 + SOON_MS
 
 
