@@ -168,7 +168,7 @@ def test_an_offset_outside_of_the_log_is_reset(
     old = group.write(25, topic)
     ZkTree(group.cluster).put(offset_path(group.name, tp), b"1000")
     member = group.ours({topic: 1}, settings={"auto.offset.reset": reset})
-    wait_until(lambda: f"going on at its {reset} offset" in caplog.text, what="the reset")
+    wait_until(lambda: f"continuing at its {reset} offset" in caplog.text, what="the reset")
     if reset == "largest":
         wait_until(lambda: group.peek.offsets(topic) == {0: "25"}, what="the new position")
     new = group.write(25, topic)

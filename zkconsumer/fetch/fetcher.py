@@ -353,7 +353,7 @@ class PythonFetchLoop:
     def _log_reset(self, tp: TopicPartition, offset: int) -> None:
         edge = "smallest" if self._settings.reset is LogEdge.EARLIEST else "largest"
         log.warning(
-            "%s: offset %d is out of range on %s; going on at its %s offset",
+            "%s: offset %d is out of range on %s; continuing at its %s offset",
             f"{tp}",
             offset,
             self._key.broker,
@@ -374,7 +374,7 @@ class PythonFetchLoop:
     def _give_all_back(self, error: ZkConsumerError) -> None:
         if not self._stopping:
             broker = self._key.broker
-            text = f"{broker}: partitions go back to the leader finder: {error}"
+            text = f"{broker}: looking up the leaders of its partitions again: {error}"
             self._repeats.happened(self._about, text)
             self._lost.clear()
             self._give_back(self._partitions.release_all(str(error)))

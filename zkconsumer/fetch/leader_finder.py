@@ -234,7 +234,7 @@ class LeaderFinder:
             try:
                 ends = self._access.epoch_ends(doubts)
             except ZkConsumerError as error:
-                log.info("whether logs were cut back is not known yet: %s", error)
+                log.info("could not check yet whether logs were truncated: %s", error)
                 ends = silence
             self._mailbox.put(_LeaderEnds(finds, view, ends))
 
@@ -257,8 +257,9 @@ class LeaderFinder:
                 self._missing[tp] = replace(find, doubts=find.doubts + 1)
             else:
                 log.warning(
-                    "%s: the new leader %s does not tell whether its log was cut back: going on at "
-                    "offset %d; if it was, what came in place of the rest is missed",
+                    "%s: the new leader %s does not report whether its log was truncated: "
+                    "continuing at offset %d; if it was, the records that replaced "
+                    "the lost ones are missed",
                     f"{tp}",
                     lookup.view.leaders[tp],
                     find.fetch_offset,
@@ -274,8 +275,8 @@ class LeaderFinder:
         if offset == read_until:
             return find
         log.warning(
-            "%s: an unclean leader election cut the log back to offset %d, and it was read up to "
-            "%d: going on at %d, with what comes in place of the rest",
+            "%s: an unclean leader election truncated the log to offset %d, after it was read up "
+            "to %d: continuing at %d, with the records that replace the lost ones",
             f"{tp}",
             offset,
             read_until,
@@ -325,7 +326,9 @@ class LeaderFinder:
         for loss in lost:
             if loss.claim.active and not self._stopping:
                 log.info(
-                    "%s needs its leader again: %s", f"{loss.claim.topic_partition}", loss.reason
+                    "%s: looking up its leader again: %s",
+                    f"{loss.claim.topic_partition}",
+                    loss.reason,
                 )
                 tp = loss.claim.topic_partition
                 self._observation.report(LeaderLostEvent(tp, loss.reason))

@@ -281,7 +281,7 @@ class NativeFetchLoop(PythonFetchLoop):
         """Return the error that ended the connection in the pump."""
         broker = self._key.broker
         if end.failure == _core.IO_NONSENSE:
-            return DecodeError("FetchResponse", end.detail, 0, "it makes no sense")
+            return DecodeError("FetchResponse", end.detail, 0, "malformed")
         if end.failure == _core.IO_TIMED_OUT:
             return RequestTimedOut(f"{broker}: no response in time")
         if end.failure == _core.IO_CLOSED:

@@ -278,7 +278,7 @@ class _RangeReading:
             yield from self._after_response(source, suspect_offset)
         elif rest.duration_ms is None:
             # A range always has something to request: this must not repeat without end either.
-            yield from self._failed("there is nothing to ask for")
+            yield from self._failed("there is nothing to request")
         elif rest.duration_ms:
             self._context.pause(rest.duration_ms)
 
@@ -378,7 +378,7 @@ class _RangeReading:
             case OffsetOutOfRange(log_start=int(start), log_end=int(end)):
                 yield from self._on_edges(start, end)
             case LogTruncated(is_made_anew=True):
-                lost = self._losses.rest(offset, "its topic was deleted, and created anew")
+                lost = self._losses.rest(offset, "its topic was deleted and created again")
                 self._go_to(lost.until_offset)
                 yield lost
             case LogTruncated():
@@ -395,7 +395,8 @@ class _RangeReading:
     def _on_edges(self, start: int, end: int) -> _Yielded:
         offset = self._offset
         if start <= offset <= end:
-            yield from self._failed("Fetch: the offset is out of range, and it is not")
+            text = f"Fetch: offset {offset} reported out of range, but the log is [{start}, {end}]"
+            yield from self._failed(text)
             return
         lost = self._losses.on_edges(offset, start, end, self._context.clock.now_ms())
         yield from self._give_up_absent(lost)

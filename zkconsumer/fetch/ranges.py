@@ -133,8 +133,8 @@ class RangeLosses:
         if since_ms is None or now_ms - since_ms < self._settings.timeout_ms:
             return None
         reason = (
-            f"the log ends at offset {self._log_end} (it was cut off when a replica that "
-            f"lagged behind became the leader, or the topic was created anew)"
+            f"the log ends at offset {self._log_end} (it was truncated when a replica that "
+            f"lagged behind became the leader, or the topic was created again)"
         )
         if self._settings.isolation is IsolationLevel.READ_COMMITTED:
             reason += ", or a transaction is open there"

@@ -85,8 +85,10 @@ class Tries:
         else:
             is_over = failing_ms >= settings.poll_timeout_ms
         if self._failures > settings.retries and is_over:
-            reason = f"{self._failures} tries failed within {failing_ms} ms, the last one: {reason}"
+            reason = (
+                f"{self._failures} attempts failed within {failing_ms} ms, the last one: {reason}"
+            )
             raise PartitionFailed(self._topic_partition, offset, reason) from error
-        log.info("%s: try %d failed: %s", f"{self._topic_partition}", self._failures, reason)
+        log.info("%s: attempt %d failed: %s", f"{self._topic_partition}", self._failures, reason)
         pause_ms = settings.retry_interval_ms << min(self._failures - 1, 16)
         self._pause(min(pause_ms, LONGEST_PAUSE_MS))

@@ -161,7 +161,8 @@ def test_what_is_queued_when_the_broker_dies_is_neither_lost_nor_read_twice(
         wait_until(lambda: slow._waiting._queue.chunk_count() == 2, what="a full queue")
         with without(cluster, 0):
             wait_until(
-                lambda: "go back to the leader finder" in caplog.text, what="the fetcher's end"
+                lambda: "looking up the leaders of its partitions again" in caplog.text,
+                what="the fetcher's end",
             )
             assert next(slow).offset == 3
         assert [next(slow).offset for _ in range(4, count)] == list(range(4, count))

@@ -148,7 +148,7 @@ def test_polls_and_ranges_stop_there_too(cluster: Sandbox, flipped: TopicPartiti
                 seen.extend(record.offset for record in records)
             return False
 
-        with pytest.raises(PartitionFailed, match="to pass over it, seek to 5"):
+        with pytest.raises(PartitionFailed, match="to skip it, seek to 5"):
             wait_until(read, what="the error")
         assert seen == [0, 1, 2, 3]
         consumer.seek(flipped, 5)

@@ -42,7 +42,7 @@ def test_an_offset_beyond_the_end_is_reset(
         write(cluster, tp, [b"next"])
         wait_until(lambda: 10 in member.got(tp), what="the next message")
         assert member.got(tp) == list(range(0 if reset == "smallest" else 10, 11))
-        assert f"going on at its {reset} offset" in caplog.text
+        assert f"continuing at its {reset} offset" in caplog.text
         assert member.errors == []
 
 

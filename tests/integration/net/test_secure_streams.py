@@ -169,7 +169,7 @@ def test_an_authentication_that_ends_is_renewed(
         write(broker.sandbox, tp, [b"last"])
         wait_until(lambda: member.got(tp) == [0, 1], what="the last message")
         assert len(ports) == connected
-    assert "needs its leader again" not in caplog.text
+    assert "looking up its leader again" not in caplog.text
 
 
 REFUSALS = {

@@ -123,7 +123,7 @@ def test_an_offset_out_of_range_is_reset_and_said(
         assert take_values(queue, 1) == [value]
     (message,) = [record.getMessage() for record in caplog.records]
     assert "t-0: offset 10000 is out of range" in message
-    assert message.endswith(f"going on at its {edge} offset")
+    assert message.endswith(f"continuing at its {edge} offset")
 
 
 def test_a_jump_is_told_before_anything_else_though_the_queue_is_full() -> None:

@@ -158,7 +158,7 @@ def test_where_an_unclean_election_cut_a_log_back_it_is_read_on(
     assert paper.doubts == [{T0: (6, 5)}]
     assert paper.loops[-1].given == [(claim, 100)]
     assert paper.loops[-1].jumped == [claim]
-    assert "cut the log back to offset 100, and it was read up to 150" in caplog.text
+    assert "truncated the log to offset 100, after it was read up to 150" in caplog.text
     paper.end()
 
 
@@ -216,8 +216,8 @@ def test_a_leader_that_can_not_tell_yet_is_asked_again(
         paper.turn()
     assert len(paper.doubts) == 2 + 6
     assert (claim, 160) in paper.loops[0].given
-    assert caplog.text.count("does not tell whether its log was cut back") == 1
-    assert "going on at offset 160" in caplog.text
+    assert caplog.text.count("does not report whether its log was truncated") == 1
+    assert "continuing at offset 160" in caplog.text
     paper.end()
 
 
@@ -227,7 +227,7 @@ def test_a_leader_that_may_not_tell_is_not_asked_again(caplog: pytest.LogCapture
     paper.ends = {T0: int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)}
     elect(paper, claim, leader=2, epoch=5)
     assert (len(paper.doubts), paper.loops[-1].given) == (1, [(claim, 150)])
-    assert "does not tell whether its log was cut back" in caplog.text
+    assert "does not report whether its log was truncated" in caplog.text
     paper.end()
 
 
@@ -331,7 +331,7 @@ def test_who_gave_a_partition_up_meanwhile_is_told_nothing(
     paper.clock.advance(200)
     paper.turn()
     assert len(paper.loops) == 1
-    assert "cut the log back" not in caplog.text
+    assert "truncated the log" not in caplog.text
     assert "still without a leader" not in caplog.text
     paper.end()
 

@@ -27,7 +27,11 @@ def test_a_broker_that_ends_every_connection(caplog: pytest.LogCaptureFixture) -
         wait_for(lambda: bench.requested(ApiKey.FETCH) > 60, "all these tries")
         bench.cluster.append(T0, values("a"))
         assert take_values(queue, 1) == ["a"]
-    [line] = [message for message in caplog.messages if "go back to the leader finder" in message]
+    [line] = [
+        message
+        for message in caplog.messages
+        if "looking up the leaders of its partitions again" in message
+    ]
     assert str(bench.brokers[0].address) in line
 
 

@@ -194,7 +194,7 @@ def test_what_an_answer_left_out_goes_back_to_the_leader_finder() -> None:
     (lost,) = take_back(lender(fetcher), fetcher, delegation, returned)
     assert isinstance(lost, LeaderUnusable)
     assert (lost.claim, lost.fetch_offset) == (one, 0)
-    assert lost.reason == "Fetch from broker 0 (broker:9092): the answer leaves it out"
+    assert lost.reason == "Fetch from broker 0 (broker:9092): the response does not include it"
 
 
 def test_the_fetcher_answers_for_what_it_asked_itself_in_between() -> None:

@@ -171,7 +171,7 @@ UNKNOWN_ID = changed(error_code=ErrorCode.UNKNOWN_TOPIC_ID, records=memoryview(b
 def test_a_topic_made_anew_is_data_loss(read: Read) -> None:
     """What its offsets hold now was never the range's."""
     connection = LogConnection(plain_log(20), script=[None, UNKNOWN_ID])
-    with pytest.raises(DataLost, match="created anew") as one:
+    with pytest.raises(DataLost, match="created again") as one:
         read(connection, made_anew(connection))
     assert (one.value.from_offset, one.value.until_offset) == (3, 60)
 
@@ -200,7 +200,7 @@ def test_a_broker_that_calls_its_log_corrupt_is_asked_again(read: Read) -> None:
 def test_a_broker_that_always_calls_its_log_corrupt_is_believed_in_the_end(read: Read) -> None:
     """After the last try."""
     connection = LogConnection(plain_log(4), script=[CORRUPT] * 8)
-    with pytest.raises(PartitionFailed, match=r"3 tries failed .*CORRUPT_MESSAGE") as one:
+    with pytest.raises(PartitionFailed, match=r"3 attempts failed .*CORRUPT_MESSAGE") as one:
         read(connection, poll_timeout_ms=0, retries=2)
     assert isinstance(one.value.__cause__, PartitionFailed)
 
@@ -225,7 +225,7 @@ def test_who_never_says_where_a_log_lies_is_believed_in_the_end(read: Read) -> N
     log.start = 3
     connection = LogConnection(log)
     client = LogClient(connection, codes=[ErrorCode.INVALID_FETCH_SIZE] * 99)
-    with pytest.raises(PartitionFailed, match=r"3 tries failed .*INVALID_FETCH_SIZE") as one:
+    with pytest.raises(PartitionFailed, match=r"3 attempts failed .*INVALID_FETCH_SIZE") as one:
         read(connection, client, poll_timeout_ms=0, retries=2)
     cause = one.value.__cause__
     assert isinstance(cause, PartitionFailed)

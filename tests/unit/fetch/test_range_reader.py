@@ -193,7 +193,7 @@ def test_whoever_can_not_be_reached_any_more_costs_a_try_each_time(
 
     monkeypatch.setattr(ConnectionPool, "take_or_dial", closed)
     world.net.brokers[0].script(ApiKey.FETCH, *[Close()] * 3)
-    with pytest.raises(PartitionFailed, match="3 tries failed"):
+    with pytest.raises(PartitionFailed, match="3 attempts failed"):
         list(found)
     assert world.pauses == [1, 2]
 
@@ -207,7 +207,7 @@ def test_the_last_failure_is_the_cause(world: RangeBench, is_there: bool) -> Non
     else:
         world.net.brokers[0].stop()
     reader = world.reader(ManualClock(), poll_timeout_ms=0)
-    with pytest.raises(PartitionFailed, match="3 tries failed") as one:
+    with pytest.raises(PartitionFailed, match="3 attempts failed") as one:
         list(reader.read(range_(0, 90), leader=leader))
     assert isinstance(one.value.__cause__, TransportError)
     assert str(one.value).endswith(f"the last one: {one.value.__cause__}")
@@ -228,7 +228,7 @@ def test_without_a_leader_it_ends_after_the_last_try(world: RangeBench) -> None:
     clock = ManualClock()
     clock.step_ms = 20
     with pytest.raises(
-        PartitionFailed, match=r"t-0 stopped at offset 7: 4 tries failed .* it has no leader"
+        PartitionFailed, match=r"t-0 stopped at offset 7: 4 attempts failed .* it has no leader"
     ):
         list(world.reader(clock).read(range_(7, 9)))
     assert world.pauses == [1, 2, 4]

@@ -81,7 +81,7 @@ def test_a_leader_whose_log_has_the_offset_is_doubted(offset: int) -> None:
         (lost,) = fetcher.receive_ends(listed(T0, 3), listed(T0, 9))
         assert isinstance(lost, LeaderUnusable)
         assert lost.fetch_offset == offset
-        assert f"{offset} is out of its range [3, 9]" in lost.reason
+        assert f"offset {offset} out of range, but its log is [3, 9]" in lost.reason
         assert len(fetcher) == 0
     fetcher = said_to_be_out_of_range(claim)
     outcomes = fetcher.receive_ends(listed(T0, 3), listed(T0, 9))

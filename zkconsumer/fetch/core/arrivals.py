@@ -68,7 +68,7 @@ class Arrivals:
         elif code == ErrorCode.OFFSET_OUT_OF_RANGE:
             self._out_of_range(state, requested)
         elif code == ErrorCode.CORRUPT_MESSAGE:
-            self._corrupt(state, f"the broker says {error_name(code)}", None)
+            self._corrupt(state, f"the broker reported {error_name(code)}", None)
         else:
             self._refused(state, code, f"Fetch from {requested.broker}")
 
@@ -92,7 +92,7 @@ class Arrivals:
     def left_out(self, state: PartitionState, requested: PartitionRequest) -> None:
         """Retry a partition that a response omits: its leader may have changed."""
         state.responses += 1
-        self._lose_leader(state, f"Fetch from {requested.broker}: the answer leaves it out")
+        self._lose_leader(state, f"Fetch from {requested.broker}: the response does not include it")
 
     def reset(self, state: PartitionState, found: TimedOffset | int) -> None:
         """Apply the offset looked up for the reset policy, or the lookup's error code."""
@@ -101,7 +101,7 @@ class Arrivals:
             self._refused(state, found, "ListOffsets")
             return
         if found.offset < 0:
-            self._lose_leader(state, "ListOffsets: no offset in the answer")
+            self._lose_leader(state, "ListOffsets: no offset in the response")
             return
         epoch = NO_EPOCH if found.leader_epoch is None else found.leader_epoch
         state.start_at(PositionView(found.offset, epoch))
@@ -114,14 +114,14 @@ class Arrivals:
         assert fetched is not None
         tp, offset = state.topic_partition, fetched.offset
         if not are_ends(start, end):
-            self._lose_leader(state, "ListOffsets: these are no ends of a log")
+            self._lose_leader(state, "ListOffsets: invalid log start and end offsets")
         elif not is_outside(offset, start, end, state.doubts):
             # The leader is out of date, or it doesn't know where our epoch ended: look that up now.
             state.doubts += 1
             state.phase = Phase.FETCHING
             state.prove()
-            log_text = f"[{start}, {end}]"
-            self._lose_leader(state, f"it says that {offset} is out of its range {log_text}")
+            reported = f"it reported offset {offset} out of range"
+            self._lose_leader(state, f"{reported}, but its log is [{start}, {end}]")
         elif self.settings.reset is None:
             state.get_stuck(Trouble(OffsetOutOfRange(tp, offset, start, end)))
             self.effects.notify_caller = True
@@ -140,7 +140,9 @@ class Arrivals:
             if error.retriable or error is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
                 self._refused(state, end, "OffsetForLeaderEpoch")
                 return
-            self._note(f"{state.topic_partition}: can't be checked: {error_name(end)}")
+            self._note(
+                f"{state.topic_partition}: can't check for a truncated log: {error_name(end)}"
+            )
             end = None
         if state.fetched != lookup.fetched:
             self.effects.resolve_positions = True  # fetched meanwhile: look up again
@@ -174,7 +176,7 @@ class Arrivals:
         """Apply the reset policy out of range, once the buffered records are handed out."""
         policy = self.settings.reset
         if state.phase is Phase.OUTSIDE and not state.waiting and policy is not None:
-            self._note(f"{state.topic_partition}: going on at {policy_text(policy)}")
+            self._note(f"{state.topic_partition}: continuing at {policy_text(policy)}")
             state.reset(policy)
             self.effects.resolve_positions = True
 
@@ -212,12 +214,12 @@ class Arrivals:
             if isinstance(cause, BeyondEnd):
                 return  # on a busy log this is no fault so far: retry without a pause
             self._fail(state)
-            self._note(f"{state.topic_partition}: {reason}; asking once more")
+            self._note(f"{state.topic_partition}: {reason}; retrying")
             return
         claimed = None if cause is None else cause.next_offset
         behind = next_behind(claimed, fetched.offset, state.high_watermark)
         if behind is not None:
-            reason = f"{reason}; to pass over it, seek to {behind}"
+            reason = f"{reason}; to skip it, seek to {behind}"
         failed = PartitionFailed(
             state.topic_partition, fetched.offset, reason, code=ErrorCode.CORRUPT_MESSAGE
         )
@@ -241,7 +243,7 @@ class Arrivals:
         assert fetched is not None
         tp = state.topic_partition
         if end.offset < 0 or end.leader_epoch < 0:
-            self._note(f"{tp}: the leader knows nothing of epoch {fetched.leader_epoch}")
+            self._note(f"{tp}: the leader does not know epoch {fetched.leader_epoch}")
             self._left(state, None)
             return
         match judge(position=position, fetched=fetched, end=end):
@@ -250,11 +252,11 @@ class Arrivals:
                 epoch = min(fetched.leader_epoch, end.leader_epoch)
                 state.fetched = PositionView(fetched.offset, epoch)
             case AheadGone(start):
-                self._note(f"{tp}: the log was cut back to {end.offset}, not below the position")
+                self._note(f"{tp}: the log was truncated to {end.offset}, not below the position")
                 state.step_back(start)
             case Truncated(common_end):
                 self._note(
-                    f"{tp}: the log was cut back to {end.offset}, below the position "
+                    f"{tp}: the log was truncated to {end.offset}, below the position "
                     f"{position.offset}"
                 )
                 self._left(state, common_end)
@@ -274,11 +276,11 @@ class Arrivals:
                 truncated = LogTruncated(tp, position.offset, *known)
             self._report_truncation(state, truncated)
         elif common_end is None:
-            self._note(f"{tp}: going on at {policy_text(policy)}")
+            self._note(f"{tp}: continuing at {policy_text(policy)}")
             state.reset(policy)
             self.effects.resolve_positions = True
         else:
-            self._note(f"{tp}: going on at {common_end.offset}")
+            self._note(f"{tp}: continuing at {common_end.offset}")
             state.step_back(common_end)
 
     def _report_truncation(self, state: PartitionState, truncated: LogTruncated) -> None:

@@ -153,7 +153,9 @@ class HedgedExchange:
             longest_ms = self.pace.quiet_ms
             request = again()
             what = type(request).__name__
-            log.info("%s: silent at a %s: asked again over a second connection", self._broker, what)
+            log.info(
+                "%s: no response to a %s: retrying over a second connection", self._broker, what
+            )
             second = self._second = self._dial(self._broker, timeout_ms=longest_ms)
             self._see_stop(second)
             hedge = self.send(second, request, longest_ms, at_most)
@@ -229,8 +231,8 @@ def throttle_pause_ms(broker: Broker, throttle_ms: int, repeats: Repeats) -> int
     """
     if throttle_ms > MOST_THROTTLE_MS:
         text = (
-            f"{broker} asks for a pause of {throttle_ms} ms for its quota: it is asked again after "
-            f"{MOST_THROTTLE_MS} ms; look at the quotas that it has for this client"
+            f"{broker} throttles this client for {throttle_ms} ms (quota): the next request is "
+            f"sent after {MOST_THROTTLE_MS} ms; check the quotas that it has for this client"
         )
         repeats.happened(f"{broker}: its quota", text)
     return max(0, min(throttle_ms, MOST_THROTTLE_MS))

@@ -115,7 +115,7 @@ class PartitionStates:
             self._lead(state)
         follows = "reading it from its start"
         if self.settings.reset is None:
-            follows = "it is the caller's to say where to go on"
+            follows = "auto.offset.reset is none: call seek() to continue"
         for topic, text in former_topic_warnings(former, follows).items():
             self.effects.notes.append(f"{self.settings.owner}: topic {topic} {text}")
 

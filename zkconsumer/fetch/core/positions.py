@@ -22,7 +22,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.records.fetched import IsolationLevel
 from zkconsumer.scope import WakeEvent
 
-_ABOUT = "asking about positions"
+_ABOUT = "looking up offsets"
 _FIRST_PATIENCE_MS = 3_000
 """Time limit of the first try, ms; each further try doubles it, up to the request timeout.
 
@@ -107,7 +107,7 @@ class PositionResolver:
             all_answered = request()
         except (TransportError, ProtocolError) as error:
             if not self._stopping:
-                self._shared.repeats.happened(_ABOUT, f"no answer about positions: {error}")
+                self._shared.repeats.happened(_ABOUT, f"offset lookup failed: {error}")
             all_answered = False
             code = ErrorCode.NETWORK_EXCEPTION
             self._conclude(

@@ -95,7 +95,7 @@ def are_ends(start: int, end: int) -> bool:
 def policy_text(policy: ResetPolicy) -> str:
     """Return a policy in words, for the log."""
     if isinstance(policy, ByTime):
-        return f"the first record of {policy.timestamp_ms} ms or later"
+        return f"the first record with timestamp {policy.timestamp_ms} or later"
     return f"its {policy.name.lower()} offset"
 
 

@@ -174,7 +174,7 @@ class PollEngine:
         """
         self._look_around()
         if self._death is not None:
-            raise ZkConsumerError(f"fetching died of {self._death!r}") from self._death
+            raise ZkConsumerError(f"the fetching thread died: {self._death!r}") from self._death
         before: collecting.Before = []
         try:
             taken = self._shared.change(

@@ -141,7 +141,7 @@ def test_a_damaged_set_is_asked_for_once_more() -> None:
     fetched(states, {TP: sound + damaged})
     (note,) = states.take_effects().notes
     assert note.startswith("t-0: ")
-    assert note.endswith("; asking once more")
+    assert note.endswith("; retrying")
     assert len(collect(states, 9, 0, None)[TP]) == 2
     assert collect(states, 9, 0, None) == {}
     fetched(states, {TP: bytes(damaged)}, now_ms=1_000)
@@ -244,18 +244,18 @@ def test_what_the_caller_has_and_is_gone_is_told() -> None:
         (
             LATEST,
             EpochEnd(0, 3),
-            ["t-0: the log was cut back to 3, below the position 5", "t-0: going on at 3"],
+            ["t-0: the log was truncated to 3, below the position 5", "t-0: continuing at 3"],
         ),
-        (None, EpochEnd(0, 3), ["t-0: the log was cut back to 3, below the position 5"]),
+        (None, EpochEnd(0, 3), ["t-0: the log was truncated to 3, below the position 5"]),
         (
             EARLIEST,
             EpochEnd(-1, -1),
-            ["t-0: the leader knows nothing of epoch 1", "t-0: going on at its earliest offset"],
+            ["t-0: the leader does not know epoch 1", "t-0: continuing at its earliest offset"],
         ),
         (
             LATEST,
             int(ErrorCode.UNSUPPORTED_VERSION),
-            ["t-0: can't be checked: UNSUPPORTED_VERSION (35)"],
+            ["t-0: can't check for a truncated log: UNSUPPORTED_VERSION (35)"],
         ),
         (LATEST, EpochEnd(1, 5), []),
     ],
@@ -279,7 +279,9 @@ def test_the_log_says_that_only_what_nobody_has_yet_was_cut_off() -> None:
     collect(states, 2, 0, None)
     states.take_effects()
     judged(states, EpochEnd(1, 3))
-    assert states.take_effects().notes == ["t-0: the log was cut back to 3, not below the position"]
+    assert states.take_effects().notes == [
+        "t-0: the log was truncated to 3, not below the position"
+    ]
 
 
 def test_with_a_policy_the_position_steps_back() -> None:
@@ -420,7 +422,7 @@ def test_a_topic_that_was_made_again_is_read_from_its_start(policy: ResetPolicy 
     states.see(view({TP: BROKER}, topic_id=b"2"))
     follows = "reading it from its start"
     if policy is None:
-        follows = "it is the caller's to say where to go on"
+        follows = "auto.offset.reset is none: call seek() to continue"
     assert states.take_effects().notes == [
         "consumer: topic t was deleted and created again since it was read, so these offsets are "
         f"those of the former topic (partition 0: 5): {follows}"
@@ -458,7 +460,7 @@ def test_where_nothing_waits_the_policy_is_followed_at_once() -> None:
     effects = states.take_effects()
     assert effects.resolve_positions
     assert any("[50, 90)" in note for note in effects.notes)
-    assert "t-0: going on at its latest offset" in effects.notes
+    assert "t-0: continuing at its latest offset" in effects.notes
 
 
 def test_a_message_that_is_too_large_wakes_the_caller() -> None:

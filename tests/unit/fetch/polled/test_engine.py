@@ -235,7 +235,7 @@ def test_a_pause_without_measure_is_cut_and_said(caplog: pytest.LogCaptureFixtur
     one.line.turn()
     one.line.turn()
     assert one.line.turn() == Rest(300_000, can_wake=False)
-    assert "asks for a pause of 2147483647 ms" in caplog.text
+    assert "throttles this client for 2147483647 ms" in caplog.text
 
 
 @pytest.mark.parametrize("session_id", [0, 5])
