@@ -89,7 +89,7 @@ class NoGroup:
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
         """See ``Membership``."""
         del partitions, timeout_ms
-        raise _without_group("look up what is committed")
+        raise _without_group("look up committed offsets")
 
     def on_topics_changed(self) -> None:
         """See ``Membership``."""

@@ -97,7 +97,7 @@ def test_a_member_with_a_garbage_registration_is_skipped(
         assert skipped(member) == 1
     lines = [record.getMessage() for record in caplog.records if "stranger" in record.getMessage()]
     assert len(lines) == 2  # one from each of ours
-    assert all("its registration can't be read and gets no partitions" in line for line in lines)
+    assert all("its registration can't be read, so it gets no partitions" in line for line in lines)
     assert all(reason in line for line in lines)
 
 

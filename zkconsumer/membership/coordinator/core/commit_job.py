@@ -94,14 +94,14 @@ class CommitJob:
         """Fail: these partitions are no longer ours, so nothing more is sent."""
         names = ", ".join(map(format, gone))
         self.error = CommitFailed(
-            f"group {self._group_id}: not committed, since {names} is not this member's now: "
-            "others may have read on. Poll to learn which are yours"
+            f"group {self._group_id}: not committed, since this member no longer owns {names}: "
+            "others may have read on. Poll to learn which partitions it owns"
         )
 
     def expire(self) -> None:
         """Fail at the deadline."""
         doubt = ", and it is not known whether it is stored" if self._doubtful else ""
-        failed = dict.fromkeys(self.left, f"no success in time: {self._reason}{doubt}")
+        failed = dict.fromkeys(self.left, f"not confirmed in time: {self._reason}{doubt}")
         failed |= {tp: error_name(code) for tp, code in self._refused.items()}
         self.error = OffsetCommitTimedOut(self._group_id, failed)
 
@@ -122,13 +122,13 @@ class CommitJob:
             why = ", ".join(sorted(code.text for code in over))
             return CommitFailed(
                 f"{group}: the commit came too late ({why}): others may have the partitions now. "
-                "Poll to learn which are lost; to be in time, set a smaller max.poll.records or a "
+                "Poll to learn which are lost; to avoid this, set a smaller max.poll.records or a "
                 "longer max.poll.interval.ms"
             )
         if ErrorCode.REBALANCE_IN_PROGRESS in codes:
             return RebalanceInProgress(
-                f"{group}: not committed, the group rebalances: poll, then commit again what is "
-                "still yours"
+                f"{group}: not committed, the group is rebalancing: poll, then commit again for "
+                "the partitions that are still yours"
             )
         if of_group := codes & _OF_GROUP:
             code = of_group.pop()

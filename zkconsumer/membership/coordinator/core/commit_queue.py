@@ -174,7 +174,7 @@ class CommitQueue:
         if job.is_settled:
             return
         if self._in_flight is not None and job in self._in_flight.jobs:
-            job.on_postponed("the coordinator has not answered yet", doubtful=True)
+            job.on_postponed("the coordinator has not responded yet", doubtful=True)
         job.expire()
 
     def found(self) -> None:

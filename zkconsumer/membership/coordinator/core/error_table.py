@@ -131,7 +131,7 @@ _ADVICE: Mapping[int, str] = {
         "another member joined with the same group.instance.id, and has its partitions now: give "
         "each member an id of its own, then unsubscribe and subscribe again"
     ),
-    E.UNSUPPORTED_VERSION: "brokers before 2.3 know no group.instance.id",
+    E.UNSUPPORTED_VERSION: "brokers before 2.3 do not support group.instance.id",
 }
 
 

@@ -163,7 +163,7 @@ class MembershipCore:
         if self._left_unpolled and self._topics is not None:
             self._left_unpolled = False
             self._actions.append(
-                ev.Notice("polled again after it left for want of polls: it rejoins")
+                ev.Notice("polled again after leaving the group for lack of polls: rejoining")
             )
 
     def _leave(self) -> None:

@@ -228,24 +228,24 @@ def strategies_problem(names: Collection[str]) -> str | None:
         return "partition.assignment.strategy names no strategy"
     unknown = sorted(set(names) - ASSIGNORS.keys())
     if unknown:
-        return f"partition.assignment.strategy: {unknown[0]} is none of {', '.join(ASSIGNORS)}"
+        return f"partition.assignment.strategy: {unknown[0]} is not one of {', '.join(ASSIGNORS)}"
     return None
 
 
 def too_old(error: UnsupportedVersion) -> str:
     """Return the advice for brokers without coordinated groups."""
     return (
-        f"{error}; groups that brokers coordinate came with Kafka 0.9. With older ones, share a "
-        "group by zookeeper_connect, with offsets_storage='kafka' where its offsets are in Kafka "
-        "(0.8.2; those of kafka-python are): else it would not go on where they point. Or read all "
-        "partitions in one consumer with assign(), which commits for the group from 0.8.1 on"
+        f"{error}; groups that brokers coordinate need Kafka 0.9 or later. With older ones, share "
+        "a group through zookeeper_connect, with offsets_storage='kafka' if its offsets are in "
+        "Kafka (0.8.2; those of kafka-python are): else it would not continue from them. Or read "
+        "all partitions in one consumer with assign(), which commits for the group from 0.8.1 on"
     )
 
 
 def too_old_for_offsets(error: UnsupportedVersion) -> str:
     """Return the advice for brokers that keep no offsets."""
     return (
-        f"{error}; brokers take offsets from Kafka 0.8.1 on. With older ones, give "
+        f"{error}; brokers store offsets from Kafka 0.8.1 on. With older ones, give "
         "zookeeper_connect, and the group's offsets are kept in ZooKeeper; or leave group_id out"
     )
 

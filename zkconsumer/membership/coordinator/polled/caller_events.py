@@ -107,7 +107,7 @@ class CallerEvents:
         session = self._session
         if session.is_interrupted:
             name = session.terms.name
-            log.warning("%s: a call was interrupted by an exception: it joins again", name)
+            log.warning("%s: a call was interrupted by an exception: rejoining the group", name)
             self._awaited_round = 0
             self._receive(ev.Leave())
             self._send_leave()

@@ -134,7 +134,7 @@ class CoordinatorConnection:
     ) -> None:
         with self._lock:
             if self._stopped or self._cuts != cuts:
-                raise ConnectionLost(f"{address.broker}: the connection to it was given up")
+                raise ConnectionLost(f"{address.broker}: the connection was closed by this client")
             if fresh is not None:
                 self._held = address, fresh
 

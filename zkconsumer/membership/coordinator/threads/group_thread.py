@@ -112,7 +112,7 @@ class GroupThread:
         if location.address is not None and (location.address.coordinates or for_offsets):
             return location.address
         if location.rests:
-            return ConnectionLost("the connection to the coordinator broke time after time")
+            return ConnectionLost("the connection to the coordinator broke repeatedly")
         try:
             return self._find(for_offsets=for_offsets)
         except AuthenticationFailed as error:
@@ -136,7 +136,7 @@ class GroupThread:
             if not for_offsets:
                 raise
             broker = self._cluster.coordinator_of_offsets(timeout_ms=self._timeout_ms)
-            log.info("%s: its offsets are in ZooKeeper, by way of %s", terms.name, broker)
+            log.info("%s: its offsets are in ZooKeeper, accessed through %s", terms.name, broker)
             return location.found(broker, coordinates=False)
         if isinstance(found, int):
             return found

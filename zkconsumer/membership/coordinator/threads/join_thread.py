@@ -141,8 +141,8 @@ class JoinThread:
         too_long = self._session_ms > _OLD_SESSION_MS
         if response.error_code == ErrorCode.INVALID_SESSION_TIMEOUT and version == 0 and too_long:
             log.warning(
-                "%s: the broker does not take session.timeout.ms=%d: with %d instead, the longest "
-                "that brokers of 0.9 take by default",
+                "%s: the broker rejected session.timeout.ms=%d: retrying with %d, the longest "
+                "that brokers of 0.9 accept by default",
                 self._session.terms.name,
                 self._session_ms,
                 _OLD_SESSION_MS,
@@ -153,7 +153,7 @@ class JoinThread:
         result, unreadable = requests.join_completed(step, response)
         for member_id, why in unreadable.items():
             log.error(
-                "%s: member %s gets no partitions: what it subscribes to can't be read: %s",
+                "%s: member %s gets no partitions: its subscription can't be read: %s",
                 self._session.terms.name,
                 member_id,
                 why,

@@ -170,7 +170,7 @@ class MemberSession:
         name = self.terms.name
         match action:
             case ev.ForgetCoordinator(reason):
-                log.info("%s: looks for the coordinator again: %s", name, reason)
+                log.info("%s: looking up the coordinator again: %s", name, reason)
                 self.location.forget()
             case ev.FenceMember(reason):
                 self.claims.void()

@@ -188,7 +188,7 @@ class OffsetTraffic:
         if isinstance(located, AuthenticationFailed | GroupFailed | CoordinatorAddress):
             return located
         if isinstance(located, ZkConsumerError):
-            return f"no broker could say who coordinates the group: {located}"
+            return f"the group's coordinator could not be looked up: {located}"
         reason = explain(MembershipRequest.FIND, located)
         if handling(MembershipRequest.FIND, located) is Handling.RETRY:
             return reason
@@ -196,7 +196,7 @@ class OffsetTraffic:
 
     def _judge(self, address: CoordinatorAddress, codes: Collection[int]) -> None:
         if judge(codes) is ResponseOutcome.LOOK_UP:
-            self._session.on_connection_lost(address, "it does not coordinate the group now")
+            self._session.on_connection_lost(address, "it no longer coordinates the group")
         else:
             self._session.location.on_response()
 

@@ -233,7 +233,7 @@ class RebalanceCore:
                     self.claimed.update(self._current_plan().take)
                 return self._back_off(event.reason)
             case _:
-                raise AssertionError(f"{event!r} is no answer in state {self.state.name}")
+                raise AssertionError(f"{event!r} is not expected in state {self.state.name}")
 
     def _registration_blocked(self, event: ev.RegistrationBlocked) -> tuple[ev.Action, ...]:
         self._retries.blocked(self._now_ms)
@@ -355,7 +355,7 @@ class RebalanceCore:
             # No session will ever release these: go on without them.
             return (*waiting, *self._read())
         if not event.held_by:
-            return self._back_off("owners of its partitions come and go")
+            return self._back_off("owners of its partitions keep changing")
         return (*waiting, *self._back_off(owned_by_others(event.held_by)))
 
     def _offsets_loaded(self, event: ev.OffsetsLoaded) -> tuple[ev.Action, ...]:

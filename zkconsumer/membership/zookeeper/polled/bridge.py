@@ -104,7 +104,7 @@ class Bridge:
         self.attend(lambda: transfer.done, self._clock.now_ms() + self._grace_ms)
         if transfer.expire():
             log.warning(
-                "no poll within %d ms: handed over without a commit of what it was at work on: %s",
+                "no poll within %d ms: handed over without a commit of the records in progress: %s",
                 self._grace_ms,
                 ", ".join(map(format, sorted(partitions))),
             )

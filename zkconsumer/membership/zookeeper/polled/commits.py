@@ -127,7 +127,7 @@ class CallersCommits:
         while True:
             reply: ObservedReply[dict[TopicPartition, FetchedOffset]] = ObservedReply(self._signal)
             self._send(ControlTask(lambda: self._offsets.unguarded.fetch(wanted), reply))
-            failure = "no answer"
+            failure = "no response"
             try:
                 found, is_done = reply.wait(max(0, deadline_ms - self._clock.now_ms()))
             except RegistryError as error:
@@ -156,7 +156,7 @@ class CallersCommits:
             return self._translated(without_frames(error))
         if is_done:
             return None
-        late = "no answer within the time: it may be committed all the same"
+        late = "no response in time: it may be committed all the same"
         return OffsetCommitTimedOut(self._group_id, dict.fromkeys(offsets, late))
 
     def _sent(self, offsets: Offsets, claims: Claims) -> ObservedReply[int]:
@@ -192,8 +192,8 @@ class CallersCommits:
             return error
         names = ", ".join(map(format, lost[:10]))
         return CommitFailed(
-            f"group {self._group_id}: {names} went to other members, or were lost, since they were "
-            f"read: what was read of them since the last commit is read again. ({error})"
+            f"group {self._group_id}: {names} went to other members, or were lost, after they were "
+            f"read: their records since the last commit will be read again. ({error})"
         )
 
     def _deadline(self, timeout_ms: int) -> int:

@@ -219,8 +219,8 @@ class ZookeeperMember:
         if watch.fell_silent:
             watch.fell_silent = False
             log.warning(
-                "%s: left its group, since no poll came for %d ms (max.poll.interval.ms): joining "
-                "again. Take fewer records a poll (max.poll.records), or allow more time",
+                "%s: left its group after %d ms without a poll (max.poll.interval.ms): rejoining. "
+                "Take fewer records with each poll (max.poll.records), or allow more time",
                 self._consumer_id,
                 watch.limit_ms,
             )

@@ -62,7 +62,7 @@ class CommitService:
         try:
             self._committer.commit(self._claims.claims(), self._rules.automatic)
         except OffsetCommitFailed as error:
-            text = f"auto-commit: {error}; will be tried again"
+            text = f"auto-commit: {error}; will be retried"
             self._repeats.happened(_ABOUT, text)
             self._look_at_group()
         else:

@@ -21,7 +21,7 @@ from zkconsumer.offsets.store import OffsetStore
 from zkconsumer.streams.delivery import Delivery
 
 OffsetOf = Callable[[PartitionClaim], int | None]
-NOT_READ_HERE: Final = "not read by this consumer now"
+NOT_READ_HERE: Final = "not currently read by this consumer"
 """Why a commit is refused for a partition that this member does not own."""
 
 Due = Mapping[TopicPartition, tuple[PartitionClaim, OffsetAndMetadata, int]]

@@ -36,8 +36,8 @@ log = logging.getLogger(__name__)
 
 _FINISH_INTERVAL_MS = 1_000
 _UNFINISHED = (
-    "ZooKeeper did not answer when it was left, and nodes of that time are still to be deleted: "
-    "try again when ZooKeeper is back"
+    "ZooKeeper did not respond when this member left the group, and nodes of it still have to be "
+    "deleted: try again when ZooKeeper is back"
 )
 
 
@@ -265,9 +265,7 @@ class ControlThread:
             self._joining = None
 
     def _give_up(self, attempts: int, reason: str) -> None:
-        error = RebalanceFailed(
-            f"{self}: no share of the partitions after {attempts} tries: {reason}"
-        )
+        error = RebalanceFailed(f"{self}: the rebalance failed after {attempts} tries: {reason}")
         if self._joining is not None:
             # Withdrawn after this turn, since a step of the core may still be open; but queued
             # before the caller gets the error and may join again.
@@ -324,7 +322,9 @@ class ControlThread:
                     self._end_streams()
                     self._await_zookeeper()
             elif not self._store.connected:
-                log.warning("%s: %s skipped: ZooKeeper is away", self, type(action).__name__)
+                log.warning(
+                    "%s: %s skipped: no connection to ZooKeeper", self, type(action).__name__
+                )
                 if isinstance(action, ev.Commit):
                     # No hand-over will report it.
                     self._steps.report_lost(action.partitions)

@@ -32,7 +32,8 @@ class GroupProblems:
         """Log the problems of this read that are new."""
         skipped = [
             *(
-                f"member {member}: its registration can't be read and gets no partitions: {reason}"
+                f"member {member}: its registration can't be read, so it gets no partitions: "
+                f"{reason}"
                 for member, reason in snapshot.malformed_members.items()
             ),
             *(
@@ -40,7 +41,8 @@ class GroupProblems:
                 for broker, reason in snapshot.malformed_brokers.items()
             ),
             *(
-                f"topic {topic}: its node can't be read, so none of its partitions: {reason}"
+                f"topic {topic}: its node can't be read, so none of its partitions is read: "
+                f"{reason}"
                 for topic, reason in snapshot.malformed_topics.items()
             ),
         ]
@@ -61,7 +63,7 @@ class GroupProblems:
         for text in new[:_MOST_LINES]:
             log.warning("%s: %s", self._consumer_id, text)
         if len(new) > _MOST_LINES:
-            log.warning("%s: ... and %s more oddities", self._consumer_id, len(new) - _MOST_LINES)
+            log.warning("%s: ... and %s more problems", self._consumer_id, len(new) - _MOST_LINES)
         self.skipped_count += sum(text not in self._seen for text in skipped)
         self._seen = frozenset(problems)
 
@@ -82,7 +84,6 @@ def _idle_filter(snapshot: GroupSnapshot, subscription: StreamSubscription) -> s
     text = next(iter(registration.subscription))
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
     return (
-        f"the {registration.pattern.value} filter {shown!r} lets "
-        f"through none of the {len(snapshot.all_topics)} topics; a new one that it lets through "
-        "will be read"
+        f"the {registration.pattern.value} filter {shown!r} allows "
+        f"none of the {len(snapshot.all_topics)} topics; a new one that it allows will be read"
     )

@@ -44,7 +44,7 @@ class RebalanceJournal:
 
     def left(self) -> None:
         """Report that the member has left, and every partition it still had as lost."""
-        self._lost(tuple(self._owned), "it left without an answer from ZooKeeper")
+        self._lost(tuple(self._owned), "it left without a response from ZooKeeper")
         self._left_rest_ms = None
         if self._is_member:
             self._is_member = False
@@ -77,7 +77,7 @@ class RebalanceJournal:
             case ev.Blocked(reasons):
                 report(PartitionsBlocked(reasons))
             case ev.Lost(partitions):
-                self._lost(partitions, "the owner node is gone, or another's")
+                self._lost(partitions, "the owner node is gone, or names another member")
             case ev.Fence(reason):
                 self._lost(tuple(self._owned), reason)
             case _:

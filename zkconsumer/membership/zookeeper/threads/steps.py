@@ -112,7 +112,7 @@ class RebalanceSteps:
                 "waiting for that session to end"
             )
         path = self._world.registry.member_path(consumer_id)
-        return f"{path} is a persistent node, which no consumer makes: delete it"
+        return f"{path} is a persistent node, which no consumer creates: delete it"
 
     def _transfer(self, step: ev.Commit) -> None:
         """Let the caller finish, then commit: we still own these partitions."""
@@ -129,8 +129,8 @@ class RebalanceSteps:
             except OffsetCommitFailed as error:
                 if tries_left == 0:
                     log.warning(
-                        "%s, before handing over: %s: what was read behind the committed offsets "
-                        "comes again",
+                        "%s, before handing over: %s: records after the committed offsets will "
+                        "be delivered again",
                         self._consumer_id,
                         error,
                     )
@@ -149,7 +149,7 @@ class RebalanceSteps:
         if owner.session_id:
             return owner.thread_id
         path = self._world.registry.owner_path(tp)
-        return f"{owner.thread_id} (a persistent node, which no consumer makes: delete {path})"
+        return f"{owner.thread_id} (a persistent node, which no consumer creates: delete {path})"
 
     def _load_offsets(self, step: ev.LoadOffsets) -> ev.StepResult:
         self._fetched = self._world.offset_store.fetch(step.partitions)

@@ -79,7 +79,7 @@ def test_a_rebalance_is_told_as_one() -> None:
     """What is still the member's can be committed after a poll."""
     error = refused({T0: int(ErrorCode.REBALANCE_IN_PROGRESS)})
     assert isinstance(error, RebalanceInProgress)
-    assert str(error).startswith("group g: not committed, the group rebalances: poll")
+    assert str(error).startswith("group g: not committed, the group is rebalancing: poll")
 
 
 def test_a_refused_group_is_told_with_the_code() -> None:
@@ -127,7 +127,7 @@ def test_a_commit_that_is_out_of_time_tells_of_each_partition() -> None:
     assert str(job.error).startswith("group g: ")
     assert job.error.failed == {
         T0: error_name(ErrorCode.OFFSET_METADATA_TOO_LARGE),
-        T1: "no success in time: it loads, and it is not known whether it is stored",
+        T1: "not confirmed in time: it loads, and it is not known whether it is stored",
     }
 
 
@@ -136,7 +136,7 @@ def test_a_commit_that_nobody_sent_is_not_in_doubt() -> None:
     job = job_of(T0)
     job.expire()
     assert isinstance(job.error, OffsetCommitTimedOut)
-    assert job.error.failed == {T0: "no success in time: it was not sent in time"}
+    assert job.error.failed == {T0: "not confirmed in time: it was not sent in time"}
 
 
 def test_a_commit_of_lost_partitions_names_them() -> None:
@@ -145,6 +145,6 @@ def test_a_commit_of_lost_partitions_names_them() -> None:
     job.fail_as_lost([T0, OTHER])
     assert isinstance(job.error, CommitFailed)
     assert str(job.error).startswith(
-        "group g: not committed, since t-0, other-0 is not this member's now: "
+        "group g: not committed, since this member no longer owns t-0, other-0: "
     )
     assert job.is_settled

@@ -241,7 +241,7 @@ def test_a_commit_that_fails_in_time_says_why(*, sent: bool, doubt: bool) -> Non
     line.on_request_failed("the connection broke", 0, sent=sent)
     (job,) = line.ended(100)
     assert isinstance(job.error, OffsetCommitTimedOut)
-    assert "no success in time: the connection broke" in job.error.failed[TPS[0]]
+    assert "not confirmed in time: the connection broke" in job.error.failed[TPS[0]]
     assert ("not known whether it is stored" in job.error.failed[TPS[0]]) is doubt
 
 

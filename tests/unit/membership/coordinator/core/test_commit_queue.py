@@ -112,7 +112,7 @@ def test_a_response_that_may_be_better_later_is_followed_by_a_pause(queued: Queu
     assert queued.queue.ended(DEADLINE_MS - 1) == []
     assert queued.queue.ended(DEADLINE_MS) == [job]
     assert isinstance(job.error, OffsetCommitTimedOut)
-    assert job.error.failed == {T0: f"no success in time: {explained(code)}"}
+    assert job.error.failed == {T0: f"not confirmed in time: {explained(code)}"}
 
 
 def test_a_coordinator_that_was_found_is_asked_at_once(queued: Queued) -> None:
@@ -135,7 +135,7 @@ def test_without_a_coordinator_all_jobs_wait_and_know_why(queued: Queued) -> Non
     assert queued.queue.ended(DEADLINE_MS) == jobs
     for job in jobs:
         assert isinstance(job.error, OffsetCommitTimedOut)
-        assert list(job.error.failed.values()) == ["no success in time: no broker answers"]
+        assert list(job.error.failed.values()) == ["not confirmed in time: no broker answers"]
 
 
 def test_a_refusal_for_good_fails_all_jobs(queued: Queued) -> None:
@@ -170,7 +170,7 @@ def test_a_close_fails_what_is_pending_and_says_what_is_known(queued: Queued) ->
     assert isinstance(sent.error, OffsetCommitTimedOut)
     assert isinstance(unsent.error, OffsetCommitTimedOut)
     assert "not known whether it is stored" in sent.error.failed[T0]
-    assert unsent.error.failed == {T1: "no success in time: the consumer was closed"}
+    assert unsent.error.failed == {T1: "not confirmed in time: the consumer was closed"}
 
 
 def test_members_and_others_do_not_share_a_request(queued: Queued) -> None:
@@ -198,14 +198,14 @@ def test_partitions_that_were_given_up_fail_their_jobs_only(queued: Queued) -> N
         True,
         False,
     ]
-    assert "t-0 is not this member's now" in str(lost.error)
+    assert "this member no longer owns t-0" in str(lost.error)
 
 
 def test_a_member_in_no_generation_commits_nothing(queued: Queued) -> None:
     """It names what it wanted to commit; one without membership goes on."""
     job, others = queued.add(T1, T0), queued.add_as_nobody(T0)
     queued.queue.check(Signature("m", -1), queued.claims)
-    assert "t-0, t-1 is not this member's now" in str(job.error)
+    assert "this member no longer owns t-0, t-1" in str(job.error)
     assert others.error is None
 
 

@@ -60,7 +60,9 @@ def test_a_caller_that_stops_polling_is_told_what_helps() -> None:
     )
     assert leave == ev.SendLeave("me", "consumer poll timeout has expired.")
     assert fence == ev.FenceMember("the consumer stopped polling")
-    assert member.poll()[0] == ev.Notice("polled again after it left for want of polls: it rejoins")
+    assert member.poll()[0] == ev.Notice(
+        "polled again after leaving the group for lack of polls: rejoining"
+    )
     assert of_kind(member.poll(), ev.Notice) == []
 
 

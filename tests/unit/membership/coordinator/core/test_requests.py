@@ -334,4 +334,4 @@ def test_names_of_strategies() -> None:
     """The message names what there is."""
     assert requests.strategies_problem(["range", "sticky"]) is None
     assert "names no strategy" in (requests.strategies_problem([]) or "")
-    assert "fastest is none of range" in (requests.strategies_problem(["fastest"]) or "")
+    assert "fastest is not one of range" in (requests.strategies_problem(["fastest"]) or "")

@@ -162,7 +162,7 @@ def test_a_read_waits_for_a_commit_of_the_same_partition(traffic: Traffic) -> No
     [
         (
             lambda: ConnectFailed("nobody listens"),
-            "no broker could say who coordinates the group: nobody listens",
+            "the group's coordinator could not be looked up: nobody listens",
         ),
         (
             lambda: int(ErrorCode.COORDINATOR_NOT_AVAILABLE),

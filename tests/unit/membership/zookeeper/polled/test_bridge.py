@@ -79,7 +79,7 @@ def test_a_caller_who_comes_too_late_does_not_begin(
     transfer = played.transfer()
     assert not transfer.begin()
     assert caplog.messages == [
-        "no poll within 500 ms: handed over without a commit of what it was at work on: t-0, t-1"
+        "no poll within 500 ms: handed over without a commit of the records in progress: t-0, t-1"
     ]
 
 

@@ -177,7 +177,7 @@ def test_a_commit_without_an_answer_is_in_doubt(caller: Caller) -> None:
     caller.away = True
     with pytest.raises(OffsetCommitTimedOut) as caught:
         caller.commit(at(5, T0, T1), timeout_ms=0)
-    late = "no answer within the time: it may be committed all the same"
+    late = "no response in time: it may be committed all the same"
     assert caught.value.failed == {T0: late, T1: late}
 
 
@@ -316,7 +316,7 @@ def test_where_a_group_stands(caller: Caller) -> None:
 @pytest.mark.parametrize(
     ("break_it", "why"),
     [
-        (lambda caller: setattr(caller, "away", True), "no answer"),
+        (lambda caller: setattr(caller, "away", True), "no response"),
         (lambda caller: setattr(caller.store, "broken", RegistryError("it is away")), "it is away"),
     ],
 )

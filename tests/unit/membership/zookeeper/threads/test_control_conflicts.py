@@ -195,7 +195,7 @@ def test_who_left_in_vain_joins_again_when_zookeeper_is_back() -> None:
     group.settle()
     request = member.join({"t": 1})
     group.settle()
-    with pytest.raises(RebalanceFailed, match=r"group g: .*still to be deleted: .*is back"):
+    with pytest.raises(RebalanceFailed, match=r"group g: .*still have to be deleted: .*is back"):
         request.reply.wait(0)
     group.server.reconnect(member.store.session_id)
     group.settle()

@@ -61,7 +61,7 @@ def test_an_oddity_is_said_when_it_appears_and_when_it_comes_back(
             report(problems, members=members)
     assert (
         caplog.messages
-        == ["c: member m: its registration can't be read and gets no partitions: not JSON"] * 2
+        == ["c: member m: its registration can't be read, so it gets no partitions: not JSON"] * 2
     )
     assert problems.skipped_count == 2
 
@@ -85,7 +85,7 @@ def test_a_malformed_topic_is_not_called_missing(caplog: pytest.LogCaptureFixtur
     with caplog.at_level(logging.WARNING):
         report(problems, topics={"t": "no partitions in it"}, partitions=())
     assert caplog.messages == [
-        "c: topic t: its node can't be read, so none of its partitions: no partitions in it"
+        "c: topic t: its node can't be read, so none of its partitions is read: no partitions in it"
     ]
     assert problems.skipped_count == 1
 
@@ -130,7 +130,7 @@ def test_a_filter_that_matches_nothing_is_said(
         for _ in range(2):
             problems.report(snapshot, FilterSubscription(Whitelist("x"), ()), view)
     expected = (
-        "c: the white_list filter 'x' lets through none of the 2 topics; a new one that it lets "
-        "through will be read"
+        "c: the white_list filter 'x' allows none of the 2 topics; a new one that it allows "
+        "will be read"
     )
     assert caplog.messages == [expected] * message

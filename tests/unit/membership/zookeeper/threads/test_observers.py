@@ -167,7 +167,7 @@ def test_an_owner_that_lets_go_and_a_broker_that_comes_are_causes() -> None:
     group.settle()
     group.admin.delete_many([path])
     group.settle()
-    assert causes(member) == ["joined", "brokers came", "an owner released a partition"]
+    assert causes(member) == ["joined", "brokers registered", "an owner released a partition"]
 
 
 def test_failed_tries_are_told_with_their_numbers_and_pauses() -> None:
