@@ -69,7 +69,7 @@ def test_options_are_checked_when_the_query_is_written(
         ),
         (
             {"kafka.bootstrap.servers": NOBODY, "fetchOffset.retryIntervalMs": 1},
-            "NoBrokersAvailable: no broker answers",
+            "NoBrokersAvailable: no broker responded",
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, dict) else "",

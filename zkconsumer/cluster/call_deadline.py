@@ -67,7 +67,7 @@ class CallDeadline:
         """Why no time is left, for the error of a call that sent no request."""
         if self._stop.is_set:
             return "this client was stopped"
-        return "the time was over before any was asked"
+        return "the time was over before a request was sent"
 
     def pause(self) -> bool:
         """Wait until the next try; return False if there is no time for one, or on ``stop``."""

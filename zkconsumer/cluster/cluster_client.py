@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 log = logging.getLogger(__name__)
 
-_ABOUT = "asking the cluster"
+_ABOUT = "reaching the cluster"
 
 _FIRST_NOT_TO_CREATE = 4
 """The first version of Metadata that can request a topic without creating it."""
@@ -294,7 +294,9 @@ class ClusterClient:
             return NO_OFFSETS
 
         lookup = RoundRequest(
-            what="who keeps offsets", request=request, read=lambda connection, _: connection.broker
+            what="a broker that stores offsets",
+            request=request,
+            read=lambda connection, _: connection.broker,
         )
         return self._request_round(lookup, self._deadline(timeout_ms), {})
 
@@ -339,7 +341,7 @@ class ClusterClient:
                 if not deadline.pause():
                     raise
                 # Logged at once: a wrong address would otherwise look like an empty topic.
-                self._repeats.happened(_ABOUT, f"{error}; trying again")
+                self._repeats.happened(_ABOUT, f"{error}; retrying")
             else:
                 self._repeats.works(_ABOUT)
                 self._know(reported)
@@ -406,9 +408,9 @@ def _metadata_request(topics: Collection[str] | None, *, creating: bool) -> Roun
             view = limited_to(view, topics)
         return Described(response, view, connection.versions)
 
-    what = "what topics there are" if topics is None else f"topics {_some(topics)}"
+    what = "all topics" if topics is None else f"topics {_some(topics)}"
     if topics is not None and not topics:
-        what = "which brokers there are"
+        what = "the list of brokers"
     return RoundRequest(what=what, request=request, read=read)
 
 

@@ -183,7 +183,7 @@ class ConnectionPool:
         except TransportError as error:
             # Once, until it works: an address that only others can reach looks like an empty log.
             if broker.id >= 0 and not self.stopped:
-                text = f"{broker}, as the cluster calls it, can't be reached: {error}"
+                text = f"{broker}, as advertised by the cluster, can't be reached: {error}"
                 self._repeats.happened(f"connecting to {broker}", text)
             self._failed.add(broker)
             raise

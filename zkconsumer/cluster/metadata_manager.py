@@ -22,7 +22,7 @@ from zkconsumer.scope import ThreadScope, WakeEvent, naps
 
 log = logging.getLogger(__name__)
 
-_ABOUT = "asking for metadata"
+_ABOUT = "refreshing metadata"
 
 
 class MetadataManager:
@@ -223,7 +223,9 @@ class MetadataManager:
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         missing = {topic for topic, code in view.errors.items() if code == unknown}
         for topic in sorted(missing - self._reported_topics):
-            log.warning("topic %s does not exist, or may not be seen; it is asked for again", topic)
+            log.warning(
+                "topic %s does not exist, or this client may not describe it; retrying", topic
+            )
         self._reported_topics |= missing
 
     def _wake_waiting(self) -> None:

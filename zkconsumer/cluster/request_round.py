@@ -216,7 +216,7 @@ class RequestRound(Generic[T]):
                 self.failed(connection.broker, silent)
         # Sorted, so that the same outage has the same text every time.
         why = "; ".join(sorted(self._reasons.values())) or self._deadline.why_over
-        reported = f"no broker answers about {self._lookup.what}: {why}"
+        reported = f"no broker responded to the request for {self._lookup.what}: {why}"
         if self._final is None or self._passing:
             return NoBrokersAvailable(reported)
         if isinstance(self._final, RemoteProtocolError):
@@ -289,5 +289,5 @@ def who_coordinates(group_id: str) -> RoundRequest[CoordinatorLookup]:
         return CoordinatorLookup(connection.broker, response.error_code or found)
 
     return RoundRequest(
-        what=f"who coordinates group {group_id}", request=lambda _: request, read=read
+        what=f"the coordinator of group {group_id}", request=lambda _: request, read=read
     )

@@ -303,7 +303,7 @@ class BrokerConnection:
             if answered_id != in_flight.correlation_id:
                 name, expected_id = type(request).__name__, in_flight.correlation_id
                 raise DecodeError(  # noqa: TRY301 - closing is the same for all of these
-                    name, "correlation_id", 0, f"answer to {answered_id}, not {expected_id}"
+                    name, "correlation_id", 0, f"response to {answered_id}, not {expected_id}"
                 )
         except BaseException:
             self.close()
@@ -368,7 +368,7 @@ class BrokerConnection:
         """Raise ``AuthenticationFailed`` if the first response begins like a TLS alert."""
         if bytes(prefix[:2]) == _TLS_ALERT:
             raise AuthenticationFailed(
-                f"{self.broker}: answers in TLS: its port wants that (security_protocol)"
+                f"{self.broker}: responds in TLS: its port requires TLS (security_protocol)"
             )
 
     def _receive(self, incoming: _Incoming, deadline_ms: int) -> None:

@@ -235,5 +235,5 @@ def _advised(text: str, code: int, settings: KerberosSettings, service: str) -> 
         who = f" of {settings.principal}" if settings.principal else ""
         return f"no Kerberos ticket{who}: {text}: run kinit, or set sasl_kerberos_keytab"
     if code in (_WRONG_KEY, _UNKNOWN_CLIENT):
-        return f"the KDC does not take the key of sasl_kerberos_keytab={keytab!r}: {text}"
-    return f"no ticket by sasl_kerberos_keytab={keytab!r}: {text}"
+        return f"the KDC rejects the key of sasl_kerberos_keytab={keytab!r}: {text}"
+    return f"no ticket with sasl_kerberos_keytab={keytab!r}: {text}"

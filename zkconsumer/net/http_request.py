@@ -98,8 +98,8 @@ def proxy_of_environment(url: SplitResult) -> SplitResult | None:
     except ValueError:  # which quotes a part of it, maybe of a password
         pass
     raise ConnectFailed(
-        f"{url.scheme}_proxy: give http://host:port, with % and two digits for what else is in a "
-        "user or password"
+        f"{url.scheme}_proxy: give http://host:port, with special characters of a user or password "
+        "percent-encoded"
     )
 
 
@@ -142,7 +142,7 @@ def _connected(
         raw.close()
         raise
     raw.close()
-    raise OSError(f"the proxy {proxy.hostname} answers {status}")
+    raise OSError(f"the proxy {proxy.hostname} responded with {status}")
 
 
 def _http_over(

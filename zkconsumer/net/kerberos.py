@@ -51,7 +51,7 @@ class KerberosSettings:
             ("sasl_kerberos_keytab", self.keytab),
         ):
             if name is not None and (not name or "\0" in name):
-                raise ConfigError(f"{option}={name!r}: it is no name")
+                raise ConfigError(f"{option}={name!r}: it is not a valid name")
 
     def service_at(self, host: str) -> str:
         """Return the host-based service name of a broker (RFC 2743), e.g. ``kafka@broker-1``."""
@@ -78,7 +78,7 @@ def read_keytab(data: bytes) -> tuple[KeytabEntry, ...]:
         ValueError: not a keytab of format 5.2, which all current Kerberos libraries write.
     """
     if data[:2] != _KEYTAB_MAGIC:
-        raise ValueError("it is no keytab")
+        raise ValueError("it is not a keytab")
     entries = []
     at = 2
     while at < len(data):
@@ -135,7 +135,7 @@ def layer_response(offer: bytes, authorization_id: str) -> bytes:
         AuthenticationFailed: the offer is malformed, or the broker requires a layer.
     """
     if len(offer) != _OFFER_BYTES:
-        raise AuthenticationFailed(f"the broker offers no security layers, but {len(offer)} bytes")
+        raise AuthenticationFailed(f"the broker's offer of security layers has {len(offer)} bytes")
     if not offer[0] & NO_LAYER:
         raise AuthenticationFailed(
             "the broker requires a security layer of SASL, which Kafka does not have: use TLS"

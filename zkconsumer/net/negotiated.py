@@ -270,7 +270,7 @@ class BrokerDialer:
                 connection.close()
                 self._check_running(broker)
                 raise ConnectFailed(
-                    f"{closed}; or it is one, and refuses the client's ticket"
+                    f"{closed}; or it is that old, and refuses the client's ticket"
                 ) from error
             except BaseException:
                 # As of a second connection: the first one may still answer.
@@ -394,7 +394,7 @@ class BrokerDialer:
 
     def _check_running(self, broker: Broker) -> None:
         if self._stopped:
-            raise ConnectionLost(f"{broker}: connecting was broken off")
+            raise ConnectionLost(f"{broker}: connecting was aborted")
 
 
 def _tls_context(security: SecuritySettings) -> "ssl.SSLContext | None":

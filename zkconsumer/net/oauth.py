@@ -100,7 +100,7 @@ class FetchedTokens:
             raise AuthenticationFailed(f"{where}: {error}") from error
         if 200 <= status < 300:
             return data
-        reason = f"{where} answers {status}: {quoted(data, credentials.client_secret)}"
+        reason = f"{where} responded with {status}: {quoted(data, credentials.client_secret)}"
         if status in _REFUSALS:
             raise AuthenticationFailed(f"no token for {credentials.client_id}: {reason}")
         raise ConnectFailed(f"no token: {reason}")
@@ -110,10 +110,10 @@ class FetchedTokens:
         try:
             response = json.loads(data)
         except (ValueError, RecursionError) as error:
-            raise AuthenticationFailed(f"{where}: its answer is no JSON") from error
+            raise AuthenticationFailed(f"{where}: its response is not JSON") from error
         token = response.get("access_token") if isinstance(response, dict) else None
         if not isinstance(token, str) or not token:
-            raise AuthenticationFailed(f"{where}: its answer holds no access_token")
+            raise AuthenticationFailed(f"{where}: its response has no access_token")
         lifetime_s = response.get("expires_in", 0)
         if isinstance(lifetime_s, bool) or not isinstance(lifetime_s, int | float):
             lifetime_s = 0

@@ -117,5 +117,5 @@ def _addresses(host: str, flags: int = 0) -> Sequence[SocketAddress]:
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=flags)
     except ValueError as error:  # a name that no name server could know
-        raise OSError(f"{host!r} is no name of a host") from error
+        raise OSError(f"{host!r} is not a host name") from error
     return list(dict.fromkeys((family, address) for family, _, _, _, address in found))

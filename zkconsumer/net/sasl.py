@@ -140,17 +140,17 @@ class SaslSession:
                 known = ", ".join(response.mechanisms) or "none"
                 raise self._failed(
                     connection,
-                    f"the broker has {known} (sasl_mechanism)",
+                    f"the broker supports {known} (sasl_mechanism)",
                     UnsupportedSaslMechanismError,
                 )
             case ErrorCode.ILLEGAL_SASL_STATE:
                 raise self._failed(
                     connection,
-                    "the port is one without SASL (security_protocol)",
+                    "the port does not use SASL (security_protocol)",
                     IllegalSaslStateError,
                 )
             case code:
-                raise self._failed(connection, f"the handshake fails: {error_name(code)}")
+                raise self._failed(connection, f"the handshake failed: {error_name(code)}")
 
     def _in_request(
         self, connection: BrokerConnection, token: bytes, timeout_ms: int
@@ -171,7 +171,7 @@ class SaslSession:
         try:
             response = connection.exchange(_framed(token), timeout_ms=timeout_ms)
         except ConnectionLost as error:
-            reason = "the broker closed the connection instead of an answer"
+            reason = "the broker closed the connection instead of responding"
             raise ClosedOnCredentials(str(self._failed(connection, reason))) from error
         return bytes(response), 0
 

@@ -67,7 +67,7 @@ class OAuthBearer:
 
     def __init__(self, token: str) -> None:
         if not token or not token.isascii() or not token.isprintable() or " " in token:
-            raise AuthenticationFailed("what the token provider gives is no token")
+            raise AuthenticationFailed("the token provider did not return a valid token")
         self._token = token
 
     def first(self) -> bytes:
@@ -78,7 +78,7 @@ class OAuthBearer:
         """See ``Mechanism``; a server that accepts a token sends nothing to check."""
         if challenge:
             reported = printable(challenge[:_SHOWN_BYTES].decode("utf-8", "replace"))
-            raise AuthenticationFailed(f"the broker does not take the token: {reported}")
+            raise AuthenticationFailed(f"the broker rejected the token: {reported}")
 
 
 _SHOWN_BYTES = 200

@@ -56,7 +56,7 @@ class ScramConversation:
         fields = _fields(server_first)
         nonce = _required(fields, "r")
         if not nonce.startswith(self._nonce) or nonce == self._nonce:
-            raise AuthenticationFailed("SCRAM: the broker's nonce does not go on from ours")
+            raise AuthenticationFailed("SCRAM: the broker's nonce does not start with the client's")
         salt = _decoded(_required(fields, "s"))
         salted = hashlib.pbkdf2_hmac(self._hash, self._password, salt, _iterations(fields))
         client_key = self._hmac(salted, b"Client Key")
@@ -78,7 +78,7 @@ class ScramConversation:
             raise AuthenticationFailed(f"SCRAM: the broker refuses: {fields['e']}")
         if not hmac.compare_digest(_decoded(_required(fields, "v")), self._server_signature):
             raise AuthenticationFailed(
-                "SCRAM: the broker can't prove that it knows the password: it is another one than "
+                "SCRAM: the broker can't prove that it knows the password: it is not the one that "
                 "it claims to be"
             )
 
@@ -91,7 +91,7 @@ def _fields(message: bytes) -> dict[str, str]:
     try:
         text = message.decode()
     except UnicodeDecodeError:
-        raise AuthenticationFailed("SCRAM: the broker's message is no UTF-8") from None
+        raise AuthenticationFailed("SCRAM: the broker's message is not UTF-8") from None
     fields: dict[str, str] = {}
     for part in text.split(","):
         letter, equals, value = part.partition("=")
@@ -99,7 +99,7 @@ def _fields(message: bytes) -> dict[str, str]:
             raise AuthenticationFailed("SCRAM: the broker's message is malformed")
         fields.setdefault(letter, value)
     if "m" in fields:
-        raise AuthenticationFailed("SCRAM: the broker wants an extension that does not exist yet")
+        raise AuthenticationFailed("SCRAM: the broker requires an unknown extension")
     return fields
 
 
@@ -122,7 +122,7 @@ def _iterations(fields: dict[str, str]) -> int:
     count = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
     if not MIN_ITERATIONS <= count <= MAX_ITERATIONS:
         raise AuthenticationFailed(
-            f"SCRAM: the broker wants {text} iterations, only {MIN_ITERATIONS} to "
+            f"SCRAM: the broker requires {text} iterations, only {MIN_ITERATIONS} to "
             f"{MAX_ITERATIONS} are safe"
         )
     return count

@@ -132,7 +132,7 @@ class SecuritySettings:
     def _refuse_tickets(self) -> None:
         if self.kerberos is not None or self.tickets is not None:
             raise ConfigError(
-                "sasl_kerberos_keytab and sasl_kerberos_principal are of no use with "
+                "sasl_kerberos_keytab and sasl_kerberos_principal can't be used with "
                 f"sasl.mechanism={self.sasl_mechanism}: give GSSAPI"
             )
 
@@ -148,14 +148,14 @@ class SecuritySettings:
             )
         if self.sasl_username or self.sasl_password is not None:
             raise ConfigError(
-                "sasl_plain_username and sasl_plain_password are of no use with "
+                "sasl_plain_username and sasl_plain_password can't be used with "
                 "sasl.mechanism=OAUTHBEARER: give them or tokens, not both"
             )
 
     def _check_password(self) -> None:
         if self.token_source is not None or self.client_credentials is not None:
             raise ConfigError(
-                f"tokens are of no use with sasl.mechanism={self.sasl_mechanism}: give OAUTHBEARER"
+                f"tokens can't be used with sasl.mechanism={self.sasl_mechanism}: give OAUTHBEARER"
             )
         if not self.sasl_username or self.sasl_password is None:
             raise ConfigError(
@@ -163,16 +163,16 @@ class SecuritySettings:
                 "(sasl_plain_username, sasl_plain_password)"
             )
         if "\0" in self.sasl_username or "\0" in self.sasl_password:
-            raise ConfigError("a SASL user name or password can't hold a NUL character")
+            raise ConfigError("a SASL user name or password can't contain a NUL character")
 
     def _check_kerberos(self) -> None:
         if self.sasl_username is not None or self.sasl_password is not None:
             raise ConfigError(
-                "sasl_plain_username and sasl_plain_password are of no use with sasl.mechanism="
+                "sasl_plain_username and sasl_plain_password can't be used with sasl.mechanism="
                 "GSSAPI: give sasl_kerberos_keytab and sasl_kerberos_principal, or run kinit"
             )
         if self.token_source is not None or self.client_credentials is not None:
-            raise ConfigError("tokens are of no use with sasl.mechanism=GSSAPI: give OAUTHBEARER")
+            raise ConfigError("tokens can't be used with sasl.mechanism=GSSAPI: give OAUTHBEARER")
         if self.kerberos is None and self.tickets is None:
             raise ConfigError("sasl.mechanism=GSSAPI needs a login to Kerberos")
 
@@ -270,7 +270,7 @@ def _token_source(provider: object) -> TokenSource:
     give = getattr(provider, "token", provider)
     if not callable(give):
         raise ConfigError(
-            "sasl_oauth_token_provider: give a function that gives a token, or an object with "
+            "sasl_oauth_token_provider: give a function that returns a token, or an object with "
             "token()"
         )
 
@@ -285,7 +285,7 @@ def _token_source(provider: object) -> TokenSource:
             ) from error
         if not isinstance(given, str):
             raise AuthenticationFailed(
-                f"sasl_oauth_token_provider gives {type(given).__name__}, and no text"
+                f"sasl_oauth_token_provider returned {type(given).__name__}, not a string"
             )
         return given
 

@@ -153,8 +153,8 @@ class TlsTransport:
         except (ssl.SSLEOFError, ConnectionLost) as error:
             self._require_open()
             raise ConnectFailed(
-                f"{self.address}: closed the connection in the TLS handshake: a port without TLS "
-                "does so, too (security_protocol)"
+                f"{self.address}: closed the connection during the TLS handshake, as a port "
+                "without TLS does (security_protocol)"
             ) from error
         except ssl.SSLError as error:
             # Send the peer an alert with the reason.
@@ -243,13 +243,13 @@ class TlsTransport:
             # In TLS 1.3 a peer refuses our certificate only after the handshake.
             if any(word in (error.reason or "") for word in _OF_CERTIFICATES):
                 raise self._distrust(error) from error
-            raise ConnectionLost(f"{self.address}: TLS broke: {error}") from error
+            raise ConnectionLost(f"{self.address}: TLS failed: {error}") from error
 
     def _distrust(self, error: ssl.SSLError) -> AuthenticationFailed:
         if isinstance(error, ssl.SSLCertVerificationError):
             reason = (
-                f"its certificate is not to be trusted: {error.verify_message} (give the authority "
-                "that signed it by ssl_cafile; ssl_check_hostname=False takes another host's)"
+                f"its certificate is not trusted: {error.verify_message} (give the authority that "
+                "signed it by ssl_cafile; ssl_check_hostname=False accepts another host's)"
             )
         elif error.reason in _NOT_TLS:
             reason = "it does not use TLS (security_protocol)"
@@ -257,7 +257,7 @@ class TlsTransport:
             # The text of the peer's alert, or of what some brokers send in its place.
             words = (error.reason or str(error)).lower().replace("_", " ")
             reason = (
-                f"it refuses us: {words} (if it wants to know who we are, give a certificate that "
-                "it trusts by ssl_certfile and ssl_keyfile)"
+                f"it refuses this client: {words} (if it requires a client certificate, give one "
+                "that it trusts by ssl_certfile and ssl_keyfile)"
             )
         return AuthenticationFailed(f"{self.address}: no TLS: {reason}")

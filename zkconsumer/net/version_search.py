@@ -179,8 +179,8 @@ class VersionSearch:
         heartbeat = versions.common.get(ApiKey.HEARTBEAT)
         if heartbeat is None or heartbeat.first > 0:
             raise UnsupportedVersion(
-                f"{self.broker}: does not serve Heartbeat in version 0, which a client has to send "
-                "before it can ask"
+                f"{self.broker}: does not support Heartbeat version 0, which a client must send "
+                "before it can ask for versions"
             )
 
     def _lookup(self, probe: Probe) -> bytes:
@@ -197,22 +197,22 @@ class VersionSearch:
     def _after_close(self, probe: Probe) -> Probe:
         if self.before_sasl and probe.version == 0:
             raise ClosedBeforeSasl(
-                f"{self.broker}: closes the connection when asked what it serves: it is down "
-                "behind a proxy, or its port wants TLS (security_protocol), or it is older than "
-                "Kafka 0.10, whose only mechanism of SASL is GSSAPI"
+                f"{self.broker}: closes the connection when asked for its versions: it is down "
+                "behind a proxy, or its port requires TLS (security_protocol), or it is older than "
+                "Kafka 0.10, whose only SASL mechanism is GSSAPI"
             )
         try:
             return after_close(probe)
         except UnsupportedVersion as error:
             # May pass: a proxy whose broker is down does so, too.
             wants = (
-                "SASL (security_protocol) or to know who we are (ssl_certfile)"
+                "SASL (security_protocol) or a client certificate (ssl_certfile)"
                 if self.in_tls
                 else "TLS or SASL (security_protocol)"
             )
             raise ConnectFailed(
-                f"{self.broker}: closes the connection whatever it is asked: it is down behind a "
-                f"proxy, wants {wants}, or is no Kafka of 0.8 or later"
+                f"{self.broker}: closes the connection on every request: it is down behind a "
+                f"proxy, requires {wants}, or is not Kafka 0.8 or later"
             ) from error
 
     def _confirmed(self, found: NegotiatedVersions, probe: Probe) -> NegotiatedVersions:
@@ -237,17 +237,17 @@ class VersionSearch:
     def _left_ms(self) -> int:
         left_ms = self.deadline_ms - self.clock.now_ms()
         if left_ms <= 0:
-            raise RequestTimedOut(f"{self.broker}: does not say in time what it serves")
+            raise RequestTimedOut(f"{self.broker}: did not report its versions in time")
         return min(left_ms, self.answer_ms)
 
     def _check_running(self) -> None:
         if self.stopped():
-            raise ConnectionLost(f"{self.broker}: connecting was broken off")
+            raise ConnectionLost(f"{self.broker}: connecting was aborted")
 
     def _wants_sasl(self) -> AuthenticationFailed:
         return AuthenticationFailed(
-            f"{self.broker}: says what it serves, but closes the connection on every request: its "
-            "port wants SASL (security_protocol, sasl_mechanism)"
+            f"{self.broker}: reports its versions, but closes the connection on every request: its "
+            "port requires SASL (security_protocol, sasl_mechanism)"
         )
 
 

@@ -216,7 +216,7 @@ def test_a_certificate_that_is_not_believed(
     else:
         servers = servers.replace("localhost", "127.1")  # the same address by another name
     began_ms = SystemClock().now_ms()
-    with pytest.raises(AuthenticationFailed, match="not to be trusted"):
+    with pytest.raises(AuthenticationFailed, match="is not trusted"):
         KafkaConsumer(bootstrap_servers=servers, config=settings)
     assert SystemClock().now_ms() - began_ms < PROMPT_MS
 

@@ -335,7 +335,7 @@ REFUSALS = {
     ),
     "expired": TicketRefusal(r"expired.*run kinit", NO_KEYTAB, _expired),
     "wrong-key": TicketRefusal(
-        r"does not take the key of sasl_kerberos_keytab=.*wrong.keytab",
+        r"rejects the key of sasl_kerberos_keytab=.*wrong.keytab",
         {"sasl_kerberos_keytab": "wrong.keytab"},
         _wrong_key,
     ),
@@ -350,7 +350,7 @@ REFUSALS = {
         NoBrokersAvailable,
     ),
     "another-mechanism": TicketRefusal(
-        r"the broker has GSSAPI .sasl_mechanism",
+        r"the broker supports GSSAPI .sasl_mechanism",
         {
             **NO_KEYTAB,
             "sasl_mechanism": "PLAIN",

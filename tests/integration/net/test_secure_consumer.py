@@ -134,12 +134,14 @@ class PortRefusal:
 
 
 REFUSALS = {
-    "plain-to-tls": PortRefusal("SSL", "PLAINTEXT", "", "answers in TLS.*security_protocol"),
+    "plain-to-tls": PortRefusal("SSL", "PLAINTEXT", "", "responds in TLS.*security_protocol"),
     "tls-to-plain": PortRefusal(
         "PLAINTEXT", "SSL", "authority", "does not use TLS.*security_protocol"
     ),
-    "unknown-authority": PortRefusal("SSL", "SSL", "stranger", "not to be trusted.*ssl_cafile"),
-    "no-certificate": PortRefusal("MUTUAL", "SSL", "authority", "refuses us.*ssl_certfile"),
+    "unknown-authority": PortRefusal("SSL", "SSL", "stranger", "is not trusted.*ssl_cafile"),
+    "no-certificate": PortRefusal(
+        "MUTUAL", "SSL", "authority", "refuses this client.*ssl_certfile"
+    ),
 }
 
 

@@ -175,7 +175,7 @@ def test_an_authentication_that_ends_is_renewed(
 REFUSALS = {
     "password-1.1": (WAYS["tls-and-scram-1.1"], "SCRAM-SHA-256 as 'al,ice=1' failed"),
     "password-2.8": (WAYS["scram-2.8"], "SCRAM-SHA-256 as 'al,ice=1' failed"),
-    "unknown-authority-0.9": (WAYS["tls-0.9"], "its certificate is not to be trusted"),
+    "unknown-authority-0.9": (WAYS["tls-0.9"], "its certificate is not trusted"),
 }
 
 

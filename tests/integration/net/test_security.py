@@ -86,7 +86,7 @@ def test_tls(secure_broker_of: SecureBrokerOf, certificates: Certificates, versi
     """All that have it; a broker says which authority its certificate must have."""
     broker = secure_broker_of(version)
     request(broker, "SSL", tls(certificates))
-    with pytest.raises(AuthenticationFailed, match=r"127.0.0.1.*not to be trusted.*ssl_cafile"):
+    with pytest.raises(AuthenticationFailed, match=r"127.0.0.1.*is not trusted.*ssl_cafile"):
         request(
             broker,
             "SSL",
@@ -135,14 +135,16 @@ class Mistake:
 
 
 MISTAKES = [
-    Mistake("SSL", "PLAINTEXT", AuthenticationFailed, "wants that .security_protocol"),
+    Mistake("SSL", "PLAINTEXT", AuthenticationFailed, "requires TLS .security_protocol"),
     Mistake("PLAINTEXT", "SSL", AuthenticationFailed, "does not use TLS.*security_protocol"),
     Mistake("SASL_PLAINTEXT", "SSL", AuthenticationFailed, "does not use TLS.*security_protocol"),
     Mistake("PLAINTEXT", "SASL_SSL", AuthenticationFailed, "does not use TLS.*security_protocol"),
-    Mistake("SASL_PLAINTEXT", "PLAINTEXT", AuthenticationFailed, "wants SASL .security_protocol"),
-    Mistake("SASL_SSL", "SSL", AuthenticationFailed, "wants SASL .security_protocol"),
-    Mistake("PLAINTEXT", "SASL_PLAINTEXT", AuthenticationFailed, "without SASL"),
-    Mistake("SSL", "SASL_PLAINTEXT", AuthenticationFailed, "wants that .security_protocol"),
+    Mistake(
+        "SASL_PLAINTEXT", "PLAINTEXT", AuthenticationFailed, "requires SASL .security_protocol"
+    ),
+    Mistake("SASL_SSL", "SSL", AuthenticationFailed, "requires SASL .security_protocol"),
+    Mistake("PLAINTEXT", "SASL_PLAINTEXT", AuthenticationFailed, "does not use SASL"),
+    Mistake("SSL", "SASL_PLAINTEXT", AuthenticationFailed, "requires TLS .security_protocol"),
 ]
 
 

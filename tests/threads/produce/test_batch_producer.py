@@ -167,7 +167,9 @@ def test_all_brokers_down(net: FakeNet, waits: list[int]) -> None:
     """When nobody can be reached, it says so of every partition, after all its tries."""
     for broker in net.brokers:
         broker.stop()
-    with pytest.raises(WriteFailed, match="no broker answers about topics t: ") as caught:
+    with pytest.raises(
+        WriteFailed, match="no broker responded to the request for topics t: "
+    ) as caught:
         producer(net, waits).write({P0: rows(b"a"), P1: rows(b"b")})
     assert caught.value.unwritten == {P0: 1, P1: 1}
     assert len(waits) == 2

@@ -313,7 +313,7 @@ def test_the_coordinator(cluster: SpokenCluster, client: ClusterClient) -> None:
     cluster.coordinator = 1
     assert client.coordinator("g", timeout_ms=LONG_MS) == B1
     cluster.words[1] = Word.CLOSE
-    with pytest.raises(ConnectFailed, match="who coordinates group g"):
+    with pytest.raises(ConnectFailed, match="the coordinator of group g"):
         client.coordinator("g", timeout_ms=SHORT_MS)
 
 
@@ -349,5 +349,5 @@ def test_stop_leaves_others_alone(cluster: SpokenCluster) -> None:
     dialer.stop()
     for broker in cluster.brokers:
         broker.break_all()
-    with pytest.raises(ConnectFailed, match="broken off"):
+    with pytest.raises(ConnectFailed, match="aborted"):
         two.view(["t"], timeout_ms=SHORT_MS)

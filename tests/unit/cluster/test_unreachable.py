@@ -23,9 +23,9 @@ def test_that_nobody_answers_is_said_at_once_and_once(caplog: pytest.LogCaptureF
             with pytest.raises(ConnectFailed):
                 client.view(["t"], timeout_ms=1000)
         [reported] = [record.getMessage() for record in caplog.records]
-        assert reported.startswith("no broker answers about topics t: ")
+        assert reported.startswith("no broker responded to the request for topics t: ")
         assert "b0:9092: can't connect" in reported
-        assert reported.endswith("; trying again")
+        assert reported.endswith("; retrying")
         for broker in cluster.brokers:
             broker.down = False
         client.view(["t"], timeout_ms=1000)
@@ -43,7 +43,9 @@ def test_a_leader_at_an_address_that_is_good_elsewhere(caplog: pytest.LogCapture
             listed = client.list_offsets({tp: LATEST}, timeout_ms=100)
             assert listed == {tp: ErrorCode.NETWORK_EXCEPTION}
     [reported] = [record.getMessage() for record in caplog.records]
-    assert reported.startswith("broker 1 (b1:9092), as the cluster calls it, can't be reached: ")
+    assert reported.startswith(
+        "broker 1 (b1:9092), as advertised by the cluster, can't be reached: "
+    )
 
 
 def test_a_call_that_requested_nothing_says_why() -> None:
@@ -52,7 +54,7 @@ def test_a_call_that_requested_nothing_says_why() -> None:
     clock = ManualClock()
     clock.step_ms = 20  # at every look: the time is over before anything is begun
     client = cluster.client(clock=clock)
-    with pytest.raises(ConnectFailed, match="the time was over before any was asked"):
+    with pytest.raises(ConnectFailed, match="the time was over before a request was sent"):
         client.view(["t"], timeout_ms=1)
     client.stop()
     with pytest.raises(ConnectFailed, match="this client was stopped"):

@@ -78,7 +78,7 @@ def test_nobody_answers(net: FakeNet) -> None:
     with pytest.raises(TransportError) as caught:
         read(net, ["t"])
     reported = str(caught.value)
-    assert "no broker answers about topics t" in reported
+    assert "no broker responded to the request for topics t" in reported
     for part in ("fake-0:9092: can't connect", "fake-1:9092): no response", "fake-2:9092): Frame:"):
         assert part in reported
 

@@ -60,7 +60,7 @@ def test_correlation_ids_wrap(net: FakeNet) -> None:
         (
             Raw(encode_response(NOTHING, version=0, correlation_id=5)),
             DecodeError,
-            "answer to 5, not 0",
+            "response to 5, not 0",
         ),
         (Raw(b"\0\0\0\x05" + bytes(5)), DecodeError, "MetadataResponse v0.*field brokers"),
     ],

@@ -75,7 +75,7 @@ def test_frames_that_make_no_sense(
 def test_an_alert_of_tls_is_no_length(connection: BrokerConnection, peer: ScriptedPeer) -> None:
     """It comes to the very first request; nobody waits for the hundreds of megabytes it names."""
     peer.write(b"\x15\x03\x03\x00\x02\x02\x50")
-    with pytest.raises(AuthenticationFailed, match=r"answers in TLS.*security_protocol"):
+    with pytest.raises(AuthenticationFailed, match=r"responds in TLS.*security_protocol"):
         connection.request(MetadataRequest(topics=("t",)), version=0, timeout_ms=LONG_MS)
     assert not connection.is_idle
 

@@ -191,7 +191,7 @@ FAILURES = [
     ),
     Failure(EXPIRED, "Ticket expired", False, AuthenticationFailed, "expired: run kinit"),
     Failure(
-        WRONG_KEY, "Decrypt failed", True, AuthenticationFailed, "take the key of .*app.keytab"
+        WRONG_KEY, "Decrypt failed", True, AuthenticationFailed, "rejects the key of .*app.keytab"
     ),
     Failure(1, "Clock skew", True, AuthenticationFailed, "app.keytab.*Clock skew"),
     Failure(UNREACHABLE, "No KDC", True, ConnectFailed, "no Kerberos ticket: No KDC.*krb5.conf"),
@@ -244,7 +244,7 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     ("content", "reported"),
     [
         (None, "can't be read: No such file"),
-        (b"hello", "it is no keytab"),
+        (b"hello", "it is not a keytab"),
         (HEAD, "holds no key"),
         (HEAD + entry("R", "other"), "holds keys of other@R only"),
     ],

@@ -98,5 +98,5 @@ def test_a_broker_that_stops_or_starts_is_not_taken_for_that(
     certificates: Certificates, then: Callable[[], Conversation | None]
 ) -> None:
     """Nor what stands before one that is down, and closes whatever comes: it may work later."""
-    with pytest.raises(ConnectFailed, match="closed the connection in the TLS handshake"):
+    with pytest.raises(ConnectFailed, match="closed the connection during the TLS handshake"):
         dial(ClosesFirst(then), certificates)

@@ -120,7 +120,7 @@ def test_all_brokers_down(net: FakeNet, waits: Waits) -> None:
     """When no broker can be reached, the last transport error is raised."""
     for broker in net.brokers:
         broker.stop()
-    with pytest.raises(TransportError, match="no broker answers about t"):
+    with pytest.raises(TransportError, match="no broker responded to the request for t"):
         producer(net, waits).send(TP, RECORDS)
     assert len(waits) == 3
 

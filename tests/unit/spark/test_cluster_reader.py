@@ -157,7 +157,7 @@ def test_what_no_leader_heals_is_not_waited_for(net: FakeNet) -> None:
         broker.stop()
     with (
         patient_reader_of(net, grace_ms=60_000) as reader,
-        pytest.raises(ConnectFailed, match="no broker answers"),
+        pytest.raises(ConnectFailed, match="no broker responded"),
     ):
         reader.partitions(Topics(("t",)))
 
@@ -240,7 +240,7 @@ def test_no_broker_at_all_is_an_error(net: FakeNet) -> None:
     """That names them."""
     for broker in net.brokers:
         broker.stop()
-    with reader_of(net) as reader, pytest.raises(ConnectFailed, match="no broker answers"):
+    with reader_of(net) as reader, pytest.raises(ConnectFailed, match="no broker responded"):
         reader.partitions(Topics(("t",)))
 
 
@@ -249,7 +249,9 @@ def test_a_broker_that_hangs_does_not_hang_the_driver(net: FakeNet) -> None:
     with reader_of(net, retries=2, timeout_ms=SHORT_MS) as reader:
         net.brokers[0].script(ApiKey.LIST_OFFSETS, Hang(), Hang())
         # A machine may be too slow to come as far as that request.
-        with pytest.raises(TransportError, match=r"no response in time|does not say in time"):
+        with pytest.raises(
+            TransportError, match=r"no response in time|did not report its versions in time"
+        ):
             reader.latest(TPS)
     with reader_of(net, retries=2, timeout_ms=LONG_MS) as reader:
         assert reader.latest(TPS) == ENDS
