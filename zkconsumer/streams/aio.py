@@ -92,8 +92,8 @@ class AsyncReader(Generic[K, V]):
         self._reader.check()
         if self.waiting is not None and not self.waiting.loop.is_closed():
             raise StreamInUse(
-                "a task waits for this stream's next message already: give each stream one reader, "
-                "and don't mix for and async for while one of them waits"
+                "a task already waits for this stream's next message: give each stream one reader, "
+                "and don't mix for and async for while one of them is waiting"
             )
         # The waiting task's loop is closed, so the task will never continue.
         self.waiting = None

@@ -74,7 +74,7 @@ class ArrowBatches(Generic[K, V]):
         columns: Collection[str] | None,
     ) -> None:
         if most < 1 or timeout_ms < 0:
-            raise ValueError(f"no batches of {most} records within {timeout_ms} ms")
+            raise ValueError(f"can't make batches of {most} records within {timeout_ms} ms")
         self._reader = reader
         self._waiting = waiting
         self._refuse_others = refuse_others

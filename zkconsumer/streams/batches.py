@@ -265,7 +265,7 @@ class Batches(Generic[K, V]):
     ) -> None:
         if most < 1 or max_bytes < 1 or timeout_ms < 0:
             raise ValueError(
-                f"no batches of {most} records and {max_bytes} bytes within {timeout_ms} ms"
+                f"can't make batches of {most} records and {max_bytes} bytes within {timeout_ms} ms"
             )
         self._reader = reader
         self._waiting = waiting

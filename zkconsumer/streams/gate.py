@@ -159,7 +159,7 @@ class DeliveryGate:
             self.suspect_since_ms if self._last_response_ms is None else self._last_response_ms
         )
         silent_ms = 0 if since_ms is None else now_ms - since_ms
-        log.warning("delivery pauses: ZooKeeper has been silent for %d ms", silent_ms)
+        log.warning("delivery pauses: ZooKeeper has not responded for %d ms", silent_ms)
         self._observation.report(DeliveryPaused(silent_ms))
         pause.message.append(None)
         # It may have ended while its begin was being reported.
@@ -173,5 +173,5 @@ class DeliveryGate:
             pause.message.pop()
         except IndexError:
             return
-        log.info("delivery goes on: ZooKeeper answers again")
+        log.info("delivery continues: ZooKeeper responds again")
         self._observation.report(DeliveryResumed())

@@ -77,8 +77,8 @@ class DeadLetterFile:
                 self._append(line)
         except OSError as error:
             raise DeadLetterFailed(
-                f"{poison.topic_partition} offset {poison.offset}: can't be read, and can't be put "
-                f"aside in {_KEY}={self.path}: {error.strerror}; the stream waits in front of it"
+                f"{poison.topic_partition} offset {poison.offset}: can't be read, and can't be "
+                f"saved in {_KEY}={self.path}: {error.strerror}; the stream stops before it"
             ) from error
 
     def _fields(self, poison: Poison) -> dict[str, object]:
@@ -148,7 +148,7 @@ class PoisonPolicy:
         observation: Observation = SILENT,
     ) -> None:
         if (mode is PoisonMode.DEAD_LETTER) != (dead_letters is not None):
-            raise ConfigError(f"poison.policy={mode} and {_KEY} do not go together")
+            raise ConfigError(f"poison.policy={mode} can't be used with {_KEY}")
         self.mode = mode
         self._dead_letters = dead_letters
         self._observation = observation
@@ -185,7 +185,7 @@ class PoisonPolicy:
                 self._observation.report(ErrorSeen("dead letters", error))
                 raise
         log.error(
-            "%s: going on at offset %d without what lies before it (%s): %s",
+            "%s: continuing at offset %d without the records before it (%s): %s",
             f"{poison.topic_partition}",
             poison.next_offset,
             self.mode,

@@ -234,7 +234,7 @@ class ChunkReader(Generic[K, V]):
         """Log, once, that a chunk does not follow the position, and count it if it lies before."""
         if position is not None and chunk.fetch_offset != position and self._jumped is not chunk:
             log.warning(
-                "%s: position moved from %d to %d: the log no longer had what lay there",
+                "%s: position moved from %d to %d: the log no longer had the records there",
                 f"{chunk.claim.topic_partition}",
                 position,
                 chunk.fetch_offset,

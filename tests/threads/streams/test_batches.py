@@ -107,7 +107,7 @@ def test_a_batch_is_full_with_so_many_bytes() -> None:
 def test_what_makes_no_sense_is_refused(arguments: dict[str, int]) -> None:
     """At once, not at the first batch."""
     stream, _ = stream_of()
-    with pytest.raises(ValueError, match="no batches of"):
+    with pytest.raises(ValueError, match="can't make batches of"):
         stream.batches(**arguments)
 
 

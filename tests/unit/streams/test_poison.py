@@ -65,7 +65,7 @@ def test_skip_logs_and_goes_on(caplog: pytest.LogCaptureFixture) -> None:
     notes = Notes()
     with caplog.at_level(logging.ERROR):
         policy("skip", notes=notes).meet(poison())
-    assert "t-0: going on at offset 6" in caplog.text
+    assert "t-0: continuing at offset 6" in caplog.text
     assert "CRC" in caplog.text
     assert notes.events == [MessagePoisoned(T0, 5, 6, "skip", str(poison().error))]
 
@@ -193,7 +193,7 @@ def test_what_is_no_plain_file_is_refused(tmp_path: Path) -> None:
 
 def test_mode_and_file_go_together() -> None:
     """One without the other is a mistake of whoever put it together."""
-    with pytest.raises(ConfigError, match="do not go together"):
+    with pytest.raises(ConfigError, match="can't be used with"):
         PoisonPolicy(PoisonMode.DEAD_LETTER)
 
 

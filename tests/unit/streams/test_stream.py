@@ -376,7 +376,7 @@ def test_a_jump_is_taken_behind_what_is_queued_and_said(caplog: pytest.LogCaptur
     with caplog.at_level(logging.WARNING):
         assert drain(stream) == [(0, 5), (0, 6), (0, 100)]
     assert [record.getMessage() for record in caplog.records] == [
-        "t-0: position moved from 7 to 100: the log no longer had what lay there"
+        "t-0: position moved from 7 to 100: the log no longer had the records there"
     ]
     assert claim.consumed_offset == 101
     assert claim.jumps_back == 0
