@@ -114,7 +114,7 @@ def _group(group_id: str) -> GroupStatus:
         elif text.isdigit():
             found[tp] = one._replace(committed=(CommittedOffset(int(text), "zookeeper", NOW_MS),))
         else:
-            found[tp] = one._replace(problem=f"{text} is no offset")
+            found[tp] = one._replace(problem=f"{text} is not an offset")
     return GroupStatus(
         group_id=group_id,
         kind=GroupKind.ZOOKEEPER,

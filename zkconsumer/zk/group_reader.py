@@ -102,7 +102,9 @@ def read_brokers(store: ZkStore, watch: Watch | None, protocol: SecurityProtocol
     malformed: dict[int, str] = {}
     invalid = [name for name in names if not (name.isascii() and name.isdigit())]
     if invalid:
-        malformed[-1] = f"{BROKER_IDS} holds {invalid!r}: a broker's name is its number"
+        malformed[-1] = (
+            f"{BROKER_IDS} holds {invalid!r}: the node of a broker is named by its number"
+        )
     brokers = []
     versions: dict[int, int | None] = {}
     for broker_id, node in zip(
@@ -138,7 +140,7 @@ class _Topics:
 def _read_topics(store: ZkStore, wanted: set[str], watch: Watch) -> _Topics:
     topics: dict[str, tuple[int, ...]] = dict.fromkeys(sorted(wanted), ())
     malformed = {
-        topic: "no topic can have this name" for topic in wanted if not is_topic_name(topic)
+        topic: "it is not a valid topic name" for topic in wanted if not is_topic_name(topic)
     }
     legal = [topic for topic in topics if topic not in malformed]
     czxids: dict[str, int] = {}

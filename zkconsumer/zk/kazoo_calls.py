@@ -162,7 +162,7 @@ def multi_result(ops: Sequence[Op], response: PendingResponse) -> MultiResult:
     except Exception as error:
         raise mapped(error, what) from error
     if len(results) != len(ops):
-        raise RegistryError(f"could not {what}: {len(results)} results came")
+        raise RegistryError(f"could not {what}: got {len(results)} results")
     errors: list[OpError | None] = []
     for result in results:
         if not isinstance(result, Exception):

@@ -192,7 +192,7 @@ class _KazooRawClient:
             raise RegistryError(
                 f"the chroot {self._servers.chroot} of zookeeper.connect does not exist at "
                 f"{self._servers.hosts}: is it spelled as in the brokers' zookeeper.connect? "
-                f"Brokers create it when they start, a consumer never does{self._elsewhere()}"
+                f"Brokers create it when they start, consumers never do{self._elsewhere()}"
             )
         self.supports_multi = self._send_multi() if supports_multi is None else supports_multi
 
@@ -260,7 +260,7 @@ class _KazooRawClient:
         scope.spawn("close", self._stop, stop=lambda: None)
         if scope.close(timeout_ms):
             log.warning(
-                "ZooKeeper %s did not respond within %d ms; session %#x ends by its time-out",
+                "ZooKeeper %s did not respond within %d ms; session %#x ends with its time-out",
                 self._servers.hosts,
                 timeout_ms,
                 self.session_id,

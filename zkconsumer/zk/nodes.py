@@ -140,15 +140,15 @@ def parse_broker(
     if isinstance(endpoints, list):
         return Malformed(
             f"no {protocol} listener among {shown(endpoints)}: give broker {broker_id} one, or "
-            "set security.protocol to what its listeners speak"
+            "set security.protocol to that of a listener"
         )
     if protocol != "PLAINTEXT":
         return Malformed(
-            f"no list of endpoints in {shown(data)}, so broker {broker_id} is one before 0.9, "
-            f"which has no {protocol}: set security.protocol to PLAINTEXT"
+            f"no list of endpoints in {shown(data)}, so broker {broker_id} is older than 0.9, "
+            f"and does not support {protocol}: set security.protocol to PLAINTEXT"
         )
     return Malformed(
-        f"no usable host and port in {shown(data)} and no list of endpoints: look at "
+        f"no usable host and port in {shown(data)} and no list of endpoints: check "
         f"the listeners (or host.name and port) of broker {broker_id}"
     )
 
@@ -170,7 +170,7 @@ def parse_topic(data: bytes) -> tuple[int, ...] | Malformed:
         return Malformed(f"its field 'partitions' is not an object: {shown(partitions)}")
     wrong = [key for key in partitions if not _PARTITION.fullmatch(key) or int(key) > _MAX_INT]
     if wrong:
-        return Malformed(f"partition id {shown(wrong[0])} is no number")
+        return Malformed(f"partition id {shown(wrong[0])} is not a number")
     return tuple(sorted({int(key) for key in partitions}))
 
 
@@ -178,7 +178,7 @@ def parse_offset(data: bytes) -> int | Malformed:
     """Read a committed offset: a signed 64-bit decimal number without anything around it."""
     text = data.decode("ascii", "replace")
     if _DECIMAL.fullmatch(text) is None or not _MIN_LONG <= int(text) <= _MAX_LONG:
-        return Malformed(f"{shown(text)} is no offset (bare decimal text)")
+        return Malformed(f"{shown(text)} is not an offset (bare decimal text)")
     return int(text)
 
 

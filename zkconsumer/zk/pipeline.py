@@ -84,4 +84,4 @@ class Pipeline:
             return
         left_ms = max(0, deadline_ms - self._clock.now_ms())
         if not response.wait(left_ms / 1000):
-            raise RegistryError(f"ZooKeeper gave no answer within {self._timeout_ms} ms")
+            raise RegistryError(f"ZooKeeper did not respond within {self._timeout_ms} ms")

@@ -118,7 +118,9 @@ class GroupRegistry(PartitionOwners):
                 self._registered_session = session_id
                 return Registered(session_id)
             self._store.ensure_paths([self._paths.ids])
-        raise RegistryError(f"{path} came and went {_MAX_ROUNDS} times while registering there")
+        raise RegistryError(
+            f"{path} appeared and disappeared {_MAX_ROUNDS} times while registering there"
+        )
 
     def unregister(self, consumer_id: str) -> bool:
         """Delete the member's node if this session created it; return whether it did."""

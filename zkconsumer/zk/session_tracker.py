@@ -114,5 +114,5 @@ class SessionTracker:
             raise RegistryError(f"ZooKeeper {self._name}: {self._failure}")
         over = self._state is SessionState.LOST or fence != self._session_id
         if fence is not None and over:
-            raise SessionLost(f"ZooKeeper {self._name}: session {fence:#x} is over")
+            raise SessionLost(f"ZooKeeper {self._name}: session {fence:#x} has ended")
         return self._state is SessionState.CONNECTED

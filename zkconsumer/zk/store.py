@@ -322,7 +322,7 @@ class ZkStore:
         """Execute several transactions, pipelined in this order, each all or nothing on its own."""
         _check_paths([op.path for ops in batches for op in ops])
         if not self.supports_multi:
-            raise RegistryError("this ZooKeeper knows no transactions (they came with 3.4)")
+            raise RegistryError("this ZooKeeper does not support transactions (they came with 3.4)")
         return self._client.multi(batches, self._fence(session_id))
 
     def create(self, path: str, data: bytes, *, ephemeral: bool) -> bool:
@@ -420,4 +420,4 @@ class ZkStore:
 def _check_paths(paths: Sequence[str]) -> None:
     for path in paths:
         if not is_path(path):
-            raise RegistryError(f"{path!r} is not a path that ZooKeeper takes")
+            raise RegistryError(f"{path!r} is not a path that ZooKeeper accepts")

@@ -43,7 +43,7 @@ class TopicNodes:
         if self._release >= (0, 8, 1):
             self._write_config(config)
         elif config:
-            raise ConfigError("Kafka 0.8.0 has no settings of topics; nothing was done")
+            raise ConfigError("Kafka 0.8.0 has no topic settings; nothing was done")
         content = {"version": 1, "partitions": {str(key): ids for key, ids in assignment.items()}}
         if not self._store.create(topic_path(self._topic), _json(content), ephemeral=False):
             raise ConfigError(f"topic {self._topic} exists already")
@@ -62,7 +62,9 @@ class TopicNodes:
         content = json.loads(node.data)
         added = {str(key): list(ids) for key, ids in assignment.items()}
         if content["partitions"].keys() & added.keys():
-            raise RegistryError(f"topic {self._topic} was changed by somebody else: look again")
+            raise RegistryError(
+                f"topic {self._topic} was changed meanwhile by another client: look at it again"
+            )
         content["partitions"] |= added
         (error,) = self._store.write_many([SetOp(path, _json(content), node.version)])
         if error is not None:
@@ -76,7 +78,7 @@ class TopicNodes:
             RegistryError: ZooKeeper refuses.
         """
         if self._release < (0, 8, 1):
-            raise ConfigError("Kafka 0.8.0 has no settings of topics; nothing was done")
+            raise ConfigError("Kafka 0.8.0 has no topic settings; nothing was done")
         (node,) = self._store.get_many([f"{_CONFIGS}/{self._topic}"])
         config = dict(json.loads(node.data).get("config", {})) if node is not None else {}
         config |= changes

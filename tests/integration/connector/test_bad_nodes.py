@@ -242,7 +242,7 @@ def test_without_any_broker_it_waits_for_one(
         (b"not json", 1, "its node can't be read"),
         (b"", 1, "its node can't be read"),
         (b'{"version":1}', 1, "its field 'partitions' is not an object"),
-        (b'{"version":1,"partitions":{"x":[0]}}', 1, "is no number"),
+        (b'{"version":1,"partitions":{"x":[0]}}', 1, "is not a number"),
     ],
 )
 def test_a_topic_with_a_broken_node_is_left_out(

@@ -266,7 +266,7 @@ def test_what_is_not_known_is_no_all_clear(
     assert "its log does not grow" in capsys.readouterr().err
     world.tree.commit("g", "t", 0, b"garbage")
     assert run("--max-lag", "60") == 1
-    assert "is no offset" in capsys.readouterr().err
+    assert "is not an offset" in capsys.readouterr().err
 
 
 def test_groups_that_can_not_be_seen_are_no_all_clear(

@@ -89,4 +89,4 @@ def test_the_host_and_port_of_a_secured_broker_are_not_what_it_speaks_tls_at() -
     data = b'{"version":1,"host":"h","port":9092}'
     reason = parse_broker(1, data, "SSL")
     assert isinstance(reason, Malformed)
-    assert "before 0.9" in reason.reason
+    assert "older than 0.9" in reason.reason

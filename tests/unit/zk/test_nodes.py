@@ -72,11 +72,11 @@ def test_an_endpoint_may_hold_an_ipv6_address() -> None:
     ("data", "reason"),
     [
         (b"", "empty"),
-        (b"{}", "look at the listeners (or host.name and port) of broker 3"),
-        (b'{"host":"h","port":"9092"}', "look at the listeners"),
-        (b'{"host":"h","port":70000}', "look at the listeners"),
-        (b'{"host":"h","port":true}', "look at the listeners"),
-        (b'{"host":"","port":9092}', "look at the listeners"),
+        (b"{}", "check the listeners (or host.name and port) of broker 3"),
+        (b'{"host":"h","port":"9092"}', "check the listeners"),
+        (b'{"host":"h","port":70000}', "check the listeners"),
+        (b'{"host":"h","port":true}', "check the listeners"),
+        (b'{"host":"","port":9092}', "check the listeners"),
         (
             b'{"endpoints":["SSL://h:9093"],"host":null,"port":-1}',
             "no PLAINTEXT listener among ['SSL://h:9093']: give broker 3 one",
@@ -128,10 +128,10 @@ def test_partitions_come_sorted_as_numbers(data: bytes, expected: tuple[int, ...
         (b"", "empty"),
         (b"{}", "'partitions'"),
         (b'{"partitions":[0]}', "'partitions'"),
-        (b'{"partitions":{"x":[1]}}', "'x' is no number"),
-        (b'{"partitions":{"-1":[1]}}', "no number"),
-        (b'{"partitions":{"2147483648":[1]}}', "no number"),
-        ('{"partitions":{"\u0663":[1]}}'.encode(), "no number"),
+        (b'{"partitions":{"x":[1]}}', "'x' is not a number"),
+        (b'{"partitions":{"-1":[1]}}', "not a number"),
+        (b'{"partitions":{"2147483648":[1]}}', "not a number"),
+        ('{"partitions":{"\u0663":[1]}}'.encode(), "not a number"),
     ],
 )
 def test_a_topic_that_makes_no_sense_says_why(data: bytes, reason: str) -> None:
@@ -153,7 +153,7 @@ def test_offsets_are_read_as_java_reads_a_long(data: bytes, offset: int) -> None
 )
 def test_anything_else_is_no_offset(data: bytes) -> None:
     """Scala would fail the whole attempt on it; here it is a value."""
-    assert "is no offset" in malformed(parse_offset(data))
+    assert "is not an offset" in malformed(parse_offset(data))
 
 
 def test_offsets_are_written_bare() -> None:

@@ -116,6 +116,6 @@ def test_a_registration_that_flickers_for_ever_ends_the_try() -> None:
             other.delete_many([path])
 
     store = ZkStore(InterferedClient(server.connect()._memory, flicker))
-    with pytest.raises(RegistryError, match=f"{path} came and went 5 times"):
+    with pytest.raises(RegistryError, match=f"{path} appeared and disappeared 5 times"):
         GroupRegistry(store, "g").register("g_a", REGISTRATION)
     assert len(tries) == 5

@@ -52,10 +52,10 @@ def test_requests_go_into_their_session_only(tracker: SessionTracker) -> None:
     with pytest.raises(RegistryError, match="connection to ZooKeeper zk:2181 lost"):
         tracker.send(7, lambda: "sent")
     tracker.report(LOST)
-    with pytest.raises(SessionLost, match="session 0x7 is over"):
+    with pytest.raises(SessionLost, match="session 0x7 has ended"):
         tracker.send(7, lambda: "sent")
     tracker.report(CONNECTED, 8)
-    with pytest.raises(SessionLost, match="session 0x7 is over"):
+    with pytest.raises(SessionLost, match="session 0x7 has ended"):
         tracker.send(7, lambda: "sent")
     assert tracker.send(8, lambda: "sent") == "sent"
 

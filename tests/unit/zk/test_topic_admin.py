@@ -55,13 +55,13 @@ def test_a_topic_is_created_with_its_settings(cluster: Cluster) -> None:
 
 def test_a_topic_of_0_8_0_has_no_settings(cluster: Cluster) -> None:
     """It can be created without; whoever wants some is told before anything is done."""
-    with pytest.raises(ConfigError, match="no settings of topics; nothing was done"):
+    with pytest.raises(ConfigError, match="no topic settings; nothing was done"):
         cluster.topic(OF_0_8_0).create({0: [1]}, {"retention.ms": "5"})
     assert cluster.value(TOPIC) is None
     cluster.topic(OF_0_8_0).create({0: [1]}, {})
     assert cluster.value(TOPIC) == {"version": 1, "partitions": {"0": [1]}}
     assert cluster.value(CONFIG) is None
-    with pytest.raises(ConfigError, match="no settings of topics; nothing was done"):
+    with pytest.raises(ConfigError, match="no topic settings; nothing was done"):
         cluster.topic(OF_0_8_0).configure({"retention.ms": "5"}, [])
 
 
@@ -89,7 +89,9 @@ def test_a_topic_that_is_not_there_does_not_grow(cluster: Cluster) -> None:
 def test_partitions_that_somebody_else_added_stay_as_they_are(cluster: Cluster) -> None:
     """Their replicas may hold records already."""
     cluster.topic().create({0: [1], 1: [2]}, {})
-    with pytest.raises(RegistryError, match="topic t was changed by somebody else: look again"):
+    with pytest.raises(
+        RegistryError, match="topic t was changed meanwhile by another client: look at it again"
+    ):
         cluster.topic().grow({1: [3], 2: [3]})
     assert cluster.value(TOPIC) == {"version": 1, "partitions": {"0": [1], "1": [2]}}
 

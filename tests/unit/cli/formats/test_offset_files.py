@@ -119,7 +119,7 @@ def test_all_bad_lines_are_named() -> None:
         ("g,t,0,1\ng,t,0,2\n", "line 2: t-0 of group g is 1"),
         ("g,t,-1,1\n", "is not a partition"),
         ("g,t u,1,1\n", "is not a partition"),
-        ("g,t,0,x\n", "'x' is no offset"),
+        ("g,t,0,x\n", "'x' is not an offset"),
         ("g,t,0,-1\n", "-1 is not an offset"),
         ('g,t,0,"1\n', "line 1: unexpected end"),
     ],

@@ -76,7 +76,7 @@ def test_problems_of_reading_are_passed_on() -> None:
     world.make("/consumers/g/offsets/t/0", b"six")
     (found,) = world.findings()
     assert found.code is Code.PARTITION_PROBLEM
-    assert "'six' is no offset" in found.evidence[0]
+    assert "'six' is not an offset" in found.evidence[0]
     world.make("/consumers/g/owners/b't'/0-1", b"x", 1)
     assert codes(world.findings()) == ["group-problem", "partition-problem"]
 

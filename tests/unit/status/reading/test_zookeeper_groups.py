@@ -121,7 +121,7 @@ def test_what_is_malformed_hides_nothing_else(tree: GroupTree, clock: ManualCloc
     fine, garbage = group.members
     assert (fine.problem, garbage.data) == (None, b"garbage")
     assert garbage.problem
-    assert "its offset node: 'five' is no offset" in str(group.partitions[0].problem)
+    assert "its offset node: 'five' is not an offset" in str(group.partitions[0].problem)
     assert group.partitions[1] == GroupPartition(T1)
     assert group.problems == (
         "owner node 'x' of topic t is not a partition number",
