@@ -85,7 +85,9 @@ class ZookeeperConsumerConnector:
         sasl_oauth_token_provider: object = None,
     ) -> None:
         if not isinstance(config, ConsumerConfig):
-            raise ConfigError(f"{type(config).__name__} is no configuration: give a ConsumerConfig")
+            raise ConfigError(
+                f"{type(config).__name__} is not a configuration: give a ConsumerConfig"
+            )
         self.config = config
         security = security_in(
             config.security_values,

@@ -61,8 +61,8 @@ class MemberCalls:
             raise self._shut_down()
         if self._created:
             raise MessageStreamsExist(
-                f"group {self._config.group_id}: the streams of {self._parts.consumer_id} exist "
-                "already; create another connector"
+                f"group {self._config.group_id}: the streams of {self._parts.consumer_id} "
+                "already exist; create another connector"
             )
 
     def join(self, subscription: StreamSubscription) -> None:

@@ -96,7 +96,7 @@ def test_a_filter_that_is_a_bare_text_is_refused(connector: MemoryConnector) -> 
 
 def test_settings_that_are_no_configuration_are_refused() -> None:
     """A bare dictionary would lack every default."""
-    with pytest.raises(ConfigError, match="dict is no configuration: give a ConsumerConfig"):
+    with pytest.raises(ConfigError, match="dict is not a configuration: give a ConsumerConfig"):
         ZookeeperConsumerConnector({"group.id": "g"})  # type: ignore[arg-type]
 
 
