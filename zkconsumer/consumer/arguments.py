@@ -32,7 +32,7 @@ def partition_of(value: object) -> TopicPartition:
     ):
         return TopicPartition(topic, number)
     raise IllegalArgumentError(
-        f"{shown(value)} is no partition: give a TopicPartition('weblog', 0)"
+        f"{shown(value)} is not a partition: give a TopicPartition('weblog', 0)"
     )
 
 
@@ -106,7 +106,7 @@ def offset_of(value: object, what: str) -> int:
     if isinstance(value, int) and 0 <= value <= _MOST_OFFSET:
         return int(value)
     raise IllegalArgumentError(
-        f"offset {shown(value)} of {what}: an offset is a whole number from 0 on"
+        f"offset {shown(value)} of {what}: an offset is an integer of at least 0"
     )
 
 
@@ -133,7 +133,7 @@ def positions_of(offsets: object, *, bare: bool = True) -> dict[TopicPartition, 
         if isinstance(offset, int) and not bare:
             raise IllegalArgumentError(f"offset {offset} of {tp}: give OffsetAndMetadata({offset})")
         if not isinstance(metadata, str):
-            raise IllegalArgumentError(f"metadata {shown(metadata)} of {tp}: give a text")
+            raise IllegalArgumentError(f"metadata {shown(metadata)} of {tp}: give a string")
         found[tp] = OffsetAndMetadata(
             offset_of(getattr(offset, "offset", offset), f"{tp}"),
             metadata,
@@ -154,7 +154,7 @@ def timeout_of(timeout_ms: object, default_ms: int) -> int:
         # Also float('inf'), which kafka-python takes.
         return math.ceil(min(timeout_ms, 2**31 - 1))
     raise IllegalArgumentError(
-        f"timeout_ms {shown(timeout_ms)}: give a number of milliseconds from 0 on"
+        f"timeout_ms {shown(timeout_ms)}: give a number of milliseconds, at least 0"
     )
 
 
@@ -168,7 +168,7 @@ def count_of(max_records: object, default: int) -> int:
         return default
     if isinstance(max_records, int) and max_records > 0:
         return min(int(max_records), sys.maxsize)
-    raise IllegalArgumentError(f"max_records {shown(max_records)}: give a whole number from 1 on")
+    raise IllegalArgumentError(f"max_records {shown(max_records)}: give an integer of at least 1")
 
 
 def time_of(time_ms: object, what: str) -> int:

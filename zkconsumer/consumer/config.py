@@ -185,7 +185,7 @@ def _check(config: PollConfig) -> None:
         if getattr(config, name) is not None and config.group_id is None:
             raise ConfigError(f"{name} needs group_id: it says which group the member is of")
     if config.zookeeper_connect is not None and not config.group_id:
-        raise ConfigError("group_id is '': a group in ZooKeeper has a name")
+        raise ConfigError("group_id is '': a group in ZooKeeper needs a name")
     if config.zookeeper_connect is not None:
         for name in ("group.instance.id", "bootstrap.servers"):
             if name in config.given:

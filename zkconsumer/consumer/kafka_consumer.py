@@ -213,9 +213,7 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
         """
         with self._parts.one_caller:
             if not self._parts.session.subscription.is_group_managed:
-                raise IllegalState(
-                    "no rebalance without a subscription: subscribe to topics before"
-                )
+                raise IllegalState("no rebalance without a subscription: subscribe to topics first")
             self._parts.session.membership.rejoin()
 
     @public_call
@@ -300,7 +298,9 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
         def run(starts: Starts) -> dict[TopicPartition, list[ConsumerRecord]]:
             count = count_of(max_records, self.config.max_poll_records)
             if timeout_ms is None:
-                raise IllegalArgumentError("timeout_ms is None: give milliseconds, 0 not to wait")
+                raise IllegalArgumentError(
+                    "timeout_ms is None: give milliseconds, or 0 to not wait"
+                )
 
             def take() -> dict[TopicPartition, list[ConsumerRecord]]:
                 taken = self._take(count, starts)

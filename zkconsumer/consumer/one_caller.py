@@ -124,9 +124,9 @@ class SingleCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
                 raise ConsumerClosed(f"{self.owner} is being closed by another thread")
             raise OtherThreadInside(
                 "another thread is in a call of this consumer: poll, iteration, seek, subscribe, "
-                "assign, commit and what asks the cluster have one caller at a time; assignment, "
-                "subscription, position, highwater, paused, pause, resume, group_metadata, "
-                "metrics, wakeup and close may come from any thread"
+                "assign, commit and requests to the cluster allow one caller at a time; "
+                "assignment, subscription, position, highwater, paused, pause, resume, "
+                "group_metadata, metrics, wakeup and close may come from any thread"
             )
         self.check_open()
 

@@ -75,7 +75,7 @@ class PositionCalls:
                     return None
                 why = parts.metadata.failure
                 raise RequestTimedOut(
-                    f"{tp}: where to read is not known after {limit_ms} ms"
+                    f"{tp}: its position is still unknown after {limit_ms} ms"
                     f"{'' if why is None else f': {why}'}"
                 )
             if gate.is_anothers:

@@ -260,7 +260,7 @@ class PollSession:
         """
         if self.subscription.mode is Mode.NONE and not self._warned_of_nothing:
             self._warned_of_nothing = True
-            log.warning("there is nothing to read: call subscribe() or assign() before")
+            log.warning("there is nothing to read: call subscribe() or assign() first")
         if isinstance(self._metadata.failure, AuthenticationFailed | UnsupportedVersion):
             raise self._metadata.failure
         if self._interrupted is not None:

@@ -28,7 +28,7 @@ from zkconsumer.repeats import Repeats
 
 log = logging.getLogger(__name__)
 
-_ABOUT = "asking for committed offsets"
+_ABOUT = "looking up committed offsets"
 
 
 class Seekable(Protocol):
@@ -161,7 +161,7 @@ class StartPositions:
             for tp in current:
                 self._requested.pop(tp, None)
             if isinstance(response.found, TransportError | RequestTimedOut):
-                text = f"committed offsets not known yet, asking again: {response.found}"
+                text = f"could not read committed offsets, retrying: {response.found}"
                 self._repeats.happened(_ABOUT, text)
             else:
                 failure = response.found if current else None
@@ -177,7 +177,7 @@ class StartPositions:
         if committed is None:
             self._fall_back(tp)
         else:
-            log.info("%s: read on from the committed offset %d", f"{tp}", committed.offset)
+            log.info("%s: reading from the committed offset %d", f"{tp}", committed.offset)
             self._engine.seek(tp, AtOffset(committed.offset, committed.leader_epoch))
 
     def _fall_back(self, tp: TopicPartition) -> None:
@@ -189,7 +189,8 @@ class StartPositions:
             return
         elif is_new:
             log.info(
-                "%s: read from its beginning, as it was created after the first metadata", f"{tp}"
+                "%s: reading from its beginning, as it was created after the first metadata",
+                f"{tp}",
             )
             self._engine.seek(tp, Reset(EARLIEST))
         else:

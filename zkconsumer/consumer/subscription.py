@@ -64,7 +64,7 @@ class Subscription:
         names = topics_of(topics)
         if not names:
             raise IllegalArgumentError(
-                "subscribe to what? Give topics or a pattern; or unsubscribe()"
+                "nothing to subscribe to: give topics or a pattern, or call unsubscribe()"
             )
         self._enter(Mode.TOPICS)
         self._matches, self.topics = None, names
@@ -106,7 +106,7 @@ class Subscription:
     def _enter(self, mode: Mode) -> None:
         if self.mode not in (Mode.NONE, mode):
             raise IllegalState(
-                f"this consumer reads {self.mode.value} already: topics, a pattern and partitions "
-                "can't be mixed; call unsubscribe() before"
+                f"this consumer already reads {self.mode.value}: topics, a pattern and partitions "
+                "can't be mixed; call unsubscribe() first"
             )
         self.mode = mode

@@ -20,7 +20,7 @@ _REPLACED: Final[Mapping[str, str]] = {
     "socket.timeout.ms": "give request_timeout_ms",
     "socket.receive.buffer.bytes": "give receive_buffer_bytes",
     "delivery": "commit() before or after your work decides that",
-    "poison.policy": "poll() raises PartitionFailed, and seek() passes what can't be read",
+    "poison.policy": "poll() raises PartitionFailed, and seek() skips what can't be read",
     "poison.dead.letter.file": "poll() raises PartitionFailed, with what can't be read",
 }
 """Settings of the connector that the poll API replaces."""
@@ -64,6 +64,6 @@ def _strategy(config: PollConfig) -> str:
     if not known:
         raise ConfigError(
             f"partition_assignment_strategy is {config.partition_assignment_strategy}: members of "
-            f"a ZooKeeper group know {' and '.join(_STRATEGIES)}, and all must use the same"
+            f"a ZooKeeper group support {' and '.join(_STRATEGIES)}, and all must use the same"
         )
     return known[0]

@@ -296,7 +296,7 @@ def test_a_group_without_letters_is_a_group() -> None:
     """As in kafka-python: brokers say what they think of it; in ZooKeeper there is none."""
     assert PollConfig(group_id="").group_id == ""
     assert PollConfig(group_id=None).group_id is None
-    with pytest.raises(ConfigError, match="a group in ZooKeeper has a name"):
+    with pytest.raises(ConfigError, match="a group in ZooKeeper needs a name"):
         PollConfig(group_id="", zookeeper_connect="z")
 
 
@@ -357,7 +357,7 @@ def test_keys_of_confluent_kafka_are_told(key: str, here: str) -> None:
     """In a map, and as keyword arguments."""
     with pytest.raises(ConfigError, match=f"no setting {key}: here it is called {here}"):
         PollConfig({key: "x"})
-    with pytest.raises(ConfigError, match=f"{key} is no keyword argument: write {here}="):
+    with pytest.raises(ConfigError, match=f"{key} is not a keyword argument: write {here}="):
         unchecked(**{key: "x"})
 
 

@@ -31,7 +31,9 @@ def test_a_dict_is_no_topic() -> None:
 
 def test_keys_with_dots_are_no_keyword_arguments() -> None:
     """The sentence has the name to write."""
-    with pytest.raises(ValueError, match=r"bootstrap\.servers is no keyword.*bootstrap_servers="):
+    with pytest.raises(
+        ValueError, match=r"bootstrap\.servers is not a keyword.*bootstrap_servers="
+    ):
         KafkaConsumer(**{"bootstrap.servers": "h"})  # type: ignore[arg-type]
 
 

@@ -62,7 +62,7 @@ def test_a_position_is_waited_for(make: Make) -> None:
     assert consumer.position(A) == 10
     consumer.seek_to_end(A)
     assert consumer.position(A, timeout_ms=50) is None
-    with pytest.raises(RequestTimedOut, match="t-0: where to read is not known after 60000 ms"):
+    with pytest.raises(RequestTimedOut, match="t-0: its position is still unknown after 60000 ms"):
         consumer.position(A)
 
 

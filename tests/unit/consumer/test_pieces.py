@@ -47,7 +47,7 @@ def test_a_partition_of_another_library_is_one() -> None:
 )
 def test_what_is_no_partition(wrong: Any) -> None:
     """The error shows the value."""
-    with pytest.raises(ConfigError, match="is no partition"):
+    with pytest.raises(ConfigError, match="is not a partition"):
         args.partition_of(wrong)
 
 
@@ -137,9 +137,9 @@ def test_only_one_way_at_a_time() -> None:
     assert facts_of(one) == (Mode.TOPICS, ["a", "b"], [], ["a", "b"])
     one.subscribe({"b"}, None)
     assert one.topics == {"b"}
-    with pytest.raises(IllegalState, match=r"reads topics already.*unsubscribe\(\)"):
+    with pytest.raises(IllegalState, match=r"already reads topics.*unsubscribe\(\)"):
         one.assign([A0])
-    with pytest.raises(IllegalState, match=r"reads topics already.*unsubscribe\(\)"):
+    with pytest.raises(IllegalState, match=r"already reads topics.*unsubscribe\(\)"):
         one.subscribe((), "^a")
     one.clear()
     one.subscribe((), "^a")
@@ -152,7 +152,7 @@ def test_only_one_way_at_a_time() -> None:
     one.assign([A0, B0])
     assert facts_of(one) == (Mode.ASSIGNED, [], [A0, B0], ["a", "b"])
     assert not one.is_group_managed
-    with pytest.raises(IllegalState, match="reads partitions already"):
+    with pytest.raises(IllegalState, match="already reads partitions"):
         one.subscribe(["a"], None)
 
 

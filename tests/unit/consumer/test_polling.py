@@ -101,7 +101,7 @@ def test_nothing_to_read_gives_nothing(make: Make, caplog: pytest.LogCaptureFixt
         log_record.getMessage()
         for log_record in caplog.records
         if log_record.levelname == "WARNING"
-    ] == ["there is nothing to read: call subscribe() or assign() before"]
+    ] == ["there is nothing to read: call subscribe() or assign() first"]
     fakes.engine.ends = {A: 2}
     consumer.assign([A])
     assert [record.offset for record in consumer] == [0, 1]

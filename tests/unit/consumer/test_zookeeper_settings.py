@@ -49,7 +49,9 @@ def test_the_first_strategy_that_scala_members_know_is_taken(
 
 def test_a_strategy_that_they_do_not_know_is_refused() -> None:
     """It would be another than that of the others."""
-    with pytest.raises(ConfigError, match="members of a ZooKeeper group know range and roundrobin"):
+    with pytest.raises(
+        ConfigError, match="members of a ZooKeeper group support range and roundrobin"
+    ):
         consumer_config(config(partition_assignment_strategy="sticky"))
 
 

@@ -53,14 +53,14 @@ def advice_on_dict(keys: Iterable[object]) -> str:
     shown = ", ".join(f"{name}=..." for name in names[:10]) or "bootstrap_servers=..., group_id=..."
     more = ", ..." if len(names) > 10 else ""
     return (
-        "a map of settings is no topic (confluent-kafka takes one here): write "
+        "a map of settings is not a topic (confluent-kafka takes one here): write "
         f"KafkaConsumer('topic', {shown}{more}), or KafkaConsumer('topic', config=...)"
     )
 
 
 def advice_on_key(name: str) -> str:
     """Return the replacement for a keyword argument that is a key with dots."""
-    return f"{name} is no keyword argument: write {_called_here(name)}=..., or config={{...}}"
+    return f"{name} is not a keyword argument: write {_called_here(name)}=..., or config={{...}}"
 
 
 def is_probably_seconds(timeout: object) -> TypeGuard[float]:
@@ -78,8 +78,8 @@ def advice_on_seconds(timeout: float) -> str:
     """Return the replacement for ``poll(1.0)``."""
     return (
         f"poll({timeout}) would wait for {timeout} milliseconds: for {timeout} seconds, as with "
-        f"confluent-kafka, write poll(timeout_ms={round(timeout * 1000)}); for so few "
-        f"milliseconds poll(timeout_ms={timeout})"
+        f"confluent-kafka, write poll(timeout_ms={round(timeout * 1000)}); for {timeout} "
+        f"milliseconds, write poll(timeout_ms={timeout})"
     )
 
 
