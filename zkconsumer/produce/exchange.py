@@ -35,7 +35,7 @@ _OF_RECORDS = frozenset(
     }
 )
 """Errors by which a single record makes a broker refuse its whole set."""
-_NO_KEY = "a record without a key, perhaps, and the topic is compacted"
+_NO_KEY = "perhaps a record has no key, and the topic is compacted"
 
 
 def produce_request(
@@ -60,7 +60,7 @@ def outcomes_of(
 ) -> dict[TopicPartition, ExchangeOutcome]:
     """Return the outcome of each set; a set that is missing from the response has failed."""
     outcomes: dict[TopicPartition, ExchangeOutcome] = {
-        tp: RemoteProtocolError(f"{leader}: no word about {tp} in its answer") for tp in sets
+        tp: RemoteProtocolError(f"{leader}: its response does not include {tp}") for tp in sets
     }
     for topic in response.topics:
         for produced in topic.partitions:

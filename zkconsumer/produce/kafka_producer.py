@@ -224,7 +224,7 @@ class KafkaProducer:
             return not futures
 
         if not self._wait_for(are_done, timeout):
-            raise KafkaTimeoutError(f"not everything was acknowledged within {timeout} s")
+            raise KafkaTimeoutError(f"not all records were acknowledged within {timeout} s")
 
     def partitions_for(self, topic: str) -> set[int]:
         """Return the partitions of a topic; ask the brokers if it is new to this producer.
@@ -346,7 +346,9 @@ class KafkaProducer:
             if not self._is_own_thread():
                 raise
             # It would only end this thread, and later futures would never be resolved.
-            log.exception("a callback called sys.exit(), which ends no process from its thread")
+            log.exception(
+                "a callback called sys.exit(), which does not end the process from this thread"
+            )
 
     def _fail_everything(self, error: Exception) -> None:
         with self._changed:
@@ -386,7 +388,7 @@ class KafkaProducer:
             left_ms = deadline_ms - self._clock.now_ms()
             if left_ms <= 0 or self._is_own_thread():
                 raise KafkaTimeoutError(
-                    f"no room for {size} bytes within {self.config.max_block_ms} ms: "
+                    f"no buffer space for {size} bytes within {self.config.max_block_ms} ms: "
                     f"{self._queue.used_bytes} are not acknowledged (buffer_memory)"
                 )
             # No record lingers for others that do not fit.
@@ -399,7 +401,9 @@ class KafkaProducer:
         """Wait until a condition on futures holds; return False after the time-out."""
         self._guard.check()  # in a forked child no thread would ever end the wait
         if self._is_own_thread() and not condition():
-            raise IllegalState("a callback waits for its own producer, which waits for it")
+            raise IllegalState(
+                "a callback waits for its own producer, which waits for the callback"
+            )
         limit_s = seconds_of(timeout)
         deadline_ms = None if limit_s is None else self._clock.now_ms() + limit_s * 1000
         with self._resolved:
@@ -441,7 +445,7 @@ class _Source:
             expired = self.queue.expire(now_ms)
             taken = self.queue.take(now_ms)
         for tp, records in expired.items():
-            self.fail(records, KafkaTimeoutError(f"{tp}: not written in delivery_timeout_ms"))
+            self.fail(records, KafkaTimeoutError(f"{tp}: not written within delivery_timeout_ms"))
         return taken
 
     def written(self, written_set: WrittenSet) -> None:

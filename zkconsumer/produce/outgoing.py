@@ -121,7 +121,7 @@ def headers_refused(position: int, version: int) -> LocalProtocolError:
     """Return the error of a set with headers at this index, for a broker before 0.11."""
     return LocalProtocolError(
         f"record {position} of the set has headers, which brokers before Kafka 0.11 can't "
-        f"keep (Produce version {version}): write it without them"
+        f"store (Produce version {version}): write it without them"
     )
 
 

@@ -150,7 +150,8 @@ def _queue_limits(values: _Values) -> QueueLimits:
     linger_ms, timeout_ms = values.number("linger.ms"), values.number("delivery.timeout.ms")
     if linger_ms >= timeout_ms:
         raise ConfigError(
-            "linger_ms must be less than delivery_timeout_ms, or records would fail without a try"
+            "linger_ms must be less than delivery_timeout_ms, or records would fail before the "
+            "first attempt"
         )
     return QueueLimits(
         batch_size=values.number("batch.size"),

@@ -18,7 +18,7 @@ from zkconsumer.wire.messages.produce import FIRST_WITH_BATCHES, FIRST_WITH_TIME
 
 _ANY_SIZE = 2**62
 _WHY = {
-    _core.BUILD_TIMES: "lies too far in time from the first one for a batch",
+    _core.BUILD_TIMES: "is too far in time from the first one for a batch",
     _core.BUILD_TOO_LARGE: "is too large for any set",
 }
 

@@ -17,7 +17,7 @@ def text_of(name: str, given: object) -> str:
         IllegalArgumentError: it is no such text.
     """
     if not isinstance(given, str) or not given:
-        raise IllegalArgumentError(f"{name} is {shown(given)}: give a text")
+        raise IllegalArgumentError(f"{name} is {shown(given)}: give a string")
     return given
 
 
@@ -57,7 +57,8 @@ def bytes_of(name: str, given: object) -> bytes | None:
     if isinstance(given, bytes | bytearray | memoryview):
         return bytes(given)
     raise IllegalArgumentError(
-        f"the {name} is {type(given).__name__}: give bytes, or a {name}_serializer that makes some"
+        f"the {name} is {type(given).__name__}: give bytes, or a {name}_serializer that returns "
+        "bytes"
     )
 
 

@@ -126,8 +126,8 @@ class PartitionLookup:
                 raise BrokerError(code, "Metadata", f"topic {topic}: {error_name(code)}")
             if not deadline.pause():
                 raise KafkaTimeoutError(
-                    f"topic {topic} is not there: {error_name(code)}; brokers create it on demand "
-                    "only with auto.create.topics.enable"
+                    f"topic {topic} does not exist: {error_name(code)}; brokers create it on "
+                    "demand only with auto.create.topics.enable"
                 )
 
     def _topic_of(self, topic: str, view: ClusterView) -> _Topic:

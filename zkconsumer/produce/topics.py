@@ -129,7 +129,7 @@ class _Creation:
                 }
             if not deadline.pause():
                 raise RequestTimedOut(
-                    f"{_all(waiting)}: no leader for every partition in time: see whether enough "
+                    f"{_all(waiting)}: not every partition has a leader in time: check that enough "
                     "brokers are up"
                 )
             view = self.client.view(self.wanted, timeout_ms=max(1, deadline.left_ms))
@@ -193,8 +193,8 @@ class _Creation:
         refused = sorted(_missing(view, topics))
         if refused:
             raise ConfigError(
-                f"{_all(refused)} not there, and the brokers, older than Kafka 0.10.1, create none "
-                "on demand (auto.create.topics.enable=false): create with their own tools"
+                f"{_all(refused)} missing, and the brokers, older than Kafka 0.10.1, create no "
+                "topics on demand (auto.create.topics.enable=false): create with Kafka's own tools"
             )
 
 
@@ -214,7 +214,7 @@ def _all_accepted(response: CreateTopicsResponse) -> bool:
             raise BrokerError(
                 code,
                 "CreateTopics",
-                f"topic {topic.name} is not created: {error_name(code)}{reported}",
+                f"topic {topic.name} could not be created: {error_name(code)}{reported}",
             )
         settled = False
     return settled

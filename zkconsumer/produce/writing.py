@@ -366,11 +366,11 @@ class Writing:
             return
         has_identity = pending_set.sequence.producer_id >= 0
         if has_identity and is_refused(outcome):
-            log.info("%s; writing to it without an idempotent producer's id", outcome)
+            log.info("%s; writing to it without a producer id (not idempotent)", outcome)
             self._identity.give_up()
             self._renumber(tp)
         elif has_identity and is_lost(outcome) and self._has_tries(tp):
-            log.info("%s; going on with a new id", outcome)
+            log.info("%s; continuing with a new producer id", outcome)
             if self._tries[tp]:
                 self._rest(tp)
             self._tries[tp] += 1
@@ -380,7 +380,7 @@ class Writing:
         elif may_pass(outcome) and self._has_tries(tp):
             self._tries[tp] += 1
             if self._tries[tp] == _TRIES_BEFORE_WARNING:
-                log.warning("%s: %s; trying on", tp, outcome)
+                log.warning("%s: %s; still retrying", tp, outcome)
             self._rest(tp)
             self._routes.forget(tp)
         else:
@@ -416,7 +416,7 @@ class Writing:
         response = connection.call(InitProducerIdRequest(), timeout_ms=self._producer.timeout_ms)
         code = response.error_code
         if code != ErrorCode.NONE:
-            text = f"{connection.broker} gives no producer id: {error_name(code)}"
+            text = f"{connection.broker} did not assign a producer id: {error_name(code)}"
             if ErrorCode.of(code).retriable:
                 raise BrokerError(code, "InitProducerId", text)
             log.info("%s; writing without one", text)

@@ -113,7 +113,7 @@ def test_what_is_wrong_is_one_line(broker_of: BrokerOf, capfd: Captured) -> None
     broker = broker_of("3.9.1")
     zookeeper = ["--zookeeper", broker.zookeeper_connect]
     cases = [
-        (["produce", *zookeeper, "--topic", "absent", "--timeout-ms", "500"], 1, "is not there"),
+        (["produce", *zookeeper, "--topic", "absent", "--timeout-ms", "500"], 1, "does not exist"),
         (["produce", "--bootstrap-server", "127.0.0.1:9", "--topic", "t", "--timeout-ms", "500"],
          1, "can't connect"),
         (["produce", "--topic", "t"], 2, "no cluster given"),

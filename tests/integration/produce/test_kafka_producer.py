@@ -227,7 +227,7 @@ def test_without_brokers_futures_fail_and_senders_wait_for_room(broker_of: Broke
     broker.stop_broker(node)
     try:
         late = producer.send(topic, b"x" * 9_900)
-        with pytest.raises(KafkaTimeoutError, match="no room"):
+        with pytest.raises(KafkaTimeoutError, match="no buffer space"):
             producer.send(topic, b"x" * 200)
         with pytest.raises(KafkaTimeoutError, match=r"within 0\.1 s"):
             late.get(0.1)

@@ -182,7 +182,7 @@ def create(cluster: Sandbox, topic: str, partitions: int) -> None:
     wanted = {topic: partitions}
     try:
         if cluster.kafka.startswith(("0.8", "0.9")):
-            with pytest.raises(ConfigError, match=f"topic {topic} not there, and the brokers"):
+            with pytest.raises(ConfigError, match=f"topic {topic} missing, and the brokers"):
                 ensure_topics(client, dialer, wanted, timeout_ms=LONG_MS)
             cluster.create_topic(topic, partitions=partitions)
         else:

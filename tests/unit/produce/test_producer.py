@@ -128,7 +128,7 @@ def test_all_brokers_down(net: FakeNet, waits: Waits) -> None:
 def test_answers_without_our_partition(net: FakeNet, waits: Waits) -> None:
     """A broker that says nothing about our partition breaks the protocol."""
     net.brokers[0].script(ApiKey.PRODUCE, *[ScriptedReply(ProduceResponse(topics=()))] * 4)
-    with pytest.raises(RemoteProtocolError, match="no word about t-0"):
+    with pytest.raises(RemoteProtocolError, match="its response does not include t-0"):
         producer(net, waits).send(TP, RECORDS)
 
 

@@ -171,7 +171,7 @@ def test_a_refusal_is_told(world: Creating) -> None:
     """With the topic, the code and the broker's own words; it is not asked again."""
     world.codes = [ErrorCode.POLICY_VIOLATION]
     with pytest.raises(
-        BrokerError, match=r"topic new is not created: POLICY_VIOLATION \(44\): so it is"
+        BrokerError, match=r"topic new could not be created: POLICY_VIOLATION \(44\): so it is"
     ):
         world.ensure(NEW)
     assert len(world.requested) == 1
@@ -197,14 +197,16 @@ def test_a_topic_that_may_not_be_seen(world: Creating) -> None:
 def test_leaders_that_do_not_come(world: Creating) -> None:
     """The topic is there, and can't be written to: said when the time is over."""
     world.leaderless = True
-    with pytest.raises(RequestTimedOut, match="topic new: no leader for every partition in time"):
+    with pytest.raises(
+        RequestTimedOut, match="topic new: not every partition has a leader in time"
+    ):
         world.ensure(NEW, timeout_ms=300)
 
 
 def test_a_controller_that_runs_out_of_time_is_not_asked_again(world: Creating) -> None:
     """What it has begun may still come to be; here it does not, and that is said."""
     world.codes = [ErrorCode.REQUEST_TIMED_OUT]
-    with pytest.raises(RequestTimedOut, match="topic new: no leader"):
+    with pytest.raises(RequestTimedOut, match="topic new: not every partition has a leader"):
         world.ensure(NEW, timeout_ms=400)
     assert len(world.requested) == 1
 
@@ -248,5 +250,5 @@ def test_an_old_broker_creates_on_demand(
 
 def test_an_old_broker_that_creates_nothing(client: tuple[ClusterClient, BrokerDialer]) -> None:
     """It is said what to do."""
-    with pytest.raises(ConfigError, match=r"topics a, new not there, .*create with their own"):
+    with pytest.raises(ConfigError, match=r"topics a, new missing, .*create with Kafka's own"):
         ensure_topics(*client, {**NEW, "a": 1}, timeout_ms=LONG_MS)
