@@ -104,7 +104,7 @@ def sound_header(data: bytes, entry: Entry) -> BatchHeader:
     if found != header.crc:
         raise corrupt_batch(data, entry, f"CRC-32C is {found:08x}, should be {header.crc:08x}")
     if header.last_offset_delta < 0 or header.last_offset >= MOST_OFFSETS:
-        reason = f"last offset delta {header.last_offset_delta} makes no sense"
+        reason = f"last offset delta {header.last_offset_delta} is invalid"
         raise corrupt_batch(data, entry, reason)
     if header.record_count < 0:
         raise corrupt_batch(data, entry, f"record count {header.record_count} is negative")

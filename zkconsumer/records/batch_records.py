@@ -70,7 +70,7 @@ def read_records(
             time_delta, at = read_varlong(data, at + 1)
             delta, at = read_varint(data, at)
         except (IndexError, ValueError):
-            return found, unplaced(f"byte {position - start} inside begins no record")
+            return found, unplaced(f"no record begins at byte {position - start} inside")
         if not at <= end <= stop or not last < delta <= header.last_offset_delta:
             return found, unplaced(f"size or offset at byte {position - start} inside is wrong")
         last = delta
@@ -92,13 +92,13 @@ def read_records(
             rows.append((offset, key, value, timestamp, kind))
         position = end
     if position != stop:
-        return found, unplaced(f"{stop - position} bytes are left behind the last record")
+        return found, unplaced(f"{stop - position} bytes are left after the last record")
     return found, None
 
 
 def _timestamp(found: int) -> int:
     if found not in _TIMESTAMPS:
-        raise ValueError(f"timestamp {found} is none")
+        raise ValueError(f"timestamp {found} is invalid")
     return found
 
 
@@ -120,7 +120,7 @@ def _content(data: bytes, at: int, end: int) -> tuple[bytes | None, bytes | None
             if not count and at == end:
                 return key, value, ()
             return key, value, _headers(data, at, end, count)
-    raise ValueError(f"length {size} of key or value")
+    raise ValueError(f"invalid length {size} of key or value")
 
 
 def _headers(data: bytes, at: int, end: int, count: int) -> Headers:
@@ -130,7 +130,7 @@ def _headers(data: bytes, at: int, end: int, count: int) -> Headers:
     for _ in range(count):
         size, at = read_varint(data, at)
         if not 0 <= size <= end - at:
-            raise ValueError(f"length {size} of a header's name")
+            raise ValueError(f"invalid length {size} of a header's name")
         # Java decodes invalid UTF-8 this way, too.
         name = data[at : at + size].decode(errors="replace")
         size, at = read_varint(data, at + size)
@@ -139,8 +139,8 @@ def _headers(data: bytes, at: int, end: int, count: int) -> Headers:
             value = data[at : at + size]
             at += size
         elif size != -1:
-            raise ValueError(f"length {size} of a header's value")
+            raise ValueError(f"invalid length {size} of a header's value")
         found.append((name, value))
     if at != end:
-        raise ValueError("lengths contradict the record's")
+        raise ValueError("lengths contradict the record's size")
     return tuple(found)

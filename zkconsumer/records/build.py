@@ -40,7 +40,9 @@ def build_message_set(
     if magic not in MAGICS:
         raise LocalProtocolError(f"can't write message sets of magic {magic}, only 0 and 1")
     if codec not in CODECS_OF_MESSAGES:
-        raise LocalProtocolError(f"messages of magic {magic} can't be {codec.name.lower()}")
+        raise LocalProtocolError(
+            f"messages of magic {magic} can't be compressed with {codec.name.lower()}"
+        )
     chosen = list(records)
     if codec is Codec.NONE or not chosen:
         return b"".join(_entry(record, record.offset, magic) for record in chosen)

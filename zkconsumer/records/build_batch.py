@@ -146,7 +146,7 @@ def _base_time(records: list[Record], traits: BatchTraits, what: str) -> int:
     if base_time is None:
         base_time = stamps[0] if stamps else -1
     if any(stamp - base_time not in _TIME_DELTAS for stamp in stamps):
-        raise LocalProtocolError(f"{what} lie too far apart in time for a batch")
+        raise LocalProtocolError(f"{what} are too far apart in time for a batch")
     return base_time
 
 
@@ -185,7 +185,7 @@ def _headers(headers: Headers) -> bytes:
         try:
             encoded = name.encode()
         except UnicodeEncodeError as error:
-            raise LocalProtocolError(f"header {name!r} is no text: {error.reason}") from error
+            raise LocalProtocolError(f"header {name!r} can't be encoded: {error.reason}") from error
         parts += (_sized(encoded), _sized(value))
     return b"".join(parts)
 

@@ -32,7 +32,7 @@ def _choose() -> tuple[Engine, str, str]:
     try:
         from zkconsumer.native import _core  # noqa: PLC0415 - may be missing or disabled
     except ImportError as error:
-        return Engine.PURE, checksum.NAME, f"the native core is not there: {error}; {_PURE_CRC}"
+        return Engine.PURE, checksum.NAME, f"the native core can't be loaded: {error}; {_PURE_CRC}"
     return Engine.NATIVE, _core.CRC32_NAME, _how(_core.CRC32_NAME, _core.LIBRARIES)
 
 

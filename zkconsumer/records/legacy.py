@@ -84,7 +84,7 @@ def read_messages(
         if entry.offset >= gathered.fetch_offset:
             if entry.magic not in MAGICS:
                 # The wrapper is valid, so its sizes are: the messages after this one can be read.
-                raise entry.corrupt(data, f"magic {entry.magic} inside of a compressed set")
+                raise entry.corrupt(data, f"magic {entry.magic} inside a compressed set")
             if not _read_other(data, entry, gathered, depth):
                 break
             gathered.advance(entry.offset)
@@ -207,7 +207,7 @@ def _read_wrapped(
     _check_start(data, base_offset, gathered)
     stop = read_messages(data, 0, gathered, base_offset=base_offset, depth=depth + 1)
     if stop != len(data):
-        raise unplaced(f"byte {stop} of the {len(data)} inside begins no whole message")
+        raise unplaced(f"no whole message begins at byte {stop} of the {len(data)} inside")
 
 
 def _base_offset(data: bytes, wrapper: Entry) -> int:
@@ -232,7 +232,7 @@ def _check_start(data: bytes, base_offset: int, gathered: Gathered) -> None:
         return  # nothing precedes it; and a resumed set may begin below the fetch offset
     first = base_offset + _HEADER.unpack_from(data)[0]
     if first < gathered.next_offset:
-        reason = f"offset {first} inside lies behind offset {gathered.next_offset - 1}"
+        reason = f"offset {first} inside does not follow offset {gathered.next_offset - 1}"
         raise unplaced(reason)
 
 

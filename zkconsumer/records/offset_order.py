@@ -255,7 +255,7 @@ def _fault(
     if entry.last >= high_watermark:
         return f"{claim}, but the log ends at {high_watermark} (the high watermark)"
     if (entry.last if entry_position.is_first else entry.first) < entry_position.low:
-        return f"{claim}, but lies behind offset {entry_position.low - 1}"
+        return f"{claim}, but does not follow offset {entry_position.low - 1}"
     witnesses = list(_sound_behind(data, entry))
     if not witnesses or witnesses[0].first > entry.last:
         return ""
@@ -265,7 +265,7 @@ def _fault(
         is_at_fault = witnesses[0].first < witnesses[1].first <= entry.last
     else:
         is_at_fault = entry.first != entry_position.low
-    return f"{claim}, but lies before offset {witnesses[0].first}" if is_at_fault else ""
+    return f"{claim}, but is followed by offset {witnesses[0].first}" if is_at_fault else ""
 
 
 def _sound_behind(data: memoryview, entry: _Entry) -> Iterator[_Entry]:

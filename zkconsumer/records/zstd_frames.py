@@ -44,7 +44,7 @@ def _frame_end(data: bytes, position: int) -> int:
         head = int.from_bytes(data[position : position + 3], "little")
         is_last, kind, size = head & 1, head >> 1 & 3, head >> 3
         if kind == _RESERVED:
-            raise ValueError("zstd block of an unknown kind")
+            raise ValueError("zstd block of an unknown type")
         position = _within(data, position + 3 + (1 if kind == _RLE else size))
     return _within(data, position + 4 * (descriptor >> 2 & 1))
 

@@ -103,13 +103,13 @@ def test_a_batch_too_small_for_its_head_is_refused() -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"last_offset_delta": -1}, "last offset delta -1 makes no sense"),
+        ({"last_offset_delta": -1}, "last offset delta -1 is invalid"),
         ({"record_count": -1}, "record count -1 is negative"),
-        ({"base_offset": 2**63 - 5}, "last offset delta 9 makes no sense"),
+        ({"base_offset": 2**63 - 5}, "last offset delta 9 is invalid"),
         ({"last_offset_delta": 8}, "size or offset at byte"),
-        ({"record_count": 11}, "begins no record"),
-        ({"record_count": 9}, "bytes are left behind the last record"),
-        ({"base_timestamp": 2**63 - 1}, "timestamp 9223372036854775808 is none"),
+        ({"record_count": 11}, "no record begins at"),
+        ({"record_count": 9}, "bytes are left after the last record"),
+        ({"base_timestamp": 2**63 - 1}, "timestamp 9223372036854775808 is invalid"),
     ],
 )
 def test_a_head_that_makes_no_sense_is_refused(changes: dict[str, int], reason: str) -> None:
@@ -216,7 +216,7 @@ MARKER = build_marker(Marker.ABORT, 10, timestamp=0, traits=of_producer(7))
             "control record of version -1",
         ),
         (with_head(MARKER, attributes=0x31), "compressed control batch"),
-        (with_body(MARKER, b""), "begins no record"),
+        (with_body(MARKER, b""), "no record begins at"),
     ],
 )
 def test_a_marker_that_says_nothing_is_refused(marker: bytes, reason: str) -> None:

@@ -100,5 +100,5 @@ def test_what_one_wrapper_of_magic_1_cannot_hold_is_refused(pair: list[Record]) 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_messages_are_never_zstd(magic: int) -> None:
     """No broker or consumer reads these; batches can be."""
-    with pytest.raises(LocalProtocolError, match=f"magic {magic} can't be zstd"):
+    with pytest.raises(LocalProtocolError, match=f"magic {magic} can't be compressed with zstd"):
         build_message_set(records(0, magic=magic), magic=magic, codec=Codec.ZSTD)

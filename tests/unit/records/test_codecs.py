@@ -199,7 +199,7 @@ def test_a_zstd_block_of_an_unknown_kind_is_damage() -> None:
         return MAGIC + bytes((0b0010_0000, 3)) + last_block + b"any"
 
     check_whole(frame(0))
-    with pytest.raises(ValueError, match="zstd block of an unknown kind"):
+    with pytest.raises(ValueError, match="zstd block of an unknown type"):
         check_whole(frame(3))
 
 

@@ -62,7 +62,7 @@ def test_at_first_the_answer_ends_in_front_of_the_first_of_two() -> None:
     """A bit may have been flipped on the way: asked again, it comes right."""
     found = judged(messages(5, 1, 6))
     assert (found.start, found.stop) == (0, 0)
-    assert "claims offset 5, but lies before offset 1" in str(found.error)
+    assert "claims offset 5, but is followed by offset 1" in str(found.error)
     found = judged(messages(0, 5, 1, 6))
     assert (found.start, found.stop) == (0, ONE)
 
@@ -71,17 +71,17 @@ def test_if_it_comes_again_the_one_behind_both_tells_which_is_at_fault() -> None
     """It contradicts the first one, or the second."""
     first = judged(messages(500, 1, 2), is_again=True)
     assert (first.start, first.stop) == (0, 0)
-    assert "claims offset 500, but lies before offset 1" in str(first.error)
+    assert "claims offset 500, but is followed by offset 1" in str(first.error)
     second = judged(messages(5, 1, 6), is_again=True)
     assert (second.start, second.stop) == (0, ONE)
-    assert "claims offset 1, but lies behind offset 5" in str(second.error)
+    assert "claims offset 1, but does not follow offset 5" in str(second.error)
 
 
 def test_what_came_again_is_what_stands_in_front() -> None:
     """Of what is behind it this is the first sight."""
     found = judged(messages(0, 5, 1, 6), is_again=True)
     assert (found.start, found.stop) == (0, ONE)
-    assert "claims offset 5, but lies before offset 1" in str(found.error)
+    assert "claims offset 5, but is followed by offset 1" in str(found.error)
 
 
 def test_two_that_claim_the_same_tell_nothing_of_a_third() -> None:
