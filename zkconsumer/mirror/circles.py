@@ -46,7 +46,7 @@ def refuse_circles(settings: MirrorSettings) -> None:
                 raise ConfigError(
                     f"source and target are the same cluster, and topic {circle[0]} would be "
                     f"mirrored into {circle[1]}, which is mirrored, too: give another "
-                    "--target-bootstrap-servers, or a --topic-prefix that the filter leaves out"
+                    "--target-bootstrap-servers, or a --topic-prefix that the filter excludes"
                 )
 
 

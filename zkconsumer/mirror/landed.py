@@ -156,20 +156,20 @@ def from_line(line: bytes, location: str) -> Line:
             _number(fields["target_offset"]),
         )
     except (ValueError, KeyError, TypeError) as error:
-        raise MirrorError(f"{location} is no line of an offsets file: {error!r}") from error
+        raise MirrorError(f"{location} is not a line of an offsets file: {error!r}") from error
     ends = [edge for run in landed.runs for edge in run]
     if not ends or ends != sorted(ends) or any(start >= until for start, until in landed.runs):
-        raise MirrorError(f"{location} has no ascending offsets")
+        raise MirrorError(f"{location} does not have ascending offsets")
     return landed
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError(f"{value!r} is not a string")
     return value
 
 
 def _number(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise TypeError(f"{value!r} is no number")
+        raise TypeError(f"{value!r} is not a number")
     return value

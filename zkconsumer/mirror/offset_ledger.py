@@ -127,7 +127,7 @@ class OffsetLedger:
     def on_dropped(self, dropped: Dropped, reason: str) -> None:
         """See ``DeliveryListener``."""
         log.error(
-            "%s: the message at offset %d is NOT mirrored, the target (%s) will not take it: %s",
+            "%s: the message at offset %d is NOT mirrored, the target (%s) rejected it: %s",
             dropped.source,
             dropped.offset,
             dropped.target,

@@ -92,8 +92,8 @@ class OffsetsFile:
 
     def _failed(self, error: OSError) -> MirrorError:
         self._failure = MirrorError(
-            f"--offsets-file {self._path}: {error.strerror}: nothing was committed of what it "
-            "lacks; make room and start again"
+            f"--offsets-file {self._path}: {error.strerror}: the offsets that it lacks were not "
+            "committed; free disk space and start again"
         )
         return self._failure
 
@@ -134,7 +134,7 @@ def _check_first_line(line: bytes, path: Path) -> None:
             from_line(line, "")
             return
     raise ConfigError(
-        f"--offsets-file {path} is there, and is no offsets file: it is left as it is; give "
+        f"--offsets-file {path} exists, and is not an offsets file: it is left as it is; give "
         "another name"
     )
 

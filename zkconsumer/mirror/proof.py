@@ -116,7 +116,7 @@ class MirroredPartition:
             named = locations.get(offset, [])
             if not named:
                 self.missing += 1
-                self._note(f"offset {offset} is in no line")
+                self._note(f"offset {offset} is not in any line")
                 continue
             kept = [place for place in named if place[1] >= target_starts.get(place[0], 0)]
             wrong = [place for place in kept if target.get(place) != digest]
@@ -145,24 +145,24 @@ def _difference(offset: int, wrong: Place, right: Place | None, *, is_there: boo
         is_there: whether the target has a message at the wrong place.
     """
     at, number = wrong
-    text = f"offset {offset} should be at offset {number} of {at}, and is not"
+    text = f"offset {offset} should be at offset {number} of {at}, but is not"
     if not is_there:
         return f"{text}: no message is there"
     if right is None:
         return (
-            f"{text}: another message is there, so since it was mirrored the source's log was cut "
-            "back and written anew (an unclean election) or its topic was made anew, or others "
-            "write to the target"
+            f"{text}: another message is there, so since it was mirrored the source's log was "
+            "truncated and written again (an unclean election), or its topic was created again, or "
+            "others write to the target"
         )
     if right[0] == at and right[1] > number:
         return (
-            f"{text}, but at offset {right[1]}: the source's log was cut back after it was "
-            "mirrored and written anew (an unclean election), and then mirrored again; what was "
+            f"{text}; it is at offset {right[1]}: the source's log was truncated after it was "
+            "mirrored and written again (an unclean election), and then mirrored again; what was "
             "there before is in the target, too"
         )
     return (
-        f"{text}, but at offset {right[1]} of {right[0]}: another message is there, so the "
-        "target's log was cut back and written anew, or others write to the target"
+        f"{text}; it is at offset {right[1]} of {right[0]}: another message is there, so the "
+        "target's log was truncated and written again, or others write to the target"
     )
 
 

@@ -61,8 +61,8 @@ class Router:
         if self._partitioning is Partitioning.SAME:
             if source.partition not in partitions:
                 raise MirrorError(
-                    f"{source} has no place: topic {topic} of the target has "
-                    f"{len(partitions)} partitions; add partitions there, or give "
+                    f"{source} has no partition in the target: topic {topic} there has "
+                    f"{len(partitions)} partitions; add partitions to it, or give "
                     "--partitions key"
                 )
             return TopicPartition(topic, source.partition)

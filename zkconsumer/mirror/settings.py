@@ -115,7 +115,7 @@ class MirrorSettings:
         """
         if len(self.consumers) > 1 and (self.offsets_file or self.max_messages is not None):
             raise ConfigError(
-                "--offsets-file and --max-messages are about one source: run a mirror for each"
+                "--offsets-file and --max-messages allow only one source: run a mirror for each"
             )
 
 
@@ -202,7 +202,7 @@ def target_settings(file: Mapping[str, str], bootstrap_servers: str | None) -> T
     servers = bootstrap_servers or file.get("bootstrap.servers", file.get("metadata.broker.list"))
     if not servers:
         raise ConfigError(
-            "nothing says where to: give --target-bootstrap-servers HOST:PORT, or "
+            "no target is given: give --target-bootstrap-servers HOST:PORT, or "
             "metadata.broker.list in --producer.config"
         )
     given = {key: value for key, value in file.items() if key not in _SERVERS}

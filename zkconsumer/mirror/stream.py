@@ -255,10 +255,10 @@ class MirrorStream(ConsumerRebalanceListener):
                 count = target.partitions(topic, wanted)
             except (TransportError, BrokerError) as error:
                 if self._stopping.is_set():
-                    raise Woken("the target did not answer in time") from error
+                    raise Woken("the target did not respond in time") from error
                 if not may_pass(error) or (most is not None and tries >= most):
                     raise
-                text = f"topic {topic} of the target, asking again: {error}"
+                text = f"topic {topic} of the target can't be read, retrying: {error}"
                 self._repeats.happened(f"topic {topic} of the target", text)
             else:
                 self._repeats.works(f"topic {topic} of the target")
@@ -378,5 +378,5 @@ def _committed(consumer: SliceConsumer, tp: TopicPartition) -> int | None:
     try:
         return consumer.committed(tp, timeout_ms=_COMMIT_TIMEOUT_MS)
     except ZkConsumerError as error:
-        log.info("%s: what is committed can't be told: %s", f"{tp}", error)
+        log.info("%s: its committed offset can't be read: %s", f"{tp}", error)
         return None

@@ -102,7 +102,7 @@ class Target:
     def _make(self, topic: str, wanted: int) -> tuple[int, ...]:
         if not self._settings.create_topics:
             raise MirrorError(
-                f"the target has no topic {topic}: make it there (the source's has {wanted} "
+                f"the target has no topic {topic}: create it there (the source's has {wanted} "
                 "partitions), or give --create-topics"
             )
         try:
@@ -115,7 +115,7 @@ class Target:
             )
         except ConfigError as error:
             # Other topics are in progress by now: the failure is not total.
-            raise MirrorError(f"the target can't be given topic {topic}: {error}") from error
+            raise MirrorError(f"topic {topic} can't be created in the target: {error}") from error
         return self._look(topic)
 
     @property

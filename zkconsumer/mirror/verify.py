@@ -89,8 +89,8 @@ def verify(
         committed = comparison.committed(partitions)
         if not committed:
             raise MirrorError(
-                f"group {source['group.id']} has committed nothing of what {names} names: nothing "
-                "can be proven; is it the mirror's group?"
+                f"group {source['group.id']} has committed no offset of the partitions in {names}: "
+                "nothing can be proven; is it the mirror's group?"
             )
         proofs = [
             comparison.prove(tp, partitions.get(tp), committed.get(tp))
@@ -189,6 +189,6 @@ class _Comparison:
                 deadline_ms = now_ms + _SILENCE_MS
             elif now_ms > deadline_ms:
                 raise MirrorError(
-                    f"{tp} gives nothing from offset {position} on, and should go to {until}: "
-                    "look whether its leader is well"
+                    f"{tp} returns nothing from offset {position} on, although it should go to "
+                    f"{until}: check its leader"
                 )

@@ -87,12 +87,12 @@ class Writer:
                     rounds = 0
                 self._take(batch, error.written)
                 if self._is_stopping():
-                    log.warning("stopped before the target took everything: %s", error)
+                    log.warning("stopped before the target acknowledged everything: %s", error)
                     return False
                 if self._drops and error.refused:
                     self._drop(batch, error)
                 elif error.may_pass and (self._retries is None or rounds < self._retries):
-                    text = f"the target does not take it yet, trying again: {error}"
+                    text = f"the target does not accept the messages yet, retrying: {error}"
                     self._repeats.happened(_ABOUT, text)
                     rounds += 1
                     self._pause()
@@ -134,7 +134,7 @@ class Writer:
         reason = error.failed[target]
         source, offset = batch.next_of(target)
         return MirrorError(
-            f"the target does not take the message at offset {offset} of {source} (for {target}): "
-            f"{reason}. Everything in front of it is mirrored and is being committed, nothing was "
-            "passed over: mend the target and start again, and it goes on there"
+            f"the target rejects the message at offset {offset} of {source} (for {target}): "
+            f"{reason}. Everything before it is mirrored and is being committed, nothing was "
+            "skipped: fix the target and start again, and it continues there"
         )

@@ -82,7 +82,7 @@ def test_flags_of_ours_win() -> None:
     [
         ([*SHORT[:4], *TARGET], "exactly one of --whitelist and --blacklist"),
         ([*SHORT, "--blacklist", "x", *TARGET], "exactly one of"),
-        (SHORT, "nothing says where to"),
+        (SHORT, "no target is given"),
         ([*SHORT[2:], *TARGET], "no source is given"),
         (["--zookeeper", "zk:1", "--whitelist", "t", *TARGET], "no group is given"),
         ([*SHORT, *TARGET, "--source-bootstrap-servers", "b:1"], "the group is kept there"),

@@ -131,7 +131,7 @@ def test_another_file_stays_as_it_is(tmp_path: Path, content: bytes) -> None:
     """A name that was mistyped costs nothing."""
     path = tmp_path / "notes"
     path.write_bytes(content)
-    with pytest.raises(ConfigError, match="is no offsets file: it is left as it is"):
+    with pytest.raises(ConfigError, match="is not an offsets file: it is left as it is"):
         OffsetsFile(path)
     assert path.read_bytes() == content
 
@@ -160,7 +160,7 @@ def test_files_that_cant_be(tmp_path: Path) -> None:
 def test_a_full_disk_stops_the_mirror_before_it_commits() -> None:
     """The error says that nothing is lost."""
     file = OffsetsFile(Path("/dev/full"))
-    with pytest.raises(MirrorError, match="nothing was committed of what it lacks"):
+    with pytest.raises(MirrorError, match="the offsets that it lacks were not committed"):
         OffsetLedger(offsets_file=file).on_landed(LINES)
     file.close()
 
@@ -172,6 +172,6 @@ def test_where_a_line_is_missing_nothing_is_committed_any_more() -> None:
     with pytest.raises(MirrorError):
         ledger.on_landed(LINES)
     for _ in range(2):
-        with pytest.raises(MirrorError, match="nothing was committed of what it lacks"):
+        with pytest.raises(MirrorError, match="the offsets that it lacks were not committed"):
             ledger.sync({SOURCE: 9})
     file.close()

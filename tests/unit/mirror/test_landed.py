@@ -74,5 +74,5 @@ def test_damage_is_told_with_its_place(change: dict[str, object]) -> None:
 @pytest.mark.parametrize("line", [b"", b"{", b"[]", b"{}", b"\xff"])
 def test_no_json_is_told(line: bytes) -> None:
     """Bytes that are no line at all."""
-    with pytest.raises(MirrorError, match="is no line"):
+    with pytest.raises(MirrorError, match="is not a line"):
         from_line(line, "f")

@@ -63,7 +63,7 @@ def test_a_message_that_no_line_names_is_missing() -> None:
     """The proof says which."""
     proof = judged(target(), {2, 3, 4, 5, 6, 7, 8, 9})
     assert (proof.missing, proof.is_proven) == (1, False)
-    assert proof.examples == ["offset 7 is in no line"]
+    assert proof.examples == ["offset 7 is not in any line"]
 
 
 @pytest.mark.parametrize("what", [None, b"something else"])
@@ -77,7 +77,7 @@ def test_a_message_that_is_not_what_it_should_be(what: bytes | None) -> None:
     proof = judged(there, {2, 3, 4, 5, 6, 8, 9})
     assert (proof.different, proof.is_proven) == (1, False)
     (said,) = proof.examples
-    assert said.startswith("offset 4 should be at offset 104 of copy-0, and is not")
+    assert said.startswith("offset 4 should be at offset 104 of copy-0, but is not")
     assert ("no message is there" in said) is (what is None)
     assert ("others write to the target" in said) is (what is not None)
     assert "source's log" not in said
@@ -91,7 +91,7 @@ def test_a_source_that_was_cut_back_and_mirrored_again_is_told() -> None:
     proof.judge({0: has}, {0: [old, new]}, {old: had, new: has}, {})
     assert (proof.different, proof.mirrored) == (1, 0)
     (said,) = proof.examples
-    assert "but at offset 107: the source's log was cut back" in said
+    assert "it is at offset 107: the source's log was truncated" in said
 
 
 def test_what_the_target_does_not_have_any_more_is_not_proven() -> None:

@@ -22,7 +22,9 @@ def test_same_keeps_the_partition() -> None:
 def test_a_partition_that_the_target_lacks_is_refused() -> None:
     """Nothing goes elsewhere in silence."""
     router = Router(Partitioning.SAME)
-    with pytest.raises(MirrorError, match=r"clicks-7 has no place.*has 2 partitions"):
+    with pytest.raises(
+        MirrorError, match=r"clicks-7 has no partition in the target.*has 2 partitions"
+    ):
         router.locations(TopicPartition("clicks", 7), KEYS, [0, 1])
 
 
