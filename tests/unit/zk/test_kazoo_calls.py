@@ -6,20 +6,72 @@ from typing import Any
 import pytest
 from kazoo import exceptions as ke
 from kazoo.client import KazooClient
-from kazoo.protocol.states import EventType, KeeperState, WatchedEvent
+from kazoo.protocol.serialization import (
+    CheckVersion,
+    Create,
+    Delete,
+    Exists,
+    GetChildren,
+    GetData,
+    SetData,
+)
+from kazoo.protocol.states import EventType, KeeperState, WatchedEvent, ZnodeStat
+from kazoo.security import CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
 
-from zkconsumer.config_zookeeper import OPEN
+from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.zk.kazoo_calls import (
     KazooWatch,
+    in_chroot,
     multi_call,
     multi_result,
+    read_call,
     read_result,
+    write_call,
     write_error,
+    znode,
+    znode_stat,
 )
-from zkconsumer.zk.store import CheckOp, CreateOp, DeleteOp, Op, OpError, SetOp
+from zkconsumer.zk.store import (
+    CheckOp,
+    CreateOp,
+    DeleteOp,
+    Op,
+    OpError,
+    SetOp,
+    ZNode,
+    ZNodeStat,
+)
 
 CREATE = CreateOp("/a", b"")
+RESTRICTED = ZookeeperSecurity(scheme="digest", username="me", password="p", set_acl=True)
+OF_CREATOR = [*CREATOR_ALL_ACL, *READ_ACL_UNSAFE]
+
+
+class KazooDouble(KazooClient):
+    """A kazoo below a chroot that sends nothing.
+
+    Attributes:
+        requests: what it would send, and the response that is waited for.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(hosts="h:2181/root")  # type: ignore[no-untyped-call]
+        self.requests: list[tuple[object, object]] = []
+
+    def _call(self, request: object, async_object: object) -> None:
+        self.requests.append((request, async_object))
+
+    def sent(self, op: Op, security: ZookeeperSecurity) -> object:
+        """The request of a single operation."""
+        write_call(self, op, security)()
+        return self.requests[-1][0]
+
+    def sent_together(self, op: Op, security: ZookeeperSecurity) -> object:
+        """The same operation's in a transaction."""
+        commit: Any = multi_call(self, [op], security)
+        [request] = commit.__self__.operations
+        return request
 
 
 class Given:
@@ -95,13 +147,124 @@ def test_a_missing_node_reads_as_nothing() -> None:
         read_result("/a", Given(ke.NoAuthError()))
 
 
-def test_a_transaction_lies_below_the_chroot() -> None:
-    """Kazoo puts single operations there by itself, but not those that are built for it."""
-    kazoo = KazooClient(hosts="h:2181/root")  # type: ignore[no-untyped-call]
-    ops: list[Op] = [CREATE, DeleteOp("/b", 3), SetOp("/c", b"x", 4), CheckOp("/d", 5)]
-    commit: Any = multi_call(kazoo, ops, OPEN)
-    paths = [operation.path for operation in commit.__self__.operations]
-    assert paths == ["/root/a", "/root/b", "/root/c", "/root/d"]
+def test_an_error_without_words_is_named_by_its_type() -> None:
+    """And nothing trails behind."""
+    with pytest.raises(RegistryError) as caught:
+        read_result("/a", Given(ke.UnimplementedError()))
+    assert str(caught.value) == "could not read /a: UnimplementedError"
+
+
+@pytest.mark.parametrize(
+    ("op", "request_sent"),
+    [
+        (CreateOp("/a", b"x"), Create("/root/a", b"x", OPEN_ACL_UNSAFE, 0)),
+        (CreateOp("/a", b"x", ephemeral=True), Create("/root/a", b"x", OPEN_ACL_UNSAFE, 1)),
+        (DeleteOp("/b", 3), Delete("/root/b", 3)),
+        (SetOp("/c", b"x", 4), SetData("/root/c", b"x", 4)),
+    ],
+)
+def test_a_write_is_the_same_request_alone_and_in_a_transaction(
+    op: Op, request_sent: object
+) -> None:
+    """Below the chroot, where kazoo puts single operations, but not those built for it."""
+    kazoo = KazooDouble()
+    assert kazoo.sent(op, OPEN) == request_sent
+    assert kazoo.sent_together(op, OPEN) == request_sent
+
+
+def test_a_version_check_belongs_in_a_transaction() -> None:
+    """Alone it would guard nothing."""
+    kazoo = KazooDouble()
+    assert kazoo.sent_together(CheckOp("/d", 5), OPEN) == CheckVersion("/root/d", 5)
+    with pytest.raises(RegistryError, match="only in a transaction"):
+        write_call(kazoo, CheckOp("/d", 5), OPEN)
+
+
+def test_a_parent_may_hold_null_but_not_in_a_transaction() -> None:
+    """Kazoo can't write null there."""
+    kazoo = KazooDouble()
+    assert kazoo.sent(CreateOp("/a", None), OPEN) == Create("/root/a", None, OPEN_ACL_UNSAFE, 0)
+    together = kazoo.sent_together(CreateOp("/a", None), OPEN)
+    assert together == Create("/root/a", b"", OPEN_ACL_UNSAFE, 0)
+
+
+@pytest.mark.parametrize(
+    ("path", "security", "acl"),
+    [
+        ("/consumers/g", RESTRICTED, OF_CREATOR),
+        ("/consumers", RESTRICTED, OPEN_ACL_UNSAFE),
+        ("/consumers/g", OPEN, OPEN_ACL_UNSAFE),
+    ],
+)
+def test_who_may_change_a_node_is_said_when_it_is_created(
+    path: str, security: ZookeeperSecurity, acl: object
+) -> None:
+    """Its creator alone, with zookeeper.set.acl; what all groups write below stays open."""
+    kazoo = KazooDouble()
+    op = CreateOp(path, b"x")
+    expected = Create(f"/root{path}", b"x", acl, 0)
+    assert kazoo.sent(op, security) == kazoo.sent_together(op, security) == expected
+
+
+@pytest.mark.parametrize("read", [Exists, GetChildren, GetData])
+def test_a_read_requests_the_path_of_the_server(
+    read: type[Exists] | type[GetChildren] | type[GetData],
+) -> None:
+    """Kazoo adds no chroot to it; a watch is left only where one is wanted."""
+    kazoo = KazooDouble()
+    responses = [read_call(kazoo, read, "/root/a")()]
+    seen: list[tuple[str, str]] = []
+    responses.append(
+        read_call(kazoo, read, "/root/a", lambda path, event: seen.append((path, event)))()
+    )
+    (plain, first), (watching, second) = kazoo.requests
+    assert responses == [first, second]
+    assert not any(response.ready() for response in responses)
+    assert plain == read("/root/a", None)
+    assert isinstance(watching, read)
+    assert watching.path == "/root/a"
+    watching.watcher(WatchedEvent(EventType.CHANGED, KeeperState.CONNECTED, "/a"))
+    assert seen == [("/a", "CHANGED")]
+
+
+@pytest.mark.parametrize(
+    ("chroot", "path", "expected"),
+    [("", "/", "/"), ("", "/a", "/a"), ("/root", "/", "/root"), ("/root", "/a", "/root/a")],
+)
+def test_the_root_of_a_chroot_is_the_chroot(chroot: str, path: str, expected: str) -> None:
+    """No path ends with a slash but that of the server's own root."""
+    assert in_chroot(chroot, path) == expected
+
+
+def test_what_is_known_of_a_node_is_taken_over_field_by_field() -> None:
+    """Null data is no bytes."""
+    stat = ZnodeStat(
+        czxid=1,
+        mzxid=2,
+        ctime=3,
+        mtime=4,
+        version=5,
+        cversion=6,
+        aversion=7,
+        ephemeralOwner=8,
+        dataLength=9,
+        numChildren=10,
+        pzxid=11,
+    )
+    expected = ZNodeStat(
+        version=5,
+        ephemeral_owner=8,
+        czxid=1,
+        mzxid=2,
+        pzxid=11,
+        child_changes=6,
+        ctime_ms=3,
+        mtime_ms=4,
+    )
+    assert znode_stat(stat) == expected
+    fields = {name: getattr(expected, name) for name in ZNodeStat.__dataclass_fields__}
+    assert znode((b"x", stat)) == ZNode(data=b"x", **fields)
+    assert znode((None, stat)) == ZNode(data=b"", **fields)
 
 
 def test_an_unknown_failure_inside_of_a_transaction_is_no_success() -> None:
@@ -111,7 +274,7 @@ def test_an_unknown_failure_inside_of_a_transaction_is_no_success() -> None:
         multi_result(ops, Given([ke.RolledBackError(), ke.MarshallingError()]))
     with pytest.raises(RegistryError, match="1 results"):
         multi_result(ops, Given(["/a"]))
-    assert multi_result(ops, Given(["/a", True])).ok
+    assert multi_result(ops, Given(["/a", True])).errors == (None, None)
 
 
 def test_a_watch_is_told_of_events_but_not_of_being_dropped() -> None:

@@ -1,9 +1,11 @@
 """What the door to kazoo says where no ZooKeeper is needed for it."""
 
 import logging
+import ssl
 from types import SimpleNamespace
 
 import pytest
+from kazoo.handlers.threading import SequentialThreadingHandler
 from kazoo.protocol.connection import ConnectionHandler
 from kazoo.protocol.serialization import Connect, Exists
 from kazoo.protocol.states import KazooState, KeeperState
@@ -61,6 +63,79 @@ def test_it_reconnects_for_ever_and_in_time_for_the_session(
     assert (retry.max_tries, retry.delay, retry.backoff, retry.max_jitter) == (-1, 0.05, 2, 0.4)
     assert retry.max_delay == longest_s
     assert made._kazoo._retry.max_tries == 1
+
+
+def test_kazoo_is_given_what_is_configured() -> None:
+    """The chroot, the time-out to the millisecond, and who we are."""
+    security = ZookeeperSecurity(scheme="digest", username="me", password="p")
+    servers = parse_connect_string("h:2181/root")
+    kazoo = _KazooRawClient(servers, 7_001, 1_000, ManualClock(), security)._kazoo
+    assert (kazoo.hosts, kazoo.chroot) == ([("h", 2181)], "/root")
+    assert kazoo._session_timeout == 7_001
+    assert kazoo.auth_data == {("digest", "me:p")}
+
+
+class SocketDouble:
+    """A connection that only TLS looks at."""
+
+    def close(self) -> None:
+        """See ``socket``."""
+
+
+@pytest.mark.parametrize(
+    ("hosts", "session_ms", "timeout_s", "attempt_s"),
+    [
+        ("a:1", 6_000, 6.0, 6.0),
+        ("a:1,b:2", 6_000, 6.0, 3.0),
+        ("a:1,b:2,c:3", 900, 0.9, 0.5),
+        ("a:1,b:2", 6_000, 0.2, 0.2),
+    ],
+)
+def test_a_silent_server_costs_its_share_of_the_session(
+    monkeypatch: pytest.MonkeyPatch,
+    hosts: str,
+    session_ms: int,
+    timeout_s: float,
+    attempt_s: float,
+) -> None:
+    """Then the next one is tried, but none for less than half a second if kazoo gives it that."""
+    opened: list[tuple[object, ...]] = []
+
+    def create_connection(_handler: object, *args: object, **kwargs: object) -> str:
+        opened.append((*args, kwargs))
+        return "connection"
+
+    monkeypatch.setattr(SequentialThreadingHandler, "create_connection", create_connection)
+    servers = parse_connect_string(hosts)
+    made = _KazooRawClient(servers, session_ms, 1_000, ManualClock(), OPEN)
+    opening = made._kazoo.handler.create_connection
+    assert opening(("10.0.0.1", 1), hostname="a", timeout=timeout_s) == "connection"
+    assert opened == [(("10.0.0.1", 1), {"hostname": "a", "timeout": attempt_s})]
+
+
+def test_a_server_that_refuses_tls_is_told_from_one_that_is_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """With TLS every connection of kazoo's is encrypted, or says why it is not."""
+    monkeypatch.setattr(
+        SequentialThreadingHandler, "create_connection", lambda *_args, **_kwargs: SocketDouble()
+    )
+    failure = ConnectionResetError("reset by peer")
+
+    def refuse(*_args: object, **_kwargs: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(ssl.SSLContext, "wrap_socket", refuse)
+    servers = parse_connect_string("h:2181")
+    made = _KazooRawClient(servers, 6_000, 1_000, ManualClock(), ZookeeperSecurity(tls=True))
+    silent = "responded within 1000 ms (zookeeper.connection.timeout.ms): is one running there"
+    assert silent in str(made._no_response())
+    with pytest.raises(ConnectionResetError):
+        made._kazoo.handler.create_connection(("10.0.0.1", 1), hostname="h", timeout=1.0)
+    assert str(made._no_response()) == (
+        "no ZooKeeper server of zookeeper.connect=h:2181 could be reached over TLS: it closed the "
+        "connection: is this its secureClientPort? (reset by peer)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,10 @@ def test_a_chroot_that_was_forgotten() -> None:
     assert found == NoBrokers(
         zookeeper_connect="zk:1,zk:2", is_cluster=False, elsewhere=("zk:1,zk:2/kafka",)
     )
+    assert found.evidence == (
+        "there is no /brokers in zk:1,zk:2",
+        "brokers are registered in zk:1,zk:2/kafka",
+    )
     for request in (live_brokers, require_cluster):
         with pytest.raises(RegistryError, match=r"Did you mean zk:1,zk:2/kafka \("):
             request(store, "zk:1,zk:2")
@@ -54,6 +58,17 @@ def test_all_brokers_are_down() -> None:
     with pytest.raises(RegistryError, match=r"all of its brokers are down\. Start the brokers"):
         live_brokers(store, "zk:1")
     assert why_no_brokers(store, "zk:1").evidence == ("/brokers/ids is empty in zk:1",)
+
+
+def test_what_helps_depends_on_what_is_there() -> None:
+    """Other chroots with brokers come first, then brokers that are down, then both to check."""
+    elsewhere = NoBrokers(zookeeper_connect="zk:1", is_cluster=True, elsewhere=("zk:1/a", "zk:1/b"))
+    assert elsewhere.repair.startswith("Did you mean zk:1/a or zk:1/b (")
+    down = NoBrokers(zookeeper_connect="zk:1", is_cluster=True)
+    assert down.repair.startswith("Start the brokers")
+    nothing = NoBrokers(zookeeper_connect="zk:1", is_cluster=False)
+    assert nothing.repair.startswith("Check that the brokers run, and that the chroot")
+    assert str(nothing) == f"{nothing.what} {nothing.repair}"
 
 
 def test_a_consumer_may_be_there_before_its_cluster() -> None:

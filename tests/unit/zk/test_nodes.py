@@ -69,6 +69,19 @@ def test_an_endpoint_may_hold_an_ipv6_address() -> None:
 
 
 @pytest.mark.parametrize(
+    ("port", "is_one"), [(1, True), (65_535, True), (0, False), (65_536, False), (-1, False)]
+)
+def test_a_port_is_a_number_of_16_bits(port: int, is_one: bool) -> None:
+    """Whether it stands alone or in an endpoint."""
+    for data in (
+        f'{{"version":1,"host":"h","port":{port}}}',
+        f'{{"version":2,"host":null,"port":-1,"endpoints":["PLAINTEXT://h:{port}"]}}',
+    ):
+        found = parse_broker(3, data.encode())
+        assert found == Broker(3, "h", port) if is_one else isinstance(found, Malformed)
+
+
+@pytest.mark.parametrize(
     ("data", "reason"),
     [
         (b"", "empty"),

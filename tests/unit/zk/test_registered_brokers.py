@@ -7,6 +7,8 @@ import pytest
 from tests.support.control_bench import Group
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import Broker
+from zkconsumer.wire.negotiation import of_generation
+from zkconsumer.wire.versions import OLDEST
 from zkconsumer.zk.live_brokers import LiveBrokers
 from zkconsumer.zk.registry import GroupRegistry
 
@@ -63,3 +65,21 @@ def test_it_is_said_when_brokers_are_those_of_before(caplog: pytest.LogCaptureFi
         record.getMessage() for record in caplog.records if record.name.endswith("brokers")
     ]
     assert message.startswith("ZooKeeper can't be read, using the last known brokers: ")
+
+
+def test_brokers_that_register_as_old_are_not_asked_what_they_serve() -> None:
+    """Those of 0.8 and 0.9 can't be; what a later one serves only it can say."""
+    group = Group()
+    brokers = LiveBrokers(GroupRegistry(group.admin, "g"))
+    old, later = Broker(0, "h", 9092), Broker(1, "x", 1)
+    assert brokers.versions_of(old) is None
+    brokers.read()
+    assert brokers.versions_of(old) == of_generation(OLDEST)
+    assert brokers.versions_of(later) == of_generation(OLDEST)  # all of its cluster are
+    group.write("/brokers/ids/1", b'{"version":4,"host":"x","port":1,"endpoints":[]}')
+    brokers.read()
+    assert brokers.versions_of(old) == of_generation(OLDEST)
+    assert brokers.versions_of(later) is None
+    group.admin.delete_many(["/brokers/ids/0"])
+    brokers.read()
+    assert brokers.versions_of(old) is None

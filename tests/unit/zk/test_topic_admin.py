@@ -12,7 +12,8 @@ from zkconsumer.wire.releases import Release
 from zkconsumer.zk.topic_admin import TopicNodes
 
 TOPIC, CONFIG, CHANGES = "/brokers/topics/t", "/config/topics/t", "/config/changes"
-OF_0_8_0, OF_0_8_2, OF_0_9, OF_0_10_2 = (0, 8, 0), (0, 8, 2), (0, 9, 0), (0, 10, 2)
+OF_0_8_0, OF_0_8_1, OF_0_8_2, OF_0_9 = (0, 8, 0), (0, 8, 1), (0, 8, 2), (0, 9)
+OF_0_10_0, OF_0_10_1 = (0, 10, 0), (0, 10, 1)
 
 
 class Cluster:
@@ -114,9 +115,11 @@ def test_a_change_between_read_and_write_is_not_overwritten(cluster: Cluster) ->
 @pytest.mark.parametrize(
     ("release", "notification"),
     [
+        (OF_0_8_1, "t"),
         (OF_0_8_2, "t"),
         (OF_0_9, {"version": 1, "entity_type": "topics", "entity_name": "t"}),
-        (OF_0_10_2, {"version": 2, "entity_path": "topics/t"}),
+        (OF_0_10_0, {"version": 1, "entity_type": "topics", "entity_name": "t"}),
+        (OF_0_10_1, {"version": 2, "entity_path": "topics/t"}),
     ],
 )
 def test_settings_are_changed_and_brokers_are_notified(
@@ -193,10 +196,11 @@ def test_brokers_that_could_not_be_notified_are_told_of(cluster: Cluster) -> Non
     assert cluster.value(CONFIG) == {"version": 1, "config": {"retention.ms": "6"}}
 
 
-def test_a_deletion_is_requested_once(cluster: Cluster) -> None:
+@pytest.mark.parametrize("release", [OF_0_8_1, OF_0_8_2])
+def test_a_deletion_is_requested_once(cluster: Cluster, release: Release) -> None:
     """The controller does it; asking again changes nothing."""
-    cluster.topic().delete()
-    cluster.topic().delete()
+    cluster.topic(release).delete()
+    cluster.topic(release).delete()
     assert cluster.admin.children_many(["/admin/delete_topics"]) == [["t"]]
 
 

@@ -1,0 +1,79 @@
+"""JSON as Scala members read it: what they can't, and what we take for no JSON."""
+
+import pytest
+
+from zkconsumer.zk.json_dialect import JsonObject, NotJson, escape, parse_object
+
+
+@pytest.mark.parametrize(
+    ("number", "value", "is_readable"),
+    [
+        ("2147483647", 2**31 - 1, True),
+        ("2147483648", 2**31, False),
+        ("-2147483648", -(2**31), True),
+        ("-2147483649", -(2**31) - 1, False),
+        ("0", 0, True),
+        ("1.0", 1.0, False),
+        ("1e2", 100.0, False),
+    ],
+)
+def test_scala_reads_plain_integers_of_32_bits(
+    number: str, value: float, is_readable: bool
+) -> None:
+    """We read the others, too, and say that it does not."""
+    problem = None if is_readable else f"the number {number} is not a 32-bit integer"
+    assert parse_object(f'{{"n":{number}}}'.encode()) == JsonObject({"n": value}, problem)
+
+
+def test_the_first_number_that_scala_can_not_read_is_reported() -> None:
+    """Whatever field it is in."""
+    parsed = parse_object(b'{"a":1,"b":{"c":[5000000000]},"d":0.5}')
+    assert isinstance(parsed, JsonObject)
+    assert parsed.scala_problem == "the number 5000000000 is not a 32-bit integer"
+
+
+@pytest.mark.parametrize(("digits", "is_read"), [(64, True), (65, False)])
+def test_a_number_that_nobody_means_is_no_number(digits: int, is_read: bool) -> None:
+    """Python would take very long for one of many thousand digits."""
+    parsed = parse_object(b'{"n":%s}' % (b"9" * digits))
+    assert isinstance(parsed, JsonObject if is_read else NotJson)
+    if isinstance(parsed, NotJson):
+        assert parsed.reason == "not JSON: a number of 65 digits"
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "the node is empty"),
+        (b"[1]", "JSON, but a list instead of an object"),
+        (b"null", "JSON, but a NoneType instead of an object"),
+        (b'{"n":NaN}', "not JSON: NaN is not a JSON value"),
+        (b"[" * 100_000, "not JSON: "),
+        (b"{", "not JSON: "),
+    ],
+)
+def test_what_is_no_object_says_what_it_is(data: bytes, reason: str) -> None:
+    """The reason is returned as a value, not raised."""
+    parsed = parse_object(data)
+    assert isinstance(parsed, NotJson)
+    assert parsed.reason.startswith(reason)
+
+
+def test_bytes_and_characters_are_taken_as_java_takes_them() -> None:
+    """What is no UTF-8 is replaced, and control characters may stand in a text."""
+    assert parse_object(b'{"a":"\xff\x00"}') == JsonObject({"a": "\ufffd\x00"}, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ('a"b', 'a\\"b'),
+        ("t\\d", "t\\\\d"),
+        ("/\b\f\n\r\t", "\\/\\b\\f\\n\\r\\t"),
+        ("\x00\x1f\x7f\x9f", "\\u0000\\u001f\\u007f\\u009f"),
+        (" ~\xa0\u0416", " ~\xa0\u0416"),
+    ],
+)
+def test_text_is_escaped_as_kafka_0_8_2_does(text: str, escaped: str) -> None:
+    """The slash too, and C1 control characters."""
+    assert escape(text) == escaped
