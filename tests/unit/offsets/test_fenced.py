@@ -237,6 +237,15 @@ def test_a_partition_that_was_away_and_came_back_goes_on_from_there(world: Fence
     assert world.owner.stored(T0) == 10
 
 
+def test_to_fetch_others_forgets_nothing_of_the_first(world: FencedWorld) -> None:
+    """Its offset is still known as our own: it may be set back, and is not read again."""
+    world.owner.claim(T1)
+    world.client.requests.clear()
+    assert world.owner.commit(T0, 50) is None
+    assert world.client.requests["get"] == 0
+    assert world.owner.stored(T0) == 50
+
+
 def test_an_offset_that_never_rests_is_given_up_with_a_reason(world: FencedWorld) -> None:
     """Somebody writes before each of our writes: a value, not an endless loop."""
     for number in range(20):

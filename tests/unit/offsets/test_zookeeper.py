@@ -35,6 +35,25 @@ def test_a_fetch_asks_only_for_what_a_listing_shows() -> None:
     assert +store.requests == {"children": 1, "get": 100}
 
 
+@pytest.mark.parametrize(
+    ("count", "requests"), [(16, {"get": 16}), (17, {"children": 1, "get": 4})]
+)
+def test_few_partitions_of_a_topic_are_read_without_a_listing(
+    count: int, requests: dict[str, int]
+) -> None:
+    """It would be one request more; other topics of the same fetch do not count."""
+    store = MemoryZkServer().connect()
+    offsets = ZookeeperOffsetStore(store, "g")
+    stored = [TopicPartition("t", number) for number in range(4)]
+    offsets.commit(dict.fromkeys(stored, OffsetAndMetadata(7)))
+    store.requests.clear()
+    others = [TopicPartition("u", number) for number in range(16)]
+    fetched = offsets.fetch([TopicPartition("t", number) for number in range(count)] + others)
+    assert [tp for tp, found in fetched.items() if found.offset == 7] == stored
+    assert len(fetched) == count + 16
+    assert +store.requests == requests | {"get": requests["get"] + 16}
+
+
 def test_nothing_to_commit_asks_nothing() -> None:
     """Not even whether the server is there."""
     server = MemoryZkServer()

@@ -147,7 +147,9 @@ class OffsetsCluster:
         ):
             timeout_ms, limit_ms = self._access.timeout_ms, self._limit_ms
             settings = replace(INTERACTIVE, timeout_ms=timeout_ms, limit_ms=limit_ms)
-            kafka = KafkaGroupOffsets(self._access.client, self._access.dialer, group_id, settings)
+            kafka = KafkaGroupOffsets(
+                self._access.client, self._access.dialer, group_id, settings, self._access.clock
+            )
             self._closing.callback(kafka.close)
             storages[OffsetStorage.KAFKA] = kafka
             hang_up = kafka.close

@@ -73,7 +73,7 @@ class KafkaGroupOffsets:
         dialer: BrokerDialer,
         group_id: str,
         settings: ChannelSettings,
-        clock: Clock | None = None,
+        clock: Clock,
     ) -> None:
         self._client = client
         self._group_id = group_id

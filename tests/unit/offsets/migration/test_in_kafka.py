@@ -204,10 +204,10 @@ def test_a_coordinator_that_is_not_there_yet_is_looked_for_again() -> None:
 
 def test_what_does_not_pass_is_an_error_that_says_so() -> None:
     """In time, or at once where waiting would not help; of one partition its own."""
+    loading = ScriptedCluster(NEW, held((0, -1, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)))
     with pytest.raises(RequestTimedOut, match="COORDINATOR_LOAD_IN_PROGRESS"):
-        ScriptedCluster(NEW, held((0, -1, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))).storage().fetch(
-            [A]
-        )
+        loading.storage().fetch([A])
+    assert len(loading.requested) == 2  # there was time for no more
     with pytest.raises(BrokerError, match="GROUP_AUTHORIZATION_FAILED"):
         ScriptedCluster(NEW, held(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)).storage().fetch(
             [A]

@@ -181,6 +181,17 @@ def test_an_undone_migration_leaves_no_trace(world: TwoStoreWorld) -> None:
     assert world.target.held == {A: None, B: OffsetAndMetadata(2, "note")}
 
 
+def test_only_the_topics_asked_for_are_undone(world: TwoStoreWorld) -> None:
+    """The offsets of others stay as the migration wrote them."""
+    world.source.held[OTHER] = OffsetAndMetadata(1)
+    plan = world.migration.plan(MigrationRequest())
+    world.migration.carry_out(plan)
+    undoing = Undoing(world.group, world.target, roll_back_of(plan))
+    undone = undoing.carry_out(undoing.plan(MigrationRequest(topics=frozenset("u"))))
+    assert undone.verified
+    assert numbers(world.target) == {A: 5, B: 7, OTHER: None}
+
+
 def test_undoing_is_refused_where_somebody_went_on(world: TwoStoreWorld) -> None:
     """And where somebody is there; forced, it is done."""
     plan = world.migration.plan(MigrationRequest())
