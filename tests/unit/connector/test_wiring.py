@@ -1,7 +1,9 @@
 """What is configured arrives where it is used; each value here is another one than the default."""
 
+import json
 import ssl
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +15,8 @@ from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector import connector, fetch_wiring
 from zkconsumer.connector.assembly import ConnectorComponents, assemble
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
-from zkconsumer.errors import ConfigError
+from zkconsumer.errors import ConfigError, PartitionFailed
+from zkconsumer.fetch.claim import Poison
 from zkconsumer.fetch.core.starts import LogEdge
 from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.fetch.settings import FetchSettings
@@ -28,6 +31,7 @@ from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.observe import Event, MemberName, MessagePoisoned
 from zkconsumer.offsets import coordinator
 from zkconsumer.offsets import wiring as offset_wiring
 from zkconsumer.offsets.coordinator import BrokerAccess, ChannelSettings, CoordinatorChannel
@@ -252,7 +256,9 @@ def test_a_new_leader_is_not_waited_for_longer_than_three_seconds(
     assert asked == [({T0: 3}, epochs_ms)]
 
 
-@pytest.mark.parametrize(("shutdown_ms", "limit_ms"), [(600, 400), (1, 1), (10**9, None)])
+@pytest.mark.parametrize(
+    ("shutdown_ms", "limit_ms"), [(600, 400), (500, 333), (1, 1), (10**9, None)]
+)
 def test_a_commit_to_kafka_ends_while_there_is_time_for_the_release(
     monkeypatch: pytest.MonkeyPatch, shutdown_ms: int, limit_ms: int | None
 ) -> None:
@@ -350,6 +356,51 @@ def test_what_a_member_may_not_commit_others_may() -> None:
     assert "own" in str(store.commit({T0: OffsetAndMetadata(5)})[T0])
     assert unguarded.commit({T0: OffsetAndMetadata(7)}) == {T0: None}
     assert [offset_store.fetch([T0])[T0].offset for offset_store in (store, unguarded)] == [7, 7]
+    parts.close(1_000)
+
+
+@pytest.mark.parametrize("dual", [True, False])
+def test_a_member_commits_to_kafka_what_it_owns_only(dual: bool) -> None:
+    """The coordinator accepts anything, so the owner nodes are read first; it is not even asked."""
+    server = MemoryZkServer()
+    admin = server.connect()
+    admin.ensure_paths(["/consumers", "/brokers/ids", "/brokers/topics"])
+    admin.set_or_create_many({"/brokers/topics/t": b'{"version":1,"partitions":{"0":[0]}}'})
+    parts = assembled(server, offsets_storage="kafka", dual_commit_enabled=dual)
+    refused = parts.offsets.store.commit({T0: OffsetAndMetadata(5)})
+    assert "the owner node of t-0 is gone, or another member's" in str(refused[T0])
+    parts.close(1_000)
+
+
+def test_what_streams_can_not_read_is_set_aside_as_configured(tmp_path: Path) -> None:
+    """With the time by the connector's clock, and a report to its observers."""
+    events: list[Event] = []
+
+    class Listening:
+        def observe(self, _member: MemberName, event: Event) -> None:
+            events.append(event)
+
+    file = tmp_path / "dead.json"
+    config = ConsumerConfig(
+        zookeeper_connect="h:2181",
+        group_id="g1",
+        poison_policy="dead_letter",
+        poison_dead_letter_file=str(file),
+        queued_max_bytes=12_345_678,
+    )
+    clock = ManualClock(wall_ms=1_500_000_000_000)
+    parts = assemble(
+        config,
+        clock,
+        lambda *_args, **_settings: MemoryZkServer().connect(),
+        observers=(Listening(),),
+    )
+    error = PartitionFailed(T0, 5, "bad checksum")
+    parts.streaming.poison.meet(Poison(T0, 5, 6, error))
+    assert json.loads(file.read_text())["time"] == "2017-07-14T02:40:00.000+00:00"
+    assert MessagePoisoned(T0, 5, 6, "dead_letter", str(error)) in events
+    assert parts.streaming.clock is parts.clock is clock
+    assert parts.streaming.budget.limit_bytes == 12_345_678
     parts.close(1_000)
 
 
