@@ -56,7 +56,7 @@ class ScramConversation:
         fields = _fields(server_first)
         nonce = _required(fields, "r")
         if not nonce.startswith(self._nonce) or nonce == self._nonce:
-            raise AuthenticationFailed("SCRAM: the broker's nonce does not start with the client's")
+            raise AuthenticationFailed("SCRAM: the broker's nonce does not extend the client's")
         salt = _decoded(_required(fields, "s"))
         salted = hashlib.pbkdf2_hmac(self._hash, self._password, salt, _iterations(fields))
         client_key = self._hmac(salted, b"Client Key")

@@ -78,7 +78,7 @@ class DeadLetterFile:
         except OSError as error:
             raise DeadLetterFailed(
                 f"{poison.topic_partition} offset {poison.offset}: can't be read, and can't be "
-                f"saved in {_KEY}={self.path}: {error.strerror}; the stream stops before it"
+                f"saved in {_KEY}={self.path}: {error.strerror}; the stream stays before it"
             ) from error
 
     def _fields(self, poison: Poison) -> dict[str, object]:
