@@ -10,9 +10,9 @@ from enum import Enum, IntEnum
 class Advice(Enum):
     """What may help."""
 
-    NOTHING = "asking again gives the same answer"
-    RETRY = "ask again later"
-    REFRESH = "ask again later, after asking for the metadata again"
+    NOTHING = "a retry gets the same response"
+    RETRY = "retry later"
+    REFRESH = "refresh the metadata, then retry"
 
 
 _NOTHING, _RETRY, _REFRESH = Advice.NOTHING, Advice.RETRY, Advice.REFRESH

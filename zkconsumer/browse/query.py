@@ -124,7 +124,7 @@ def passed_over(
         if position > end:
             yield (
                 f"{tp}: its log ends before offset {position}, from which it is read again: its "
-                "new leader is behind, or it was cut back or made anew"
+                "new leader is behind, or it was truncated or created again"
             )
         elif UNKNOWN < position < first:
             yield f"{tp}: offsets {position} to {first} were deleted before they were read"

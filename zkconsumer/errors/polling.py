@@ -188,7 +188,7 @@ class LogTruncationError(PositionInvalid):
         where = "" if diverged_at is None else f" to {diverged_at}"
         super().__init__(
             (topic_partition,),
-            f"{topic_partition}: the log was cut back{where} below the position {position}, and "
+            f"{topic_partition}: the log was truncated{where} below the position {position}, and "
             "auto.offset.reset is none",
         )
         self.topic_partition = topic_partition

@@ -161,7 +161,7 @@ def after_frame(probe: Probe, frame: bytes | bytearray | memoryview) -> BrokerVe
     if correlation_id == _FOLLOWER_ID and probe.proves is None:
         return of_generation(BrokerGeneration.V0_9)
     if correlation_id != _FIRST_ID:
-        reason = f"the answer to another request ({correlation_id}) than was asked"
+        reason = f"the response belongs to another request ({correlation_id})"
         raise DecodeError("ResponseHeader", "correlation_id", 0, reason)
     return after_response(probe, decode_response(probe.request, probe.version, frame)[1])
 
@@ -175,14 +175,14 @@ def after_response(probe: Probe, response: Response) -> BrokerVersions | Probe:
     if probe.proves is not None:
         return of_generation(probe.proves)
     if not isinstance(response, ApiVersionsResponse):
-        raise TypeError(f"a {type(response).__name__} answers no question for versions")
+        raise TypeError(f"a {type(response).__name__} is no response to a probe for versions")
     if response.error_code == ErrorCode.NONE:
         return of_response(response)
     if probe.version == 0:
         raise BrokerError(
             response.error_code,
             ApiKey.API_VERSIONS.name,
-            f"the broker does not say what it serves: {error_name(response.error_code)}",
+            f"the broker does not report its versions: {error_name(response.error_code)}",
         )
     served = _served(response).get(ApiKey.API_VERSIONS)
     older = probe.version - 1
@@ -204,8 +204,8 @@ def after_close(probe: Probe) -> Probe:
     place = PROBES.index(probe) + 1
     if place == len(PROBES):
         raise UnsupportedVersion(
-            "the broker closes the connection whatever it is asked: it is older than Kafka 0.8, no "
-            "Kafka at all, or wants TLS or SASL first"
+            "the broker closes the connection at every request: it is older than Kafka 0.8, not "
+            "Kafka at all, or requires TLS or SASL first"
         )
     return PROBES[place]
 

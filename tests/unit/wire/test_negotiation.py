@@ -189,7 +189,7 @@ def test_a_stranger_that_closes_everything() -> None:
     probe = FIRST_PROBE
     for _ in range(len(PROBES) - 1):
         probe = after_close(probe)
-    with pytest.raises(UnsupportedVersion, match=r"whatever it is asked.*TLS or SASL"):
+    with pytest.raises(UnsupportedVersion, match=r"at every request.*TLS or SASL"):
         after_close(probe)
 
 
@@ -264,7 +264,7 @@ def test_brokers_that_lack_the_version(body: str, version: int) -> None:
 def test_refusal_in_version_0() -> None:
     """A broker that refuses version 0, too, is an error with its code."""
     with pytest.raises(
-        BrokerError, match="does not say what it serves: SECURITY_DISABLED"
+        BrokerError, match="does not report its versions: SECURITY_DISABLED"
     ) as caught:
         after_response(PROBES[1], serving({}, ErrorCode.SECURITY_DISABLED))
     assert caught.value.code == ErrorCode.SECURITY_DISABLED
@@ -272,7 +272,7 @@ def test_refusal_in_version_0() -> None:
 
 def test_answers_to_other_questions() -> None:
     """An answer of the wrong kind is the caller's mistake."""
-    with pytest.raises(TypeError, match="a HeartbeatResponse answers no question"):
+    with pytest.raises(TypeError, match="a HeartbeatResponse is no response to a probe"):
         after_response(FIRST_PROBE, HeartbeatResponse(error_code=0))
 
 
