@@ -59,6 +59,12 @@ def test_what_is_no_object_says_what_it_is(data: bytes, reason: str) -> None:
     assert parsed.reason.startswith(reason)
 
 
+def test_a_backslash_that_starts_no_escape_stands_for_itself() -> None:
+    """As in a regex that 0.8.0 and 0.8.1 wrote; a known escape is one all the same."""
+    parsed = parse_object(rb'{"t\d\\e\b\u0041\u00":1}')
+    assert parsed == JsonObject({"t\\d\\e\bA\\u00": 1}, None)
+
+
 def test_bytes_and_characters_are_taken_as_java_takes_them() -> None:
     """What is no UTF-8 is replaced, and control characters may stand in a text."""
     assert parse_object(b'{"a":"\xff\x00"}') == JsonObject({"a": "\ufffd\x00"}, None)

@@ -66,6 +66,7 @@ def test_what_helps_depends_on_what_is_there() -> None:
     assert elsewhere.repair.startswith("Did you mean zk:1/a or zk:1/b (")
     down = NoBrokers(zookeeper_connect="zk:1", is_cluster=True)
     assert down.repair.startswith("Start the brokers")
+    assert down.evidence == ("/brokers/ids is empty in zk:1",)
     nothing = NoBrokers(zookeeper_connect="zk:1", is_cluster=False)
     assert nothing.repair.startswith("Check that the brokers run, and that the chroot")
     assert str(nothing) == f"{nothing.what} {nothing.repair}"
