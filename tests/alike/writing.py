@@ -16,7 +16,7 @@ from kafka.errors import RetriableError, TopicAlreadyExistsError
 from tests.alike.stage import CODECS, EMPTY, LETTERS, MANY, MANY_COUNT, TRANSACTIONS, time_of
 
 _TOMBSTONE, _WITH_HEADERS = (0, 4), (0, 2)
-_PATIENCE_S = 20.0
+_TIMEOUT_S = 20.0
 _KEPT = {"retention.ms": "-1"}
 """The records bear old times; brokers would drop them half a minute after they started."""
 
@@ -36,14 +36,14 @@ class Writer:
 
     def make_topic(self, name: str, partitions: int = 1) -> str:
         """Create a topic; gives its name when it can be written to."""
-        deadline = time.perf_counter() + _PATIENCE_S
+        deadline = time.perf_counter() + _TIMEOUT_S
         with self._one_at_a_time:
             while not self._made(name, partitions):
                 if time.perf_counter() > deadline:
-                    raise AssertionError(f"topic {name} could not be made in {_PATIENCE_S} s")
+                    raise AssertionError(f"topic {name} could not be made in {_TIMEOUT_S} s")
         while self._producer.partitions_for(name) != set(range(partitions)):
             if time.perf_counter() > deadline:
-                raise AssertionError(f"topic {name} was not to be seen in {_PATIENCE_S} s")
+                raise AssertionError(f"topic {name} was not to be seen in {_TIMEOUT_S} s")
         return name
 
     def _made(self, name: str, partitions: int) -> bool:
@@ -59,7 +59,7 @@ class Writer:
         """Write records; gives the offset of the last."""
         futures = [self._producer.send(topic, data, partition=partition, **more) for data in values]
         self._producer.flush()
-        return int(futures[-1].get(_PATIENCE_S).offset)
+        return int(futures[-1].get(_TIMEOUT_S).offset)
 
     def fill(self, partition: int, count: int, topic: str = LETTERS) -> None:
         """Write letters: some have no key; in partition 0 one has no value, and one has headers."""

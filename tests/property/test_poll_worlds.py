@@ -186,7 +186,7 @@ def _sessions_keep_old_topics(patch: pytest.MonkeyPatch) -> None:
 
 
 def _recreated_topics_are_read_on(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(arrivals.Arrivals, "made_anew", lambda *_: None)
+    patch.setattr(arrivals.Arrivals, "recreated", lambda *_: None)
 
 
 def _early_answers_count_wherever_they_begin(patch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.produce.batch_producer import BatchProducer
 from zkconsumer.sandbox.tools import ToolResult
 
-_PATIENCE_MS = 20_000
+_TIMEOUT_MS = 20_000
 
 
 class AloneCluster(Protocol):
@@ -73,7 +73,7 @@ def reading(cluster: AloneCluster, topic: str, group: str, count: int) -> Iterat
         max_poll_records=1,
     ) as consumer:
         for _ in range(count):
-            assert consumer.poll(_PATIENCE_MS), "nothing came"
+            assert consumer.poll(_TIMEOUT_MS), "nothing came"
         consumer.commit()
         yield consumer
 

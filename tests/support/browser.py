@@ -16,7 +16,7 @@ Scheme = Literal["light", "dark"]
 
 SCREENSHOTS = os.environ.get("ZKCONSUMER_SCREENSHOTS") == "1"
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
-_PATIENCE_MS = 15_000
+_TIMEOUT_MS = 15_000
 """What takes longer is not there; on a busy machine a page may take seconds."""
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
@@ -48,8 +48,8 @@ class Window:
 
     def __init__(self, context: BrowserContext, address: str) -> None:
         self.page: Page = context.new_page()
-        self.page.set_default_timeout(_PATIENCE_MS)
-        expect.set_options(timeout=_PATIENCE_MS)
+        self.page.set_default_timeout(_TIMEOUT_MS)
+        expect.set_options(timeout=_TIMEOUT_MS)
         self.complaints: list[str] = []
         self.strangers: list[str] = []
         self._address = address

@@ -34,7 +34,7 @@ from typing import Any, AnyStr, Final, TypedDict, cast
 
 _REPOSITORY: Final = Path(__file__).parents[2]
 _LONGEST: Final = 1 << 17
-_PATIENCE_S: Final = 60
+_TIMEOUT_S: Final = 60
 _SET_CHILD_SUBREAPER: Final = 36
 _ENDS: Final = ("p2cread", "c2pwrite", "errwrite")
 _PIPES: Final = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
@@ -218,7 +218,7 @@ class _Forker:
             )
 
     def _ask(self, packet: bytes, files: Sequence[int]) -> int:
-        self._channel.settimeout(_PATIENCE_S)
+        self._channel.settimeout(_TIMEOUT_S)
         # Its parent ends at once, and this process is to get it; but no other orphans.
         self._adopt(True)
         try:

@@ -26,7 +26,7 @@ from zkconsumer.scope import wait_ms
 
 _PAGE = Path(__file__).parents[2] / "docs" / "mirror.md"
 _COUNT = 1_000
-_PATIENCE_S = 240
+_TIMEOUT_S = 240
 _READ_AHEAD_MS = 8_000
 """In so much time each has read what is there, whether or not it can write it."""
 
@@ -66,7 +66,7 @@ class Scene:
                     return False
             return value in self.arrived()
 
-        wait_until(found, timeout_s=_PATIENCE_S, what=f"{value!r} in the target's {self.topic}")
+        wait_until(found, timeout_s=_TIMEOUT_S, what=f"{value!r} in the target's {self.topic}")
 
     def arrived(self) -> Counter[bytes]:
         """How often each value is in the target."""

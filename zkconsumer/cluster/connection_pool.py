@@ -46,9 +46,9 @@ class ConnectionPool:
         self._origin = dialer
         self._clock = clock
         self.stopped = False
-        self._begin_anew()
+        self._reset()
 
-    def _begin_anew(self) -> None:
+    def _reset(self) -> None:
         """Reset: no connections, and a new lock."""
         self._process_id = os.getpid()
         self._dialer = self._origin.twin()
@@ -63,7 +63,7 @@ class ConnectionPool:
         """Drop the parent's connections in a forked child."""
         if os.getpid() != self._process_id:
             _PARENTS.append((self._idle, self._in_use))
-            self._begin_anew()
+            self._reset()
 
     def failed_last(self, broker: Broker) -> bool:
         """Return whether the last attempt with that broker failed, so that others go first."""

@@ -172,7 +172,7 @@ class LogTruncationError(PositionInvalid):
             ``OffsetAndMetadata(diverged_at, "", leader_epoch)``, and another truncation is
             detected, too.
         divergent_offsets: ``diverged_at`` in a map from the partition, as in kafka-python.
-        is_made_anew: whether the topic was deleted and created again, so that all records are
+        is_recreated: whether the topic was deleted and created again, so that all records are
             others.
     """
 
@@ -183,7 +183,7 @@ class LogTruncationError(PositionInvalid):
         diverged_at: int | None = None,
         leader_epoch: int = -1,
         *,
-        is_made_anew: bool = False,
+        is_recreated: bool = False,
     ) -> None:
         where = "" if diverged_at is None else f" to {diverged_at}"
         super().__init__(
@@ -195,7 +195,7 @@ class LogTruncationError(PositionInvalid):
         self.position = position
         self.diverged_at = diverged_at
         self.leader_epoch = leader_epoch
-        self.is_made_anew = is_made_anew
+        self.is_recreated = is_recreated
         safe = None if diverged_at is None else OffsetAndMetadata(diverged_at, "", leader_epoch)
         self.divergent_offsets = {topic_partition: safe}
 

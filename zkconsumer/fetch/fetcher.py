@@ -40,7 +40,7 @@ _OLD_FETCH = version_for(ApiKey.FETCH, OLDEST)
 _OLD_LIST_OFFSETS = version_for(ApiKey.LIST_OFFSETS, OLDEST)
 """Later versions return one offset as well, in another format."""
 
-_LOOK_AROUND_MS = 1_000
+_CAPACITY_CHECK_MS = 1_000
 """Maximum wait for capacity, ms: a signal handler that raises may swallow the wakeup."""
 
 
@@ -182,9 +182,9 @@ class PythonFetchLoop:
     def _rest(self, rest: Rest) -> None:
         """Wait for the next turn; freed capacity, or an added partition, ends the wait."""
         if rest.duration_ms is None:
-            self._take(self._mailbox.get(_LOOK_AROUND_MS if len(self._partitions) else None))
+            self._take(self._mailbox.get(_CAPACITY_CHECK_MS if len(self._partitions) else None))
         elif not rest.can_wake:
-            self._take(self._mailbox.get(min(rest.duration_ms, _LOOK_AROUND_MS)))
+            self._take(self._mailbox.get(min(rest.duration_ms, _CAPACITY_CHECK_MS)))
         elif rest.duration_ms > 0:
             self._take(self._mailbox.get(rest.duration_ms))
 

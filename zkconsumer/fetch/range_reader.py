@@ -377,7 +377,7 @@ class _RangeReading:
         match error:
             case OffsetOutOfRange(log_start=int(start), log_end=int(end)):
                 yield from self._on_edges(start, end)
-            case LogTruncated(is_made_anew=True):
+            case LogTruncated(is_recreated=True):
                 lost = self._losses.rest(offset, "its topic was deleted and created again")
                 self._go_to(lost.until_offset)
                 yield lost

@@ -33,7 +33,7 @@ from zkconsumer.fetch.stream_partition import (
     StreamPartition,
     jump_to,
 )
-from zkconsumer.fetch.unreadable import needs_a_look_behind, poison_in
+from zkconsumer.fetch.unreadable import needs_following_bytes, poison_in
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.wire.absent import NO_EPOCH, NO_OFFSET
 from zkconsumer.wire.messages.fetch import FetchPartition
@@ -175,7 +175,7 @@ class StreamPartitions:
             return None
         state, start = part.state, part.offset
         piece = unpack_piece(packed, start, self.states.settings, free_bytes)
-        if self._settings.skip_poison and needs_a_look_behind(part, packed, piece):
+        if self._settings.skip_poison and needs_following_bytes(part, packed, piece):
             needed = twice(packed.records.requested_bytes, self._settings.growth_max_bytes)
             if needed > packed.records.requested_bytes:
                 piece = Unpacked(needed_bytes=needed)

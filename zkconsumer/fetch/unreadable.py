@@ -6,7 +6,7 @@ from zkconsumer.fetch.core.completed import PackedSet, Unpacked
 from zkconsumer.fetch.stream_partition import StreamPartition
 
 
-def needs_a_look_behind(part: StreamPartition, packed: PackedSet, piece: Unpacked) -> bool:
+def needs_following_bytes(part: StreamPartition, packed: PackedSet, piece: Unpacked) -> bool:
     """Return whether only bytes not fetched yet can show how to skip an entry.
 
     Args:

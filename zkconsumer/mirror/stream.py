@@ -36,7 +36,7 @@ from zkconsumer.repeats import Repeats
 
 log = logging.getLogger(__name__)
 
-_PATIENCE_MS = 500
+_WAIT_MS = 500
 _COMMIT_TIMEOUT_MS = 5_000
 _LAST_COMMIT_MS = 3_000
 _CLOSE_TIMEOUT_MS = 6_000
@@ -193,7 +193,7 @@ class MirrorStream(ConsumerRebalanceListener):
 
     @property
     def _limit_ms(self) -> int:
-        return min(_PATIENCE_MS, self._settings.commit_interval_ms)
+        return min(_WAIT_MS, self._settings.commit_interval_ms)
 
     def _poll(self, consumer: SliceConsumer, most: int) -> Found:
         try:
@@ -288,7 +288,7 @@ class MirrorStream(ConsumerRebalanceListener):
                     done[tp] = consumer.committed(tp, timeout_ms=_COMMIT_TIMEOUT_MS) or 0
                 elif is_idle:
                     # All messages handed out are written: everything before the position is done.
-                    at = consumer.position(tp, timeout_ms=_PATIENCE_MS)
+                    at = consumer.position(tp, timeout_ms=_WAIT_MS)
                     done[tp] = -1 if at is None else at
             except ZkConsumerError as error:
                 log.info("%s: %s", f"{tp}", error)

@@ -19,7 +19,7 @@ _OUTAGE_MS = 120_000
 """The minimum time of an idempotent producer's retries, longer than any election. After it the
 producer gives up and drops its id; unanswered sets would be written a second time."""
 
-_PATIENCE = 3
+_RESPONSE_TIMEOUTS = 3
 """The number of time-outs that a metadata request may take."""
 
 
@@ -120,7 +120,7 @@ class Target:
 
     @property
     def _limit_ms(self) -> int:
-        return _PATIENCE * self._settings.target.client.timeout_ms
+        return _RESPONSE_TIMEOUTS * self._settings.target.client.timeout_ms
 
 
 def _tries(target: TargetSettings) -> int:

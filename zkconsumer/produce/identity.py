@@ -30,7 +30,7 @@ _REFUSED = frozenset(
 """Errors of brokers up to 2.7 that require IDEMPOTENT_WRITE, and of topics with an older format."""
 
 
-def sequence_behind(sequence: ProducerSequence, count: int) -> ProducerSequence:
+def sequence_after(sequence: ProducerSequence, count: int) -> ProducerSequence:
     """Return the sequence after a set of ``count`` records."""
     if sequence.first < 0:
         return sequence
@@ -63,7 +63,7 @@ class ProducerIdentity:
     def number(self, tp: TopicPartition, count: int) -> ProducerSequence:
         """Number the next ``count`` records of a partition."""
         found = self._next.get(tp, self._own)
-        self._next[tp] = sequence_behind(found, count)
+        self._next[tp] = sequence_after(found, count)
         return found
 
     def restart(self, tp: TopicPartition) -> None:

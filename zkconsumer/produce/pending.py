@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.produce.identity import sequence_behind
+from zkconsumer.produce.identity import sequence_after
 from zkconsumer.produce.outgoing import NO_SEQUENCE, Outgoing, ProducerSequence
 from zkconsumer.produce.outgoing_sets import OutgoingPart, OutgoingRecords
 
@@ -171,7 +171,7 @@ class Pending:
         records, others = head.records.split(len(head.records) // 2)
         # The numbers stay: sets in flight after it were numbered by both halves.
         first = PendingSet(records, head.sequence)
-        second = PendingSet(others, sequence_behind(head.sequence, len(records)))
+        second = PendingSet(others, sequence_after(head.sequence, len(records)))
         sets.popleft()
         sets.extendleft((second, first))
         return True

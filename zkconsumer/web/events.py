@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 CLIENTS_MAX: Final = 200
 HEARTBEAT_S: Final = 15.0
-_PATIENCE_S: Final = 20.0
+_SEND_TIMEOUT_S: Final = 20.0
 """How long a client may go without reading, in seconds."""
 _RETRY_MS: Final = 2_000
 """How long browsers wait before they reconnect, in milliseconds."""
@@ -95,7 +95,7 @@ class EventHub:
             with watching:
                 await _either(self._notify(wakeup, last_seen, send), _gone(receive))
         except TimeoutError:
-            log.debug("let a client go that took nothing for %d s", _PATIENCE_S)
+            log.debug("let a client go that took nothing for %d s", _SEND_TIMEOUT_S)
         finally:
             unsubscribe()
             self._bells.pop(wakeup, None)
@@ -190,7 +190,7 @@ async def _start(send: Send) -> None:
 
 async def _send(send: Send, text: str) -> None:
     message = {"type": "http.response.body", "body": text.encode(), "more_body": True}
-    await asyncio.wait_for(send(message), _PATIENCE_S)
+    await asyncio.wait_for(send(message), _SEND_TIMEOUT_S)
 
 
 async def _either(*doing: Coroutine[None, None, None]) -> None:

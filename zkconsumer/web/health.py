@@ -5,7 +5,7 @@ from typing import Final
 
 from zkconsumer.web.state import ClusterState
 
-_LEAST_PATIENCE_MS: Final = 15_000
+_MIN_GRACE_MS: Final = 15_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ def health_of(state: ClusterState, now_ms: int) -> Health:
     age_ms = max(0, now_ms - state.snapshot.taken_ms)
     if state.problem is not None:
         return Health(reason=f"the cluster can't be read: {state.problem}", age_ms=age_ms)
-    grace_ms = max(_LEAST_PATIENCE_MS, 3 * (state.interval_ms + 2 * state.read_duration_ms))
+    grace_ms = max(_MIN_GRACE_MS, 3 * (state.interval_ms + 2 * state.read_duration_ms))
     if age_ms > grace_ms:
         return Health(
             reason=f"what is shown is {age_ms // 1000} s old: the cluster is no longer read",

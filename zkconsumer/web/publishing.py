@@ -53,7 +53,7 @@ class Publisher:
         self._on_change = on_change
         self._memory = Memory()
         self._earlier = _Earlier(EARLIER_MS)
-        self._long_before = _Earlier(LONG_BEFORE_MS, unfinished, of_old)
+        self._long_before = _Earlier(LONG_BEFORE_MS, unfinished, unread_kept)
         self._sightings = Sightings()
         # Held while a state is built: each is based on the previous one.
         self._making = threading.Lock()
@@ -179,7 +179,7 @@ def unfinished(snapshot: ClusterSnapshot) -> ClusterSnapshot:
     return replace(snapshot, topics=(), groups=groups)
 
 
-def of_old(
+def unread_kept(
     snapshot: ClusterSnapshot, younger: ClusterSnapshot, old: ClusterSnapshot | None
 ) -> ClusterSnapshot:
     """Return the younger snapshot, with the groups of the old one that were hardly read since.

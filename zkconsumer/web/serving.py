@@ -30,7 +30,7 @@ _LEAST_DESCRIPTORS: Final = 2 * (ConnectionLimits().spare + 1)
 _ENDLESS: Final = 1 << 30
 _NEVER_S: Final = 86_400
 """Idle connections are closed by the gate."""
-_CAUSED_BY_STRANGERS: Final = ("asyncio", "uvicorn.error", "zkconsumer.web.guarding")
+_RATE_LIMITED_LOGGERS: Final = ("asyncio", "uvicorn.error", "zkconsumer.web.guarding")
 """Loggers to which any client can make us write."""
 _GRACE_S: Final = 2
 """How long pending responses may take at the end, in seconds."""
@@ -168,7 +168,7 @@ class PageServer(uvicorn.Server):
 
     async def serve(self, sockets: list[socket.socket] | None = None) -> None:
         """See ``uvicorn.Server``."""
-        loggers = [logging.getLogger(name) for name in _CAUSED_BY_STRANGERS]
+        loggers = [logging.getLogger(name) for name in _RATE_LIMITED_LOGGERS]
         for logger in loggers:
             logger.addFilter(self._paced)
         try:

@@ -190,7 +190,7 @@ def test_a_forker_that_is_gone_is_renewed(
     before = forker()
     os.kill(before, number)
     with monkeypatch.context() as patch:
-        patch.setattr(warm, "_PATIENCE_S", 0.5)
+        patch.setattr(warm, "_TIMEOUT_S", 0.5)
         assert outcome(warm.run, "0", cwd=REPOSITORY)[0] == 0
     assert not is_alive(before)
     assert forker() != before

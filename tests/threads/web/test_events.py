@@ -207,7 +207,7 @@ def test_one_address_takes_no_places_from_others() -> None:
 
 def test_who_takes_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """A cable that was pulled out holds no place for ever."""
-    monkeypatch.setattr(events, "_PATIENCE_S", 0.05)
+    monkeypatch.setattr(events, "_SEND_TIMEOUT_S", 0.05)
 
     async def test(states: StatesByHand) -> None:
         hub = EventHub(states)

@@ -37,7 +37,7 @@ from zkconsumer.zk.live_brokers import require_cluster
 
 log = logging.getLogger(__name__)
 
-_MADE_UP_GROUPS = 100_000
+_GENERATED_GROUPS = 100_000
 _TAIL = 10
 
 DESCRIPTION = (
@@ -273,7 +273,7 @@ def free_group(is_taken: Callable[[str], bool], draw: Callable[[int], int]) -> s
         draw: returns a random number below its argument.
     """
     for _ in range(100):
-        group_id = f"console-consumer-{draw(_MADE_UP_GROUPS)}"
+        group_id = f"console-consumer-{draw(_GENERATED_GROUPS)}"
         if not is_taken(group_id):
             return group_id
     raise ConfigError("could not generate an unused group id: give one with --group")

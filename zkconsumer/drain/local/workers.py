@@ -9,7 +9,7 @@ from zkconsumer.scope import Mailbox, ThreadScope, naps
 
 T = TypeVar("T")
 R = TypeVar("R")
-_PATIENCE_MS = 2_000
+_CLOSE_TIMEOUT_MS = 2_000
 """How long to wait for abandoned jobs, whose output does not count."""
 
 
@@ -84,7 +84,7 @@ def in_threads(
             yield from response.results
     finally:
         _close(cancellation)
-        scope.close(_PATIENCE_MS)
+        scope.close(_CLOSE_TIMEOUT_MS)
 
 
 def _close(cancellation: Cancellation) -> None:

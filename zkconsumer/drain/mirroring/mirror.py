@@ -44,7 +44,7 @@ COPIES = "copies"
 """The names of notes in plans and manifests."""
 
 _SETTLED_MS = 3_000
-_PATIENCE_MS = 60_000
+_TIMEOUT_MS = 60_000
 
 
 class KafkaLanding:
@@ -164,7 +164,7 @@ class KafkaLanding:
 
     def _await_earlier_attempts(self, starts: Positions) -> None:
         """Wait until no more messages arrive: tasks of a killed driver may still be writing."""
-        deadline = self._clock.now_ms() + _PATIENCE_MS
+        deadline = self._clock.now_ms() + _TIMEOUT_MS
         before = self._cluster.ends(starts)
         while self._clock.now_ms() < deadline:
             self._pause.wait(_SETTLED_MS / 1000)

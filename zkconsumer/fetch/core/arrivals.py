@@ -158,7 +158,7 @@ class Arrivals:
         state.lookup = None
         self._refused(state, code, "ListOffsets")
 
-    def made_anew(self, state: PartitionState) -> None:
+    def recreated(self, state: PartitionState) -> None:
         """Restart a partition whose topic was deleted and created again: all its records are new.
 
         It is read from its start, whatever the reset policy; without a policy report an error.
@@ -166,7 +166,7 @@ class Arrivals:
         position = state.position
         if self.settings.reset is None and position is not None:
             tp = state.topic_partition
-            truncated = LogTruncated(tp, position.offset, 0, NO_EPOCH, is_made_anew=True)
+            truncated = LogTruncated(tp, position.offset, 0, NO_EPOCH, is_recreated=True)
             self._report_truncation(state, truncated)
         else:
             state.reset(EARLIEST)

@@ -111,7 +111,7 @@ class PartitionStates:
                 state.lookup = None
                 if position is not None:
                     former[tp] = position.offset
-                    self._arrivals(0).made_anew(state)
+                    self._arrivals(0).recreated(state)
             self._lead(state)
         follows = "reading it from its start"
         if self.settings.reset is None:

@@ -23,7 +23,7 @@ from zkconsumer.records.fetched import IsolationLevel
 from zkconsumer.scope import WakeEvent
 
 _ABOUT = "looking up offsets"
-_FIRST_PATIENCE_MS = 3_000
+_FIRST_TIMEOUT_MS = 3_000
 """Time limit of the first try, ms; each further try doubles it, up to the request timeout.
 
 A leader that does not respond delays the results of the others by this.
@@ -57,7 +57,7 @@ class PositionResolver:
         self._settings = settings
         self._clock = clock
         self._wakeup = WakeEvent()
-        self._limit_ms = min(_FIRST_PATIENCE_MS, settings.request_timeout_ms)
+        self._limit_ms = min(_FIRST_TIMEOUT_MS, settings.request_timeout_ms)
         self._stopping = False
 
     def wake(self) -> None:
@@ -124,7 +124,7 @@ class PositionResolver:
             self._shared.repeats.works(_ABOUT)
         longest_ms = self._settings.request_timeout_ms
         self._limit_ms = (
-            min(_FIRST_PATIENCE_MS, longest_ms)
+            min(_FIRST_TIMEOUT_MS, longest_ms)
             if all_answered
             else min(self._limit_ms * 2, longest_ms)
         )

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted
 from zkconsumer.status.model import ClusterSnapshot, GroupKey
 
-_MADE_UP: Final = re.compile(
+_GENERATED_SUFFIX: Final = re.compile(
     r"[-:](?:[0-9]{13}-[0-9a-f]{1,8}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-[0-9]+)?$"
 )
 """The suffixes of consumers' names: time and random digits, or a UUID; the number of a stream."""
@@ -144,7 +144,7 @@ def headline_text(diagnosis: Diagnosis) -> str:
 
 def short_name(member_id: str) -> str:
     """Return the id of a member or of its stream without what was added to make it unique."""
-    return _MADE_UP.sub("", member_id) or member_id
+    return _GENERATED_SUFFIX.sub("", member_id) or member_id
 
 
 def doctor_command(diagnosis: Diagnosis, snapshot: ClusterSnapshot) -> str:
