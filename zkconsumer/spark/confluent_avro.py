@@ -76,19 +76,20 @@ def from_confluent_avro(
         options=dict(registry_options or {}),
         is_strict=mode.upper() == "FAILFAST",
     )
-    return _decoded(decoder, F.col(column) if isinstance(column, str) else column)
+    return _decoded(decoder, column)
 
 
-def _decoded(decoder: "_ColumnDecoder", column: Column) -> Column:
+def _decoded(decoder: "_ColumnDecoder", column: "Column | str") -> Column:
     """Return the decoded column: by Arrow arrays where Spark has them, else value by value."""
-    kind = decoder.decode([]).type
+    kind = decoder.decode([]).type  # first: a wrong schema is refused without a session
+    wanted = F.col(column) if isinstance(column, str) else column
     if HAS_ARROW_UDFS:
         from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined] # noqa: PLC0415
 
         def decoded(values: pa.Array) -> pa.Array:
             return decoder.decode(values.to_pylist())
 
-        made: Column = arrow_udf(decoded, spark_type(kind))(column)
+        made: Column = arrow_udf(decoded, spark_type(kind))(wanted)
         return made
 
     def decoded_one(value: "bytes | bytearray | None") -> Any:
@@ -96,7 +97,7 @@ def _decoded(decoder: "_ColumnDecoder", column: Column) -> Column:
 
     # Spark would read type hints as the way to call the function.
     decoded_one.__annotations__.clear()
-    return F.udf(decoded_one, spark_type(kind))(column)
+    return F.udf(decoded_one, spark_type(kind))(wanted)
 
 
 def _reader(
