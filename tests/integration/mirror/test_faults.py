@@ -102,7 +102,8 @@ def test_killed_at_every_point_it_loses_nothing(
         # What is there once more is in two lines, or in none.
         assert partition.copies + sum(proof.unlisted.values()) == copies[victim.point]
         assert tree.offsets(victim.group) == {TopicPartition(victim.topic, 0): COUNT}
-    assert max(copies.values()) <= 2 * BATCH
+    # One pending, one written while the last commit was under way, one within the interval.
+    assert max(copies.values()) <= 3 * BATCH
     assert copies["before-write"] <= BATCH
     assert copies["behind-commit"] <= BATCH  # what was written meanwhile
     assert copies["behind-write"] > 0
