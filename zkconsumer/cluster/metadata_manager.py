@@ -80,6 +80,7 @@ class MetadataManager:
         self._new = NewPartitions(max(LEAST_LAPSE_MS, 2 * refresh_ms))
         self._sent_ms: int | None = None
         self._wanted = False
+        self._has_new_topics = False
         self._stopped = False
         self._wake = WakeEvent()
         # Reentrant: a signal handler may interrupt a call of it with another one.
@@ -109,13 +110,20 @@ class MetadataManager:
         self._wake.notify()
 
     def watch(self, topics: frozenset[str] | None) -> None:
-        """Watch these topics from now on; None: all. Requests added ones at once."""
+        """Watch these topics from now on; None: all.
+
+        Added ones are requested at once, unless the last request failed: nothing can be fetched
+        of them before.
+
+        Source: Kafka 3.9 ``Metadata.requestUpdateForNewTopics``.
+        """
         with self._lock:
             before = self._watched
             self._watched = topics
             grows = before is not None and (topics is None or bool(topics - before))
             self._new.watch(topics)
         if grows:
+            self._has_new_topics = True
             self.update()
 
     def is_new(self, tp: TopicPartition) -> bool | None:
@@ -161,7 +169,7 @@ class MetadataManager:
     def _run(self) -> None:
         while self._await_next():
             # Before the request: what is added from here on may not be in its response.
-            self._wanted = False
+            self._wanted = self._has_new_topics = False
             self._wake.clear()
             self._sent_ms = self._clock.now_ms()
             self._request()
@@ -170,7 +178,9 @@ class MetadataManager:
         """Wait until a request is due; return False to end."""
         while not self._stopped:
             now_ms, sent_ms = self._clock.now_ms(), self._sent_ms
-            if sent_ms is None:
+            if self._has_new_topics and self.failure is None:
+                left_ms = 0
+            elif sent_ms is None:
                 left_ms = None if not self._wanted else 0
             else:
                 left_ms = sent_ms + self._pace.interval_ms(wanted=self._wanted) - now_ms

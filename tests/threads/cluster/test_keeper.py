@@ -29,14 +29,16 @@ B0, B1 = Broker(0, "b0", 9092), Broker(1, "b1", 9092)
 class KeeperWithReports:
     """A keeper with what it told."""
 
-    def __init__(self, cluster: SpokenCluster, scope: ThreadScope, refresh_ms: int) -> None:
+    def __init__(
+        self, cluster: SpokenCluster, scope: ThreadScope, refresh_ms: int, backoff_ms: int = 20
+    ) -> None:
         self.views: list[ClusterView] = []
         self.failures: list[ZkConsumerError] = []
         self.metadata = MetadataManager(
             cluster.client(),
             scope,
             refresh_ms=refresh_ms,
-            backoff_ms=20,
+            backoff_ms=backoff_ms,
             metadata_timeout_ms=100,
             on_change=self.views.append,
             on_failure=self.failures.append,
@@ -119,6 +121,34 @@ def test_rests_until_somebody_wants_to_know(
     wait_until(
         lambda: len(cluster.requested(ApiKey.METADATA)) > requested, what="the question for all"
     )
+
+
+def test_a_new_topic_does_not_wait_for_the_pause_between_requests(
+    cluster: SpokenCluster, scope: ThreadScope
+) -> None:
+    """Nothing can be fetched of it before; what is known already waits."""
+    metadata = KeeperWithReports(cluster, scope, NEVER_MS, backoff_ms=NEVER_MS).metadata
+    metadata.begin(frozenset(), timeout_ms=LONG_MS)
+    metadata.watch(frozenset({"t"}))
+    assert metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
+    metadata.watch(frozenset({"t", "u"}))
+    assert metadata.wait_for(lambda view: U0 in view.leaders, LONG_MS)
+    requested = len(cluster.requested(ApiKey.METADATA))
+    metadata.watch(frozenset({"u"}))
+    metadata.update()
+    assert not metadata.wait_for(lambda view: T0 not in view.leaders, 50)
+    assert len(cluster.requested(ApiKey.METADATA)) == requested == 3
+
+
+def test_a_new_topic_waits_while_requests_fail(cluster: SpokenCluster, scope: ThreadScope) -> None:
+    """Who subscribes again and again asks brokers that are down no more often for it."""
+    kept = KeeperWithReports(cluster, scope, NEVER_MS, backoff_ms=NEVER_MS)
+    for broker in cluster.brokers:
+        broker.down = True
+    kept.metadata.watch(frozenset({"t"}))
+    wait_until(lambda: len(kept.failures) == 1, what="the failure")
+    kept.metadata.watch(frozenset({"t", "u"}))
+    assert not kept.metadata.wait_for(lambda _: len(kept.failures) > 1, 50)
 
 
 def test_asks_anew_when_it_is_time(cluster: SpokenCluster, scope: ThreadScope) -> None:
