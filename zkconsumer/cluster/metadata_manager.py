@@ -177,17 +177,20 @@ class MetadataManager:
     def _await_next(self) -> bool:
         """Wait until a request is due; return False to end."""
         while not self._stopped:
-            now_ms, sent_ms = self._clock.now_ms(), self._sent_ms
-            if self._has_new_topics and self.failure is None:
-                left_ms = 0
-            elif sent_ms is None:
-                left_ms = None if not self._wanted else 0
-            else:
-                left_ms = sent_ms + self._pace.interval_ms(wanted=self._wanted) - now_ms
+            left_ms = self._left_ms()
             if left_ms is not None and left_ms <= 0:
                 return True
             self._wake.wait(left_ms)
         return False
+
+    def _left_ms(self) -> int | None:
+        """Return how long to wait before the next request; None: until one is wanted."""
+        if self._has_new_topics and self.failure is None:
+            return 0
+        if self._sent_ms is None:
+            return 0 if self._wanted else None
+        due_ms = self._sent_ms + self._pace.interval_ms(wanted=self._wanted)
+        return due_ms - self._clock.now_ms()
 
     def _request(self) -> None:
         watched = self._watched
