@@ -1,5 +1,6 @@
 """Finding a group's coordinator, and breaking that off."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -160,12 +161,11 @@ def test_no_coordinator_at_all(bench: OffsetBench) -> None:
     began_ms = SystemClock().now_ms()
     reported = fetch_failure(bench)
     assert 200 <= SystemClock().now_ms() - began_ms < 300 + SOON_MS
-    for part in (
-        "group g: no offset coordinator responds",
-        "broker 0 (fake-0:9092) reports COORDINATOR_NOT_AVAILABLE (15)",
-        "__consumer_offsets",
-    ):
-        assert part in reported
+    assert "group g: no offset coordinator responds" in reported
+    assert "__consumer_offsets" in reported
+    # The last round may have asked only some of them when its time was over.
+    reported_code = r"broker ([012]) \(fake-\1:9092\) reports COORDINATOR_NOT_AVAILABLE \(15\)"
+    assert re.search(reported_code, reported)
     assert len(bench.requested(ApiKey.CONSUMER_METADATA)) > 1
     assert bench.open_connections() == 0
 
