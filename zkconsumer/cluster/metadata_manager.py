@@ -185,12 +185,12 @@ class MetadataManager:
 
     def _left_ms(self) -> int | None:
         """Return how long to wait before the next request; None: until one is wanted."""
-        if self._has_new_topics and self.failure is None:
-            return 0
         if self._sent_ms is None:
             return 0 if self._wanted else None
-        due_ms = self._sent_ms + self._pace.interval_ms(wanted=self._wanted)
-        return due_ms - self._clock.now_ms()
+        interval_ms = self._pace.interval_ms(
+            wanted=self._wanted, has_new_topics=self._has_new_topics
+        )
+        return self._sent_ms + interval_ms - self._clock.now_ms()
 
     def _request(self) -> None:
         watched = self._watched

@@ -1,6 +1,7 @@
 """How often to request metadata. Pure.
 
-Source: Kafka 3.9 ``Metadata.timeToAllowUpdate``, ``timeToNextUpdate``; KIP-580.
+Source: Kafka 3.9 ``Metadata.timeToAllowUpdate``, ``timeToNextUpdate`` and
+``requestUpdateForNewTopics``; KIP-580.
 """
 
 from zkconsumer.backoff import Backoff
@@ -55,12 +56,19 @@ class RefreshPace:
         self._failed += 1
         self._refused = refused
 
-    def interval_ms(self, *, wanted: bool) -> int:
-        """Return the interval after the last request; ``wanted``: an update was requested since."""
+    def interval_ms(self, *, wanted: bool, has_new_topics: bool = False) -> int:
+        """Return the interval after the last request.
+
+        Args:
+            wanted: an update was requested since.
+            has_new_topics: topics were added since, of which nothing can be fetched before.
+        """
         if self._refused:
             return max(self._backoff_ms, REFUSED_MS)
         if self._failed:
             return self._retry.delay_ms(self._failed - 1, 0)
+        if has_new_topics:
+            return 0
         if wanted:
             return self._backoff_ms
         if self._missing:

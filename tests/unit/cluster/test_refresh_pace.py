@@ -75,3 +75,14 @@ def test_does_not_hammer_with_a_password_that_was_refused() -> None:
     assert one.interval_ms(wanted=True) == REFUSED_MS
     one.on_response(missing=False)
     assert one.interval_ms(wanted=True) == 100
+
+
+def test_new_topics_do_not_wait_unless_requests_fail() -> None:
+    """Nothing can be fetched of them before; but brokers that are down are not asked more often."""
+    one = RefreshPace(refresh_ms=REFRESH_MS, backoff_ms=100)
+    one.on_response(missing=True)
+    assert one.interval_ms(wanted=True, has_new_topics=True) == 0
+    one.failed(refused=False)
+    assert one.interval_ms(wanted=True, has_new_topics=True) == 100
+    one.failed(refused=True)
+    assert one.interval_ms(wanted=True, has_new_topics=True) == REFUSED_MS
