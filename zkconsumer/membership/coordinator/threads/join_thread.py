@@ -186,7 +186,7 @@ class JoinThread:
         if result.code != ErrorCode.NONE:
             return
         if result.leader_id != result.member_id:
-            self._lead(frozenset(), {})
+            self.forget_topics()
         elif result.skip_assignment:
             # The assignment stays; only watching the topics begins here.
             assign = ev.Assign(result.round, result.protocol, result.members)
