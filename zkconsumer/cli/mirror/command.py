@@ -9,7 +9,6 @@ import sys
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.cli.cluster_arguments import add_zookeeper_argument
@@ -36,6 +35,7 @@ from zkconsumer.mirror.settings import (
 from zkconsumer.properties_file import load_properties
 
 _COUNT = whole_number(digits=10)
+_NO_EFFECT = "accepted without effect: each stream has its own producer here"
 DESCRIPTION = """\
 Copy topics continuously to another cluster of any version, as a member of a consumer group. An
 offset is committed when the target has acknowledged (by all replicas) everything before it; before
@@ -144,19 +144,13 @@ def _add_target(parser: argparse.ArgumentParser) -> None:
         "as the Java producer does) or round-robin (default: same)",
     )
     _add_target_topics(group)
-    for name, dest in (("--num.producers", "producers"), ("--new.producer", "new_producer")):
-        known: dict[str, Any] = (
-            {"type": _COUNT, "metavar": "N"} if dest == "producers" else {"action": "store_true"}
-        )
-        group.add_argument(
-            name,
-            dest=dest,
-            **known,
-            help="accepted without effect: each stream has its own producer here",
-        )
+    group.add_argument(
+        "--num.producers", dest="producers", type=_COUNT, metavar="N", help=_NO_EFFECT
+    )
+    group.add_argument("--new.producer", dest="new_producer", action="store_true", help=_NO_EFFECT)
 
 
-def _add_target_topics(group: "argparse._ArgumentGroup") -> None:
+def _add_target_topics(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--topic-prefix",
         default="",
