@@ -184,7 +184,7 @@ def test_a_stopped_broker_hands_over_and_signs_off(cluster3: Sandbox) -> None:
     cluster3.create_topic(topic, assignment={0: [2, 1]})
     with without(cluster3, 2, end=Sandbox.stop_broker):
         assert not registered(cluster3, 2)
-        # A busy controller moves what its last try to hand over did not.
+        # The other brokers hear of it from the controller, a moment later.
         wait_until(lambda: leader(cluster3, 0, topic) == 1, what="the other replica to lead")
     assert registered(cluster3, 2)
 

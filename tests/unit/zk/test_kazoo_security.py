@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.fake_socket import FakeSocket
 from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
 from zkconsumer.errors import ConfigError
 from zkconsumer.net.security import TlsSettings
@@ -16,16 +17,6 @@ from zkconsumer.zk import kazoo_security
 from zkconsumer.zk.kazoo_security import TlsOpener, arguments_of, install
 
 ADDRESS = ("10.0.0.1", 2281)
-
-
-class SocketDouble:
-    """A connection that can only be closed."""
-
-    closed = False
-
-    def close(self) -> None:
-        """See ``socket``."""
-        self.closed = True
 
 
 class HandshakeDouble:
@@ -57,16 +48,16 @@ class TlsWorld:
     """
 
     def __init__(self) -> None:
-        self.sockets: list[SocketDouble] = []
+        self.sockets: list[FakeSocket] = []
         self.requested: list[tuple[object, ...]] = []
         self.context = HandshakeDouble()
         context: Any = self.context
         self.opener = TlsOpener(context, self.open_plainly)
 
-    def open_plainly(self, *args: object, **kwargs: object) -> SocketDouble:
+    def open_plainly(self, *args: object, **kwargs: object) -> FakeSocket:
         """As kazoo's handler opens a connection."""
         self.requested.append((*args, kwargs))
-        self.sockets.append(SocketDouble())
+        self.sockets.append(FakeSocket())
         return self.sockets[-1]
 
     def refusal(self, failure: OSError) -> str | None:

@@ -10,6 +10,7 @@ from kazoo.protocol.connection import ConnectionHandler
 from kazoo.protocol.serialization import Connect, Exists
 from kazoo.protocol.states import KazooState, KeeperState
 
+from tests.fakes.fake_socket import FakeSocket
 from tests.support.manual_clock import ManualClock
 from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
 from zkconsumer.errors import RegistryError
@@ -75,13 +76,6 @@ def test_kazoo_is_given_what_is_configured() -> None:
     assert kazoo.auth_data == {("digest", "me:p")}
 
 
-class SocketDouble:
-    """A connection that only TLS looks at."""
-
-    def close(self) -> None:
-        """See ``socket``."""
-
-
 @pytest.mark.parametrize(
     ("hosts", "session_ms", "timeout_s", "attempt_s"),
     [
@@ -118,7 +112,7 @@ def test_a_server_that_refuses_tls_is_told_from_one_that_is_silent(
 ) -> None:
     """With TLS every connection of kazoo's is encrypted, or says why it is not."""
     monkeypatch.setattr(
-        SequentialThreadingHandler, "create_connection", lambda *_args, **_kwargs: SocketDouble()
+        SequentialThreadingHandler, "create_connection", lambda *_args, **_kwargs: FakeSocket()
     )
     failure = ConnectionResetError("reset by peer")
 
