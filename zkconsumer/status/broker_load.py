@@ -14,7 +14,7 @@ class BrokerLoad(NamedTuple):
         leads: the number of partitions that it leads.
         preferred: the number of partitions whose first replica it is.
         replicas: the number of partitions of which it has a replica.
-        behind: the number of these in which it is not in sync.
+        behind: the number of these replicas that are not in sync.
     """
 
     leads: int = 0
@@ -33,7 +33,7 @@ def broker_loads(topics: Iterable[TopicStatus]) -> dict[int, BrokerLoad]:
     )
     for topic in topics:
         for partition in topic.partitions:
-            assigned = set(partition.replicas)  # a broken list may name one twice
+            assigned = set(partition.replicas)  # a malformed list may repeat a broker
             leads.update(() if partition.leader is None else (partition.leader,))
             preferred.update(partition.replicas[:1])
             replicas.update(assigned)

@@ -1,12 +1,12 @@
-"""Burrow's status of a group: not how large the lag is, but whether the group progresses. Pure.
+"""Evaluates groups as Burrow does: by their progress, not by the size of their lag. Pure.
 
 No thresholds: the last commits of each partition are compared with their lag. The rules, their
 order and the numbers are Burrow's (linkedin/Burrow, ``core/internal/evaluator/caching.go`` and
 ``core/protocol/evaluator.go``). Three things differ:
 
-- Burrow calls a partition stopped when it has been silent for longer than its window spans. A
-  window of one commit, or of a fast burst, spans next to nothing; ``LEAST_SPAN_MS`` is its
-  minimum. Burrow's own is 0.
+- Burrow calls a partition stopped when its last commit is older than its window is long. A window
+  of one commit, or of a fast burst, has almost no length, so here ``LEAST_SPAN_MS`` is the minimum;
+  in Burrow it is 0.
 - One commit shows neither a stall nor a growing lag, so it is OK. In Burrow it is a STALL: each
   lagging group would be an error until its second commit after our start.
 - Where commit times are unknown, commits are seen only by their offsets (see ``series``): a
@@ -26,7 +26,7 @@ from zkconsumer.status.series import CommitSample, History
 
 
 class BurrowStatus(IntEnum):
-    """From best to worst; the numbers are the values of Burrow's metrics."""
+    """The status of a group or partition; the values are those of Burrow's metrics."""
 
     NOTFOUND = 0
     OK = 1
@@ -38,7 +38,7 @@ class BurrowStatus(IntEnum):
 
     @property
     def meaning(self) -> str:
-        """The status of a group or partition, in plain words."""
+        """The meaning of the status, in plain words."""
         return _MEANINGS[self]
 
 
@@ -56,7 +56,7 @@ _MEANINGS = {
 LEAST_SPAN_MS: Final = 180_000
 """The minimum span of a window: three times the original's commit interval."""
 RECENT_MS: Final = 300_000
-"""A log whose end within this time was not beyond the last commit excuses a stop."""
+"""A partition is not stopped if it had no lag at some time within this period."""
 
 
 # A large cluster has half a million of them: see ``model``.
@@ -117,7 +117,7 @@ def evaluate_group(
     Args:
         group: its current status; None: there is no such group. An abandoned one counts as none:
             Burrow forgets groups that have not committed for long (its ``expire-group``).
-        history: which has recorded the snapshot of ``group``.
+        history: the recorded snapshots, the one with ``group`` included.
         now_ms: the current time.
     """
     if group is None or group.state is GroupState.ABANDONED:
@@ -163,11 +163,11 @@ def partition_status(
     """Evaluate one partition.
 
     Args:
-        commits: the window, in the order of time, at least one.
+        commits: the window: at least one commit, in the order of time.
         recent_log_ends: the log ends of the last minutes.
         current_lag: in records.
         now_ms: the current time.
-        least_span_ms: a window spans at least this; 0 in Burrow.
+        least_span_ms: the minimum length of a window; 0 in Burrow.
     """
     if not current_lag:
         return BurrowStatus.OK
@@ -176,7 +176,7 @@ def partition_status(
         log_end <= commits[-1].offset for log_end in recent_log_ends
     ):
         return BurrowStatus.STOP
-    # Before the check for a time without lag, since groups that keep up rewind, too.
+    # Before the check for a commit without lag, since a group that keeps up can rewind, too.
     if _rewound(commits):
         return BurrowStatus.REWIND
     lags = [commit.lag for commit in commits if commit.lag is not None]
@@ -192,13 +192,13 @@ def partition_status(
 
 
 def _stopped(commits: Sequence[CommitSample], now_ms: int, least_span_ms: int) -> bool:
-    """Return whether it has been silent for longer than the window spans."""
+    """Return whether the last commit is older than the window is long."""
     span_ms = commits[-1].at_ms - commits[0].at_ms
     return now_ms - commits[-1].at_ms > max(span_ms, least_span_ms)
 
 
 def _rewound(commits: Sequence[CommitSample]) -> bool:
-    """Return whether it went back for the first time and has not caught up again since."""
+    """Return whether the group has gone back, and not caught up again since the first time."""
     for index, (before, after) in enumerate(pairwise(commits), start=1):
         if after.offset < before.offset:
             return all(commit.offset < before.offset for commit in commits[index:])

@@ -77,7 +77,7 @@ def _comings_and_goings(before: GroupStatus, after: GroupStatus) -> Iterator[Rea
 
 def _changes_of_members(before: ObservedGroup, after: ObservedGroup) -> Iterator[Reason]:
     was = before.group.members_by_id
-    # A wildcard also matches created topics: that is not a change of the member.
+    # A wildcard may match a new topic: that does not change the member's subscription.
     lasting = before.partition_ids.keys() & after.partition_ids.keys()
     for member in after.group.members:
         old = was.get(member.member_id)

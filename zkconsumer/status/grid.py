@@ -1,6 +1,6 @@
 """A group as a grid: a row for each partition, a column for each owner. Pure.
 
-Faults are in the grid, too: unowned partitions have no column, and owners that are no members get
+The grid shows faults, too: unowned partitions have no column, and owners that are not members have
 columns of their own.
 """
 
@@ -40,7 +40,7 @@ class OwnerColumn:
 
     @property
     def idle(self) -> bool:
-        """Whether it owns nothing: there are more streams than partitions."""
+        """Whether it owns no partition."""
         return not self.partitions
 
 
@@ -117,7 +117,7 @@ def grid_of(group: GroupStatus, verification: Verification) -> Grid:
 
 
 def moved(before: Grid, after: Grid) -> tuple[TopicPartition, ...]:
-    """Return the partitions of ``after`` that had another owner before, or none; in order."""
+    """Return the owned partitions of ``after`` that had another owner before, or none; in order."""
     owners = {row.topic_partition: row.owner for row in before.rows}
     return tuple(
         row.topic_partition
@@ -129,8 +129,7 @@ def moved(before: Grid, after: Grid) -> tuple[TopicPartition, ...]:
 def short_labels(group_id: str, names: Iterable[str]) -> dict[str, str]:
     """Return a short, unique label for each name.
 
-    The group's id is dropped, as are the leading parts that all have in common, such as a single
-    host.
+    The group's id is dropped, as are the leading parts that all names share, such as a single host.
     """
     listed = list(dict.fromkeys(names))
     bare = {name: name.removeprefix(f"{group_id}_") or name for name in listed}
@@ -143,7 +142,7 @@ def short_labels(group_id: str, names: Iterable[str]) -> dict[str, str]:
 
 def _shared_parts(texts: list[str]) -> int:
     """Return the length of the common beginning, up to the end of a part of the id."""
-    first, last = min(texts), max(texts)  # what these two share, those between them do, too
+    first, last = min(texts), max(texts)  # all texts between these share their prefix
     alike = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
     shared = "".join(char for char, _ in alike)
     return max(shared.rfind(mark) for mark in "-_.") + 1

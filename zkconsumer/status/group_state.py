@@ -26,7 +26,7 @@ _REPORTED = {
 
 
 def coordinator_state(reported: str) -> GroupState:
-    """Return the state for a coordinator's own word.
+    """Convert a coordinator's name of a group state.
 
     Source: Kafka 3.9 ``GroupMetadata``, ``ConsumerGroup.ConsumerGroupState``; 0.9 calls a group
     without members ``Dead``, even one with offsets.

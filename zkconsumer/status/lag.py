@@ -97,8 +97,8 @@ def records_behind(kind: GroupKind, partition: GroupPartition) -> int | None:
 def standing_of(kind: GroupKind, partition: GroupPartition) -> Standing:
     """Return the position of the committed offset in the log.
 
-    A commit that was read after the log end may well be larger: that is no fault, the log has grown
-    meanwhile.
+    A commit that was read after the log end may be beyond it, since the log has grown meanwhile:
+    that is no fault, and the position is unknown.
     """
     committed = partition.effective(kind)
     if committed is None or (partition.log_start is None and partition.log_end is None):
@@ -124,10 +124,10 @@ def time_behind(
 ) -> TimeLag | None:
     """Return the age of the record at a committed offset: the one definition of lag in time.
 
-    The record's timestamp tells, if its log has timestamps (the format of 0.10 and later). If not,
-    the age is estimated from when the log was seen to grow beyond the offset; for an offset before
-    the first observation, by extrapolating the growth. A log that has not grown says that the
-    record is at least as old as the first observation, unless that is recent.
+    If the log has timestamps (the format of 0.10 and later), the record's timestamp decides. If
+    not, the age is estimated from when the log was seen to grow beyond the offset; for an offset
+    before the first observation, by extrapolating the growth. If the log has not grown, the age is
+    that of the first observation, a lower bound; or unknown, if that is recent.
 
     Args:
         offset: the committed offset.

@@ -1,7 +1,7 @@
 """A snapshot of a cluster: brokers, topics, groups of both kinds. Pure values.
 
-The one rule: a part that could not be read, or is invalid, is a ``problem`` or a ``PartFailure``
-with its reason in plain words; it never hides the rest. None always means *unknown* (or absent,
+The one rule: a part that could not be read, or is invalid, has a ``problem`` or a ``PartFailure``
+with the reason in plain words; it never hides the rest. None always means *unknown* (or absent,
 where the attribute says so), never zero.
 
 Times are in ms since the epoch, by the local clock unless said otherwise. Committed offsets are the
@@ -25,7 +25,7 @@ Storage: TypeAlias = Literal["zookeeper", "kafka"]
 
 
 class GroupKind(StrEnum):
-    """The kind of a group, by its coordinator; users read the values, and URLs contain them."""
+    """The kind of a group, by what coordinates it; users read the values, and URLs contain them."""
 
     ZOOKEEPER = "zookeeper"
     COORDINATOR = "coordinator"
@@ -88,8 +88,8 @@ class BrokerStatus:
         broker: its id and address; host "" and port -1 if its registration has none.
         seen_ms: when its registration was read.
         is_controller: whether it is the controller; None if unknown.
-        jmx_port: its JMX port; None if it has none, or if only ZooKeeper knew.
-        registered_ms: when it started, by its own clock.
+        jmx_port: its JMX port; None if it has none, or if ZooKeeper was not read.
+        registered_ms: when it registered, by its own clock.
         created_ms: when its node was created, by ZooKeeper's clock.
         problem: why its registration is invalid, or why it does not respond.
     """
@@ -109,13 +109,13 @@ class PartitionStatus:
 
     Attributes:
         topic_partition: the partition.
-        leader: the broker id of its leader; None if it has none.
+        leader: the broker id of its leader; None if it has none, or its node can't be used.
         replicas: broker ids in the order of assignment, the preferred leader first.
         in_sync: broker ids of the in-sync replicas.
         log_start: the log start offset.
         log_end: the offset of the next record.
         offsets_at_ms: when both offsets were read; None if never.
-        problem: why something of this is unknown.
+        problem: why some of this is unknown.
         lacks_replica: whether an offline replica is missing from ``replicas``: brokers of 0.9 omit
             those.
     """
@@ -203,8 +203,8 @@ class MemberStatus:
     problem: str | None = None
 
 
-# A large cluster has half a million of the next two: named tuples are made more than twice as fast
-# as frozen dataclasses.
+# A large cluster has half a million of each of the next two: named tuples are created more than
+# twice as fast as frozen dataclasses.
 class CommittedOffset(NamedTuple):
     """A committed offset of a group.
 
@@ -286,7 +286,7 @@ class GroupStatus:
         state: its state.
         members: ascending by member id.
         partitions: ascending by topic and number.
-        reported_state: the coordinator's own word for its state.
+        reported_state: its state, as the coordinator names it.
         protocol: the assignor in use (coordinator), if any.
         coordinator: the broker that coordinates it, or stores its offsets.
         problems: what could not be read or parsed, in plain words.
@@ -295,8 +295,8 @@ class GroupStatus:
         unmoved_since_ms: since when its offsets in Kafka, which have no commit times, were seen
             unchanged; None if it has none there, or has members.
         only_offsets: whether its coordinator only stores its offsets, and no member ever joined:
-            those who commit may be a group in ZooKeeper, or none.
-        only_listed: whether its coordinator lists it, and can't describe it to us.
+            the committing clients may be a group in ZooKeeper, or no group.
+        only_listed: whether its coordinator lists it, but its members can't be read.
     """
 
     group_id: str
@@ -337,14 +337,14 @@ class GroupStatus:
 
     @property
     def read_ms(self) -> int:
-        """When members and all offsets had been read: none of them is older."""
+        """When the oldest of its members, owners and effective offsets was read."""
         offsets = (partition.effective(self.kind) for partition in self.partitions)
         times = (committed.seen_ms for committed in offsets if committed is not None)
         return min(self.seen_ms, min(times, default=self.seen_ms))
 
     @property
     def oldest_ms(self) -> int:
-        """When members, all offsets, and the logs behind them had been read."""
+        """When the oldest of these and the log ends was read."""
         logs = (it.log_at_ms for it in self.partitions if it.log_at_ms is not None)
         return min(self.read_ms, min(logs, default=self.seen_ms))
 
@@ -364,8 +364,8 @@ class BrokersAlone:
 
     Attributes:
         bootstrap_servers: the bootstrap brokers, as ``host:port``, comma-separated.
-        no_zookeeper: whether the cluster has none (KRaft), as a broker reports it; None before
-            that.
+        no_zookeeper: whether the cluster has none (KRaft), as a broker reports it; None before the
+            first response.
 
     Example:
         >>> print(BrokersAlone(bootstrap_servers="b:9092", no_zookeeper=True).unknown)
@@ -382,7 +382,7 @@ class BrokersAlone:
 
     @property
     def unknown(self) -> str:
-        """What is unknown, and why, in a line."""
+        """A line about the groups that are unknown, and why."""
         return f"groups that meet in a ZooKeeper: unknown, since {self.why}"
 
 
@@ -424,7 +424,7 @@ class ClusterSnapshot:
 
     @property
     def address(self) -> str:
-        """The address that it was reached by, which identifies the cluster."""
+        """The address by which the cluster was reached, which identifies it."""
         alone = self.brokers_alone
         return self.zookeeper_connect or ("" if alone is None else alone.bootstrap_servers)
 

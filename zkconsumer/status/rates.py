@@ -1,7 +1,7 @@
 """Computes how fast a group reads, and how fast its topics are written. Pure.
 
-Commits come in steps: every minute by default. So reading is measured from one step to another, not
-from one snapshot to the next.
+Commits come at intervals, by default every minute. So the rate of reading is measured between
+commits, not between snapshots.
 """
 
 from collections import deque
@@ -16,11 +16,11 @@ from zkconsumer.status.set_back import was_set_back
 WINDOW_MS: Final = 300_000
 """The time that rates are measured over."""
 _STEP_MS: Final = 4_000
-"""The minimum time between two samples: a little less than between two reads."""
+"""The minimum time between two samples without a commit: a bit less than between two reads."""
 _LEAST_MS: Final = 4_000
 """The minimum time that a rate is measured over."""
 _FALL_MS: Final = 60_000
-"""For how long a lag has to come down before it is expected to go on."""
+"""How long a lag must have fallen before it is expected to fall further."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +28,11 @@ class GroupRates:
     """The rates of a group, or of a cluster.
 
     Attributes:
-        written: records per second that its topics get; None: not known yet.
+        written: records per second that are written to its topics; None: not known yet.
         read: records per second that are committed; None: not known yet.
         moved_ms: when its offsets were last seen to move; None if they were not.
-        falls: by how many records per second the lag has come down since its maximum in the
-            window; None if that is at the window's beginning: ``written`` and ``read`` decide then.
+        falls: by how many records per second the lag has fallen since its maximum in the window;
+            None if that is at its beginning, or recent: ``written`` and ``read`` decide then.
     """
 
     written: float | None = None
@@ -41,7 +41,7 @@ class GroupRates:
     falls: float | None = None
 
     def caught_up_ms(self, lag: int | None) -> int | None:
-        """Return in how long a lag is read at these rates; None if never, or unknown."""
+        """Return the time until a lag is read at these rates, ms; None if never, or unknown."""
         if lag is None or self.written is None or self.read is None:
             return None
         gain = self.read - self.written if self.falls is None else self.falls
@@ -51,7 +51,7 @@ class GroupRates:
 
 
 class _Sample(NamedTuple):
-    """Sums over the partitions of a group: comparable if those are the same."""
+    """Sums over the partitions of a group; comparable only for the same partitions."""
 
     at_ms: int
     written: int
@@ -59,7 +59,7 @@ class _Sample(NamedTuple):
 
     @property
     def lag(self) -> int:
-        """The number of records written and not read."""
+        """The number of records that were written and not read yet."""
         return self.written - self.read
 
 
@@ -75,12 +75,12 @@ class _Series:
         self._moved_ms: int | None = None
 
     def is_known(self, source: object) -> bool:
-        """Return whether this was the source of the last sample; it is from now on."""
+        """Return whether the last sample was taken from this object; remember it as the last."""
         known, self._last = self._last is source, source
         return known
 
     def add(self, sample: _Sample, width: int) -> None:
-        """Add the sums over ``width`` partitions; with other partitions than before, restart."""
+        """Add the sums over ``width`` partitions; restart if that changed, or time went back."""
         samples = self._samples
         if width != self._width or (samples and sample.at_ms <= samples[-1].at_ms):
             samples.clear()
@@ -110,13 +110,13 @@ class _Series:
         )
 
     def _points(self) -> list[_Sample]:
-        """Return the samples right after commits, which show how fast it reads."""
+        """Return the samples right after commits if these are regular, otherwise all samples."""
         samples = list(self._samples)
         steps = [now for before, now in pairwise(samples) if now.read != before.read]
         if len(steps) > 1:
             begin, end = steps[0], steps[-1]
             usual_ms = (end.at_ms - begin.at_ms) / (len(steps) - 1)
-            # A step that is overdue counts as one that did not come.
+            # An overdue commit counts as missing: the rate must then fall.
             if samples[-1].at_ms - end.at_ms <= 2 * usual_ms + _STEP_MS:
                 return steps
         return samples
@@ -136,7 +136,7 @@ def _falls(points: list[_Sample]) -> float | None:
 
 
 class RateHistory:
-    """The sums that rates are made of, fed with successive snapshots."""
+    """Records the sums of successive snapshots, and computes rates from them."""
 
     def __init__(self) -> None:
         self._groups: dict[GroupKey, _Series] = {}
@@ -146,7 +146,7 @@ class RateHistory:
     def record(self, snapshot: ClusterSnapshot) -> None:
         """Record a snapshot, which must not be older than the last one.
 
-        If the clock was set back since, start over with it.
+        If the clock was set back since then, all earlier samples are dropped.
         """
         if was_set_back(self._clock_ahead_ms, snapshot.clock_ahead_ms):
             self._groups, self._logs = {}, _Series()
@@ -166,7 +166,7 @@ class RateHistory:
         return GroupRates() if series is None else series.rates()
 
     def cluster(self, groups: Mapping[GroupKey, GroupRates]) -> GroupRates:
-        """Return the rates of the cluster: all logs, and the sum of these groups."""
+        """Return the rates of the cluster: of all logs, and the sum over these groups."""
         read = [rates.read for rates in groups.values() if rates.read is not None]
         moved = [rates.moved_ms for rates in groups.values() if rates.moved_ms is not None]
         return GroupRates(

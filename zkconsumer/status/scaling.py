@@ -1,8 +1,8 @@
 """Plans the assignment for other numbers of members and streams. Pure.
 
-Ids of new members are invented, and the ids decide which member gets the larger share if partitions
-don't divide evenly: the partitions of each may turn out otherwise, their number can't (as long as
-all read the same topics).
+Ids of new members are invented, and the ids decide which member gets which partitions, and the
+larger share if partitions don't divide evenly. So real members may get other partitions, but the
+sizes of the shares are the same (if all members read the same topics).
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,12 +28,12 @@ class Scale:
     """The intended size of a group.
 
     Attributes:
-        members: their number, at least 1. Fewer than now: the last by id leave; more: the new ones
-            copy the first member's subscription.
-        streams: of each member for each topic, at least 1 (ZooKeeper); None: unchanged, and 1
-            without members.
-        topics: that all members read; None: unchanged, and without members the topics with
-            committed offsets.
+        members: the number of members, at least 1. If it is lower than now, the last by id leave;
+            if it is higher, new members copy the first member's subscription.
+        streams: the streams of each member for each topic, at least 1 (ZooKeeper); None: unchanged,
+            and 1 without members.
+        topics: the topics that all members read; None: unchanged, and without members the topics
+            with committed offsets.
     """
 
     members: int
@@ -71,7 +71,7 @@ class SharePlan:
 
     @property
     def moved(self) -> tuple[TopicPartition, ...]:
-        """The partitions that change owners, ascending; without those unowned now."""
+        """The owned partitions that change owners, ascending."""
         now = {tp: reader for reader, share in self.before.items() for tp in share}
         then = {tp: reader for reader, share in self.readers.items() for tp in share}
         return tuple(sorted(tp for tp, reader in now.items() if then.get(tp) != reader))

@@ -1,7 +1,7 @@
-"""Time series of a cluster: log ends of partitions, commits of groups. Pure; kept small.
+"""Time series of a cluster: log ends of partitions, and commits of groups. Pure.
 
 They show *when* the log end was at a committed offset (the group's lag in time), and whether a
-group's commits progress (``burrow``).
+group's commits make progress (``burrow``).
 
 A large cluster has hundreds of thousands of series, so each is stored in arrays of 64-bit numbers,
 and only changes are stored.
@@ -44,8 +44,8 @@ class CommitSample(NamedTuple):
 class LogEndSeries:
     """The log ends of one partition, non-decreasing, in the order of time.
 
-    It reaches back to the first sample for ever: when it is full, every other sample of the older
-    half is dropped, so old times are less exact.
+    The first sample is never dropped for space: when the series is full, every other sample of the
+    older half is dropped, so that old times are less exact.
 
     Args:
         limit: how many samples to keep, at least 4.
@@ -78,7 +78,7 @@ class LogEndSeries:
         keep = bisect_right(offsets, log_end)
         del offsets[keep:], times[keep:]
         if len(offsets) > 1 and offsets[-2] == log_end == offsets[-1]:
-            times[-1] = at_ms  # without growth, the first and the last sample suffice
+            times[-1] = at_ms  # while the log does not grow, a first and a last sample suffice
             return
         if len(offsets) == self._limit:
             half = self._limit // 2
@@ -102,10 +102,10 @@ class LogEndSeries:
         return tuple(self._offsets[start:])
 
     def passed_ms(self, offset: int) -> int | None:
-        """Return when the log grew beyond ``offset``: when the record there was written.
+        """Return when the log grew beyond ``offset``, which is when the record there was written.
 
-        Growth is interpolated between two samples, and extrapolated before the first one, so that
-        the truth is not later than the first sample; if the log did not grow, that is the result.
+        The time is interpolated between two samples. Before the first sample it is extrapolated
+        from the growth since; if the log has not grown, the time of the first sample is returned.
 
         Returns:
             None if the log was never seen to be longer, or there are fewer than 2 samples.
@@ -131,7 +131,7 @@ class Commits:
     """The last commits of one group for one partition, in the order of time.
 
     Args:
-        limit: how many to keep, at least 2; an attribute, too.
+        limit: the maximum number of commits to keep, at least 2; also an attribute.
     """
 
     __slots__ = ("_lags", "_offsets", "_times", "limit")
@@ -164,15 +164,15 @@ class Commits:
     def add(self, committed: CommittedOffset, log_end: int | None, skew_ms: int = 0) -> None:
         """Add the committed offset, unless it is the last known commit.
 
-        If commit times are unknown, only a change of the offset reveals a commit, and it counts as
-        made when it was seen: repeated commits of the same offset can't be distinguished from none.
+        If commit times are unknown, only a change of the offset reveals a commit, which is dated by
+        its first read; repeated commits of the same offset go unnoticed.
 
-        The lag of the first commit is unknown, since it can be old; except that it was zero if it
-        still is.
+        The lag at the first commit is unknown, since that can be old; but if there is no lag now,
+        there was none.
 
         Args:
-            committed: as read.
-            log_end: at that time; None if unknown.
+            committed: the committed offset, as read.
+            log_end: the log end at that time; None if unknown.
             skew_ms: how far the clock of ``committed_ms`` is ahead of the local one.
         """
         reported = committed.committed_ms
@@ -202,7 +202,8 @@ class Commits:
 class History:
     """All series of a cluster, fed with successive snapshots.
 
-    Series that a snapshot lacks are dropped, so the history never outgrows the cluster.
+    The series of partitions and groups that a snapshot lacks are dropped, so the history never
+    outgrows the cluster.
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """Corrects times that were read before the local clock was set back. Pure.
 
-The monotonic clock goes on as it did, so how far the local clock is ahead of it tells both when it
-was set back, and by how much.
+The monotonic clock is never set, so the difference of both clocks shows that the local clock was
+set back, and by how much.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 T = TypeVar("T")
 
 SET_BACK_MS: Final = 1_000
-"""Less is not followed: clocks are slewed all the time."""
+"""The minimum set-back to follow: clocks are adjusted by less all the time."""
 _LOCAL_TIMES: Final = frozenset(
     {
         "at_ms",
@@ -24,18 +24,18 @@ _LOCAL_TIMES: Final = frozenset(
         "unmoved_since_ms",
     }
 )
-"""The times by the local clock in values of ``status``; others are the servers'."""
+"""The fields of values in ``status`` that are times by the local clock; others are servers'."""
 
 
 def was_set_back(before_ms: int, now_ms: int) -> bool:
     """Return whether the local clock was set back.
 
-    Times from before are meaningless then: they lie ahead, and would count as the newest for as
-    long as the clock was set back.
+    Earlier times are then in the future, and would count as the newest until the clock has reached
+    them again.
 
     Args:
         before_ms: how far it was ahead of the monotonic clock.
-        now_ms: how far it is now.
+        now_ms: how far it is ahead now.
     """
     return now_ms <= before_ms - SET_BACK_MS
 

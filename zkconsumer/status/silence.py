@@ -1,7 +1,7 @@
 """Determines since when a group has been silent, and whether it is abandoned. Pure.
 
-ZooKeeper never forgets a group, so one that has done its work stays for good, and its lag grows. It
-is distinguished from a group in trouble:
+ZooKeeper never deletes a group, so one that is no longer used remains, and its lag grows. It is
+distinguished from a group in trouble:
 
 - *stuck*: it has members, and does not progress. See the doctor and ``burrow``.
 - *stopped*: it has no members, and the last commit is recent: that may be a fault.
@@ -39,10 +39,10 @@ def _times(partitions: tuple[GroupPartition, ...]) -> Iterator[int]:
 
 
 def is_deserted(group: GroupStatus) -> bool:
-    """Return whether it certainly has no members.
+    """Return whether the group certainly has no members.
 
-    A registration that a dead member left behind counts as a member: others leave a share to it,
-    and it has a diagnosis of its own.
+    The registration of a dead member counts as a member: live members assign a share to it, and it
+    has a diagnosis of its own.
     """
     return group.whole and group.state is GroupState.EMPTY
 
@@ -55,7 +55,7 @@ def with_silence(
     unmoved_since_ms: int | None,
     abandoned_after_ms: int,
 ) -> GroupStatus:
-    """Return the group with the time of its silence, and its state if it is abandoned.
+    """Return the group with the time since when it has been silent, and marked if abandoned.
 
     Args:
         group: with its offsets and its state.

@@ -1,9 +1,9 @@
 """The rebalances of a group, inferred from successive snapshots. Pure.
 
 No event announces a rebalance; snapshots show that members came or went, or that owners changed. A
-rebalance begins with the first snapshot that shows any of it and ends with the first one after
-which the group is at rest again. So its times are as exact as the snapshots are frequent, and
-changes that are undone between two of them stay unseen.
+rebalance begins with the first snapshot that shows any of this, and ends with the first one that
+shows the group at rest again. So its times are only as exact as snapshots are frequent, and changes
+that are undone between two snapshots go unnoticed.
 """
 
 from collections import deque
@@ -28,7 +28,7 @@ LINGER_MS = 30_000
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A partition that changed owners; None: it had none, or has none now."""
+    """A partition that changed owners, with the old and the new one; None: no owner."""
 
     topic_partition: TopicPartition
     before: str | None
@@ -43,13 +43,13 @@ class Rebalance:
         key: the group.
         began_ms: when it was first seen; if it was in progress at the first snapshot, when the last
             member or owner appeared.
-        not_before_ms: the last snapshot with the group at rest; None if it was in progress at the
+        not_before_ms: the time of the last snapshot before it; None if it was in progress at the
             first snapshot.
         ended_ms: when the group was first seen at rest again; None while it is in progress.
-        reasons: as far as seen, in order.
-        moved: the partitions whose owners changed from begin to end; ascending.
-        reclaimed: the number of owner nodes created again by their former owners: the original
-            releases everything in every rebalance.
+        reasons: the observed reasons, in order.
+        moved: the partitions whose owners differ between its beginning and its end, ascending.
+        reclaimed: the number of owner nodes that their former owners created again: the original
+            releases all partitions in every rebalance.
     """
 
     key: GroupKey
@@ -61,7 +61,7 @@ class Rebalance:
     reclaimed: int = 0
 
     def lasted_ms(self, now_ms: int) -> int:
-        """Return its duration as seen, so far."""
+        """Return its observed duration so far."""
         return (now_ms if self.ended_ms is None else self.ended_ms) - self.began_ms
 
 
@@ -80,9 +80,9 @@ class GroupTimeline:
 
     Args:
         key: the group.
-        limit: the maximum number of rebalances.
-        linger_ms: owners that change without a reason this soon after a rebalance belong to it: a
-            member that has just joined owns nothing yet, and the group looks at rest.
+        limit: the maximum number of rebalances to keep.
+        linger_ms: changes of owners without a reason within this time after a rebalance count as
+            part of it: a member that has just joined owns nothing yet, and the group seems at rest.
     """
 
     def __init__(
@@ -200,7 +200,7 @@ def _ended_ms(running: Rebalance, group: GroupStatus) -> int | None:
         case GroupState.REBALANCING:
             return None
         case GroupState.UNKNOWN:
-            # What could not be read neither ends a rebalance nor prolongs one.
+            # A group of unknown state does not end an earlier rebalance; a new one ends at once.
             return group.seen_ms if running.began_ms == group.seen_ms else None
         case _:
             return group.seen_ms

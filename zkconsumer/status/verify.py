@@ -2,13 +2,13 @@
 
 A ZooKeeper group is sound when every partition of every topic that a member reads has an owner node
 with the thread id of a registered member that has such a stream for the topic, and the node was
-created in that member's session. The original's ``VerifyConsumerRebalance`` means to check the
-first half of it, but fails every healthy group (fixed by KAFKA-3952 in 0.10.1).
+created in that member's session. The original's ``VerifyConsumerRebalance`` is meant to check all
+of this except the session, but fails every healthy group (fixed by KAFKA-3952 in 0.10.1).
 
 At a coordinator, every such partition must be assigned to a member.
 
-Beyond that, the owners are compared with the result of each assignor: members that disagree on the
-assignor never settle, and no node in ZooKeeper says which one they use.
+The owners are also compared with the result of each assignor: members that disagree on the assignor
+never settle, and no node in ZooKeeper shows which one they use.
 """
 
 from collections import Counter
@@ -91,8 +91,8 @@ class Verification:
     Attributes:
         checked: the number of partitions that the group should read.
         faults: ascending by partition.
-        malformed: members whose registration is unusable, to all or some; the original's members
-            fail every rebalance while there is one.
+        malformed: the members with a registration that all or some others can't use; the original's
+            members fail every rebalance while there is one.
         missing_topics: subscribed topics that do not exist.
         expectations: the result of each assignor (ZooKeeper groups with members only).
         counts: the number of partitions of each owner, as its node names it.
@@ -180,14 +180,14 @@ def ownership_faults(
 
 
 def malformed_members(group: GroupStatus) -> tuple[str, ...]:
-    """Return the members whose registration is unusable, to all or some."""
+    """Return the members with a registration that all or some others can't use."""
     return tuple(member.member_id for member in group.members if member.problem is not None)
 
 
 def group_view(group: GroupStatus, partition_ids: PartitionIds) -> GroupView:
     """Return the assignors' view of this group: its members and the topics they read.
 
-    A member with an unusable registration reads nothing.
+    A member with an unknown subscription reads nothing.
     """
     return GroupView(
         {member.member_id: MemberSubscription(member.streams) for member in group.members},
@@ -198,10 +198,10 @@ def group_view(group: GroupStatus, partition_ids: PartitionIds) -> GroupView:
 def expected_owners(
     strategy: Strategy, view: GroupView
 ) -> dict[TopicPartition, ConsumerThreadId] | CannotAssign:
-    """Return the assignment, each member computing its own share as it does in the original.
+    """Return the assignment, in which each member computes its own share as in the original.
 
-    Members whose registrations name the topics in the same order compute the same, so that is done
-    once for each order; for range the order does not matter.
+    Members whose registrations name the topics in the same order compute the same assignment, so
+    it is computed once for each order; for range the order does not matter.
     """
     owners: dict[TopicPartition, ConsumerThreadId] = {}
     by_order: dict[tuple[str, ...], GroupAssignment] = {}
@@ -239,7 +239,7 @@ def _expectations(
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
-    """Checks one partition after the other."""
+    """Finds the faults of a group's owned partitions."""
 
     kind: GroupKind
     members: Mapping[str, MemberStatus]
@@ -248,7 +248,7 @@ class _Judge:
     live_sessions: frozenset[int] | None
 
     def fault_of(self, partition: GroupPartition, owner: str) -> MisownedPartition | None:
-        """Return what is wrong with this one, which is owned; the worst of several faults."""
+        """Return the worst fault of an owned partition; None if it has none."""
         tp = partition.topic_partition
         thread = ConsumerThreadId.parse(owner)
         in_zookeeper = self.kind is GroupKind.ZOOKEEPER
@@ -262,7 +262,7 @@ class _Judge:
         elif fault is None and member is None:
             fault = OwnershipFault.NO_MEMBER
         if in_zookeeper:
-            # An owner node that stays for ever is worth telling, whatever else is wrong with it.
+            # An owner node that is never deleted is reported before any other fault.
             fault = self._of_session(partition, member, fault)
         if fault is None:
             return None

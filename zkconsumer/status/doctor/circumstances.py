@@ -13,8 +13,8 @@ class Circumstances:
     """The context of a snapshot.
 
     Attributes:
-        earlier: an earlier snapshot: a fault that it has, too, is no rebalance in progress. None:
-            this is the first.
+        earlier: an earlier snapshot: a fault that it shows, too, is not a rebalance in progress.
+            None: this is the first.
         long_before: a snapshot at least ``silence_ms`` old, for offsets that do not move; None:
             ``earlier`` is used.
         sightings: the offsets that were seen beyond the ends of logs, in this and earlier

@@ -66,7 +66,7 @@ def _zookeeper(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
 
 def _brokers(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
     if not snapshot.brokers:
-        # If only brokers are asked, a missing broker is a part that could not be read.
+        # If only brokers are read, a missing broker is among the failures.
         is_seen = not snapshot.failures and snapshot.brokers_alone is None
         if is_seen:
             yield _no_brokers(snapshot)
@@ -169,9 +169,9 @@ def _live(snapshot: ClusterSnapshot) -> Iterable[PartitionStatus]:
 
 
 def _is_lost(partition: PartitionStatus, there: set[int]) -> bool:
-    """Return whether it has no leader: by its node, or since the leader is no longer registered.
+    """Return whether a partition has no leader, or one that is no longer registered.
 
-    Without any broker the node is not updated; that is a diagnosis of its own.
+    If no broker is registered, its node is out of date; that is a diagnosis of its own.
     """
     return partition.leaderless or (bool(there) and partition.leader not in there)
 

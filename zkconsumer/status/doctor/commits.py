@@ -8,7 +8,7 @@ from zkconsumer.status.doctor.group_context import GroupContext
 from zkconsumer.status.model import GroupPartition
 
 Pair = tuple[GroupPartition, GroupPartition]
-"""A partition then and now."""
+"""A partition in the earlier and in the current snapshot."""
 
 
 def examine_commits(look: GroupContext) -> list[Diagnosis]:
@@ -108,12 +108,12 @@ def _committed_ago(look: GroupContext, now: GroupPartition) -> str:
 
 
 def _stuck_for(look: GroupContext, pairs: list[Pair]) -> str:
-    """Return the time since the last progress of all, which may be before our first snapshot."""
+    """Return for how long no partition has advanced, perhaps since before our first snapshot."""
     return ago(min(_since_commit_ms(look, now) for _, now in pairs))
 
 
 def _since_commit_ms(look: GroupContext, now: GroupPartition) -> int:
-    """Return the time from the last commit to the last read: what came since is unknown."""
+    """Return the time without a commit up to our last read, at least the time watched."""
     seen_ms = look.around.silence_seen_ms(look.snapshot)
     committed = now.effective(look.group.kind)
     if committed is None or committed.committed_ms is None:
@@ -124,7 +124,7 @@ def _since_commit_ms(look: GroupContext, now: GroupPartition) -> int:
 
 
 def _seen_for(look: GroupContext, pairs: list[Pair]) -> str:
-    """Return for how long that is certain, if it is not for all of that time."""
+    """Return for which part of the time unread records were observed, in words."""
     seen_ms = look.around.silence_seen_ms(look.snapshot)
     if all(_since_commit_ms(look, now) <= seen_ms for _, now in pairs):
         return " all the time"

@@ -126,7 +126,7 @@ def some(lines: Sequence[str], limit: int = EVIDENCE_SHOWN) -> tuple[str, ...]:
 
 
 def some_of_both(lines: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
-    """Return the first lines of two kinds of evidence: many of one don't hide the other."""
+    """Return the first lines of two kinds of evidence, so that neither crowds out the other."""
     half = EVIDENCE_SHOWN // 2 - 1
     return (*some(lines, half), *some(others, half))
 
@@ -137,7 +137,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def first_names(items: Iterable[str], count: int, limit: int = 5) -> str:
-    """Return the first of many names in a row, and their number."""
+    """Return the first names, comma-separated, and the number of further ones."""
     shown = ", ".join(islice(items, limit))
     return shown if count <= limit else f"{shown} and {count - limit} more"
 

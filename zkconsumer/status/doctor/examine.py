@@ -21,7 +21,7 @@ _ORDER = {code: place for place, code in enumerate(Code)}
 
 
 def examine(snapshot: ClusterSnapshot, around: Circumstances) -> tuple[Diagnosis, ...]:
-    """Return all diagnoses, the worst first, then by group and kind; the cluster's lead.
+    """Return all diagnoses by severity, the worst first, then the cluster's, then by group.
 
     Args:
         snapshot: the cluster and its groups.
@@ -36,7 +36,7 @@ def examine(snapshot: ClusterSnapshot, around: Circumstances) -> tuple[Diagnosis
 
 
 def examine_cluster_and_ids(snapshot: ClusterSnapshot, around: Circumstances) -> list[Diagnosis]:
-    """Return the diagnoses that need no single group to be examined: of the cluster and of ids."""
+    """Return the diagnoses of the cluster, and of group ids that both kinds of groups use."""
     return [*examine_cluster(snapshot, around), *examine_ids(snapshot)]
 
 
@@ -53,7 +53,7 @@ def each_once(findings: Iterable[Diagnosis]) -> list[Diagnosis]:
 def examine_group(look: GroupContext) -> list[Diagnosis]:
     """Return the diagnoses of one group, without those of the cluster, nested by cause.
 
-    One that the group shares with another can be named after that one.
+    A diagnosis that the group shares with another may have the other group's key.
     """
     found = [
         *examine_whole(look),

@@ -22,7 +22,7 @@ GONE: Final = "it is gone"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedWrite:
-    """A write, and what undoes it. Save the latter before doing the former."""
+    """A write, and the record that undoes it, which must be saved before the write is done."""
 
     op: DeleteOp | SetOp
     undone: Undone
@@ -75,7 +75,7 @@ def difference(expected: Expected, node: ZNode) -> str | None:
 
 
 def owned_by(session_id: int) -> str:
-    """Return a node's owner, in words; sessions as ZooKeeper writes them."""
+    """Return the owner of a node, in words, with its session id as ZooKeeper writes it."""
     return f"of {session_name(session_id)}" if session_id else "a persistent node"
 
 

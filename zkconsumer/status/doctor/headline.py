@@ -1,4 +1,4 @@
-"""Says a diagnosis in one line: the group, its state, the cause, the member. Pure.
+"""Summarizes a diagnosis in one line: the group, its state, the cause, the member. Pure.
 
 ``settlement is stuck: settlement_host7 is registered but gone``
 """
@@ -14,18 +14,18 @@ from zkconsumer.status.model import ClusterSnapshot, GroupKey
 _GENERATED_SUFFIX: Final = re.compile(
     r"[-:](?:[0-9]{13}-[0-9a-f]{1,8}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:-[0-9]+)?$"
 )
-"""The suffixes of consumers' names: time and random digits, or a UUID; the number of a stream."""
+"""The generated end of a consumer's id: a time and random digits, or a UUID; a stream's number."""
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _STUCK: Final = "is stuck"
 _BLOCKED: Final = "can't rebalance"
 
 
 class Headline(NamedTuple):
-    """A diagnosis in short.
+    """A diagnosis in one line, without the group.
 
     Attributes:
-        state: of the group, such as ``is stuck``; "" if the cause says all.
-        cause: with the member, if there is one.
+        state: the state of the group, such as ``is stuck``; "" if the cause says it all.
+        cause: the cause, with the member if there is one.
     """
 
     state: str
@@ -97,7 +97,7 @@ _HEADLINES: Final[Mapping[Code, Headline]] = {
     Code.READY_CLIENTS: Headline("", "clients are too old"),
     Code.READY_NOT_SEEN: Headline("", "not everything could be examined"),
 }
-"""Of each kind, at its worst severity."""
+"""The headline of each kind of diagnosis, at its worst severity."""
 _MILDER: Final[Mapping[tuple[Code, Severity], Headline]] = {
     (Code.MEMBER_UNREADABLE, Severity.WARNING): Headline(
         "", "its members register in a format that others can't read"
@@ -117,14 +117,13 @@ _MILDER: Final[Mapping[tuple[Code, Severity], Headline]] = {
     (Code.READY_CLIENTS, Severity.WARNING): Headline("", "the versions of clients are unknown"),
     (Code.READY_CLIENTS, Severity.NOTE): Headline("", "clients are new enough, as far as counted"),
 }
-"""Of kinds that mean something else where they are less severe."""
+"""The headlines of kinds with another meaning at a lower severity."""
 
 
 def headline_of(diagnosis: Diagnosis) -> Headline:
-    """Return a diagnosis in short.
+    """Return the headline of a diagnosis.
 
-    It never repeats the first sentence of the diagnosis, but where a member should be named and
-    none is known.
+    It is the first sentence of the diagnosis only if it should name a member and none is known.
     """
     found = _MILDER.get((diagnosis.code, diagnosis.severity), _HEADLINES[diagnosis.code])
     if "{who}" in found.cause and not diagnosis.culprits:
@@ -143,21 +142,21 @@ def headline_text(diagnosis: Diagnosis) -> str:
 
 
 def short_name(member_id: str) -> str:
-    """Return the id of a member or of its stream without what was added to make it unique."""
+    """Return the id of a member or stream without the suffix that makes it unique."""
     return _GENERATED_SUFFIX.sub("", member_id) or member_id
 
 
 def doctor_command(diagnosis: Diagnosis, snapshot: ClusterSnapshot) -> str:
-    """Return the command that looks closer, and offers the repair if there is one."""
+    """Return the command that shows a diagnosis in detail, and offers its repair, if any."""
     is_fixable = any(found.fix is not None for found in (diagnosis, *diagnosis.consequences))
     return group_command(diagnosis.group, snapshot, fix=is_fixable)
 
 
 def group_command(key: GroupKey | None, snapshot: ClusterSnapshot, *, fix: bool = False) -> str:
-    """Return the command that looks closer at a group, or (None) at the cluster.
+    """Return the command that examines a group, or (None) the cluster.
 
-    A terminal obeys control characters even within quotes, so none is ever to be pasted: of a group
-    that has some in its id it is the command for all groups, without a repair.
+    A terminal obeys control characters even within quotes, so users must not paste any: if the
+    group's id contains one, the command is that for all groups, without a repair.
     """
     words = ["zkconsumer", "doctor"]
     group_id = "" if key is None else key.group_id
@@ -174,7 +173,7 @@ def group_command(key: GroupKey | None, snapshot: ClusterSnapshot, *, fix: bool 
 
 
 def _subject(member_ids: tuple[str, ...]) -> str:
-    """Return the subject of a sentence, with its verb."""
+    """Return members as the subject of a sentence, with its verb."""
     names = list(dict.fromkeys(map(short_name, member_ids)))
     if len(names) < 2:
         return "".join(f"{name} is" for name in names)
@@ -183,7 +182,7 @@ def _subject(member_ids: tuple[str, ...]) -> str:
 
 
 def _partitions(number: int) -> str:
-    """Return the subject of a sentence, with its verb."""
+    """Return a number of partitions as the subject of a sentence, with its verb."""
     return f"{counted(number, 'partition')} {'is' if number == 1 else 'are'}"
 
 

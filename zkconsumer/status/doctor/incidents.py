@@ -1,8 +1,8 @@
 """Nests the diagnoses of a group below their cause: one cause is one incident.
 
-A registration of a dead member leaves partitions without owner, keeps others idle, makes
-subscriptions unequal: five diagnoses look like five faults. A diagnosis is nested below another
-only if the cause explains all of its partitions, or if it disappears without the cause.
+The registration of a dead member leaves partitions without an owner, keeps others idle, and makes
+subscriptions unequal: five diagnoses that look like five faults. A diagnosis is nested below a
+cause only if the cause explains all of its partitions, or if it would not exist without the cause.
 """
 
 from dataclasses import replace
@@ -25,7 +25,7 @@ _OF_PARTITIONS = frozenset(
         Code.OFFSET_BELOW_LOG,
     }
 )
-"""Effects of partitions that no member reads, or can claim."""
+"""Diagnoses that can follow from partitions that no member reads or can claim."""
 _OF_THE_GROUP = frozenset(
     {
         Code.SUBSCRIPTIONS_UNEQUAL,
@@ -36,7 +36,7 @@ _OF_THE_GROUP = frozenset(
         Code.MEMBER_NOT_UNDERSTOOD,
     }
 )
-"""Diagnoses that depend on all registrations: repeated without the dead members'."""
+"""Diagnoses that depend on all registrations; computed again without the dead members."""
 _UNREADABLE = frozenset(
     {Code.MEMBER_UNREADABLE, Code.MEMBER_FOREIGN, Code.MEMBER_UNREADABLE_BY_SCALA}
 )
@@ -60,7 +60,7 @@ def incidents(look: GroupContext, findings: list[Diagnosis]) -> list[Diagnosis]:
     for code in _ORDER:
         for cause in [diagnosis for diagnosis in left if diagnosis.code is code]:
             if cause not in left:
-                continue  # a cause does not follow from itself
+                continue  # it was nested below another cause
             found = [
                 diagnosis
                 for diagnosis in left
@@ -77,7 +77,7 @@ def incidents(look: GroupContext, findings: list[Diagnosis]) -> list[Diagnosis]:
 
 
 class _Causes:
-    """Tells what each kind of cause explains, in one group."""
+    """Decides which diagnoses of one group each kind of cause explains."""
 
     def __init__(self, look: GroupContext) -> None:
         self._look = look

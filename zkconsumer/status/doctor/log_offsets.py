@@ -14,7 +14,7 @@ from zkconsumer.zk.paths import GroupPaths, is_segment
 Found = tuple[GroupPartition, CommittedOffset]
 
 _OLD_MS: Final = 30_000
-"""The age from which evidence says how old it is: several reads failed."""
+"""The age above which evidence states its age, since several reads must have failed."""
 
 
 def examine_log_offsets(look: GroupContext) -> list[Diagnosis]:
@@ -33,9 +33,9 @@ def examine_log_offsets(look: GroupContext) -> list[Diagnosis]:
 
 
 def _is_beyond(look: GroupContext, partition: GroupPartition, committed: CommittedOffset) -> bool:
-    """Return whether the log ended before that offset when it was read after the commit.
+    """Return whether the log, when it was read after the commit, ended before the offset.
 
-    A running group can commit more than the log held when it was read a moment before.
+    A log that was read before the commit proves nothing, since it may have grown in between.
     """
     if is_beyond(partition, committed, look.sightings.get(partition.topic_partition, ())):
         return True
@@ -76,7 +76,7 @@ def _below(look: GroupContext, found: list[Found]) -> Iterator[Diagnosis]:
 
 
 def _to_log_start(look: GroupContext, found: list[Found]) -> Fix | None:
-    """Reset offsets of a group without members; in Kafka that is not a compare-and-set."""
+    """Plan to reset a stopped group's offsets in ZooKeeper; Kafka has no compare-and-set."""
     if not look.in_zookeeper or look.members or not look.group.whole:
         return None
     if not is_segment(look.group.group_id):
@@ -133,7 +133,7 @@ def _beyond(look: GroupContext, found: list[Found]) -> Iterator[Diagnosis]:
 
 
 def _read_ago(look: GroupContext, partition: GroupPartition) -> str:
-    """Return when the log was read if that is not of now: it could not be read since."""
+    """Return how long ago the log was read, in words, if it could not be read since; else ""."""
     if partition.log_at_ms is None:
         return ""
     old_ms = look.snapshot.taken_ms - partition.log_at_ms

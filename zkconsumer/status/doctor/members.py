@@ -14,7 +14,7 @@ from zkconsumer.zk.nodes import Pattern
 from zkconsumer.zk.paths import GroupPaths, is_segment, is_topic_name
 
 _ID_TIME = re.compile(r"-([0-9]{13})-[0-9a-f]{1,8}")
-"""The end of a generated consumer id: milliseconds, and eight random digits."""
+"""The end of a generated consumer id: milliseconds, and up to eight random hex digits."""
 
 
 def examine_members(look: GroupContext) -> list[Diagnosis]:
@@ -123,7 +123,7 @@ def _is_foreign(member: MemberStatus) -> bool:
 
 
 def _of_another_kind(look: GroupContext, found: list[MemberStatus]) -> Diagnosis:
-    """Report clients with an assignment of their own, which disturb no group and may be fine."""
+    """Report groups in which all clients use another format: these may work well together."""
     foreign = all(map(_is_foreign, found))
     return Diagnosis(
         code=Code.MEMBER_FOREIGN if foreign else Code.MEMBER_UNREADABLE,
@@ -188,7 +188,7 @@ def _unreadable_by_scala(look: GroupContext) -> Iterator[Diagnosis]:
 
 
 def _first_regex_only(look: GroupContext) -> Iterator[Diagnosis]:
-    """Report wildcard members with several entries, as of kafka-node: only the first counts."""
+    """Report wildcard members with several entries, such as kafka-node's: only the first counts."""
     evidence = []
     for member in look.readable.values():
         if member.pattern in {Pattern.WHITE_LIST, Pattern.BLACK_LIST}:
@@ -210,7 +210,7 @@ def _first_regex_only(look: GroupContext) -> Iterator[Diagnosis]:
 
 
 def _idle(look: GroupContext) -> Iterator[Diagnosis]:
-    """Report members that own nothing while their share is free: they gave up, or disagree."""
+    """Report members that own nothing while partitions of their share have no owner."""
     if look.settling or not look.unowned:
         return
     unowned = set(look.unowned)
@@ -269,7 +269,10 @@ def _far_off(look: GroupContext) -> Iterator[Diagnosis]:
 
 
 def _time_off(look: GroupContext, member: MemberStatus) -> str | None:
-    """Return the difference between a member's times and its node's; a process may be older."""
+    """Return how a member's times contradict the age of its node, in words; None if they agree.
+
+    The time in its id may be earlier, since a process can be older than its registration.
+    """
     skew_ms, created_ms = look.around.skew_ms, member.created_ms
     registered_ms = member.registered_ms
     if created_ms is not None and registered_ms is not None:

@@ -1,4 +1,4 @@
-"""Reduces a snapshot to what concerns some groups (pure)."""
+"""Reduces a snapshot to the data that concerns some groups (pure)."""
 
 from collections.abc import Collection
 from dataclasses import replace

@@ -21,7 +21,7 @@ def examine_offset_stores(look: GroupContext) -> list[Diagnosis]:
 
 
 def _split(look: GroupContext) -> Iterator[Diagnosis]:
-    """Report mixed settings of ``offsets.storage``: a new owner starts from a stale position."""
+    """Report mixed settings of ``offsets.storage``: a new owner may find no offset."""
     by_places: dict[frozenset[str], list[str]] = {}
     topics = {topic.name for topic in look.snapshot.topics}
     for partition in look.group.partitions:
@@ -97,10 +97,10 @@ def _left_behind(
     in_zookeeper: CommittedOffset,
     in_kafka: CommittedOffset,
 ) -> str | None:
-    """Return the storage that is no longer written; None if both are, or if it is unknown.
+    """Return which storage is no longer written, in words; None if both are, or if unknown.
 
-    The commit times of both tell, or that one moved since the earlier snapshot and the other did
-    not.
+    It is known from both commit times, or if one offset has changed since the earlier snapshot and
+    the other has not.
     """
     times = (in_zookeeper.committed_ms, in_kafka.committed_ms)
     if times[0] is not None and times[1] is not None:

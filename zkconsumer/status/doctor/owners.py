@@ -137,7 +137,7 @@ def _evidence(look: GroupContext, fault: MisownedPartition) -> str:
 
 
 def _fix(look: GroupContext, found: list[MisownedPartition]) -> Fix | None:
-    """Plan to delete owner nodes without a session, or of a session that is over."""
+    """Plan to delete owner nodes without a session, or of a session that has ended."""
     if not is_segment(look.group.group_id):
         return None
     paths = GroupPaths(look.group.group_id)
@@ -181,7 +181,7 @@ def _missing(look: GroupContext) -> Iterator[Diagnosis]:
 
 
 def _how_bad(look: GroupContext, unowned: tuple[TopicPartition, ...]) -> tuple[Severity, str]:
-    """Return the severity: only a second snapshot distinguishes a stuck group from a rebalance."""
+    """Return the severity, and a sentence about it: one snapshot can't rule out a rebalance."""
     around = look.around
     before = around.group_before(look.group.key)
     if before is not None and around.elapsed_ms(look.snapshot) >= around.settle_ms:

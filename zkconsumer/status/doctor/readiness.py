@@ -56,12 +56,13 @@ class ReadinessFacts:
     """The facts beside a snapshot that readiness depends on.
 
     Attributes:
-        releases: of the brokers by id, inferred from what they serve; those missing are unknown.
-        formats: the oldest format in the log of each topic, as magic; those missing are unknown,
+        releases: the brokers' releases by id, inferred from the APIs that they support; missing
+            ones are unknown.
+        formats: the oldest format in the log of each topic, as magic; missing topics are unknown,
             or empty.
         settings: a broker's server.properties; None: not given.
         metrics: the request counts of the brokers that could be read.
-        logs: the request logs of brokers that were given.
+        logs: the given request logs of brokers.
     """
 
     releases: Mapping[int, Release] = field(default_factory=dict)
@@ -78,8 +79,8 @@ def examine_readiness(
 
     Args:
         snapshot: the cluster and its groups.
-        facts: what else was read.
-        wanted: one of ``NEXT``.
+        facts: the other facts.
+        wanted: the release, a key of ``NEXT``.
     """
     target = NEXT[wanted]
     found = [
@@ -95,7 +96,7 @@ def examine_readiness(
 
 
 def ways(snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str) -> tuple[UpgradePath, ...]:
-    """Return the ways to the release, the one to prefer first; none if the cluster is there."""
+    """Return the ways to a release, the preferred one first; none if all brokers have it."""
     known = _releases(snapshot, facts)
     unknown = [f"broker {at}" for at, release in known.items() if release is None]
     return routes(
@@ -113,13 +114,13 @@ def _releases(snapshot: ClusterSnapshot, facts: ReadinessFacts) -> dict[int, Rel
 
 
 def _oldest(known: Mapping[int, Release | None]) -> Release | None:
-    """Return the oldest release; None if one is not known, or no broker is."""
+    """Return the oldest release; None if any is unknown, or there are no brokers."""
     releases = [release for release in known.values() if release is not None]
     return min(releases) if releases and len(releases) == len(known) else None
 
 
 def _has_zookeeper(snapshot: ClusterSnapshot) -> bool:
-    """Whether there is one, or may be."""
+    """Return whether the cluster has a ZooKeeper, or may have one."""
     return snapshot.zookeeper != "none"
 
 
@@ -212,7 +213,7 @@ def _brokers(snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str) -> I
 
 
 def release_text(release: Release) -> str:
-    """Return a release as people write it."""
+    """Return a release with dots, as people write it."""
     return ".".join(map(str, release))
 
 
@@ -240,7 +241,7 @@ def _topic_settings(snapshot: ClusterSnapshot, target: Release) -> Iterator[Diag
         for topic in snapshot.topics
         for name, instead in _TOPIC_SETTINGS.items()
         if topic.config is not None and name in topic.config
-        # 3.9 goes by the other one still.
+        # 3.9 still obeys message.timestamp.difference.max.ms.
         if target >= (4, 0) or name == "message.format.version"
     ]
     if lines:

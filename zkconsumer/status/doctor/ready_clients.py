@@ -1,6 +1,7 @@
-"""Finds clients that Kafka 4 refuses, by what brokers report of their requests. Pure.
+"""Finds clients that Kafka 4 rejects, by the requests that brokers have counted or logged. Pure.
 
-The one rule: clients count as ready only if every broker was read, and reports versions (0086).
+The one rule: clients count as ready only if every broker was read and reports versions
+(decision 0086).
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,12 +21,12 @@ from zkconsumer.status.model import ClusterSnapshot, GroupKind
 def examine_clients(
     snapshot: ClusterSnapshot, metrics: Sequence[RequestMetrics], logs: Sequence[RequestLog] = ()
 ) -> Iterator[Diagnosis]:
-    """Yield what is known of the versions of clients' requests: always one diagnosis.
+    """Yield one diagnosis of the versions of clients' requests, as far as they are known.
 
     Args:
         snapshot: the cluster and its groups.
-        metrics: of each broker whose metrics were asked for.
-        logs: the request logs that were given.
+        metrics: the request counts of each queried endpoint.
+        logs: the given request logs.
     """
     refused = [f"{log.source}: {count}" for log in logs for count in log.refused]
     refused += [f"{read.source}: {count}" for read in metrics for count in read.refused()]

@@ -37,12 +37,12 @@ FIRST_IN_4: Final[Mapping[str, int]] = {
 }
 """The oldest versions of clients' requests that Kafka 4 takes, where it is not 0."""
 _NOT_OF_CLIENTS: Final = frozenset({"Fetch", "FetchFollower"})
-"""Not clients' own: ``Fetch`` repeats the requests of consumers and followers."""
+"""Not requests of clients alone: ``Fetch`` counts those of consumers and followers together."""
 _MOST_COUNTS: Final = 10_000
 _LONGEST_NAME: Final = 60
 _LONGEST_LINE: Final = 4_096
 
-# Without the \b each letter of a long word would be tried as its first.
+# Without the \b, matching would be tried from each letter of a long word.
 _PROPERTY = re.compile(r'\b(\w++)=("(?:[^"\\]|\\.)*"|[^,]*)')
 _LINE = re.compile(r"[^\r\n]+")
 _SAMPLE = re.compile(r"(\w+)\{(.*)\}\s+(\S+)")
@@ -54,9 +54,9 @@ class RequestCount:
     """The number of requests of one kind, version and library that a broker received.
 
     Attributes:
-        request: such as ``FetchConsumer``.
-        version: of the request; None: unknown.
-        count: since the broker started.
+        request: the kind of request, such as ``FetchConsumer``.
+        version: the version of the request; None: unknown.
+        count: their number since the broker started.
         is_deprecated: whether the broker itself reports that Kafka 4 rejects it.
         library: the client's library and its release; "" if unknown.
     """
@@ -69,14 +69,14 @@ class RequestCount:
 
     @property
     def is_refused(self) -> bool:
-        """Whether Kafka 4 refuses it."""
+        """Whether Kafka 4 rejects such requests."""
         if self.request in _NOT_OF_CLIENTS or self.count <= 0:
             return False
         is_too_old = self.version is not None and self.version < FIRST_IN_4.get(self.request, 0)
         return self.is_deprecated or is_too_old
 
     def __str__(self) -> str:
-        """Return it as a line for people."""
+        """Return the count as a line for people."""
         version = "" if self.version is None else f" version {self.version}"
         times = f"{self.count} time{'' if self.count == 1 else 's'}"
         return f"{self.request}{version}, {times}, by {self.library or 'an unnamed client library'}"
@@ -88,8 +88,8 @@ class RequestMetrics:
 
     Attributes:
         source: the broker or endpoint, for messages.
-        counts: what was read.
-        problem: why nothing was; None: it was read.
+        counts: the counts that were read.
+        problem: why none could be read; None: they were read.
         broker: the id of the broker at that endpoint; None: unknown or ambiguous.
     """
 
@@ -104,7 +104,7 @@ class RequestMetrics:
         return any(count.version is not None for count in self.counts)
 
     def refused(self) -> list[RequestCount]:
-        """Return what Kafka 4 rejects; each request once, with its library if known."""
+        """Return the requests that Kafka 4 rejects, each once, with its library if known."""
         refused = [count for count in self.counts if count.is_refused]
         told = {(count.request, count.version) for count in refused if count.is_deprecated}
         return [
@@ -166,7 +166,7 @@ def _shown(text: str) -> str:
 
 
 def _worst(found: Iterable[RequestCount | None]) -> tuple[RequestCount, ...]:
-    """Return the worst of them, if they are too many, which are never held all at once."""
+    """Return up to ``_MOST_COUNTS`` counts, rejected and large ones first, in bounded memory."""
     counts = (count for count in found if count is not None)
     order = attrgetter("is_refused", "count")
     return tuple(heapq.nlargest(_MOST_COUNTS, counts, key=order))

@@ -1,7 +1,8 @@
 """Parses request logs of brokers, and finds the requests that Kafka 4 rejects. Pure.
 
 Brokers of all releases log each request, its version, and the client's id and address, once
-``kafka.request.logger`` is at DEBUG. Brokers before 2.0 report versions in no other way.
+``kafka.request.logger`` is at DEBUG (0.10.2: TRACE). Brokers before 2.0 report versions in no other
+way.
 
 Source: ``RequestChannel`` of 0.8.2.2 to 3.9.1, whose lines differ.
 """
@@ -18,7 +19,7 @@ from zkconsumer.status.doctor.request_counts import RequestCount
 _MARK: Final = "Completed request:"
 _HEAD_CHARS: Final = 4_096
 TAIL_CHARS: Final = 4_096
-"""The size of a line's end, which holds the client's address and library."""
+"""The size of the part at a line's end that has the client's address and library."""
 _SHOWN_CHARS: Final = 100
 _MOST_KINDS: Final = 10_000
 _NUMBERED: Final = {
@@ -49,9 +50,9 @@ _NAMED: Final = {
     "OFFSETFETCHREQUEST": "OffsetFetch",
     **{name.upper(): name for name in _NUMBERED.values()},
 }
-"""By the names of 0.8 and of later brokers, in capitals and without underscores."""
-# Clients choose their ids, and so the text of a line: matching must take linear time.
-# And a line that is too long to be read to its end must not hide the request.
+"""The requests by the names that brokers of 0.8 and later log, in capitals, no underscores."""
+# Client ids are arbitrary text, so matching must take linear time, and a line that is too long to
+# be read to its end must not hide the request.
 _HEADERS: Final = (
     re.compile(
         r'"requestApiKey":(\d+),"requestApiVersion":(\d+),.{0,40}?'
@@ -84,8 +85,8 @@ class RequestLog:
 
     Attributes:
         source: its file, for messages.
-        total: how many requests it holds.
-        refused: those that Kafka 4 refuses, with the client, the most frequent first.
+        total: the number of requests in it.
+        refused: the requests that Kafka 4 rejects, with the client, the most frequent first.
     """
 
     source: str

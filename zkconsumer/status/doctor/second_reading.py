@@ -1,7 +1,7 @@
 """Decides which findings need a second snapshot, and how long to wait for it (pure).
 
-A rebalancing group looks for moments like a stuck one, and an offset that was just committed like
-one that does not move. Groups at rest need no second snapshot.
+In a single snapshot a rebalancing group looks like a stuck one, and an offset that was just
+committed like one that does not move. Groups at rest need no second snapshot.
 """
 
 from collections.abc import Collection
@@ -19,7 +19,7 @@ from zkconsumer.status.model import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspicion:
-    """A group that is stuck, unless it moves.
+    """A group that may be stuck: a second snapshot shows whether it moves.
 
     Attributes:
         key: the group.
@@ -34,7 +34,7 @@ class Suspicion:
     standing: tuple[GroupPartition, ...] = ()
 
     def cleared(self, snapshot: ClusterSnapshot) -> bool:
-        """Return whether the group has moved by now, or is gone."""
+        """Return whether the group has moved by now, or has no members any more."""
         group = snapshot.groups.get(self.key)
         if group is None or not group.members:
             return True
@@ -97,7 +97,7 @@ def of_the_dead(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> frozen
 def beyond_ends(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> frozenset[GroupKey]:
     """Return the groups with offsets beyond the log ends that were read.
 
-    Log ends are read before offsets: another snapshot at once shows whether they just grew.
+    Log ends are read before offsets; reading both again shows whether the logs have only grown.
     """
     return frozenset(
         key

@@ -1,9 +1,9 @@
 """Remembers offsets that were seen beyond the ends of logs, from one snapshot to the next. Pure.
 
 Groups and logs are read side by side. An offset beyond the end proves nothing if it was read after
-the log, which may have grown in between; the same offset proves much once the log is read again. So
-what one snapshot can't decide alone, an earlier one does, and nothing found is lost because a log
-could not be read again.
+the log, which may have grown in between; but if the log is read again later and still ends before
+that offset, the log has lost records. So an offset that one snapshot can't judge is remembered for
+the next ones, even if the log can't be read for a while.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,14 +28,14 @@ class Sighting(NamedTuple):
 
 
 SightingsOfGroup: TypeAlias = Mapping[TopicPartition, tuple[Sighting, ...]]
-"""What was seen of a group's partitions whose offset lies beyond the end of the log, if any."""
+"""The sightings of a group by partition, where the offset is beyond the end of the log."""
 SightingsByGroup: TypeAlias = Mapping[GroupKey, SightingsOfGroup]
 
 
 def is_beyond(
     partition: GroupPartition, committed: CommittedOffset, sightings: tuple[Sighting, ...] = ()
 ) -> bool:
-    """Return whether the log is known to have ended before an offset that was committed by then.
+    """Return whether a log is known to have ended before an offset that was already committed.
 
     Args:
         partition: the partition, with its log.
@@ -65,7 +65,7 @@ class Sightings:
         self._clock_ahead_ms = 0
 
     def record(self, snapshot: ClusterSnapshot) -> SightingsByGroup:
-        """Record a snapshot; return what was seen in it and, as far as it counts, before."""
+        """Record a snapshot; return its sightings, and earlier ones that still prove something."""
         if was_set_back(self._clock_ahead_ms, snapshot.clock_ahead_ms):
             by_ms = self._clock_ahead_ms - snapshot.clock_ahead_ms
             self._found = moved_back(self._found, by_ms)
@@ -73,7 +73,7 @@ class Sightings:
         before, self._found = self._found, {}
         for key, group in snapshot.groups.items():
             known = before.get(key, {})
-            # Most groups are as they were in a look at some.
+            # A partial read leaves most groups unchanged.
             is_same = self._groups.get(key) is group
             found = known if is_same else dict(_sightings(group, known))
             if found:
@@ -95,7 +95,7 @@ def _sightings(
 def _with_present(
     partition: GroupPartition, committed: CommittedOffset, before: tuple[Sighting, ...]
 ) -> tuple[Sighting, ...]:
-    """Return the present sighting, and the oldest of another offset that still proves something."""
+    """Return the present sighting, preceded by one of another offset that still is a proof."""
     times = [sighting.seen_ms for sighting in before if sighting.offset == committed.offset]
     present = Sighting(committed.offset, min([committed.seen_ms, *times]))
     others = (sighting for sighting in before if sighting.offset != committed.offset)
@@ -108,7 +108,7 @@ def _may_be_beyond(partition: GroupPartition, committed: CommittedOffset) -> boo
 
 
 def _proves(sighting: Sighting, partition: GroupPartition) -> bool:
-    """Return whether that offset was there before the log was read, and the log ended before it."""
+    """Return whether the offset was seen before the log was read, and the log ended before it."""
     if partition.log_end is None or sighting.offset <= partition.log_end:
         return False
     return partition.log_at_ms is None or sighting.seen_ms <= partition.log_at_ms

@@ -95,7 +95,7 @@ def _follows(look: GroupContext, shares: Shares | None) -> bool:
 
 
 def _assignors(look: GroupContext) -> Iterator[Diagnosis]:
-    """Infer the strategy of each member from what it owns, where that shows."""
+    """Report members whose owned partitions fit different strategies, or none."""
     owners = {name: owned for name, owned in look.owned.items() if owned}
     if not look.all_readable or look.settling or len(look.members) < 2 or not owners:
         return
@@ -157,7 +157,7 @@ def _idle_threads(look: GroupContext) -> Iterator[Diagnosis]:
     by_topic = {topic: of_topic for topic, of_topic in found if look.partition_ids.get(topic)}
     small = [topic for topic in by_topic if by_topic[topic].count > len(look.partition_ids[topic])]
     if not small or not look.all_readable:
-        return  # by either strategy each stream gets a partition
+        return  # each stream gets a partition by either strategy, or subscriptions are unknown
     threads = union(by_topic.values())
     if not look.faults:
         busy = {partition.owner for partition in look.group.partitions}

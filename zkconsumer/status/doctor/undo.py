@@ -28,8 +28,8 @@ class Undone:
         path: the node's path.
         before: its data before.
         after: its data after; None: deleted.
-        session_id: of the owner, 0 for a persistent node. An ephemeral node can't be restored: it
-            would be ours, or stay for ever.
+        session_id: of the owner, 0 for a persistent node. An ephemeral node can't be restored: the
+            new one would belong to our session, or to none.
     """
 
     path: str
@@ -40,11 +40,11 @@ class Undone:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoRecord:
-    """All writes that a run did, or was about to do.
+    """All writes that a run has done, or was about to do.
 
     Attributes:
         zookeeper: the cluster, as ``zookeeper.connect`` names it.
-        made_ms: when, in ms since the epoch.
+        made_ms: the time of the run, in ms since the epoch.
         steps: the nodes, in the order of the writes.
     """
 
@@ -55,7 +55,7 @@ class UndoRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UndoPlan:
-    """The writes that restore the nodes, and by path why others are left as they are."""
+    """The writes that restore nodes, and the reasons why other nodes are left as they are."""
 
     ops: tuple[CreateOp | SetOp, ...]
     skipped: Mapping[str, str]

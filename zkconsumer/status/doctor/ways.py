@@ -1,12 +1,14 @@
 """The ways to another release of Kafka: each step is possible when its turn comes. Pure.
 
-What the order follows from:
+The order of the steps follows from these facts:
 
-- 3.9 follows any release from 0.8 on in place, keeps the ZooKeeper, and refuses no client.
-- 4.0 follows 3.3 to 3.9 in place, without a ZooKeeper; 3.9 is the last that leaves one.
-- 4.0 takes Java clients from 2.1 on. Those speak to brokers from 0.10.0 on, and those of 4 to
-  brokers from 2.1 on: no Java client speaks both to brokers of 0.8 or 0.9 and to Kafka 4.
-- Brokers coordinate groups from 0.9 on; those of 0.8.2 keep offsets, and no groups.
+- Any release from 0.8 on can be upgraded to 3.9 in place; 3.9 keeps the ZooKeeper, and rejects no
+  client.
+- 3.3 to 3.9 can be upgraded to 4.0 in place, without a ZooKeeper; 3.9 is the last release that can
+  migrate from ZooKeeper to KRaft.
+- 4.0 accepts Java clients from 2.1 on. These work with brokers from 0.10.0 on, and clients of 4
+  with brokers from 2.1 on: no Java client works both with brokers of 0.8 or 0.9 and with Kafka 4.
+- Brokers coordinate groups from 0.9 on; those of 0.8.2 store offsets, but coordinate no groups.
 
 Source: Kafka's upgrade notes for 3.9 and 4.0; KIP-35, KIP-97, KIP-866, KIP-896.
 """
@@ -19,13 +21,13 @@ from typing import Final
 from zkconsumer.wire.releases import Release
 
 NEXT: Final[Mapping[str, Release]] = {"3.9": (3, 9), "4.0": (4, 0)}
-"""The releases that can be asked about."""
+"""The target releases, by the name that users give."""
 BRIDGE: Final[Release] = (3, 3)
-"""The first that 4.0 can follow in place, without a ZooKeeper."""
+"""The oldest release that can be upgraded to 4.0 in place, without a ZooKeeper."""
 
 
 class OriginRelease(Enum):
-    """The range of releases that the oldest broker is in; the value is the first of them."""
+    """The range of releases of the oldest broker; the value is the first release of the range."""
 
     V0_8 = (0, 8)
     V0_9 = (0, 9)
@@ -35,14 +37,14 @@ class OriginRelease(Enum):
 
 
 class Way(StrEnum):
-    """How the cluster is left."""
+    """A way to another release: a mirror to a new cluster, or an upgrade in place."""
 
     MIRROR = "mirror"
     IN_PLACE = "in-place"
 
 
 class Step(StrEnum):
-    """What is done; ``{wanted}`` is the release, ``{new}`` that of a cluster beside this one."""
+    """A step of a way; ``{wanted}`` is the target release, ``{new}`` that of the new cluster."""
 
     NEW_CLUSTER = (
         "Set up the new cluster ({new}, KRaft) beside this one. Create its topics, or let the "
@@ -120,7 +122,7 @@ STEPS: Final[Mapping[tuple[Way, str], Mapping[OriginRelease, tuple[Step, ...]]]]
         OriginRelease.V2_1: (*_COPY, Step.CLIENTS, *_LEAVE),
     },
 }
-"""The steps in their order, on a cluster with a ZooKeeper."""
+"""The steps of each way in order, for a cluster with a ZooKeeper."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,19 +143,19 @@ def origin_of(oldest: Release) -> OriginRelease:
 
 
 def follows_directly(oldest: Release, wanted: str, *, has_zookeeper: bool) -> bool:
-    """Return whether a release can follow in place, without another one in between."""
+    """Return whether brokers can be upgraded in place without another release in between."""
     return NEXT[wanted] < (4, 0) or (oldest >= BRIDGE and not has_zookeeper)
 
 
 def routes(
     oldest: Release | None, unknown: str, wanted: str, *, has_zookeeper: bool
 ) -> tuple[UpgradePath, ...]:
-    """Return the ways to a release, the one to prefer first; none if the cluster is there.
+    """Return the ways to a release, the preferred one first; none if all brokers have it.
 
     Args:
-        oldest: the release of the oldest broker; None: there is one whose release is not known.
-        unknown: which brokers these are.
-        wanted: one of ``NEXT``.
+        oldest: the release of the oldest broker; None: the release of some broker is unknown.
+        unknown: the names of the brokers of unknown release.
+        wanted: the release, a key of ``NEXT``.
         has_zookeeper: whether the cluster has a ZooKeeper, or may have one.
     """
     if oldest is None:
@@ -188,7 +190,7 @@ def _routes(
 
 
 def steps_of(way: Way, oldest: Release, wanted: str, *, has_zookeeper: bool) -> tuple[Step, ...]:
-    """Return the steps of a way: those of the table, without what needs a ZooKeeper if none is."""
+    """Return the steps of a way; without a ZooKeeper, those that need one are left out."""
     steps = STEPS[way, wanted][origin_of(oldest)]
     if has_zookeeper:
         return steps

@@ -1,4 +1,4 @@
-"""Diagnoses of whole groups: of both kinds, without coordinator, never at rest, deserted."""
+"""Diagnoses of whole groups: shared ids, no coordinator, endless rebalances, no members."""
 
 import shlex
 from collections.abc import Iterator
@@ -28,9 +28,9 @@ def examine_whole(look: GroupContext) -> list[Diagnosis]:
 
 
 def examine_ids(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
-    """Report all group ids that old and new consumers use at once.
+    """Report all group ids that old and new consumers use at the same time.
 
-    ``examine_whole`` reports the same of a single group, of either kind.
+    ``examine_whole`` reports the same for a single group of either kind.
     """
     for key in sorted(snapshot.groups):
         if key.kind is GroupKind.ZOOKEEPER:
@@ -38,7 +38,7 @@ def examine_ids(snapshot: ClusterSnapshot) -> Iterator[Diagnosis]:
 
 
 def _shared_id(snapshot: ClusterSnapshot, group_id: str) -> Iterator[Diagnosis]:
-    """Report that both kinds of groups with this id have members; named after the old one."""
+    """Report that both kinds of groups with this id have members, as a fault of the old one."""
     old = snapshot.groups.get(GroupKey(GroupKind.ZOOKEEPER, group_id))
     new = snapshot.groups.get(GroupKey(GroupKind.COORDINATOR, group_id))
     if old is not None and old.members and new is not None and new.members:
@@ -156,7 +156,7 @@ def _last_commit(look: GroupContext) -> str:
 
 
 def _problems(look: GroupContext) -> Iterator[Diagnosis]:
-    # A coordinator may only know of such a group that its members are no consumers.
+    # The only problem of a coordinator's group of known state may be that it is not of consumers.
     unsure = look.in_zookeeper or look.group.state is GroupState.UNKNOWN
     if look.group.problems:
         yield Diagnosis(

@@ -37,8 +37,7 @@ def assemble(  # noqa: PLR0913 - one fact a line, all by name
 
     ``through`` is its source: ZooKeeper's connect string, or brokers only.
 
-    A group in ZooKeeper whose coordinator only stores its offsets is one group: it commits to
-    Kafka.
+    A ZooKeeper group that commits to Kafka is one group, although a coordinator lists it, too.
     """
     ids = kept.partition_ids()
     live_sessions = _alive(kept, sessions)
@@ -80,7 +79,7 @@ def reassemble(
     ids = kept.partition_ids()
     live_sessions = last.live_sessions
     if live_sessions is not None:
-        # Groups that appeared since they were listed.
+        # These groups may have sessions that began after the sessions were listed.
         live_sessions = live_sessions.union(
             *(_sessions(kept.group(key)) - _sessions(last.groups.get(key)) for key in keys)
         )
@@ -112,7 +111,7 @@ def _sort_key(key: GroupKey) -> tuple[bool, str]:
 
 
 def keep_newer(snapshot: ClusterSnapshot, last: ClusterSnapshot) -> ClusterSnapshot:
-    """Return the snapshot with newer states of groups taken from the last one."""
+    """Return the snapshot, with groups that the last snapshot has newer taken from that one."""
     newer = {
         key: last.groups[key]
         for key, group in snapshot.groups.items()
@@ -128,7 +127,7 @@ def keep_newer(snapshot: ClusterSnapshot, last: ClusterSnapshot) -> ClusterSnaps
 
 
 def _alive(kept: Kept, sessions: Seen[frozenset[int]] | None) -> frozenset[int] | None:
-    """Return the listed sessions, and those of groups that were read after that."""
+    """Return the listed sessions, and those of groups that were read after the list."""
     if sessions is None:
         return None
     later = (group for group in kept.zookeeper_groups.values() if group.seen_ms > sessions.at_ms)
@@ -154,13 +153,13 @@ class _Moment(NamedTuple):
     alone: BrokersAlone | None
 
     def state(self, group: GroupStatus) -> GroupState:
-        """Return the state of a coordinator's group; one that only has offsets may be elsewhere."""
+        """Return a coordinator's group state; unknown if its members may be in ZooKeeper."""
         if self.alone is not None and not self.alone.no_zookeeper and group.only_offsets:
             return GroupState.UNKNOWN
         return _state_of(group)
 
     def settle(self, group: GroupStatus, kept: Kept) -> GroupStatus:
-        """Return the group with the time of its silence."""
+        """Return the group with its last commit, and as abandoned if that is long ago."""
         return with_silence(
             group,
             now_ms=self.now_ms,
@@ -176,7 +175,7 @@ def _group(
     ids: Mapping[str, tuple[int, ...]] | None,
     moment: _Moment,
 ) -> GroupStatus | None:
-    """Return the group to show; None if it is gone, or belongs to the other kind."""
+    """Return the group to show; None if it is gone, or is shown as one of the other kind."""
     name, group = key.group_id, kept.group(key)
     if group is None:
         return None
@@ -228,7 +227,7 @@ def _with_log(
 
 
 def _with_read(group: GroupStatus, ids: Mapping[str, tuple[int, ...]]) -> GroupStatus:
-    """Return the group with the unowned partitions that its members read."""
+    """Return the group, with the unowned partitions of the topics that its members read."""
     missing = read_partitions(group, ids) - {
         partition.topic_partition for partition in group.partitions
     }
@@ -246,7 +245,7 @@ def _with_offsets(group: GroupStatus, in_kafka: GroupOffsets, kept: Kept) -> Gro
         group,
         partitions=tuple(
             _whole(partition, in_kafka.get(partition[0]), spans.get(partition[0]))
-            # By the first field only: comparing more takes as long as all the rest.
+            # By the first field only: comparing whole tuples doubles the time of this function.
             for partition in sorted((*group.partitions, *more), key=lambda partition: partition[0])
         ),
     )

@@ -22,17 +22,17 @@ from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.metadata import PartitionMetadata, TopicMetadata
 
 _TELLS_CONTROLLER: Final = 1
-"""The first version of Metadata with the controller."""
+"""The first version of Metadata whose response names the controller."""
 _LEAVES_OUT: Final = 0
-"""The version that omits offline replicas."""
+"""The version of Metadata whose response omits offline replicas."""
 _BACKOFF_MS: Final = 250
 _WELL: Final = frozenset({ErrorCode.NONE, ErrorCode.REPLICA_NOT_AVAILABLE})
 _TO_SAY_MS: Final = 500
-"""How much earlier than the deadline the client gives up, so that its error says why."""
+"""How long before the deadline the client gives up, so that its error, with the reason, is used."""
 
 
 class BrokerSource:
-    """A source of brokers, topics and leaders, as ``ZookeeperSource``, without a ZooKeeper.
+    """Reads brokers, topics and leaders from a broker, where ``ZookeeperSource`` can't be used.
 
     Thread: one at a time; ``close``: any.
 
@@ -67,12 +67,12 @@ class BrokerSource:
         """Read brokers and topics until the deadline.
 
         Raises:
-            ZkConsumerError: no broker answers, or none that knows its cluster.
+            ZkConsumerError: no broker responds, or the broker does not know its cluster yet.
         """
         left_ms = deadline.left_ms
         found = self._client.description(timeout_ms=max(1, left_ms - min(_TO_SAY_MS, left_ms // 5)))
         if not found.response.brokers:
-            # A 0.9 that has just started reports this for all topics, which must not be believed.
+            # A broker of 0.9 that has just started names no brokers; its topics can't be trusted.
             raise ConnectFailed("the broker does not know its cluster yet")
         return cluster_read(found, self._clock.wall_ms())
 
@@ -85,10 +85,10 @@ def cluster_read(found: Described, now_ms: int) -> ClusterRead:
     """Convert a Metadata response to brokers and topics (pure)."""
     no_zookeeper = found.versions.no_zookeeper
     version = found.versions.version_for(ApiKey.METADATA)
-    # Without ZooKeeper any broker is named controller, and forwards requests to it.
+    # In KRaft any broker can be named as controller; it forwards requests to the real one.
     tells_controller = version >= _TELLS_CONTROLLER and not no_zookeeper
     controller_id = found.response.controller_id
-    # Keyed, as nothing keeps a broker from listing one twice.
+    # By id, since a response may list a broker twice.
     named = {broker.id: broker for broker in found.response.brokers}
     brokers = tuple(
         BrokerStatus(

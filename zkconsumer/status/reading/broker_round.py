@@ -1,4 +1,4 @@
-"""Sends requests to many brokers at once, so that one that hangs delays only its own response."""
+"""Queries many brokers in parallel, so that one that hangs delays only its own response."""
 
 from collections.abc import Callable, Mapping
 from typing import TypeAlias, TypeVar
@@ -16,14 +16,14 @@ from zkconsumer.status.reading.values import Unanswered
 T = TypeVar("T")
 
 BrokerQuery: TypeAlias = Callable[[NegotiatedConnection], T]
-"""Queries one broker, by any number of requests. It may run twice, on a stale connection."""
+"""Queries one broker, by any number of requests; runs again if its connection was stale."""
 
 
 class BrokerRound:
     """Queries brokers, with a thread for each. Thread: any.
 
     Args:
-        dialer: opens connections, by a twin that is stopped with this object.
+        dialer: opens connections; its twin, which is used, is stopped with this object.
         clock: for deadlines.
     """
 
@@ -35,7 +35,7 @@ class BrokerRound:
     def request(
         self, lookups: Mapping[Broker, BrokerQuery[T]], deadline: Deadline
     ) -> dict[Broker, T | Unanswered]:
-        """Query all brokers; return their responses when all are there, or at the deadline."""
+        """Query all brokers; return their responses, or why there is none by the deadline."""
         responses: dict[Broker, T | Unanswered] = {}
         reported: Mailbox[tuple[Broker, T | Unanswered]] = Mailbox()
         waiting: set[Broker] = set()
@@ -60,7 +60,7 @@ class BrokerRound:
         return {**responses, **late}
 
     def close(self, timeout_ms: int) -> None:
-        """Interrupt running queries; no later ones are possible. Idempotent."""
+        """Interrupt running queries, and allow no more. Idempotent."""
         self._pool.stop()
         self._scope.close(timeout_ms)
 

@@ -1,8 +1,8 @@
 """Reads the children of many nodes, without reading again what can't have changed.
 
 ZooKeeper counts the creations and deletions of a node's children. While that count is unchanged,
-the node has the same children; and where children are created once and never written again, as
-owner nodes are, they also have the same data. So one stat stands for all children. A tool that
+the node has the same children; and children that are never written after their creation, such as
+owner nodes, also have the same data. So one stat replaces the reads of all children. A tool that
 writes into an owner node goes unnoticed until the cached data expires.
 """
 
@@ -48,7 +48,7 @@ class ChildrenCache:
     def names(
         self, batches: NodeBatches, paths: Sequence[str]
     ) -> dict[str, Sequence[str] | Unreadable]:
-        """Return the names of the children of each node; empty for an absent node.
+        """Return the names of the children of each node; absent nodes are left out.
 
         Raises:
             RegistryError: ZooKeeper does not respond.
@@ -64,7 +64,7 @@ class ChildrenCache:
             elif known is not None and known.holds(stat):
                 found[path] = known.names
             else:
-                # A change between this stat and the list shows at the next stat.
+                # The next stat detects a change between this one and the list.
                 changed[path] = stat
         for path, names in zip(changed, batches.children(list(changed)), strict=True):
             self._cached.pop(path, None)
@@ -78,7 +78,7 @@ class ChildrenCache:
     def nodes(
         self, batches: NodeBatches, paths: Sequence[str], now_ms: int
     ) -> dict[str, dict[str, Read[ZNode]]]:
-        """Return the children of each node that ``names`` has just read, by name, with their data.
+        """Return the children, by name, of nodes whose names were just read by ``names``.
 
         Args:
             batches: reads nodes.
@@ -106,7 +106,7 @@ class ChildrenCache:
         return {path: fresh.get(path, {**children.nodes}) for path, children in cached.items()}
 
     def forget_all_but(self, roots: Collection[str]) -> None:
-        """Drop the cache of everything that is not below these roots."""
+        """Drop all cached nodes that are not below these roots."""
         starts = tuple(f"{root}/" for root in roots)
         gone = [path for path in self._cached if not path.startswith(starts)]
         for path in gone:

@@ -1,8 +1,8 @@
 """Estimates ZooKeeper's clock skew from the times of nodes that others write. Pure.
 
-A node that we read was written before; one that changed since the last time, after that. Both bound
-the difference of the clocks, and a group that commits every few seconds bounds it to as many.
-Nothing has to be written for that.
+A node was written before we read it, and, if it has changed, after we read it the last time. Its
+time by ZooKeeper's clock is compared with both reads: a group that commits every few seconds bounds
+the skew to a few seconds. We need not write anything for that.
 """
 
 from collections import deque
@@ -13,11 +13,11 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.status.model import GroupStatus, Seen
 
 WINDOW_MS: Final = 600_000
-"""Older bounds are dropped: clocks drift, and are set."""
+"""The age at which bounds are dropped, since clocks drift, and are set."""
 
 
 class ClockSkew:
-    """Bounds on how far ZooKeeper's clock is ahead of the local one; negative: behind."""
+    """Bounds how far ZooKeeper's clock is ahead of the local one (negative: behind)."""
 
     def __init__(self) -> None:
         self._bounds: deque[tuple[int, int | None, int | None]] = deque()
@@ -25,7 +25,7 @@ class ClockSkew:
     def note(
         self, before: Mapping[str, GroupStatus], after: Mapping[str, GroupStatus], read_ms: int
     ) -> None:
-        """Record groups that were read again."""
+        """Record the commit times of groups, which were read until ``read_ms``."""
         lows: list[int] = []
         highs: list[int] = []
         for name, group in after.items():
@@ -40,7 +40,7 @@ class ClockSkew:
         self._take(read_ms, max(lows, default=None), min(highs, default=None))
 
     def seen(self) -> Seen[int] | None:
-        """Return the smallest difference that fits all bounds; None if there are none."""
+        """Return the smallest skew within all bounds; None if the bounds show nothing."""
         low, high = self._tightest()
         if low is None or (high is None and low <= 0):
             return None
@@ -69,7 +69,7 @@ class ClockSkew:
 
 
 def _written(group: GroupStatus) -> dict[TopicPartition, tuple[int, int]]:
-    """Return when each offset was written, by ZooKeeper's clock, and read at the earliest."""
+    """Return each offset's write time by ZooKeeper's clock, and the earliest time of its read."""
     return {
         partition.topic_partition: (entry.committed_ms, min(entry.seen_ms, group.seen_ms))
         for partition in group.partitions

@@ -21,10 +21,10 @@ from zkconsumer.wire.messages.group_admin import DescribedGroup, DescribedMember
 from zkconsumer.wire.messages.list_groups import ListedGroup
 
 CONSUMER_PROTOCOL: Final = "consumer"
-"""The protocol type of groups of consumers; "" is a group that only stores offsets."""
+"""The protocol type of groups of consumers; that of a group that only stores offsets is ""."""
 
 _CLASSIC: Final = frozenset({"", "classic"})
-"""The group types in ListGroups that DescribeGroups describes; "" before 3.8."""
+"""The group types that DescribeGroups describes, as ListGroups names them; "" before 3.8."""
 
 DEAD: Final = "Dead"
 """The state of a group that its coordinator does not know."""
@@ -36,13 +36,13 @@ _Member: TypeAlias = tuple[MemberStatus, Sequence[TopicPartition]]
 def is_described(group: ListedGroup) -> bool:
     """Return whether DescribeGroups has details of a listed group.
 
-    For a group with server-side assignment (KIP-848) it reports ``Dead``.
+    For a group with server-side assignment (KIP-848), DescribeGroups reports ``Dead``.
     """
     return group.protocol_type == CONSUMER_PROTOCOL and group.type.lower() in _CLASSIC
 
 
 def is_reconciled(group: ListedGroup) -> bool:
-    """Return whether ConsumerGroupDescribe has more: its coordinator assigns (KIP-848)."""
+    """Return whether ConsumerGroupDescribe describes a group: its coordinator assigns (KIP-848)."""
     return group.type.lower() == CONSUMER_PROTOCOL
 
 
@@ -91,7 +91,7 @@ def reconciled_status(group: ReconciledGroup, coordinator: Broker, seen_ms: int)
             for of_topic in member.assignment.topic_partitions
             for number in of_topic.partitions
         ]
-        # A regex is matched by the coordinator: its assignment is all that is known.
+        # The coordinator matches a regex: the assignment is all that is known of its topics.
         topics = {*member.subscribed_topic_names, *(tp.topic for tp in owned)}
         status = MemberStatus(
             member_id=member.member_id,
@@ -125,7 +125,7 @@ def _with_members(
 
 
 def _undescribed(group_id: str, code: int, coordinator: Broker, seen_ms: int) -> GroupStatus:
-    """Return the status of a group that its coordinator knows, and does not describe."""
+    """Return the status of a group that its coordinator knows, but does not describe."""
     return GroupStatus(
         group_id=group_id,
         kind=GroupKind.COORDINATOR,
@@ -137,7 +137,7 @@ def _undescribed(group_id: str, code: int, coordinator: Broker, seen_ms: int) ->
 
 
 def read_committed(read: Positions, seen_ms: int) -> dict[TopicPartition, OffsetRead]:
-    """Return the stored offset of each partition, or why it is unknown; nothing without one."""
+    """Return the stored offset of each partition that has one, or why it is unknown."""
     found: dict[TopicPartition, OffsetRead] = {}
     for tp in read.codes:
         problem = f"its offset in Kafka: {read.reason(tp)}"

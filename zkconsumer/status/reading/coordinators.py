@@ -1,9 +1,9 @@
 """Reads groups, their members and offsets from the coordinators.
 
-A group is coordinated by the broker that lists it, so no lookup is needed. Groups in ZooKeeper are
-in no list; the coordinator of their offsets is looked up by name. That request makes the cluster
-create its offsets topic if there is none, so it must not be sent before the topic exists. Source:
-Kafka 0.9.0.1 ``GroupCoordinator``, ``AdminClient``; KIP-88.
+A group is coordinated by the broker that lists it, so no lookup is needed. For a group in
+ZooKeeper, which may be in no list, the coordinator of its offsets is looked up by the group's id.
+That request makes the cluster create its offsets topic if there is none, so it must not be sent
+before the topic exists. Source: Kafka 0.9.0.1 ``GroupCoordinator``, ``AdminClient``; KIP-88.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -48,7 +48,7 @@ _LISTS_NOTHING: Final = (
     "it is older than Kafka 0.9 and can't list groups: give --zookeeper, which has them"
 )
 _NO_SUCH_GROUP: Final = frozenset({ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.UNSUPPORTED_VERSION})
-"""The error codes of an absent group, or of a cluster without such groups."""
+"""The error codes for an absent group, and of a cluster that does not support such groups."""
 _OF_THE_GROUP: Final = frozenset(
     {
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -65,8 +65,8 @@ class CoordinatorReader:
     Args:
         brokers: sends the requests.
         clock: for the times of reading.
-        must_list: whether a broker that can't list groups counts as not responding: if there is no
-            other source of groups.
+        must_list: whether a broker that can't list groups counts as not responding; True if there
+            is no other source of groups.
     """
 
     def __init__(self, brokers: BrokerRound, clock: Clock, *, must_list: bool = False) -> None:
@@ -88,8 +88,8 @@ class CoordinatorReader:
                 failures[broker.id] = response.reason
                 continue
             for group in response:
-                # A group that has just moved may be listed by both: the one with its members is
-                # right.
+                # The old and the new coordinator may both list a group that has just moved: the new
+                # one has its members.
                 known = groups.get(group.group_id)
                 if known is None or len(known.members) < len(group.members):
                     groups[group.group_id] = group
@@ -99,9 +99,9 @@ class CoordinatorReader:
     def find(
         self, group_ids: Collection[str], brokers: Sequence[Broker], deadline: Deadline
     ) -> dict[str, Broker | str]:
-        """Return the coordinators of these groups, or why they are unknown; queries one broker.
+        """Return the coordinators of these groups, or why they are unknown, as one broker reports.
 
-        Only to be called if the offsets topic exists.
+        Call it only if the offsets topic exists: otherwise the request would create it.
         """
 
         def request(connection: NegotiatedConnection) -> dict[str, Broker | str]:
@@ -153,7 +153,7 @@ class CoordinatorReader:
     def describe_request(
         self, names: Sequence[str], deadline: Deadline
     ) -> BrokerQuery[dict[str, GroupStatus | str | None]]:
-        """Return the query of a coordinator for groups: each, None if it is gone, or why not."""
+        """Return a query that describes groups: the status, None if gone, or why it is unknown."""
 
         def request(connection: NegotiatedConnection) -> dict[str, GroupStatus | str | None]:
             found: dict[str, GroupStatus | str | None] = {}
@@ -166,7 +166,7 @@ class CoordinatorReader:
                     seen_ms = self._clock.wall_ms()
                     status = described_status(group, connection.broker, seen_ms)
                     found[group.group_id] = status
-            # Gone, or of a kind that is described by another API.
+            # These are gone, or of a kind that another API describes.
             missing = [name for name, group in found.items() if group is None]
             return found | self._reconciled_again(connection, missing, deadline)
 
@@ -230,7 +230,7 @@ class CoordinatorReader:
     def offsets_request(
         self, groups: Mapping[str, Collection[TopicPartition]], deadline: Deadline
     ) -> BrokerQuery[dict[str, GroupOffsets | int]]:
-        """Return the query of a coordinator for its groups' offsets: offsets, or an error code."""
+        """Return a query for the committed offsets of each group, or an error code of the group."""
 
         def request(connection: NegotiatedConnection) -> dict[str, GroupOffsets | int]:
             return {
@@ -260,7 +260,7 @@ class CoordinatorReader:
             at_least=version,
             at_most=version,
         )
-        # Before 0.10.2, this is the response for an offset of a topic that does not exist.
+        # Before 0.10.2, brokers report a topic that does not exist as unknown, not as no offset.
         read = wire.positions(response, unknown_is_none=True)
         # An error of the whole group is repeated in each of its partitions.
         codes = set(read.codes.values())

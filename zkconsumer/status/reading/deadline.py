@@ -15,12 +15,12 @@ class ReadingLimits:
             seldom change.
         groups_ms: for the groups in ZooKeeper.
         brokers_ms: for each of three rounds to the brokers: logs, groups, offsets.
-        quiet_ms: how long a ZooKeeper group without offsets in Kafka is assumed to have none; not
-            while it has members and no offsets at all: it has yet to commit.
+        quiet_ms: how long a ZooKeeper group without offsets in Kafka is assumed to have none;
+            except one with members and no offsets anywhere, which has yet to commit.
         look_ms: for reading some groups again.
         sessions_ms: for the list of sessions.
         times_ms: for reading the timestamps of the groups' next records.
-        times_most: about how many of them to read at a time; 0: none.
+        times_most: the maximum number of them to read at a time; 0: none.
     """
 
     cluster_ms: int = 5_000
@@ -35,7 +35,7 @@ class ReadingLimits:
 
 
 class Deadline:
-    """A point in time. Thread: any."""
+    """The time by which a read must end. Thread: any."""
 
     def __init__(self, clock: Clock, limit_ms: int) -> None:
         self._clock = clock
@@ -44,7 +44,7 @@ class Deadline:
 
     @property
     def left_ms(self) -> int:
-        """Return the remaining time; 0 when it is over."""
+        """The remaining time; 0 after the deadline."""
         return max(0, self._at_ms - self._clock.now_ms())
 
     @property

@@ -27,16 +27,16 @@ def brokers_of(
     timeout_ms: int,
     clock: Clock,
 ) -> dict[Endpoint, int]:
-    """Return the ids of the brokers that these belong to; ambiguous ones are omitted.
+    """Return the id of the broker of each endpoint; ambiguous endpoints are omitted.
 
-    A broker is at an endpoint's host if both are the same name, or have an address in common. Of
-    several at one host it is the one that has registered the endpoint's JMX port.
+    A broker is at an endpoint's host if the hosts have the same name, or share an address. Of
+    several brokers at one host, it is the one that has registered the endpoint's JMX port.
 
     Args:
-        endpoints: hosts, and the port if it is one of JMX.
-        brokers: of the cluster.
-        timeout_ms: time limit of all lookups.
-        clock: for that.
+        endpoints: the hosts, with the port of a JMX endpoint.
+        brokers: the brokers of the cluster.
+        timeout_ms: the time limit of all lookups together.
+        clock: for the time limit.
     """
     places = set(endpoints)
     deadline = Deadline(clock, timeout_ms)
@@ -47,7 +47,7 @@ def brokers_of(
     for place in places:
         there = [status for status in brokers if names[status.broker.host] & names[place.host]]
         exact = [status for status in there if place.jmx_port in {status.jmx_port} - {None}]
-        # Another port of JMX than the registered one is another process.
+        # An endpoint at another JMX port than the registered one is another process.
         unsure = [status for status in there if None in {place.jmx_port, status.jmx_port}]
         match exact or unsure:
             case [status]:
@@ -58,7 +58,7 @@ def brokers_of(
 
 
 def _names_of(host: str, deadline: Deadline) -> set[str]:
-    """Return what identifies a host: its name and its addresses, as far as they are known."""
+    """Return the name of a host, and its addresses if they can be looked up."""
     names = {host.lower().rstrip(".")} - {""}
     if names and not deadline.is_over:
         try:

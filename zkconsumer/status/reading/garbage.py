@@ -9,9 +9,9 @@ from contextlib import contextmanager
 def no_collection() -> Iterator[None]:
     """Suspend the garbage collector while the block runs, unless it is off already.
 
-    A snapshot consists of values without cycles, by the hundred thousand, and after every few
-    hundred of them the collector would traverse the others: a fifth of the time that a large
-    cluster takes. Cycles elsewhere are collected after the block.
+    A snapshot consists of hundreds of thousands of values without cycles. The collector would
+    traverse them after every few hundred new ones, which is a fifth of the time of reading a large
+    cluster. Other cycles are collected after the block.
     """
     was_on = gc.isenabled()
     gc.disable()

@@ -41,7 +41,7 @@ class GroupNodes:
         members: by consumer id.
         owners: by topic and by the name of the node, which should be a partition number.
         offsets: likewise.
-        problems: what could not even be listed.
+        problems: why nodes could not be listed.
         listed: whether all members and owners could be listed.
     """
 
@@ -53,7 +53,7 @@ class GroupNodes:
 
     @property
     def unread(self) -> list[str]:
-        """Return why listed members and owners could not be read."""
+        """The reasons why listed members and owners could not be read."""
         owners = (node for by_name in self.owners.values() for node in by_name.values())
         nodes = (*self.members.values(), *owners)
         return [node.reason for node in nodes if isinstance(node, Unreadable)]
@@ -73,8 +73,8 @@ def group_status(
         group_id: its id.
         nodes: its nodes.
         topics: the partitions of every topic, to expand subscriptions.
-        seen_ms: when reading the nodes began: nobody who came later is missing.
-        budget: of filters.
+        seen_ms: when reading the nodes began; members and owners of that time are included.
+        budget: limits the work of matching the members' filters.
         offsets_ms: when the offsets had been read: all were committed by then; None: ``seen_ms``.
     """
     read_ms = seen_ms if offsets_ms is None else offsets_ms
@@ -150,7 +150,7 @@ def _member(
 def _streams(
     registration: Registration, topics: Mapping[str, Sequence[int]], budget: FilterBudget
 ) -> tuple[Mapping[str, int], str | None]:
-    """Return the streams of a group, and why they are unknown; without internal topics."""
+    """Return a member's streams without internal topics, and why they are unknown, if they are."""
     try:
         return expand(registration, topics, exclude_internal=True, budget=budget), None
     except ConfigError as error:
@@ -158,7 +158,7 @@ def _streams(
 
 
 def _described(unread: Sequence[str]) -> list[str]:
-    """Return problems that summarize what could not be read; the reasons are in place, too."""
+    """Return one problem that summarizes unread nodes; each reason is also at its own place."""
     if not unread:
         return []
     more = f" (and {len(unread) - 1} more)" if len(unread) > 1 else ""

@@ -1,7 +1,7 @@
-"""Reads a few groups again, with one connection per server: every second, for open pages.
+"""Reads a few groups again, over one connection per server; every second for open pages.
 
-ZooKeeper and the brokers are queried at the same time. A broker receives all requests over one
-connection of its own, so that this does not wait for a full read.
+ZooKeeper and the brokers are queried at the same time. The connections to brokers are not those of
+full reads, so that neither waits for the other.
 """
 
 from collections.abc import Collection, Mapping
@@ -42,7 +42,7 @@ class BrokerTask:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadPlan:
-    """Which servers to query for what.
+    """The queries of one partial read, by server.
 
     Attributes:
         in_zookeeper: the groups to read from ZooKeeper.
@@ -65,11 +65,11 @@ class _BrokerReport:
 
 
 _InZookeeper: TypeAlias = tuple[frozenset[str], Mapping[str, GroupStatus]]
-"""Which groups were requested of ZooKeeper, and those that were read."""
+"""The ids of the groups that were requested from ZooKeeper, and the groups that were read."""
 
 
 def plan_look(kept: Kept, keys: Collection[GroupKey], answering: Mapping[int, Broker]) -> ReadPlan:
-    """Plan the queries for some groups, by what is known of the cluster (pure).
+    """Plan the queries for some groups, from what is known of the cluster (pure).
 
     A ZooKeeper group's offsets are requested from Kafka only if it was known to have some.
 
@@ -94,7 +94,7 @@ def plan_look(kept: Kept, keys: Collection[GroupKey], answering: Mapping[int, Br
         tasks.setdefault(broker, BrokerTask()).offsets = groups
     leaders = kept.leaders(answering)
     read = {partition.topic_partition for group in known for partition in group.partitions}
-    # Unowned partitions are known by their offsets alone.
+    # Some partitions are known only by their offsets in Kafka.
     read |= {tp for group in known for tp in kept.offsets.get(group.group_id, ())}
     for tp in sorted(read):
         if tp in leaders:
@@ -113,7 +113,7 @@ class SelectedGroupsReader:
         store: the connection to ZooKeeper; None: no ZooKeeper groups are read.
         dialer: connects to the brokers.
         clock: for deadlines and ages.
-        limit_ms: the time limit of a look.
+        limit_ms: the time limit of one call of ``look``.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class SelectedGroupsReader:
             if task.offsets:
                 fetch = self._coordinators.offsets_request(task.offsets, deadline)
                 message.offsets = fetch(connection)
-            # Last, so that no commit is seen beyond the log end.
+            # The last request, so that no commit seems to be beyond the log end.
             if task.logs:
                 message.logs = self._logs.lookup(task.logs, deadline)(connection)
             return message
@@ -194,7 +194,7 @@ def _take(found: GroupReads, task: BrokerTask, response: _BrokerReport | Unanswe
 def _take_zookeeper(
     found: GroupReads, names: Collection[str], response: _InZookeeper | Unanswered
 ) -> None:
-    """Record ZooKeeper's response or its absence; it may belong to an earlier request."""
+    """Record ZooKeeper's response, which may be a late one to an earlier request, or why not."""
     if isinstance(response, Unanswered):
         found.failures |= dict.fromkeys(names, response.reason)
         return

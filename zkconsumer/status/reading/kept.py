@@ -1,7 +1,7 @@
 """The last known state of a cluster's parts, and their failures. Pure.
 
-A part that could not be read keeps its last state: every value has the time of its reading. What is
-known to be gone (a topic or group that is no longer listed) is dropped.
+A part that could not be read keeps its last state; every value has the time when it was read.
+Topics and groups that are no longer listed are dropped.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -44,7 +44,7 @@ GROUPS_PART: Final = "groups in ZooKeeper"
 LOOK_PART: Final = "groups that were looked at again"
 
 _ABSENT_MS: Final = 600_000
-"""How long groups of a broker that went away are kept."""
+"""How long groups of a broker that is no longer registered are kept."""
 _LOOK_MS: Final = 10_000
 """How long a failure of a partial read is shown if no other read follows."""
 
@@ -83,7 +83,7 @@ class Failures:
         self._by_kind = {**self._by_kind, kind: found}
 
     def set_back(self, by_ms: int) -> None:
-        """Move their times back with the local clock."""
+        """Move the times of the failures back with the local clock."""
         self._by_kind = moved_back(self._by_kind, by_ms)
 
     def all(self) -> tuple[PartFailure, ...]:
@@ -100,7 +100,7 @@ class _Unmoved(NamedTuple):
 
 
 class Kept:
-    """The last known values. They are replaced, never changed.
+    """The last known values of all parts; each value is replaced, never changed in place.
 
     Args:
         cluster_part: the part that fails if brokers and topics can't be read.
@@ -136,7 +136,7 @@ class Kept:
         self._last_read_ms = 0
 
     def set_back(self, by_ms: int) -> None:
-        """Move all times back with the local clock: what was read keeps its age."""
+        """Move all times back with the local clock, so that all values keep their ages."""
         self.brokers = moved_back(self.brokers, by_ms)
         self.topics = moved_back(self.topics, by_ms)
         self.zookeeper_groups = moved_back(self.zookeeper_groups, by_ms)
@@ -157,7 +157,7 @@ class Kept:
         there = {
             partition.topic_partition for topic in read.topics for partition in topic.partitions
         }
-        # A topic created again under the old name has a new log: older spans are not its.
+        # Drop the spans of deleted topics: a topic created under an old name has a new log.
         self.spans = {tp: span for tp, span in self.spans.items() if tp in there}
         self.log_problems = {tp: why for tp, why in self.log_problems.items() if tp in there}
         self.failures.note(self._cluster_part, {}, now_ms)
@@ -196,8 +196,8 @@ class Kept:
     def take_coordinators(self, read: CoordinatorsRead, now_ms: int) -> None:
         """Record the coordinators' groups.
 
-        Groups of a broker that did not respond are kept, and for a while those of one that is no
-        longer registered: it may just be restarting; if not, others will coordinate them.
+        Groups of a broker that did not respond are kept. Those of a broker that is no longer
+        registered are kept for a while: it may just be restarting, or others take its groups over.
         """
         failures = dict(read.failures)
         silent: dict[str, GroupStatus] = {}
@@ -261,7 +261,7 @@ class Kept:
         self._last_read_ms = now_ms
 
     def unmoved_since_ms(self, name: str) -> int | None:
-        """Return since when the offsets in Kafka of a group without members are unchanged."""
+        """Return since when a group without members has had the same offsets in Kafka."""
         found = self._unmoved.get(name)
         return None if found is None else found.since_ms
 
@@ -283,7 +283,7 @@ class Kept:
                 self._unmoved[name] = _Unmoved(mark, now_ms)
 
     def forget_look(self, now_ms: int) -> None:
-        """Drop failures of partial reads if no other read follows."""
+        """Drop the failures of the last partial read if that was a while ago."""
         if now_ms - self._last_read_ms >= _LOOK_MS:
             self.failures.note(LOOK_PART, {}, now_ms)
 
@@ -302,7 +302,7 @@ class Kept:
         return known or (None if listed is None else listed.coordinator)
 
     def partition_ids(self) -> dict[str, tuple[int, ...]] | None:
-        """Return the partition numbers of every topic, as in ZooKeeper; None: never read."""
+        """Return the partition numbers of every topic, in the source's order; None: never read."""
         return None if self.topics is None else ids_of_partitions(self.topics)
 
     def leaders(self, addresses: Mapping[int, Broker]) -> dict[TopicPartition, Broker]:
@@ -315,7 +315,7 @@ class Kept:
         }
 
     def unasked(self, addresses: Mapping[int, Broker]) -> dict[TopicPartition, str]:
-        """Return why leaders can't be queried, by partition."""
+        """Return why the leader can't be queried, for each partition where that is so."""
         problems = {broker.broker.id: broker.problem for broker in self.brokers}
         return {
             partition.topic_partition: (
@@ -335,9 +335,9 @@ def _newer_offsets(
     known: Mapping[str, GroupOffsets],
     began_ms: int,
 ) -> dict[str, GroupOffsets]:
-    """Return the offsets that were read, except of groups that were read again since that began.
+    """Return the offsets that were read, without groups that a partial read has updated meanwhile.
 
-    An offset that seemed to go back would be taken for a rewind.
+    Otherwise an offset could seem to go back, which would count as a rewind.
     """
     newer = {
         name: offsets for name, offsets in read.items() if began_ms >= _seen_ms(known.get(name, {}))
@@ -348,7 +348,7 @@ def _newer_offsets(
 def _with_last_known(
     read: Mapping[str, GroupOffsets], known: Mapping[str, GroupOffsets]
 ) -> dict[str, GroupOffsets]:
-    """Return what was read; an offset that could not be read has the last known one beside it."""
+    """Return the offsets that were read; an unread offset is given its last known value."""
     return {
         name: {
             tp: UnreadOffset(offset.problem, _committed(known.get(name, {}).get(tp)))
@@ -368,7 +368,7 @@ def _committed(offset: OffsetRead | None) -> CommittedOffset | None:
 
 
 def _seen_ms(offsets: GroupOffsets) -> int:
-    """Return when the last of a group's offsets was read; 0: none."""
+    """Return when the latest read of a group's offsets was; 0: never."""
     times = (
         committed.seen_ms for it in offsets.values() if (committed := _committed(it)) is not None
     )
@@ -393,10 +393,10 @@ def registered_addresses(brokers: Sequence[BrokerStatus]) -> dict[int, Broker]:
 def offset_requests(
     kept: Kept, groups: Collection[str], partition_ids: Mapping[str, Sequence[int]]
 ) -> dict[Broker, dict[str, Collection[TopicPartition]]]:
-    """Return which coordinator to query for which group's offsets, and for which partitions.
+    """Return the groups and partitions whose offsets to request, by coordinator.
 
-    The partitions are all of the topics that the group reads or has read, as far as known, since it
-    may keep the offsets of some in ZooKeeper; if no topic is known, all of the cluster's.
+    These are all partitions of the topics that the group is known to read or to have read, since
+    it may have some of their offsets in ZooKeeper; if no topic is known, those of the cluster.
     """
     requested: dict[Broker, dict[str, Collection[TopicPartition]]] = {}
     everything = [

@@ -55,11 +55,11 @@ class LogReader:
     def lookup(
         self, partitions: Sequence[TopicPartition], deadline: Deadline
     ) -> BrokerQuery[dict[TopicPartition, LogSpan | str]]:
-        """Return the query of a leader; its response: each log's span, or why not."""
+        """Return a query for the span of each log, or why it is unknown."""
 
         def request(connection: NegotiatedConnection) -> dict[TopicPartition, LogSpan | str]:
             starts = _request(connection, partitions, EARLIEST, deadline)
-            # Before the request: what was committed by then is within a sound log.
+            # Before the request, since a sound log contains all offsets committed until then.
             at_ms = self._clock.wall_ms()
             ends = _request(connection, partitions, LATEST, deadline)
             return {tp: _span(starts.get(tp), ends.get(tp), at_ms) for tp in partitions}

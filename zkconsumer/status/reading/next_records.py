@@ -1,8 +1,8 @@
 """Reads the timestamps of the groups' next records: the exact lag in time.
 
-The timestamp of a record at an offset does not change: each is read once, and groups that don't
-move cost nothing. If there are more than can be read at a time, those read longest ago come first;
-meanwhile the growth of the log gives an estimate.
+The timestamp of the record at an offset does not change: each is read once, and groups that don't
+move cost nothing. If there are more than can be read at a time, the partitions that were read
+longest ago come first; for the others the growth of the log gives an estimate.
 """
 
 import threading
@@ -24,7 +24,7 @@ from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.record_times import RecordTimes
 
 _AGAIN_MS: Final = 30_000
-"""How soon a log without timestamp is queried again: mostly it has none."""
+"""The pause before a log that returned no timestamp is queried again: most of these have none."""
 
 Placed: TypeAlias = tuple[TopicPartition, int]
 """A partition and an offset in it."""
@@ -48,7 +48,7 @@ def _next_offset(kind: GroupKind, partition: GroupPartition) -> int | None:
 
 
 class _LastRequest(NamedTuple):
-    """When a partition was last queried, and whether it had a timestamp."""
+    """When a partition was last queried, and whether a timestamp was returned."""
 
     at_ms: int
     reported: bool
@@ -63,7 +63,7 @@ class TimesMemory:
         self._requested: dict[TopicPartition, _LastRequest] = {}
 
     def unknown(self, all_placed: Collection[Placed], now_ms: int, most: int) -> list[Placed]:
-        """Return up to ``most`` offsets to query, those waiting longest first."""
+        """Return up to ``most`` offsets to query; partitions that waited longest come first."""
         with self._lock:
             waiting = [
                 placed
@@ -87,7 +87,7 @@ class TimesMemory:
                 self._requested[placed[0]] = _LastRequest(now_ms, placed in reported)
 
     def keep_only(self, all_placed: Collection[Placed]) -> None:
-        """Drop all other offsets: no group is at them any more."""
+        """Drop all other offsets, since no group is at them any more."""
         partitions = {tp for tp, _ in all_placed}
         with self._lock:
             known = self._written_ms
@@ -134,13 +134,13 @@ def _with_times(group: GroupStatus, known: Mapping[Placed, int]) -> GroupStatus:
 
 
 class NextRecords:
-    """Reads the timestamps. Thread: one reads those of all groups, and one those of some.
+    """Reads timestamps of next records. Thread: one for those of all groups, one for some.
 
     Args:
         dialer: connects to the brokers; the caller stops it.
         clock: for deadlines.
-        limit_ms: the time limit of a request.
-        most: the number of offsets to read at a time; 0: none.
+        limit_ms: the time limit of one call of ``request``.
+        most: the maximum number of offsets to read in one call; 0: none.
 
     Attributes:
         memory: caches the results.

@@ -1,7 +1,7 @@
-"""Reads many nodes of ZooKeeper, so that one that is refused does not hide the others.
+"""Reads many nodes of ZooKeeper, so that one that can't be read does not hide the others.
 
-A batch fails as a whole: one node whose ACL excludes us would fail it. So a failed batch is read
-again in halves, down to the nodes that can't be read.
+A batch fails as a whole if the ACL of one node excludes us. So a failed batch is read again in
+halves, down to the nodes that can't be read.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,8 +14,8 @@ from zkconsumer.status.reading.values import Read, Unreadable
 from zkconsumer.zk.store import ZkStore, ZNode, ZNodeStat
 
 _MOST_AT_ONCE: Final = 4000
-"""About a third of a second: between two batches other requests get the connection, and the
-deadline is checked."""
+"""The maximum size of a batch, which takes about a third of a second: between two batches other
+requests can use the connection, and the deadline is checked."""
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ class NodeBatches:
     All calls return one result for each path, in their order.
 
     Raises:
-        RegistryError: ZooKeeper does not respond, or the time is over.
+        RegistryError: ZooKeeper does not respond, or the deadline has passed.
     """
 
     def __init__(self, store: ZkStore, deadline: Deadline) -> None:
@@ -61,7 +61,7 @@ class NodeBatches:
             following: what would be read next, for the error.
 
         Raises:
-            RegistryError: the time is over.
+            RegistryError: the deadline has passed.
         """
         if self._deadline.is_over:
             raise RegistryError(

@@ -13,16 +13,16 @@ T = TypeVar("T")
 
 
 class Part(Generic[T]):
-    """Reads one part of a snapshot, whose calls may be bounded only by a client's long time-out.
+    """Reads one part of a snapshot, whose calls may be limited only by a client's long time-out.
 
-    A result that comes too late is used the next time, unless the local clock was set back since it
-    was requested: its times lie ahead then. Thread: one.
+    A late result is used the next time, unless the local clock was set back since it was
+    requested, so that its times are in the future. Thread: one.
 
     Args:
         name: the part's name, in plain words.
         scope: owns the thread.
         clock: for the times in results.
-        requested: the addressee to name when there is no result in time.
+        requested: the server to name in the error when there is no result in time.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Part(Generic[T]):
         return lambda: self.result(deadline)
 
     def start(self, read: Callable[[], T]) -> None:
-        """Begin to read, unless the last read still runs."""
+        """Begin to read, unless the last read is still running."""
         if self._running:
             return
         self._running = True
@@ -61,7 +61,7 @@ class Part(Generic[T]):
         self._scope.spawn(self._name, run, stop=lambda: None, on_error=died)
 
     def result(self, deadline: Deadline) -> T | Unanswered:
-        """Return the result, or that there is none yet."""
+        """Wait for the result until the deadline; return it, or why there is none."""
         reported = self._reported.get(deadline.left_ms)
         if reported is None:
             return Unanswered(f"{self._requested} did not respond within {deadline.limit_ms} ms")

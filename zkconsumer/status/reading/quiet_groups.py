@@ -5,7 +5,7 @@ from zkconsumer.status.reading.values import OffsetsRead
 
 
 class QuietGroups:
-    """The groups without offsets in Kafka, and when that was last seen.
+    """Remembers the groups without offsets in Kafka, and when that was last seen.
 
     Args:
         quiet_ms: how long such a group is assumed to have none.

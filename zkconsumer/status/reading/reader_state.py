@@ -1,4 +1,4 @@
-"""What a reader remembers from one read to the next."""
+"""The state of a reader between its reads."""
 
 import threading
 from collections.abc import Callable, Collection, Mapping
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class ReaderState:
-    """The last known values and the last snapshot. Thread: one reads, and one looks.
+    """Keeps the last known values and the last snapshot. Thread: one reads, and one looks.
 
     Args:
         clock: for the times of recording.
@@ -48,7 +48,7 @@ class ReaderState:
         self._skew = ClockSkew()
 
     def follow_clock(self) -> None:
-        """Follow the local clock; if it was set back, what is kept goes back with it."""
+        """Follow the local clock; if it was set back, move all kept times back with it."""
         with self._lock:
             by_ms = self._clock.follow()
             if by_ms:
@@ -63,7 +63,7 @@ class ReaderState:
             take(read, self._clock.wall_ms())
 
     def record_groups(self, read: GroupsRead | Unanswered) -> None:
-        """Record the groups in ZooKeeper, and what their times tell of its clock."""
+        """Record the groups in ZooKeeper, and the bounds of its clock that their times give."""
         if isinstance(read, GroupsRead):
             self._skew.note(self.kept.zookeeper_groups, read.groups, self._clock.wall_ms())
         self.record(self.kept.take_groups, read)
@@ -89,22 +89,22 @@ class ReaderState:
         )
 
     def update(self, change: Callable[[ClusterSnapshot], ClusterSnapshot]) -> ClusterSnapshot:
-        """Change the last snapshot, whichever that is by now; return it."""
+        """Change the last snapshot, which another thread may have replaced by now; return it."""
         with self._lock:
             self.last = change(self.last)
             return self.last
 
     def plan_look(self, keys: Collection[GroupKey]) -> tuple[ReadPlan, int]:
-        """Return how to read some groups again, and how often the clock was set back so far."""
+        """Return the plan to read some groups again, and how often the clock was set back."""
         with self._lock:
             return plan_look(self.kept, keys, self._answering), self._clock.set_backs
 
     def take_look(
         self, found: GroupReads, keys: Collection[GroupKey], set_backs: int
     ) -> ClusterSnapshot:
-        """Show groups that were read again; return the last snapshot.
+        """Record groups that were read again; return the last snapshot.
 
-        They are not shown if the clock was set back meanwhile: their times lie ahead.
+        They are dropped if the clock was set back meanwhile: their times are in the future.
         """
         with self._lock:
             if set_backs == self._clock.set_backs:

@@ -18,7 +18,7 @@ from zkconsumer.wire.messages.fetch import LAST_BY_NAME, FetchPartition, FetchRe
 from zkconsumer.wire.releases import Release
 
 _MAGIC_AT: Final = 16
-"""The position in an entry of any format: after offset, size, and checksum or leader epoch."""
+"""The position of the magic in entries of any format: after offset, size, and checksum or epoch."""
 _BYTES: Final = 1 << 12
 _AT_ONCE: Final = 100
 _CLOSE_MS: Final = 1_000
@@ -41,9 +41,9 @@ def read_readiness(
         snapshot: has the log start offsets.
         view: the brokers and leaders.
         dialer: connects to them; the caller stops it.
-        timeout_ms: time limit of the whole.
-        clock: for that.
-        settings: of a broker's server.properties, if given.
+        timeout_ms: the time limit of all queries together.
+        clock: for the time limit.
+        settings: a broker's server.properties, if given.
 
     Returns: The responses of brokers that came in time.
     """
@@ -72,7 +72,7 @@ def read_readiness(
 def _beginnings(
     snapshot: ClusterSnapshot, view: ClusterView
 ) -> dict[Broker, dict[TopicPartition, int]]:
-    """Return the start of each log that is not empty, by broker: its oldest records are there."""
+    """Return the log start offset, where the oldest records are, of each log with records."""
     wanted: dict[Broker, dict[TopicPartition, int]] = {
         broker: {} for broker in view.brokers.values()
     }
@@ -107,12 +107,12 @@ def _lookup(wanted: Mapping[TopicPartition, int], deadline: Deadline) -> BrokerQ
 
 
 def magic_of(records: bytes | memoryview) -> int | None:
-    """Return the format of the first entry of a record set; None if it has none."""
+    """Return the format (magic) of the first entry of a record set; None if there is no entry."""
     return records[_MAGIC_AT] if len(records) > _MAGIC_AT else None
 
 
 def _parts(wanted: Mapping[TopicPartition, int]) -> Iterator[tuple[FetchTopic, ...]]:
-    """Yield what to fetch, in requests of bounded size."""
+    """Yield the partitions to fetch, in parts that bound the size of a response."""
     for part in parts_of(wanted.items(), _AT_ONCE, lambda _: 1):
         yield fetch_topics(
             (tp, FetchPartition(partition=tp.partition, fetch_offset=offset, max_bytes=_BYTES))

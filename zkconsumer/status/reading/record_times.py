@@ -1,7 +1,7 @@
 """Reads the timestamps of records at given offsets from the leaders: the exact lag in time.
 
-Only logs of the format of 0.10 and later have them. A missing record (compacted, or a transaction
-marker) is represented by the next one.
+Only logs in the format of 0.10 or later have timestamps. If there is no record at an offset
+(compacted, or a transaction marker), the next record's timestamp is returned.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,14 +30,15 @@ _FIRST_WITH_TIMES: Final = 2
 """The first version of Fetch whose records can have timestamps."""
 _AT_ONCE: Final = 500
 _AT_ONCE_BYTES: Final = 4 * 1024 * 1024
-"""The size of a response, except for one large entry: many partitions take several."""
+"""The maximum size of a response, except with one large entry; many partitions take several."""
 _FIRST_BYTES: Final = 4 * 1024
-"""Enough for a small record; of a larger entry, old brokers return the beginning."""
+"""The size of the first fetch, enough for a small record. Of a larger entry, old brokers return the
+beginning."""
 _NEXT_BYTES: Final = 32 * 1024
-"""Producers fill batches of 16 KiB by default."""
+"""The size of the second fetch: producers fill batches of 16 KiB by default."""
 _MOST_BYTES: Final = 32 * 1024 * 1024
 _ROUNDS: Final = 6
-"""How often one partition is queried: for larger sizes, or past a marker."""
+"""The maximum number of fetches of one partition: with larger sizes, or after a marker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +71,12 @@ class RecordTimes:
     ) -> dict[TopicPartition, int]:
         """Return the timestamps of the records at these offsets, in ms since the epoch.
 
-        Records without timestamp, or not read in time, are missing.
+        Partitions whose record has no timestamp, or was not read in time, are missing.
 
         Args:
             wanted: the offset of each partition.
             leaders: the leader of each partition.
-            timeout_ms: time limit of the whole.
+            timeout_ms: the time limit of all requests together.
         """
         deadline = Deadline(self._clock, timeout_ms)
         by_leader: dict[Broker, dict[TopicPartition, int]] = {}
@@ -123,7 +124,7 @@ def _lookup(
 def _parts(
     waiting: Mapping[TopicPartition, RecordTimeFetch],
 ) -> Iterator[dict[TopicPartition, RecordTimeFetch]]:
-    """Yield batches whose response fits into memory: large fetches are alone in theirs."""
+    """Yield the fetches of each request, whose response fits into memory: large ones alone."""
     yield from ({tp: fetch} for tp, fetch in waiting.items() if fetch.alone)
     together = [(tp, fetch) for tp, fetch in waiting.items() if not fetch.alone]
     least_bytes = _AT_ONCE_BYTES // _AT_ONCE
@@ -157,9 +158,9 @@ def _fetch(
 
 
 def time_at(response: FetchedPartition, requested: RecordTimeFetch) -> int | RecordTimeFetch | None:
-    """Return the timestamp of the first record from an offset on; or the next fetch to find it.
+    """Return the timestamp of the first record from an offset on, or the next fetch to find it.
 
-    None if there is no record, or it has no timestamp, or can't be read.
+    None: there is no record, it has no timestamp, or it can't be read.
     """
     if response.error_code != ErrorCode.NONE:
         return None
@@ -174,7 +175,7 @@ def time_at(response: FetchedPartition, requested: RecordTimeFetch) -> int | Rec
             enough_bytes=1,
         )
     except ZkConsumerError:
-        return None  # the codec is not installed
+        return None  # it is damaged, or its codec is not installed
     if decoded.records:
         at_ms = decoded.records[0].timestamp
         return at_ms if at_ms >= 0 else None

@@ -1,6 +1,6 @@
 """Reads brokers' counts of requests by version: over JMX, by a Java program, or over HTTP.
 
-JMX is Java's serialization over RMI. It is read by a small Java program, which a JDK runs from its
+JMX uses Java's serialization over RMI, so a small Java program reads it, which a JDK runs from its
 source (``RequestMetrics.java``); a filter rejects classes that no such response contains.
 """
 
@@ -33,10 +33,10 @@ from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.endpoint_brokers import Endpoint, brokers_of
 
 JMX_ADDRESS: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]{1,255}):[0-9]{1,5}")
-"""HOST:PORT."""
+"""The form of an address, ``HOST:PORT``."""
 
 _JAVA_START_MS: Final = 20_000
-"""A JVM and its compiler, on a busy machine."""
+"""The time that a JVM and its compiler may take to start on a busy machine."""
 _JMX_BYTES: Final = 8 << 20
 _HTTP_BYTES: Final = 64 << 20
 _AT_ONCE: Final = 8
@@ -47,14 +47,14 @@ _FILTER: Final = ";".join(
         *("maxdepth=20", "maxarray=20000", "maxrefs=100000", "maxbytes=8000000"),
         *("java.lang.*", "java.lang.reflect.*", "java.util.*", "java.rmi.**", "sun.rmi.**"),
         *("javax.management.**", "javax.rmi.ssl.SslRMIClientSocketFactory"),
-        # Part of the error for a wrong password.
+        # The error for a wrong password contains these.
         *("javax.security.auth.login.*", "java.security.GeneralSecurityException", "!*"),
     )
 )
 
 
 def registered_jmx(brokers: Sequence[BrokerStatus]) -> dict[str, str]:
-    """Return where brokers have registered JMX, with their names."""
+    """Return the JMX addresses that brokers have registered, with a name for each."""
     addresses: dict[str, str] = {}
     for status in brokers:
         host = f"[{status.broker.host}]" if ":" in status.broker.host else status.broker.host
@@ -65,12 +65,12 @@ def registered_jmx(brokers: Sequence[BrokerStatus]) -> dict[str, str]:
 
 
 class Jmx(NamedTuple):
-    """The addresses to read over JMX, and the program that does.
+    """The addresses to read over JMX, and the program that reads them.
 
     Attributes:
-        places: ``HOST:PORT`` of brokers, and their names.
-        java: the program; or why there is none.
-        config: a file of properties for JMX with a password or TLS; None: it is open.
+        places: the names of brokers, by ``HOST:PORT``.
+        java: the path of Java, or why there is none.
+        config: a properties file for JMX with a password or TLS; None: neither is used.
     """
 
     places: Mapping[str, str]
@@ -86,14 +86,14 @@ def read_request_metrics(
     timeout_ms: int,
     clock: Clock,
 ) -> tuple[RequestMetrics, ...]:
-    """Read all at once.
+    """Read the request counts of all addresses in parallel.
 
     Args:
-        jmx: of brokers.
-        urls: of Prometheus exporters, or of Jolokia.
-        brokers: those of the cluster, to find the one at each address.
-        timeout_ms: time limit of each address; a JVM has some more to start.
-        clock: for that.
+        jmx: the JMX addresses of brokers.
+        urls: the addresses of Prometheus exporters, or of Jolokia.
+        brokers: the brokers of the cluster, to find the one at each address.
+        timeout_ms: the time limit of each address; a JVM has more time, to start.
+        clock: for the time limit.
 
     Returns:
         The counts of each address, or why there are none.
@@ -186,9 +186,9 @@ def _of_lines(
 def _run(
     java: Path, addresses: list[str], config: str | None, timeout_ms: int, clock: Clock
 ) -> str:
-    """Return what the program prints, within bounds of time and size."""
+    """Run the program; return its output, within limits of time and size."""
     source = resources.files(__package__).joinpath("RequestMetrics.java")
-    # A password is in no argument and no variable, which others can see.
+    # A password must not be in an argument or a variable, which others can see.
     with resources.as_file(source) as file, open(config or os.devnull, "rb") as settings:
         command = [
             *(str(java), "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
@@ -199,7 +199,7 @@ def _run(
         try:
             process = subprocess.Popen(  # noqa: S603 - the user's own Java
                 command,
-                # An untrusted response must not load classes of other programs.
+                # A response that can't be trusted must not load classes of other programs.
                 env={key: text for key, text in os.environ.items() if key != "CLASSPATH"},
                 stdin=settings,
                 stdout=subprocess.PIPE,

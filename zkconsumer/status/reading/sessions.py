@@ -1,9 +1,9 @@
 """Reads the live ZooKeeper sessions from the server that tracks them.
 
 The leader of the ensemble (or a standalone server) expires sessions; the others only relay
-heartbeats. It lists them on the four-letter word ``dump``, which many clusters don't allow
-(``4lw.commands.whitelist``, ZooKeeper 3.4.10 and later): then they are unknown. A list without our
-own session is not from this ensemble.
+heartbeats. It lists the sessions in response to the four-letter word ``dump``, which many clusters
+don't allow (``4lw.commands.whitelist``, ZooKeeper 3.4.10 and later): then they are unknown. A list
+without our own session is not from this ensemble.
 
 Source: ZooKeeper 3.3 to 3.9 ``DumpCommand``, ``SessionTrackerImpl.dumpSessions``.
 """
@@ -47,8 +47,8 @@ class EnsembleSessions:
 
     Args:
         connector: connects to them.
-        servers: of the ensemble; without the leader among them nothing is known.
-        own_session: our own session, which has to be in the list.
+        servers: the servers of the ensemble; if the leader is not among them, nothing is known.
+        own_session: returns our own session, which has to be in the list.
         clock: for the remaining time.
     """
 
@@ -74,14 +74,14 @@ class EnsembleSessions:
             share_ms = max(1, deadline.left_ms // (len(self._servers) - number))
             found = parse_dump(self._dump(server, Deadline(self._clock, share_ms)))
             if found is not None and self._own_session() in found:
-                # Queried first the next time.
+                # The next time this server is queried first.
                 self._servers.remove(server)
                 self._servers.insert(0, server)
                 return found
         return None
 
     def _dump(self, server: tuple[str, int], deadline: Deadline) -> str:
-        """Return a server's output, as far as it arrives in time; empty if it can't be reached."""
+        """Return as much of a server's response as arrives in time; "" if it can't be reached."""
         received = bytearray()
         with contextlib.suppress(TransportError):
             transport = self._connector.connect(*server, timeout_ms=max(1, deadline.left_ms))

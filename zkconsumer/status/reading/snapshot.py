@@ -1,7 +1,7 @@
 """Reads a whole cluster repeatedly, into one snapshot each time.
 
-No part waits for another longer than its own time limit: a part that could not be read is shown as
-last known, with its age and the reason.
+Each part has its own time limit. A part that could not be read is shown as last known, with its age
+and the reason.
 """
 
 from collections.abc import Collection, Sequence
@@ -37,7 +37,7 @@ from zkconsumer.zk.store import ZkStore
 class SnapshotReader:
     """Reads snapshots of a cluster.
 
-    Thread: one reads, and one (it may be another) looks; ``close``: any.
+    Thread: one calls ``read``, and one, which may be another, ``look``; ``close``: any.
 
     Args:
         store: the connection to ZooKeeper; the caller closes it. None: only brokers are read, and
@@ -135,10 +135,10 @@ class SnapshotReader:
         Members, owners, committed offsets and the log ends of their partitions are read; brokers,
         topics, leaders and coordinators are those of the last ``read``. A group that is gone is
         omitted; one that could not be read is shown as last known, with its age, and the reason
-        among the failures. Before the first ``read`` it is one.
+        among the failures. Before the first ``read``, this reads the whole cluster.
 
         Args:
-            keys: of groups, also of new ones.
+            keys: the keys of the groups, including new ones.
         """
         if not self._was_read:
             return self.read([key.group_id for key in keys if key.kind is GroupKind.ZOOKEEPER])
@@ -146,7 +146,7 @@ class SnapshotReader:
         found = self._selected.look(plan)
         snapshot = self._state.take_look(found, keys, set_backs)
         self._times.request(snapshot, self._state.leaders(), keys)
-        # Meanwhile all groups may have been read again.
+        # Another thread may have read all groups meanwhile.
         return self._state.update(lambda last: self._times.memory.filled(last, keys))
 
     def close(self, timeout_ms: int = 5_000) -> None:

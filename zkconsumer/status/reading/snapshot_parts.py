@@ -63,7 +63,7 @@ class ClusterPart:
 
 
 class ZookeeperParts:
-    """Reads groups and sessions from ZooKeeper, while the brokers respond. Thread: one."""
+    """Reads groups and sessions from ZooKeeper while brokers are queried. Thread: one."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class ZookeeperParts:
     def begin_groups(
         self, topics: Mapping[str, Sequence[int]], first: Collection[str]
     ) -> Callable[[], GroupsRead | Unanswered]:
-        """Begin to read the groups, see ``ZookeeperGroups``; the result waits for them."""
+        """Begin to read the groups; return the function that waits for them."""
         groups = self._groups
         if groups is None:
             return lambda: GroupsRead(listed=frozenset(), groups={})
@@ -92,7 +92,7 @@ class ZookeeperParts:
         )
 
     def begin_sessions(self) -> Callable[[], LiveSessions | Unanswered]:
-        """Begin to read the live sessions: after the groups, else new members would seem dead."""
+        """Begin to read the live sessions; after the groups, or new members would seem dead."""
         request = self._sessions
         if request is None:
             return lambda: None

@@ -18,9 +18,9 @@ T = TypeVar("T")
 
 
 class UnreadOffset(NamedTuple):
-    """A committed offset that could not be read, why, and what was last known of it, if anything.
+    """Why a committed offset could not be read, and its last known value, if there is one.
 
-    The last known one keeps the time when it was read.
+    The last known value keeps the time when it was read.
     """
 
     problem: str
@@ -28,7 +28,7 @@ class UnreadOffset(NamedTuple):
 
 
 OffsetRead: TypeAlias = CommittedOffset | UnreadOffset | str
-"""A committed offset, or why it is unknown; a text: what was read is no offset."""
+"""A committed offset, or why it is unknown; a text if the value that was read is not an offset."""
 GroupOffsets: TypeAlias = Mapping[TopicPartition, OffsetRead]
 """A group's committed offsets by partition."""
 
@@ -50,7 +50,7 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """A server did not respond, and why."""
+    """Why a server did not respond."""
 
     reason: str
 
@@ -82,8 +82,8 @@ class LogsRead:
 
     Attributes:
         spans: of the partitions whose leader returned both offsets.
-        problems: why not, for other partitions with a leader.
-        failures: the brokers that did not respond, by id, and why.
+        problems: the reasons why other partitions have no span.
+        failures: the reasons why brokers did not respond, by id.
     """
 
     spans: Mapping[TopicPartition, LogSpan]
@@ -97,8 +97,8 @@ class GroupsRead:
 
     Attributes:
         listed: all existing groups.
-        groups: those that were read this time.
-        failure: why not all were; None if all were.
+        groups: the groups that were read this time.
+        failure: why some were not read; None if all were.
     """
 
     listed: frozenset[str]
@@ -112,8 +112,8 @@ class CoordinatorsRead:
 
     Attributes:
         groups: by id.
-        responding: the ids of the brokers that responded; those older than 0.9 included.
-        failures: the other brokers, by id, and why.
+        responding: the ids of the brokers that responded, including those before 0.9.
+        failures: the reasons why others did not respond, by id.
     """
 
     groups: Mapping[str, GroupStatus]
@@ -126,9 +126,9 @@ class OffsetsRead:
     """Committed offsets in Kafka.
 
     Attributes:
-        offsets: by group, as far as read.
-        failures: why others were not, by group.
-        moved: the groups whose coordinator has changed.
+        offsets: the offsets that were read, by group.
+        failures: the reasons why others were not read, by group.
+        moved: the groups whose coordinator failed, and may have changed: look it up again.
     """
 
     offsets: Mapping[str, GroupOffsets]
@@ -143,8 +143,8 @@ class GroupReads:
     Attributes:
         groups: by key; None: it is gone.
         offsets: their committed offsets in Kafka.
-        logs: the spans of their partitions, or why not.
-        failures: why others were not read, by group id.
+        logs: the spans of their partitions, or why they are unknown.
+        failures: the reasons why others were not read, by group id.
     """
 
     groups: dict[GroupKey, GroupStatus | None] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """Reads brokers and topics from ZooKeeper, in a few batches, however many there are.
 
-Leaders and in-sync replicas are read from the controller's nodes: the latter may be stale in
-brokers' Metadata before 0.9 (KAFKA-1367).
+Leaders and in-sync replicas are read from the nodes that the controller writes, since in-sync
+replicas may be stale in Metadata responses before 0.9 (KAFKA-1367).
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ _NO_NODE: Final = Malformed("it has no state node, which names its leader")
 
 
 class ZookeeperSource:
-    """The source of brokers, topics and leaders in ZooKeeper. Thread: one at a time.
+    """Reads brokers, topics and leaders from ZooKeeper. Thread: one at a time.
 
     Args:
         store: the connection to ZooKeeper.
@@ -50,7 +50,7 @@ class ZookeeperSource:
     part: Final = CLUSTER_PART
     """The part of a snapshot that fails if this can't be read."""
     requested: Final = "ZooKeeper"
-    """The addressee that did not respond in time."""
+    """The server to name if there is no response in time."""
 
     def __init__(
         self,
@@ -169,7 +169,7 @@ def _broker(
 
 
 def _replicas(node: ZNode | Unreadable) -> Mapping[int, tuple[int, ...]] | str:
-    """Return the replicas of each partition, or what is wrong."""
+    """Return the replicas of each partition, or why they are unknown."""
     if isinstance(node, Unreadable):
         return node.reason
     found = parse_replicas(node.data)

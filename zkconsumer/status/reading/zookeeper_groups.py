@@ -1,7 +1,7 @@
 """Reads all groups in ZooKeeper: members, owners, committed offsets.
 
-Groups are read in waves of some thousand nodes, those read longest ago first. At the deadline
-complete groups count, and the others are first the next time.
+Groups are read in waves of some thousand nodes, those read longest ago first. Groups that are
+incomplete at the deadline are not returned, and come first the next time.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from zkconsumer.zk.paths import CONSUMERS, GroupPaths, is_segment
 from zkconsumer.zk.store import ZkStore, ZNode
 
 _WAVE_PARTITIONS: Final = 2500
-"""Two nodes each: a wave takes about as long as one batch of ``NodeBatches``."""
+"""The partitions of a wave, with two nodes each: about as many nodes as a batch has."""
 _UNKNOWN_GROUP_PARTITIONS: Final = 250
 """The assumed number of partitions of a group that was never read."""
 
@@ -30,7 +30,7 @@ class ZookeeperGroups:
     """Reads the groups in ZooKeeper. Thread: one at a time.
 
     Args:
-        store: the client; no watch is left.
+        store: the connection to ZooKeeper; no watch is set.
         clock: for the times of reading.
         owners_max_age_ms: how long the data of owner nodes is cached while none is created or
             deleted beside them.
@@ -86,7 +86,7 @@ class ZookeeperGroups:
         """Read only these groups, as far as they exist; the arguments are those of ``read``.
 
         Raises:
-            RegistryError: ZooKeeper does not respond, or the time is over.
+            RegistryError: ZooKeeper does not respond, or the deadline has passed.
         """
         batches = NodeBatches(self._store, deadline)
         wanted = sorted(name for name in names if is_segment(name))
@@ -104,7 +104,7 @@ class ZookeeperGroups:
                 del self._seen_ms[name], self._sizes[name]
 
     def _waves(self, names: Sequence[str], first: Collection[str]) -> Iterator[list[str]]:
-        """Return all groups, wanted ones first, then the oldest, in pieces of equal size."""
+        """Return all groups in waves of similar size: the wanted ones first, then the oldest."""
 
         def age(name: str) -> tuple[bool, int]:
             return name not in first, self._seen_ms.get(name, -1)
@@ -120,7 +120,7 @@ class ZookeeperGroups:
         names: Sequence[str],
         topics: Mapping[str, Sequence[int]],
     ) -> Iterator[tuple[str, GroupStatus]]:
-        """Yield the groups that were read in time; each has a budget of its own for its filters."""
+        """Yield the groups of a wave, until the deadline; each has its own budget for filters."""
         seen_ms, now_ms = self._clock.wall_ms(), self._clock.now_ms()
         found = _Wave(batches, self._memory, now_ms).read(names)
         offsets_ms = self._clock.wall_ms()
@@ -133,7 +133,7 @@ class ZookeeperGroups:
 
 
 class _Wave:
-    """Reads some groups, each kind of node of all of them at once."""
+    """Reads a wave of groups: one kind of node of all groups at a time."""
 
     def __init__(self, batches: NodeBatches, memory: ChildrenCache, now_ms: int) -> None:
         self._batches = batches
@@ -149,7 +149,7 @@ class _Wave:
         members = self._members(names, ids)
         owned = self._below(names, lambda paths: f"{paths.root}/owners")
         owners = self._in_folders({name: _owner_folders(name, owned[name]) for name in names})
-        # A group that lacks only offsets is whole.
+        # A group is whole even if its offsets can't be listed.
         self._not_listed = {name for name, problems in self._problems.items() if problems}
         committed = self._below(names, lambda paths: f"{paths.root}/offsets")
         offsets = self._offsets({name: _offset_folders(name, committed[name]) for name in names})
@@ -188,7 +188,7 @@ class _Wave:
     def _in_folders(
         self, cached: Mapping[str, Mapping[str, str]]
     ) -> dict[str, dict[str, dict[str, Read[ZNode]]]]:
-        """Return the children by group and topic; of nodes that are written once."""
+        """Return owner nodes by group and topic, from the cache if possible: they don't change."""
         self._names(cached)
         paths = [path for of_group in cached.values() for path in of_group.values()]
         nodes = self._memory.nodes(self._batches, paths, self._now_ms)
@@ -200,7 +200,7 @@ class _Wave:
     def _offsets(
         self, cached: Mapping[str, Mapping[str, str]]
     ) -> dict[str, dict[str, dict[str, Read[ZNode]]]]:
-        """Return the same for nodes that are written repeatedly."""
+        """Return offset nodes by group and topic, which are always read, since they change."""
         names = self._names(cached)
         nodes = iter(
             self._batches.get(
