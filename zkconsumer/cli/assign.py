@@ -47,7 +47,7 @@ with such members"""
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The group and topics to plan with."""
+    """The group and the topics to plan with, as far as they are known."""
 
     group: GroupStatus
     partition_ids: Mapping[str, Sequence[int]]
@@ -144,7 +144,7 @@ def _nobody(args: argparse.Namespace) -> GroupStatus:
 
 
 def _strategy(group: GroupStatus) -> str:
-    """Return the members' strategy; those of ZooKeeper groups don't report theirs."""
+    """Return the members' strategy; members of ZooKeeper groups don't report it."""
     protocol = group.protocol
     if group.kind is GroupKind.ZOOKEEPER or protocol is None or protocol not in ASSIGNORS:
         return _DEFAULT_STRATEGY

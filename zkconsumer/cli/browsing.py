@@ -1,4 +1,4 @@
-"""Browses messages for a command; each query opens the cluster by itself."""
+"""Browses messages for a command; each query has connections of its own."""
 
 import argparse
 from collections.abc import Generator
@@ -24,11 +24,11 @@ _REGISTRY_MS: Final = 2_000
 _REGISTRY_BUDGET_MS: Final = 5_000
 """The time limit of fetching all schemas of one query: half of the query's."""
 _FOLLOWED: Final = 1_000
-"""About how many messages of a partition each further query of ``follow`` holds."""
+"""The approximate number of messages per partition in each later query of ``follow``."""
 
 
 def add_registry_argument(parser: Container) -> None:
-    """Add the schema registry whose Avro values are decoded; ``Looks`` reads it."""
+    """Add the options for the schema registry, by which ``Looks`` decodes Avro values."""
     parser.add_argument(
         "--schema-registry",
         metavar="URL",
@@ -45,8 +45,7 @@ def add_registry_argument(parser: Container) -> None:
 class Looks:
     """Browses messages, without joining a group or committing offsets. Thread: any.
 
-    Schemas are cached from one query to the next, since a page that follows messages repeats its
-    query.
+    Schemas are cached across queries, since a page that follows messages repeats its query.
 
     Args:
         args: parsed arguments of ``add_cluster_arguments`` and ``add_registry_argument``.

@@ -1,4 +1,4 @@
-"""Opens a cluster for a command: ZooKeeper if there is one, the brokers, snapshots.
+"""Opens a cluster for a command: its ZooKeeper if there is one, its brokers, and snapshots of it.
 
 Brokers are connected on use, so a command that needs none of them works while all are down.
 """
@@ -94,7 +94,7 @@ class CommandCluster:
 
     @property
     def client(self) -> ClusterClient:
-        """A client of the brokers; bootstrap brokers are given, or registered in ZooKeeper.
+        """A client of the cluster, by the given bootstrap brokers or those in ZooKeeper.
 
         Raises:
             RegistryError: ZooKeeper does not respond, or has no brokers.
@@ -115,7 +115,7 @@ class CommandCluster:
         )
 
     def reader(self, *, with_sessions: bool = False) -> SnapshotReader:
-        """Return a new reader, closed with this object; it can read the live sessions, too.
+        """Return a new reader, which is closed with this object.
 
         Args:
             with_sessions: whether to read the live sessions of ZooKeeper, too.
@@ -139,7 +139,7 @@ class CommandCluster:
         return reader
 
     def snapshot(self, first: Collection[str] = ()) -> ClusterSnapshot:
-        """Read a snapshot; later calls are faster, and keep the last state of parts that fail.
+        """Read a snapshot; later calls are faster, and show the last state of parts that fail.
 
         Args:
             first: ids of ZooKeeper groups to read first.
@@ -186,7 +186,7 @@ class CommandCluster:
     def _addresses(self, brokers: Sequence[BrokerStatus]) -> Mapping[int, Broker]:
         """Return the brokers' addresses at the listener of the bootstrap brokers.
 
-        If the cluster does not report them, these are the registered ones; failures then say why.
+        If the cluster can't report them, return the registered addresses, and log the reason.
         """
         keys = [(broker.broker.id, broker.created_ms) for broker in brokers]
         if not self._listeners.keys() >= set(keys):
@@ -200,10 +200,10 @@ class CommandCluster:
 
 
 def required(snapshot: ClusterSnapshot) -> ClusterSnapshot:
-    """Return the first snapshot of a cluster, which has to be readable.
+    """Return the first snapshot of a cluster; raise if nothing of the cluster could be read.
 
     Raises:
-        RegistryError: ZooKeeper does not respond at all.
+        RegistryError: neither brokers nor topics could be read.
     """
     if not snapshot.brokers and not snapshot.topics:
         for failure in snapshot.failures:
@@ -220,8 +220,8 @@ def open_cluster(
 
     Args:
         args: parsed arguments of ``add_cluster_arguments``: ZooKeeper, bootstrap brokers, or both.
-        even_without: whether to accept a chroot without a cluster, for callers that report that
-            themselves.
+        even_without: whether to accept a chroot without a cluster; True for callers that report
+            that themselves.
         times_most: the maximum number of record timestamps to read at a time, for lags in time.
 
     Raises:
@@ -254,7 +254,7 @@ def open_cluster(
 
 
 def require_zookeeper(connect: str) -> None:
-    """Check that something listens at one of the servers, so that no call waits for a time-out.
+    """Check that something listens at one of the servers, so that no later call has to time out.
 
     Raises:
         ConfigError: the connect string is invalid.
@@ -266,7 +266,7 @@ def require_zookeeper(connect: str) -> None:
 
 
 def require_brokers(brokers: Sequence[Broker]) -> None:
-    """Check that a broker listens at one of the addresses, so that no call waits for a time-out.
+    """Check that something listens at one of the addresses, so that no later call has to time out.
 
     Raises:
         NoBrokersAvailable: all refuse a connection, or have no address.
@@ -312,7 +312,7 @@ def _sessions(zookeeper_connect: str, store: ZkStore) -> EnsembleSessions:
 
 
 def broker_settings(args: argparse.Namespace) -> ClientSettings:
-    """Return the brokers' settings of the file, and the brokers of the command line.
+    """Return the broker settings of the file, with the bootstrap servers of the command line.
 
     Args:
         args: parsed arguments of ``add_broker_arguments``.

@@ -56,7 +56,7 @@ def add_broker_arguments(group: Container) -> None:
 
 
 def add_zookeeper_argument(container: Container) -> None:
-    """Add ``--zookeeper`` of commands that consume; brokers are named by other options there."""
+    """Add ``--zookeeper`` for commands that consume; these have other options for brokers."""
     container.add_argument(
         "--zookeeper", metavar="HOSTS", help="where ZooKeeper is: host1:port1,host2:port2/chroot"
     )
@@ -84,7 +84,7 @@ def add_kind_argument(parser: argparse.ArgumentParser) -> None:
 
 
 def add_abandoned_argument(parser: Container) -> None:
-    """Add the silence after which a group is abandoned; ``open_cluster`` reads it."""
+    """Add the time without commits after which a group is abandoned; ``open_cluster`` reads it."""
     parser.add_argument(
         "--abandoned-after-ms",
         type=milliseconds,

@@ -15,7 +15,7 @@ _NEAREST = 5
 
 
 def settled(status: int, snapshot: ClusterSnapshot) -> int:
-    """Return the exit status after showing a snapshot, which is not 0 without brokers."""
+    """Return the exit status of a command that showed a snapshot: not 0 without brokers."""
     return status if status or snapshot.no_brokers is None else COULD_NOT
 
 
@@ -33,7 +33,7 @@ def brokers_status(access: CommandCluster, brokers: Collection[BrokerStatus]) ->
 
 
 def print_failures(snapshot: ClusterSnapshot) -> None:
-    """Print to standard error what could not be read, since the output is incomplete."""
+    """Print the failed parts to standard error, since the output lacks them."""
     if snapshot.no_brokers is not None:
         note(snapshot.no_brokers)
     for failure in snapshot.failures:
@@ -41,7 +41,7 @@ def print_failures(snapshot: ClusterSnapshot) -> None:
 
 
 def print_unseen(snapshot: ClusterSnapshot, kind: GroupKind | None) -> bool:
-    """Print which groups of a kind (None: all) were not read; return whether there may be any.
+    """Print the groups of a kind (None: all) that were not read; return whether any may be missing.
 
     A check of some groups must not count as a check of all.
     """
@@ -59,7 +59,7 @@ def print_unseen(snapshot: ClusterSnapshot, kind: GroupKind | None) -> bool:
 
 
 def find_group(snapshot: ClusterSnapshot, group_id: str, kind: GroupKind | None) -> GroupStatus:
-    """Return the group with this id, of any kind (None) if there is only one.
+    """Return the group with this id.
 
     Args:
         snapshot: the cluster.

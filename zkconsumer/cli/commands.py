@@ -3,11 +3,12 @@
 A command is a module, imported on use, so that ``zkconsumer lag`` does not load the dependencies of
 ``zkconsumer drain``. It holds:
 
-- ``DESCRIPTION``, and if wanted ``EPILOG``, for its help; of a subcommand also ``SUMMARY``, a line;
+- ``DESCRIPTION``, and optionally ``EPILOG``, for its help; for a subcommand also ``SUMMARY``, one
+  line;
 - ``ALLOW_ABBREV = True`` if flags may be abbreviated, as those of the original could;
 - ``add_arguments(parser)``;
-- ``run(args)``, a function from the parsed arguments to the exit status. What it raises, ``main``
-  reports: ``ZkConsumerError`` or ``OSError`` if the cluster or a file could not be used (status
+- ``run(args)``, which gets the parsed arguments and returns the exit status. ``main`` reports what
+  it raises: ``ZkConsumerError`` or ``OSError`` if the cluster or a file could not be used (status
   1), ``ConfigError`` if it has changed nothing (status 2).
 """
 

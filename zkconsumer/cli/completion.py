@@ -1,7 +1,7 @@
 """``zkconsumer completion SHELL``: prints the shell code that completes commands and flags.
 
-The shell then calls the command itself, by argcomplete's protocol, so that completions always match
-the running version.
+The shell then calls the command for each completion, by argcomplete's protocol, so that completions
+match the installed version.
 """
 
 import argparse

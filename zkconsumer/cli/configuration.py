@@ -43,7 +43,7 @@ VARIABLE: Final = "ZKCONSUMER_CONFIG"
 ADDRESS_VARIABLE: Final = "ZKCONSUMER_ZOOKEEPER"
 """The variable that replaces the file's addresses; ``--cluster`` and options win over it."""
 EVERYWHERE: Final = ("zookeeper", "bootstrap-server", "command-config", "timeout-ms")
-"""The keys allowed outside of the commands' tables, with one meaning for all commands."""
+"""The keys allowed outside of the commands' tables; they apply to all commands."""
 
 _CLUSTERS: Final = "clusters"
 _CLUSTER: Final = "cluster"
@@ -55,7 +55,7 @@ _NEVER: Final = frozenset(
 )
 _ADDRESSES: Final = ("zookeeper", "bootstrap-server")
 """The options for a cluster's address: one of them, or both."""
-# Brokers on the command line replace the file's cluster, and so do a ZooKeeper and --clusters.
+# On the command line brokers, a ZooKeeper or --clusters replace the file's cluster.
 _BROKERS: Final = "--bootstrap-server"
 _RIVALS: Final = ("broker_list", "clusters")
 _EITHER_OR: Final = "bootstrap_server"
@@ -83,7 +83,7 @@ class Configuration:
     notify: Table = field(default_factory=dict)
 
     def shared(self, cluster_name: str | None) -> Mapping[str, Scalar]:
-        """Return the values for all commands, for a cluster.
+        """Return the values for all commands, with those of a cluster.
 
         Raises:
             ConfigError: there is no such cluster.
@@ -97,12 +97,12 @@ class Configuration:
             )
         cluster, everywhere = self.clusters[wanted], self.everywhere
         if not cluster.keys().isdisjoint(_ADDRESSES):
-            # Its address replaces both: a mix of two addresses would lead to two clusters.
+            # The cluster's address replaces both options: a mix would address two clusters.
             everywhere = _without_addresses(everywhere)
         return {**everywhere, **cluster}
 
     def with_environment(self, environment: Mapping[str, str]) -> "Configuration":
-        """Return this with the address of ``$ZKCONSUMER_ZOOKEEPER`` in place of the file's."""
+        """Return this, with the address in ``$ZKCONSUMER_ZOOKEEPER`` in place of the file's."""
         zookeeper = environment.get(ADDRESS_VARIABLE)
         if not zookeeper:
             return self
@@ -259,7 +259,7 @@ class Defaults:
             self._reset_addresses(args)
 
     def _reset_addresses(self, args: argparse.Namespace) -> None:
-        """Reset defaults that ``--clusters`` replaces, even if the file itself sets it."""
+        """Reset defaults that ``--clusters`` replaces, even if ``--clusters`` is from the file."""
         for action, before, _ in self._set:
             is_address = action.dest in {"zookeeper", "bootstrap_servers"}
             if is_address and getattr(args, action.dest) == action.default:
@@ -275,7 +275,7 @@ class Defaults:
             self._apply_shared(below)
 
     def _is_spare(self, key: str, action: argparse.Action) -> bool:
-        """Return whether an address is redundant for a command that takes only one."""
+        """Return whether to ignore the file's brokers, since the command takes its ZooKeeper."""
         return key != "zookeeper" and action.dest == _EITHER_OR and "zookeeper" in self._shared
 
     def _apply_table(self, table: Table, parser: argparse.ArgumentParser, path: str) -> None:

@@ -9,7 +9,7 @@ def confirm(prompt: str, expected: str, yes: bool) -> bool:  # noqa: FBT001 - as
     """Ask for confirmation; return whether to go on.
 
     The question is printed to standard error, so that standard output holds only the result.
-    Without a terminal the answer is no, with a hint how to go on.
+    Without a terminal the result is False, and a hint to ``--yes`` is printed.
 
     Args:
         prompt: the operation, as a sentence.
@@ -29,7 +29,7 @@ def confirm(prompt: str, expected: str, yes: bool) -> bool:  # noqa: FBT001 - as
         return False
     print(f"Type {printable(expected)} to go on: ", end="", file=sys.stderr, flush=True)
     typed = sys.stdin.readline()
-    # An empty line is no answer, even for a group with an empty name.
+    # An empty line does not confirm anything, even for a group with an empty name.
     if typed.strip() and typed.strip() == expected.strip():
         return True
     print("zkconsumer: nothing was done", file=sys.stderr)

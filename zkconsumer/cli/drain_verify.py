@@ -25,7 +25,7 @@ SUMMARY = "prove that every offset was landed exactly once"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the command's arguments."""
     parser.add_argument("path", metavar="PATH", help="the value of drain's --to or --state")
-    # Options of 'drain' may precede 'verify': a default here would overwrite them.
+    # 'drain' has these options, too, and they may precede 'verify': a default would overwrite them.
     for flag, metavar, text in (
         ("--zookeeper", "HOSTS", "compare with this cluster"),
         ("--bootstrap-servers", "HOSTS", "the same, by addresses of its brokers"),
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         status, report = _verify(args)
     except ZkConsumerError as error:
-        # The main program's status for errors would mean "not proven" here.
+        # The exit status of ``main`` for errors would mean "not proven" here.
         report_error(error)
         return _COULD_NOT_TELL
     except Exception as error:  # noqa: BLE001 - a fault of ours says nothing of the drain

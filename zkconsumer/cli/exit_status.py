@@ -1,4 +1,4 @@
-"""The exit statuses of all commands, besides 0: done, without a finding."""
+"""The exit statuses of all commands, besides 0: done, and no problems found."""
 
 from typing import Final
 

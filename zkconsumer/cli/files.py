@@ -35,7 +35,7 @@ def write_synced(file: TextIO, text: str) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Sync a folder to disk: until then, a new file may have no name after a crash."""
+    """Sync the folder of a file to disk, without which a new file may be missing after a crash."""
     descriptor = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -47,14 +47,13 @@ def sync_folder(path: Path) -> None:
 def whole_file(name: str, *, follows_links: bool = True) -> Iterator[BinaryIO]:
     """Open a file for writing; an existing file is replaced when the new one is complete.
 
-    If the block fails, no file remains. A special file, such as a pipe, is written directly. The
-    temporary file has an unguessable name in the same folder: others with write access to the
-    folder can't have created a link there.
+    If the block fails, no new file remains. A special file, such as a pipe, is written directly.
+    The temporary file in the same folder has an unguessable name, so that nobody else with write
+    access to the folder can have created a link there.
 
     Args:
         name: of the file.
-        follows_links: if the name is a link, whether to write its target; otherwise the file
-            replaces the link.
+        follows_links: whether to replace the target of a link; False: the file replaces the link.
 
     Raises:
         OSError: the file can't be written.

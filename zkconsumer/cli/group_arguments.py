@@ -9,9 +9,9 @@ from typing import Any
 
 
 class _Each(argparse.Action):
-    """Collects all values; the default (e.g. of the configuration file) is used if there is none.
+    """Collects all values; without any, the default (e.g. of the configuration file) is used.
 
-    Not argparse's ``append``, which adds to the default.
+    argparse's ``append`` would add to the default.
     """
 
     def __call__(

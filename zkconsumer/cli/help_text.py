@@ -19,7 +19,7 @@ _wrap = partial(textwrap.wrap, break_long_words=False, break_on_hyphens=False)
 class FittedHelpFormatter(argparse.RawDescriptionHelpFormatter):
     """Keeps the lines of descriptions if they fit, and wraps them otherwise.
 
-    argparse wraps only the texts of options, and leaves usages and names of options too long.
+    argparse wraps only the texts of options; its usages and names of options can be too long.
     """
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
@@ -32,12 +32,12 @@ class FittedHelpFormatter(argparse.RawDescriptionHelpFormatter):
         )
 
     def _split_lines(self, text: str, width: int) -> list[str]:
-        """See ``argparse``, which breaks names of flags."""
+        """See ``argparse``, which would break names of flags."""
         return _wrap(" ".join(text.split()), width)
 
     def format_help(self) -> str:
         """See ``argparse``."""
-        # argparse leaves two columns free.
+        # argparse leaves two columns unused.
         width = max(self._width + 2, _LEAST_WIDTH)
         lines = super().format_help().splitlines()
         return "".join(f"{part}\n" for line in lines for part in _fitted(line, width))
@@ -51,7 +51,7 @@ def _refilled(lines: list[str], width: int) -> list[str]:
 
 
 def _fitted(line: str, width: int) -> Iterator[str]:
-    """Yield the parts of a line; a command that is split can still be copied."""
+    """Yield the parts of a line; a command is split so that it can still be copied."""
     if len(line) <= width:
         yield line
         return

@@ -48,9 +48,9 @@ def _seconds(text: str) -> int:
 
 
 def snapshots(interval_ms: int, limit: int | None, clock: Clock | None = None) -> Iterator[int]:
-    """Yield counts from 0 on, each due ``interval_ms`` after the one before.
+    """Yield counts from 0 on, each ``interval_ms`` after the one before.
 
-    An iteration that takes longer is followed by the next one at once, without catching up.
+    An iteration that takes longer is followed by the next one immediately, without catching up.
     """
     times = clock or SystemClock()
     for number in count() if limit is None else range(limit):
@@ -76,7 +76,7 @@ def failing_lines(snapshot: ClusterSnapshot) -> str:
 
 
 class Screen:
-    """The output: on a terminal each text replaces the previous one.
+    """Prints texts; on a terminal each text replaces the previous one.
 
     Attributes:
         redraws: whether texts are replaced.

@@ -12,7 +12,7 @@ Logs = Mapping[TopicPartition, LogRange]
 
 
 class CommandLogLookup:
-    """Looks up offsets. Thread: one.
+    """Looks up offsets in logs. Thread: one.
 
     Args:
         client: sends the requests.
@@ -36,7 +36,7 @@ class CommandLogLookup:
                 for time in (EARLIEST, LATEST)
             )
         except TransportError:
-            # Partitions without a leader are missing; callers that need them report that.
+            # No leader responds; callers report the missing partitions if they need them.
             return {}
         return {
             tp: LogRange(start.offset, end.offset)
@@ -46,10 +46,10 @@ class CommandLogLookup:
         }
 
     def since(self, time_ms: int, logs: Logs) -> OffsetsByTime:
-        """Return the start offsets of reading all records that are not older than a time.
+        """Return the offsets from which to read all records that are not older than a time.
 
         Brokers before 0.10.1, and logs without timestamps, use the modification times of segments:
-        then the result is the start of a segment, and older records are read, too.
+        then the result is the start of a segment, which also has older records.
 
         Args:
             time_ms: milliseconds since the epoch.
@@ -61,9 +61,9 @@ class CommandLogLookup:
         return self._times.since(dict.fromkeys(logs, time_ms))
 
     def until(self, time_ms: int, logs: Logs) -> OffsetsByTime:
-        """Return the end offsets of reading all records before the first one as new as a time.
+        """Return the end offsets of a read that ends before the first record since a time.
 
-        By segment, the offset is the end of the segment written at that time, and newer records are
-        read, too; see ``since``.
+        By segment, the offset is the end of the segment that was written at that time, which also
+        has newer records; see ``since``.
         """
         return self._times.until(dict.fromkeys(logs, time_ms))

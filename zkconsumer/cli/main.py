@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _report(error)
     except OSError as error:
         return _report(error, f"{type(error).__name__}: {error}")
-    except Exception as error:  # noqa: BLE001 - the top of the process: reports internal errors
+    except Exception as error:  # noqa: BLE001 - the top of the process reports internal errors
         return _report(error, f"unexpected {error!r}: please report it, with what --debug shows")
 
 
@@ -103,5 +103,5 @@ def _set_up_logging(*, debug: bool) -> None:
         level=logging.DEBUG if debug else logging.WARNING, handlers=[handler], force=True
     )
     if not debug:
-        # The connector logs kazoo's messages about connections in its own words.
+        # The connector itself logs what happens to its ZooKeeper connection.
         logging.getLogger("kazoo").setLevel(logging.CRITICAL)

@@ -32,7 +32,7 @@ def add_metrics_arguments(parser: Container) -> None:
 
 
 class CommandMeasures:
-    """Collects the families of a command, whether they are served or not."""
+    """Collects the metric families of a command, whether they are served or not."""
 
     def __init__(self, metrics: "ConsumerMetrics | None") -> None:
         self._metrics = metrics
@@ -46,7 +46,7 @@ class CommandMeasures:
             yield from find()
 
     def add_families(self, find: "Callable[[], Iterable[Family]]") -> None:
-        """Add families; thread-safe."""
+        """Add families. Thread: any."""
         self._more.append(find)
 
     def add(self, consumer: "Consumer") -> None:
@@ -59,7 +59,7 @@ class CommandMeasures:
 def serving_metrics(
     args: argparse.Namespace, write: Callable[[str], None]
 ) -> Iterator[CommandMeasures]:
-    """Serve the metrics while the block runs, if requested; write the address of a free port.
+    """Serve the metrics while the block runs, if requested.
 
     Args:
         args: parsed arguments of ``add_metrics_arguments``.

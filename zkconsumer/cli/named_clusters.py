@@ -21,7 +21,7 @@ def clusters_of(args: argparse.Namespace) -> dict[str, argparse.Namespace]:
         args: the parsed command line, with ``clusters`` and without an address.
 
     Raises:
-        ConfigError: there is no file, it has no such cluster, or an address is given, too.
+        ConfigError: there is no file, it has no such cluster, or an address is also given.
     """
     for option in ("zookeeper", "bootstrap_servers"):
         if getattr(args, option):

@@ -34,7 +34,7 @@ def origin_of(args: argparse.Namespace, settings: NotifySettings) -> Notificatio
 def notifying(
     args: argparse.Namespace, settings: NotifySettings, more: tuple[Route, ...] = ()
 ) -> Iterator[Notifier]:
-    """Yield a running notifier of the settings' routes and ``more``; end it afterwards."""
+    """Yield a running notifier for the settings' routes and ``more``; end it afterwards."""
     routes = (*settings.routes, *more)
     notifier = Notifier(routes, origin_of(args, settings), settings.timing)
     notifier.start()

@@ -11,7 +11,7 @@ def whole_number(
 
     Args:
         complaint: the end of the error message for an invalid text.
-        least: the minimum: 1 or 0.
+        least: the minimum, 0 or 1.
         digits: the maximum number of digits.
     """
 

@@ -1,4 +1,4 @@
-"""Writes to standard output without a buffer, so that written lines are known."""
+"""Writes to standard output without a buffer, so that it is known which lines were written."""
 
 import logging
 import os
@@ -20,9 +20,9 @@ class OutputClosed(Exception):
 class Output:
     """Writes to a file descriptor, without a buffer.
 
-    A written line has left this process: it is visible at once on terminals and in pipes, and no
-    commit can cover a line that a crash would lose. (At half a million lines a second it does not
-    limit a consumer.) A pipe holds little more than its reader consumes, see ``PipeWindow``.
+    A written line has left this process: terminals and pipes have it, and no commit can cover a
+    line that a crash would lose. (At half a million lines a second this does not limit a consumer.)
+    Little data waits in a pipe that its reader does not read, see ``PipeWindow``.
 
     Args:
         descriptor: the file descriptor to write to.
@@ -63,10 +63,10 @@ def mend_standard_streams() -> None:
     """Redirect standard error to the null device if it was closed from the start.
 
     Otherwise ``print`` would write to standard output, among the messages, and the next connection
-    would get the descriptor that libraries write errors to.
+    would get descriptor 2, to which libraries write errors.
 
-    Also prevent encoding errors: names of members may contain characters that no encoding has (lone
-    surrogates); they are shown as JSON writes them.
+    Also prevent encoding errors on standard output: names of members may contain characters that no
+    encoding has (lone surrogates), which are escaped.
     """
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for good
@@ -75,7 +75,7 @@ def mend_standard_streams() -> None:
 
 
 def show(text: str) -> None:
-    """Print a text; if the reader has gone, the exit status is still right."""
+    """Print a text; a reader that has gone does not change the exit status."""
     try:
         print(text, end="", flush=True)
     except BrokenPipeError:
@@ -88,13 +88,13 @@ def note(text: object) -> None:
 
 
 def report_error(error: Exception, text: str | None = None) -> None:
-    """Print an error, or ``text`` instead, in one line; the debug log has the traceback."""
+    """Print an error, or ``text`` in its place, in one line; log the traceback for debugging."""
     log.debug("the error was raised here", exc_info=error)
     note(" ".join((text or str(error)).split()))
 
 
 def discard_standard_output() -> None:
-    """Suppress failures on a closed standard output, also at the interpreter's last flush."""
+    """Redirect standard output to the null device, so that the interpreter's last flush works."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -13,11 +13,11 @@ _DISPLAYS = ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY")
 def open_page(url: str) -> None:
     """Open a page if there is a terminal and a browser; do not wait for the browser.
 
-    Without a display only browsers in the terminal remain, which shows our own lines: they are
-    started only if ``BROWSER`` names one.
+    Without a display only a browser in the terminal could be started, which shows our own output:
+    that is done only if ``BROWSER`` is set.
 
     Args:
-        url: the address, which was printed before, for users without a browser on this machine.
+        url: the address, which the caller has printed, for users without a browser here.
     """
     has_display = sys.platform == "darwin" or any(map(os.environ.get, _DISPLAYS))
     if not has_display or sys.stdout is None or not sys.stdout.isatty():

@@ -32,7 +32,7 @@ class Parser(argparse.ArgumentParser):
     """An argparse parser that reports errors in one line, with advice, and wraps its help.
 
     Commands use it for their parsers, too: flags can't be abbreviated unless a command allows it,
-    and an option that has one value is not given two.
+    and an option with a single value can't be given twice.
     """
 
     def __init__(self, **settings: Any) -> None:
@@ -66,7 +66,7 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of the whole command line.
 
     Args:
-        only: the command to load; of the others only names are added. None: all.
+        only: the command to load; only the names of the others are added. None: load all.
     """
     parser: argparse.ArgumentParser = Parser(
         prog="zkconsumer",
@@ -126,7 +126,7 @@ class Called(NamedTuple):
 
 
 def called(arguments: Sequence[str]) -> Called:
-    """Find the command among the arguments, and the cluster named before it."""
+    """Find the command among the arguments, and the ``--cluster`` before it."""
     cluster_name: str | None = None
     words = iter(arguments)
     for word in words:
@@ -148,7 +148,7 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
         )
     parser = build_parser("" if name is None else name)
     if not arguments:
-        # A bare call lists the commands.
+        # Without arguments, list the commands.
         parser.print_help(sys.stderr)
         parser.exit(REFUSED)
     return parser
@@ -157,7 +157,7 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
 def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
     """Parse; end the process on an unknown argument, suggesting similar ones."""
     leaf = innermost(parser, arguments)
-    # First, as argparse would say of a misspelt flag only that the right one is required.
+    # Before argparse, which would report a misspelt flag only as the absence of the right one.
     of_all, of_leaf = options_of(parser), options_of(leaf)
     command = called(arguments).command
     is_behind = False
@@ -218,7 +218,7 @@ def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentP
 def exclusive_groups(
     parser: argparse.ArgumentParser, action: argparse.Action
 ) -> list[argparse._MutuallyExclusiveGroup]:
-    """Return the groups of options that an option excludes."""
+    """Return the groups of mutually exclusive options that contain an option."""
     groups = parser._mutually_exclusive_groups  # noqa: SLF001
     return [group for group in groups if action in members_of(group)]
 
@@ -229,6 +229,6 @@ def members_of(group: argparse._MutuallyExclusiveGroup) -> list[argparse.Action]
 
 
 def refuse(message: str) -> NoReturn:
-    """End the process for wrong usage."""
+    """Report wrong usage, and end the process."""
     print(f"zkconsumer: {message} (see zkconsumer --help)", file=sys.stderr)
     raise SystemExit(REFUSED)

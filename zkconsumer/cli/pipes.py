@@ -1,9 +1,9 @@
 """Limits how much waits unread in an output pipe, and detects that its reader has gone.
 
 Data in a pipe counts as written, but its reader may never read it: ``| head -1`` reads one line,
-and a pipe holds a thousand. So the pipe begins with one page, and each write waits until the reader
-has consumed everything; the more the reader has consumed, the more data may wait, up to the pipe's
-default size. After the first megabyte the pipe is like any other.
+and a pipe holds a thousand. So the pipe is first reduced to one page, and each write waits until
+the reader has consumed everything; the more the reader has consumed, the more data may wait, up to
+the pipe's default size, which it has after the first megabyte.
 """
 
 import fcntl
@@ -24,16 +24,17 @@ _GET_SIZE: Final[int | None] = getattr(fcntl, "F_GETPIPE_SZ", None)
 _SET_SIZE: Final[int | None] = getattr(fcntl, "F_SETPIPE_SZ", None)
 _PAGE: Final = 4096
 _SHARE: Final = 16
-"""The maximum unread data is this fraction of the data read, 6 percent."""
+"""The unread data is at most one part in this many of the data that was written."""
 PATIENCE_MS: Final = 5_000
-"""How long a reader may read nothing until it gets the whole pipe: it may wait for our end."""
+"""After this time without reading, the pipe gets its default size: the reader may wait for our
+end."""
 _CLOSE_MS: Final = 1_000
 
 
 class PipeWindow:
-    """Limits the data waiting in a pipe. Thread: one.
+    """Limits the unread data in a pipe. Thread: one.
 
-    Only Linux has the system calls; on other systems, and for other files, it has no effect.
+    Only Linux has the system calls; on other systems, and for other files, this has no effect.
 
     Args:
         descriptor: the descriptor of the output.
@@ -75,7 +76,7 @@ class PipeWindow:
             self._resize(self._usual)
 
     def _drained(self) -> bool:
-        """Wait until a pipe of one page is empty; only then can it be written to again."""
+        """Wait until a pipe of one page is empty, which is when it is writable again."""
         poll = select.poll()
         poll.register(self._descriptor, select.POLLOUT)
         events = dict(poll.poll(self._limit_ms)).get(self._descriptor)
@@ -90,7 +91,7 @@ class PipeWindow:
         try:
             self._size = fcntl.fcntl(self._descriptor, _SET_SIZE, min(size, self._usual))
         except OSError:
-            # More data waits than would fit, or the kernel has another minimum size.
+            # More data is unread than would fit, or the kernel does not allow this size.
             self._size = self._usual
 
 

@@ -129,7 +129,7 @@ class _Written:
         self._partitions.add(metadata.partition)
 
     def failed(self, line: int, error: Exception) -> None:
-        """Keep the first error."""
+        """Record that a line was not written; the first error is kept."""
         if self.error is None:
             self.error = ZkConsumerError(f"line {line} was not written: {error}")
 
@@ -153,7 +153,7 @@ def _write(
                 made.timestamp_ms,
             )
         except ConfigError as error:
-            # Earlier lines are written: so the command has failed, instead of refusing.
+            # Not a usage error (status 2), since earlier lines were written.
             written.failed(number, error)
             return 1
         future.add_callback(written.add)

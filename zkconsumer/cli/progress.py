@@ -14,7 +14,7 @@ from typing import TextIO
 from zkconsumer.clock import Clock, SystemClock
 
 Advance = Callable[[int], None]
-"""Reports further completed items. Thread: the one that opened the bar."""
+"""Reports the number of items completed since the last call. Thread: that of the bar."""
 
 _EVERY_MS = 200
 

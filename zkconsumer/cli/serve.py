@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until a signal."""
+    """Serve the pages until a signal; return the exit status."""
     try:
         import zkconsumer.web.serving  # noqa: F401, PLC0415 - an extra
     except ImportError as missing:

@@ -1,4 +1,4 @@
-"""Runs the server of ``zkconsumer serve``: pages, history, events and metrics. Needs the extra."""
+"""Runs the server of ``zkconsumer serve``: pages, history, events, metrics. Needs an extra."""
 
 import argparse
 import logging
@@ -53,19 +53,18 @@ _TIMES_MOST: Final = 2_000
 
 
 class HistoryFiles:
-    """Which cluster writes to which history: never two to one. Thread: any."""
+    """Assigns history files to clusters, so that no two clusters share one. Thread: any."""
 
     def __init__(self) -> None:
         self._names: dict[Path, str] = {}
 
     def claim(self, path: Path, name: str) -> None:
-        """Give a file to a cluster, once and for all.
+        """Assign a file to a cluster for good.
 
-        Clusters may learn their addresses at the same instant, so that looking and taking is one
-        step.
+        This is atomic, since clusters may learn their addresses at the same time.
 
         Raises:
-            ConfigError: another cluster has it: both have the same address.
+            ConfigError: another cluster has the file: both have the same address.
         """
         other = self._names.setdefault(path, name)
         if other != name:
@@ -84,7 +83,7 @@ def serve_sandbox(args: argparse.Namespace) -> int:
         raise ConfigError("--play shows a sandbox: leave out --clusters")
     print("starting ZooKeeper and Kafka (downloading them the first time)", flush=True)
     with Sandbox() as cluster, playing(cluster):
-        # In place of a configuration file's settings of another cluster.
+        # These replace the settings of another cluster in the configuration file.
         args.zookeeper, args.bootstrap_servers = cluster.zookeeper_connect, None
         args.cluster_name = args.command_config = None
         args.no_history = args.history is None
@@ -123,9 +122,9 @@ def _address(args: argparse.Namespace) -> str:
     """Return a cluster's address for its page.
 
     Raises:
-        ConfigError: the address can't be used. With several clusters, the cluster's own page says
-            so.
-        OSError: its file can't be read, likewise.
+        ConfigError: the address can't be used. With several clusters nothing is raised: the
+            cluster's own page shows the error.
+        OSError: its file can't be read; as above.
     """
     try:
         return address_of(args, broker_settings(args))
@@ -196,7 +195,7 @@ def _watched(
     hosts: Hosts,
     on_death: Callable[[BaseException], None],
 ) -> tuple[ClusterWatch, Site]:
-    """Return the watcher of one cluster, and its parts of the application."""
+    """Return the watcher of one cluster, and its site, which the application serves."""
     watch = ClusterWatch(
         lambda: open_cluster(args, even_without=True, times_most=_TIMES_MOST),
         WatchSettings(
@@ -229,7 +228,10 @@ def _watched(
 def recording(
     name: str, args: argparse.Namespace, recorder: Recorder, files: HistoryFiles
 ) -> OnNews:
-    """Return the function that records a cluster's states, once its address is known."""
+    """Return the function that records a cluster's states.
+
+    If the cluster's address is unknown, the first complete state shows it, and so the history file.
+    """
 
     def take(state: ClusterState, rebalances: tuple[Rebalance, ...]) -> None:
         if not args.address and state.ready:
@@ -264,7 +266,7 @@ def _check_open(address: Address, token: str | None, *, no_token: bool) -> None:
 
 
 def _messages(args: argparse.Namespace, token: str | None) -> Looks:
-    """Return the reader of messages, and check its settings before anybody uses it.
+    """Check the settings of the reader of messages, and return it.
 
     Raises:
         ConfigError: there is no token, or the registry can't be used.

@@ -6,19 +6,19 @@ from contextlib import contextmanager
 from types import FrameType
 
 _GRACE_S = 0.2
-"""The time for a line in progress to be written and counted after a signal."""
+"""How long a signal waits for the pending line to be written and counted."""
 
 
 class StopRequested(BaseException):
-    """A signal requests the end: a ``BaseException``, so that nothing swallows it."""
+    """A signal requests the end; not an ``Exception``, so that nothing catches it by mistake."""
 
 
 class StopSignals:
     """Raises ``StopRequested`` in a signal handler; further signals are ignored.
 
-    A line that was written but not counted must not be interrupted: it would be printed but not
-    committed. So while a line is pending, stopping waits a little; if the line is still pending
-    after that, the reader blocks its write, which is then interrupted.
+    Between the writing and the counting of a line nothing may be raised, or the line would be
+    printed but not committed. So while a line is pending, a signal waits a little; if the line is
+    still pending then, its reader must be blocking the write, which is interrupted.
 
     Attributes:
         pending: returns a value that identifies the pending line; None: there is none.
@@ -31,14 +31,14 @@ class StopSignals:
         self._waited_for: object = None
 
     def leave(self) -> None:
-        """Ignore signals from now on: the remaining work is bounded in time."""
+        """Ignore signals from now on, since the remaining work is limited in time."""
         for number in (*_NUMBERS, signal.SIGALRM):
             signal.signal(number, signal.SIG_IGN)
         if self._waited_for is not None:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     def handle(self, _number: int, _frame: FrameType | None) -> None:
-        """Handle a stop signal, or the alarm that ends the grace."""
+        """Handle a stop signal, or the alarm after the wait for a pending line."""
         for number in _NUMBERS:
             signal.signal(number, signal.SIG_IGN)
         held = self.pending()
@@ -56,7 +56,7 @@ _NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def stop_signals() -> Iterator[StopSignals]:
-    """Raise ``StopRequested`` at the first of these signals. Thread: main only."""
+    """Raise ``StopRequested`` at the first stop signal within the block. Thread: main only."""
     stop = StopSignals()
     before = {number: signal.getsignal(number) for number in (*_NUMBERS, signal.SIGALRM)}
     for number, handler in before.items():

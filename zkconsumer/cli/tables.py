@@ -49,7 +49,7 @@ Cell: TypeAlias = str | int | Painted | None
 _UNKNOWN = "-"
 _GAP = "  "
 _LEAST_WIDTH = 10
-"""The minimum width of a text column; in narrower tables each row becomes a list."""
+"""The minimum width of a wrapped column; if that is too wide, each row becomes a list."""
 
 
 def table(
@@ -98,10 +98,7 @@ def table(
 
 
 def sentence(text: str) -> str:
-    """Return a sentence with its line end; on a terminal it goes on in further lines.
-
-    Names are never cut.
-    """
+    """Return a sentence with its line end; on a terminal it is wrapped, without breaking names."""
     width = terminal_width()
     if width is None or len(text) <= width:
         return f"{text}\n"
@@ -130,7 +127,7 @@ def _narrow(
     colours: Sequence[Sequence[Colour | None]],
     limit: int,
 ) -> str:
-    """Return a table that is wrapped to fit the limit."""
+    """Return a table whose texts are wrapped to fit the limit, or its rows as lists."""
     fitted = _fitted(columns, widths, limit)
     if fitted is None:
         return _listed(texts, colours, limit)
@@ -146,7 +143,7 @@ def _narrow(
 
 
 def _fitted(columns: Sequence[TableColumn], widths: Sequence[int], limit: int) -> list[int] | None:
-    """Return widths that fit the limit, taken from the widest texts; None if there are none."""
+    """Return widths within the limit, by narrowing the widest texts; None if there are none."""
     fitted = list(widths)
     spare = limit - sum(widths) - len(_GAP) * (len(widths) - 1)
     texts = [index for index, column in enumerate(columns) if not column.right]

@@ -1,7 +1,7 @@
-"""Writes to a terminal or a pipe without waiting for its reader, also log lines.
+"""Writes messages and log lines to a terminal or a pipe without waiting long for its reader.
 
 A stopped terminal (Ctrl-S), or the reader of a pipe, may accept nothing for hours; a command that
-watches a cluster must go on meanwhile.
+watches a cluster must continue meanwhile.
 """
 
 import io
@@ -34,7 +34,7 @@ def write_within(descriptor: int, data: bytes, timeout_ms: int = WRITE_TIMEOUT_M
     while data:
         if not ready.poll(timeout_ms):
             raise TimeoutError("the reader does not accept output")
-        # A piece of this size never blocks if there is capacity.
+        # A write of this size does not block after the poll.
         data = data[os.write(descriptor, data[: select.PIPE_BUF]) :]
 
 
@@ -55,7 +55,7 @@ class SafeLogFormatter(logging.Formatter):
 
 
 class LogHandler(logging.StreamHandler[TextIO]):
-    """Writes log lines, and waits for a reader unless ``timeout_ms`` says otherwise.
+    """Writes log lines; waits for the reader up to ``timeout_ms``.
 
     Attributes:
         timeout_ms: the time after which a line is dropped, as are the following ones until one is

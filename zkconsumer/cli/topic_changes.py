@@ -1,7 +1,7 @@
-"""``zkconsumer topics create|alter|delete``: shows a change, asks, and executes it.
+"""``zkconsumer topics create|alter|delete``: executes a change after confirmation.
 
 Brokers execute the change if they support the request: CreateTopics and DeleteTopics from 0.10.1
-on, CreatePartitions from 1.0, IncrementalAlterConfigs from 2.3. With older ones it is written to
+on, CreatePartitions from 1.0, IncrementalAlterConfigs from 2.3. With older brokers it is written to
 ZooKeeper.
 """
 
@@ -201,7 +201,7 @@ class _Changer:
             self._delete,
         )
 
-    # --- doing it ------------------------------------------------------------------------------
+    # --- executing -----------------------------------------------------------------------------
 
     def _create(self, count: int, replicas: int | None, config: Mapping[str, str]) -> str:
         def request(connection: NegotiatedConnection) -> Sequence[_Outcome]:
@@ -329,12 +329,12 @@ class _Changer:
                 words = f": {outcome.error_message}" if outcome.error_message else ""
                 raise BrokerError(code, api.name, f"topic {self._topic}: {error_name(code)}{words}")
 
-    # --- looking -------------------------------------------------------------------------------
+    # --- reading -------------------------------------------------------------------------------
 
     def _read(self) -> ClusterView:
         view = self._access.client.view((self._topic,), timeout_ms=self._access.timeout_ms)
         if not view.brokers:
-            # Brokers of 0.8 without topics name none.
+            # The response of a 0.8 broker names no brokers if there is no topic.
             brokers = {broker.id: broker for broker in self._access.known_brokers()}
             return ClusterView(brokers=brokers, leaders={}, leaderless={}, errors={})
         return view
@@ -359,7 +359,7 @@ class _Changer:
         """Wait until brokers report the change.
 
         Raises:
-            RequestTimedOut: they don't within the time limit.
+            RequestTimedOut: they did not within the time limit.
         """
         clock = self._access.clock
         deadline_ms = clock.now_ms() + self._access.timeout_ms

@@ -71,7 +71,7 @@ _LIST = ("TOPIC", ">PARTITIONS", ">REPLICAS", "SETTINGS", "NOTE")
 
 @dataclass(frozen=True, slots=True)
 class _Cluster:
-    """The parts of the cluster that were read from ZooKeeper."""
+    """The brokers and topics of the cluster."""
 
     brokers: tuple[BrokerStatus, ...]
     topics: tuple[TopicStatus, ...]

@@ -98,9 +98,9 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _is_read(group: GroupStatus, found: Verification) -> bool:
-    """Return the original's check: whether every partition that should be read is owned.
+    """Return the result of the original's check: every partition of the read topics is owned well.
 
-    The original ignores additional wrong owners.
+    The original ignores wrong owners of other partitions.
     """
     read = group.topics_read
     return not found.malformed and not any(

@@ -7,7 +7,7 @@ from zkconsumer.build_info import BuildInfo, build_info
 
 
 class ShowVersion(argparse.Action):
-    """Prints version and engine and ends; argparse's own action would join the lines."""
+    """Prints version and engine, and ends; argparse's own action would join the lines."""
 
     def __call__(
         self,

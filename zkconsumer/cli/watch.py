@@ -1,4 +1,4 @@
-"""``zkconsumer watch``: notifies of groups that get into trouble and out of it."""
+"""``zkconsumer watch``: notifies of groups in trouble, and of their recovery."""
 
 import argparse
 import signal
@@ -155,7 +155,7 @@ def _test(settings: NotifySettings, origin: NotificationOrigin) -> int:
 def _tested(route: Route, origin: NotificationOrigin) -> bool:
     now_ms = SystemClock().wall_ms()
     alert = Alert(
-        # A notifier of its own, whose end does not end the notifications of the cluster.
+        # A subject of its own, whose alert does not affect those of real groups.
         subject=GroupKey(GroupKind.ZOOKEEPER, "zkconsumer-test"),
         severity=Severity.WARNING,
         trouble=GroupTrouble(

@@ -18,7 +18,7 @@ NO_CLUSTER = (
 
 
 def address_of(args: argparse.Namespace, client: ClientSettings) -> str:
-    """Return the cluster's address as given, checked against what is requested.
+    """Return the cluster's address as given; check that it suffices for the requested groups.
 
     Args:
         args: parsed arguments of ``add_cluster_arguments``.
@@ -39,7 +39,7 @@ def address_of(args: argparse.Namespace, client: ClientSettings) -> str:
 
 
 def usual_kind(args: argparse.Namespace) -> GroupKind:
-    """Return the default kind of groups: ZooKeeper's, if there is one."""
+    """Return the kind of groups that is given; by default ZooKeeper's, if there is one."""
     if args.kind is not None:
         kind: GroupKind = args.kind
         return kind
@@ -47,7 +47,7 @@ def usual_kind(args: argparse.Namespace) -> GroupKind:
 
 
 def print_unknown(snapshot: ClusterSnapshot, kind: GroupKind | None) -> None:
-    """Print to standard error that ZooKeeper groups are not included in those of a kind.
+    """Print to standard error that ZooKeeper groups are missing, if the kind includes them.
 
     Args:
         snapshot: the cluster.

@@ -75,7 +75,7 @@ def _follow(args: argparse.Namespace, query: MessageQuery) -> int:
     """Print messages as they come, until stopped; return 0.
 
     Raises:
-        ZkConsumerError: the first look failed.
+        ZkConsumerError: the first query failed.
     """
     arguments = _cluster_arguments(argparse.Namespace(**{**vars(args), "timeout_ms": None}))
     looks = Looks(arguments)
@@ -107,13 +107,13 @@ class Following:
     """Prints the results of successive queries. Thread: one.
 
     Args:
-        args: of the command.
-        output: where to.
+        args: the arguments of the command.
+        output: the output to print to.
         clock: for ``--timeout-ms``.
 
     Attributes:
-        count: how many messages were printed.
-        scanned: how many were looked at.
+        count: the number of printed messages.
+        scanned: the number of messages that were read.
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class Following:
         self.scanned = 0
 
     def pending(self) -> object:
-        """Return what is being written; None: nothing."""
+        """Return the number of the first message being written; None if nothing is."""
         return self._writing
 
     def show(self, result: BrowseResult) -> bool:
@@ -148,14 +148,14 @@ class Following:
         self.count += len(messages)
         self.scanned += result.scanned
         for text in result.notes:
-            if text not in self._notes:  # what stays wrong is said once
+            if text not in self._notes:  # a lasting problem is reported once
                 note(text)
         self._notes = result.notes
         idle_ms, limit_ms = self._clock.now_ms() - self._last_ms, self._args.timeout_ms
         return (most is None or self.count < most) and (limit_ms is None or idle_ms < limit_ms)
 
     def _write(self, data: bytes) -> None:
-        """Write, without the titles of a table if they are those of the last one."""
+        """Write; omit the titles of a table if they are the same as those of the last table."""
         if _is_table(self._args):
             head, end, rows = data.partition(b"\n")
             data = rows if head == self._head else head + end + rows
@@ -240,8 +240,8 @@ def table_of(messages: Sequence[SeenMessage], width: int, *, is_steady: bool = F
 
     Args:
         messages: the rows.
-        width: of the terminal.
-        is_steady: whether the columns are those of any other messages.
+        width: the width of the terminal.
+        is_steady: whether column widths are fixed, so that the tables of several queries align.
     """
     offset_width, key_width = (_OFFSET_WIDTH, _KEY_MOST) if is_steady else (0, 0)
     fixed = [

@@ -228,7 +228,7 @@ def consume(
             log.debug("%s", error)
         finally:
             stop.leave()
-            # Leaving commits messages with a successor; the last line has none.
+            # Closing commits only messages whose successor was requested: the last line has none.
             if (
                 copier.cursor is CurrentMessage.WRITTEN
                 and copier.count

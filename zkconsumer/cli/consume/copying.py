@@ -10,7 +10,7 @@ class CurrentMessage(Enum):
     """The state of the message being copied."""
 
     ASKING = auto()
-    """The next message was requested, and may have been handed over or not."""
+    """The next message was requested, and may or may not have been handed over."""
 
     HOLDING = auto()
     """A message was handed over, but is not wholly written."""
@@ -22,11 +22,10 @@ class CurrentMessage(Enum):
 class Copier:
     """Copies messages to an output until they end, or a limit is reached.
 
-    It can be interrupted anywhere by an exception. An automatic commit covers a message when its
-    successor is requested, an explicit commit when the message is handed over. So an explicit
-    commit of the last written message is allowed only while ``cursor`` is ``WRITTEN``; and since
-    the next message is requested after the line has left the process, no unwritten message is ever
-    committed.
+    An exception can interrupt it anywhere. An automatic commit covers a message once its successor
+    is requested, an explicit commit once the message is handed over. So an explicit commit is
+    allowed only while ``cursor`` is ``WRITTEN``; and since the next message is requested only after
+    the line has left the process, no unwritten message is ever committed.
 
     Attributes:
         count: the number of wholly written messages.

@@ -1,7 +1,7 @@
 """Formats messages as bytes to print: pure.
 
-The text form is that of the original's ``DefaultMessageFormatter`` (Kafka 0.8.2.2), the JSON form
-is ours.
+The text form is that of the original's ``DefaultMessageFormatter`` (Kafka 0.8.2.2); the original
+has no JSON form.
 """
 
 import base64

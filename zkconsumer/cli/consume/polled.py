@@ -31,7 +31,8 @@ def consume_polled(
     """Join the group and print until the end.
 
     Raises:
-        StopRequested: a signal came, and a line being written did not end in time.
+        StopRequested: a signal came before the consumer was ready, or while the reader blocked a
+            line.
         OutputClosed: the reader of the output has gone.
         ZkConsumerError: consuming failed.
     """
@@ -44,11 +45,11 @@ def consume_polled(
     settings: dict[str, object] = {"allow.auto.create.topics": False, **console.settings}
     config = PollConfig(settings | ({} if console.group_id else {"group.id": _made_up_group()}))
     settings |= {"group.id": config.group_id, "enable.auto.commit": False}
-    # A group with a generated name must not leave anything behind.
+    # A group with a generated name must not leave offsets behind.
     commits = config.enable_auto_commit and console.group_id is not None
     copier = Copier(console.formatter, output.write)
     stop.pending = copier.pending
-    # The consumer waits for brokers without a limit; from here on a signal ends that, too.
+    # The consumer waits for brokers without a time limit; a signal ends that.
     with KafkaConsumer(config={"bootstrap.timeout.ms": 0, **settings}) as us:
         measures.add(us)
         if console.from_beginning:
@@ -79,7 +80,7 @@ def _subscribe(us: KafkaConsumer, console: ConsoleSettings, written: "WrittenRec
 
 
 def _refuse_offsets(us: KafkaConsumer, console: ConsoleSettings, group_id: str) -> None:
-    """Refuse a group with offsets, which would not start at the beginning."""
+    """Raise if the group has offsets, since it would not start at the beginning."""
     if console.topic is not None:
         topics: Collection[str] = [console.topic]
     else:
@@ -96,7 +97,7 @@ def _refuse_offsets(us: KafkaConsumer, console: ConsoleSettings, group_id: str) 
 
 
 class WrittenRecords(ConsumerRebalanceListener):
-    """Yields records one by one; requesting the next one means that the last was written.
+    """Yields records one by one; when the next is requested, the last one was written.
 
     Args:
         consumer: the source of the records.
@@ -116,7 +117,7 @@ class WrittenRecords(ConsumerRebalanceListener):
         self._written: dict[TopicPartition, OffsetAndMetadata] = {}
 
     def records(self, timeout_ms: int) -> Iterator[ConsumerRecord]:
-        """Yield records until the time-out without one (-1: none), or until woken."""
+        """Yield records until none comes for ``timeout_ms`` (-1: no limit), or until stopped."""
         quiet_since_ms = self._clock.now_ms()
         while True:
             try:
@@ -186,4 +187,4 @@ class WrittenRecords(ConsumerRebalanceListener):
             self._written.pop(place, None)
 
     def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
-        """Read the assigned partitions from their committed offsets."""
+        """Do nothing: the consumer reads assigned partitions from their committed offsets."""

@@ -189,8 +189,8 @@ def _look(args: argparse.Namespace, access: CommandCluster) -> DoctorReport:
     sightings = Sightings()
     sightings.record(first)
     sightings.record(snapshot)
-    # Members that left between the reads of the group and of the sessions are gone now; and offsets
-    # committed between the reads of a log and of the group are within the log now.
+    # Read doubtful groups again: members that left between the reads of groups and sessions are
+    # gone by now, and offsets committed between the reads of logs and groups are within the logs.
     if unsure := of_the_dead(snapshot, keys) | beyond_ends(snapshot, keys):
         snapshot = reader.look(unsure)
     around = replace(settings, earlier=earlier, sightings=sightings.record(snapshot))
@@ -213,13 +213,13 @@ def _wanted(args: argparse.Namespace, snapshot: ClusterSnapshot) -> Collection[G
     found: list[GroupKey] = []
     for name in args.group:
         keys = [key for kind in kinds if (key := GroupKey(kind, name)) in snapshot.groups]
-        # Only to name similar ids.
+        # Raises an error that names similar ids.
         found += keys or [find_group(snapshot, name, args.kind).key]
     return found
 
 
 def _wait(reader: SnapshotReader, doubts: Sequence[Suspicion], clock: Clock) -> None:
-    """Wait until each suspicious group has made progress, or its time is over."""
+    """Wait until each suspicious group has made progress, or its time has run out."""
     began_ms = clock.now_ms()
     left = list(doubts)
     _write_waiting(left)

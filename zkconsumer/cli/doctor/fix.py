@@ -1,7 +1,7 @@
 """Executes the doctor's repairs one after the other, and undoes them.
 
-Each is shown and confirmed; then its nodes are read, compared with the expected state, saved to the
-undo file, and written, each fenced by the version that was read.
+Each repair is shown and confirmed; then its nodes are read, compared with the expected state, saved
+to the undo file, and written; each write is fenced by the node's version as it was read.
 """
 
 import logging
@@ -58,7 +58,7 @@ class Treated:
 
 
 def repair(store: ZkStore, findings: Sequence[Diagnosis], undo: UndoFile, *, yes: bool) -> Treated:
-    """Go through the repairable diagnoses, and ask for confirmation of each.
+    """Execute the repair of each diagnosis that has one, after confirmation.
 
     Raises:
         ConfigError: the undo file exists already; nothing was done.
@@ -91,7 +91,7 @@ def undo_repairs(
         Whether everything is restored.
 
     Raises:
-        ConfigError: the file is of another cluster, or was not confirmed: nothing was done.
+        ConfigError: the file is of another cluster, or the user did not confirm: nothing was done.
         RegistryError: ZooKeeper does not respond; some writes may be undone.
     """
     _require_same(record.zookeeper, zookeeper, name)
@@ -106,7 +106,7 @@ def undo_repairs(
     lookup = "\n".join(f"restore {printable(op.path)}" for op in plan.ops)
     if not confirm(lookup, _YES, yes):
         raise ConfigError(f"nothing was undone: {name} can still be used")
-    # A deleted parent would refuse its child.
+    # A node can't be created while its parent is missing.
     parents = dict.fromkeys(op.path.rpartition("/")[0] for op in plan.ops)
     store.ensure_paths([parent for parent in parents if parent])
     for op, error in zip(plan.ops, store.write_many(plan.ops), strict=True):

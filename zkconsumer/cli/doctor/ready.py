@@ -35,14 +35,14 @@ from zkconsumer.status.reading.request_metrics import (
 from zkconsumer.wire.releases import Release
 
 _REFUSING: Final[Release] = (4, 0)
-"""The first that refuses old versions of requests."""
+"""The first release that rejects old versions of requests."""
 _JMX_SETTINGS: Final = (
     *("user", "password", "ssl"),
     *(f"javax.net.ssl.trustStore{rest}" for rest in ("", "Password", "Type")),
     *(f"javax.net.ssl.keyStore{rest}" for rest in ("", "Password", "Type")),
 )
 _LINE_CHARS: Final = 1 << 16
-"""Of longer lines what is between this beginning and their end is passed over."""
+"""The length of the beginning of a line that is kept; longer lines also keep their end."""
 
 
 def add_readiness_options(parser: argparse.ArgumentParser) -> None:
@@ -98,10 +98,10 @@ def add_readiness_options(parser: argparse.ArgumentParser) -> None:
 
 
 def check_readiness_options(args: argparse.Namespace) -> None:
-    """Refuse options that the requested release would ignore, and files that are not there.
+    """Check that the options have an effect for the requested release, and that files exist.
 
     Raises:
-        ConfigError: that is so.
+        ConfigError: an option has no effect, or a file can't be used.
     """
     requests = args.jmx or args.jmx_config or args.metrics_url or args.request_log
     if args.ready_for is None and (args.broker_properties or requests):
@@ -117,7 +117,7 @@ def check_readiness_options(args: argparse.Namespace) -> None:
         if not os.access(file, os.R_OK) or Path(file).is_dir():
             raise ConfigError(f"--request-log {file} is not a readable file")
     if args.jmx_config is not None:
-        if not args.jmx:  # what brokers registered in ZooKeeper gets no password
+        if not args.jmx:  # addresses from ZooKeeper must not get the password
             raise ConfigError(
                 "--jmx-config needs --jmx, which names the servers that may see the password"
             )
@@ -134,7 +134,7 @@ def _check_jmx_settings(file: str, settings: Mapping[str, str]) -> None:
         if name not in _JMX_SETTINGS:
             suggested = did_you_mean(name, _JMX_SETTINGS)
             raise ConfigError(f"{file}: unknown JMX setting {name}{suggested}")
-    if settings.get("ssl", "false") not in {"true", "false"}:  # Java would go without TLS
+    if settings.get("ssl", "false") not in {"true", "false"}:  # Java would not use TLS
         raise ConfigError(f"{file}: ssl has to be true or false, with nothing after it")
     if ("user" in settings) != ("password" in settings):
         raise ConfigError(f"{file}: user and password need each other")
@@ -158,11 +158,11 @@ def _metrics_url(text: str) -> SplitResult:
 
 
 def show_readiness(args: argparse.Namespace, access: CommandCluster) -> int:
-    """Read, judge and print; return the exit status.
+    """Read the cluster, and print what blocks the upgrade; return the exit status.
 
     Raises:
         ZkConsumerError: the cluster can't be read.
-        OSError: the file can't be read.
+        OSError: a file can't be read.
     """
     file = args.broker_properties
     settings = None if file is None else load_properties(file)
@@ -223,18 +223,18 @@ def _metrics(
 
 
 def request_log(file: str) -> RequestLog:
-    """Read one file, line by line in bounded memory.
+    """Read one request log, line by line in bounded memory.
 
     Raises:
-        OSError: it can not be read.
+        OSError: it can't be read.
     """
-    # Clients choose their ids: only the log's own ends of lines are some.
+    # Client ids are arbitrary text: only "\n", which the log itself writes, ends a line.
     with open(file, encoding="utf-8", errors="replace", newline="\n") as opened:
         return read_request_log(file, _lines(opened))
 
 
 def _lines(opened: TextIO) -> Iterator[str]:
-    """Yield the lines in bounded memory: of a long one its beginning and its end."""
+    """Yield the lines in bounded memory; of a long line only its beginning and its end."""
     while line := opened.readline(_LINE_CHARS):
         end = ""
         while not (end or line).endswith("\n") and (piece := opened.readline(_LINE_CHARS)):
@@ -243,7 +243,7 @@ def _lines(opened: TextIO) -> Iterator[str]:
 
 
 def _java() -> Path | str:
-    """Return the Java that reads JMX, or why there is none."""
+    """Return the path of the Java that reads JMX, or why there is none."""
     try:
         return find_java(os.environ, bundled=lambda: None)
     except SandboxError:

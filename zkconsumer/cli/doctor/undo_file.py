@@ -13,8 +13,6 @@ from zkconsumer.status.doctor.undo import Undone, UndoRecord, decode_undo, encod
 class UndoFile:
     """The undo file of a run, which is rewritten as a whole for every repair.
 
-    Without a given name, its name contains the time.
-
     Args:
         name: the name of the file; None: one with the time, in the current folder.
         zookeeper: the cluster.
@@ -29,7 +27,7 @@ class UndoFile:
 
     @property
     def holds_anything(self) -> bool:
-        """Whether there is anything to undo, and so a file."""
+        """Whether there is anything to undo, and therefore a file."""
         return bool(self._steps)
 
     def add(self, steps: Sequence[Undone]) -> None:

@@ -46,7 +46,7 @@ def group_list_text(group_ids: Iterable[str]) -> str:
 
 
 def deletion_text(group_id: str, deletion: Deletion, topic: str | None = None) -> str:
-    """Return a line of ``--delete --group``, with ``--topic`` or without."""
+    """Return the output of ``--delete --group``, with ``--topic`` or without."""
     whole, of_topic = deletion.value
     line = whole.format(group_id) if topic is None else of_topic.format(group_id, topic)
     return f"{line}\n"
@@ -119,7 +119,7 @@ def _zookeeper_line(
 
 
 def _coordinated_text(group: GroupStatus) -> str:
-    """Return the output for a coordinator's group: its members' partitions only, by member."""
+    """Return the output for a coordinator's group: only its members' partitions, by member."""
     if group.state is not GroupState.STABLE or not group.members:
         return f"Consumer group `{group.group_id}` does not exist or is rebalancing.\n"
     owned: dict[str | None, list[GroupPartition]] = {}

@@ -88,9 +88,10 @@ def _field(at: datetime, letter: str, width: int, pattern: str) -> str:
 
 
 def properties_order(keys: Iterable[str]) -> list[str]:
-    """Return the iteration order of ``java.util.Properties`` with a topic's settings.
+    """Return the order in which the original prints a topic's settings.
 
-    The original parses them from JSON to an immutable map, and inserts them in that map's order.
+    It parses them from JSON to an immutable Scala map, and inserts them in that map's order into
+    ``java.util.Properties``.
     """
     return table_order(immutable_map_order(keys))
 
@@ -98,8 +99,8 @@ def properties_order(keys: Iterable[str]) -> list[str]:
 def table_order(keys: Iterable[str]) -> list[str]:
     """Return the iteration order of ``java.util.Properties`` after inserting ``keys`` in order.
 
-    Source: ``java.util.concurrent.ConcurrentHashMap``, on which it is based from Java 9 on; older
-        ones have another order. (Bins of more than eight keys are not supported.)
+    Source: ``java.util.concurrent.ConcurrentHashMap``, which it uses from Java 9 on; older releases
+        have another order. (Bins of more than eight keys are not supported.)
     """
     size = _TABLE_SIZE
     table: dict[int, list[_Entry]] = {}
@@ -118,7 +119,7 @@ def _spread(hash_code: int) -> int:
 
 
 def _doubled(table: dict[int, list[_Entry]], size: int) -> dict[int, list[_Entry]]:
-    """Split every bin in two: the run at its end keeps its order, the rest is reversed."""
+    """Split every bin in two; the run at the end of a bin keeps its order, the rest is reversed."""
     doubled: dict[int, list[_Entry]] = {}
     for number, entries in table.items():
         start = len(entries) - 1

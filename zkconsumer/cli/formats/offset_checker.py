@@ -1,7 +1,7 @@
 """The output of ``kafka.tools.ConsumerOffsetChecker`` of Kafka 0.8.2.2.
 
-The original fails at the first topic without any offset of the group, and at an offset that is not
-a number; here their rows are printed.
+The original fails at the first topic for which the group has no offset, and at an offset that is
+not a number; here these rows are printed, too.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -99,7 +99,7 @@ def _lines(
     missing: set[int | None] = set()
     for partition in sorted(partitions, key=lambda partition: partition.topic_partition):
         if partition.leader not in brokers:
-            # Once for each broker: then the original knows that it can't connect.
+            # Once for each broker, as the original remembers that it can't connect.
             if partition.leader not in missing:
                 missing.add(partition.leader)
                 yield _NO_BROKER

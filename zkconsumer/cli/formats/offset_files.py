@@ -30,10 +30,10 @@ def csv_text(offsets: Mapping[str, Mapping[TopicPartition, int]]) -> str:
 
     Each line is ``topic,partition,offset``, after the group if there are several.
 
-    Source: Kafka 2.8 ``ConsumerGroupCommand``; it quotes names that its reader need not have
-        quoted, so this doesn't: only ids with commas, quotes or line ends, which coordinators take.
-        A name that a spreadsheet would treat as a formula gets a leading apostrophe, which
-        ``parse_offset_file`` removes; numbers stay numbers.
+    Source: Kafka 2.8 ``ConsumerGroupCommand``, which also quotes names that its reader accepts
+        without quotes; here only ids with commas, quotes or line ends, which coordinators allow,
+        are quoted. A name that a spreadsheet would treat as a formula gets a leading apostrophe,
+        which ``parse_offset_file`` removes; numbers stay numbers.
     """
     several = len(offsets) != 1
     return "".join(
@@ -45,7 +45,7 @@ def csv_text(offsets: Mapping[str, Mapping[TopicPartition, int]]) -> str:
 
 
 def _line(*cells: str | int) -> str:
-    """Return a line of CSV; its end needs both characters for quotes around cells with either."""
+    r"""Return a line of CSV; ``csv`` quotes ``\r`` and ``\n`` only if its terminator has both."""
     line = io.StringIO(newline="")
     csv.writer(line, lineterminator="\r\n").writerow(cells)
     return line.getvalue().removesuffix("\r\n") + "\n"
@@ -112,12 +112,12 @@ def _parsed_rows(text: str, group_id: str | None) -> Iterator[tuple[int, ParsedL
 
 
 def _text_cell(name: str) -> str:
-    """Return a cell that every spreadsheet treats as text."""
+    """Return a name as a cell that every spreadsheet treats as text."""
     return f"'{name}" if _FORMULA.match(name) else name
 
 
 def _name_in(cell: str) -> str:
-    """Return the name of a cell of ``_text_cell``."""
+    """Return the name in a cell that ``_text_cell`` returned."""
     return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 

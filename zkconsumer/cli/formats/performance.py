@@ -16,7 +16,7 @@ HEADER: Final = (
 DETAILED_HEADER: Final = (
     "time, fetch.size, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec"
 )
-"""The original's header, which lacks the title of the thread's number, the second column."""
+"""The original's header, which lacks a title for the second column, the number of the thread."""
 
 _MEGABYTE: Final = 1024 * 1024
 
@@ -95,7 +95,7 @@ class PerfCount:
 
 
 def _divided(value: float, by: float) -> float:
-    """Divide as Java does with floating-point numbers, also by 0."""
+    """Divide as Java divides floating-point numbers, even by 0."""
     if by:
         return value / by
     return float("inf") if value > 0 else float("nan")

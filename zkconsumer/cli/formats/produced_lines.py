@@ -19,8 +19,8 @@ class ProducedLine(NamedTuple):
         key: the key; None for null.
         value: the value; None for null.
         headers: the names and values of headers.
-        partition: the partition; None: chosen by the key.
-        timestamp_ms: the time in ms since the epoch; None: now.
+        partition: the partition; None: it is chosen by the key.
+        timestamp_ms: the timestamp in ms since the epoch; None: now.
     """
 
     key: bytes | None
@@ -55,8 +55,8 @@ def text_line(line: bytes, *, separator: bytes | None = None) -> ProducedLine:
 def json_line(line: bytes) -> ProducedLine:
     """Parse a line of JSON.
 
-    ``key`` and ``value`` are texts or null; other JSON is written as JSON. Where a field such as
-    ``value_encoding`` is ``base64``, the value is bytes.
+    ``key`` and ``value`` are texts or null; other JSON values are written as JSON. If
+    ``key_encoding`` or ``value_encoding`` is ``base64``, the text is decoded to bytes.
 
     Raises:
         ConfigError: the line is no JSON object, or a field has an invalid value.

@@ -21,7 +21,7 @@ def spread_replicas(
         partitions: the numbers of the new partitions.
         brokers: the ids of all brokers, ascending.
         replication: the number of replicas of a partition.
-        start: the index of the first partition's leader, and of its shift.
+        start: the index of the first partition's leader, and the first shift.
 
     Raises:
         ConfigError: there are fewer brokers than replicas.

@@ -26,7 +26,7 @@ def updated_text(offsets: Mapping[int, int]) -> str:
 
 
 def verified_text(*, every_partition_owned: bool) -> str:
-    """Return the output of ``VerifyConsumerRebalance`` as intended: it fails all groups."""
+    """Return the intended output of ``VerifyConsumerRebalance``, which itself fails all groups."""
     outcome = "successful" if every_partition_owned else "failed"
     return f"Rebalance operation {outcome} !\n"
 
@@ -40,8 +40,8 @@ def offset_shell_text(
 
     Args:
         topic: the topic.
-        offsets: each partition's offsets from its leader, descending; None without a leader. In the
-            order of the brokers' response.
+        offsets: each partition's offsets from its leader, descending; None without a leader. The
+            partitions are in the order of the brokers' response.
         requested: ``--partitions``; None: all.
     """
     output, errors = [], []

@@ -14,7 +14,7 @@ _NEW = " (new)"
 
 
 def share_plan_text(group_id: str, plan: SharePlan) -> str:
-    """Return a table with a line for each reader, and notes about the whole."""
+    """Return a table with a line for each reader, and notes about the whole plan."""
     rows = []
     gone = [reader for reader in plan.before if reader not in plan.readers]
     for reader in [*plan.readers, *gone]:

@@ -65,7 +65,7 @@ def _topic_line(topic: TopicStatus) -> str:
     # The original counts the replicas of one partition and assumes the same for all.
     replication = len(topic.partitions[0].replicas) if topic.partitions else 0
     settings = topic.config
-    # The original always knows them.
+    # The original always knows the settings.
     config = "unknown"
     if settings is not None:
         config = ",".join(f"{key}={settings[key]}" for key in properties_order(settings))

@@ -85,10 +85,10 @@ def _java_fields(line: str) -> list[str]:
 
 
 def parse_export(text: str) -> Imported:
-    """Parse such a file; accept only offsets of partitions.
+    """Parse such a file; accept only nodes of partitions' offsets.
 
-    Empty lines and blanks around a line are ignored. A repeated partition is no error if the
-    offsets are equal.
+    Empty lines and blanks around a line are ignored. A partition may be repeated with the same
+    offset.
     """
     return collected(
         (number, _parse_line(line.strip()))

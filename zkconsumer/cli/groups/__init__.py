@@ -1,1 +1,1 @@
-"""``zkconsumer groups``: list, describe and watch consumer groups; delete them, if asked."""
+"""``zkconsumer groups``: lists, describes, watches and deletes consumer groups."""

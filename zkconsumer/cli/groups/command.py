@@ -1,4 +1,4 @@
-"""``zkconsumer groups``: list, describe and watch consumer groups; delete them, if asked."""
+"""``zkconsumer groups``: lists, describes, watches and deletes consumer groups."""
 
 import argparse
 import json
@@ -141,7 +141,7 @@ def _describe(args: argparse.Namespace, access: CommandCluster) -> int:
 
 
 def _as_original(action: str, args: argparse.Namespace, access: CommandCluster) -> str:
-    """Return the output of the original; groups are sorted by name, not as in ZooKeeper."""
+    """Return the output of the original, but with groups sorted by name, not as in ZooKeeper."""
     kind = usual_kind(args)
     if action == "list" and kind is GroupKind.ZOOKEEPER:
         return group_list_text(access.store.children_many([CONSUMERS])[0] or [])
@@ -185,7 +185,7 @@ def _snapshot_of(
     redraws: bool,
     number: int,
 ) -> str:
-    """Return the snapshot of one refresh."""
+    """Return the text of one refresh."""
     at_ms = snapshot.taken_ms
     changes = [change for change in watch.receive(snapshot) if args.kind in {None, change.key.kind}]
     if args.format == "json":

@@ -27,7 +27,7 @@ _TEXTS: Final = {
 
 
 class _Step(NamedTuple):
-    """A group to delete, or its data of a topic."""
+    """The deletion of a group, or of its data of a topic."""
 
     group_id: str
     kind: GroupKind
@@ -44,7 +44,7 @@ def delete_groups(args: argparse.Namespace, access: CommandCluster) -> int:
 
     Raises:
         ConfigError: an option is invalid, or a group does not exist: nothing was done.
-        ZkConsumerError: it failed; the message says what was done.
+        ZkConsumerError: it failed; the results until then are printed.
     """
     if not args.group and not args.topic:
         raise ConfigError("delete needs a --group, or a --topic")
@@ -112,7 +112,7 @@ def _in_zookeeper(
     removal: GroupRemoval, group_id: str, topic: str | None, *, scala: bool, named: bool = True
 ) -> _Step:
     def act() -> Deletion:
-        # For the original a group in which no member ever registered does not exist.
+        # For the original, a group in which no member has ever registered does not exist.
         if scala and named and removal.members() is None:
             return Deletion.NO_GROUP
         if topic is None:

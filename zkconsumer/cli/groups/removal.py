@@ -1,7 +1,7 @@
 """Deletes groups without members: from ZooKeeper, or at their coordinator.
 
-In ZooKeeper each step is a transaction that fails as soon as a member has registered, so a member
-that joins meanwhile loses neither offsets nor owners. Source: Kafka 0.9.0.1 ``AdminUtils``;
+In ZooKeeper (3.4 and later) each step is a transaction that fails if a member has registered, so a
+member that joins meanwhile loses neither offsets nor owners. Source: Kafka 0.9.0.1 ``AdminUtils``;
 KIP-229.
 """
 
@@ -33,7 +33,7 @@ _OUTCOMES: Final = {
 
 
 class GroupRemoval:
-    """Deletes a group's nodes in ZooKeeper."""
+    """Deletes the nodes of one group in ZooKeeper."""
 
     def __init__(self, store: ZkStore, group_id: str) -> None:
         self._store = store
@@ -54,19 +54,19 @@ class GroupRemoval:
         return self._store.children_many([self._paths.ids])[0]
 
     def everything(self) -> Deletion:
-        """Delete all of its nodes.
+        """Delete all nodes of the group.
 
         Raises:
-            RegistryError: ZooKeeper fails; or a member joined after a part was deleted, or keeps
-                writing; names the remaining nodes.
+            RegistryError: ZooKeeper failed, a member joined after a part was deleted, or the nodes
+                keep changing.
         """
         return self._remove([self._paths.root])
 
     def everything_unless_live(self) -> None:
-        """Delete all of its nodes, if there are any.
+        """Delete all nodes of the group, if there are any.
 
         Raises:
-            RegistryError: the group has live members; or as ``everything``.
+            RegistryError: the group has live members; or as for ``everything``.
         """
         if self.everything() is Deletion.ACTIVE:
             members = ", ".join(self.members() or ())
@@ -86,7 +86,7 @@ class GroupRemoval:
         return self._of_topic(topic)
 
     def topic_as_original(self, topic: str) -> Deletion:
-        """Delete as ``topic`` does, and also offsets of other topics without owners.
+        """Delete as the original does: all nodes if this is the only topic with owners.
 
         Raises:
             RegistryError: as ``everything``.
@@ -131,7 +131,7 @@ class GroupRemoval:
         )
 
     def _in_transactions(self, paths: Sequence[str], *, has_ids: bool) -> OpError | None:
-        """Delete nodes in order; return None when all are gone, else why to check again."""
+        """Delete nodes in order; return None if all are gone, else the error that stopped it."""
         for first in range(0, len(paths), _AT_ONCE):
             deletes = [DeleteOp(path) for path in paths[first : first + _AT_ONCE]]
             result = self._store.multi([*self._nobody_is_in(has_ids=has_ids), *deletes])
@@ -142,7 +142,7 @@ class GroupRemoval:
         return None
 
     def _nobody_is_in(self, *, has_ids: bool) -> Iterator[Op]:
-        """Return a check for a transaction that fails if the group has a member."""
+        """Yield the first operations of a transaction, which fail if the group has a member."""
         ids = self._paths.ids
         if has_ids:
             yield DeleteOp(ids)
@@ -152,7 +152,7 @@ class GroupRemoval:
             yield DeleteOp(ids)
 
     def _below(self, tops: Sequence[str]) -> list[str]:
-        """Return nodes and all nodes below them, the deepest first, without missing ones."""
+        """Return the existing ones of these nodes, and all nodes below them, the deepest first."""
         levels: list[list[str]] = []
         level = list(tops)
         while level:
@@ -181,7 +181,7 @@ def delete_coordinated(
         client: finds the coordinator.
         dialer: connects to it.
         group_id: the group.
-        timeout_ms: the time limit of all attempts together.
+        timeout_ms: the time limit of each response, and the time until the last attempt begins.
         clock: for the time limit.
 
     Raises:

@@ -33,7 +33,7 @@ _TOPICS_NAMED = 4
 
 
 def total_lag(group: GroupStatus) -> int | None:
-    """Return the sum of its known lags; None if there is none."""
+    """Return the sum of a group's known lags; None if there is none."""
     known = [
         lag
         for partition in group.partitions
@@ -60,7 +60,7 @@ def lag_text(group: GroupStatus, partitions: Iterable[GroupPartition] | None = N
 
 
 def state_cell(group: GroupStatus) -> Painted:
-    """Return its coloured state."""
+    """Return the cell with a group's state, coloured."""
     return Painted(group.state, _STATES[group.state])
 
 
@@ -141,7 +141,7 @@ def _members_table(group: GroupStatus) -> str:
 
 
 def reads_text(member: MemberStatus) -> str | None:
-    """Return the topics of a member: ``orders:2`` are two streams; a wildcard is as registered."""
+    """Return the topics of a member, such as ``orders:2`` for two streams; or its wildcard."""
     if member.regex is not None:
         return f"{member.pattern}: {member.regex}"
     return " ".join(f"{topic}:{count}" for topic, count in member.streams.items()) or None

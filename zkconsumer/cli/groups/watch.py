@@ -25,9 +25,9 @@ class Change:
         group: its current status; None if it is gone.
         key: its identity.
         was: its previous status; None if it is new.
-        events: descriptions of the changes, except of offsets.
-        read: the progress of each partition's offset.
-        rebalance: the rebalance that began, continued or ended.
+        events: descriptions of the changes, except those of offsets.
+        read: the change of each partition's committed offset.
+        rebalance: the rebalance that began, continued or ended; None if there was none.
     """
 
     group: GroupStatus | None
@@ -39,7 +39,7 @@ class Change:
 
     @property
     def total_read(self) -> int:
-        """The progress of all of its offsets."""
+        """The sum of the changes of all committed offsets."""
         return sum(self.read.values())
 
 
@@ -56,7 +56,7 @@ class GroupChanges:
         self._last: dict[GroupKey, GroupStatus] | None = None
 
     def receive(self, snapshot: ClusterSnapshot) -> list[Change]:
-        """Record a snapshot; return the changes of all watched groups, empty ones included."""
+        """Record a snapshot; return a change for each watched group, even if nothing changed."""
         events = {rebalance.key: rebalance for rebalance in self._timelines.record(snapshot)}
         groups = {key: group for key, group in snapshot.groups.items() if self._key in {None, key}}
         before, self._last = self._last, dict(groups)
@@ -131,7 +131,7 @@ def rebalance_text(rebalance: Rebalance) -> str:
     moved = (
         f"; {counted(len(rebalance.moved), 'partition')} changed hands" if rebalance.moved else ""
     )
-    # It began after the snapshot before the first one that showed it.
+    # It may have begun right after the last snapshot that did not show it.
     since_ms = rebalance.began_ms if rebalance.not_before_ms is None else rebalance.not_before_ms
     lasted = (rebalance.ended_ms - since_ms) / 1000
     return f"rebalance done within {lasted:.1f} s: {reasons}{moved}"
@@ -202,7 +202,7 @@ def groups_screen(changes: Sequence[Change], at_ms: int) -> str:
 
 
 def appended_lines(changes: Sequence[Change], at_ms: int, *, always: bool) -> str:
-    """Return the lines for an output without redrawing: one for each group and each event.
+    """Return lines for an output that is not redrawn: one for each group and each event.
 
     Args:
         changes: the changes since the previous snapshot.

@@ -156,9 +156,9 @@ def _snapshot(args: argparse.Namespace, access: CommandCluster) -> ClusterSnapsh
 def _decided(
     args: argparse.Namespace, access: CommandCluster
 ) -> tuple[ClusterSnapshot, SightingsByGroup]:
-    """Return a snapshot, and the offsets beyond log ends; read groups again where that is open.
+    """Return a snapshot, and the offsets beyond log ends; read doubtful groups a second time.
 
-    An offset that was read after the log end may be in records that came meanwhile.
+    An offset that was read after the log end may belong to records that were written meanwhile.
     """
     sightings, snapshot = Sightings(), _snapshot(args, access)
     seen = sightings.record(snapshot)
@@ -169,7 +169,7 @@ def _decided(
         and not _is_decided(snapshot.groups[key], found)
     ]
     if groups:
-        # The time of a look is enough for the few groups that are named, not for all.
+        # A partial read has enough time for the few groups that are named, not for all.
         snapshot = access.look(groups) if args.group else access.snapshot()
         seen = sightings.record(snapshot)
     return snapshot, seen
@@ -220,7 +220,7 @@ def _text(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterSna
 
 
 def _status(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterSnapshot) -> int:
-    """Return the exit status by the limits; print unknown lags, which count as problems."""
+    """Return the exit status by the limits; print how many lags are unknown, which is a failure."""
     max_lag, max_seconds = args.max_lag, args.max_seconds
     if max_lag is None and max_seconds is None:
         return 0
@@ -248,7 +248,7 @@ def _status(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterS
 
 
 def _unknown(row: LagRow, untold: Collection[str], max_seconds: int | None) -> str | None:
-    """Return why a partition's lag is unknown; None if it is known, or not read."""
+    """Return why a partition's lag is unknown; None if it is known, or the group has no offset."""
     if row.unreadable is not None:
         return row.unreadable
     if row.committed is None and row.group.group_id in untold:

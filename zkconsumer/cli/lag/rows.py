@@ -114,7 +114,7 @@ def _partitions(
 
 
 def lag_table(rows: Sequence[LagRow]) -> str:
-    """Return the original checker's seven columns, seconds, and totals of groups."""
+    """Return a table of the original checker's columns and seconds; then totals, and notes."""
     cells = [
         [
             row.group.group_id,
@@ -159,14 +159,14 @@ def _by_group(rows: Iterable[LagRow]) -> dict[GroupKey, list[LagRow]]:
 
 
 def _owner_cell(row: LagRow) -> Cell:
-    """Return the cell of the owner, with a mark if it is unknown."""
+    """Return the cell of the owner, coloured if there certainly is none."""
     if row.partition.owner is None and row.group.whole:
         return Painted("nobody", Colour.BAD)
     return row.partition.owner
 
 
 def _notes(rows: Iterable[LagRow]) -> Iterator[str]:
-    """Yield notes about offsets outside of the log, and about what could not be read."""
+    """Yield notes about offsets outside of their logs, and about problems of partitions."""
     for row in rows:
         where = _ASTRAY.get(row.standing)
         if row.records is not None and row.partition.problem is not None:
@@ -184,7 +184,7 @@ def _lag_cell(row: LagRow) -> Cell:
 
 
 def seconds_text(time: TimeLag | None) -> str | None:
-    """Return ``12.3``, from 100 on ``340``; with a leading ``~`` for an estimate; None: unknown."""
+    """Return seconds as ``12.3``, from 100 on as ``340``; an estimate as ``~12.3``."""
     if time is None:
         return None
     seconds = time.ms / 1000

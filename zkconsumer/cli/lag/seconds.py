@@ -17,8 +17,8 @@ class LagSeconds:
     """Estimates lags in time. Thread: one.
 
     The snapshot has the timestamps of records. For logs without them the growth is measured: a lag
-    of 600 records in a log that grows by 60 a second is about ten seconds. For a log that does not
-    grow, no lag can be estimated.
+    of 600 records in a log that grows by 60 a second is about ten seconds. A log that does not grow
+    gives an estimate only after a minute (``--watch``).
     """
 
     def __init__(self, access: CommandCluster) -> None:
@@ -26,7 +26,7 @@ class LagSeconds:
         self._history = History()
 
     def note(self, snapshot: ClusterSnapshot) -> None:
-        """Record the log ends of a snapshot; called once for each."""
+        """Record the log ends of a snapshot; call it once for each."""
         self._history.record(snapshot)
 
     def timed(self, rows: Sequence[LagRow], snapshot: ClusterSnapshot) -> list[LagRow]:

@@ -253,7 +253,7 @@ def _topics(args: argparse.Namespace) -> Whitelist | Blacklist:
 
 
 def _consumers(args: argparse.Namespace) -> tuple[tuple[Mapping[str, object], ...], int | None]:
-    """Return the settings of the consumer for each source cluster; the shortest commit interval."""
+    """Return the consumer settings of each source cluster, and the shortest commit interval."""
     given: dict[str, object] = {}
     if args.zookeeper and args.source_bootstrap_servers:
         raise ConfigError(
@@ -329,10 +329,10 @@ def _mirror(args: argparse.Namespace, mirror: Mirror) -> int:
 
 
 def _end(mirror: Mirror) -> None:
-    """Handle a signal: end in order, or at once if nothing is pending.
+    """Handle a signal: end in order, or immediately if nothing is being copied.
 
     Raises:
-        StopRequested: nothing is pending.
+        StopRequested: nothing is being copied.
     """
     if not mirror.is_copying:
         raise StopRequested
@@ -340,7 +340,7 @@ def _end(mirror: Mirror) -> None:
 
 
 def _report(end: MirrorProgress, *, as_json: bool) -> None:
-    """Print the final progress, also after an error, with the reason of the end."""
+    """Print the final progress, also after an error."""
     if as_json:
         _print_json(end, ended=True)
     elif any(end.sources.values()):

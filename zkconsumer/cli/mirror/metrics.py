@@ -13,7 +13,7 @@ _LABELS: Final = ("source", "topic", "partition")
 def _measure(
     name: str, text: str, value: Callable[[PartitionAccount], int | None], kind: Kind = "counter"
 ) -> Measure[MirrorProgress]:
-    """Yield a sample for each partition with a known value."""
+    """Return a measure that has a sample for each partition with a known value."""
 
     def find(now: MirrorProgress) -> Iterator[Sample]:
         for source, partitions in now.sources.items():

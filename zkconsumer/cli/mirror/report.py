@@ -15,7 +15,7 @@ _COUNTS: Final = ("read", "acknowledged", "again", "dropped", "gap")
 
 
 def summary_table(now: MirrorProgress) -> str:
-    """Return a row for each partition, and the sum; with sources if there are several."""
+    """Return a row for each partition, and the sum; with the sources if there are several."""
     several = len(now.sources) > 1
     rows: list[list[Cell]] = [
         [

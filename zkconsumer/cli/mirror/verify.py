@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare; return 3 if the mirror is not proven."""
+    """Compare the clusters; return 3 if the mirror is not proven."""
     file = load_properties(args.consumer_config) if args.consumer_config else {}
     source = {**consumer_settings(file).settings, "group.id": args.group}
     if args.zookeeper:
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _target(args: argparse.Namespace) -> Mapping[str, object]:
-    """Return the settings of a consumer of the target."""
+    """Return the settings of a consumer that reads the target."""
     file = load_properties(args.target_config) if args.target_config else {}
     security = {k: v for k, v in file.items() if k.startswith(SECURITY_PREFIXES)}
     return {**security, "bootstrap.servers": args.target_bootstrap_servers}

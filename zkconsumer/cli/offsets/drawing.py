@@ -1,4 +1,4 @@
-"""Plans new committed offsets of groups: the current ones, the target, the refusals."""
+"""Plans new committed offsets of groups, from their current offsets and the target."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ STORAGES: Final = {
     "kafka": (OffsetStorage.KAFKA,),
     "both": (OffsetStorage.ZOOKEEPER, OffsetStorage.KAFKA),
 }
-"""The storages by the values of the option."""
+"""The storages that each value of ``--storage`` selects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class GroupOffsetTarget:
 
     Attributes:
         goal: the target.
-        scope: the partitions; None: all with a committed offset, or in the file.
+        scope: the partitions; None: those in the file, or all with a committed offset.
         outside: what to do with an offset out of the log's range; None: the goal's default.
         storage: the storage to write; None: the group's.
         storage_of_new: the storage of a group without offsets; None: it must be given.
@@ -98,7 +98,7 @@ def draw(cluster: OffsetsCluster, group_id: str, request: GroupOffsetTarget) -> 
     here = {storage: stored[storage] for storage in chosen}
     scope = _scope(request, merged(here))
     for storage in chosen:
-        # Missing entries are read, too, since writes are fenced by the entries read.
+        # Absent offsets are read, too: each write is fenced by what was read of its partition.
         unread = [tp for tp in scope if tp not in here[storage] and tp in cluster.partitions]
         here[storage] |= targets[storage].fetch(unread)
     overall = _plan(cluster, request, merged(here), scope, members)

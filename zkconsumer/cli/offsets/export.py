@@ -135,7 +135,7 @@ def _as_nodes(offsets: Mapping[str, Mapping[TopicPartition, int]]) -> str:
 
 
 def _write(name: str, text: str) -> None:
-    """Write a file atomically: an existing one stays until the new one is on disk."""
+    """Write to standard output, or a file: an existing one stays until the new one is on disk."""
     if name == _STDOUT:
         show(text)
         return

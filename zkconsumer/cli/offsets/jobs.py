@@ -1,7 +1,7 @@
 """Shows, writes and verifies planned offsets; the same for every command.
 
-The order makes it safe, see ``offsets.migration``: live members are checked and everything is
-planned, for all groups, before anything is written; the roll-back file is on disk by then.
+It is safe because of the order, see ``offsets.migration``: live members are checked and everything
+is planned, for all groups, before anything is written; the roll-back file is on disk by then.
 """
 
 import argparse
@@ -113,7 +113,7 @@ def finish(
     elif scala is None or args.format != "scala":
         show(plans_text(reports, name))
     elif status:
-        # The original can't be in this state, so the output is empty.
+        # The original has no output for this state.
         print(plans_text(reports, name), end="", file=sys.stderr)
     else:
         show(scala(reports))
@@ -154,7 +154,7 @@ def status_of(reports: Sequence[OffsetStoreReport], *, refused: bool) -> int:
 
 
 def add_writing_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of all commands that write."""
+    """Add the options that all commands that write offsets have."""
     parser.add_argument(
         "--storage",
         choices=[*STORAGES],

@@ -26,7 +26,7 @@ class MigrationReport:
         source: the origin of the offsets: a storage, or a file.
         target: the storage to write to.
         plan: the planned changes.
-        outcome: the result; None if nothing was to be written.
+        outcome: the result; None if nothing was written.
         notes: notes about the offsets for the user.
         roll_back_file: the name of the file that undoes the migration; None if none was written.
     """
@@ -76,7 +76,7 @@ def as_json(report: MigrationReport) -> str:
 
 
 def as_text(report: MigrationReport) -> str:
-    """Return a table with a line for each partition, and notes about the whole."""
+    """Return a table with a line for each partition, and notes about the whole migration."""
     plan, outcome = report.plan, report.outcome
     head = ("PARTITION", f"IN {report.source.upper()}", f"IN {report.target.upper()}", "RESULT")
     failed = None if outcome is None else outcome.failed

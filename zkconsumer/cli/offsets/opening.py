@@ -38,12 +38,12 @@ class GroupOffsetStores:
 
     Attributes:
         group_id: the group.
-        storages: the storages, ZooKeeper first, unless the id is invalid there; without Kafka if
-            the offsets topic does not exist, since a lookup would create it.
+        storages: the storages, ZooKeeper first; without ZooKeeper if the id is invalid there, and
+            without Kafka if the offsets topic does not exist, since a lookup would create it.
         group: checks for live members.
-        with_zookeeper: whether ZooKeeper could be read.
-        hang_up: closes the connection to the coordinator; called at the end, and by callers with
-            many groups after each group.
+        with_zookeeper: whether a ZooKeeper is given.
+        hang_up: closes the connection to the coordinator; called at the end, and after each group
+            by callers with many groups.
     """
 
     group_id: str
@@ -56,7 +56,7 @@ class GroupOffsetStores:
         """Return one of the storages.
 
         Raises:
-            ConfigError: the group can't have offsets there, or its storage is unknown.
+            ConfigError: the group can't have offsets there, or no ZooKeeper is given.
         """
         if name is OffsetStorage.ZOOKEEPER and not self.with_zookeeper:
             raise ConfigError(
@@ -69,10 +69,10 @@ class GroupOffsetStores:
         return self.storages[name]
 
     def stored(self) -> dict[OffsetStorage, dict[TopicPartition, FetchedOffset]]:
-        """Return all of the group's committed offsets.
+        """Return all of the group's committed offsets, by storage.
 
         Raises:
-            ZkConsumerError: no response in time, or access denied.
+            ZkConsumerError: a server did not respond in time, or denied access.
         """
         return {name: dict(storage.stored(None)) for name, storage in self.storages.items()}
 
@@ -92,7 +92,7 @@ class OffsetsCluster:
 
     @property
     def unseen(self) -> str | None:
-        """A text about data that is unknown without ZooKeeper; None with ZooKeeper."""
+        """A text about the data that is unknown without ZooKeeper; None if nothing is."""
         if self._access.zookeeper is not None or self._access.client.no_zookeeper:
             return None
         return "offsets and members of groups in a ZooKeeper: unknown, since none was given"
@@ -107,7 +107,7 @@ class OffsetsCluster:
 
     @cached_property
     def partitions(self) -> frozenset[TopicPartition]:
-        """Return the cluster's partitions, from ZooKeeper or a broker.
+        """The cluster's partitions, from a broker and, if it is given, from ZooKeeper.
 
         A broker that has just started has no topics for a moment.
 
@@ -137,7 +137,7 @@ class OffsetsCluster:
             ConfigError: the id is invalid in all storages.
         """
         storages: dict[OffsetStorage, GroupOffsetStore] = {}
-        # A caller that requests ZooKeeper only gets the error that it is missing.
+        # ``store`` raises if there is no ZooKeeper: a caller that needs it alone gets that error.
         store = self._access.store if without_kafka else self._access.zookeeper
         if store is not None and is_segment(group_id):
             storages[OffsetStorage.ZOOKEEPER] = ZookeeperGroupOffsets(store, group_id)
@@ -165,7 +165,7 @@ class OffsetsCluster:
         )
 
     def group_ids(self, *, without_kafka: bool = False) -> list[str]:
-        """Return all groups in ZooKeeper and at brokers, sorted; or in ZooKeeper only.
+        """Return the ids of all groups in ZooKeeper and at brokers, or only in ZooKeeper; sorted.
 
         Raises:
             ZkConsumerError: a server does not respond, so there may be more groups.
@@ -184,7 +184,7 @@ class OffsetsCluster:
         return self._lookup.logs([tp for tp in partitions if tp in self.partitions])
 
     def at_time(self, time_ms: int, logs: Mapping[TopicPartition, LogRange]) -> ToTime:
-        """Return the first offset that is not older than a time; see ``CommandLogLookup.since``.
+        """Return the offsets of the first records since a time; see ``CommandLogLookup.since``.
 
         Raises:
             ZkConsumerError: the lookup failed.

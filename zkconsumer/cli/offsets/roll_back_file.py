@@ -14,13 +14,13 @@ from zkconsumer.offsets.migration.roll_back import RollBack, encode_roll_backs
 
 @contextmanager
 def roll_back_file(name: str | None, parts: Sequence[RollBack]) -> Iterator[str | None]:
-    """Write the file, under a new name, before the block changes offsets.
+    """Write the file, under a new name, before the block changes offsets; yield its name.
 
-    It is deleted if the block writes nothing after all. Yields its name; None without a file, if
-    there is nothing to undo.
+    It is deleted if the block raises ``MigrationRefused``, since nothing was written then. If there
+    is nothing to undo, there is no file, and the name is None.
 
     Args:
-        name: the user's name for the file; None: one made of group, cluster and time.
+        name: the user's name for the file; None: one made of group, storages and time.
         parts: the former content of each storage; storages without planned writes are ignored.
 
     Raises:
@@ -37,7 +37,7 @@ def roll_back_file(name: str | None, parts: Sequence[RollBack]) -> Iterator[str 
             write_synced(file, encode_roll_backs(changed))
             sync_folder(path)
         except BaseException:
-            # An incomplete file is useless, and blocks the next attempt.
+            # An incomplete file is useless, and would block the next attempt.
             path.unlink()
             raise
     note(f"--roll-back {name} undoes what follows")

@@ -26,7 +26,7 @@ from zkconsumer.offsets.planning import (
 )
 
 _FIRST_MS: Final = 100_000_000_000
-"""A bound that seconds reach in the year 5138, and milliseconds reached in 1973."""
+"""The minimum time in ms: milliseconds reached it in 1973, seconds will in the year 5138."""
 
 DESCRIPTION = """\
 Set the committed offsets of a group, in ZooKeeper, in Kafka, or in both. Without --topic, this

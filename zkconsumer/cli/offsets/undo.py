@@ -21,7 +21,7 @@ def run(args: argparse.Namespace) -> int:
     """Undo, and print the result; return the exit status.
 
     Raises:
-        ConfigError: the file can't be used, or other options were given, too.
+        ConfigError: the file can't be used, or options were given that exclude it.
         ZkConsumerError: the cluster can't be read.
         OSError: the file can't be read.
     """

@@ -1,4 +1,4 @@
-"""``zkconsumer offsets update``: does the same as ``UpdateOffsetsInZK``, with its output."""
+"""``zkconsumer offsets update``: does what ``UpdateOffsetsInZK`` does, with the same output."""
 
 import argparse
 from collections.abc import Sequence

@@ -179,7 +179,7 @@ def _add_reporting(parser: argparse.ArgumentParser) -> None:
         metavar="PATTERN",
         help=f"the format of times, with --format scala (default: {DATE_FORMAT})",
     )
-    # The original accepts these without effect.
+    # The original accepts these, too, without effect.
     for flag in ("--message-size", "--batch-size", "--compression-codec"):
         reporting.add_argument(flag, help=argparse.SUPPRESS)
 

@@ -101,7 +101,7 @@ class StreamTally:
                 self._notify()
 
     def final_interval(self, now_ms: int) -> Interval:
-        """Return the last interval, whose rate the original computes from the very start."""
+        """Return the last interval, whose rate the original computes since the start."""
         return Interval(
             stream=self.stream,
             since=self._reported,
@@ -125,7 +125,7 @@ class StreamTally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StreamResult:
-    """The total of a stream, and the time of its last message, in ms since the start."""
+    """The totals of a stream, and when its last message came, in ms since the start."""
 
     stream: int
     count: PerfCount
@@ -142,7 +142,7 @@ class Measurement:
         end: why it ended.
         streams: the result of each stream.
         seconds: the number of messages in each whole second.
-        unread: why available messages were not read; None if there is no reason.
+        unread: why some messages could not be read; None if all could.
     """
 
     start_ms: int

@@ -1,4 +1,4 @@
-"""Reads all streams at once, each in a thread of its own, and counts."""
+"""Reads all streams in parallel, each in a thread of its own, and counts messages and bytes."""
 
 import sys
 from collections.abc import Callable
@@ -36,7 +36,7 @@ class PerfLimits:
         interval: the number of a stream's messages between two reports.
         report: called with the interval and the start of the measurement, in ms since the epoch,
             in the stream's thread.
-        last_too: whether the total of a stream is reported, too.
+        last_too: whether the last interval of each stream is reported, too.
     """
 
     messages: int | None
@@ -130,7 +130,7 @@ class _Measuring:
         self._wall_ms = clock.wall_ms()
         self._seconds: list[int] = []
         self._shown = (0, 0)
-        # Otherwise new messages would be read for ever.
+        # Without a limit, reading ends at the present log ends, or it would never end.
         self._whole = None if limits.messages is not None else source.whole()
         self._tallies = [
             StreamTally(
@@ -148,7 +148,7 @@ class _Measuring:
         self._events.put(_STOPPED)
 
     def run(self, join_ms: int) -> Measurement:
-        """Read to the end."""
+        """Read all streams to the end."""
         scope = ThreadScope("perf")
         try:
             for tally, lists in zip(self._tallies, self._source.streams, strict=True):
@@ -170,7 +170,7 @@ class _Measuring:
                 StreamResult(stream=tally.stream, count=tally.count, last_ms=tally.last_ms)
                 for tally in self._tallies
             ),
-            # Waiting for more at the end does not count as reading.
+            # Without the seconds at the end that were spent waiting for more.
             seconds=tuple(self._seconds[: last_ms // _SECOND_MS]),
         )
 
@@ -190,7 +190,7 @@ class _Measuring:
         scope.spawn(f"stream-{tally.stream}", read, stop=self._source.stop)
 
     def _is_all_read(self) -> bool:
-        # Streams of empty logs end by their time-out, and are checked then.
+        # If the logs were empty, the streams end by their time-out, and the source is checked.
         whole = self._whole
         if not whole:
             return False

@@ -23,7 +23,7 @@ _ENDS = {
 
 
 def as_table(found: Measurement) -> str:
-    """Return a row for each stream that read messages, and one for all."""
+    """Return a row for each stream that read messages, and a row for all together."""
     read = [stream for stream in found.streams if stream.count.message_count]
     rows = [_row(str(stream.stream), stream) for stream in read] if len(read) > 1 else []
     rows.append(_row_of("all", found.elapsed_ms, found.message_count, found.byte_count))

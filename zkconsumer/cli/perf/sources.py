@@ -66,9 +66,9 @@ class PerfSource:
         raise NotImplementedError
 
     def whole(self) -> int | None:
-        """Return the number of messages in the logs now; None if all future ones are read, too.
+        """Return the number of messages in the logs now; None if unknown, or if new ones are read.
 
-        Compacted and transactional logs hold fewer: then the streams end by their time-out.
+        Compacted and transactional logs have fewer: then the streams end by their time-out.
 
         Raises:
             ZkConsumerError: as ``check``.
@@ -170,7 +170,7 @@ class _Connected(PerfSource):
             ]
             logs = CommandLogLookup(client, timeout_ms=_CHECK_MS).logs(tps)
         if not tps or len(logs) < len(tps):
-            return None  # readable partitions are read
+            return None  # the number is unknown: read the readable partitions until the time-out
         return sum(log.end - log.start for log in logs.values())
 
     def check(self) -> None:
@@ -255,7 +255,7 @@ class _Polled(PerfSource):
 
     def check(self) -> None:
         for consumer in self._consumers:
-            with suppress(Woken):  # a wakeup that came after the end
+            with suppress(Woken):  # by a wakeup after the stream ended
                 consumer.poll(0)
             consumer.end_offsets(sorted(consumer.assignment()))
 

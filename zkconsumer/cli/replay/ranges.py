@@ -1,4 +1,4 @@
-"""Plans which offsets to replay, and finds those that are gone. Pure."""
+"""Plans which offsets to replay, and finds those that the logs no longer have. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class ReplayPlan:
         ranges: ascending by partition, within the logs. Empty ones are omitted.
         gone: the requested offsets that are not available.
         wrong: the invalid requests.
-        notes: partitions without anything to read, unexpectedly.
+        notes: notes about partitions that have nothing to read.
     """
 
     ranges: tuple[OffsetRange, ...]
@@ -49,7 +49,7 @@ def plan_replay(
 
     Args:
         logs: the logs of all partitions to read.
-        starts: the start offsets; missing partitions, and None, start with the log.
+        starts: the start offsets; missing partitions start with the log.
         ends: the end offsets, exclusive; missing partitions end with the log.
     """
     ranges: list[OffsetRange] = []

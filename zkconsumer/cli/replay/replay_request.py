@@ -95,7 +95,7 @@ def bounds_of(
     logs: Logs,
     look_up: Callable[[int, Logs], OffsetsByTime],
 ) -> dict[TopicPartition, int]:
-    """Return one end of each range, for partitions in which it differs from the log's.
+    """Return the start or the end of each range; none if it is that of the log.
 
     Args:
         offset: the same offset for all.

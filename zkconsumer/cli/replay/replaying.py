@@ -15,7 +15,7 @@ from zkconsumer.model import OffsetRange, TopicPartition
 Write = Callable[[bytes], object]
 
 _PART_BYTES: Final = 1 << 20
-"""The approximate size of a write: progress and signals are handled in between."""
+"""The approximate size of a write; progress and signals are handled between two writes."""
 
 
 class ReplayedMessage(NamedTuple):
@@ -30,7 +30,7 @@ class ReplayedMessage(NamedTuple):
 
 
 class Replay:
-    """Replays ranges. Thread: one.
+    """Replays ranges of offsets. Thread: one.
 
     Args:
         client: finds leaders, and connects.
@@ -39,7 +39,7 @@ class Replay:
 
     Attributes:
         count: the number of messages written.
-        position: the current position.
+        position: the partition, and the offset that is read next; None before the first.
     """
 
     def __init__(
@@ -126,6 +126,6 @@ class Replay:
                     ]
                     yield messages, part.next_offset
                 else:
-                    # They count as lost, not as empty.
+                    # ``_pass`` will count these as empty, but they are lost.
                     self._lost.append(part)
                     self._empty -= part.range_.count
