@@ -3,9 +3,8 @@
 Names, bases and attributes are those of kafka-python's ``kafka.errors``, of all its versions from
 2.0 to 3.0. An error that has a name of this project, too, is the same class under both names.
 
-Outcomes that are part of normal life (a claim conflict, one partition's error code) are values, not
-exceptions. Exceptions of other libraries are never raised to callers: they are wrapped with
-``from``.
+Expected outcomes (a claim conflict, one partition's error code) are values, not exceptions.
+Exceptions of other libraries never reach callers: ours are raised from them.
 """
 
 from typing import TYPE_CHECKING

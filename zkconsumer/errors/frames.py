@@ -1,8 +1,8 @@
 """Strips tracebacks from errors that are stored.
 
-A traceback holds the variables of all of its frames for as long as the error is referenced: whole
-responses, and decompressed data. So an error is stored anywhere (a field, a queue, a future, an
-event) without its traceback.
+A traceback keeps the variables of all of its frames alive (whole responses, decompressed data) for
+as long as the error is referenced. So errors are stored (in a field, a queue, a future, an event)
+without their tracebacks.
 """
 
 from typing import TypeVar
@@ -13,8 +13,8 @@ E = TypeVar("E", bound=BaseException)
 def without_frames(error: E) -> E:
     """Drop the tracebacks of an error to be stored, and of its causes.
 
-    Its ``__context__`` is dropped completely: that is an unrelated error, perhaps one being
-    handled.
+    Its ``__context__`` is dropped completely, since that is an unrelated error, which may still be
+    in use.
 
     Args:
         error: an error that is not being raised, or whose traceback is no longer needed.

@@ -47,7 +47,7 @@ IllegalState = IllegalStateError
 
 
 class KafkaProtocolError(ZkConsumerError):
-    """The bytes of a message, or the order of messages, violate the protocol."""
+    """The bytes or the order of messages violate the protocol."""
 
 
 ProtocolError = KafkaProtocolError
@@ -82,8 +82,8 @@ class CorruptRecord(RemoteProtocolError, CorruptRecordError):
     """A record fails its checksum, or its fields contradict each other.
 
     Attributes:
-        offset: the offset that the log gives the entry.
-        position: the byte of the message set at which the entry starts.
+        offset: the offset of the entry in the log.
+        position: the position in the record set at which the entry starts, in bytes.
         next_offset: the offset after the entry, where reading could go on; None if unknown.
         raw: the entry's own bytes (offset, size, message), as far as they were received.
     """
@@ -107,7 +107,7 @@ UnsupportedCodec = UnsupportedCodecError
 
 
 class UnsupportedVersionError(BrokerResponseError, code=ErrorCode.UNSUPPORTED_VERSION):
-    """The broker lacks a request version we need; the message names broker, API and version."""
+    """The broker lacks a required request version; the message names broker, API and version."""
 
 
 UnsupportedVersion = UnsupportedVersionError
@@ -118,11 +118,11 @@ class TransportError(ZkConsumerError):
 
 
 class KafkaConnectionError(TransportError, InvalidMetadataError):
-    """There is no connection to a broker."""
+    """There is no connection to the broker."""
 
 
 class ConnectFailed(KafkaConnectionError):
-    """No connection could be made."""
+    """No connection could be established."""
 
 
 class ConnectionLost(KafkaConnectionError):
@@ -137,7 +137,7 @@ RequestTimedOut = KafkaTimeoutError
 
 
 class NoBrokersAvailable(ConnectFailed, KafkaTimeoutError):
-    """No broker responds, for reasons that may pass; the message names each broker, and its reason.
+    """No broker responds, for reasons that may be temporary; the message names all of them.
 
     kafka-python 3 raises ``KafkaTimeoutError`` in its place; earlier versions raise this one.
     """
@@ -171,7 +171,7 @@ class BrokerTimedOut(KafkaTimeoutError, BrokerError):
 
 
 class RegistryError(ZkConsumerError):
-    """ZooKeeper can't be reached, refused a request, or holds invalid data; names the path."""
+    """ZooKeeper is unreachable, rejected a request, or has invalid data; the message says where."""
 
 
 class SessionLost(RegistryError):
@@ -215,8 +215,8 @@ class WriteFailed(ZkConsumerError):
         unwritten: the number of records of each partition that were not acknowledged, including
             partitions that did not fail themselves but were unfinished when others did.
         written_count: the number of records of the same call that were acknowledged before.
-        written: the place of these in the log: the first offset and the number of records of each
-            set, by partition, in the order of the records.
+        written: where they are in the log, by partition: the first offset and the number of records
+            of each record set, in the order of the records.
         may_pass: whether every reason is retriable, so that only the attempts were used up.
         refused: the partitions of ``failed`` whose next record alone is refused for good, for its
             size or content; the records after it may be accepted.
@@ -246,7 +246,7 @@ class WriteFailed(ZkConsumerError):
 
 
 class MirrorError(ZkConsumerError):
-    """A mirror can't go on, or can't be proven; no message that it read was skipped."""
+    """A mirror can't continue, or its files can't be used; no message that it read was skipped."""
 
 
 class RowRefused(ZkConsumerError):
@@ -274,7 +274,7 @@ class MessageTooLarge(ZkConsumerError):
     """A message is larger than the largest fetch allowed.
 
     Attributes:
-        topic_partition: where it lies.
+        topic_partition: its partition.
         offset: its offset in the log.
         size_bytes: its whole size in the log (entry header included), -1 if unknown.
         limit_bytes: the largest fetch the configuration allows.
@@ -300,8 +300,8 @@ class PartitionFailed(Coded):
     Attributes:
         topic_partition: the partition.
         offset: the offset that could not be read, -1 if unknown.
-        code: the error code that describes it, such as that of a damaged record; None: there is
-            none.
+        code: the number of the error code that describes it, such as that of a damaged record;
+            None if there is none.
     """
 
     def __init__(
@@ -322,10 +322,10 @@ class DataLost(ZkConsumerError):
     """Requested offsets are not in the log, and the settings forbid skipping them.
 
     Attributes:
-        topic_partition: where they were to be.
+        topic_partition: the partition.
         from_offset: the first of them.
-        until_offset: one past the last of them.
-        reason: why they are not there.
+        until_offset: the offset after the last of them.
+        reason: why they are not in the log.
     """
 
     def __init__(
@@ -342,9 +342,9 @@ class DataLost(ZkConsumerError):
 
 
 class DeadLetterFailed(ZkConsumerError):
-    """An unreadable message could not be written to the dead-letter file, which is named.
+    """An unreadable message could not be written to the dead-letter file, which the message names.
 
-    The stream stays in front of that message, and its next iteration tries again.
+    The position of the stream stays at that message, and the next iteration tries again.
     """
 
 
@@ -361,11 +361,11 @@ class ConsumerForked(ZkConsumerError):
 
 
 class StreamInUse(ZkConsumerError):
-    """Two callers read one stream at a time; each stream has one reader."""
+    """Two callers read one stream at the same time; a stream has one reader at a time."""
 
 
 class DrainError(ZkConsumerError):
-    """A drain can't go on; batches that it landed stay whole, and the message says what to do."""
+    """A drain can't continue; landed batches stay complete, and the message says what to do."""
 
 
 class SchemaError(ZkConsumerError):

@@ -1,6 +1,6 @@
-"""Errors of kafka-python that nothing here raises, so that programs that name them run.
+"""Errors of kafka-python that nothing here raises, for programs that name them.
 
-Some were in 2.0 only. An error that was renamed since is an alias of its present class.
+Some existed only in 2.0. The old name of an error that was renamed is an alias of its class.
 """
 
 from zkconsumer.errors.broker_codes import (
@@ -33,11 +33,11 @@ class InvalidReceiveError(KafkaProtocolError):
 
 
 class MetadataEmptyBrokerList(RetriableError):
-    """A broker knows of no brokers."""
+    """A broker's metadata names no brokers."""
 
 
 class NodeNotReadyError(RetriableError):
-    """A broker can't be sent requests now."""
+    """A broker is not ready for requests."""
 
 
 class UnknownBrokerIdError(KafkaError):

@@ -11,21 +11,21 @@ _SHOWN = 10
 
 
 class NotAssigned(IllegalStateError, ValueError, KeyError):
-    """The partition is not read by this consumer (now, or yet)."""
+    """The partition is not assigned to this consumer (any more, or yet)."""
 
     __str__ = BaseException.__str__
-    """A ``KeyError`` would show its argument as a key."""
+    """Without this, ``KeyError`` would show the message as a key, in quotes."""
 
 
 class Woken(ZkConsumerError):
-    """``wakeup()`` ended the wait of the call under way, or of the next call that waits.
+    """``wakeup()`` ended the wait of the current call, or of the next call that waits.
 
     No record is lost: the next poll returns those that this one was about to return.
     """
 
 
 class GroupFailed(Coded):
-    """The group's coordinator refuses this member; the message says why and what may help.
+    """The group's coordinator rejected this member; the message says why, and what may help.
 
     Attributes:
         group_id: the group.
@@ -62,7 +62,8 @@ class RebalanceInProgressError(
 ):
     """The group is rebalancing: nothing was committed, but the partitions may still be ours.
 
-    Poll, which takes part in the rebalance, and commit again what is still ours.
+    Call ``poll``, which takes part in the rebalance; then commit the partitions that are still
+    assigned.
 
     Source: Kafka's ``RebalanceInProgressException``.
     """
@@ -91,11 +92,10 @@ TopicAuthorizationFailed = TopicAuthorizationFailedError
 
 
 class PositionInvalid(ZkConsumerError):
-    """Positions are not in the log, or there are none; raised with ``auto.offset.reset=none`` only.
+    """Partitions have no valid position; raised only with ``auto.offset.reset=none``.
 
     Attributes:
-        partitions: the partitions without a valid position; ``seek`` gives each one, and polling
-            goes on.
+        partitions: the partitions without a valid position; ``seek`` each of them to continue.
     """
 
     def __init__(self, partitions: Collection[TopicPartition], reason: str, *args: object) -> None:
@@ -130,8 +130,8 @@ class OffsetOutOfRangeError(
     The first of ``args`` is a map from the partition to the offset, as in kafka-python.
 
     Attributes:
-        topic_partition: which.
-        offset: what was to be read.
+        topic_partition: the partition.
+        offset: the position.
         log_start, log_end: the offsets of the log, [start, end); None if unknown.
     """
 
@@ -164,16 +164,16 @@ class LogTruncationError(PositionInvalid):
     The cause is an unclean leader election. Other records may take the same offsets.
 
     Attributes:
-        topic_partition: which.
+        topic_partition: the partition.
         position: the position at that time.
         diverged_at: the first offset whose record may differ from the one that was read; None if
             unknown.
-        leader_epoch: the leader epoch of the record before that offset, -1 if unknown: seek to
-            ``OffsetAndMetadata(diverged_at, "", leader_epoch)``, and another truncation is
+        leader_epoch: the leader epoch of the record before that offset, -1 if unknown. Seek to
+            ``OffsetAndMetadata(diverged_at, "", leader_epoch)``, so that another truncation is
             detected, too.
         divergent_offsets: ``diverged_at`` in a map from the partition, as in kafka-python.
-        is_recreated: whether the topic was deleted and created again, so that all records are
-            others.
+        is_recreated: whether the topic was deleted and created again, so that no record is the
+            same.
     """
 
     def __init__(

@@ -20,7 +20,7 @@ class KafkaError(RuntimeError):
 
     Attributes:
         retriable: whether the same call may succeed later.
-        invalid_metadata: whether it needs new metadata to succeed.
+        invalid_metadata: whether the call needs new metadata to succeed.
 
     Example:
         >>> consumer.close()
@@ -34,15 +34,15 @@ class KafkaError(RuntimeError):
     retriable: ClassVar[bool] = False
     invalid_metadata: ClassVar[bool] = False
     _sentence: str = ""
-    """The message of an error whose ``args`` are no sentence, as in kafka-python."""
+    """The message, if ``args`` are values instead of a message, as in kafka-python."""
     _recipe: ClassVar["tuple[type[KafkaError], int] | None"] = None
-    """The origin of a class that joins two: the first class, and the error code of the second."""
+    """How to create a generated class again: from its base class, and an error code."""
 
     def __str__(self) -> str:
         return self._sentence or super().__str__()
 
     def __reduce__(self) -> tuple[Callable[..., "KafkaError"], tuple[Any, ...], dict[str, Any]]:
-        """Pickle by state: most have other constructor arguments than their ``args``."""
+        """Pickle the state: the constructors of most errors take other arguments than ``args``."""
         kind = type(self)
         base, code = kind.__dict__.get("_recipe") or (kind, None)
         return _made_again, (base, code, self.args), self.__dict__
@@ -79,10 +79,10 @@ class BrokerResponseError(KafkaError):
     def __init_subclass__(
         cls, *, code: ErrorCode | None = None, message: str | None = None, **others: object
     ) -> None:
-        """Take number, name and description from the table of codes.
+        """Set number, name and description from the table of error codes.
 
         Args:
-            code: the code of the class; None: that of its base.
+            code: the error code of the class; None: it is that of the base.
             message: the code's name in kafka-python, if it differs.
             **others: keyword arguments for other bases.
         """
@@ -96,15 +96,15 @@ class BrokerResponseError(KafkaError):
 
 
 class AuthorizationError(BrokerResponseError):
-    """The brokers' access control denies access."""
+    """The brokers deny access."""
 
 
 _MOST_KEPT = 512
-"""The maximum number of generated classes: peers choose the codes."""
+"""The maximum number of generated classes to keep, since peers choose the error codes."""
 
 
 def for_code(code: int) -> type[BrokerResponseError]:
-    """Return the class of an error code; for later releases' codes a kind of ``UnknownError``.
+    """Return the class of an error code; for an unknown code, a subclass of ``UnknownError``.
 
     Args:
         code: the number in a broker's response.
@@ -120,7 +120,7 @@ def _later(code: int) -> type[BrokerResponseError]:
 
 
 def with_code(kind: type[E], code: int | None) -> type[E]:
-    """Return a subclass of an error class that is also a subclass of the code's error.
+    """Return a subclass of an error class that is also a subclass of an error code's class.
 
     Args:
         kind: one of our classes.
@@ -147,7 +147,7 @@ _joined_later = lru_cache(_MOST_KEPT)(_joined.__wrapped__)
 
 
 class Coded(KafkaError):
-    """An error that may carry a broker's error code, and then is an instance of its class, too.
+    """An error that may have a broker's error code, and then is also an instance of its class.
 
     Attributes:
         code: the number of the error code; None if no broker sent one.
@@ -156,11 +156,11 @@ class Coded(KafkaError):
     code: int | None
 
     def __new__(cls, *_args: object, code: int | None = None, **_named: object) -> Self:
-        """Create an instance of the code's class, too."""
+        """Create an object that is also an instance of the error code's class."""
         return BaseException.__new__(with_code(cls, code))
 
     def __init__(self, text: str, *, code: int | None = None) -> None:
-        # Not by ``super``: the constructor of a code's class may take other arguments than a text.
+        # Not by ``super``: the constructor of an error code's class may take other arguments.
         KafkaError.__init__(self, text)
         self.code = code
 

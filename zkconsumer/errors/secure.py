@@ -5,7 +5,7 @@ from zkconsumer.errors.roots import BrokerResponseError, KafkaError
 
 
 class AuthenticationFailedError(KafkaError):
-    """Authentication failed on either side (SASL, TLS). Not retried."""
+    """Authentication failed on either side (SASL, TLS). It is not retried."""
 
 
 AuthenticationFailed = AuthenticationFailedError
@@ -14,16 +14,16 @@ AuthenticationFailed = AuthenticationFailedError
 class SaslAuthenticationFailedError(
     AuthenticationFailedError, BrokerResponseError, code=ErrorCode.SASL_AUTHENTICATION_FAILED
 ):
-    """The broker refuses our user name and password, or can't prove that it knows them itself."""
+    """The broker rejected our credentials, or could not prove that it knows them."""
 
 
 class UnsupportedSaslMechanismError(
     AuthenticationFailedError, BrokerResponseError, code=ErrorCode.UNSUPPORTED_SASL_MECHANISM
 ):
-    """The broker's port offers other SASL mechanisms than the configured one."""
+    """The broker does not offer the configured SASL mechanism at this port."""
 
 
 class IllegalSaslStateError(
     AuthenticationFailedError, BrokerResponseError, code=ErrorCode.ILLEGAL_SASL_STATE
 ):
-    """SASL began on a port without it, or at a point where the broker does not expect it."""
+    """A SASL request was sent to a port without SASL, or when the broker did not expect it."""
