@@ -1,1 +1,1 @@
-"""The demo: a mixed group on a real cluster, a killed member, a restarted broker, a count."""
+"""The demo: a mixed group on a real cluster, a killed member, a restarted broker, an audit."""

@@ -1,4 +1,4 @@
-"""Waits for the conditions that end a demo's acts (scripted steps), while its processes run."""
+"""Waits for the conditions that end the acts (scripted steps) of a demo."""
 
 import threading
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from zkconsumer.errors import SandboxError, ZkConsumerError
 
 
 class Acts:
-    """The base class of demos. Thread: one."""
+    """The base class of demos, which play one act after the other. Thread: one."""
 
     def __init__(self, timeout_ms: int, clock: Clock | None = None) -> None:
         self._timeout_ms = timeout_ms
@@ -19,7 +19,7 @@ class Acts:
         """Check processes, and show progress, while ``what`` is awaited.
 
         Raises:
-            SandboxError: a process has ended by itself.
+            SandboxError: a process has ended unexpectedly.
         """
         raise NotImplementedError
 
@@ -27,7 +27,7 @@ class Acts:
         """Wait until the condition holds.
 
         Raises:
-            SandboxError: the condition did not hold in time, or a process has ended by itself.
+            SandboxError: the condition did not hold in time, or a process has ended unexpectedly.
         """
         deadline_ms = self._clock.now_ms() + self._timeout_ms
         while not _holds(condition):

@@ -39,7 +39,7 @@ class GroupWatch:
         self._partitions = tuple(partitions)
 
     def owners(self) -> dict[TopicPartition, str | None]:
-        """Return the thread id that owns each partition."""
+        """Return the thread id of each partition's owner; None if it has none."""
         found = self._registry.read_owners(self._partitions)
         return {tp: owner.thread_id if owner else None for tp, owner in found.items()}
 
@@ -51,7 +51,7 @@ class GroupWatch:
         return {owner.rpartition("-")[0] for owner in owners if owner is not None}
 
     def set_offsets(self, offset: int) -> None:
-        """Commit an offset for every partition; for a group without members."""
+        """Commit an offset for every partition of the group, which must have no members."""
         failed = self._offsets.commit({tp: OffsetAndMetadata(offset) for tp in self._partitions})
         assert not any(failed.values()), failed
 
@@ -66,7 +66,7 @@ class GroupWatch:
         ]
 
     def close(self) -> None:
-        """Disconnect."""
+        """Close all connections."""
         self._cluster.stop()
         self._dialer.stop()
         self._store.close()

@@ -1,7 +1,7 @@
 """Plays a migration from 0.8.2.2 to Kafka 4: mirror, migrate the group, verify, switch.
 
-A producer writes and a group reads all the time. Every line has a number, and each acknowledged
-line is counted at the end, whichever cluster it was written to.
+A producer writes and a group reads almost all the time. Every line has a number, and at the end all
+acknowledged lines are counted, whichever cluster they were written to.
 """
 
 import subprocess
@@ -36,10 +36,10 @@ _FAULTS: Final = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeavingOutcome:
-    """The final count of all lines.
+    """The result of the migration.
 
     Attributes:
-        audit: the audit of the group's deliveries.
+        audit: the final count of the lines that the group delivered.
         written_before: the number of lines that the old cluster acknowledged.
         written_after: the number of lines that the new cluster acknowledged.
         is_proven: whether the mirror's proof found every message.
@@ -83,10 +83,10 @@ class Leaving(Acts):
         }
 
     def play(self) -> LeavingOutcome:
-        """Play all acts; return the count.
+        """Play all acts; return the result.
 
         Raises:
-            SandboxError: an act did not end in time.
+            SandboxError: an act did not end in time, or a command or process failed.
         """
         before = self._begin_writing(self._old.brokers, 0)
         self._watches[GROUP].set_offsets(0)
@@ -160,7 +160,7 @@ class Leaving(Acts):
             self._mirror.wait()
 
     def _migrate_group(self) -> None:
-        """Stop the old members, carry their offsets through the mirror's file, start new ones."""
+        """Stop the old member, translate its offsets by the mirror's file, and start a new one."""
         self._write(f"-- migrate group {GROUP}: its member on the old cluster is stopped")
         assert self._member is not None
         self._member.stop()

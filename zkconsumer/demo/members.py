@@ -1,4 +1,4 @@
-"""The members of the demo's group: two of ours and the original Scala console consumer."""
+"""The members of the demos' groups: ours, and the original Scala console consumer."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ _STOP_TIMEOUT_S = 20
 
 
 class PythonMember:
-    """``zkconsumer consume`` as a process of its own, whose output is read as it arrives.
+    """Runs ``zkconsumer consume`` as a process, and reads its output as it arrives.
 
     Args:
         name: the member's name in the picture.
@@ -64,7 +64,7 @@ class PythonMember:
         return numbers
 
     def last_words(self) -> str | None:
-        """Return the end of its log if it ended by itself; None while it runs."""
+        """Return the end of its log if it ended unexpectedly; otherwise None."""
         if self._ended_by_us or self._process.poll() is None:
             return None
         return self._errors.read_text("utf-8", "replace").strip()[-500:]
@@ -85,7 +85,7 @@ class PythonMember:
             self.kill()
 
     def _read(self) -> None:
-        """Read the output to its end; a line cut off by SIGKILL was not delivered."""
+        """Read the output to its end; a line that SIGKILL cut off does not count as delivered."""
         assert self._process.stdout is not None
         with self._process.stdout as output:
             for line in output:
@@ -120,7 +120,7 @@ class ScalaMember:
         return [number for number in map(line_number, fresh) if number is not None]
 
     def last_words(self) -> str | None:
-        """Return the end of its log if it ended by itself; None while it runs."""
+        """Return the end of its log if it has ended; None while it runs."""
         return None if self._tool.poll() is None else self._tool.errors.strip()[-500:]
 
 

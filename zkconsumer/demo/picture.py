@@ -1,4 +1,4 @@
-"""Renders the group: owners, lags, and the deliveries of each member. Pure."""
+"""Renders a group as text: owners, lags, and the deliveries of each member. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from zkconsumer.model import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class PartitionView:
-    """A partition in the picture; unknown values are None."""
+    """A row of the picture: one partition; unknown values are None."""
 
     topic_partition: TopicPartition
     owner: str | None
@@ -17,7 +17,7 @@ class PartitionView:
 
     @property
     def lag(self) -> int | None:
-        """The number of messages that are not committed."""
+        """The number of messages after the committed offset; None if unknown."""
         if self.committed_offset is None or self.log_end_offset is None:
             return None
         return max(0, self.log_end_offset - self.committed_offset)
@@ -32,7 +32,7 @@ def picture(
     """Return the picture as text.
 
     Args:
-        title: the current act.
+        title: the title of the current act.
         lines: the partitions.
         names: the members' names, by consumer id.
         delivered: the number of messages that each member has delivered, by name.

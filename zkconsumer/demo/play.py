@@ -1,6 +1,6 @@
-"""Plays life on a sandbox: writes to topics, and reads them with groups of every kind.
+"""Simulates activity on a sandbox, so that the page, ``lag`` and ``doctor`` have something to show.
 
-It gives the page, ``lag`` and ``doctor`` something to show.
+It writes to topics, and reads them with healthy, slow, stuck and abandoned groups.
 """
 
 import datetime
@@ -36,7 +36,7 @@ _STUCK: Final = "settlement"
 
 
 class _Reader(NamedTuple):
-    """A member that reads continuously: its group, its topic, and the messages per turn."""
+    """A member that reads continuously: its group and topic, and how much it polls how often."""
 
     group_id: str
     topic: str
@@ -61,7 +61,7 @@ class Play:
     """Writes to topics of a sandbox, and reads them in groups. Use it as a context manager.
 
     Args:
-        cluster: a running sandbox with a ZooKeeper, without settings of security.
+        cluster: a running sandbox with a ZooKeeper, and without security.
     """
 
     def __init__(self, cluster: Sandbox) -> None:
@@ -86,7 +86,7 @@ class Play:
         self.close()
 
     def close(self) -> None:
-        """End all members and the writer. Idempotent."""
+        """Stop all members and the writer. Idempotent."""
         self._stop.set()
         self._scope.close(_ENDING_MS)
 
@@ -95,14 +95,14 @@ class Play:
             try:
                 body()
             except ZkConsumerError as error:
-                # The same Ctrl-C may end the servers first.
+                # A Ctrl-C may have ended the servers first.
                 if not self._stop.is_set():
                     log.warning("%s of the play ended: %s", role, error)
 
         self._scope.spawn(role, run, stop=self._stop.set)
 
     def _write(self) -> None:
-        """Write until the end; wait for brokers that go down."""
+        """Write until stopped; if brokers are down, wait for them."""
         is_told = False
         while not self._stop.is_set():
             try:
@@ -140,16 +140,16 @@ class Play:
                 read += sum(map(len, consumer.poll(timeout_ms=500).values()))
 
     def _get_stuck(self) -> None:
-        """Read on, while a registration that nobody takes away keeps a partition from being read.
+        """Read in a group with the registration of a dead member, to which partitions are assigned.
 
-        Real clusters get such ones where ZooKeeper's data was copied while members ran: copies of
-        ephemeral nodes are persistent, and outlive their process. The group recovers once it is
-        deleted, which is what the doctor offers.
+        Real clusters get such registrations if ZooKeeper's data is copied while members run: copies
+        of ephemeral nodes are persistent. The group recovers when the registration is deleted,
+        which the doctor offers.
         """
         topic = "payments"
         with self._consumer(_STUCK, topic) as consumer:
             begun: set[int] = set()
-            # With committed offsets everywhere it shows how many records wait.
+            # Commit an offset of each partition first, so that all lags are known.
             while len(begun) < TOPICS[topic] and not self._stop.is_set():
                 begun.update(tp.partition for tp in consumer.poll(timeout_ms=500))
             if not self._stop.is_set():
@@ -160,7 +160,7 @@ class Play:
                 self._stop.wait(0.2)
 
     def _register_gone(self, topic: str) -> None:
-        """Leave a registration without a session, unless an earlier run did."""
+        """Create a registration without a session, unless an earlier run has created one."""
         now_ms = SystemClock().wall_ms()
         paths = GroupPaths(_STUCK)
         with closing(

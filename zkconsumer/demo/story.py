@@ -1,4 +1,4 @@
-"""The acts of the demo, in order; each ends with an awaited condition."""
+"""Plays the acts of the demo in order; each ends with an awaited condition."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -32,12 +32,15 @@ auto.commit.interval.ms=1000
 
 @dataclass
 class Stage:
-    """The environment of the demo.
+    """The environment and the state of the demo.
 
     Attributes:
         write: prints text for the audience.
-        folder: for logs and configuration files.
+        folder: the folder for logs and configuration files.
         lines_per_second: the producer's rate.
+        tally: counts the delivered lines.
+        members: the members of the group, in the order of joining.
+        names: the members' names, by consumer id.
     """
 
     write: Callable[[str], None]
@@ -49,7 +52,7 @@ class Stage:
 
 
 class Story(Acts):
-    """Plays the demo on a running sandbox."""
+    """Plays the demo on a running sandbox. Thread: one."""
 
     def __init__(self, cluster: Sandbox, stage: Stage) -> None:
         super().__init__(_ACT_TIMEOUT_MS)
@@ -68,7 +71,7 @@ class Story(Acts):
         )
 
     def play(self) -> DeliveryAudit:
-        """Play all acts; return the audit of the last one."""
+        """Play all acts; return the final audit."""
         self._writing.spawn("traffic", self._traffic.run, stop=self._traffic.stop)
         self._join()
         self._show("one Scala and two Python members share the group", 5)
@@ -78,7 +81,7 @@ class Story(Acts):
         return self._stage.tally.outcome(set(range(self._traffic.acknowledged_count)))
 
     def close(self) -> None:
-        """End all processes."""
+        """Stop all processes and threads."""
         self._traffic.stop()
         for member in self._stage.members:
             member.stop()
@@ -88,7 +91,7 @@ class Story(Acts):
 
     def _join(self) -> None:
         stage = self._stage
-        # As an operator would before the first start, so that no reset policy decides.
+        # As an operator would do before the first start, so that no reset policy decides.
         self._watch.set_offsets(0)
         config = stage.folder / "scala.properties"
         zookeeper = self._cluster.zookeeper_connect
@@ -105,7 +108,7 @@ class Story(Acts):
             self._add(PythonMember(f"python-{number}", arguments, log_file, self._reading))
 
     def _add(self, member: ConsumerProcess) -> None:
-        """Add a member, and wait until the group has settled."""
+        """Add a member; wait until each partition has an owner, and each member a partition."""
         stage = self._stage
         stage.members.append(member)
         count = len(stage.members)
@@ -188,7 +191,7 @@ class Story(Acts):
 
 
 def audit_lines(outcome: DeliveryAudit) -> Sequence[str]:
-    """Return the last words."""
+    """Return the closing lines with the audit."""
     lines = [
         "",
         f"acknowledged by the brokers: {outcome.acknowledged}",

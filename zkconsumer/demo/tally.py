@@ -11,10 +11,10 @@ class DeliveryAudit:
 
     Attributes:
         acknowledged: the number of acknowledged lines.
-        delivered: the number of those that reached at least one member.
-        lost: the first ten numbers of lines that reached no member.
-        lost_count: the number of lines that reached no member.
-        repeated: deliveries beyond the first of each line.
+        delivered: the number of those that at least one member delivered.
+        lost: the first ten numbers of lines that no member delivered.
+        lost_count: the number of lines that no member delivered.
+        repeated: the number of deliveries beyond the first of each line.
     """
 
     acknowledged: int
@@ -25,7 +25,7 @@ class DeliveryAudit:
 
 
 class Tally:
-    """The deliveries by member and line."""
+    """Counts the deliveries, by member and by line. Thread: one."""
 
     def __init__(self) -> None:
         self.by_member: Counter[str] = Counter()

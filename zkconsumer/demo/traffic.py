@@ -38,9 +38,9 @@ def _lines(numbers: range) -> list[Record]:
 
 
 class TrafficWriter:
-    """Writes to the partitions in turn until it is stopped.
+    """Writes log lines to the partitions in turn, until it is stopped.
 
-    A line is written again until the broker acknowledges it, so each number below
+    A line is written again until the broker acknowledges it, so each number from ``first`` to below
     ``acknowledged_count`` is in the log at least once.
 
     Args:
@@ -72,7 +72,7 @@ class TrafficWriter:
         return self._ended.is_set()
 
     def stop(self) -> None:
-        """Request the end after the present batch. Thread: any."""
+        """Request the end after the current batch. Thread: any."""
         self._stop.set()
 
     def run(self) -> None:
