@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Arranger:
-    """Prepares the credentials, in a folder of its own. Thread: one.
+    """Prepares the credentials, in its own folder. Thread: one.
 
     Attributes:
         launcher: starts Java.

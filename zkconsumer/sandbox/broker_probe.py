@@ -1,6 +1,6 @@
 """Probes whether a broker or a topic of the sandbox is ready.
 
-It sends version 0 of two requests over a socket of its own, independent of the client under test.
+It sends version 0 of two requests over its own socket, independent of the client under test.
 Metadata is always requested for *all* topics: requesting one could create it.
 """
 
@@ -80,7 +80,7 @@ def leads(broker: Broker, partition: TopicPartition, timeout_ms: int = 5_000) ->
 def response_to(
     request: Request[R], broker: Broker, timeout_ms: int, *, version: int = 0
 ) -> R | None:
-    """Send a request over a connection of its own; return the response, None without one."""
+    """Send a request over a new connection; return the response, None without one."""
     client_id = "zkconsumer-sandbox"
     frame = encode_request(request, version=version, correlation_id=1, client_id=client_id)
     try:

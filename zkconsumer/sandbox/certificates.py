@@ -1,6 +1,6 @@
 """Creates certificates of a private CA, for clients (PEM) and brokers (PKCS12).
 
-Java reads PKCS12 stores that were not made by its own tools.
+Java reads PKCS12 stores even if its own tools did not create them.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ except ImportError as error:
         "the sandbox makes its certificates with trustme: pip install 'zkconsumer[sandbox]'"
     ) from error
 
-STORE_PASSWORD = "store-secret"  # noqa: S105 - of files that are made again each time
+STORE_PASSWORD = "store-secret"  # noqa: S105 - of files that each sandbox creates anew
 KEY_PASSWORD = "key-secret"  # noqa: S105 - as above
 
 
@@ -33,9 +33,9 @@ class Certificates:
     """Files in one folder.
 
     Attributes:
-        authority: of the brokers and of ``client`` (PEM).
+        authority: the authority that signed ``broker`` and ``client`` (PEM).
         stranger: another authority, which signed nothing (PEM).
-        client: our certificate and its key (PEM).
+        client: the client's certificate and its key (PEM).
         client_key: the same key, encrypted with ``KEY_PASSWORD`` (PEM).
         broker: the broker's certificate, for 127.0.0.1 and localhost, and its key (PEM).
         broker_keys: the same (PKCS12).

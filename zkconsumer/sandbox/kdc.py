@@ -67,7 +67,7 @@ def krb5_conf(port: int, *, ticket_lifetime_s: int | None = None) -> str:
 
 
 class KeyDistributionCenter(Server):
-    """The KDC, with the keys of brokers and of a client made again at each start.
+    """The KDC; each start creates new keys of the brokers and of a client.
 
     Args:
         launcher: starts Java; the class path is its own.

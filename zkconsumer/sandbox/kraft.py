@@ -1,6 +1,6 @@
 """Runs one KRaft node, broker and controller in one; of Kafka 4 by default.
 
-It has no ZooKeeper, so it is no ``Sandbox``; it shares the sandbox's process supervision and
+It has no ZooKeeper, so it is not a ``Sandbox``; it shares the sandbox's process supervision and
 Kafka's own command-line tools.
 """
 
@@ -36,7 +36,7 @@ KRAFT: Final = KafkaVersion(
     # Kafka 4 reads our logging settings, which are in the form of log4j 1.
     jvm_flags=("-Dlog4j1.compatibility=true",),
 )
-"""The release; not in the sandbox's own table, whose releases all come with a ZooKeeper."""
+"""The default release; not in ``VERSIONS``, whose releases all come with a ZooKeeper."""
 
 _CLUSTER_ID: Final = "4L6g3nShT-eMCtK--X86sw"
 _CREATE_TOPICS: Final = 2
@@ -47,7 +47,7 @@ _LIMIT_MS: Final = 60_000
 
 
 def node_properties(folder: Path, port: int, controller_port: int) -> dict[str, str]:
-    """Return the settings of the node; its internal topics are small, and of one replica."""
+    """Return the settings of the node; its internal topics are small and have one replica."""
     return {
         "process.roles": "broker,controller",
         "node.id": "1",

@@ -37,7 +37,7 @@ class Jar:
         """Parse ``group:artifact:version``.
 
         Raises:
-            SandboxError: the text has another form, or a part that is no plain name.
+            SandboxError: the text has another form, or a part that is not a plain name.
         """
         parts = coordinate.split(":")
         if len(parts) != 3 or not all(part and "/" not in part for part in parts):
@@ -68,7 +68,7 @@ def parse_lock(text: str) -> JarLock:
     """Parse the text of a lock file.
 
     Raises:
-        SandboxError: it is no lock file, names a jar without a checksum, or a bad checksum.
+        SandboxError: it is not a lock file, or names a jar without a valid checksum.
     """
     try:
         content = json.loads(text)

@@ -46,8 +46,8 @@ def pick_free(taken: set[int]) -> int:
     """Return a free port below the range of ephemeral ports.
 
     A stopped server's port must stay free until it starts again, so the system must not assign it
-    to a client meanwhile; a client that connects to the port of a stopped server could even be
-    assigned that very port, and be connected to itself.
+    to a client in the meantime. A client that connects to the port of a stopped server could even
+    be assigned that very port, and be connected to itself.
 
     Args:
         taken: ports not to choose; the chosen one is added.

@@ -31,7 +31,7 @@ class ChildProcess:
     """A program under the supervisor. Thread: any.
 
     Attributes:
-        pid: the process id, which may be reused after the end.
+        pid: the process id, which the system may reuse after the process has ended.
     """
 
     def __init__(self, owner: "SupervisedProcesses", pid: int, ended: socket.socket) -> None:
@@ -63,8 +63,7 @@ class ChildProcess:
         if ended.poll(timeout_ms):
             with self._ended:
                 text = self._ended.recv(64)
-            # There is no status: the supervisor was killed, and the kernel killed the child with
-            # it.
+            # Without a status the supervisor was killed, and the kernel killed the child with it.
             self._status = int(text) if text else -signal.SIGKILL
 
     def send_signal(self, number: int) -> bool:
@@ -105,12 +104,12 @@ class ChildProcess:
 
 
 def is_frozen(pid: int) -> bool:
-    """Return whether no thread of a process runs, as far as known (on Linux only)."""
+    """Return whether no thread of a process runs; always True on systems without ``/proc``."""
     tasks = Path(f"/proc/{pid}/task")
     if not tasks.is_dir():
         return True
     for task in tasks.iterdir():
-        # A thread that has ended meanwhile does not run.
+        # A thread that has ended in the meantime does not run.
         with contextlib.suppress(OSError):
             state = (task / "stat").read_text().rpartition(")")[2].split()[0]
             if state not in {"T", "t", "Z", "X"}:
@@ -145,7 +144,7 @@ class SupervisedProcesses:
         return self._supervisor.pid
 
     def spawn(self, argv: Sequence[str], *, cwd: Path, files: ChildFiles) -> ChildProcess:
-        """Start a program in a session of its own, with this process's environment.
+        """Start a program in its own session, with this process's environment.
 
         Raises:
             SandboxError: the program can't be started, or the supervisor has ended.
@@ -193,8 +192,8 @@ class SupervisedProcesses:
         if os.getpid() != self._owner_pid:
             return
         with self._lock:
-            # It ends the connection even if a forked process still holds the socket; it fails if
-            # the supervisor has ended, or in a second call.
+            # Ends the connection even if a forked process still holds the socket; fails if the
+            # supervisor has ended, or in a second call.
             with contextlib.suppress(OSError):
                 self._control.shutdown(socket.SHUT_RDWR)
             self._control.close()

@@ -56,9 +56,9 @@ class ClientAccess:
 
     Attributes:
         bootstrap_servers: the brokers' secured listeners.
-        settings: keyword arguments of ``KafkaConsumer``, both ours and kafka-python's if that
+        settings: keyword arguments of ``KafkaConsumer``: of ours, and of kafka-python's if that
             supports the mechanism.
-        command_config: a file of them, for our commands' ``--command-config``.
+        command_config: a file with these settings, for our commands' ``--command-config``.
         tool_config: a file for Kafka's own tools' ``--command-config``, ``--consumer.config`` and
             ``--producer.config``.
         environment: environment variables of a client's process.
@@ -226,7 +226,7 @@ def with_kerberos(
             "KRB5_CLIENT_KTNAME": str(keytab),
             "KRB5CCNAME": str(keytab.with_name("tickets")),
         },
-        # Before 0.10.2 a tool's properties file can't hold it.
+        # Before 0.10.2 a tool's properties file can't contain a JAAS configuration.
         jvm_flags=(jaas_flag(client_jaas), krb5),
     )
 

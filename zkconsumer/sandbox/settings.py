@@ -41,7 +41,7 @@ class SandboxOptions(TypedDict, total=False):
         security: how clients authenticate to brokers: ``tls``, ``scram``, ``kerberos`` or
             ``oauth``, at separate listeners, whose ports ``broker_ports`` then gives; see
             ``Sandbox.access``. None: they don't.
-        zookeeper_security: ``digest``: ZooKeeper has a user with DIGEST-MD5. None: no users.
+        zookeeper_security: ``digest``: ZooKeeper has one user, with DIGEST-MD5. None: no users.
     """
 
     chroot: str

@@ -110,7 +110,7 @@ def start_cluster(
 
 @dataclass(frozen=True, slots=True)
 class _Startup:
-    """Starts servers; retries on another port if one was taken meanwhile."""
+    """Starts servers; retries on another port if the chosen one was taken in the meantime."""
 
     settings: Settings
     launcher: Launcher

@@ -2,9 +2,9 @@
 
 It starts the servers, watches a socket to the process that owns the sandbox, and kills all of them
 as soon as that socket ends: after a crash, a ``kill -9``, or a normal exit alike. If the supervisor
-itself is killed, the kernel kills the servers (``PR_SET_PDEATHSIG``). That flag alone would not
-suffice in the owner: it takes effect when the *thread* that started the child ends, and the owner
-may have many; here there is only one.
+itself is killed, the kernel kills the servers (``PR_SET_PDEATHSIG``). The owner could not rely on
+that flag alone: it takes effect when the *thread* that started the child ends, and the owner may
+have many threads; the supervisor has only one.
 
 Run as a script, with the number of the socket's descriptor and the owner's process id; it uses
 the standard library only.
@@ -148,12 +148,12 @@ class Supervisor:
 
 
 def _notify(notify: socket.socket, status: int) -> None:
-    with notify, contextlib.suppress(OSError):  # an owner that closed its end needs no response
+    with notify, contextlib.suppress(OSError):  # the owner may have closed its end
         notify.sendall(str(status).encode())
 
 
 def _die_with_parent() -> None:
-    """Have the kernel kill this child when its parent dies; runs before its program."""
+    """Have the kernel kill this child when its parent dies; called before its program starts."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != _own_pid:  # the parent died before the call above
         os._exit(1)
@@ -171,7 +171,7 @@ def _watch(pid: int) -> int | None:
 
 
 def main() -> None:
-    """Run on the descriptor and for the owner named by the arguments."""
+    """Run the supervisor for the descriptor and the owner in the command-line arguments."""
     control = socket.socket(fileno=int(sys.argv[1]))
     owner = _watch(int(sys.argv[2]))
     if os.getppid() != int(sys.argv[2]):

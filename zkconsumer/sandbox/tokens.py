@@ -17,7 +17,7 @@ _MOST_BYTES: Final = 64 << 10
 
 
 def unsigned_token(subject: str, now_ms: int, lifetime_s: int = 60) -> str:
-    """Return a token (RFC 7519) that such a broker accepts until it expires.
+    """Return an unsigned token (RFC 7519), which brokers accept until it expires.
 
     Args:
         subject: the name of the token's user.
@@ -31,7 +31,7 @@ def unsigned_token(subject: str, now_ms: int, lifetime_s: int = 60) -> str:
 
 
 class TokenServer:
-    """Issues tokens by the grant of client credentials, until it is closed.
+    """Issues tokens by the client credentials grant, until it is closed, in a thread of its own.
 
     Args:
         subject: the name of the tokens' user.

@@ -65,7 +65,7 @@ class ScalaTool:
 
     @property
     def lines(self) -> list[str]:
-        """The whole lines printed so far."""
+        """The complete lines printed so far."""
         text = self.output
         return text[: text.rfind("\n") + 1].splitlines()
 
@@ -90,7 +90,7 @@ class ScalaTool:
         """Wait for a printed line that matches, and return it.
 
         Raises:
-            SandboxError: no such line came in time, or the tool ended before.
+            SandboxError: no such line was printed in time, or the tool ended before.
         """
 
         def found() -> str | None:
@@ -130,7 +130,7 @@ class ScalaTool:
 
 
 class ToolBox:
-    """Starts tools, each in a folder of its own."""
+    """Starts tools, each in its own folder."""
 
     def __init__(self, launcher: Launcher, folder: Path) -> None:
         self._launcher = launcher
@@ -145,7 +145,7 @@ class ToolBox:
         Args:
             main_class: the full name of its class, such as ``kafka.tools.ConsoleConsumer``.
             arguments: the command line.
-            stdin: the file of its standard input.
+            stdin: its standard input.
             flags: flags for the JVM.
 
         Raises:

@@ -1,12 +1,12 @@
-"""Creates, grows and deletes topics, and waits until every broker knows of it.
+"""Creates, grows and deletes topics, and waits until every broker knows of the change.
 
 It writes the same ZooKeeper nodes as the original's ``TopicCommand`` (Kafka 0.8 to 2.x): a node of
 settings, then the assignment of replicas, on which the controller acts. The command itself takes
 1.5 s each time to start, has another name in 0.8.0, and does not support ZooKeeper from 3.0 on; the
 nodes work with all versions. (Controllers that assign topic ids add one to a topic without an id.)
 
-The original starts at a random broker, this at the first: partition *p* of a new topic has its
-preferred leader on broker number ``p % N``, so that tests can rely on it.
+The original assigns the first partition to a random broker, this module to the first: partition *p*
+of a new topic has its preferred leader on broker number ``p % N``, so that tests can rely on it.
 """
 
 import json
@@ -21,7 +21,7 @@ from zkconsumer.sandbox.zookeeper_client import ZooKeeperClient
 from zkconsumer.zk.paths import is_topic_name
 
 _MOST_CHARS = 249
-"""Kafka 0.8 accepts 255, but can't create the folder, whose name ends with the partition."""
+"""Kafka 0.8 accepts 255, but can't create the folder, whose name adds the partition number."""
 
 Assignment = Mapping[int, Sequence[int]]
 """The broker ids that hold each partition, the preferred leader first."""
@@ -157,7 +157,7 @@ class TopicAdmin:
             )
 
     def await_leaders(self, topic: str, partition_count: int) -> None:
-        """Wait until all live brokers name the same live leaders, and those lead.
+        """Wait until all live brokers name the same live leaders, and these serve as leaders.
 
         Raises:
             SandboxError: it took too long; the message says what was missing.

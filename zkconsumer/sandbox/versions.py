@@ -32,8 +32,7 @@ class KafkaVersion:
         transactions: whether the broker has a transaction log, which must fit the number of
             brokers.
         securities: how clients can authenticate to its brokers: ``tls``, ``kerberos`` (0.9 and
-            later),
-            ``scram`` (0.10.2 and later), ``oauth`` (2.0 and later).
+            later), ``scram`` (0.10.2 and later), ``oauth`` (2.0 and later).
         zookeeper_opens_early: whether its ZooKeeper opens its port before it can serve (3.4.10 and
             later; see ``sandbox.zookeeper``).
         zookeeper_4lw: whether its ZooKeeper requires allowing four-letter words and disabling the
@@ -62,7 +61,7 @@ class KafkaVersion:
 
 
 _LOST_OF_LOG4J = ("com.sun.jmx:jmxri", "com.sun.jdmk:jmxtools", "javax.jms:jms")
-# These releases leave the choice to their start scripts; this ZooKeeper does not start without one.
+# These releases leave the logging library to their start scripts; their ZooKeeper needs one.
 _LOG4J = ("log4j:log4j:1.2.17", "org.slf4j:slf4j-log4j12:1.7.25")
 # The snappy of these loads its native library through an API that Java 16 closed. Java 8 lacks the
 # option that opens it.
@@ -70,7 +69,7 @@ _SNAPPY_DOOR = (
     "-XX:+IgnoreUnrecognizedVMOptions",
     "--add-opens=java.base/java.lang=ALL-UNNAMED",
 )
-_JAXB = ("javax.xml.bind:jaxb-api:2.3.1",)  # Java 11 took it out of the platform
+_JAXB = ("javax.xml.bind:jaxb-api:2.3.1",)  # Java 11 removed it from the platform
 
 VERSIONS = {
     version.name: version

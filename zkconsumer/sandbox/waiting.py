@@ -1,4 +1,4 @@
-"""Waits for a server: repeats a request until its response, up to a deadline."""
+"""Waits for a server: repeats a request until it succeeds, up to a deadline."""
 
 import threading
 from collections.abc import Callable
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 _SHORTEST_S, _LONGEST_S = 0.03, 0.15
 _SHARE = 0.05
-"""The share of the time waited so far that a pause takes: requests slow a starting server down."""
+"""A pause grows by this share of the time waited so far: requests slow a starting server down."""
 
 
 def await_result(
@@ -28,7 +28,7 @@ def await_result(
         complaint: the message on time-out.
 
     Raises:
-        SandboxError: the time ran out; with the complaint.
+        SandboxError: the time ran out; the message is the complaint.
     """
     clock = SystemClock()
     began_ms = clock.now_ms()

@@ -57,10 +57,10 @@ class ZooKeeperServer(Server):
     def _responses(self) -> bool:
         """Return whether the server serves requests.
 
-        A connection that opens and closes while the server is still loading its data causes an
-        endless loop in 3.4.10 and later: they open the port first, and then fail to close
-        connections that they can't register yet. So no connection is opened before they have loaded
-        the data, which shows only in the classes that the next step needs.
+        In ZooKeeper 3.4.10 and later, a connection that opens and closes while the server still
+        loads its data causes an endless loop: the server opens its port first, and then fails to
+        close connections that it can't register yet. So no connection is opened before the data is
+        loaded, of which the only sign is that the classes for the next step are loaded.
         """
         if self._opens_early and not self.printed(_LOADED_AFTER_DATA):
             return False

@@ -1,8 +1,8 @@
 """A plain ZooKeeper client for the sandbox itself: one socket, one request at a time.
 
-It is independent of the client under test, so that the sandbox can be relied on, and it takes part
-in a *given* session, which is how a session is made to expire. It uses only requests that every
-server since 3.3 supports.
+It is independent of the client under test, so that the sandbox can be relied on, and it can join a
+*given* session, which is how a session is made to expire. It uses only requests that every server
+since 3.3 supports.
 """
 
 import contextlib
@@ -101,7 +101,7 @@ class ZooKeeperClient:
         return self._request(_DELETE, _text(path) + struct.pack(">i", -1)) is not None
 
     def children(self, path: str, *, as_listed: bool = False) -> list[str]:
-        """Return the names of the node's children, sorted or as listed; none without a node."""
+        """Return the names of a node's children, sorted or as listed; empty if there is no node."""
         reply = self._request(_GET_CHILDREN, _text(path) + b"\0")
         if reply is None:
             return []
