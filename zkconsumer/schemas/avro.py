@@ -56,7 +56,7 @@ _Names = dict[str, Any]
 
 
 class AvroDecoder:
-    """See ``PayloadDecoder``.
+    """Decodes Avro payloads of one schema; see ``PayloadDecoder``.
 
     Args:
         definition: the schema that the values were written with.
@@ -75,7 +75,7 @@ class AvroDecoder:
             walk, self._reader = _prepared(reader, has_defaults=True)
             _check_logical_types(writer_walk, walk)
         self.type, self._convert = walk.type, walk.convert
-        # The implementation in C does not count how deep it is in a value.
+        # fastavro's implementation in C does not limit how deep a value is nested.
         is_recursive = walk.is_recursive or writer_walk.is_recursive
         self._read = recursive_reader if is_recursive else schemaless_reader
         self._check = writer_walk.payloads.check
@@ -99,7 +99,7 @@ def _check_logical_types(writer: "_Walk", reader: "_Walk") -> None:
 
 
 def _prepared(definition: SchemaDefinition, *, has_defaults: bool = False) -> tuple["_Walk", Any]:
-    """Return a walk of the schema's names, and the schema in the form that fastavro reads with."""
+    """Return the walk of a schema, and the schema without logical types, as fastavro takes it."""
     texts = [text for _, text in definition.references] + [definition.text]
     schemas = [parsed_json(text, "the schema") for text in texts]
     try:
@@ -160,7 +160,7 @@ def _with_length(data: bytes) -> bytes:
 
 
 class _Walk:
-    """Walks a parsed schema once.
+    """Walks a parsed schema once, to find the column's type and the conversion of values.
 
     Args:
         names: the named schemas.
@@ -246,7 +246,7 @@ class _Walk:
                 return pa.int64(), None
             return pa.float64(), _null_or(_double)
         for branch in others:
-            # For the effects: it is checked for recursion, and against the bounds.
+            # Only to check the branch for recursion and against the bounds.
             self.of(branch, depth + 1)
         return JSON_TEXT, _text_or_none
 
@@ -282,7 +282,7 @@ def _micros(millis: int) -> int:
 
 
 def _decimal(scale: int) -> Callable[[bytes], Decimal]:
-    # Not by ``scaleb``, which rounds to the precision of the context.
+    # ``scaleb`` would round to the precision of the context.
     def convert(data: bytes) -> Decimal:
         if len(data) > 64:
             raise BadValue("a decimal has more than 64 bytes")
@@ -295,7 +295,7 @@ def _decimal(scale: int) -> Callable[[bytes], Decimal]:
 
 def _double(number: float) -> float:
     found = float(number)
-    # Python compares them exactly; NaN is no int.
+    # Python compares an int and a float exactly.
     if isinstance(number, int) and found != number:
         raise BadValue(f"{number} is no double")
     return found

@@ -1,7 +1,7 @@
 """Checks an Avro payload against its writer's schema, before fastavro reads it. Pure.
 
-fastavro trusts its input: it accepts an index of -1 as the last branch and numbers of any length,
-and allocates any size.
+fastavro trusts its input: it accepts -1 as the index of a union's last branch and numbers of any
+length, and allocates any size.
 
 Source: Avro 1.12 specification, binary encoding.
 """
@@ -56,7 +56,7 @@ class PayloadCheck:
         """Check that a payload is exactly one value of the schema.
 
         Raises:
-            BadValue: the payload is no such value.
+            BadValue: the payload is not such a value.
         """
         try:
             end = self._check(_Payload(data), 0)
@@ -69,14 +69,14 @@ class PayloadCheck:
 
 
 class SchemaWidths:
-    """Counts the values that an item of a schema holds, and tells whether it can be empty."""
+    """Counts the values that an item of a schema holds, and finds whether it can take no bytes."""
 
     def __init__(self, names: Mapping[str, Any]) -> None:
         self._names = names
         self._known: dict[str, tuple[int, bool]] = {}
 
     def of(self, schema: Any) -> tuple[int, bool]:
-        """Return the number of values without list items, and whether they take at least a byte."""
+        """Return the number of values, not counting list items, and whether they take any bytes."""
         if isinstance(schema, list):
             return max((self.of(branch)[0] for branch in schema), default=1), True
         if isinstance(schema, str):
@@ -276,7 +276,7 @@ def _record(fields: list[_Check]) -> _Check:
 
 
 def _blocks(item: _Check, cells: int) -> _Check:
-    """Return the check of the blocks of an array or a map; an item takes at least a byte."""
+    """Return the check of the blocks of an array or a map whose items take at least one byte."""
 
     def check(payload: _Payload, at: int) -> int:
         while True:

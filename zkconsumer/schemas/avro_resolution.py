@@ -1,4 +1,4 @@
-"""Complete fastavro's resolution of values to a reader's schema. Pure.
+"""Add what fastavro lacks to resolve values to a reader's schema. Pure.
 
 Source: Avro 1.12 specification, schema resolution, default values, logical types.
 """
@@ -28,7 +28,7 @@ class DefaultValues:
         self._done: set[int] = set()
 
     def put_into(self, schema: Any) -> None:
-        """Replace the defaults of a parsed schema, on all levels.
+        """Replace the JSON defaults in a parsed schema by values, on all levels.
 
         Raises:
             SchemaError: a default does not fit its field, or the defaults hold too many values.
@@ -105,7 +105,7 @@ def _scalar(schema: Any, kind: str, given: Any) -> Any:
         made = _NUMBERS[kind]
         return made(given) if is_number and (made is float or given == int(given)) else _NONE
     if kind in ("bytes", "fixed"):
-        # One character for each byte.
+        # Avro's JSON writes each byte as one character.
         is_bytes = isinstance(given, str) and all(ord(character) < 256 for character in given)
         if not is_bytes or (kind == "fixed" and len(given) != schema["size"]):
             return _NONE
@@ -158,7 +158,7 @@ class LogicalTypes:
             _check_pair(writer, reader)
 
     def _check_branches(self, writer: Any, reader: Any) -> None:
-        """Check that the union has a branch for a value: of the same type, or a wider number."""
+        """Check the branches to which a value may resolve: of the same type, else of numbers."""
         branches = [_described(branch, self._reader) for branch in reader]
         same = [branch for branch in branches if branch["type"] == writer["type"]]
         named = [branch for branch in same if branch.get("name") == writer.get("name")]

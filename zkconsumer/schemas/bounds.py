@@ -1,7 +1,7 @@
 """Limits the cells of a decoded value, since few bytes can encode very many. Pure.
 
-An item of a list costs one cell for each column of its type, whatever its size in bytes: a null
-struct takes a place in each column.
+An item of a list costs one cell for each column of its type, whatever its size in bytes: even a
+null struct takes a place in each column.
 """
 
 from collections.abc import Callable

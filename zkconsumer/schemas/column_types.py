@@ -13,8 +13,8 @@ from zkconsumer.errors import SchemaError
 
 TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
 JSON_TEXT: Final = pa.large_string()
-"""The type of values without a type of their own: JSON as text. Files hold it as a string; here it
-differs from strings, since a column of both could not tell which texts are JSON.
+"""The type of values that no other type can hold: JSON as text. Files hold it as a string; here it
+differs from strings, since a column of both would not show which of its texts are JSON.
 """
 MAX_FIELDS: Final = 10_000
 MAX_DEPTH: Final = 48
@@ -50,7 +50,7 @@ def usable_name(name: str) -> bool:
 
 
 def struct_of(fields: dict[str, pa.DataType]) -> pa.DataType:
-    """Return the type of a record; JSON text if it has no fields, since files can't hold that.
+    """Return the type of a record; JSON text if it has no fields: files can't hold empty structs.
 
     Raises:
         TypeConflict: two names differ by case alone, which most tables treat as the same.

@@ -1,8 +1,8 @@
 """Decodes values, each by itself, to one typed Arrow column and a list of rejects.
 
 The column's type grows with the schemas of the values, in the catalog's order, so that the same
-values and the same catalog produce the same rows and rejects. A schema joins the column after
-decoding a value: producers can write any id.
+values and the same catalog produce the same rows and rejects. A schema joins the column only once
+it has decoded a value, since producers can write any id.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +27,7 @@ from zkconsumer.schemas.remembered import ABSENT_MS
 from zkconsumer.schemas.wire_format import BadValue, FramedValue, SchemaKey, framed
 
 MAX_SCHEMAS: Final = 1_000
-"""The maximum number of schemas in a catalog, each Protobuf message counted."""
+"""The maximum number of schemas in a catalog; each Protobuf message type counts as one."""
 _SHOWN_CHARS: Final = 300
 
 
@@ -85,7 +85,7 @@ class DecodedValues:
     Attributes:
         column: the decoded values, null for null and for rejects; None if no schema is known.
         schemas: the key of each value's schema; None if it is unknown or absent.
-        payload_starts: the number of bytes in front of each value's payload.
+        payload_starts: the number of bytes before each value's payload.
         rejects: the reasons why values could not be decoded, by index.
     """
 
@@ -104,7 +104,7 @@ class ValueDecoding:
             values have schema ids.
         reader: an Avro schema that values are resolved to, which then determines the column's type;
             None: the type grows.
-        clock: measures when absent schemas are requested again.
+        clock: the time source that decides when absent schemas are requested again.
 
     Raises:
         SchemaError: the reader's schema can't be a column.
@@ -132,7 +132,7 @@ class ValueDecoding:
         self.catch_up()
 
     def catch_up(self) -> None:
-        """Load the schemas that were added to the catalog since."""
+        """Load the schemas that were added to the catalog since the last call."""
         adopted = self._catalog.adopted()
         for use, definition in adopted[self._known :]:
             self._decoders[use] = self._decoder(use, definition)
@@ -145,11 +145,11 @@ class ValueDecoding:
 
         Args:
             values: whole values; null stays null.
-            headers: the headers named ``VALUE_HEADER``, by the index of their value.
+            headers: the content of the headers named ``VALUE_HEADER``, by the index of the value.
 
         Raises:
             ConfigError: values are bare payloads, and their subject has no usable schema.
-            SchemaError: a schema can't be fetched now, so bad values can't be told from good ones.
+            SchemaError: a schema can't be fetched now, so whether its values are bad is unknown.
         """
         found = DecodedValues(
             schemas=[None] * len(values), payload_starts=[0] * len(values), rejects={}
@@ -176,7 +176,7 @@ class ValueDecoding:
         return framed(value, header, has_indexes=self._has_indexes)
 
     def _decoded(self, use: SchemaUse, payload: bytes) -> object:
-        """Return a value.
+        """Decode the payload of one value.
 
         Raises:
             BadValue: it can't be decoded.
@@ -244,14 +244,14 @@ class ValueDecoding:
             return f"{name} is of the kind {definition.kind}, not {self._kind}"
         try:
             return payload_decoder(definition, use.message, self._reader)
-        except Exception as error:  # noqa: BLE001 - whatever a library raises over such a schema
+        except Exception as error:  # noqa: BLE001 - libraries raise anything for a bad schema
             return f"{name}: {_reason(error)}"
 
     def _column(self, decoded: list[object], rejects: dict[int, str]) -> pa.Array:
         """Return the values as a column; values that do not fit its type become rejects."""
         try:
             return pa.array(decoded, self.type)
-        except Exception:  # noqa: BLE001 - one of them does not fit: which, is asked next
+        except Exception:  # noqa: BLE001 - a value does not fit: the loop finds out which
             for at, value in enumerate(decoded):
                 try:
                     pa.array([value], self.type)
@@ -281,7 +281,7 @@ def _check(decoder: PayloadDecoder, payload: bytes) -> None:
     """Check that a decoder can decode a payload to a column of its type.
 
     Raises:
-        BadValue: it is not.
+        BadValue: it can't.
     """
     value = _decoded(decoder, payload)
     try:

@@ -25,8 +25,8 @@ class SchemaDefinition:
         kind: its language.
         text: Avro's or JSON Schema's JSON; for Protobuf a serialized ``FileDescriptorProto`` or
             ``FileDescriptorSet``, in base64.
-        references: name and text of each schema that it refers to; a schema comes after those that
-            it refers to itself.
+        references: name and text of each schema that it refers to, directly or not; each comes
+            after those that it refers to itself.
         is_set: whether the text is a ``FileDescriptorSet``.
     """
 
@@ -41,7 +41,7 @@ class SchemaDefinition:
         return len(self.text) + sum(len(name) + len(text) for name, text in self.references)
 
     def to_value(self) -> dict[str, object]:
-        """Return the input of ``from_value``."""
+        """Return the schema as JSON values; ``from_value`` parses them."""
         return {
             "kind": self.kind,
             "text": self.text,
@@ -76,7 +76,7 @@ def parsed_json(text: str | bytes, what: str) -> object:
     """Return the value of a JSON text.
 
     Raises:
-        SchemaError: the text is no JSON, or nested too deep; names ``what``.
+        SchemaError: the text is not JSON, or is nested too deep; names ``what``.
     """
     try:
         return json.loads(text)

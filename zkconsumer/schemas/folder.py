@@ -1,8 +1,8 @@
 """Finds schemas in a folder: files named by the schema's id, its GUID, or a subject.
 
 ``7.avsc`` is schema 7, ``orders-value.avsc`` that of a subject. An Avro value can only be decoded
-with its own schema; values of JSON and Protobuf can be decoded with another one, so for them a
-subject's file serves for ids without a file.
+with its own schema. JSON and Protobuf values can be decoded with another one, so the subject's file
+is used for their ids without a file.
 """
 
 import base64
@@ -24,12 +24,12 @@ _ENDINGS: Final = {
 
 
 class SchemaFolder:
-    """See ``SchemaSource``.
+    """Finds schemas in the files of a folder; see ``SchemaSource``.
 
     Args:
         folder: the folder with the files.
         kind: the kind of the schemas, which determines the extension of files.
-        subject: the subject whose file serves for ids without one; see above.
+        subject: the subject whose file is used for ids without a file, except with Avro.
 
     Raises:
         ConfigError: there is no such folder.

@@ -3,7 +3,8 @@
 It does not validate: it uses only the types of a schema. Values whose type no column can have are
 kept as JSON text, and properties that the schema does not name remain in the raw value alone.
 
-Source: JSON Schema drafts 4 to 2020-12: ``type``, ``properties``, ``items``, ``$ref`` within.
+Source: JSON Schema drafts 4 to 2020-12: ``type``, ``properties``, ``items``, ``$ref`` within a
+document.
 """
 
 import json
@@ -31,14 +32,14 @@ _MOST: Final = 2**63
 
 
 class JsonDecoder:
-    """See ``PayloadDecoder``.
+    """Decodes JSON payloads of one schema; see ``PayloadDecoder``.
 
     Args:
         definition: the definition of the schema; values of schemas that it refers to are kept as
             JSON text.
 
     Raises:
-        SchemaError: it is no JSON Schema, or has too many fields.
+        SchemaError: it is not a JSON Schema, or has too many fields.
     """
 
     def __init__(self, definition: SchemaDefinition) -> None:
@@ -68,7 +69,7 @@ def _field(record: Any, name: str) -> Any:
 
 
 class _Walk:
-    """Walks a schema once.
+    """Walks a schema once, to find the column's type and the conversion of values.
 
     Args:
         root: the document in which ``$ref`` is resolved.
@@ -80,7 +81,7 @@ class _Walk:
         self._bounds = FieldBounds()
 
     def of(self, schema: Any, depth: int) -> tuple[pa.DataType, Converter]:
-        """Return the type of a schema's values, and its check and conversion."""
+        """Return the type of a schema's values, and the function that checks and converts them."""
         self._bounds.enter(depth)
         if not isinstance(schema, dict):
             return JSON_TEXT, json_text
@@ -144,7 +145,7 @@ def _type_of(schema: Any) -> object:
 
 
 def _but_null(schema: Any) -> object:
-    """Return the branch besides null of an ``anyOf`` or ``oneOf``; None if there is no such one."""
+    """Return the other branch of an ``anyOf`` or ``oneOf`` of two, one of them null; else None."""
     for name in ("anyOf", "oneOf"):
         branches = schema.get(name)
         if isinstance(branches, list) and "type" not in schema:

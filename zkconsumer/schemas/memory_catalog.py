@@ -8,7 +8,7 @@ from zkconsumer.schemas.wire_format import SchemaKey
 
 
 class OneSchema:
-    """See ``SchemaSource``: one schema, whatever is asked for."""
+    """A source that finds the same schema for every key; see ``SchemaSource``."""
 
     def __init__(self, definition: SchemaDefinition) -> None:
         self._definition = definition
@@ -20,7 +20,7 @@ class OneSchema:
 
 
 class MemoryCatalog:
-    """See ``SchemaCatalog``.
+    """A catalog in memory; see ``SchemaCatalog``.
 
     Args:
         source: finds schemas that are not adopted.
@@ -39,7 +39,7 @@ class MemoryCatalog:
         return self._adopted
 
     def find(self, key: SchemaKey) -> SchemaDefinition | None:
-        """See ``SchemaCatalog``: adopted schemas are not requested again."""
+        """See ``SchemaCatalog``; adopted schemas are not requested from the source again."""
         known = self._definitions.get(key)
         return self._source.find(key) if known is None else known
 
@@ -62,7 +62,7 @@ class FixedCatalog(MemoryCatalog):
         adopted: the adopted schemas of the column, in order.
 
     Attributes:
-        met: the schemas that it was asked to adopt, by use, in the order of the requests.
+        met: the schemas that it was to adopt and did not, by use, in the order of the requests.
     """
 
     def __init__(self, source: SchemaSource, adopted: Iterable[AdoptedSchema]) -> None:

@@ -18,7 +18,7 @@ class PayloadDecoder(Protocol):
         ...
 
     def decode(self, payload: bytes) -> object:
-        """Return the value, as ``pyarrow.array`` takes it for this type.
+        """Return the value in a form that ``pyarrow.array`` accepts for this type.
 
         Raises:
             Exception: the payload is not of this schema; any class of error means that.

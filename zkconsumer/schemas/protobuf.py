@@ -59,7 +59,7 @@ _SCALARS: Final = _scalar_types()
 
 
 class ProtobufDecoder:
-    """See ``PayloadDecoder``.
+    """Decodes Protobuf payloads of one message type; see ``PayloadDecoder``.
 
     Args:
         definition: a serialized file, or set of files, in base64.
@@ -120,7 +120,7 @@ def _files(definition: SchemaDefinition) -> list[Any]:
 def _file(text: str, name: str) -> Any:
     file = descriptor_pb2.FileDescriptorProto()
     file.ParseFromString(from_base64(text, "the schema"))
-    # A registry names a file as other files import it.
+    # The registry's name is the one by which other files import this file.
     file.name = name or file.name or "value.proto"
     return file
 
@@ -149,7 +149,7 @@ def _message_name(file: Any, indexes: tuple[int, ...]) -> str:
 
 
 class _Walk:
-    """Walks a message's descriptor once."""
+    """Walks a message's descriptor once, to find the column's type and the readers of fields."""
 
     def __init__(self) -> None:
         self._open: set[str] = set()

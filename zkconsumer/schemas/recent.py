@@ -41,7 +41,7 @@ class Recent(Generic[K, V]):
         self._size = 0
 
     def get(self, key: K) -> V | None:
-        """Return a cached value; None if it was evicted, or never put."""
+        """Return a cached value; None if it is too old, was evicted, or was never put."""
         entry = self._entries.get(key)
         if entry is None:
             return None
@@ -51,7 +51,7 @@ class Recent(Generic[K, V]):
         return entry.value
 
     def put(self, key: K, value: V, size: int, age_ms: int | None = None) -> None:
-        """Cache a value, in place of an earlier one.
+        """Cache a value; it replaces an earlier one of the same key.
 
         Args:
             key: the key of the value.

@@ -38,7 +38,7 @@ _ACCEPT: Final = "application/vnd.schemaregistry.v1+json, application/json"
 
 
 class RegistryClient:
-    """Requests schemas; caches nothing, since callers keep what they get. See ``SchemaSource``.
+    """Requests schemas; caches nothing, since its callers do. See ``SchemaSource``.
 
     Args:
         kind: the kind of the schemas: Protobuf's are requested in another format.
@@ -164,7 +164,7 @@ class RegistryClient:
     def _requested(self, url: SplitResult, headers: Mapping[str, str]) -> tuple[int, bytes]:
         timeout_ms = self._settings.timeout_ms
         if self._left_ms is not None:
-            # Connecting and the rest of a request have this time limit each.
+            # Connecting and the rest of the request each have this time limit.
             timeout_ms = min(timeout_ms, self._left_ms // 2)
             if timeout_ms <= 0:
                 raise SchemaError(f"{self._where} took all the time that there is for schemas")
@@ -188,7 +188,7 @@ class RegistryClient:
 
 
 def _is_absence(path: str, code: object) -> bool:
-    """Return whether a 404 means a missing schema, and not that the server is no registry.
+    """Return whether a 404 means a missing schema, rather than a server that is not a registry.
 
     Old registries have no endpoint for GUIDs, but any producer can write a GUID into a header.
     """

@@ -45,7 +45,7 @@ class RegistrySettings:
 
     @classmethod
     def of(cls, url: str, options: Mapping[str, str] | None = None) -> Self:
-        """Read settings.
+        """Parse the settings of Confluent's clients.
 
         Args:
             url: the registry's address.
@@ -54,7 +54,7 @@ class RegistrySettings:
                 ``schema.registry.`` before them.
 
         Raises:
-            ConfigError: one is unknown or malformed.
+            ConfigError: the address or an option is malformed, or an option is unknown.
         """
         given = {name.removeprefix(_PREFIX): value for name, value in (options or {}).items()}
         for name in given:

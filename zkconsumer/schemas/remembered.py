@@ -1,4 +1,4 @@
-"""Caches the results of a source of schemas, so that it gets each request once in a while."""
+"""Caches the results of a source of schemas, so that each key is requested only now and then."""
 
 import threading
 from typing import Final
@@ -44,11 +44,10 @@ class SchemaMemory:
 
 
 class RememberedSchemas:
-    """A ``SchemaSource`` that requests each key of another source at most every five minutes.
+    """A ``SchemaSource`` that requests each key from another source at most every five minutes.
 
     A schema that is absent, or lacks a referenced schema, is requested again after ``ABSENT_MS``.
-
-    Failed requests are not cached. Producers can write any id, so the cache is bounded.
+    Failed requests are not cached. The cache is bounded, since producers can write any id.
 
     Args:
         source: the source to request from.

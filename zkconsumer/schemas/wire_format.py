@@ -1,9 +1,9 @@
 """Parses Confluent's wire format: the schema of a value, and where its payload begins. Pure.
 
 A value begins with a magic byte 0 and the schema's id in 4 bytes. Serializers of platform 8.0 can
-put a GUID into a header instead: magic byte 1 and its 16 bytes; then the value is the payload. For
-Protobuf the indexes of the message type follow in both cases: their number, then each, as zigzag
-varints; a single 0 means the first type.
+instead put a magic byte 1 and the schema's GUID, 16 bytes, into a header; then the whole value is
+the payload. For Protobuf the indexes of the message type follow the id or the GUID: their number,
+then each, as zigzag varints; a single 0 means the first type.
 
 Source: Confluent's Java ``SchemaId``, ``MessageIndexes``, ``DualSchemaIdDeserializer``.
 """
@@ -33,7 +33,7 @@ class FramedValue(NamedTuple):
     Attributes:
         schema: the key of its schema.
         message: for Protobuf, the indexes that lead to its message; else empty.
-        payload_start: the number of bytes in front of the payload.
+        payload_start: the number of bytes before the payload.
     """
 
     schema: SchemaKey
@@ -45,7 +45,7 @@ def framed(value: bytes, header: bytes | None, *, has_indexes: bool) -> FramedVa
     """Split a value into schema id and payload.
 
     Args:
-        value: whole.
+        value: the whole value.
         header: the header named ``VALUE_HEADER``; None if the record has none.
         has_indexes: whether the indexes of a Protobuf message follow the id.
 
