@@ -1,5 +1,5 @@
-"""Assigns partitions to consumer threads, by what a group's members wrote into ZooKeeper. Pure.
+"""Assigns partitions to consumer threads, by the registrations of a group in ZooKeeper. Pure.
 
-Every member computes the whole group's assignment for itself, and must get exactly what the
-original's members get: a different result would mean endless conflicts.
+Every member computes the whole group's assignment for itself, and its result must be exactly that
+of the original's members: a different one would mean endless conflicts.
 """

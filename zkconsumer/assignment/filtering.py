@@ -1,8 +1,8 @@
 """Matches a filter against all topics at once, in bounded time and memory, with a cache.
 
-Every rebalance matches every member's filter, and other processes decide what members there are.
-Whether a filter takes too much depends on the filter, the topics, and the filters of the members
-before it: all members of a group come to the same result.
+Every rebalance matches every member's filter, and any process can register a member. Whether a
+filter takes too many steps depends only on the filter, the topics, and the filters of the members
+before it, so all members of a group get the same result.
 """
 
 import sys
@@ -24,7 +24,7 @@ _STEPS: Final = 1_000_000
 _STEPS_A_NAME: Final = 200
 _QUICK_STEPS: Final = 20_000
 _QUICK_OPS: Final = 2_000
-"""A filter within both limits costs no more than reading the names: it is not counted."""
+"""A filter within both limits costs no more than reading the names, so it is not counted."""
 _FULL_SHARES: Final = 8
 _MOST_IN_FULL: Final = 64
 
@@ -32,11 +32,11 @@ Names: TypeAlias = tuple[str, ...]
 
 
 class FilterRefused(ConfigError):
-    """It is not certain what a filter matches.
+    """Which topics a filter matches is not certain.
 
     Attributes:
-        is_unusable: whether the original's members can't use it either, or no member can in time;
-            else it may well mean something to them.
+        is_unusable: True if the original's members can't use it either, or no member can in time;
+            False if it may well be valid for them.
     """
 
     def __init__(self, message: str, *, is_unusable: bool) -> None:
@@ -46,7 +46,7 @@ class FilterRefused(ConfigError):
 
 @dataclass(frozen=True, slots=True)
 class _Refused:
-    """The reason why a filter can't be matched against names, or more names, within ``steps``."""
+    """Why a filter can't be matched against these ``names``, or more, within ``steps``."""
 
     reason: str
     is_unusable: bool = True
@@ -57,12 +57,12 @@ class _Refused:
 class FilterBudget:
     """The limit of steps of all filters of one rebalance, over one list of topics. Thread: one.
 
-    It is counted in eighths of one filter's limit, and each filter takes at least one: so there are
-    never more of them than the cache keeps until the next rebalance. Filters that take few steps
+    The unit is an eighth of one filter's limit, and each filter takes at least one unit, so the
+    cache can keep the results of all of them until the next rebalance. Filters that take few steps
     are not counted, and always matched.
 
     Args:
-        most_in_full: how many filters may use up the limit of one filter.
+        most_in_full: how many filters may each use the whole limit of one filter.
     """
 
     def __init__(self, most_in_full: int = _MOST_IN_FULL) -> None:
@@ -70,7 +70,7 @@ class FilterBudget:
         self._tried: set[str] = set()
 
     def matched(self, pattern: str, names: Names) -> bytes | _Refused:
-        """Return the result for a filter that is not quick, unless too few steps are left."""
+        """Return a slow filter's result, or a refusal if too few steps are left."""
         if pattern not in self._tried:
             if self._shares < _FULL_SHARES:
                 return _Refused("beside the other filters it takes too many steps")
@@ -83,7 +83,7 @@ class FilterBudget:
 def matching(pattern: str, names: Names, budget: FilterBudget) -> Iterator[bool]:
     """Return whether the pattern matches the whole name, for each of the names.
 
-    Thread: any; that of the budget.
+    Thread: that of the budget.
 
     Raises:
         FilterRefused: the result is not certain.
@@ -115,7 +115,7 @@ def _in_one_line(text: str) -> str:
 
 @lru_cache(maxsize=_LISTS_REMEMBERED)
 def _same(names: Names) -> Names:
-    """Return the first equal list, so that the caches of many filters share one."""
+    """Return the cached equal tuple, so that the cache entries of many filters share one."""
     return names
 
 
@@ -133,7 +133,7 @@ def _last_refusals(pattern: str) -> list[_Refused]:
 
 @dataclass(frozen=True, slots=True)
 class _Matched:
-    """The result of a filter: a byte for each name, 1 where it matches; and the steps taken."""
+    """The result of a filter: a byte for each name, 1 if it matches; and the steps taken."""
 
     result: bytes | _Refused
     steps: int
@@ -141,7 +141,7 @@ class _Matched:
 
 @lru_cache(maxsize=_FILTERS_REMEMBERED)
 def _quickly(pattern: str, names: Names) -> bytes | _Refused | None:
-    """Return the result; None if it takes more than a few steps."""
+    """Return the result; None if it takes more than the steps of a quick filter."""
     try:
         found = _match(pattern, names, _QUICK_STEPS, _QUICK_OPS).result
     except RegexTooLarge:
@@ -153,8 +153,8 @@ def _quickly(pattern: str, names: Names) -> bytes | _Refused | None:
 def _matching(pattern: str, names: Names) -> _Matched:
     """Return the result, within the full limit of steps.
 
-    More names never take fewer steps: a filter that was refused for some names is refused for
-    these and more without trying.
+    More names never take fewer steps, so a filter that was refused for some names is refused for
+    these or more without another attempt.
     """
     refusals, steps = _last_refusals(pattern), _steps_for(len(names))
     for refused in tuple(refusals):

@@ -1,4 +1,4 @@
-"""Topic filters, and the topics that a registration's wildcard stands for.
+"""Topic filters, and the topics that a registration's filter matches.
 
 Source: Kafka 0.8.2.2 ``TopicFilter``, ``Whitelist``, ``Blacklist``, ``WildcardTopicCount``.
 """
@@ -24,7 +24,7 @@ def normalised(text: str) -> str:
     """Return a filter's text as the original rewrites it: commas mean *or*, spaces and quotes go.
 
     So a count such as ``a{1,2}`` can't be written, and ``[a,b]`` also matches a bar. Rewriting the
-    result changes nothing: a member that reads a registration rewrites it again.
+    result again, as a member that reads a registration does, changes nothing.
     """
     return text.replace(",", "|").replace(" ", "").strip(_JAVA_BLANKS + _QUOTES)
 
@@ -40,7 +40,7 @@ class _Filter:
         pattern: the expression as it is matched and registered.
 
     Raises:
-        ConfigError: not a valid expression, or one whose meaning outside Java is not certain.
+        ConfigError: the expression is not valid, or its meaning outside Java is not certain.
     """
 
     text: str
@@ -64,10 +64,10 @@ class _Filter:
 
         Args:
             topic: its name.
-            exclude_internal: whether the cluster's own topics are never let through.
+            exclude_internal: whether to exclude the cluster's own topics always.
 
         Returns:
-            True where it is to be read.
+            True if it is to be read.
 
         Thread: any.
         """
@@ -86,7 +86,7 @@ class Whitelist(_Filter):
             dropped.
 
     Raises:
-        ConfigError: it is no valid expression, or its meaning outside Java is not certain.
+        ConfigError: it is not a valid expression, or its meaning outside Java is not certain.
 
     Source: Kafka 0.8.2.2 ``Whitelist``.
 
@@ -106,7 +106,7 @@ class Blacklist(_Filter):
             dropped.
 
     Raises:
-        ConfigError: it is no valid expression, or its meaning outside Java is not certain.
+        ConfigError: it is not a valid expression, or its meaning outside Java is not certain.
 
     Source: Kafka 0.8.2.2 ``Blacklist``.
 
@@ -125,15 +125,15 @@ def expand(
     exclude_internal: bool,
     budget: FilterBudget | None = None,
 ) -> dict[str, int]:
-    """Return the number of streams by topic that a member's registration stands for.
+    """Return the topics of a member's registration, each with its number of streams.
 
     Args:
-        registration: of any member of the group.
-        all_topics: the children of ``/brokers/topics``, in ZooKeeper's order: it decides between
+        registration: the registration of any member of the group.
+        all_topics: the children of ``/brokers/topics``, in ZooKeeper's order, which decides between
             partitions of equal hash, see ``java_order``.
         exclude_internal: ``exclude.internal.topics`` of the member that *computes*.
-        budget: of the reading, which expands all registrations in the order of their names; None:
-            there is no other.
+        budget: the steps left for all registrations, which are expanded in the order of their
+            names; None: a new budget for this one.
 
     Returns:
         For named topics, the registration's counts, in its order; for a wildcard, the topics that

@@ -12,8 +12,8 @@ class MemberSubscription:
     """The topics that one member reads.
 
     Attributes:
-        topics: number of streams (at least 1) by topic, wildcards already expanded, in the order
-            in which the member's registration names them.
+        topics: number of streams (at least 1) by topic, filters already expanded, in the order of
+            the member's registration.
     """
 
     topics: Mapping[str, int]
@@ -25,8 +25,8 @@ class GroupView:
 
     Attributes:
         members: subscriptions by consumer id.
-        partitions: partition numbers of every topic that a member reads; a topic that is missing
-            here has none. Their order does not matter.
+        partitions: partition numbers, in any order, of every topic that a member reads; a topic
+            that is missing here has none.
     """
 
     members: Mapping[str, MemberSubscription]
@@ -41,7 +41,7 @@ class GroupView:
         for consumer_id, member in self.members.items():
             for topic, stream_count in member.topics.items():
                 counts.setdefault(topic, {})[consumer_id] = stream_count
-        # In most groups all topics have the same readers: share one object, and what it caches.
+        # In most groups all topics have the same threads: share one object, and its cache.
         known: dict[Threads, Threads] = {}
         found = {topic: Threads(of_topic) for topic, of_topic in counts.items()}
         return {topic: known.setdefault(threads, threads) for topic, threads in found.items()}

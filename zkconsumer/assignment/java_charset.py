@@ -1,6 +1,6 @@
 r"""Single characters of Java's regular expressions: escapes, classes, and their meaning.
 
-Everything here is a set of printable ASCII characters, the only ones that are distinguished.
+Every result is a set of printable ASCII characters, the only ones that are distinguished.
 """
 
 import re
@@ -59,11 +59,11 @@ _MAX_CHAR = 0x10FFFF
 
 
 class RegexRefused(ConfigError):
-    """It is not certain what this regular expression means in Java."""
+    """The meaning of a regular expression in Java is not certain."""
 
 
 class RegexUnusable(RegexRefused):
-    """No member can use it: Java refuses it, or it takes more steps than allowed."""
+    """No member can use a regular expression: Java refuses it, or it takes too many steps."""
 
 
 @dataclass(slots=True)
@@ -79,7 +79,7 @@ class CharsetText:
         return self.position >= len(self.text)
 
     def peek(self, ahead: int = 0) -> str:
-        """Return the next character, or one further on, without consuming it."""
+        """Return the next character, or the one ``ahead`` characters later; consume nothing."""
         return self.text[self.position + ahead : self.position + ahead + 1]
 
     def next(self) -> str:
@@ -97,7 +97,7 @@ class CharsetText:
 
 
 def unquote(pattern: str) -> str:
-    r"""Return the pattern with every ``\Q...\E`` escaped; without ``\E`` it goes to the end."""
+    r"""Return the pattern with every ``\Q...\E`` escaped; without ``\E`` up to the end."""
     out: list[str] = []
     position = 0
     while position < len(pattern):
@@ -114,7 +114,7 @@ def unquote(pattern: str) -> str:
 
 
 def literal_escape(reader: CharsetText) -> str:
-    """Return the character that the text after a backslash stands for."""
+    """Consume the text after a backslash; return the character that it denotes."""
     for syntax, base in ((_OCTAL, 8), (_HEX, 16)):
         if found := syntax.match(reader.text, reader.position):
             reader.position = found.end()
@@ -131,7 +131,7 @@ def literal_escape(reader: CharsetText) -> str:
 
 
 def property_set(reader: CharsetText, *, fold: bool) -> Chars:
-    r"""Return the characters of ``p{Alpha}`` and the like, read after the backslash."""
+    r"""Consume ``p{Alpha}`` or the like, after the backslash; return its characters."""
     found = _PROPERTY.match(reader.text, reader.position)
     name = found.group(2) if found else ""
     if found is None or name not in _PROPERTIES:
@@ -144,7 +144,7 @@ def property_set(reader: CharsetText, *, fold: bool) -> Chars:
 
 
 def read_class(reader: CharsetText, *, fold: bool) -> Chars:
-    """Return the characters of a class, read after the opening bracket."""
+    """Consume a character class, after the opening bracket; return its characters."""
     negated = reader.take("^")
     chars: set[str] = set()
     first = True
@@ -195,5 +195,5 @@ def _class_char(reader: CharsetText) -> str:
 
 
 def is_foldable(char: str) -> bool:
-    """Return whether the character has another form that only differs in case."""
+    """Return whether the character has another form that differs only in case."""
     return char.isascii() and char.isalpha()

@@ -1,4 +1,4 @@
-"""Orders that come from the JVM: Java's string hash, and the iteration of Scala's hash maps.
+"""Compute orders that come from the JVM: Java's string hash, the iteration of Scala's hash maps.
 
 Round-robin sorts partitions by a 32-bit hash. Where two hashes are equal, the order in which the
 original iterates over its maps decides, so it is computed too. It holds for the builds with Scala
@@ -53,7 +53,7 @@ def mutable_map_order(keys: Iterable[str]) -> list[str]:
 
 
 def mutable_int_map_order(keys: Iterable[int]) -> list[int]:
-    """Return the same for keys that are 32-bit numbers, which are their own hashes."""
+    """Return that order for keys that are 32-bit integers, which are their own hashes."""
     return _mutable_order(keys, int)
 
 

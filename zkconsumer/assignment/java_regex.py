@@ -1,15 +1,16 @@
-r"""Java regular expressions, parsed and matched here: the same result as Java's, or none.
+r"""Parse and match Java regular expressions, with the same result as Java, or with none.
 
-A member expands the filters of all members of its group. A result other than Java's would lead to
-a different assignment than the others', and conflicts without end; so what is not certain to mean
-the same is refused. Only printable ASCII is distinguished (topic names have less): every single
-character, class and shorthand becomes a set of those. That settles case, ``\s``, POSIX classes and
-the dot.
+A member expands the filters of all members of its group. A result other than Java's would mean an
+assignment other than the other members', and endless conflicts, so an expression that is not
+certain to mean the same is refused. Only printable ASCII is distinguished, which includes all
+characters of topic names: every single character, class and shorthand becomes a set of those. That
+settles case, ``\s``, POSIX classes and the dot.
 
 Refused though Java accepts it: back-references, ``\G``, ``\R``, ``\X``, ``\N``, nested and
 intersected classes, names of Unicode categories and scripts, the flags d, u, x and U, repeated
 repetition, repeated assertions, look-behind of variable length, repetition of what may be empty
-within atomic groups; and what is too large or takes too many steps, see ``regex_automaton``.
+within atomic groups; and expressions that are too large or take too many steps, see
+``regex_automaton``.
 
 Source: the documentation of ``java.util.regex.Pattern``, and results of JVMs.
 """
@@ -48,7 +49,7 @@ from zkconsumer.assignment.regex_nodes import (
 from zkconsumer.assignment.regex_program import LONGEST_TEXT, MOST_OPS, Program, compile_nodes
 
 MOST_CHARS: Final = 100_000
-"""Maximum length of an expression; ZooKeeper's nodes hold ten times as much."""
+"""Maximum length of an expression; a ZooKeeper node can hold ten times as much."""
 TOO_LONG: Final = f"it is longer than {MOST_CHARS} characters"
 
 _MAX_DEPTH = 60
@@ -104,7 +105,7 @@ def java_program(pattern: str, most_ops: int = MOST_OPS) -> Program:
 
 
 def is_distinguished(text: str) -> bool:
-    """Return whether a text can match at all: it could be a topic's name, or nearly."""
+    """Return whether a text can match at all: it is printable ASCII as short as a topic's name."""
     return 0 < len(text) <= LONGEST_TEXT and text.isascii() and text.isprintable()
 
 
@@ -122,7 +123,7 @@ class _Matcher:
         try:
             return self._automaton.matches(text)
         except TooManySteps:
-            # The steps add up: after thousands of texts this is normal.
+            # Steps add up over all texts, so this is normal after thousands of them.
             self._automaton = Automaton(self._program)
         try:
             return self._automaton.matches(text)
@@ -139,7 +140,7 @@ class _Parser:
     widths: Widths = field(default_factory=Widths)
 
     def alternatives(self, *, fold: bool, depth: int) -> Node:
-        """Parse up to the closing bracket or the end. A flag set inside holds until there."""
+        """Parse up to the closing bracket or the end; a flag set inside applies up to there."""
         if depth > _MAX_DEPTH:
             raise RegexUnusable(f"brackets nested deeper than {_MAX_DEPTH}")
         options: list[list[Node]] = [[]]
@@ -154,7 +155,7 @@ class _Parser:
                 options[-1].append(self._repeated(self._item(fold=fold, depth=depth)))
         sequences = tuple(_sequence(parts) for parts in options)
         node = sequences[0] if len(sequences) == 1 else Choice(sequences)
-        self.widths.of(node)  # now, while all inside is known: no deep recursion later
+        self.widths.of(node)  # now, while all inner widths are known, to avoid a deep recursion
         return node
 
     def _flag_switch(self, fold: bool) -> bool | None:  # noqa: FBT001 - the flag's state so far
@@ -205,7 +206,7 @@ class _Parser:
             raise RegexUnusable("unclosed group")
         match kind:
             case "?:":
-                # What has no length can be repeated only in brackets.
+                # An assertion can be repeated only inside brackets.
                 return Sequence((body,)) if isinstance(body, Anchor | Lookaround) else body
             case "?>":
                 return Atomic(body)
@@ -244,7 +245,7 @@ class _Parser:
         return Repeat(item, low, high, lazy=mode == "?")
 
     def _times(self) -> tuple[str, int, int | None]:
-        """Parse a repetition; return its text (maybe empty), minimum and maximum."""
+        """Parse a repetition; return its text (empty if there is none), minimum and maximum."""
         char = self.reader.peek()
         if char in _SIMPLE_TIMES:
             return (self.reader.next(), *_SIMPLE_TIMES[char])
@@ -262,7 +263,7 @@ class _Parser:
 
 
 def _switched(fold: bool, found: re.Match[str]) -> bool:  # noqa: FBT001 - see _flag_switch
-    """Return the flag i after a group of flags; s and m don't matter without line ends."""
+    """Return the flag i after a group of flags; s and m don't matter in texts without line ends."""
     on, off = found.group(1), found.group(2) or ""
     unknown = set(on + off) - set("ims")
     if unknown:

@@ -1,4 +1,4 @@
-"""The range assignor: each topic on its own, cut into runs of neighbouring partitions.
+"""The range assignor: assigns each topic separately, in runs of consecutive partitions.
 
 Source: Kafka 0.8.2.2 ``RangeAssignor``.
 """

@@ -1,15 +1,15 @@
 r"""Runs compiled regular expressions over names, in a bounded number of steps for any expression.
 
 Backtracking can take time exponential in the length of a name, and one line in another member's
-registration is enough for that. Here all alternatives are followed at once: the state after some
-characters of a name is a set of operations. Sets are cached with their successor for each
+registration is enough for that. Here all alternatives are followed in parallel: the state after
+some characters of a name is a set of operations. Sets are cached with their successor for each
 character, so a name mostly costs one look-up per character (a deterministic automaton, built
 lazily).
 
-Conditions on a position in the name are evaluated there: whether it is an edge, whether something
-matches from or up to here, where the first match of an atomic part ends. Each result is computed
-once per position. Only within an atomic part does the order of alternatives matter: it is searched
-depth first, and no operation is tried twice at one position.
+Conditions on a position in the name are evaluated when it is reached: whether it is an edge,
+whether a part matches from or up to it, where the first match of an atomic part ends. Each result
+is computed once per position. Only within an atomic part does the order of alternatives matter: it
+is searched depth first, and no operation is tried twice at one position.
 
 Source: R. Cox, "Regular Expression Matching Can Be Simple And Fast".
 """
@@ -32,7 +32,7 @@ from zkconsumer.assignment.regex_program import (
 )
 
 MOST_STEPS: Final = 3_000_000
-"""Limit of work on one name: some tenths of a second, as a step takes about 0.1 us."""
+"""Default limit of an automaton: some tenths of a second, as a step takes about 0.1 us."""
 
 # Costs in steps, proportional to the time taken.
 _CLOSING_STEPS: Final = 8
@@ -66,14 +66,14 @@ class _Resolved:
 
 @dataclass(slots=True, eq=False)
 class _Pending:
-    """A state that is known up to a condition on the position.
+    """A state that depends on conditions on the position.
 
     Attributes:
         kernel: the operations from which the set was closed.
-        condition: the operation whose condition is next.
-        rest: those whose conditions follow.
+        condition: the operation whose condition is evaluated next.
+        rest: the operations whose conditions are evaluated later.
         seen: the operations in the set, conditions included.
-        after: the state if the condition holds, and if not.
+        after: the next state, by whether the condition holds.
     """
 
     kernel: frozenset[int]
@@ -87,7 +87,7 @@ _Set: TypeAlias = _Resolved | _Pending
 
 
 class _Name:
-    """One name, and what has been computed for positions in it."""
+    """One name, and the results computed for positions in it."""
 
     __slots__ = ("ends", "lookarounds", "text")
 
@@ -97,7 +97,7 @@ class _Name:
         self.ends: dict[tuple[int, int], int | None] = {}
 
     def is_at(self, edge: TextBoundary, position: int) -> bool:
-        """Return whether the position is such an edge."""
+        """Return whether a position meets a condition."""
         match edge:
             case TextBoundary.START:
                 return position == 0
@@ -117,7 +117,7 @@ class _Name:
 class Automaton:
     """Matches a program against one name after another. Thread: one.
 
-    The steps done after some names do not depend on their order, and only grow with more names:
+    The steps taken for a set of names do not depend on their order, and only grow with more names:
     all members that match the same names get the same results, or none.
     """
 
@@ -130,7 +130,7 @@ class Automaton:
 
     @property
     def steps_left(self) -> int:
-        """How many of its steps are left."""
+        """The number of steps left."""
         return self._steps_left
 
     def matches(self, text: str) -> bool:
@@ -144,7 +144,7 @@ class Automaton:
     # --- from character to character ---------------------------------------------------------
 
     def _walk(self, name: _Name, start: int, begin: int, end: int | None) -> tuple[bool, int]:
-        """Match a part of the program from ``begin`` to ``end``; return whether and how far.
+        """Match a part of the program from ``begin`` to ``end``; return whether, and how far.
 
         With ``end`` None the match may end anywhere.
         """
@@ -177,7 +177,7 @@ class Automaton:
         return found
 
     def _set(self, kernel: frozenset[int]) -> _Set:
-        """Return the state of a set of operations and all that they lead to."""
+        """Return the state of a set of operations and all operations that they lead to."""
         found = self._sets.get(kernel)
         if found is None:
             found = self._sets[kernel] = self._closed(kernel, kernel, frozenset(), ())
@@ -195,8 +195,8 @@ class Automaton:
         Args:
             kernel: the operations from which the set is closed.
             added: the operations to add.
-            known: those in the set already, conditions included.
-            conditions: those of them whose conditions are pending.
+            known: the operations in the set already, conditions included.
+            conditions: the known operations whose conditions are pending.
         """
         ops, seen, waiting = self._ops, set(known), list(conditions)
         todo = list(added)
@@ -221,7 +221,7 @@ class Automaton:
     def _resolve(
         self, at: _Set, name: _Name, position: int, later: dict[int, set[int]]
     ) -> _Resolved:
-        """Evaluate all conditions of a state; add to ``later`` where atomic parts end."""
+        """Evaluate all conditions of a state; add operations after atomic parts to ``later``."""
         while isinstance(at, _Pending):
             self._spend(_CONDITION_STEPS)
             op = self._condition(at.condition)
@@ -269,7 +269,7 @@ class Automaton:
     # --- the order of alternatives ---------------------------------------------------------------
 
     def _first_end(self, start: int, name: _Name, position: int) -> int | None:
-        """Return where the first match of an atomic part ends, as backtracking would find it."""
+        """Return where backtracking's first match of an atomic part ends; None without a match."""
         key = start, position
         if key not in name.ends:
             name.ends[key] = self._find_end(start, name, position)
@@ -281,7 +281,7 @@ class Automaton:
         while todo:
             branch = todo.pop()
             if branch in tried:
-                continue  # it led to nothing, or is being followed
+                continue  # it led to no match, or is being followed
             tried.add(branch)
             self._spend(_BRANCH_STEPS)
             number, position = branch
@@ -294,7 +294,7 @@ class Automaton:
     def _branches(
         self, op: Take | Fork | Conditional, name: _Name, position: int
     ) -> tuple[tuple[int, int], ...]:
-        """Return where an operation leads to, the first choice last."""
+        """Return the operations and positions that an operation leads to, the first choice last."""
         match op:
             case Take(chars, then):
                 taken = position < len(name.text) and name.text[position] in chars

@@ -18,7 +18,7 @@ class TextBoundary(Enum):
 
 @dataclass(frozen=True, slots=True)
 class CharacterSet:
-    """One character of a set."""
+    """Matches one character of a set."""
 
     chars: Chars
 
@@ -46,7 +46,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """``low`` to ``high`` times (None: unlimited), many first or, if lazy, few first."""
+    """The body, ``low`` to ``high`` times (None: unlimited); more are preferred unless ``lazy``."""
 
     body: "Node"
     low: int
@@ -56,14 +56,14 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Atomic:
-    """Only the first match counts: no backtracking into it."""
+    """The body, of which only the first match counts: there is no backtracking into it."""
 
     body: "Node"
 
 
 @dataclass(frozen=True, slots=True)
 class Lookaround:
-    """Whether the body matches from or up to a position; without length itself."""
+    """A condition without length: whether the body matches from, or up to, a position."""
 
     body: "Node"
     ahead: bool
@@ -78,7 +78,7 @@ Width: TypeAlias = tuple[int, int | None]
 
 
 class Widths:
-    """Lengths of the texts that nodes match; each node of a tree is measured once."""
+    """Computes the lengths of the texts that nodes match, once for each node of a tree."""
 
     def __init__(self) -> None:
         self._known: dict[int, Width] = {}

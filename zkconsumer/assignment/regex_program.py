@@ -1,8 +1,7 @@
-"""Regular expressions as programs: a graph of operations, each repeated as often as needed.
+"""Compile regular expressions to programs: graphs of operations, with repetitions unrolled.
 
-Every operation goes on to others that were created before it, except in loops. The size of a
-program is bounded: counted repetitions are unrolled, and other members' registrations hold any
-pattern. Pure.
+Every operation leads to operations that were created before it, except in loops. The size of a
+program is bounded, since other members' registrations may contain any pattern. Pure.
 """
 
 from dataclasses import dataclass
@@ -23,9 +22,9 @@ from zkconsumer.assignment.regex_nodes import (
 )
 
 LONGEST_TEXT: Final = 255
-"""Length of the longest text that a program is made for: no topic's name is longer."""
+"""Length of the longest text that a program can match: no topic's name is longer."""
 MOST_OPS: Final = 100_000
-"""Limit of operations in a program; a filter that names 3,000 topics has about that many."""
+"""Limit of operations in a program; a filter that names 3,000 topics comes to about as many."""
 ACCEPT: Final = 0
 """The operation at which a program, or a part that is matched on its own, has matched."""
 
@@ -37,7 +36,7 @@ class Accept:
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """Consume one character of a set, go on at ``then``."""
+    """Consume one character of a set, and continue at ``then``."""
 
     chars: Chars
     then: int
@@ -45,7 +44,7 @@ class Take:
 
 @dataclass(slots=True)
 class Fork:
-    """Go on at ``first``; if that leads to no match, at ``second``."""
+    """Continue at ``first``; if that leads to no match, at ``second``."""
 
     first: int
     second: int
@@ -53,7 +52,7 @@ class Fork:
 
 @dataclass(frozen=True, slots=True)
 class OnEdge:
-    """Go on at ``then`` if the condition holds here."""
+    """Continue at ``then`` if the condition holds at this position."""
 
     edge: TextBoundary
     then: int
@@ -61,13 +60,13 @@ class OnEdge:
 
 @dataclass(frozen=True, slots=True)
 class LookaroundStep:
-    """Go on at ``then`` if the part at ``start`` matches from here on, or up to here.
+    """Continue at ``then`` if the part at ``start`` matches from this position, or up to it.
 
     Attributes:
-        start: where the part begins.
-        back: how many characters before this position it begins; None: it looks ahead.
-        negated: whether it must not match.
-        then: where to go on.
+        start: the first operation of the part.
+        back: how many characters before this position the match begins; None: it looks ahead.
+        negated: whether the part must not match instead.
+        then: the operation to continue at.
     """
 
     start: int
@@ -78,7 +77,7 @@ class LookaroundStep:
 
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """Go on at ``then`` after the first match of the part at ``start``."""
+    """Continue at ``then`` after the first match of the part at ``start``."""
 
     start: int
     then: int
@@ -90,14 +89,14 @@ Conditional: TypeAlias = OnEdge | LookaroundStep | Jump
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Operations, and the index of the first."""
+    """Operations, and the index of the one to start at."""
 
     ops: list[Op]
     start: int
 
 
 class RegexTooLarge(RegexUnusable):
-    """A program would have more operations than it may."""
+    """A program would have more operations than allowed."""
 
 
 def compile_nodes(tree: Node, widths: Widths, most_ops: int = MOST_OPS) -> Program:
@@ -109,8 +108,8 @@ def compile_nodes(tree: Node, widths: Widths, most_ops: int = MOST_OPS) -> Progr
         most_ops: limit of operations.
 
     Raises:
-        RegexTooLarge: it would have more operations.
-        RegexRefused: its meaning is not certain.
+        RegexTooLarge: the program would have more operations.
+        RegexRefused: the meaning of the expression is not certain.
     """
     compiler = _Compiler(widths, most_ops)
     start = compiler.compile(tree, ACCEPT, in_atomic=False)
@@ -126,7 +125,7 @@ class _Compiler:
         self._widths = widths
 
     def compile(self, node: Node, then: int, *, in_atomic: bool) -> int:
-        """Write a node that goes on at ``then``; return where it begins."""
+        """Write the operations of a node, which continue at ``then``; return where they begin."""
         match node:
             case CharacterSet(chars):
                 return self._add(Take(chars, then))
@@ -161,9 +160,9 @@ class _Compiler:
     def _repeat(self, node: Repeat, then: int, *, in_atomic: bool) -> int:
         """Unroll a repetition: the required iterations, then the optional ones.
 
-        An upper limit above the length of any text becomes a loop. A body that may be empty and is
-        required more often than a text is long is empty in one iteration or another, and can then
-        be empty as often as required.
+        An upper limit above the length of any text becomes a loop. A body that may be empty, and is
+        required more often than a text is long, is empty in some iteration, and can then be empty
+        as often as required.
         """
         low, high = node.low, node.high
         if self._widths.of(node.body)[0] == 0:

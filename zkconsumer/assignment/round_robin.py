@@ -30,11 +30,11 @@ def assign(view: GroupView, own_consumer_id: str) -> dict[TopicPartition, Consum
     """Return the owner of each partition, for the whole group, as ``own_consumer_id`` sees it.
 
     Partitions are sorted by the Java hash of ``[topic,partition]`` and assigned to all threads
-    in text order. All members get the same result, with one exception that the original has: if
-    the hashes of two partitions are equal, the order of the topics in the member's own
+    in text order. All members get the same result, with one exception that the original has, too:
+    if the hashes of two partitions are equal, the order of the topics in the member's own
     registration can decide.
 
-    The topics must be even (``uneven_topics``).
+    All topics must be read by the same threads (see ``uneven_topics``).
     """
     threads = next(iter(view.threads_by_topic().values()), None)
     if threads is None:

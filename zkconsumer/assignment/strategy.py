@@ -24,7 +24,7 @@ class GroupAssignment:
 
 @dataclass(frozen=True, slots=True)
 class CannotAssign:
-    """The strategy can't be applied to this group; the reason says what to do."""
+    """The strategy can't be applied to this group; the reason includes the remedy."""
 
     reason: str
 
@@ -34,8 +34,8 @@ def assign(
 ) -> GroupAssignment | CannotAssign:
     """Assign the partitions of the whole group, as the member ``own_consumer_id`` does.
 
-    A group that reads no topic at all gets an empty assignment under both strategies; in Kafka
-    0.8.2 round-robin fails there (KAFKA-1648), but its members own nothing either.
+    A group that reads no topic gets an empty assignment with both strategies; in Kafka 0.8.2
+    round-robin fails then (KAFKA-1648), so its members own nothing either.
 
     Source: Kafka 0.8.2.2 ``PartitionAssignor.createInstance``.
     """

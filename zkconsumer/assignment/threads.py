@@ -1,4 +1,4 @@
-"""The threads of a group in text order, generated as needed. Pure.
+"""Generate the threads of a group in text order, as needed. Pure.
 
 A member may register up to 2,147,483,647 streams: threads are counted, and only the first ones are
 generated. More threads than partitions get none anyway.
@@ -14,7 +14,7 @@ from zkconsumer.model import ConsumerThreadId, utf16_key
 class Threads:
     """All threads that read a topic, sorted as text: thread 10 of a member comes before thread 2.
 
-    Two are equal if they have the same threads.
+    Two objects are equal if they have the same threads.
 
     Attributes:
         counts: the number of threads of each member, by consumer id.
@@ -59,7 +59,7 @@ class Threads:
         return f"Threads({dict(self.counts)!r})"
 
     def without(self, other: "Threads") -> tuple[int, Iterator[ConsumerThreadId]]:
-        """Return the number of threads not among the others, and these threads in text order."""
+        """Return the number of threads that ``other`` lacks, and these threads in text order."""
         spans = {
             name: (other.counts.get(name, 0), count)
             for name, count in self.counts.items()
@@ -78,7 +78,7 @@ def union(subscriptions: Iterable[Threads]) -> Threads:
 
 
 def _in_order(spans: Mapping[str, tuple[int, int]]) -> Iterator[ConsumerThreadId]:
-    """Return the threads of several members in text order; of each a range of numbers."""
+    """Return the threads of several members in text order, a range of numbers of each member."""
     return heapq.merge(
         *(_of_member(name, low, high) for name, (low, high) in spans.items()),
         key=lambda thread: utf16_key(str(thread)),
@@ -90,7 +90,7 @@ def _of_member(consumer_id: str, low: int, high: int) -> Iterator[ConsumerThread
 
 
 def text_order(low: int, high: int) -> Iterator[int]:
-    """Generate the numbers from ``low`` to below ``high``, sorted as text, and no others."""
+    """Generate the numbers from ``low`` to below ``high``, sorted as text."""
     if low <= 0 < high:
         yield 0
     waiting = list(range(9, 0, -1))

@@ -1,5 +1,5 @@
-"""Who reads which partition in a coordinator's group: the leader assigns for all.
+"""Assigns partitions to the members of a coordinator's group, on the leader of the group.
 
-Not to be confused with the assignors of ZooKeeper groups: these assign to members, not to streams,
-and only the leader computes, so another client may break ties differently.
+Unlike the assignors of ZooKeeper groups, these assign to members, not to streams, and only the
+leader computes, so that another client may break ties differently.
 """

@@ -1,8 +1,8 @@
-"""The cooperative sticky assignor: partitions that move are given up first, and assigned next time.
+"""The cooperative sticky assignor: a partition that moves is given up first, and assigned later.
 
 A partition that gets another owner is left out of this generation's assignment. Its old owner sees
 that it is missing, gives it up and joins again; then no member claims it, and the new owner gets
-it. Meanwhile all members go on reading.
+it. In the meantime all members continue to read.
 
 Source: KIP-429, Kafka ``CooperativeStickyAssignor``.
 """
@@ -22,10 +22,10 @@ def assign(view: CoordinatedView) -> dict[str, tuple[TopicPartition, ...]]:
 def withhold(
     view: CoordinatedView, target: Mapping[str, tuple[TopicPartition, ...]]
 ) -> dict[str, tuple[TopicPartition, ...]]:
-    """Leave out of ``target`` the partitions of a member that only others claim to own.
+    """Return ``target`` without the partitions that only members other than the new owner claim.
 
-    Claims of every generation count: an outdated one costs one more rebalance, but a claim
-    ignored would let two members read the partition.
+    Claims of every generation count: an outdated claim costs one more rebalance, but to ignore a
+    claim would let two members read the partition.
     """
     claimed_by: dict[TopicPartition, set[str]] = {}
     for member_id, member in view.members.items():

@@ -1,4 +1,4 @@
-"""The range assignor: each topic on its own, cut into runs of neighbouring partitions.
+"""The range assignor: assigns each topic separately, in runs of consecutive partitions.
 
 Source: Kafka ``RangeAssignor`` of the 0.9+ clients, without racks (KIP-881).
 """
@@ -8,7 +8,7 @@ from zkconsumer.model import TopicPartition
 
 
 def assign(view: CoordinatedView) -> dict[str, tuple[TopicPartition, ...]]:
-    """Return each member's partitions, for the whole group; members without any included.
+    """Return each member's partitions, for the whole group, including members without any.
 
     If a topic can't be divided evenly, its first readers get one more.
     """

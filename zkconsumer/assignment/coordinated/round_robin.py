@@ -1,7 +1,7 @@
 """The round-robin assignor: all partitions of all topics, assigned one by one.
 
-Source: Kafka ``RoundRobinAssignor`` of the 0.9+ clients. Unlike that of the ZooKeeper groups it
-sorts by name and number, and takes members that read different topics.
+Source: Kafka ``RoundRobinAssignor`` of the 0.9+ clients. Unlike the one of ZooKeeper groups it
+sorts by name and number, and allows members to read different topics.
 """
 
 from zkconsumer.assignment.coordinated.view import CoordinatedView
@@ -9,9 +9,9 @@ from zkconsumer.model import TopicPartition
 
 
 def assign(view: CoordinatedView) -> dict[str, tuple[TopicPartition, ...]]:
-    """Return each member's partitions, for the whole group; members without any included.
+    """Return each member's partitions, for the whole group, including members without any.
 
-    One circle runs through all topics; a member that does not read the topic is skipped.
+    The members take turns, across all topics; one that does not read the topic is skipped.
     """
     circle = view.ordered_members()
     shares: dict[str, list[TopicPartition]] = {member_id: [] for member_id in circle}

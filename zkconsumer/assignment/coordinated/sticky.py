@@ -1,17 +1,17 @@
 """The sticky assignor: as even as the subscriptions allow, then with as few moves as possible.
 
-Even means: no partition could move from its reader to another subscriber that has at least two
-fewer (KIP-54). Four steps:
+An assignment is even if no partition could move from its reader to another subscriber that has at
+least two fewer (KIP-54). There are four steps:
 
-1. Every member keeps what it had.
-2. Partitions without an owner go to the members that have the fewest; topics with few readers
+1. Every member keeps the partitions that it had.
+2. Partitions without an owner go to the members that have the fewest, topics with few readers
    first.
-3. Partitions move from members with the most to those with the fewest, until that is even: first
-   those that were not the giver's before, preferably back to their previous owner.
+3. Partitions move from members with the most to those with the fewest, until the assignment is
+   even: first those that the giver did not have before, preferably to their previous owner.
 4. Partitions that left their previous owners needlessly go back, some of them in exchange.
 
-If all members read the same topics, the first three steps already move the minimum. Otherwise this
-is a hard problem, and the result a good approximation.
+If all members read the same topics, the first three steps already move the minimum. Otherwise the
+problem is hard, and the result is a good approximation.
 
 Source: KIP-54 and the guarantees of Kafka's ``AbstractStickyAssignor``; the algorithm is our own.
 """
@@ -24,7 +24,7 @@ from zkconsumer.model import TopicPartition, utf16_key
 
 
 def assign(view: CoordinatedView) -> dict[str, tuple[TopicPartition, ...]]:
-    """Return each member's partitions, sorted; members without any included."""
+    """Return each member's partitions, sorted, including members without any."""
     assignment = _Assignment(view)
     assignment.keep()
     assignment.deliver()
@@ -35,10 +35,10 @@ def assign(view: CoordinatedView) -> dict[str, tuple[TopicPartition, ...]]:
 
 
 def rightful_owners(view: CoordinatedView) -> dict[TopicPartition, str]:
-    """Return the previous owner of each partition, by what the members claim.
+    """Return the previous owner of each partition, according to the members' claims.
 
-    Of several members that claim one, the latest generation had it; if that does not decide, the
-    first in the order of assignment. A claim of a topic that the member no longer reads is void.
+    If several members claim a partition, the one of the latest generation is its owner, or else the
+    first in the order of assignment. A claim to a topic that the member no longer reads is ignored.
     """
     owners: dict[TopicPartition, str] = {}
     exists = {tp for topic in view.readers() for tp in view.partitions_of(topic)}
@@ -53,7 +53,7 @@ def rightful_owners(view: CoordinatedView) -> dict[TopicPartition, str]:
 
 
 class _MemberPartitions:
-    """What one member holds: its previous partitions by topic, and all others."""
+    """The partitions assigned to one member: its previous ones by topic, and all others."""
 
     def __init__(self) -> None:
         self.own: dict[str, list[TopicPartition]] = {}
@@ -85,7 +85,7 @@ class _MemberPartitions:
 
 
 class _Assignment:
-    """One assignment in the making."""
+    """One assignment under construction."""
 
     def __init__(self, view: CoordinatedView) -> None:
         self._view = view
@@ -119,10 +119,10 @@ class _Assignment:
                     heapreplace(emptiest, self._fullness(member_id))
 
     def level(self) -> None:
-        """Move partitions from the fullest members to the emptiest, as long as that is more even.
+        """Move partitions from the fullest members to the emptiest, until the assignment is even.
 
         Each move lowers the sum of the squared counts, so this ends. A member that could give
-        nothing may be able to after other moves: so all are tried again.
+        nothing may be able to after other moves, so all are tried again.
         """
         gave = True
         while gave:
@@ -132,21 +132,22 @@ class _Assignment:
             gave = sum(self._level_from(giver) for giver in fullest_first) > 0
 
     def move_back(self) -> bool:
-        """Undo moves that evenness does not need; return whether there were any.
+        """Undo moves that are not needed for evenness; return whether there were any.
 
-        Each brings one more partition back and leaves the sum of the squared counts as it is. It
-        can make another member uneven, since its topics' readers may have more than before.
+        Each returns one more partition to its previous owner, without raising the sum of the
+        squared counts. It can make other members uneven, since readers of their topics may have
+        more than before.
         """
         moved = [tp for tp, home in self._previous_owner.items() if self._holder[tp] != home]
         return sum(self._move_back(tp) for tp in sorted(moved)) > 0
 
-    # --- their helpers ------------------------------------------------------------------
+    # --- helpers of the steps -----------------------------------------------------------
 
     def _fullness(self, member_id: str) -> tuple[int, int, str]:
         return self._holdings[member_id].count, self._rank[member_id], member_id
 
     def _level_from(self, giver: str) -> bool:
-        """Give away until no possible taker has two fewer; return whether anything moved."""
+        """Move partitions of a member until no taker has two fewer; return whether any moved."""
         gave = False
         held = self._holdings[giver]
         while held.count >= 2:
@@ -162,9 +163,9 @@ class _Assignment:
         return gave
 
     def _gift(self, held: _MemberPartitions, taker: str) -> TopicPartition:
-        """Return what was the taker's before, else what was not the giver's, else the giver's own.
+        """Return the partition to move: the taker's before, else not the giver's, else the giver's.
 
-        Of these, one of the topic that the giver has most of.
+        Of the giver's own, it is one of the topic of which the giver has the most.
         """
         topics = self._view.members[taker].topics
         foreign = [tp for tp in held.foreign if tp.topic in topics]

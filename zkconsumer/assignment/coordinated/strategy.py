@@ -25,11 +25,11 @@ class Assignor:
     """One strategy.
 
     Attributes:
-        name: as in the protocol and the configuration.
+        name: the name in the protocol and the configuration.
         assign: returns the partitions of each member of a group.
         cooperative: whether a member may keep its partitions while it joins.
-        remembers: whether members send what they had in the assignor's user data (``sticky``
-            does, since an eager member owns nothing by the time it joins).
+        remembers: whether members send their previous partitions in the assignor's user data (as
+            with ``sticky``, since an eager member owns nothing by the time it joins).
     """
 
     name: str
@@ -52,13 +52,13 @@ ASSIGNORS: Mapping[str, Assignor] = {
 def mode_of(names: Iterable[str]) -> RebalanceMode:
     """Return how a member with these strategies rebalances.
 
-    Cooperative only if all of them are: the group may choose any. So a group migrates in two
-    rolling restarts, first to both strategies and then to the cooperative one alone.
+    It is cooperative only if all strategies are, since the group may choose any of them. So a group
+    migrates in two rolling restarts, first to both strategies, then to the cooperative one alone.
 
     Source: KIP-429, Kafka ``ConsumerCoordinator``.
 
     Raises:
-        KeyError: a name that is not in ``ASSIGNORS``.
+        KeyError: a name is not in ``ASSIGNORS``.
     """
     cooperates = [ASSIGNORS[name].cooperative for name in names]
     return RebalanceMode.COOPERATIVE if all(cooperates) else RebalanceMode.EAGER

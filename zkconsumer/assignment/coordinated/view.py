@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from zkconsumer.model import TopicPartition, utf16_key
 
 NO_GENERATION = -1
-"""The generation of a claim without one."""
+"""The generation of a member that did not send one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberView:
-    """What one member sent when it joined.
+    """The data that one member sent when it joined.
 
     Attributes:
-        topics: the topics it reads, patterns already expanded.
+        topics: the topics it reads, with patterns already expanded.
         owned: the partitions it claims to own: still being read (cooperative), or read before it
             joined (sticky). Not to be trusted: some may not exist, or have other owners.
-        generation: the generation in which it got them; NO_GENERATION if it did not say.
+        generation: the generation in which it got them; ``NO_GENERATION`` if it did not send one.
         instance_id: ``group.instance.id`` of a static member.
     """
 
@@ -32,9 +32,9 @@ class CoordinatedView:
     """A whole group as its leader sees it.
 
     Attributes:
-        members: by member id.
-        partitions: partition numbers of every topic that a member reads; a topic that is missing
-            here has none. Their order does not matter.
+        members: the members, by member id.
+        partitions: partition numbers, in any order, of every topic that a member reads; a topic
+            that is missing here has none.
     """
 
     members: Mapping[str, MemberView]
@@ -43,8 +43,8 @@ class CoordinatedView:
     def ordered_members(self) -> list[str]:
         """Return the member ids in the order of assignment.
 
-        Static members come first, by instance id, so that a restart (which changes the member id)
-        changes nothing; the others by member id, both by UTF-16 code unit.
+        Static members come first, by instance id, so that a restart, which changes the member id,
+        does not change the order; then the others, by member id. Both compare UTF-16 code units.
 
         Source: Kafka ``AbstractPartitionAssignor.MemberInfo.compareTo``.
         """
