@@ -1,8 +1,8 @@
 """Decides which troubles become alerts: those that last. Pure.
 
-The one rule: time in trouble adds up over short good spells, and an alert ends only after a whole
-good spell, whose length doubles with each alert of the last hours. So a group that flaps causes one
-alert, not many.
+Time in trouble adds up across short good spells, and an alert ends only after one long good spell,
+whose length doubles with each alert of the last hours. So a group that flaps causes one alert, not
+many.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from zkconsumer.notify.troubles import Condition, GroupObservation, GroupTrouble
 from zkconsumer.status.doctor.diagnosis import Severity
 
 _GAP_MS: Final = 60_000
-"""The maximum time to count between two states: the machine may have been suspended."""
+"""The maximum time to count between two states, since the machine may have been suspended."""
 _DOUBLINGS: Final = 4
 _SEVERITIES: Final = (Severity.WARNING, Severity.ERROR)
 
@@ -25,7 +25,7 @@ class Timing:
     Attributes:
         after_ms: how long a subject is in trouble, good spells not counted, before an alert begins.
         resolved_after_ms: how long it is well without a break before the alert ends; doubled for
-            each earlier alert within ``flap_window_ms``, up to 16 times.
+            each earlier alert within ``flap_window_ms``, but at most four times.
         flap_window_ms: how long an earlier alert counts.
     """
 
@@ -58,9 +58,9 @@ class _Watched:
     Attributes:
         began_ms: when the trouble was first seen, in ms since the epoch.
         bad_ms: how long the trouble was at least that severe, by severity.
-        troubles: the last one seen of each severity.
+        troubles: the last trouble seen that was at least that severe, by severity.
         well_ms: how long it has been well; 0 while it is not.
-        blind: the parts that were not read while it was in trouble.
+        blind: the parts that were not read when it was last in trouble.
         last: the trouble at the last read; None: it was well.
         is_read: whether the last read succeeded.
         at_ms: the time of the last read.
@@ -91,7 +91,7 @@ class _Watched:
         self.is_read, self.at_ms = True, now_ms
 
     def begin_again(self) -> None:
-        """Forget the trouble, but not that there was an alert."""
+        """Forget the trouble, but not the times of its alerts."""
         self.bad_ms, self.troubles, self.severity = {}, {}, None
 
 
@@ -107,7 +107,7 @@ class Alerts:
         self._watched: dict[Subject, _Watched] = {}
 
     def receive(self, observation: GroupObservation, now_ms: int, wall_ms: int) -> None:
-        """Update the alerts by an observation.
+        """Update the alerts with an observation.
 
         Args:
             observation: the observation of a state.

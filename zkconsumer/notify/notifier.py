@@ -1,8 +1,8 @@
 """Sends notifications: one thread judges the states, and one thread for each target sends.
 
-Nothing waits for a target: neither the reader of the cluster nor another target. For an unreachable
-target only the undelivered difference is kept (``outbox``). A bug does not end a thread: it is
-logged, shown as the ``problem``, and the next state is judged as usual.
+Neither the reader of the cluster nor another target waits for a target. For an unreachable target
+only the undelivered difference is kept (``outbox``). A bug does not end a thread: it is logged and
+shown as the ``problem``, and the next state is judged as usual.
 """
 
 import logging
@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 _CLOSE_MS: Final = 5_000
 _PENDING_MS: Final = 1_000
-"""The interval at which pending messages are checked, however rare new states are."""
+"""The interval at which pending messages are checked, even if no new state comes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class Route:
     """A target and the policy of its notifications.
 
     Attributes:
-        name: for the log.
+        name: the name of the target in logs.
         target: the receiver.
         policy: which alerts to send, and when.
     """
@@ -49,9 +49,9 @@ class Notifier:
 
     Args:
         routes: the targets.
-        origin: the origin that messages state.
+        origin: the cluster and page that messages name.
         timing: how long a trouble has to last.
-        clock: for durations and instants.
+        clock: the time source.
     """
 
     def __init__(
@@ -93,11 +93,15 @@ class Notifier:
         self._wakeup.notify()
 
     def request_stop(self) -> None:
-        """Ask all threads to end; ``close`` waits for them."""
+        """Request all threads to end; ``close`` waits for them."""
         self._scope.close(0)
 
     def close(self, timeout_ms: int = _CLOSE_MS) -> list[str]:
-        """End the threads; log undelivered messages, which are lost. Idempotent."""
+        """End the threads, and log the number of undelivered messages, which are lost. Idempotent.
+
+        Returns:
+            The names of the threads that still run after ``timeout_ms``.
+        """
         left = self._scope.close(timeout_ms)
         for sender in self._senders:
             sender.abort()
@@ -113,7 +117,7 @@ class Notifier:
                 continue
             try:
                 self._judge(observation())
-            except Exception as error:  # noqa: BLE001 - the next state is another one
+            except Exception as error:  # noqa: BLE001 - the next state may be judged again
                 self._problem = f"groups can't be judged: {_reason(error)}"
                 self._repeats.happened("judging", f"{self._problem}; nobody is told of them")
             else:
@@ -167,7 +171,7 @@ class _Sender:
                 pass
 
     def abort(self) -> None:
-        """Kill a program that still runs, since nobody would end it later. Thread: any."""
+        """Kill a command that still runs, since nothing else would end it. Thread: any."""
         if isinstance(self._target, CommandTarget):
             self._target.abort()
 
@@ -189,7 +193,7 @@ class _Sender:
             log.warning("%s: refused for good: %s", about, error)
         except NotSent as error:
             return self._failed(about, str(error))
-        except Exception as error:  # noqa: BLE001 - a fault of ours costs no other message
+        except Exception as error:  # noqa: BLE001 - a bug must not cost other messages
             return self._failed(about, _reason(error))
         else:
             self._repeats.works(about)

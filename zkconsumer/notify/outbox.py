@@ -1,7 +1,7 @@
 """The undelivered notifications of one target: the present alerts minus those it knows. Pure.
 
 There is no queue that could grow: after an outage of a target, or quiet hours, only the present
-state is sent, once. Alerts that ended meanwhile are never sent.
+state is sent, once. Alerts that began and ended in the meantime are never sent.
 """
 
 import re
@@ -30,7 +30,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notification:
-    """The notification of a target about one subject.
+    """A notification about one subject.
 
     Attributes:
         status: see ``Status``.
@@ -81,7 +81,7 @@ class Outbox:
     """The delivered and the present alerts of one target. Thread: one at a time.
 
     Args:
-        policy: the target's.
+        policy: the policy of the target.
     """
 
     def __init__(self, policy: Policy | None = None) -> None:
@@ -111,7 +111,7 @@ class Outbox:
         return sum(1 for _ in self._pending(now_ms, 0))
 
     def delivered(self, messages: Sequence[Notification], now_ms: int) -> None:
-        """Record that messages were delivered, or will never be."""
+        """Record that messages were delivered, or refused for good."""
         self._failures, self._not_before_ms = 0, None
         for message in messages:
             subject = message.alert.subject

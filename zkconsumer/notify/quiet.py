@@ -13,8 +13,8 @@ class QuietHours:
 
     Attributes:
         begin: the first minute, counted from midnight.
-        end: the minute after the last one; if less than ``begin``, on the next day. Equal: the
-            whole day.
+        end: the minute after the last one; if less than ``begin``, on the next day. Equal to
+            ``begin``: 24 hours.
         zone: the time zone, with its daylight-saving time.
         days: the weekdays on which the hours begin; 0 is Monday.
     """

@@ -1,6 +1,6 @@
 """The settings of notifications: ``[notify]`` of the configuration file.
 
-``docs/watch.md`` describes each key. Secrets stand in files of their own, which are read once.
+``docs/watch.md`` describes each key. Secrets can be in separate files, which are read once.
 """
 
 import re
@@ -39,7 +39,7 @@ class NotifySettings:
     """The targets, and the alerts that each gets.
 
     Attributes:
-        routes: the targets; none: no notifications.
+        routes: the targets; empty: no notifications.
         timing: how long a trouble has to last.
         page: the address of the page, for links.
     """
@@ -103,7 +103,7 @@ class _Keys:
         return value
 
     def secret(self, key: str) -> str | None:
-        """Return a secret: its own value, or the first line of the file named by ``<key>-file``."""
+        """Return a secret: its own value, or the only line of the file named by ``<key>-file``."""
         path, value = self.text(f"{key}-file"), self.text(key)
         if path is None or value is not None:
             if path is not None:
@@ -306,7 +306,7 @@ def _command(keys: _Keys) -> tuple[Receiver, int]:
     argv = keys.texts("argv")
     if not argv or not argv[0]:
         raise ConfigError(f"{keys.name} needs argv, a list: the program and its arguments")
-    # One message per delivery, so that only a failed one is sent again.
+    # One message per delivery, so that only a failed message is sent again.
     return CommandTarget(argv=argv, timeout_ms=keys.number("timeout-ms", 30_000, least=100)), 1
 
 

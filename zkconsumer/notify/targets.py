@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 _RESPONSE_BYTES: Final = 64 << 10
 _REFUSED: Final = frozenset({400, 413, 422})
-"""Statuses with which a receiver refuses a message for good; all other errors may pass."""
+"""Statuses with which a receiver refuses a message for good; all other errors are retried."""
 _SHOWN_CHARS: Final = 200
 
 
@@ -48,11 +48,11 @@ class Receiver(Protocol):
     """A receiver of notifications."""
 
     def send(self, messages: Sequence[Notification], origin: NotificationOrigin) -> None:
-        """Send messages. Blocks, for a bounded time.
+        """Send messages; block for a bounded time.
 
         Raises:
-            NotSent: try again later.
-            NotTaken: these messages will never be taken.
+            NotSent: the messages were not accepted, but may be later.
+            NotTaken: the messages were refused for good.
         """
         ...
 
@@ -62,12 +62,12 @@ class HttpTarget:
     """Posts JSON to an address.
 
     Attributes:
-        url: the address; may be a secret as a whole.
+        url: the address, all of which may be a secret.
         template: renders the body.
         authorization: the value of the ``Authorization`` header; None: none is sent.
         ssl_context: verifies the server; None: with the machine's authorities.
         timeout_ms: the time limit of connecting, and again of the rest.
-        secret: another secret of the template, which must not be logged.
+        secret: a secret that the template contains, which must not be logged.
     """
 
     url: SplitResult = field(repr=False)
@@ -113,8 +113,8 @@ class MailTarget:
         security: ``starttls``, ``tls`` from the first byte on, or ``none``.
         user: the user name; None: no login.
         password: the password of that user.
-        ssl_context: verifies the server.
-        timeout_ms: the time limit of connecting, and again of the rest.
+        ssl_context: verifies the server; None: with the machine's authorities.
+        timeout_ms: half the time limit of a delivery, and the time limit of connecting.
         clock: measures the time-out.
     """
 
@@ -144,12 +144,12 @@ class MailTarget:
             codes = sorted({code for code, _ in error.recipients.values()})
             raise self._error(codes[0], f"no receiver is taken ({codes})") from None
         except smtplib.SMTPResponseException as error:
-            # A text is smtplib's own error about a line that is too long.
+            # A str is smtplib's own error about a line that is too long.
             reply = error.smtp_error
             is_text = isinstance(reply, str)
             said = reply if isinstance(reply, str) else reply.decode("utf-8", "replace")
             said = printable(said[:_SHOWN_CHARS])
-            # A refused login can be repaired at the server.
+            # A refused login can be fixed on the server.
             is_passing = is_text or isinstance(error, smtplib.SMTPAuthenticationError)
             code = 0 if is_passing else error.smtp_code
             raise self._error(code, f"{error.smtp_code} {said}") from None
@@ -197,7 +197,7 @@ class CommandTarget:
     """Runs a program, without a shell, for each message.
 
     Attributes:
-        argv: the program and its arguments; they contain nothing of a message.
+        argv: the program and its arguments, which contain nothing from a message.
         timeout_ms: the time after which the program and its children are killed.
     """
 
@@ -226,7 +226,7 @@ class CommandTarget:
         if self._aborted.is_set():
             raise NotSent("the program ends")
         try:
-            # A session of its own, so that its children can be killed with it.
+            # In its own session, so that its children can be killed with it.
             process = subprocess.Popen(  # noqa: S603 - the operator's own
                 self.argv,
                 stdin=subprocess.PIPE,
@@ -257,5 +257,5 @@ def _kill(group: int) -> None:
 
 
 def _environment() -> dict[str, str]:
-    """Return our own environment without the variables that hold our secrets."""
+    """Return this process's environment without our own variables, which may hold secrets."""
     return {name: value for name, value in os.environ.items() if not name.startswith(PREFIX)}

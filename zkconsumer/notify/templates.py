@@ -1,7 +1,7 @@
 """Renders notifications for each kind of target: webhook, alert manager, mail, command. Pure.
 
-Names of groups, hosts and topics are untrusted: they can't begin a line, a header or markup, and no
-message is longer than its target accepts.
+Names of groups, hosts and topics are untrusted: they can't start a new line, a header or markup,
+and no message is longer than its target accepts.
 
 Source: Slack's incoming webhooks, PagerDuty's Events API v2, Alertmanager's API v2.
 """
@@ -31,12 +31,12 @@ _SUMMARY_CHARS: Final = 1000
 _SUBJECT_CHARS: Final = 150
 _ID_CHARS: Final = 250
 _STANDS_MS: Final = 300_000
-"""How long Alertmanager keeps an alert without an update; its own default."""
+"""How long Alertmanager keeps an alert without an update: its own default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotificationOrigin:
-    """The origin that messages state.
+    """The origin of messages.
 
     Attributes:
         cluster: the name or address of the cluster.
@@ -87,7 +87,7 @@ def alert_id(message: Notification, origin: NotificationOrigin) -> str:
 
 
 def headline(message: Notification) -> str:
-    """Return the message in one line: what the page says, and whether that began or is over."""
+    """Return the message in one line: the page's headline, and whether it began or ended."""
     alert = message.alert
     name, lasted = alert.severity.name, ago(message.at_ms - alert.began_ms)
     begin = {
@@ -110,7 +110,7 @@ def link(message: Notification, origin: NotificationOrigin) -> str | None:
 
 
 def plain_text(message: Notification, origin: NotificationOrigin) -> str:
-    """Return the message in some lines, for people."""
+    """Return the message as several lines of text."""
     return "\n".join(_lines(message, origin, _command(message.alert.trouble)))
 
 
@@ -134,12 +134,12 @@ def _lines(message: Notification, origin: NotificationOrigin, command: str) -> l
 
 
 def _command(trouble: GroupTrouble) -> str:
-    """Return the command if a line shows it as it is: nobody is to paste another one."""
+    """Return the command if a line can show it unchanged, so that nobody pastes a changed one."""
     return trouble.command if _line(trouble.command, _SUMMARY_CHARS) == trouble.command else ""
 
 
 def as_json(messages: Sequence[Notification], origin: NotificationOrigin) -> bytes:
-    """Return the body for a target without a format of its own."""
+    """Return the body in our own format, for targets of the type ``http``."""
     return _dumped(
         {"version": _VERSION, "messages": [facts(message, origin) for message in messages]}
     )
@@ -156,7 +156,7 @@ def as_slack(messages: Sequence[Notification], origin: NotificationOrigin) -> by
 def _slack_text(message: Notification, origin: NotificationOrigin) -> str:
     command = _command(message.alert.trouble)
     if {"`", "@"} & set(command):
-        command = ""  # it would have to be changed
+        command = ""  # Slack could not show it unchanged
     first, *rest = (
         f"`{_without_tags(line)}`" if line == command else _escaped(line)
         for line in _lines(message, origin, command)
@@ -168,8 +168,8 @@ def _slack_text(message: Notification, origin: NotificationOrigin) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Escape what Slack takes for mark-up: links, mentions, code."""
-    # Those who copied Slack's webhooks take a plain @all for a mention.
+    """Escape what Slack takes for markup: links, mentions, code."""
+    # Services that copied Slack's webhooks take a plain @all for a mention.
     return _without_tags(text).replace("`", "'").replace("@", "@\N{ZERO WIDTH SPACE}")
 
 
@@ -178,7 +178,7 @@ def _without_tags(text: str) -> str:
 
 
 def pagerduty(routing_key: str) -> Template:
-    """Return the template of an event for PagerDuty; it takes one message."""
+    """Return the template of PagerDuty's events, each of which holds one message."""
 
     def event(messages: Sequence[Notification], origin: NotificationOrigin) -> bytes:
         (message,) = messages
@@ -211,7 +211,7 @@ def _pagerduty_payload(message: Notification, origin: NotificationOrigin) -> dic
 
 
 def as_alertmanager(messages: Sequence[Notification], origin: NotificationOrigin) -> bytes:
-    """Return the body for Alertmanager; its alerts end unless they are repeated."""
+    """Return the body for Alertmanager, where alerts end unless they are repeated."""
     return _dumped([_alertmanager_alert(message, origin) for message in messages])
 
 
@@ -219,7 +219,7 @@ def _alertmanager_alert(message: Notification, origin: NotificationOrigin) -> di
     alert = message.alert
     ends_ms = message.at_ms + (0 if message.status is Status.RESOLVED else _STANDS_MS)
     subject = alert.subject
-    # Only labels that don't change during the trouble: other labels mean another alert.
+    # Only labels that don't change during the trouble, since other labels mean another alert.
     labels = {
         "alertname": "ZkconsumerTrouble",
         "cluster": _line(origin.cluster),
@@ -249,7 +249,7 @@ def mail(
     sender: str,
     receivers: Sequence[str],
 ) -> EmailMessage:
-    """Return the e-mail."""
+    """Return the e-mail of some messages."""
     subject = headline(messages[0])
     if len(messages) > 1:
         subject = f"{subject}, and {len(messages) - 1} more"
@@ -274,7 +274,7 @@ def variables(message: Notification, origin: NotificationOrigin) -> Mapping[str,
 
 
 def instant(at_ms: int) -> str:
-    """Return an instant in UTC, with its zone."""
+    """Return an instant as ISO 8601 in UTC, in whole seconds."""
     return datetime.fromtimestamp(at_ms // 1000, UTC).isoformat().replace("+00:00", "Z")
 
 

@@ -1,6 +1,6 @@
 """Finds the troubles of a cluster and its groups, as the page and the doctor judge them. Pure.
 
-Parts that were not read prove nothing: neither that a group is in trouble nor that it is well.
+Parts that were not read prove neither that a group is in trouble nor that it is well.
 """
 
 from collections.abc import Iterator
@@ -28,11 +28,11 @@ class GroupTrouble:
 
     Attributes:
         severity: the severity; never a note.
-        code: the doctor's code, or one of this module.
+        code: the doctor's code, or one of this module's.
         what: the trouble, in one or two sentences.
         evidence: observations, one per line.
         repair: the remedy.
-        further: the number of further findings of the subject, notes left out.
+        further: the number of further findings of the subject, without notes.
         lag: the lag of the group in records; None if unknown.
     """
 
@@ -54,8 +54,8 @@ class Condition:
     Attributes:
         subject: the group, or the cluster.
         trouble: the trouble; None: the subject is well, as far as it was read.
-        blind: the parts that were not read; a subject that was in trouble is well again only if all
-            parts that were read then were read now.
+        blind: the parts that were not read; a subject in trouble is well again only if all parts
+            that were read when it was in trouble were read again.
     """
 
     subject: Subject
@@ -82,8 +82,7 @@ class GroupObservation:
 def observe(state: ClusterState) -> GroupObservation:
     """Return the observation of the cluster and its groups in a state."""
     if state.problem is not None:
-        # Before the first read there is nothing to report; after it, that the cluster can't be
-        # read.
+        # Only a cluster that was read before is reported as unreadable.
         trouble = GroupTrouble(
             severity=Severity.ERROR,
             code=UNREADABLE,
@@ -132,9 +131,10 @@ def _cluster_trouble(state: ClusterState) -> GroupTrouble | None:
 
 
 def _group_trouble(state: ClusterState, key: GroupKey) -> GroupTrouble | None:
-    """Return what the page's verdict on a group says, if that is bad.
+    """Return a group's trouble by the page's verdict; None if the verdict is not bad.
 
-    What it shares with a group that has the same id is that one's trouble: one cause is told once.
+    A finding that names another group of the same id counts as that group's trouble only, so that
+    one cause is reported once.
     """
     row = group_row(state, key)
     own = tuple(finding for finding in row.findings or () if finding.group == key)
