@@ -1,5 +1,5 @@
-"""Limits on incoming connections: which are accepted, for how long, and which give way.
+"""Limits incoming connections: which are accepted, for how long, and which are closed for others.
 
-Our servers (web pages, metrics) accept through a ``Gate``. A client is untrusted until checked, and
-can't hold resources that others need for long.
+Our servers (web pages, metrics) accept through a ``Gate``. A client is untrusted until it has shown
+a token, and can't hold resources for long that others need.
 """

@@ -1,4 +1,4 @@
-"""Accepts connections, monitors them, and closes those that make us wait."""
+"""Accepts connections, monitors them, and closes those that keep the server waiting."""
 
 import asyncio
 import contextlib
@@ -35,11 +35,11 @@ class Watched(asyncio.BaseProtocol, ABC):
 
     @abstractmethod
     def progress(self) -> ConnectionProgress:
-        """Return the progress of its client."""
+        """Return the progress of the connection."""
 
     @abstractmethod
     def cut(self) -> None:
-        """Close at once, discarding unsent data; do nothing if it is not connected yet."""
+        """Close immediately, discarding unsent data; do nothing if it is not connected yet."""
 
 
 class ConnectionSlot:
@@ -50,7 +50,7 @@ class ConnectionSlot:
         self._number = number
 
     def waits(self, waits: Waits | None) -> None:
-        """Report what the connection waits for; None: for us."""
+        """Report what the connection waits for; None: it waits for the server."""
         self._gate.table.wait(self._number, waits, self._gate.now_ms())
 
     def begin(self) -> bool:
@@ -70,10 +70,10 @@ class Gate:
     """Accepts connections on a listening socket, within limits. Thread: the event loop's.
 
     Args:
-        limits: of connections.
-        make: makes the protocol of a connection.
+        limits: the limits of connections.
+        make: creates the protocol of a connection.
         paced: the log for lines that clients can cause.
-        clock: for deadlines.
+        clock: the time source for deadlines.
 
     Attributes:
         table: the open connections.
@@ -106,15 +106,15 @@ class Gate:
         return self._clock.now_ms()
 
     def open(self, listening: socket.socket) -> None:
-        """Begin to accept on a socket, in the running event loop."""
+        """Start to accept on a socket, in the running event loop."""
         self._listener = Listener(listening, self._take, relieve=self._relieve, paced=self._paced)
         self._look()
 
     def stop_accepting(self, grace_s: float) -> None:
-        """Accept no more, and close all connections that wait for their client.
+        """Accept no more, and close the connections that wait for a request.
 
         Args:
-            grace_s: how long clients may go on reading their responses, in seconds.
+            grace_s: how long clients may continue to read their responses, in seconds.
         """
         if self._listener is not None:
             self._listener.close()
@@ -123,7 +123,7 @@ class Gate:
         self._last_call = asyncio.get_running_loop().call_later(grace_s, self._cut_waiting)
 
     async def close(self) -> None:
-        """Close all connections, and wait for it."""
+        """Close all connections; wait up to a second until they are closed."""
         self.stop_accepting(0)
         for number in list(self._protocols):
             self._cut(number)
@@ -133,7 +133,7 @@ class Gate:
                 timer.cancel()
 
     async def emptied(self, timeout_s: float) -> None:
-        """Wait until there is no connection any more, or the time is over."""
+        """Wait until all connections are closed, or the time is up."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._empty.wait(), timeout_s)
 
@@ -164,7 +164,7 @@ class Gate:
         try:
             await asyncio.get_running_loop().connect_accepted_socket(lambda: protocol, accepted)
         except OSError as error:
-            # It was closed before it was registered.
+            # The connection was closed before it was registered.
             log.debug("a connection could not be taken: %s", error)
             accepted.close()
             self.forget(number)
@@ -180,7 +180,7 @@ class Gate:
             self._cut(number)
 
     def _relieve(self) -> None:
-        """Free a descriptor."""
+        """Close the connection that has waited longest, to free its descriptor."""
         number = self.table.longest_waiting()
         if number is not None:
             self._cut(number)
@@ -208,7 +208,7 @@ def untaken_bytes(transport: asyncio.Transport) -> tuple[int, int]:
     """Return how many written bytes the client's machine has not acknowledged.
 
     Returns:
-        All of them, and those of them in this process's memory.
+        The number of all such bytes, and of those that are still in this process's memory.
     """
     buffered = transport.get_write_buffer_size()
     found = transport.get_extra_info("socket")

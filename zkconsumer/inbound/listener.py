@@ -1,4 +1,4 @@
-"""Accepts connections on an event loop, also when the system runs out of descriptors."""
+"""Accepts connections on an event loop, even if the system runs out of descriptors."""
 
 import asyncio
 import errno
@@ -13,7 +13,7 @@ from zkconsumer.inbound.pacing import PacedLog
 log = logging.getLogger(__name__)
 
 _AT_ONCE: Final = 64
-"""How many are accepted before other events are handled."""
+"""Maximum number of connections accepted before other events are handled."""
 _BACK_OFF_S: Final = 0.2
 _AGAIN: Final = (BlockingIOError, InterruptedError, ConnectionError)
 _OF_THE_NETWORK: Final = frozenset(
@@ -33,15 +33,16 @@ _OF_THE_NETWORK: Final = frozenset(
 
 
 class Listener:
-    """Accepts until it is closed. Thread: the event loop's, as is ``take``.
+    """Accepts connections until it is closed. Thread: the event loop's, also for the callbacks.
 
-    asyncio's own server retries as often as its backlog is long, and logs each time.
+    It replaces asyncio's own server, which after a failure retries as often as its backlog is long,
+    and logs each time.
 
     Args:
-        listening: the socket; it stays the caller's.
+        listening: the socket; its owner closes it.
         take: called with each connection and its client's address.
-        relieve: called when nothing can be accepted for want of descriptors or memory.
-        paced: logs that, once.
+        relieve: called when a lack of descriptors or memory prevents accepting.
+        paced: rate-limits the log lines about that.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class Listener:
             self._take(accepted, str(peer[0]))
 
     def _back_off(self, error: OSError) -> None:
-        # The socket stays readable: without a pause this would be called again at once.
+        # The socket stays readable: without a pause this would be called again immediately.
         message = os.strerror(error.errno) if error.errno else str(error)
         self._paced.warning(
             "no connection can be accepted",

@@ -19,8 +19,8 @@ class Unsaid(NamedTuple):
     """A kind of line of which some were suppressed.
 
     Attributes:
-        kind: of the lines.
-        lines: the number of suppressed ones.
+        kind: the kind of the lines.
+        lines: the number of suppressed lines.
     """
 
     kind: str
@@ -32,7 +32,7 @@ class LogPace:
 
     Args:
         every_ms: the minimum interval between two lines of a kind.
-        kinds_max: the maximum number of kinds; all further ones count as one.
+        kinds_max: the maximum number of kinds; all further kinds count as one.
     """
 
     def __init__(self, every_ms: int = EVERY_MS, kinds_max: int = _KINDS_MAX) -> None:
@@ -41,7 +41,7 @@ class LogPace:
         self._logged: dict[str, tuple[int, int]] = {}
 
     def may_log(self, kind: str, now_ms: int) -> bool:
-        """Return whether a line of this kind is logged now; else count it."""
+        """Return True if a line of this kind is to be logged now; otherwise count it."""
         if kind not in self._logged and len(self._logged) >= self._kinds_max:
             kind = _OTHER
         said_ms, unsaid = self._logged.get(kind, (None, 0))
@@ -52,7 +52,7 @@ class LogPace:
         return False
 
     def due(self, now_ms: int) -> list[Unsaid]:
-        """Return the suppressed lines of kinds whose interval is over; each count once."""
+        """Return the counts of suppressed lines of kinds whose interval has ended; reset them."""
         found = []
         for kind, (said_ms, unsaid) in list(self._logged.items()):
             if now_ms - said_ms < self._every_ms:
@@ -66,13 +66,13 @@ class LogPace:
 
 
 class PacedLog(logging.Filter):
-    """Logs warnings and errors of each kind once, then the number of further ones. Thread: any.
+    """Logs a warning or error of each kind once, then the number of further ones. Thread: any.
 
     As a filter it rate-limits the lines of a library's logger.
 
     Args:
-        pace: decides.
-        clock: for the intervals.
+        pace: decides which lines are logged.
+        clock: the time source.
     """
 
     def __init__(self, pace: LogPace | None = None, clock: Clock | None = None) -> None:
@@ -103,7 +103,7 @@ class PacedLog(logging.Filter):
 
 
 def _kind_of(record: logging.LogRecord) -> str:
-    """Return the kind of a line: its text without numbers; of an exception also its origin."""
+    """Return the kind of a line: its format without numbers, and the origin of its exception."""
     words = str(record.msg).strip().partition("\n")[0][:_WORDS_MAX]
     kind = re.sub(r"\d+", "#", words)
     error = record.exc_info[1] if record.exc_info else None

@@ -1,9 +1,10 @@
-"""The open connections: which give way to others, and which are overdue. Pure.
+"""Decides which open connections are closed in favour of others, and which are overdue. Pure.
 
 A connection *waits* while its client owes something: a request, its body, reading the response.
-While we work on a response it does not wait, and is never closed in favour of others. So a client
-that sends its request at once is served, however many others stay silent: at the limit, the
-connection that has waited longest gives way, of the address with the most connections.
+While the server works on a response the connection does not wait, and is never closed in favour of
+others. So a client that sends its request immediately is served, however many others stay silent:
+at the limit, the connection that has waited longest, of the address with the most waiting
+connections, is closed.
 """
 
 import ipaddress
@@ -27,15 +28,15 @@ class Waits(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionLimits:
-    """The limits of connections, and of how long they may make us wait.
+    """The limits on connections, and on how long they may wait for their client.
 
     Attributes:
-        connections: the maximum number.
-        spare: additional ones, for requests that must be answered at the limit.
-        per_address: how many of one address may wait for their client, unless it has shown a token.
+        connections: the maximum number of connections.
+        spare: additional connections, for requests that must get a response even at the limit.
+        per_address: how many connections of one address may wait for clients without a token.
         head_ms: from connecting, or from the first byte of a later request, to the end of its head.
-        body_ms: from there to the end of the request's body.
-        next_ms: how long it may be idle between two requests.
+        body_ms: from the end of the head to the end of the body.
+        next_ms: the idle time between two requests.
         taking_ms: the time in which a client must read all pending data, or ``taken_bytes``.
         taken_bytes: see ``taking_ms``.
         untaken_bytes: the limit of response data in memory for all clients together.
@@ -56,7 +57,7 @@ class Admission(NamedTuple):
     """The decision about a new connection.
 
     Attributes:
-        number: its number; None: it is refused.
+        number: the number of the connection; None: it is refused.
         evicted: the connections to close in its favour.
     """
 
@@ -69,9 +70,9 @@ class ConnectionProgress(NamedTuple):
 
     Attributes:
         untaken: response bytes that the client's machine has not acknowledged.
-        taken: acknowledged bytes, from any start.
+        taken: acknowledged bytes, counted from any start.
         body_open: whether the body of the current request is incomplete.
-        buffered: those of ``untaken`` in this process's memory.
+        buffered: how many of the ``untaken`` bytes are in this process's memory.
     """
 
     untaken: int = 0
@@ -109,7 +110,7 @@ class ConnectionTable:
         return number in self._open
 
     def waiting(self, but: Waits | None = None) -> tuple[int, ...]:
-        """Return the connections that wait for their client, except for one reason."""
+        """Return the connections that wait for their client, unless for the reason ``but``."""
         return tuple(
             number
             for number, connection in self._open.items()
@@ -120,7 +121,7 @@ class ConnectionTable:
         """Admit or refuse a new connection.
 
         Args:
-            address: of the client; see ``address_key``.
+            address: the client's, from ``address_key``.
             now_ms: the time.
         """
         evicted = self._make_space(address)
@@ -148,7 +149,7 @@ class ConnectionTable:
         return () if victim is None else (victim,)
 
     def longest_waiting(self) -> int | None:
-        """Return the connection that gives way first; None if none waits for its client."""
+        """Return the connection to close first; None if none waits for its client."""
         return self._longest_of(spare=False)
 
     def _longest_of(self, *, spare: bool) -> int | None:
@@ -162,8 +163,8 @@ class ConnectionTable:
         """Record that a request has arrived, at least its head.
 
         Returns:
-            Whether it may use anything. Else it came by a spare connection, and the limit is still
-            reached.
+            True if the request may use any resource; False if it came over a spare connection while
+            the limit is reached, or if the connection is closed.
         """
         one = self._open.get(number)
         if one is None:
@@ -178,7 +179,7 @@ class ConnectionTable:
         return not one.spare
 
     def wait(self, number: int, waits: Waits | None, now_ms: int) -> None:
-        """Record what a connection waits for; None: for us. An unchanged wait continues."""
+        """Record what a connection waits for; None: for the server. An unchanged wait continues."""
         one = self._open.get(number)
         if one is None or one.waits is waits:
             return
@@ -190,7 +191,7 @@ class ConnectionTable:
         one.waits, one.since_ms = waits, now_ms
 
     def prove(self, number: int) -> None:
-        """Record that its client has shown a token."""
+        """Record that the client of a connection has shown a token."""
         one = self._open.get(number)
         if one is None or one.proven:
             return
@@ -200,14 +201,14 @@ class ConnectionTable:
             self._queue(one).add(one.address, number)
 
     def close(self, number: int) -> None:
-        """Remove a connection; unknown ones are ignored."""
+        """Remove a connection; ignore an unknown one."""
         one = self._open.pop(number, None)
         if one is not None:
             self._usual -= not one.spare
             self._queue(one).discard(one.address, number)
 
     def overdue(self, number: int, progress: ConnectionProgress, now_ms: int) -> Waits | None:
-        """Return what a connection is too late with; None if nothing."""
+        """Return what a connection has waited for too long; None: nothing."""
         one = self._open.get(number)
         if one is None:
             return None
@@ -237,7 +238,7 @@ class ConnectionTable:
         return False
 
     def too_much(self, buffered: Mapping[int, int]) -> tuple[int, ...]:
-        """Return the connections to close since memory is full of data that clients don't read.
+        """Return the connections to close because clients leave too much data unread in memory.
 
         Args:
             buffered: bytes in our memory, by connection.
@@ -265,11 +266,11 @@ class _Waiting:
         self._of: dict[str, dict[int, None]] = {}
 
     def add(self, address: str, number: int) -> None:
-        """Append it to its address."""
+        """Append a connection to those of its address."""
         self._of.setdefault(address, {})[number] = None
 
     def discard(self, address: str, number: int) -> None:
-        """Remove it, if present."""
+        """Remove a connection, if present."""
         numbers = self._of.get(address)
         if numbers is not None:
             numbers.pop(number, None)
@@ -285,7 +286,7 @@ class _Waiting:
         return tuple(self._of.get(address, {}))[:count]
 
     def longest(self) -> int | None:
-        """Return the first connection of the address with the most."""
+        """Return the first connection of the address with the most connections."""
         if not self._of:
             return None
         return next(iter(self._of[max(self._of, key=self.count)]))
@@ -295,7 +296,7 @@ _BOTH: Final = (False, True)
 
 
 def address_key(host: str) -> str:
-    """Return the key of a client address: for IPv6 its network, of which each client has one."""
+    """Return the key of a client's address; for IPv6 its /64 network, which is one client's."""
     try:
         address = ipaddress.ip_address(host.partition("%")[0])
     except ValueError:
