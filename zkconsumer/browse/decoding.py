@@ -1,4 +1,4 @@
-"""Decodes untrusted bytes to text: JSON, Avro of a registry, plain text, or hex. Pure.
+"""Decodes untrusted bytes to text: JSON, Avro with a registry, plain text, or hex. Pure.
 
 Sizes are bounded, and bytes that can't be decoded are shown as hex.
 """
@@ -35,7 +35,7 @@ class DecodedBytes:
 
     Attributes:
         kind: the form that they were decoded in.
-        text: the text for people; of hex only the beginning.
+        text: the text; of hex only the beginning.
         note: why they could not be decoded in the form that they seem to have; "" if they could.
     """
 
@@ -45,12 +45,12 @@ class DecodedBytes:
 
     @property
     def value(self) -> object:
-        """The value of JSON and Avro, parsed at each access.
+        """The value of JSON and Avro, parsed at each access; None for other kinds.
 
-        Kept, its objects would take 27 times the bytes of the text.
+        It is not kept, since its objects take 27 times the bytes of the text.
 
         Raises:
-            RecursionError: it is nested too deep.
+            RecursionError: the value is nested too deep.
         """
         return json.loads(self.text) if self.kind in {"json", "avro"} else None
 
@@ -98,7 +98,7 @@ class BytesDecoder:
         try:
             value = decoder.decode(data[found.payload_start :])
             text = json_text(value)
-        except Exception as error:  # noqa: BLE001 - others' bytes by others' schema
+        except Exception as error:  # noqa: BLE001 - both the bytes and the schema are untrusted
             return _hex(data, note=f"schema {found.schema}: {type(error).__name__}")
         return DecodedBytes(kind="avro", text=text)
 
@@ -142,7 +142,7 @@ def _plain(data: bytes) -> DecodedBytes:
 
 
 def _as_text(data: bytes) -> DecodedBytes:
-    """Return bytes as text, whatever they seem to be; bytes that are no text are escaped."""
+    """Return bytes as text, whatever they seem to be; escape bytes that are not text."""
     text = data.decode(errors="backslashreplace").translate(_CONTROLS)
     return DecodedBytes(kind="text", text=text)
 

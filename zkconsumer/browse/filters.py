@@ -1,6 +1,6 @@
 """Filters of messages, for the page and for ``consume``. Pure.
 
-- ``text``: the key or the value contains it, whatever its case;
+- ``text``: the key or the value contains it, ignoring case;
 - ``key:text``, ``value:text``, ``header:name``, ``header:name=text``;
 - ``.user.id == 42``, ``$.items[0].name ~ "jam"``, ``.error``: a path into JSON or Avro, with one of
   ``== != < <= > >= ~`` (contains); alone, it tests whether the path exists.
@@ -32,10 +32,10 @@ MessageFilter = Callable[[SeenMessage], bool]
 
 
 def parse_filters(texts: Iterable[str]) -> MessageFilter | None:
-    """Return a filter that passes messages that pass all of these; None without any.
+    """Return a filter for messages that pass all of these filters; None if all are blank.
 
     Raises:
-        ConfigError: one can't be understood.
+        ConfigError: a filter can't be parsed.
     """
     filters = [parse_filter(text) for text in texts if text.strip()]
     if not filters:
@@ -47,7 +47,7 @@ def parse_filter(text: str) -> MessageFilter:
     """Parse one filter.
 
     Raises:
-        ConfigError: it is too long, or a path or its comparison can't be understood.
+        ConfigError: it is too long, or its path or comparison can't be parsed.
     """
     text = text.strip()
     if len(text) > _MAX_CHARS:

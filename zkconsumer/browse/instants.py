@@ -24,7 +24,7 @@ def parse_instant(text: str, now_ms: int) -> int:
     ``15m ago`` (s, m, h, d or w: seconds, minutes, hours, days, weeks).
 
     Args:
-        text: what a user wrote.
+        text: the text that a user wrote.
         now_ms: the present time in ms since the epoch.
 
     Returns:

@@ -1,4 +1,4 @@
-"""A message as it is shown to people, and as one line of JSON. Pure."""
+"""A message as it is shown on a page, and as one line of JSON. Pure."""
 
 import base64
 import json
@@ -41,9 +41,10 @@ class BrowseResult:
     """The result of a query.
 
     Attributes:
-        messages: ascending by time, then partition and offset.
+        messages: the messages, ascending by time, then partition and offset.
         scanned: the number of messages that were read.
         notes: the partitions or ranges that were not read, and why.
+        positions: where a query that continues this one starts, by partition.
     """
 
     messages: Sequence[SeenMessage] = ()
@@ -55,7 +56,7 @@ class BrowseResult:
 def ndjson_line(message: SeenMessage) -> bytes:
     """Return a message as one line of JSON, line end included.
 
-    Values of JSON and Avro become JSON, other texts strings; bytes are in base64.
+    JSON and Avro become JSON values, other text strings; bytes are encoded in base64.
     """
     fields: dict[str, object] = {
         "topic": message.topic,
@@ -80,7 +81,7 @@ def _fields(name: str, decoded: DecodedBytes, raw: bytes | None) -> Mapping[str,
             try:
                 value = decoded.value
                 json.dumps(value, allow_nan=False)
-            except (ValueError, RecursionError):  # Python parses it, but it is no JSON
+            except (ValueError, RecursionError):  # Python parses it, but it is not JSON
                 return {name: decoded.text, f"{name}_format": "text"}
             return {name: value, f"{name}_format": decoded.kind}
         case "text":

@@ -9,9 +9,9 @@ from zkconsumer.browse.filters import MessageFilter
 from zkconsumer.model import OffsetRange, TopicPartition
 
 SCANNED: Final = 10_000
-"""How many of the last offsets of a partition are looked through, at least."""
+"""A query for the last messages covers this many offsets of a partition, or its limit if larger."""
 UNKNOWN: Final = -1
-"""The position in a partition whose log was not known: at its end, once it is."""
+"""The position in a partition whose log was unknown: the log's end, once that is known."""
 _GROWTH: Final = 4
 
 
@@ -22,8 +22,10 @@ class MessageQuery:
     Attributes:
         topic: the topic.
         partition: one partition; None: all.
-        start: where to start: at the ``last`` ones, at an ``offset``, or at a ``time``.
-        at: the offset, or the time in ms since the epoch; not used for the last ones.
+        start: where to start: at the ``last`` messages, at an ``offset``, at a ``time``, or at the
+            ``positions`` after an earlier query.
+        at: the offset, or the time in ms since the epoch; unused with the other two.
+        positions: the offset to start at in each partition, from ``BrowseResult``.
         limit: the maximum number of messages.
         passes: the filter that messages have to pass; None: all do.
         form: the form to show bytes in.
@@ -52,7 +54,7 @@ class BrowseLimits:
 
     Attributes:
         max_bytes: the maximum bytes of keys, values and headers to scan, all partitions together.
-        max_ms: the maximum time of the query.
+        max_ms: the maximum duration of the query.
     """
 
     max_bytes: int = 32 << 20
@@ -64,7 +66,7 @@ def ranges_of(
     logs: Mapping[TopicPartition, tuple[int, int]],
     since: Mapping[TopicPartition, int],
 ) -> Sequence[OffsetRange]:
-    """Return the offsets to scan, ascending by partition; from positions on, in their order.
+    """Return the offsets to scan, sorted by partition, or in the order of the query's positions.
 
     Args:
         query: the request.
@@ -98,13 +100,13 @@ def positions_after(
     logs: Mapping[TopicPartition, tuple[int, int]],
     read: Mapping[TopicPartition, int],
 ) -> Mapping[TopicPartition, int]:
-    """Return where a look that follows goes on; what was not read this time comes first.
+    """Return where a query that continues this one starts; partitions not read now come first.
 
     Args:
-        query: the look.
-        partitions: that it was about.
-        logs: start and end of those that are known.
-        read: how far those were read that were.
+        query: this query.
+        partitions: the partitions that it covers.
+        logs: start and end of the known logs.
+        read: the next offset of each partition that was read.
     """
     if query.start != "positions":
         return {tp: logs[tp][1] if tp in logs else UNKNOWN for tp in partitions}
@@ -118,7 +120,7 @@ def positions_after(
 def passed_over(
     query: MessageQuery, logs: Mapping[TopicPartition, tuple[int, int]]
 ) -> Iterator[str]:
-    """Yield why a look that follows misses messages."""
+    """Yield the reasons why a query from positions misses messages."""
     for tp, (first, end) in logs.items():
         position = query.positions.get(tp, first)
         if position > end:
@@ -131,11 +133,11 @@ def passed_over(
 
 
 def backwards(range_: OffsetRange, size: int) -> Iterator[OffsetRange]:
-    """Cut a range into pieces, the last of them first.
+    """Cut a range into pieces, and yield them from the last to the first.
 
     Args:
         range_: the range.
-        size: the size of the first piece, in offsets; each further piece is four times as large.
+        size: the size of the first piece, in offsets; each further one is four times as large.
     """
     until = range_.until_offset
     while until > range_.from_offset:

@@ -32,25 +32,23 @@ _LEAST_BYTES: Final = 1 << 16
 _GROWTH_BYTES: Final = 32 << 20
 _UNPACKED_BYTES: Final = 64 << 20
 _RECORD_BYTES: Final = 32
-"""The bytes counted for a record besides its contents, since a hostile record has none."""
+"""The bytes counted for a record besides its contents, since a hostile record may be empty."""
 _HEADER_BYTES: Final = 256
-"""The bytes counted for a header besides its contents, since a hostile header has none."""
+"""The bytes counted for a header besides its contents, since a hostile header may be empty."""
 _HEADERS_MAX_BYTES: Final = 1 << 18
-"""Larger headers of a record are not decoded: two bytes in the log take hundreds in memory."""
+"""Larger headers of a part are not decoded: two bytes in the log take hundreds in memory."""
 _NO_TIME: Final = "the time is used up"
 _NO_BYTES: Final = "as many bytes as one look may are used up"
 
 
 class MessageBrowser:
-    """Reads messages for people. Thread: one.
-
-    It joins no group and commits nothing.
+    """Reads the messages of queries; joins no group and commits nothing. Thread: one.
 
     Args:
         client: the client of the cluster; its owner closes it.
         decoder: turns bytes into text.
         limits: the limits of one query.
-        clock: for the time limit.
+        clock: the time source.
     """
 
     def __init__(
@@ -152,7 +150,7 @@ class _Piece:
     """The result of reading a range.
 
     Attributes:
-        next_offset: the offset where reading would go on.
+        next_offset: the offset where reading would continue.
         found: the messages that pass the filter.
         scanned: the number of messages read.
         size: their approximate size in bytes.
@@ -187,7 +185,7 @@ class _Scan:
         """Scan a range until enough is found, or a limit is reached."""
         if self._is_last:
             found = self._last(reader, range_, self._query.limit, budget // 2)
-            if found is None:  # they are large: then as many as there may be, from the very last
+            if found is None:  # the messages are large: read as many as fit, from the last one on
                 found = self._last(reader, range_, 1, budget // 2) or []
         else:
             piece = self._piece(reader(), range_, budget)
@@ -196,7 +194,7 @@ class _Scan:
             is_whole = not piece.cut and len(found) < self._query.limit
             ended = range_.until_offset if is_whole else piece.next_offset
             self.positions[range_.topic_partition] = ended
-            # A look that follows goes on there.
+            # A query that continues this one starts there.
             goes_on = self._follows and piece.next_offset > range_.from_offset
             if piece.cut and not (goes_on and piece.cut in {_NO_BYTES, _NO_TIME}):
                 where = f"up to offset {piece.next_offset} of {range_.until_offset}"
@@ -211,7 +209,7 @@ class _Scan:
     def _last(
         self, reader: Callable[[], RangeReader], range_: OffsetRange, size: int, budget: int
     ) -> list[SeenMessage] | None:
-        """Return the last messages that pass; None if the first of several pieces is too large."""
+        """Return the last messages that pass; None if the first piece, of several, is too large."""
         found: list[SeenMessage] = []
         for asked in backwards(range_, size):
             piece = self._piece(reader(), asked, budget)
