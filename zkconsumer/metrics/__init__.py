@@ -1,5 +1,5 @@
-"""Numbers for Prometheus and spans for OpenTelemetry: of a whole cluster, and of one consumer.
+"""Metrics for Prometheus, of a whole cluster and of consumers, and a connector's spans.
 
-Measurements are values (``families``), computed by pure functions; the adapters of the two
-libraries are ``prometheus`` (extra ``metrics``) and ``spans``, and nothing else imports either.
+Measurements are values (``families``), computed by pure functions. Only ``prometheus`` (extra
+``metrics``) imports ``prometheus_client``, and only ``spans`` (extra ``tracing``) OpenTelemetry.
 """

@@ -1,8 +1,8 @@
 """The metrics of a whole cluster, from one snapshot. Pure.
 
-They bear the names of three exporters, for existing dashboards and alerts. Names that begin with
-``zkconsumer_`` add what those lack: whether the cluster can be read, how old each part is, the
-state of groups.
+They have the names of three exporters, for existing dashboards and alerts. Metrics whose names
+begin with ``zkconsumer_`` add what those lack: whether the cluster can be read, how old each part
+is, the state of groups.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,7 +25,7 @@ __all__ = ["ALWAYS_MEASURES", "CLUSTER_MEASURES", "ClusterMeasures", "Detail", "
 
 
 def cluster_families(view: ClusterMeasures) -> Iterator[Family]:
-    """Yield all metrics of a cluster; before the first read only that it can't be read.
+    """Yield all metrics of a cluster; before the first read only ``ALWAYS_MEASURES``.
 
     Returns:
         Families with different names; the samples of a family are computed when iterated.
@@ -51,7 +51,7 @@ def _read_seconds(view: ClusterMeasures) -> Iterator[Sample]:
 
 
 def _ages(seen: Measured) -> Iterator[Sample]:
-    """Yield the age of the oldest value of each part; a part without any has none."""
+    """Yield the age of the oldest value of each part; nothing for a part without values."""
     snapshot, groups = seen.snapshot, [group.group for group in seen.groups]
     read_ms: dict[str, Iterable[int | None]] = {
         "snapshot": [snapshot.taken_ms],

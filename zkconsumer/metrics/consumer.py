@@ -28,11 +28,11 @@ class MeasuredConnector(Protocol):
 
     @property
     def closed(self) -> bool:
-        """Whether it has ended."""
+        """Whether the connector is closed."""
         ...
 
     def numbers(self) -> "ConnectorNumbers":
-        """Return what it has measured."""
+        """Return the connector's measures."""
         ...
 
 
@@ -42,7 +42,7 @@ class MeasuredPoll(Protocol):
     config: "PollConfig"
 
     def metrics(self) -> dict[str, dict[str, float]]:
-        """Return what it has counted."""
+        """Return the consumer's counters, by group and name."""
         ...
 
 
@@ -68,10 +68,10 @@ class ConsumerMetrics:
         self._consumers.append(consumer)
 
     def families(self) -> Iterator[Family]:
-        """Return the present values of all open consumers.
+        """Return the current metrics of all open consumers.
 
         Returns:
-            One family for each metric; consumers of one group and client id are summed.
+            One family for each metric; consumers of the same group and client id are summed.
 
         Raises:
             ConsumerForked: a consumer was created by this process's parent.
@@ -101,16 +101,16 @@ class MetricsServer:
     """Serves metrics to Prometheus until it is closed; use it as a context manager.
 
     Args:
-        port: where to listen; 0 takes any that is free.
-        families: computes them on each scrape; on a thread of the server.
-        host: the address to listen at. By default only this machine is answered; "" is all
+        port: the port to listen on; 0 chooses a free one.
+        families: computes the metrics on each scrape, on a thread of the server.
+        host: the address to listen on. By default only this machine can connect; "" is all
             addresses.
 
     Attributes:
-        port: where it listens.
+        port: the port on which it listens.
 
     Raises:
-        ConfigError: the address can't be listened at, or the extra ``metrics`` is missing.
+        ConfigError: it can't listen on the address, or the extra ``metrics`` is missing.
     """
 
     def __init__(
@@ -150,10 +150,10 @@ def _listen(host: str, port: int) -> socket.socket:
 def start_metrics_server(port: int, *consumers: Consumer, host: str = "127.0.0.1") -> MetricsServer:
     """Serve the metrics of these consumers at ``http://host:port/metrics``.
 
-    Close what this returns when the consumers are closed.
+    Close the server when the consumers are closed.
 
     Args:
-        port: where to listen; 0 takes any that is free.
+        port: the port to listen on; 0 chooses a free one.
         *consumers: ``ZookeeperConsumerConnector`` and ``KafkaConsumer``.
         host: see ``MetricsServer``.
 

@@ -35,7 +35,7 @@ def consumer_families(numbers: Iterable[ConsumerNumbers]) -> Iterator[Family]:
     """Yield all metrics of these consumers.
 
     Args:
-        numbers: of each consumer; those of the same group and client id are summed.
+        numbers: the measures of each consumer; those of the same group and client id are summed.
     """
     found = added_up(numbers)
     for measure in CONSUMER_MEASURES:
@@ -43,7 +43,7 @@ def consumer_families(numbers: Iterable[ConsumerNumbers]) -> Iterator[Family]:
 
 
 def _one(value: Callable[[ConsumerNumbers], float | None]) -> _Find:
-    """Yield a sample for each consumer with a known value."""
+    """Return a function that yields a sample for each consumer with a known value."""
 
     def find(numbers: _All) -> Iterator[Sample]:
         for consumer in numbers:
@@ -55,7 +55,7 @@ def _one(value: Callable[[ConsumerNumbers], float | None]) -> _Find:
 
 
 def _each(values: Callable[[ConsumerNumbers], Mapping[str, int]]) -> _Find:
-    """Yield a sample for each topic, or storage, of each consumer."""
+    """Return a function that yields a sample for each topic, or storage, of each consumer."""
 
     def find(numbers: _All) -> Iterator[Sample]:
         for consumer in numbers:

@@ -1,7 +1,7 @@
-"""The measures of consumers of both kinds in one form, and their sums. Pure.
+"""The measures of connectors and of ``KafkaConsumer`` in one form, and their sums. Pure.
 
-Consumers of one process with the same group and client id are summed: as in the original, whose
-meters are shared by client id.
+Consumers of one process with the same group and client id are summed, as in the original, where
+consumers with the same client id share meters.
 """
 
 from collections import Counter
@@ -21,9 +21,9 @@ class RebalanceTimes:
     """The durations of rebalances.
 
     Attributes:
-        count: their number.
-        total_ms: their sum.
-        within: the number within each of ``REBALANCE_BOUNDS_MS``.
+        count: the number of rebalances.
+        total_ms: the sum of their durations.
+        within: the number of rebalances within each of ``REBALANCE_BOUNDS_MS``.
     """
 
     count: int
@@ -38,22 +38,23 @@ class ConsumerNumbers:
     Attributes:
         group_id: its group; "" for none.
         client_id: its client id.
-        messages: messages handed to the caller, by topic; under "" if not known by topic.
+        messages: the number of messages delivered to the caller, by topic; under "" if the topic is
+            not known.
         received_bytes: the size of received record sets.
         fetches: the number of fetch responses.
-        lags: by partition; unknown ones are missing.
+        lags: the known lags, by partition.
         owned: the number of its partitions, by topic.
-        queued_bytes: fetched, and not handed to the caller yet.
+        queued_bytes: the size of records that were fetched and not delivered yet.
         rebalances: the number of completed rebalances.
         rebalance_times: their durations; None if unknown.
-        failed_tries: the number of failed tries to rebalance.
-        commits: the number of offsets written, by storage.
-        commit_calls: the number of commits.
-        failed_commits: the number of offsets that failed, by storage.
-        lost: the number of partitions lost to others.
+        failed_tries: the number of failed attempts to rebalance.
+        commits: the number of committed offsets, by storage; for Kafka also those that failed.
+        commit_calls: the number of commits; None if not counted.
+        failed_commits: the number of offsets that could not be committed, by storage.
+        lost: the number of partitions lost without being revoked.
         poisoned: the number of unreadable messages.
-        orphans: the number of unowned partitions of its topics.
-        paused: how many of its partitions wait for ZooKeeper.
+        orphans: the number of partitions of its topics without an owner.
+        paused: the number of consumers whose delivery is paused, since ZooKeeper is silent.
         least_fetch_rate: the smallest rate of fetch responses of a broker; None if unknown.
     """
 
@@ -112,7 +113,7 @@ def numbers_of_connector(numbers: ConnectorNumbers) -> ConsumerNumbers:
 def numbers_of_poll(
     group_id: str, client_id: str, metrics: Mapping[str, Mapping[str, float]]
 ) -> ConsumerNumbers:
-    """Return what ``KafkaConsumer.metrics`` gives."""
+    """Return the measures of a ``KafkaConsumer`` from the result of its ``metrics``."""
     of_partition = {
         _partition(name.removeprefix(_OF_PARTITION)): numbers
         for name, numbers in metrics.items()
@@ -144,7 +145,7 @@ def _partition(text: str) -> TopicPartition:
 
 
 def added_up(numbers: Iterable[ConsumerNumbers]) -> list[ConsumerNumbers]:
-    """Return the sums for each group and client id, in that order."""
+    """Return the sums for each group and client id, sorted by these."""
     found: dict[tuple[str, str], ConsumerNumbers] = {}
     for consumer in numbers:
         key = (consumer.group_id, consumer.client_id)
@@ -154,7 +155,7 @@ def added_up(numbers: Iterable[ConsumerNumbers]) -> list[ConsumerNumbers]:
 
 
 def _both(numbers: ConsumerNumbers, other: ConsumerNumbers) -> ConsumerNumbers:
-    """Return the sum of each field, unless ``_COMBINED`` has another way."""
+    """Combine each field of two consumers by its function in ``_COMBINED``, or by addition."""
     pairs = {
         field.name: (getattr(numbers, field.name), getattr(other, field.name))
         for field in fields(ConsumerNumbers)
@@ -189,7 +190,7 @@ def _times(times: RebalanceTimes, other: RebalanceTimes) -> RebalanceTimes:
 
 
 _COMBINED: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
-    "group_id": max,  # they are the same
+    "group_id": max,  # both are equal
     "client_id": max,
     "lags": _largest,  # while a partition changes owners, both may still report it
     "orphans": max,

@@ -1,11 +1,11 @@
-"""The metrics of kafka_exporter, by its names and labels, for existing dashboards and alerts.
+"""The metrics of kafka_exporter, with its names and labels, for existing dashboards and alerts.
 
-Three things differ, without changing the result of an expression over its labels:
+Three things differ, without changing the result of an expression that uses its labels:
 
 - Groups have one more label, ``kind``: the same id can be in use in ZooKeeper and at a coordinator.
 - Groups of both kinds are in all metrics; in kafka_exporter those in ZooKeeper have only
   ``kafka_consumergroupzookeeper_lag_zookeeper``, which is here, too.
-- Unknown values have no sample. In kafka_exporter they are -1, which spoils every sum.
+- Unknown values have no sample. In kafka_exporter they are -1, which distorts sums.
 
 Source: danielqsj/kafka_exporter ``kafka_exporter.go``. Pure.
 """
@@ -29,7 +29,7 @@ GROUP_LABELS = ("consumergroup", "kind")
 _TOPIC_LABELS = ("topic", "partition")
 
 _Value: TypeAlias = Callable[[GroupMeasures, GroupPartition, PartitionLag], int | None]
-"""Returns a number of a partition of a group."""
+"""Returns a value of a group's partition; None if it is unknown."""
 
 
 def _broker_info(seen: Measured) -> Iterator[Sample]:
@@ -44,7 +44,7 @@ def _partition_counts(seen: Measured) -> Iterator[Sample]:
 
 
 def _of_group_partitions(value: _Value) -> Find:
-    """Find a sample for each partition of each group."""
+    """Return a function that yields a sample for each partition of each group."""
 
     def find(seen: Measured) -> Iterator[Sample]:
         for group in seen.groups:
@@ -58,7 +58,7 @@ def _of_group_partitions(value: _Value) -> Find:
 
 
 def _topic_sums(value: _Value) -> Find:
-    """Find the sum of the known values of each topic of each group."""
+    """Return a function that yields the sum of the known values of each topic of each group."""
 
     def find(seen: Measured) -> Iterator[Sample]:
         for group in seen.groups:

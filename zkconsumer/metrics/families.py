@@ -1,4 +1,4 @@
-"""Metric families in the sense of Prometheus, without its library. Pure."""
+"""Metric families as Prometheus defines them, without its library. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
@@ -14,9 +14,9 @@ class Sample(NamedTuple):
 
     Attributes:
         labels: the values of the family's labels, in order.
-        value: in the unit that the family's name ends in.
-        suffix: of the name: ``_sum``, ``_count``, ``_bucket`` of a summary or histogram. A bucket
-            has one more label, ``le``, which comes last.
+        value: the value, in the unit with which the family's name ends.
+        suffix: the suffix of the name: ``_sum``, ``_count`` or ``_bucket`` of a summary or
+            histogram. A bucket has one more label, ``le``, which comes last.
     """
 
     labels: tuple[str, ...]
@@ -29,10 +29,10 @@ class Family:
     """All samples with one name.
 
     Attributes:
-        name: as Prometheus stores it; counters end in ``_total``.
+        name: the name under which Prometheus stores it; counters end in ``_total``.
         text: what it measures, in one sentence.
         labels: the names of its labels.
-        samples: an iterator; no two have the same labels.
+        samples: the samples; no two have the same labels and suffix.
         kind: the metric type; a counter never decreases.
     """
 
@@ -49,8 +49,8 @@ class Measure(Generic[V]):
 
     Attributes:
         find: yields the samples.
-        per_partition: whether there is a sample for each partition of a group, which are very many
-            in a large cluster.
+        per_partition: whether there is a sample for each partition of each group: very many in a
+            large cluster.
     """
 
     name: str

@@ -1,11 +1,11 @@
-"""Lag in time by the names of kafka-lag-exporter, and Burrow's statuses by those of Burrow. Pure.
+"""The metrics of kafka-lag-exporter and of Burrow, with their names: lag in time, statuses. Pure.
 
-All have their labels and one more, ``kind``; see ``exporter_names``. Abandoned groups have no lag
-in time, so that no alert fires for them: their lag in records remains.
+All have the exporters' labels and one more, ``kind``; see ``exporter_names``. Abandoned groups have
+no lag in time, so that no alert fires for them; their lag in records remains.
 
 Source: seglo/kafka-lag-exporter ``Metrics.scala``; linkedin/Burrow
-``core/internal/httpserver/prometheus.go``, of whose numbers (NOTFOUND 0, OK 1, WARN 2, ERR 3,
-STOP 4, STALL 5, REWIND 6) see ``BurrowStatus``.
+``core/internal/httpserver/prometheus.go``, with the numbers of ``BurrowStatus`` (NOTFOUND 0, OK 1,
+WARN 2, ERR 3, STOP 4, STALL 5, REWIND 6).
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ def _lag_seconds(seen: Measured) -> Iterator[Sample]:
     for group_status in seen.groups:
         group = group_status.group
         if group.state is GroupState.ABANDONED:
-            continue  # it grows for ever, and is of no interest
+            continue  # its lag in time grows for ever, and is of no interest
         owners = _Owners(group_status)
         for partition, lag in group_status.partitions():
             if lag.time is not None:
@@ -46,7 +46,7 @@ def _lag_seconds(seen: Measured) -> Iterator[Sample]:
 
 
 class _Owners:
-    """Finds the member of an owner."""
+    """Finds the member that is meant by the owner of a partition."""
 
     def __init__(self, group: GroupMeasures) -> None:
         self._kind = group.group.kind
@@ -58,7 +58,7 @@ class _Owners:
             return "", "", ""
         member_id = owner
         if self._kind is GroupKind.ZOOKEEPER:
-            # The owner there is a thread of a member: its id, and a number.
+            # In ZooKeeper the owner is a thread of a member: the member's id, and a number.
             member_id = owner.rpartition("-")[0] or owner
         member: MemberStatus | None = self._members.get(member_id)
         if member is None:

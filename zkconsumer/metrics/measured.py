@@ -1,4 +1,4 @@
-"""The source of a cluster's metrics: one snapshot, with lag and status of its groups. Pure."""
+"""The source of a cluster's metrics: one snapshot, with the lag and status of its groups. Pure."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ from zkconsumer.status.model import (
 )
 
 MOST_GROUP_PARTITIONS = 50_000
-"""Beyond this many partitions of groups, ``Detail.AUTO`` omits them: Prometheus would scrape tens
-of megabytes, and a million series, every few seconds."""
+"""Maximum number of group partitions for which ``Detail.AUTO`` includes samples of each. With more,
+Prometheus would scrape tens of megabytes, and a million series, every few seconds."""
 
 
 class Detail(StrEnum):
@@ -40,10 +40,10 @@ class ClusterMeasures:
         now_ms: the current time, in ms since the epoch, for ages.
         problem: why the cluster can't be read now; None if it can.
         read_ms: the duration of the last read.
-        cluster: the label of that name; None: the address of the snapshot: a connect string, or
-            brokers.
-        detail: ``GROUPS`` omits samples of single partitions of groups; ``AUTO`` does if they are
-            more than ``MOST_GROUP_PARTITIONS``.
+        cluster: the value of the cluster label; None: the address of the snapshot, which is a
+            connect string, or brokers.
+        detail: ``GROUPS`` omits samples of single partitions of groups; ``AUTO`` omits them if
+            there are more than ``MOST_GROUP_PARTITIONS``.
     """
 
     snapshot: ClusterSnapshot | None
@@ -114,11 +114,11 @@ def measured(view: ClusterMeasures, snapshot: ClusterSnapshot) -> Measured:
 
 
 Find: TypeAlias = Callable[[Measured], Iterator[Sample]]
-"""Yields the samples of a family; values that are not known have none."""
+"""Yields the samples of a family; there is no sample of an unknown value."""
 
 
 def of_cluster(value: Callable[[Measured], float | None]) -> Find:
-    """Find one sample without labels."""
+    """Return a function that yields one sample without labels."""
 
     def find(seen: Measured) -> Iterator[Sample]:
         if (found := value(seen)) is not None:
@@ -128,7 +128,7 @@ def of_cluster(value: Callable[[Measured], float | None]) -> Find:
 
 
 def of_partitions(value: Callable[[PartitionStatus], int | None]) -> Find:
-    """Find a sample for each partition of the cluster: by topic and number."""
+    """Return a function that yields a sample for each partition, by topic and number."""
 
     def find(seen: Measured) -> Iterator[Sample]:
         for topic in seen.snapshot.topics:
@@ -142,7 +142,7 @@ def of_partitions(value: Callable[[PartitionStatus], int | None]) -> Find:
 def of_groups(
     value: Callable[[GroupMeasures], float | None], *, with_cluster: bool = False
 ) -> Find:
-    """Find a sample for each group: by id and kind, with the cluster in front of them if wanted."""
+    """Return a function that yields a sample for each group, by (cluster,) id and kind."""
 
     def find(seen: Measured) -> Iterator[Sample]:
         for group in seen.groups:

@@ -1,7 +1,7 @@
 """Converts families to those of ``prometheus_client``; its only importer.
 
-For a page of metrics ``text`` is enough. The extra ``metrics`` has the library; without it, calls
-here raise an error that says so.
+For a page of metrics ``text`` is enough. The library comes with the extra ``metrics``; without it,
+calls raise an error that names the extra.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -27,7 +27,7 @@ def require_prometheus() -> ModuleType:
         ConfigError: it is not installed; the message says what to install.
     """
     try:
-        import prometheus_client  # noqa: PLC0415 - an extra: only who wants it needs it
+        import prometheus_client  # noqa: PLC0415 - an optional extra, imported on use
     except ImportError as missing:
         raise ConfigError(MISSING) from missing
     return prometheus_client
@@ -37,7 +37,7 @@ class FamilyCollector:
     """A collector of ``prometheus_client`` that computes the families on each scrape.
 
     Args:
-        families: computes them; called by any thread that collects.
+        families: computes the families; called on any thread that collects.
     """
 
     def __init__(self, families: Callable[[], Iterable[Family]]) -> None:

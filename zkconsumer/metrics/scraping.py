@@ -1,7 +1,7 @@
 """Serves a WSGI application on one thread, within limits.
 
-It is for small responses that are computed at once, such as a page of metrics. Clients that make it
-wait give way to others, so none of them can use up the descriptors or threads of the process.
+It is for small responses that are computed quickly, such as a page of metrics. Connections that
+keep it waiting are closed in favour of others, so no client can use up the process's descriptors.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ class ScrapeServer:
     Args:
         listening: the socket; closed with the server.
         app: the application; called on that thread.
-        limits: of connections.
+        limits: the limits of connections.
     """
 
     def __init__(
@@ -54,11 +54,11 @@ class ScrapeServer:
         self._scope.spawn("serve", self._run, stop=self._request_end)
 
     def close(self) -> None:
-        """End it; responses in progress have two seconds to complete. Idempotent."""
+        """Close the server; responses in progress have two seconds to complete. Idempotent."""
         self._scope.close(_CLOSE_MS)
 
     def _request_end(self) -> None:
-        # The loop of a server that was ended before is closed.
+        # The loop is closed if the server has ended before.
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._ending.set)
 
@@ -141,7 +141,7 @@ class _Exchange(BaseHTTPRequestHandler):
     """
 
     def __init__(self, head: bytes, app: "WSGIApplication") -> None:
-        # Not its parent's: there is no socket to set up.
+        # Does not call the parent's, which would set up a socket.
         self._app = app
         self.client_address = ("", 0)
         self.rfile = io.BufferedReader(io.BytesIO(head))
@@ -187,4 +187,4 @@ class _Exchange(BaseHTTPRequestHandler):
     do_HEAD = do_OPTIONS = do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815 - likewise
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - likewise
-        """Log nothing of a request."""
+        """Log nothing about a request."""

@@ -1,11 +1,11 @@
-"""Spans of what a connector does, for OpenTelemetry: joins, rebalances with their steps, commits.
+"""A connector's spans for OpenTelemetry: joins, rebalances with their steps, fetches, commits.
 
 The only importer of ``opentelemetry``, of which the API is enough (extra ``tracing``): without an
-SDK it does nothing. Events are reported when they are over, so a span is made with the times at
-which it began and ended, and has no parent but its own rebalance.
+SDK it does nothing. Events are reported when they end, so a span is created with explicit begin and
+end times; only steps have a parent, the span of their rebalance.
 
-Attributes follow OpenTelemetry's conventions for messaging where there are any, and else begin with
-``zkconsumer.``.
+Attributes follow OpenTelemetry's messaging conventions where these define them; the names of others
+begin with ``zkconsumer.``.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 MISSING = "spans need opentelemetry-api: pip install 'zkconsumer[tracing]'"
 FETCH_INTERVAL_MS = 10_000
-"""The interval at which a fetch from each broker gets a span."""
+"""The minimum interval between two spans of fetches from one broker."""
 _AUDIT = RebalanceCause.AUDIT.value
 
 _Attributes: TypeAlias = Mapping[str, str | int | bool]
@@ -61,13 +61,13 @@ class _Rebalance:
 
 
 class SpanObserver:
-    """An ``Observer`` of connectors that makes spans. Thread: any.
+    """An ``Observer`` of connectors that creates spans. Thread: any.
 
     Args:
-        tracer_provider: None: the process's default.
-        fetch_interval_ms: the interval at which a fetch from each broker gets a span: there can be
-            thousands a second. 0: every one, None: none.
-        clock: the time.
+        tracer_provider: the provider of the tracer; None: the process's default.
+        fetch_interval_ms: the minimum interval between two spans of fetches from one broker, since
+            there can be thousands of fetches a second. 0: a span of each, None: no spans.
+        clock: the time source.
 
     Raises:
         ConfigError: the API is not installed.
@@ -113,7 +113,7 @@ class SpanObserver:
                 self._rebalancing(member, event, now_ms)
 
     def _rebalancing(self, member: MemberName, event: Event, now_ms: int) -> None:
-        """Build the span of a rebalance. The control thread reports its events, so in order."""
+        """Build the span of a rebalance, whose events the control thread reports in order."""
         running = self._rebalances.get(member)
         match event:
             case RebalanceStarted(cause) if running is None:
@@ -144,7 +144,7 @@ class SpanObserver:
     ) -> None:
         del self._rebalances[member]
         if not (event.changed or running.failures) and event.cause == _AUDIT:
-            return  # it checked, and nothing was to be done
+            return  # the audit found nothing to do
         about: _Attributes = {
             "zkconsumer.cause": event.cause,
             "zkconsumer.changed": event.changed,
@@ -221,7 +221,7 @@ class SpanObserver:
         parent: "Context | None" = None,
         is_client: bool = False,
     ) -> "Context":
-        """Make a span with begin and end; return the context for its children."""
+        """Create a span with its begin and end; return the context for its children."""
         trace, (began_ms, ended_ms) = self._trace, times
         span = self._tracer.start_span(
             f"zkconsumer.{operation}",
@@ -247,7 +247,7 @@ class SpanObserver:
 
 
 def tracing_observers() -> tuple[Observer, ...]:
-    """Return the observer of spans if OpenTelemetry's API is installed; else nothing."""
+    """Return an observer that creates spans if OpenTelemetry's API is installed; else none."""
     try:
         return (SpanObserver(),)
     except ConfigError:

@@ -1,7 +1,7 @@
 """Formats families as the text that Prometheus scrapes. Pure.
 
-``prometheus_client`` formats a line in 8 microseconds; a large cluster has hundreds of thousands,
-and this takes a tenth of that. A test compares both.
+``prometheus_client`` takes 8 microseconds to format a line, of which a large cluster has hundreds
+of thousands; this module takes a tenth of that. A test compares the two.
 
 Source: Prometheus's text format 0.0.4.
 """
@@ -23,7 +23,7 @@ def exposition(families: Iterable[Family]) -> bytes:
 
 
 def exposition_parts(families: Iterable[Family]) -> Iterator[bytes]:
-    """Yield the same, one family after the other."""
+    """Yield the text of one family after the other."""
     for family in families:
         yield "".join(_lines(family)).encode()
 
@@ -43,16 +43,16 @@ def _lines(family: Family) -> Iterator[str]:
 
 
 def _form(family: Family, suffix: str) -> str:
-    """Return the format of a line for the values of the labels and the sample."""
+    """Return the format string of a line, for the values of its labels and the sample's value."""
     names = (*family.labels, "le") if suffix == "_bucket" else family.labels
     inside = ",".join(f'{name}="%s"' for name in names)
     return f"{family.name}{suffix}" + (f"{{{inside}}}" if inside else "") + " %s\n"
 
 
 def escaped(label: str) -> str:
-    """Return an escaped label value; characters that can't be encoded are replaced by their number.
+    """Return an escaped label value, with Python's escapes for characters that can't be encoded.
 
-    One bad name must not hide all other metrics.
+    So one bad name does not hide all other metrics.
     """
     encodable = label.encode(errors="backslashreplace").decode()
     return encodable.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
