@@ -1,1 +1,1 @@
-"""Committed offsets: one protocol, one store for each storage of a group."""
+"""Committed offsets: one protocol, ``OffsetStore``, and an implementation for each storage."""

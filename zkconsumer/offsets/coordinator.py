@@ -1,8 +1,8 @@
 """Finds the broker that keeps a group's offsets, and keeps one connection to it.
 
-Every call is bounded in time as a whole, and other threads can interrupt it: in a pause, in a
-connect, in a wait for a response. (Not in the resolution of a broker's host name by the system,
-which nothing can interrupt.)
+Every call is bounded in time as a whole, and other threads can interrupt it while it pauses,
+connects, or waits for a response; but not while the system resolves a broker's host name, which
+can't be interrupted.
 
 Source: Kafka 0.8.2.2 ``ClientUtils.channelToOffsetManager``, which may never return.
 """
@@ -50,9 +50,9 @@ class ChannelSettings:
     """The time limits of a channel.
 
     Attributes:
-        timeout_ms: ``offsets.channel.socket.timeout.ms``: for one connect, or one response.
-        backoff_ms: ``offsets.channel.backoff.ms``: between two tries.
-        limit_ms: for a whole call, with all lookups and tries.
+        timeout_ms: ``offsets.channel.socket.timeout.ms``: the limit of one connect or response.
+        backoff_ms: ``offsets.channel.backoff.ms``: the pause between two tries.
+        limit_ms: the limit of a whole call, with all lookups and tries.
     """
 
     timeout_ms: int = 10_000
@@ -87,7 +87,7 @@ def offset_dialer(
 
     Args:
         client_id: sent with every request.
-        timeout_ms: for one connect, and for each response of its handshake.
+        timeout_ms: the limit of one connect, and of each response of its handshake.
         security: TLS and SASL.
         connector: creates the transports; None: TCP.
     """
@@ -102,7 +102,7 @@ def offset_dialer(
 
 
 class _Running:
-    """A call under way, and what to interrupt to end it."""
+    """A call in progress, and how to interrupt it."""
 
     def __init__(
         self, pool: ConnectionPool, settings: ChannelSettings, clock: Clock, *, fetching: bool
@@ -149,7 +149,7 @@ class CoordinatorAttempt:
         """Send a request once, such as a commit; see ``NegotiatedConnection.call``."""
 
         def call(connection: NegotiatedConnection) -> R:
-            # The time that is left after connecting.
+            # Computed here: it is the time left after connecting.
             timeout_ms = self._running.timeout_ms
             return connection.call(request, timeout_ms=timeout_ms, at_least=at_least)
 
@@ -184,12 +184,15 @@ class CoordinatorAttempt:
 
 
 Exchange: TypeAlias = Callable[[CoordinatorAttempt], st.ResponseOutcome]
-"""Sends the requests of a call, and judges their responses; may be called again, with another
+"""Sends the requests of a call, and judges their responses; may be called again, also with another
 coordinator."""
 
 
 class CoordinatorChannel:
-    """A group's offset coordinator. Thread: one at a time; the last three methods: any."""
+    """A connection to a group's offset coordinator.
+
+    Thread: one at a time; ``interrupt``, ``stop_fetching`` and ``close``: any.
+    """
 
     def __init__(
         self,
@@ -212,21 +215,22 @@ class CoordinatorChannel:
         self._closed = False
 
     def call(self, exchange: Exchange, *, tries: int | None, fetching: bool = False) -> None:
-        """Run ``exchange`` with the coordinator, until its outcome is ``DONE`` or time is over.
+        """Run ``exchange`` with the coordinator, until its outcome is ``DONE``.
 
-        When it returns, the last outcome is final, whatever it is.
+        If the tries or the time run out first, the call returns if the last try got a response,
+        whatever its outcome, and raises otherwise.
 
         Args:
             exchange: sends the requests and judges the responses.
-            tries: the limit of failures; None: as many as fit into the time.
-            fetching: whether ``stop_fetching`` interrupts it.
+            tries: the limit of failed tries; None: as many as fit into the time.
+            fetching: whether ``stop_fetching`` interrupts the call.
 
         Raises:
             TransportError: no coordinator was found, or it did not respond; or another thread
                 interrupted the call.
             UnsupportedVersion: the brokers are older than 0.8.2.
-            AuthenticationFailed: a broker refuses our credentials, or we its.
-            BrokerError: we may not look up the group's coordinator.
+            AuthenticationFailed: a broker refused our credentials, or we refused the broker's.
+            BrokerError: a lookup failed for good: not authorised for the group, or an invalid id.
             RegistryError: the brokers could not be listed.
             LocalProtocolError: the request can't be sent.
         """
@@ -238,16 +242,16 @@ class CoordinatorChannel:
                 self._running = None
 
     def interrupt(self) -> None:
-        """Interrupt the call under way, if any. Thread: any."""
+        """Interrupt the call in progress, if any. Thread: any."""
         with self._lock:
             running = self._running
         if running is not None:
             running.interrupt()
 
     def stop_fetching(self) -> None:
-        """Interrupt a fetch under way, and refuse later ones. Thread: any.
+        """Interrupt a fetch of offsets in progress, and refuse later ones. Thread: any.
 
-        For a member that leaves: it needs no more offsets, but may still commit.
+        For a member that leaves, which needs no more offsets but may still commit.
         """
         with self._lock:
             self._fetching_stopped = True
@@ -256,7 +260,7 @@ class CoordinatorChannel:
             running.interrupt()
 
     def close(self) -> None:
-        """Interrupt everything for good. Idempotent. Thread: any."""
+        """Interrupt the call in progress, and refuse later ones. Idempotent. Thread: any."""
         with self._lock:
             self._closed = True
             pool = self._pool
@@ -311,7 +315,7 @@ class CoordinatorChannel:
             running.pool.keep(self._coordinator)
 
     def _look_up(self, running: _Running) -> Broker | st.Tried:
-        """Look the coordinator up: try the brokers in random order, until one responds."""
+        """Look up the coordinator: request it from brokers in random order until one responds."""
         try:
             brokers = list(self._access.list_brokers())
         except TransportError as error:
@@ -330,7 +334,7 @@ class CoordinatorChannel:
             return st.Tried(reason=reason, all_hung_up=hung_up == len(brokers))
         if isinstance(reported.coordinator, Broker):
             log.debug("group %s: offsets are with %s", self.group_id, reported.coordinator)
-            # The broker as it was listed: then the connection of this lookup is used again.
+            # The broker as it was listed, so that the connection of this lookup is reused.
             return next(
                 (broker for broker in brokers if _is_at(broker, reported.coordinator)),
                 reported.coordinator,
@@ -360,7 +364,7 @@ def _is_at(listed: Broker, named: Broker) -> bool:
 
 
 def _described(broker: Broker, error: Exception) -> str:
-    # Not `request_round.named`: the coordinator is told by its id, not by its address alone.
+    # Unlike `request_round.named` it names the coordinator's id, not only its address.
     text = str(error)
     return text if str(broker) in text else f"{broker}: {text}"
 

@@ -1,7 +1,7 @@
-"""OffsetCommit and OffsetFetch of every version, converted from and to values. Pure.
+"""Build OffsetCommit and OffsetFetch requests of every version, and read their responses. Pure.
 
-No other module builds or reads them. Version 0 of both means offsets in ZooKeeper, which any broker
-from 0.8.1 on passes on; from version 1 (0.8.2) on the coordinator's own are meant.
+No other module does. Version 0 of both is for offsets in ZooKeeper, which any broker from 0.8.1 on
+accesses for the client; from version 1 (0.8.2) on they are for the coordinator's own offsets.
 Source: Kafka 0.8.2.2 ``OffsetCommitRequest``, 3.9 ``ConsumerCoordinator``; KIP-88, 320, 345, 447.
 """
 
@@ -25,7 +25,7 @@ from zkconsumer.wire.messages.offset_fetch import (
 from zkconsumer.wire.offsets import is_committed_offset
 
 IN_KAFKA_SINCE: Final = 1
-"""The first version of both that means the coordinator's own offsets."""
+"""The first version of both that is for the coordinator's own offsets."""
 
 STATIC_MEMBERS_SINCE: Final = 7
 """The first version of OffsetCommit with static members."""
@@ -45,8 +45,8 @@ class Signature:
     """The identity under which offsets are committed.
 
     Attributes:
-        member_id, generation: those of a member; "" and -1 without membership.
-        instance_id: that of a static member; else None.
+        member_id, generation: the member's; "" and -1 without membership.
+        instance_id: the static member's; else None.
     """
 
     member_id: str = ""
@@ -55,11 +55,11 @@ class Signature:
 
 
 NOBODY: Final = Signature()
-"""The identity of a consumer that is no member of a coordinator's group."""
+"""The identity of a consumer that is not a member of a coordinator's group."""
 
 
 def bounds(*, in_kafka: bool) -> tuple[int, int | None]:
-    """Return the first and the last version for this storage (None: the newest)."""
+    """Return the first and the last version for a storage (None: the newest)."""
     return (IN_KAFKA_SINCE, None) if in_kafka else (0, IN_KAFKA_SINCE - 1)
 
 
@@ -73,7 +73,7 @@ def commit_request(
     Args:
         group_id: the group.
         offsets: the offsets to store; version 0 drops metadata, and all before 6 the leader epoch.
-        signature: the identity; version 0 does not carry it, and versions before
+        signature: the identity; version 0 does not contain it, and versions before
             ``STATIC_MEMBERS_SINCE`` can't be sent for a static member.
     """
     return OffsetCommitRequest(
@@ -116,8 +116,8 @@ def fetch_request(
         partitions: the partitions, in this order; None for all of the group
             (``ALL_AT_ONCE_SINCE``).
         version: the version in which it will be sent.
-        stable: whether to wait for open transactions that are about to move an offset
-            (``STABLE_SINCE``; earlier versions return the last stable offset).
+        stable: whether offsets that an open transaction is about to commit are a retriable error
+            (``STABLE_SINCE``; earlier versions return the offsets committed before).
     """
     topics = None
     if partitions is not None:
@@ -136,10 +136,10 @@ class Positions:
 
     Attributes:
         found: the offset of each partition with a result; None: nothing is committed.
-        codes: the error codes by partition; UNKNOWN if the committed value is no offset.
-        absurd: the committed values that are no offsets.
-        code: the error code of the whole response; 0: none. Before version 2, each partition
-            has it.
+        codes: the error codes by partition; UNKNOWN if the committed value is not an offset.
+        absurd: the committed values that are not offsets.
+        code: the error code of the whole response; 0: none. Before version 2, each partition has it
+            instead.
     """
 
     found: dict[TopicPartition, OffsetAndMetadata | None] = field(default_factory=dict)

@@ -1,12 +1,12 @@
-"""The next step of a call to a group's offset coordinator. Pure.
+"""Decides the next step of a call to a group's offset coordinator. Pure.
 
-A call looks the coordinator up if there is no connection to it, sends its requests, and judges the
-responses. Retriable failures are retried after a pause, up to a number of tries (commits) or until
-the time is over (fetches). Only one failure is not counted: a connection of an earlier call that
-turns out to be closed, as 0.8.2 brokers do with connections idle for ten minutes.
+A call looks up the coordinator if it is not known, sends its requests, and judges the responses.
+Retriable failures are retried after a pause, up to a number of tries (commits) or until the time is
+up (fetches). Only one failure is not counted: a connection of an earlier call turns out to be
+closed, as brokers of 0.8.2 close connections that are idle for ten minutes.
 
 Source: Kafka 0.8.2.2 ``ClientUtils.channelToOffsetManager``, ``ZookeeperConsumerConnector`` with
-``offsets.storage=kafka``, which may take for ever.
+``offsets.storage=kafka``, which may retry for ever.
 """
 
 from collections.abc import Iterable
@@ -17,10 +17,10 @@ from typing import Final, TypeAlias
 from zkconsumer.error_codes import ErrorCode
 
 TOO_OLD_ROUNDS: Final = 3
-"""Rounds in a row in which every broker hung up, after which they count as too old."""
+"""Brokers that all close the connection in so many consecutive rounds count as too old."""
 
 LEAST_PAUSE_MS: Final = 20
-"""Minimum pause, even with ``offsets.channel.backoff.ms=0``, for a broker that needs time."""
+"""Minimum pause, even with ``offsets.channel.backoff.ms=0``, to give a broker time to recover."""
 
 _RETRY: Final = frozenset(
     {
@@ -50,9 +50,9 @@ class ResponseOutcome(Enum):
 def judge(codes: Iterable[int]) -> ResponseOutcome:
     """Return the outcome of a response, from the error codes of all its partitions.
 
-    Which codes are retriable differs from ``ErrorCode.retriable``, which is about topics: only
-    the coordinator's own troubles count here. Metadata that is too large, a group with members of
-    another kind, and a deleted topic stay so.
+    The retriable codes differ from those of ``ErrorCode.retriable``, which is about topics: here
+    they are only those about the state of the coordinator. Metadata that is too large, a group with
+    members of another kind, or a deleted topic would fail again.
     """
     found = {ErrorCode.of(code) for code in codes}
     if found & _LOOK_UP:
@@ -73,11 +73,11 @@ class Tried:
     """The result of one try: a lookup of the coordinator if needed, and its requests.
 
     Attributes:
-        outcome: the outcome of the coordinator's response; None: there was none.
-        reason: why there was none.
+        outcome: the outcome of the coordinator's response; None: there was no response.
+        reason: why there was no response.
         closed: whether the coordinator closed the connection, or could not be connected to.
-        all_hung_up: whether it was looked up, there were brokers, and each closed the connection
-            instead of responding.
+        all_hung_up: whether this was a lookup in which every broker closed the connection instead
+            of responding.
     """
 
     outcome: ResponseOutcome | None = None
@@ -88,7 +88,7 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Wait for this time, maybe 0; then see ``CoordinatorCall.after_pause``."""
+    """Wait for this time, which may be 0; then call ``CoordinatorCall.after_pause``."""
 
     delay_ms: int
 
@@ -118,10 +118,10 @@ class CoordinatorCall:
     """The state of one call: takes the result of each try, and returns the next step.
 
     Args:
-        inherited: whether there is a connection of an earlier call.
-        tries: the limit of tries; None: until the time is over.
+        inherited: whether the coordinator is known from an earlier call.
+        tries: the limit of tries; None: until the time is up.
         backoff_ms: the pause between two tries.
-        deadline_ms: when the time is over.
+        deadline_ms: when the time is up.
     """
 
     def __init__(
@@ -154,10 +154,10 @@ class CoordinatorCall:
         return Pause(self._backoff_ms)
 
     def _end_with(self, tried: Tried, now_ms: int) -> End:
-        """Return the end, should this be the last try.
+        """Return the end of the call if this is the last try.
 
-        The end of the time may cut the last try short, whose silence then says little: the response
-        to an earlier try comes first.
+        The deadline may have cut the last try short, so that its lack of a response says little:
+        the result of an earlier try takes precedence.
         """
         if tried.outcome is not None:
             return Finish()
@@ -169,5 +169,5 @@ class CoordinatorCall:
         return RequestFailed(f"{earlier.reason}; then {tried.reason}, as time was over")
 
     def after_pause(self, now_ms: int) -> End | None:
-        """Return the end of the call if the pause took too long; None: try again."""
+        """Return the end of the call if the time is up after a pause; None: try again."""
         return None if now_ms < self._deadline_ms else self._too_late

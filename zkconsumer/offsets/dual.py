@@ -1,11 +1,11 @@
 """Offsets in Kafka and in ZooKeeper, while a group migrates from one to the other.
 
 To Kafka: restart all members, one by one, with ``offsets.storage=kafka`` and
-``dual.commit.enabled=true``; then, one by one, without the latter. To ZooKeeper: all with both
-again, then all with ``offsets.storage=zookeeper``. Members that still use ZooKeeper alone go on
-from what is written there, so the group never stops. On the way to ZooKeeper, each partition must
-be owned by a member of this kind for a while: the original copies only offsets that move, so it
-would not copy an idle partition's.
+``dual.commit.enabled=true``; then, one by one, with ``dual.commit.enabled=false``. To ZooKeeper:
+all with the first two settings again, then all with ``offsets.storage=zookeeper``. Members that
+still use ZooKeeper alone continue from the offsets there, so the group never stops. When migrating
+to ZooKeeper, each partition must be owned by one of our members for a while: the original copies
+only offsets that advance, so it would not copy those of an idle partition.
 
 A group that commits to both can be rewound only by lowering the offset in both.
 
@@ -44,8 +44,8 @@ class DualOffsetStore:
         """Return the larger of both offsets, for each partition.
 
         If one store has an error and the other an offset, the offset counts: it was committed, so
-        going on from it loses nothing; at worst, messages come again. Without an offset, the error
-        counts: unreadable is not "none".
+        continuing from it loses nothing; at worst, messages are delivered again. Without an offset,
+        the error counts, since an unreadable entry does not mean that there is none.
 
         Raises:
             ZkConsumerError: a store could not be read at all.
@@ -78,7 +78,7 @@ class DualOffsetStore:
 def larger(first: FetchedOffset, second: FetchedOffset) -> FetchedOffset:
     """Merge two stores' results for one partition: see ``DualOffsetStore.fetch``."""
     if first.offset is not None and first.offset == second.offset:
-        # One commit wrote both: what ZooKeeper knows of the write holds for Kafka's copy, too.
+        # One commit wrote both, so the transaction of ZooKeeper's copy dates Kafka's, too.
         return replace(first, written_zxid=first.written_zxid or second.written_zxid)
     if first.offset is not None and second.offset is not None:
         return first if first.offset > second.offset else second

@@ -1,22 +1,23 @@
-"""One commit that only the owner of the partitions can make.
+"""Commits offsets to ZooKeeper so that only the owner of a partition can.
 
-Each offset is written in one transaction with two checks: that the owner node is unchanged since it
-was seen to be our session's, and that the offset node is unchanged since we last knew it. So
-neither a member that was delayed while its partitions went to others, nor one that was never
-notified, rewinds a group. What fails is read again and judged:
+Each offset is written in one transaction with two checks: that the owner node has not changed since
+it was read and belonged to our session, and that the offset node has not changed since it was last
+read or written. So neither a member that was delayed while its partitions went to others, nor one
+that was never notified, can rewind a group. If a transaction fails, the nodes are read again:
 
-- the value is the one to be written: our own write whose response was lost, so it is committed;
-- the owner node is gone, or another session's: refused;
-- a smaller offset, none, or an invalid one: ours is better, and is written;
+- the offset node holds the value to be written: a write of ours whose response was lost, so the
+  offset is committed;
+- the owner node is gone, or another session's: the commit is refused;
+- a smaller offset, none, or an invalid one: ours is written;
 - a larger offset: another member went further, or we did (a lost response), so it is kept, unless
   the caller wants to rewind.
 
-The version of a node starts again when it is deleted and recreated, so the check of the owner node
-alone would accept a new owner's in the moment between reading and writing. With the check of the
-offset node, nothing that the new owner has committed is lost even then.
+The version of a node starts at 0 again when it is deleted and recreated, so the check of the owner
+node alone could accept a new owner's node that was created between reading and writing. With the
+check of the offset node, nothing that the new owner has committed is lost even then.
 
 Servers before 3.4 have no transactions: there the owners are read, then the offset nodes written by
-version. An owner that changes between the two goes unnoticed as long as it has not committed.
+version. A change of owner between the two goes unnoticed if the new owner has not committed yet.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -52,7 +53,7 @@ class OwnerGuard(Protocol):
     def owner_nodes(
         self, partitions: Sequence[TopicPartition], /, *, anew: bool = False
     ) -> dict[TopicPartition, ZNode | None]:
-        """Return the present owner nodes; with ``anew`` all of them are read again."""
+        """Return the current owner nodes; with ``anew`` read all of them again."""
         ...
 
 
@@ -62,7 +63,7 @@ class KnownNode:
 
     Attributes:
         version: its data version; None: there was no node.
-        unsure: data written since with an unknown outcome.
+        unsure: data of later writes whose outcome is unknown.
     """
 
     version: int | None
@@ -80,11 +81,12 @@ class KnownNode:
 
 
 class FencedCommit:
-    """One commit. ``known`` is shared by all commits of one store; it is kept up to date.
+    """One commit of offsets, as its module describes it. Thread: the store's.
 
     Args:
         guard: the session that must own the partitions.
-        known: the known offset nodes; others are read first.
+        known: the known offset nodes, shared by all commits of a store and updated by each; others
+            are read first.
         rewind: whether to overwrite a larger offset that another member committed.
     """
 
@@ -109,7 +111,7 @@ class FencedCommit:
         self._parent_errors: dict[str, OpError] = {}
 
     def run(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, str | None]:
-        """Write these offsets; return for each None if it is committed, else why not.
+        """Write offsets; return for each None if it is committed, else why not.
 
         Raises:
             RegistryError: no response in time: each offset may or may not be committed.
@@ -142,7 +144,7 @@ class FencedCommit:
                 self._outcome[tp] = _not_ours_text(tp, self._guard.owner_path(tp), node)
 
     def _judge(self, partitions: Sequence[TopicPartition]) -> None:
-        """Read offset nodes; refuse what may not be written, accept what is there already."""
+        """Read offset nodes; decide the outcome of those to keep, and of those written already."""
         nodes = self._store.get_many([self._paths.offset(tp) for tp in partitions])
         for tp, node in zip(partitions, nodes, strict=True):
             if node is not None and not self._may_overwrite(tp, node):
@@ -181,7 +183,7 @@ class FencedCommit:
     # --- writing ------------------------------------------------------------------------------
 
     def _make_parents(self) -> None:
-        """Create missing parents; a failure here fails only the nodes below."""
+        """Create missing parents; a failure affects only the nodes below."""
         due = [tp for tp in self._due() if self._known[tp].version is None]
         if not due:
             return
@@ -196,7 +198,7 @@ class FencedCommit:
                 self._parent_errors[op.path] = error
 
     def _send(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
-        """Write; return the partitions not written because something changed meanwhile."""
+        """Write offsets; return the partitions not written because a node has changed."""
         if not partitions:
             return []
         try:
@@ -227,7 +229,7 @@ class FencedCommit:
                 again += chunk
             elif not self._refuse(chunk[0], result.errors):
                 failed += chunk
-        # A partition that can't be written must not keep the others from it.
+        # A partition that can't be written must not prevent the others from being written.
         return failed + (self._send_together(again, 1) if again else [])
 
     def _send_singly(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:

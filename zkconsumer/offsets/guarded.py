@@ -1,10 +1,10 @@
-"""Commits of owned partitions only, for stores without checks of their own.
+"""Commits offsets of owned partitions only, for stores without checks of their own.
 
-This is a check and no fence. ZooKeeper can refuse a write in the very transaction that finds the
-owner changed (``fenced``); Kafka can't. A member that is delayed between the check of the owner
-nodes and the commit, for longer than its session lives, still overwrites what the next owner has
-committed: the group then reads some messages again. The check reduces that to milliseconds from the
-time since the member last got an event of its session.
+This is a check, not a fence. ZooKeeper can check the owner in the transaction that writes
+(``fenced``); Kafka can't. A member that is delayed between the check of the owner nodes and the
+commit, until after its session has expired, still overwrites what the next owner has committed: the
+group then reads some messages again. Without the check, the time in which that can happen would
+begin with the last event of the member's session; with it, it is milliseconds.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -13,7 +13,7 @@ from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.store import FetchedOffset, OffsetStore
 
 StillOwned = Callable[[Sequence[TopicPartition]], Collection[TopicPartition]]
-"""Returns those of these partitions that are ours now; may raise ``RegistryError``."""
+"""Returns the partitions among these that are still ours; may raise ``RegistryError``."""
 
 
 class OwnedOnly:

@@ -1,18 +1,18 @@
 """Offsets in Kafka: topic ``__consumer_offsets``, through the group's coordinator. 0.8.2 and later.
 
 Entries expire ``offsets.retention.minutes`` (a day) after their last commit, so a member has to
-commit unchanged offsets, too. Nothing checks who commits: see ``guarded``.
+commit unchanged offsets, too. Kafka does not check who commits: see ``guarded``.
 
-A commit that the coordinator has acknowledged may be lost once: if it dies before the other
-replicas know that all have the entry, which takes up to half a second, its successor reads only to
-the high watermark it knows, and returns the offset before that, or none. An entry is safe when a
-later one of the same partition of the offsets topic is acknowledged: so each commit makes the
-previous one safe. While members live, their next commit repairs it. With ``dual.commit.enabled``
-ZooKeeper has it.
+The last commit may be lost although the coordinator acknowledged it: if the coordinator dies before
+the other replicas learn that all have the entry, which takes up to half a second, its successor
+reads only up to the high watermark that it knows, and returns the previous offset, or none. An
+entry is safe once a later one in the same partition of the offsets topic is acknowledged, so each
+commit makes the previous one safe. While members live, their next commit repairs the loss. With
+``dual.commit.enabled`` ZooKeeper has the offset, too.
 
 Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector`` with ``offsets.storage=kafka``. Unlike there,
-an error of one partition is reported instead of taken for "no offset", which would skip messages or
-deliver all of them again; and a commit that fails is reported.
+an error of one partition is reported instead of treated as "no offset", which would skip messages
+or deliver all of them again; and a commit that fails is reported.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -38,10 +38,10 @@ from zkconsumer.offsets.store import FetchedOffset, commit_refusal
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 
 METADATA_LIMIT: Final = 4096
-"""Default of ``offset.metadata.max.bytes``, which in spite of its name counts characters."""
+"""Default of ``offset.metadata.max.bytes``, which despite its name counts characters."""
 
 UNKNOWN_TRIES: Final = 5
-"""How often a coordinator may not know a partition before that is believed."""
+"""How often a coordinator must report a partition as unknown before that is believed."""
 
 _OTHER_USE = (
     "members of a new-style consumer group (0.9 and later) use the same group id: give one of the "
@@ -84,7 +84,7 @@ class KafkaOffsetStore:
         """Read committed offsets, all in one request; see ``OffsetStore``.
 
         Raises:
-            TransportError: no response in time, or interrupted; says what the last response was.
+            TransportError: no response in time, or interrupted; names the last failure.
             UnsupportedVersion: the brokers are older than 0.8.2.
             RegistryError: the brokers could not be listed.
         """
@@ -103,13 +103,14 @@ class KafkaOffsetStore:
         retry: bool = False,
         rewind: bool = False,  # noqa: ARG002 - Kafka accepts any offset
     ) -> dict[TopicPartition, str | None]:
-        """Write offsets, whatever was there, all in one request; see ``OffsetStore``.
+        """Write offsets over any earlier ones, all in one request; see ``OffsetStore``.
 
         Args:
             offsets: the offsets to write.
-            retry: retry up to ``offsets.commit.max.retries`` times, within the channel's limit,
-                what failed with a retriable error; the original does so at shutdown only.
-            rewind: makes no difference.
+            retry: retry offsets that failed with a retriable error, up to
+                ``offsets.commit.max.retries`` times within the channel's time limit; the original
+                does so only at shutdown.
+            rewind: has no effect.
 
         Raises:
             TransportError: no response in time, or interrupted: some may be committed.
@@ -127,7 +128,7 @@ class KafkaOffsetStore:
         except TransportError as error:
             if not commit.responses:
                 raise
-            # An earlier try had results for some; of the others nothing new is known.
+            # An earlier try settled some of the offsets; the others failed with this error.
             failed = dict.fromkeys(filter(commit.is_unsettled, wanted), str(error))
         codes = commit.responses
         return outcome | {tp: result(codes.get(tp), _ADVICE) for tp in wanted} | failed
@@ -147,9 +148,9 @@ class KafkaOffsetStore:
 class FetchExchange:
     """Reads the committed offsets of a group.
 
-    A partition that the coordinator does not know is requested again: a coordinator that has just
-    started, or has not heard of a new topic yet, reports that although there may be an offset.
-    Taking that for "no offset" would lose messages.
+    A partition that the coordinator reports as unknown is requested again: a coordinator that has
+    just started, or does not know a new topic yet, reports that although there may be an offset.
+    To treat it as "no offset" would lose messages.
 
     Args:
         partitions: the partitions; None for all of the group, if the coordinator supports that.
@@ -195,7 +196,7 @@ class FetchExchange:
 
 
 class CommitExchange:
-    """Commits offsets without membership.
+    """Commits offsets as a client that is not a member of the coordinator's group.
 
     Attributes:
         responses: the last error code of each partition.
@@ -223,7 +224,7 @@ class CommitExchange:
 
 
 def fetched(read: Positions, tp: TopicPartition, about: str) -> FetchedOffset:
-    """Return a response's result for one partition; ``about`` begins the error."""
+    """Return a response's result for one partition; ``about`` is the beginning of an error."""
     reason = read.reason(tp)
     if reason is not None:
         return FetchedOffset(None, f"{about}: {reason}")

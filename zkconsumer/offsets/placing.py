@@ -1,6 +1,7 @@
-"""One plan for a group whose offsets are kept in one storage or in two. Pure.
+"""Splits the plan for a group by storage, if its offsets are kept in more than one. Pure.
 
-The wanted offset is the same in both, since members that commit to both go on from the larger one.
+The wanted offset is the same in both storages, since members that commit to both continue from the
+larger one.
 """
 
 from collections.abc import Mapping
@@ -31,7 +32,7 @@ def stores_in_use(stored: Mapping[OffsetStorage, Stored]) -> tuple[OffsetStorage
 
 
 def merged(stored: Mapping[OffsetStorage, Stored]) -> dict[TopicPartition, FetchedOffset]:
-    """Return where the group would go on: the larger of two offsets; an error hides others.
+    """Return where the group would continue: at the larger of two offsets; an error hides both.
 
     Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector.fetchOffsets`` with ``dual.commit.enabled``.
     """
@@ -50,7 +51,7 @@ def plan_of_store(overall: OffsetPlan, stored: Stored, *, leads: bool) -> Offset
     Args:
         overall: the plan for all storages together.
         stored: this storage's entries for the partitions of the plan.
-        leads: whether this is the storage that reports notes and refusals, which concern all.
+        leads: whether this is the storage that reports the notes and refusals of all storages.
     """
     return replace(
         overall,

@@ -1,7 +1,7 @@
-"""The plan of setting a group's offsets, before anything is written. Pure.
+"""Plans how to set a group's offsets, before anything is written. Pure.
 
-It is a plan like a migration's, so that it is carried out, verified and undone in the same way; but
-the wanted offsets come from the logs, from a file, or from the present ones.
+The plan is like a migration's, so that it is executed, verified and undone in the same way; but the
+wanted offsets are derived from the logs, a file, or the present offsets.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -32,8 +32,8 @@ class LogRange(NamedTuple):
 class Outside(StrEnum):
     """What to do with an offset that is not in the log; the values are what users write.
 
-    If kept, the next member starts where its ``auto.offset.reset`` says, which may be the other
-    end of the log.
+    If it is kept, the next member starts where its ``auto.offset.reset`` says, which may be the
+    other end of the log.
     """
 
     REFUSE = "refuse"
@@ -56,8 +56,8 @@ class ToTime:
     """Set to the first record that is not older than a time, or to the end if there is none.
 
     Attributes:
-        found: the leaders' results; -1 if no record is that new.
-        exact: whether they know times of records; before 0.10.1 they know those of segments.
+        found: the offsets that the leaders returned; -1 if no record is that new.
+        exact: whether leaders compare the times of records; before 0.10.1 those of segments.
     """
 
     found: Mapping[TopicPartition, int]
@@ -66,21 +66,21 @@ class ToTime:
 
 @dataclass(frozen=True, slots=True)
 class ShiftBy:
-    """Move forward by this number of records, or back if negative."""
+    """Move forward by this number of offsets, or back if it is negative."""
 
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class ToOffsets:
-    """Set to these offsets, for example of a file."""
+    """Set to these offsets, for example from a file."""
 
     offsets: Mapping[TopicPartition, int]
 
 
 @dataclass(frozen=True, slots=True)
 class ToCurrent:
-    """Keep the group's offset, moved into its log if outside; without one, set to the end."""
+    """Keep the group's offset, moved into its log if outside; set to the end if there is none."""
 
 
 Aim: TypeAlias = ToEarliest | ToLatest | ToTime | ShiftBy | ToOffsets | ToCurrent
@@ -94,7 +94,7 @@ class Present:
         stored: the group's offsets, in the storage to be written.
         partitions: the cluster's partitions.
         logs: the logs of those partitions whose leaders responded.
-        members: the living members of the group, each as a text.
+        members: the live members of the group, as text.
     """
 
     stored: Mapping[TopicPartition, FetchedOffset]
@@ -108,8 +108,8 @@ class OffsetPlan:
     """The offsets to be written, and what the user should know about them.
 
     Attributes:
-        plan: moves and refusals; nothing may be written while there are any refusals.
-        logs: the logs that it is based on.
+        plan: moves and refusals; nothing may be written if there are refusals.
+        logs: the logs that the plan is based on.
         notes: surprising facts, as sentences.
     """
 
@@ -132,15 +132,15 @@ def plan_offsets(
     outside: Outside | None = None,
     force: bool = False,
 ) -> OffsetPlan:
-    """Return each partition's present and wanted offset, and why it must not be written.
+    """Return each partition's present and wanted offset, and the reasons not to write them.
 
     Args:
         aim: the wanted position.
         present: the present state.
-        scope: the partitions to set; None: all with an offset of the group, or in the file.
+        scope: the partitions to set; None: all with an entry of the group, or in the file.
         outside: what to do with an offset that is not in the log. None: refuse an offset that was
             given, and set a computed one to the nearest.
-        force: go on although members are alive, or an entry or a log can't be read.
+        force: continue although members are alive, or an entry or a log can't be read.
     """
     builder = _PlanBuilder(aim, present, outside or _default_outside(aim), force=force)
     wanted = sorted(_wanted(aim, present) if scope is None else scope)
@@ -198,7 +198,7 @@ def _default_outside(aim: Aim) -> Outside:
 
 
 def _liveness(members: Sequence[str], *, force: bool) -> list[str]:
-    """Refuse living members: they go on from where they are, and their next commit undoes this."""
+    """Refuse a group with live members, whose next commit would overwrite the offsets."""
     if not members or force:
         return []
     return [
@@ -208,7 +208,7 @@ def _liveness(members: Sequence[str], *, force: bool) -> list[str]:
 
 
 class _PlanBuilder:
-    """One plan in the making, which collects refusals and notes."""
+    """Plans one partition after the other, and collects refusals and notes."""
 
     def __init__(self, aim: Aim, present: Present, outside: Outside, *, force: bool) -> None:
         self._aim = aim
@@ -222,7 +222,7 @@ class _PlanBuilder:
             self.notes.append(f"live members will overwrite it with their next commit: {members}")
 
     def move(self, tp: TopicPartition, *, named: bool) -> PartitionMove:
-        """Plan one partition; ``named``: by the user, so that it must exist."""
+        """Plan one partition; if the user named it (``named``), it must exist."""
         found = self._present.stored.get(tp, FetchedOffset(None))
         before = offset_in(found)
         if tp not in self._present.partitions:
@@ -233,7 +233,7 @@ class _PlanBuilder:
                 topic_partition=tp, wanted=wanted, before=before, fate=Fate.NO_SUCH_PARTITION
             )
         if found.error is not None and isinstance(self._aim, ToCurrent):
-            # To take it for none would skip all that is left to read.
+            # To treat it as no offset would skip all records left to read.
             self.refusals.append(f"{tp}: {found.error}: its current offset is unknown")
             return PartitionMove(topic_partition=tp, wanted=None, before=None, fate=Fate.KEEP)
         if found.error is not None:

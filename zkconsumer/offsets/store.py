@@ -15,13 +15,14 @@ from zkconsumer.zk.paths import is_topic_name
 class FetchedOffset:
     """A store's entry for one partition.
 
-    offset: the committed offset; None: there is none, or it can't be used.
-    error: why the entry can't be used, with what to do; None: no error.
-    metadata: the committer's text, if the store keeps one.
-    former: the offset of the former topic of this name, which was deleted since; ``offset`` is
-        None then.
-    written_zxid: the ZooKeeper transaction that wrote it; None: not in ZooKeeper.
-    topic_czxid: the transaction that created the topic's node, if it was read.
+    Attributes:
+        offset: the committed offset; None: there is none, or it can't be used.
+        error: why the entry can't be used, with the remedy; None: no error.
+        metadata: the committer's text, if the store keeps one.
+        former: the offset of a former topic of this name, which was deleted; then ``offset`` is
+            None.
+        written_zxid: the ZooKeeper transaction that wrote it; None: not in ZooKeeper.
+        topic_czxid: the transaction that created the topic's node, if it was read.
     """
 
     offset: int | None
@@ -33,13 +34,13 @@ class FetchedOffset:
 
 
 class CommittedFurther(str):
-    """Why an offset was not written: another member has committed a larger one meanwhile."""
+    """Why an offset was not written: another client has committed a larger one since."""
 
     __slots__ = ()
 
 
 class OffsetStore(Protocol):
-    """Keeps committed offsets of one group. Thread: control only."""
+    """Keeps the committed offsets of one group. Thread: control only."""
 
     @property
     def storage(self) -> str:
@@ -70,11 +71,11 @@ class OffsetStore(Protocol):
 
         Args:
             offsets: the offsets to write.
-            retry: retry, within the store's limits, what failed with a retriable error.
+            retry: retry offsets that failed with a retriable error, within the store's limits.
             rewind: overwrite a larger offset that another member committed.
 
         Raises:
-            ZkConsumerError: the outcome of all is unknown (no response, session lost).
+            ZkConsumerError: the outcome is unknown for all offsets (no response, session lost).
         """
         ...
 

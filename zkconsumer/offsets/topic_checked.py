@@ -1,19 +1,19 @@
-"""Offsets of the present topic, and not of a former one of its name.
+"""Rejects committed offsets of a former topic of the same name.
 
 A topic that was deleted and created again starts at offset 0, and its log may already be longer
-than what a group had read of the former one: nothing is out of range, and everything before the old
-offset would be skipped silently. What distinguishes them:
+than the part of the former topic that a group had read. Then nothing is out of range, and
+everything before the old offset would be skipped silently. The offsets are distinguished:
 
-- in ZooKeeper, the transactions: an offset written before the topic's node was created is the
-former topic's. Nothing has to be remembered, so it holds for offsets of Scala members, too.
-- in Kafka, a mark: offsets without metadata of the caller get the transaction that created the
+- in ZooKeeper, by transactions: an offset written before the topic's node was created is the former
+  topic's. Nothing extra is stored, so this works for offsets of Scala members, too.
+- in Kafka, by a mark: offsets without metadata of the caller get the transaction that created the
   topic's node as metadata. Scala members neither read nor keep it. Offsets with metadata of the
-  caller, or none, are believed. (From 0.10 on brokers drop those of deleted topics.)
+  caller, or with none, are accepted. (From 0.10 on brokers drop the offsets of deleted topics.)
 
-A commit is refused if the topic's node is another one than when the offset was fetched: it would
-make an offset of the former topic look new. The node is read right before the write; ZooKeeper
-has no check that would make both one step. An offset that a Scala member writes after the topic
-was created again, from what it had read before, can't be distinguished from a right one.
+A commit is refused if the topic's node is not the one of the time when the offset was fetched: the
+commit would make an offset of the former topic look new. The node is read right before the write;
+ZooKeeper has no check that would make both one step. An offset that a Scala member writes after the
+topic was created again, from what it had read before, can't be distinguished from a correct one.
 """
 
 import re
@@ -25,7 +25,7 @@ from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.store import FetchedOffset, OffsetStore
 
 TopicCzxids = Callable[[Collection[str]], Mapping[str, int]]
-"""Returns the transaction that created each topic's node now; may raise ``RegistryError``."""
+"""Returns the transaction that created each topic's current node; may raise ``RegistryError``."""
 
 _MOST: Final = 50
 _MARK: Final = re.compile(r"zkconsumer:topic-czxid=([0-9a-f]{1,16})")
@@ -51,7 +51,7 @@ class TopicChecked:
 
     def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
         """See ``OffsetStore``; an offset of the former topic becomes ``former``."""
-        # The offsets first: one that is written between the two reads must not count as old.
+        # The offsets are read first: one written between the two reads must not count as old.
         found = self._store.fetch(partitions)
         czxids = self._topic_czxids({tp.topic for tp in partitions}) if partitions else {}
         self._czxids |= {tp: czxids[tp.topic] for tp in partitions if tp.topic in czxids}
@@ -76,8 +76,8 @@ class TopicChecked:
         sent = {
             tp: self._marked(offset, czxids.get(tp.topic, self._czxids.get(tp)))
             for tp, offset in offsets.items()
-            # A topic without a node is gone: what is written now is older than its successor, and
-            # in Kafka the mark names the topic that was read.
+            # A topic without a node was deleted: an offset written now is older than the next topic
+            # of that name, and in Kafka the mark names the topic that was read.
             if tp.topic not in czxids or self._czxids.get(tp, czxids[tp.topic]) == czxids[tp.topic]
         }
         outcome = self._store.commit(sent, retry=retry, rewind=rewind) if sent else {}
@@ -91,7 +91,7 @@ class TopicChecked:
 
 
 def of_this_topic(fetched: FetchedOffset, topic_czxid: int | None) -> FetchedOffset:
-    """Return an entry without an offset of a former topic, and without a mark.
+    """Return an entry without its mark; an offset of a former topic is moved to ``former``.
 
     Args:
         fetched: the entry in the store.
@@ -116,7 +116,7 @@ def former_topic_warnings(
     """Return for each topic a warning about offsets of the former topic, which are not used.
 
     Args:
-        offsets: what was committed, or read up to, of each partition.
+        offsets: the offset of each partition that was committed, or up to which it was read.
         follows: what happens now.
     """
     by_topic: dict[str, list[str]] = {}

@@ -1,4 +1,4 @@
-"""Wires up the offset stores of a connector from its configuration."""
+"""Creates the offset stores of a connector from its configuration."""
 
 import logging
 import random
@@ -39,10 +39,10 @@ class OffsetSide:
 
     Attributes:
         store: commits offsets of partitions that the member owns, and refuses others.
-        unguarded: the same storage for callers that are no member: commits anything.
-        interrupt: break off requests under way: the session that they belong to has ended.
-        stop_fetching: break off reading of offsets: a shutdown does not need them.
-        close: close the connections.
+        unguarded: the same storage for callers that are not members: commits any offset.
+        interrupt: interrupts requests in progress, when their session has ended.
+        stop_fetching: interrupts fetches of offsets, which a shutdown does not need.
+        close: closes the connections.
     """
 
     store: OffsetStore
@@ -65,11 +65,11 @@ def wire_offsets(
     Args:
         config: the settings.
         store: ZooKeeper.
-        registry: the brokers and the owners of partitions.
-        clock: for deadlines.
+        registry: reads the brokers and the owners of partitions.
+        clock: the time source for deadlines.
         security: TLS and SASL, for connections to the group's coordinator.
     """
-    # A commit delayed beyond the end of its session must not overwrite the next owner's.
+    # A commit that is delayed until its session has ended must not overwrite the next owner's.
     in_zookeeper = ZookeeperOffsetStore(store, config.group_id, guard=registry)
     zookeeper_unguarded = ZookeeperOffsetStore(store, config.group_id)
     czxids = partial(topic_czxids, store)
@@ -112,8 +112,8 @@ def wire_offsets(
 def _channel_settings(config: ConsumerConfig, session_timeout_ms: int) -> ChannelSettings:
     """Return the limits of requests to the coordinator.
 
-    The last commit of a shutdown must leave time for the release; and joining allows two session
-    time-outs a try, by which the last commit must have ended.
+    The last commit of a shutdown must leave time for the release. A joining member allows two
+    session time-outs per attempt, within which the last commit of the former owner must end.
     """
     return ChannelSettings(
         timeout_ms=config.offsets_channel_socket_timeout_ms,

@@ -1,8 +1,8 @@
 """Offsets in ZooKeeper: ``/consumers/<group>/offsets/<topic>/<partition>``, plain decimal text.
 
 The oldest storage, shared with every Scala consumer and with OffsetCommit v0 on the broker. Entries
-never expire, and outlive their topic. ZooKeeper lets anyone write; ``OwnerGuard`` keeps out members
-that should not, see ``fenced``.
+never expire, and outlive their topic. ZooKeeper lets anyone write; with an ``OwnerGuard`` only the
+owner of a partition commits, see ``fenced``.
 """
 
 from collections import Counter
@@ -18,19 +18,19 @@ from zkconsumer.zk.paths import GroupPaths
 from zkconsumer.zk.store import ZkStore, ZNode
 
 _FEW = 16
-"""Up to this number of partitions of a topic, nodes are read without listing them first."""
+"""The nodes of up to this number of partitions of a topic are read without listing them first."""
 
 __all__ = ["OwnerGuard", "ZookeeperOffsetStore"]
 
 
 class ZookeeperOffsetStore:
-    """An ``OffsetStore`` in ZooKeeper, which can't store metadata: it is dropped.
+    """An ``OffsetStore`` in ZooKeeper, which drops metadata, since ZooKeeper can't store it.
 
     Args:
-        guard: lets only the owner of a partition commit it, and never rewinds an offset that
-            another member has committed; ``fetch`` must then be called after each claim, since a
-            commit builds on what was last fetched or committed. None: anything is overwritten, by
-            anyone, as in the original and its tools.
+        guard: lets only the owner of a partition commit, and prevents rewinding an offset that
+            another member has committed, unless requested. ``fetch`` must then be called after each
+            claim, since a commit relies on the node last fetched or committed. None: any offset is
+            overwritten, by anyone, as in the original and its tools.
 
     Raises:
         ConfigError: the group id can't be part of a path.
@@ -46,11 +46,11 @@ class ZookeeperOffsetStore:
         self._known: dict[TopicPartition, KnownNode] = {}
 
     def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
-        """Read committed offsets. A negative one (tools leave -1) counts as none.
+        """Read committed offsets; a negative one (some tools write -1) counts as none.
 
         Raises:
             RegistryError: no response in time, or access denied.
-            SessionLost: the session ended meanwhile.
+            SessionLost: the session ended during the call.
         """
         found = self.nodes(partitions)
         if self._guard is not None:
@@ -58,7 +58,7 @@ class ZookeeperOffsetStore:
         return {tp: self.fetched(tp, node) for tp, node in found.items()}
 
     def nodes(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, ZNode | None]:
-        """Return the offset nodes; of topics with many partitions only those that are listed.
+        """Return the offset nodes; of topics with many partitions read only nodes that exist.
 
         Raises as ``fetch``.
         """
@@ -83,7 +83,7 @@ class ZookeeperOffsetStore:
 
         Args:
             offsets: the offsets to write.
-            retry: makes no difference: what can be retried here, always is.
+            retry: has no effect, since retriable errors are always retried here.
             rewind: overwrite a larger offset that another member committed, too. Without a guard
                 every commit does.
 

@@ -1,4 +1,4 @@
-"""Carries out a plan of offsets, and reads the result back."""
+"""Executes a plan of offsets, and reads the result back."""
 
 from collections.abc import Callable, Collection
 
@@ -22,14 +22,14 @@ def carry_out(
     source_doubts: Callable[[], list[str]] = list,
     although: Collection[str] | None = None,
 ) -> MigrationOutcome:
-    """Write what the plan says, and read it back.
+    """Write the offsets of a plan, and read them back.
 
     Args:
         group: the group.
         target: the store to write to.
         plan: the plan.
-        source_doubts: returns what changed meanwhile where the offsets came from.
-        although: members that may be alive, as reported; None: none may.
+        source_doubts: returns the changes in the source since the plan was made, as text.
+        although: the members that may be alive, as ``members`` reported them; None: none may.
 
     Raises:
         MigrationRefused: the plan has refusals, or members are alive; nothing was written.
@@ -46,7 +46,7 @@ def carry_out(
         outcome = target.write(offsets) if offsets else {}
         errors = {tp: error for tp, error in outcome.items() if error is not None}
     except ZkConsumerError as error:
-        # Some may be written all the same: reading back shows.
+        # Some may have been written: reading back shows which.
         errors = dict.fromkeys(offsets, str(error))
     try:
         found = target.fetch(sorted(plan.expected))

@@ -12,7 +12,7 @@ from zkconsumer.scope import wait_ms
 log = logging.getLogger(__name__)
 
 _CHECK_INTERVAL_MS = 250
-"""How often to check whether the last member has left."""
+"""The interval at which to check whether the last member has left."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,9 +21,9 @@ class MigratedGroup:
 
     Attributes:
         group_id: the group.
-        storages: every store to read members from, in either direction: members with offsets in
+        storages: the stores to read members from, whatever the direction: members with offsets in
             Kafka may be registered in ZooKeeper.
-        clock: for deadlines.
+        clock: the time source for deadlines.
     """
 
     group_id: str
@@ -34,18 +34,18 @@ class MigratedGroup:
     def of(
         cls, group_id: str, *storages: GroupOffsetStore, clock: Clock | None = None
     ) -> "MigratedGroup":
-        """Return a group whose members only these stores know."""
+        """Return a group whose members are known to these stores only."""
         return cls(group_id=group_id, storages=storages, clock=clock or SystemClock())
 
     def members(self) -> list[str]:
-        """Return the living members, from all stores."""
+        """Return the live members, from all stores."""
         return [member for storage in self.storages for member in storage.members()]
 
     def await_silence(self, wait_limit_ms: int) -> None:
         """Wait until no member is alive.
 
         Raises:
-            MigrationRefused: there still are members; names them.
+            MigrationRefused: the group still has members; names them.
         """
         deadline_ms = self.clock.now_ms() + wait_limit_ms
         reported = False

@@ -21,21 +21,21 @@ class GroupOffsetStore(Protocol):
         ...
 
     def stored(self, topics: Collection[str] | None) -> dict[TopicPartition, FetchedOffset]:
-        """Return every offset of the group, of these topics or all; others may be left out."""
+        """Return all offsets of the group, or those of these topics; omit partitions without."""
         ...
 
     def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
-        """Return the offsets of these partitions, every one of them."""
+        """Return the offset of each of these partitions."""
         ...
 
     def write(self, offsets: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, str | None]:
         """Set offsets, or remove them (None); return for each why it failed, or None.
 
-        If the storage can tell, an offset that was committed since it was last read here is left
-        alone. A failed one may have been written all the same; only reading shows.
+        An offset that was committed since it was last read here is not overwritten, if the storage
+        can detect that. One that failed may have been written nevertheless; only reading shows.
         """
         ...
 
     def members(self) -> list[str]:
-        """Return the living members of the group that this store knows, each as a text."""
+        """Return the live members of the group that this store knows, as text."""
         ...

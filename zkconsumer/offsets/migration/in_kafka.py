@@ -1,10 +1,10 @@
 """A group's offsets in Kafka, for a migration: written without membership or generation.
 
-From 0.9 on the coordinator itself refuses such a write while the group has members, so one that
-joins at the last moment is not overwritten; 0.8.2 accepts any write.
+From 0.9 on the coordinator itself refuses such a write while the group has members, so the offsets
+of a member that joins at the last moment are not overwritten; 0.8.2 accepts any write.
 
-No request of all versions removes an offset. To restore "none", -1 is written, which every client
-takes for "no offset", as the coordinator itself does.
+Not all versions have a request that deletes an offset. To restore "no offset", -1 is written, which
+every client takes for that, as the coordinator does.
 """
 
 import random
@@ -43,25 +43,25 @@ _OF_MEMBERS: Final = frozenset(
         ErrorCode.REBALANCE_IN_PROGRESS,
     }
 )
-"""Error codes of a commit without membership while the group has members."""
+"""The error codes for a commit without membership while the group has members."""
 
 _COMMIT_BYTES: Final = 1 << 18
-"""Approximate limit of one commit in the coordinator's log, where it becomes one batch: a batch of
-more than ``message.max.bytes`` (by default 1 MB: some 8000 partitions) is refused as a whole."""
+"""Approximate limit of one commit in the coordinator's log, where it becomes one batch. A batch
+larger than ``message.max.bytes`` (by default 1 MB: some 8000 partitions) is refused as a whole."""
 _ENTRY_BYTES: Final = 64
-"""An upper estimate of a partition's entry there, without names and metadata."""
+"""An upper estimate of the size of a partition's entry there, without names and metadata."""
 _WITHOUT_MEMBERS: Final = frozenset({"Empty", "Dead"})
 
 
 INTERACTIVE: Final = ChannelSettings(backoff_ms=250)
-"""A user waits: retries come sooner than those of a member."""
+"""Limits for tools, whose users wait: retries follow sooner than those of a member."""
 
 
 class KafkaGroupOffsets:
     """A ``GroupOffsetStore`` in Kafka.
 
     Args:
-        client: the cluster's metadata; its creator stops it.
+        client: reads the cluster's metadata; its creator stops it.
         dialer: connects to the coordinator; its creator stops it.
     """
 
@@ -82,11 +82,11 @@ class KafkaGroupOffsets:
         self._channel = CoordinatorChannel(group_id, access, settings, clock=clock)
 
     def close(self) -> None:
-        """Close the connection for good."""
+        """Close the connection; later calls fail."""
         self._channel.close()
 
     def partitions(self, topics: Collection[str] | None = None) -> frozenset[TopicPartition]:
-        """Return the partitions of the cluster; creates none."""
+        """Return the partitions of the cluster, without creating topics."""
         view = self._client.view(None, timeout_ms=self._settings.limit_ms)
         return frozenset(
             TopicPartition(topic, number)
@@ -116,7 +116,7 @@ class KafkaGroupOffsets:
         wanted = [(tp, offset or nothing) for tp, offset in offsets.items()]
         for part in map(dict, parts_of(wanted, _COMMIT_BYTES, self._size_of)):
             commit = CommitExchange(self._group_id, part)
-            # A try whose response was lost is repeated, with the same result.
+            # A try whose response was lost can be repeated: the result is the same.
             self._channel.call(commit, tries=None)
             outcome |= {tp: _outcome(commit.responses.get(tp)) for tp in part}
         return outcome
@@ -127,7 +127,7 @@ class KafkaGroupOffsets:
         return _ENTRY_BYTES + sum(len(text.encode()) for text in texts)
 
     def members(self) -> list[str]:
-        """See ``GroupOffsetStore``: none before 0.9, whose members only ZooKeeper knows."""
+        """See ``GroupOffsetStore``; empty before 0.9, where only ZooKeeper knows the members."""
         if not self._versions().has(ApiKey.DESCRIBE_GROUPS):
             return []
         request = dg.DescribeGroupsRequest(groups=(self._group_id,))

@@ -1,6 +1,6 @@
 """A group's offsets in ZooKeeper, for tools that set them without owning partitions.
 
-Writes are fenced by the versions of the nodes as last read, see ``versioned``.
+Writes are fenced by the versions of the nodes that were last read, see ``versioned``.
 """
 
 from collections.abc import Collection
@@ -25,7 +25,7 @@ class ZookeeperGroupOffsets(VersionedNodes):
     name: Final = OffsetStorage.ZOOKEEPER
 
     def stored(self, topics: Collection[str] | None) -> dict[TopicPartition, FetchedOffset]:
-        """See ``GroupOffsetStore``. Nodes that are no partition's are skipped."""
+        """See ``GroupOffsetStore``. Nodes that don't belong to a partition are skipped."""
         found = self._below("offsets")
         wanted = sorted(topic for topic in found if topics is None or topic in topics)
         partitions = [
@@ -38,7 +38,7 @@ class ZookeeperGroupOffsets(VersionedNodes):
         return self.fetch(partitions)
 
     def members(self) -> list[str]:
-        """See ``GroupOffsetStore``: registrations, and owners of partitions without one."""
+        """See ``GroupOffsetStore``: registered members, and owners that are not registered."""
         ids = self._store.children_many([self._paths.ids])[0] or []
         owned = [
             TopicPartition(topic, int(name))
@@ -61,7 +61,7 @@ class ZookeeperGroupOffsets(VersionedNodes):
         ]
 
     def _below(self, kind: str) -> dict[str, list[str]]:
-        """Return the names two levels below a node of the group, by those one level below."""
+        """Return the names of the nodes two levels below a node of the group, by their parent's."""
         root = f"{self._paths.root}/{kind}"
         topics = self._store.children_many([root])[0] or []
         names = self._store.children_many([f"{root}/{topic}" for topic in topics])
@@ -69,7 +69,7 @@ class ZookeeperGroupOffsets(VersionedNodes):
 
 
 def partitions_in(store: ZkStore) -> frozenset[TopicPartition]:
-    """Return the cluster's partitions by ZooKeeper; none of malformed topics.
+    """Return the cluster's partitions in ZooKeeper, without those of malformed topics.
 
     Raises:
         RegistryError: no response in time, or access denied.

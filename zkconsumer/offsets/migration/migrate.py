@@ -1,8 +1,8 @@
 """Migrates the offsets of a group from one storage to the other while no member is alive.
 
-The order makes it safe: no member is alive; both storages are read; the roll-back file is written;
-still no member is alive; the offsets are written; they are read back. A member that joins in
-between is noticed at the end, and so is a source that changed.
+The order of the steps makes it safe: check that no member is alive; read both storages; write the
+roll-back file; check the members again; write the offsets; read them back. A member that joins in
+between is detected at the end, and so is a change of the source.
 """
 
 from collections.abc import Collection
@@ -32,8 +32,8 @@ class MigrationRequest:
     """The options of a migration.
 
     Attributes:
-        topics: the topics to migrate; None: all with offsets of the group.
-        ahead: what to do where the target's offset is larger.
+        topics: the topics to migrate; None: all for which the group has offsets.
+        ahead: what to do if the target's offset is larger.
         wait_limit_ms: how long to wait for the members to leave.
     """
 
@@ -59,7 +59,7 @@ class Migration:
         self._seen: dict[TopicPartition, FetchedOffset] = {}
 
     def plan(self, request: MigrationRequest) -> MigrationPlan:
-        """Wait until no member is alive, and compare; write nothing.
+        """Wait until no member is alive, and compare the storages; write nothing.
 
         Raises:
             MigrationRefused: the group still has members.
@@ -74,10 +74,10 @@ class Migration:
         )
 
     def carry_out(self, plan: MigrationPlan) -> MigrationOutcome:
-        """Write what the plan says, and read it back.
+        """Write the offsets of the plan, and read them back.
 
         Raises:
-            MigrationRefused: the plan has refusals, or a member came; nothing was written.
+            MigrationRefused: the plan has refusals, or a member joined; nothing was written.
         """
         return carry_out(self._group, self._target, plan, source_doubts=self._source_doubts)
 
@@ -108,7 +108,10 @@ class Undoing:
         self._although: Collection[str] | None = group.members() if with_members else None
 
     def plan(self, request: MigrationRequest) -> MigrationPlan:
-        """Wait until no member is alive, and compare; write nothing. ``SET_BACK`` overwrites.
+        """Wait until no member is alive, and compare the offsets; write nothing.
+
+        The plan includes offsets that were committed since only with ``Ahead.SET_BACK``. With
+        ``with_members`` there is no wait.
 
         Raises:
             MigrationRefused: the group still has members.
@@ -125,10 +128,10 @@ class Undoing:
         return plan_roll_back(written, now, force=request.ahead is Ahead.SET_BACK)
 
     def carry_out(self, plan: MigrationPlan) -> MigrationOutcome:
-        """Write what the plan says, and read it back.
+        """Write the offsets of the plan, and read them back.
 
         Raises:
-            MigrationRefused: the plan has refusals, or a member came; nothing was written.
+            MigrationRefused: the plan has refusals, or a member joined; nothing was written.
         """
         return carry_out(self._group, self._target, plan, although=self._although)
 

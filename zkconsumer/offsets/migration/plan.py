@@ -1,7 +1,7 @@
-"""The plan of a migration of offsets, and its outcome. Pure.
+"""Plans a migration of offsets, and judges its outcome. Pure.
 
-An offset means the same in both storages: the next one to read. Only the metadata differs, which
-ZooKeeper can't store, so it is not compared.
+An offset means the same in both storages: the next one to read. Metadata is not compared, since
+ZooKeeper can't store it.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -13,7 +13,7 @@ from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.store import FetchedOffset
 
 Offset = OffsetAndMetadata | None
-"""The present or wanted offset of a partition; None: none."""
+"""The present or wanted offset of a partition; None: no offset."""
 
 
 class OffsetStorage(StrEnum):
@@ -33,7 +33,7 @@ class Fate(StrEnum):
 
 
 class Ahead(StrEnum):
-    """What to do where the target has a larger offset than the source."""
+    """What to do if the target has a larger offset than the source."""
 
     REFUSE = "refuse"
     KEEP = "keep"
@@ -41,7 +41,7 @@ class Ahead(StrEnum):
 
 
 class MigrationRefused(ZkConsumerError):
-    """The migration was not begun, and nothing was written; each reason says what to do."""
+    """The migration was not started, and nothing was written; each reason includes the remedy."""
 
     def __init__(self, group_id: str, reasons: Collection[str]) -> None:
         super().__init__(f"group {group_id}: nothing was written: {'; '.join(reasons)}")
@@ -55,8 +55,8 @@ class PartitionMove:
     Attributes:
         topic_partition: the partition.
         wanted: the offset that the target should have.
-        before: the offset that it has.
-        fate: what is done.
+        before: the offset that the target has.
+        fate: what is done with the partition.
     """
 
     topic_partition: TopicPartition
@@ -70,9 +70,9 @@ class MigrationPlan:
     """The plan of a migration.
 
     Attributes:
-        moves: every partition with an offset in the source, in order.
-        refusals: why it must not be carried out; empty if it may.
-        only_in_target: partitions with an offset in the target alone: they stay as they are.
+        moves: the moves of all partitions with an offset in the source, in order.
+        refusals: why the plan must not be executed; empty if it may.
+        only_in_target: partitions with an offset in the target alone, which is not changed.
     """
 
     moves: tuple[PartitionMove, ...]
@@ -91,7 +91,7 @@ class MigrationPlan:
 
     @property
     def expected(self) -> dict[TopicPartition, Offset]:
-        """The offsets that the target should have in the end, of all existing partitions."""
+        """The offset that the target should have in the end, for each existing partition."""
         return {
             move.topic_partition: move.before if move.fate is Fate.KEEP else move.wanted
             for move in self.moves
@@ -106,13 +106,13 @@ def plan_migration(
     exists: Callable[[TopicPartition], bool],
     ahead: Ahead = Ahead.REFUSE,
 ) -> MigrationPlan:
-    """Compare both storages and make a plan.
+    """Compare both storages; return the plan of a migration.
 
     Args:
-        source: its offsets; an entry without an offset counts as none.
-        target: its offsets, at least of the same partitions.
+        source: the source's entries; those without an offset are ignored.
+        target: the target's entries, at least for the same partitions.
         exists: returns whether the cluster has a partition: offsets of deleted topics are skipped.
-        ahead: what to do where the target's offset is larger.
+        ahead: what to do if the target's offset is larger.
     """
     refusals = [
         f"{tp}: {error}"
@@ -145,12 +145,12 @@ def plan_roll_back(
     *,
     force: bool = False,
 ) -> MigrationPlan:
-    """Make a plan that undoes a migration.
+    """Return a plan that undoes a migration.
 
     Args:
-        written: for each partition the target's offset before, and the one written.
-        target: its present offsets.
-        force: overwrite others, too: offsets that were committed since.
+        written: for each partition the target's offset before the migration, and the one written.
+        target: the target's present offsets.
+        force: overwrite offsets that were committed since the migration, too.
     """
     refusals, moves = [], []
     for tp, (before, after) in sorted(written.items()):
@@ -174,11 +174,11 @@ def plan_roll_back(
 def outside_the_log(
     plan: MigrationPlan, logs: Mapping[TopicPartition, tuple[int, int]]
 ) -> list[str]:
-    """Return the expected offsets that are no longer in the log, and the consequence.
+    """Return sentences about expected offsets that are not in the log, and the consequence.
 
     Args:
         plan: the plan.
-        logs: first offset and end of the logs, as far as known.
+        logs: log start offset and log end offset of the known logs.
     """
     reported = []
     for tp, wanted in plan.expected.items():
@@ -194,14 +194,14 @@ def outside_the_log(
 
 
 def offset_in(found: FetchedOffset | None) -> Offset:
-    """Return what was read, as an offset to write."""
+    """Return an entry that was read as an offset to write."""
     if found is None or found.offset is None:
         return None
     return OffsetAndMetadata(found.offset, found.metadata)
 
 
 def same_offset(first: Offset, second: Offset) -> bool:
-    """Return whether reading goes on from the same offset."""
+    """Return whether reading would continue at the same offset."""
     return (first.offset if first else None) == (second.offset if second else None)
 
 
@@ -231,8 +231,8 @@ class MigrationOutcome:
     Attributes:
         plan: the plan.
         found: the target's present offsets, of every existing partition of the plan.
-        errors: why writes were refused, or could not be read back.
-        doubts: events that make the outcome doubtful, such as a member that came.
+        errors: why writes failed, by partition.
+        doubts: events that make the outcome doubtful, such as a member that joined.
     """
 
     plan: MigrationPlan
@@ -242,7 +242,7 @@ class MigrationOutcome:
 
     @property
     def failed(self) -> dict[TopicPartition, str]:
-        """The partitions without the expected offset, and why, as far as known."""
+        """The partitions without the expected offset, with the reasons as far as known."""
         failed = {}
         for tp, wanted in self.plan.expected.items():
             found = self.found.get(tp, FetchedOffset(None, "it could not be read back"))
@@ -255,7 +255,7 @@ class MigrationOutcome:
 
     @property
     def written(self) -> tuple[TopicPartition, ...]:
-        """The partitions that were to be written, and have the offset."""
+        """The partitions that were to be written and have the expected offset."""
         failed = self.failed
         return tuple(tp for tp in self.plan.writes if tp not in failed)
 

@@ -1,7 +1,7 @@
-"""The file that undoes a change of offsets: the offsets before, and those written. Pure.
+"""The file for undoing a change of offsets: the offsets before, and those written. Pure.
 
-It is written before any offset, so that it exists whatever happens. JSON, with a version: 1 for one
-storage of one group, 2 for several.
+It is written before any offset, so that it exists whatever happens. It is JSON, of version 1 for
+one storage of one group, and of version 2 for several.
 """
 
 import json
@@ -26,7 +26,7 @@ class RollBack:
         group_id: the group.
         target: the storage that was written to.
         zookeeper: the cluster's ``zookeeper.connect``; "" if it was accessed through brokers alone.
-        made_ms: when, in milliseconds since the epoch.
+        made_ms: when it was created, in milliseconds since the epoch.
         written: each partition's offset before, and the one to be written.
     """
 
@@ -52,7 +52,7 @@ def encode_roll_back(roll_back: RollBack) -> str:
 
 
 def encode_roll_backs(parts: Sequence[RollBack]) -> str:
-    """Return the text of a file for one or several roll-backs, of one cluster and time."""
+    """Return the text of a file for one or more roll-backs of the same cluster and time."""
     if len(parts) == 1:
         return encode_roll_back(parts[0])
     head = {
@@ -74,7 +74,7 @@ def decode_roll_back(text: str, name: str) -> RollBack:
     """Read a file with one roll-back.
 
     Raises:
-        ConfigError: as ``decode_roll_backs``; or it has several.
+        ConfigError: as ``decode_roll_backs``, or the file has several.
     """
     parts = decode_roll_backs(text, name)
     if len(parts) != 1:
@@ -88,7 +88,7 @@ def decode_roll_backs(text: str, name: str) -> tuple[RollBack, ...]:
     """Read a roll-back file.
 
     Raises:
-        ConfigError: it is no roll-back file, has a later version, or is damaged.
+        ConfigError: it is not a roll-back file, has a later version, or is damaged.
     """
     try:
         parsed: object = json.loads(text)

@@ -1,12 +1,12 @@
-"""Offset nodes as last read, and writes that only succeed on these.
+"""Writes offset nodes only if they have not changed since they were last read.
 
 Tools that set offsets own no partitions, so there is no owner node to check, as for members
 (``fenced``). Instead the version of every offset node is checked: an offset that was committed
-after it was read, and after the roll-back file was written, is never overwritten unseen.
+after it was read, and so is not in the roll-back file, is never overwritten.
 
-Writes go out in transactions, each all or nothing. One holds as many offsets as ZooKeeper accepts
-at a time, some hundreds; nothing is tried after a failure. Servers before 3.4 have no transactions:
-there each offset is written on its own, by version all the same.
+Writes are sent in transactions, each all or nothing, of some hundreds of offsets, which ZooKeeper
+accepts at a time; after a failure no more are sent. Servers before 3.4 have no transactions: there
+each offset is written separately, but also by version.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,10 +22,10 @@ from zkconsumer.zk.paths import GroupPaths
 from zkconsumer.zk.store import CreateOp, DeleteOp, OpError, SetOp, ZkStore
 
 TRANSACTION_BYTES: Final = 256 * 1024
-"""Approximate limit of a transaction: servers refuse those of ``jute.maxbuffer``, a megabyte."""
+"""Approximate limit of a transaction: servers refuse more than ``jute.maxbuffer``, a megabyte."""
 
 _OP_BYTES: Final = 256
-"""The size of one write beside path and data, including a chroot, which is unknown here."""
+"""The size of one write besides path and data, including a chroot, which is not known here."""
 
 _CHANGED: Final = frozenset({OpError.BAD_VERSION, OpError.NO_NODE, OpError.NODE_EXISTS})
 
@@ -34,7 +34,7 @@ _Step = tuple[TopicPartition, _Write]
 
 
 class VersionedNodes:
-    """Reads offset nodes, and writes those unchanged since. Thread: one at a time.
+    """Reads offset nodes, and writes those that have not changed since. Thread: one at a time.
 
     Raises:
         ConfigError: the group id can't be part of a path.
@@ -47,7 +47,7 @@ class VersionedNodes:
         self._versions: dict[TopicPartition, int | None] = {}
 
     def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
-        """Return the offsets of these partitions; their nodes' versions count for the next write.
+        """Return the offsets of these partitions; keep the nodes' versions for the next write.
 
         Raises:
             RegistryError: no response in time, or access denied.
@@ -57,13 +57,13 @@ class VersionedNodes:
         return {tp: self._offsets.fetched(tp, node) for tp, node in nodes.items()}
 
     def write(self, offsets: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, str | None]:
-        """Set offsets, or remove them (None), if their nodes are unchanged since they were read.
+        """Set offsets, or remove them (None), if their nodes have not changed since they were read.
 
-        Returns for each None if it was written, else why not. Unread partitions are read first.
+        Return for each None if it was written, else why not. Unread partitions are read first.
 
         Raises:
             RegistryError: no response in time: each may or may not be written.
-            SessionLost: as RegistryError.
+            SessionLost: the session ended: each may or may not be written.
         """
         outcome: dict[TopicPartition, str | None] = {
             tp: None if offset is None else commit_refusal(tp, offset)
