@@ -1,7 +1,7 @@
 """zkconsumer: the Python consumer for Kafka clusters of the ZooKeeper era.
 
-What makes up the consumer itself is loaded when it is first asked for. Spark starts a handful of
-processes for a query, and each would otherwise take twice as long to import the source.
+The consumer's own modules are loaded at their first use. Spark starts a handful of processes for a
+query, and each would otherwise take twice as long to import the source.
 """
 
 from typing import TYPE_CHECKING
@@ -178,7 +178,7 @@ _ABSENT = {
     "KafkaAdminClient": _BESIDE,
     "OffsetSpec": _BESIDE,
 }
-"""What ``from kafka import ...`` has besides."""
+"""Other names of ``from kafka import ...``, each with the advice for who imports it from here."""
 
 if not TYPE_CHECKING:
     __getattr__ = load_later(__name__, _LATER, _ABSENT)

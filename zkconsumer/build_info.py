@@ -1,7 +1,7 @@
-"""What runs here: versions, the engine and why, the optional libraries.
+"""Describe what runs in this process: versions, the engine and why, the optional libraries.
 
-One answer for everybody: ``zkconsumer --version``, the event ``Created`` and so the log of each
-connector, and a metric ``zkconsumer_build_info`` that has these labels and is always 1.
+``zkconsumer --version``, the event ``Created`` (and so the log of each connector) and the metric
+``zkconsumer_build_info``, which has these labels and is always 1, all report this description.
 """
 
 import platform
@@ -14,7 +14,7 @@ from zkconsumer.records import engine
 from zkconsumer.version import __version__
 
 OPTIONAL_LIBRARIES = ("lz4", "pyarrow", "isal")
-"""What is used where it is installed."""
+"""Libraries that are used if they are installed."""
 
 
 class BuildInfo(NamedTuple):
@@ -26,8 +26,8 @@ class BuildInfo(NamedTuple):
         engine: what decodes record sets: ``native`` or ``pure``.
         crc: what computes CRC-32: ``pclmul``, ``armv8``, ``portable``; in the pure engine the
             library that does.
-        why: for people: how the native engine runs, or why the pure one does.
-        libraries: the optional libraries by name, with their versions; None: not installed.
+        why: how the native engine runs, or why the pure one does, in words.
+        libraries: the version of each optional library by name; None: not installed.
     """
 
     version: str
@@ -49,7 +49,7 @@ class BuildInfo(NamedTuple):
 
 @cache
 def build_info() -> BuildInfo:
-    """Look, once, at this process and what is installed. Thread: any."""
+    """Return the description of this process, which is made once. Thread: any."""
     return BuildInfo(
         version=__version__,
         python=f"{platform.python_implementation()} {platform.python_version()}",

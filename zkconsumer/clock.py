@@ -6,14 +6,14 @@ from functools import partial
 from typing import Final, Protocol
 
 _CLOCK: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-"""Runs while the machine is suspended: servers do, too, and expire sessions."""
+"""Runs while the machine is suspended, since servers run on and expire sessions meanwhile."""
 
 system_s: Final[Callable[[], float]] = partial(time.clock_gettime, _CLOCK)
 """``SystemClock.now_ms``, in seconds."""
 
 
 class Clock(Protocol):
-    """The time source of a thread; a core has none, it is passed ``now_ms``."""
+    """The time source of a thread; a pure core has none and is passed ``now_ms`` instead."""
 
     def now_ms(self) -> int:
         """Return monotonic milliseconds from an arbitrary start: for deadlines."""
@@ -40,7 +40,7 @@ def seconds_of(clock: Clock) -> Callable[[], float]:
     """Return the fastest function that reads a clock in seconds, for loops over records.
 
     The machine's own clock is read without a Python call and without an argument, in a third of the
-    time. It has a start of its own, so only differences count; and it stops while the machine is
-    suspended.
+    time. It counts from another start, so only differences are meaningful; and it stops while the
+    machine is suspended.
     """
     return time.monotonic if type(clock) is SystemClock else lambda: clock.now_ms() / 1000

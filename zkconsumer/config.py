@@ -34,17 +34,17 @@ _CATCH_UP_BYTES = "fetch.message.catch.up.max.bytes"
 class ConsumerConfig(SecurityFields):
     """All settings of one consumer; every attribute is its key with underscores.
 
-    Values may be texts, as a ``.properties`` file has them, or Python's own ints and bools.
-    None counts as not given. Keyword arguments win over ``props``. A key that nothing knows is an
-    error that names the nearest, unless it starts with ``external``; in a file it is logged as a
-    warning, as in the original (``from_file``, ``from_properties``).
+    Values may be text, as in a ``.properties`` file, or Python's own ints and bools. None counts as
+    not given. Keyword arguments win over ``props``. An unknown key is an error that names the most
+    similar known one, unless it starts with ``external``; in a file it is only logged as a warning,
+    as in the original (``from_file``, ``from_properties``).
 
     Args:
         props: settings by their keys, ``{"group.id": "g"}``.
         **settings: settings by their keys with underscores, ``group_id="g"``.
 
     Raises:
-        ConfigError: names the key, its value and what is allowed; or the key that is not known.
+        ConfigError: names the key, its value and what is allowed; or the unknown key.
 
     Thread: any.
     Source: Kafka 0.8.2.2 ``ConsumerConfig``, ``ZKConfig``, ``VerifiableProperties``.
@@ -123,21 +123,21 @@ class ConsumerConfig(SecurityFields):
 
     @property
     def zookeeper_security(self) -> ZookeeperSecurity:
-        """How to get into ZooKeeper, and who may change what is created there."""
+        """How to authenticate to ZooKeeper, and who may change the nodes created there."""
         return security_in({spec.key: getattr(self, spec.attribute) for spec in SECURITY_KEYS})
 
     @classmethod
     def from_file(
         cls, path: str | os.PathLike[str], **settings: "Unpack[ConsumerSettings]"
     ) -> Self:
-        """Read a Java ``.properties`` file; keyword arguments win over what it says.
+        """Read a Java ``.properties`` file; keyword arguments win over its settings.
 
         Args:
             path: a Java ``.properties`` file.
             **settings: settings by their keys with underscores; they win, and must be known.
 
         Returns:
-            The configuration; keys that nothing knows are logged as a warning.
+            The configuration; unknown keys in the file are logged as warnings.
 
         Raises:
             ConfigError: the file can't be read, or a setting is wrong.
@@ -148,16 +148,17 @@ class ConsumerConfig(SecurityFields):
     def from_properties(
         cls, props: Mapping[str, str], **settings: "Unpack[ConsumerSettings]"
     ) -> Self:
-        """Return the configuration that the content of a ``.properties`` file stands for.
+        """Return the configuration given by the content of a ``.properties`` file.
 
-        Files are shared with other clients and later releases, which have settings of their own.
+        Unknown keys are not an error here: files are shared with other clients and later releases,
+        which have other settings.
 
         Args:
             props: settings by their keys with dots.
             **settings: settings by their keys with underscores; they win, and must be known.
 
         Returns:
-            The configuration; keys that nothing knows are logged as a warning.
+            The configuration; unknown keys of ``props`` are logged as warnings.
 
         Raises:
             ConfigError: a setting is wrong.
@@ -181,7 +182,7 @@ def read_settings(given: Mapping[str, object]) -> dict[str, Value]:
     _note_ineffective(given)
     values = read_table(KEYS, given)
     if given.get(_FETCH_BYTES) is not None and given.get(_CATCH_UP_BYTES) is None:
-        values[_CATCH_UP_BYTES] = values[_FETCH_BYTES]  # who says how much is obeyed
+        values[_CATCH_UP_BYTES] = values[_FETCH_BYTES]  # a given size also limits catching up
     _check_pair(values, _CATCH_UP_BYTES, _FETCH_BYTES)
     _check_pair(values, "socket.timeout.ms", "fetch.wait.max.ms")
     _check_pair(values, "fetch.message.growth.max.bytes", "fetch.message.max.bytes")

@@ -1,7 +1,7 @@
 """Every setting of a consumer: one table with key, type, default, range, version and meaning.
 
 ``ConsumerConfig`` reads values by this table; docs/configuration.md and ``config_typed`` are
-printed from it (``make generated``). Keys and defaults are those of Kafka 0.8.2.2
+generated from it (``make generated``). Keys and defaults are those of Kafka 0.8.2.2
 ``ConsumerConfig``; where a setting differs from the original, its description says so.
 """
 

@@ -165,11 +165,11 @@ JAVA_KEYS: Final[Mapping[str, tuple[Translation, str]]] = {
         "user and password, client id and secret, or keytab and principal",
     ),
 }
-"""The names of these settings in Kafka's own clients, each with its translation into ours, also in
-words."""
+"""The names of these settings in Kafka's own clients, each with its translation into ours, as a
+function and in words."""
 
 SECURITY_NAMES: Final = frozenset((*(spec.key for spec in SECURITY_KEYS), *JAVA_KEYS))
-"""The settings by their keys with dots, in either spelling."""
+"""The keys of these settings, with dots, by kafka-python's names and by Java's."""
 
 
 SECURITY_PREFIXES: Final = ("security.", "ssl.", "sasl.")
@@ -211,7 +211,7 @@ def by_our_names(given: Mapping[str, object]) -> dict[str, object]:
         for name, text in JAVA_KEYS[key][0](key, value).items():
             known = ours.get(name)
             if name == "sasl.mechanism" and known is not None:
-                continue  # the module only implies the mechanisms that it can be for
+                continue  # the login module only implies a mechanism: an explicit one wins
             if known is not None and known != text:
                 raise ConfigError(
                     f"{key} and {sources.get(name, name)} are both given, and they differ: give one"
@@ -224,7 +224,7 @@ def read_values(given: Mapping[str, object]) -> dict[str, Value]:
     """Return the value of each of ``SECURITY_KEYS``, with defaults; ignore other settings.
 
     Args:
-        given: settings by their keys with dots, in either spelling.
+        given: settings by their keys with dots, by kafka-python's names or by Java's.
 
     Raises:
         ConfigError: names the setting, its value unless that is secret, and what is allowed.

@@ -1,4 +1,4 @@
-"""What a setting is: the columns of the table in ``zkconsumer.config_keys``."""
+"""Describe a setting: the columns of the table in ``zkconsumer.config_keys``."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
@@ -19,22 +19,23 @@ class ConfigKey:
         key: its name with dots, as in Kafka's own files.
         kind: the type of its value.
         doc: what it does, in Markdown.
-        default: the value where none is given; None means *not set*.
+        default: the value if none is given; None means *not set*.
         derive: computes the default from the settings above it in the table, by key.
         derived_text: that computation in words, for the documentation.
         required: there is no default and the key must be given.
         low: the smallest integer allowed.
         high: the largest integer allowed.
         choices: the texts allowed, for the kind ``choice``.
-        synonyms: texts taken for one of the choices.
-        any_case: capital letters do not matter in a choice.
-        legal: a test for a text.
+        synonyms: other accepted texts, with the choice that each means.
+        any_case: a choice may be given in upper or lower case.
+        legal: returns whether a text is allowed.
         legal_text: that test in words.
-        since: the Kafka version that has it first; ``zkconsumer`` for our own.
+        since: the first Kafka version that has it, or the client whose setting it is, such as
+            ``kafka-python``; ``zkconsumer`` for our own.
         secret: its value is never shown.
         inert: accepted so that Kafka's own files can be used, but without effect.
-        accepts: what type checkers let a keyword argument be, as Python writes types; empty: what
-            ``kind`` says.
+        accepts: the type of its keyword argument for type checkers, as Python source; empty: the
+            type of ``kind``.
     """
 
     key: str
@@ -58,7 +59,7 @@ class ConfigKey:
     accepts: str = ""
 
     def means(self, doc: str) -> "ConfigKey":
-        """Return it with what it does, in Markdown."""
+        """Return this setting with a description in Markdown."""
         return replace(self, doc=doc)
 
     @property

@@ -1,4 +1,4 @@
-"""What was given for settings, as the values that their rows in a table say. Pure."""
+"""Read the values given for settings, and check them by their rows in a table. Pure."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -24,16 +24,16 @@ def gathered(
     """Return all settings that were given, by keys with dots; None counts as not given.
 
     Args:
-        config: settings by their keys, with dots or underscores; None: no such.
+        config: settings by their keys, with dots or underscores; None: none.
         settings: keyword arguments, which win.
-        known: the keys that there are.
+        known: all known keys.
         prefixes: what other keys may begin with.
-        refused: known keys that can't be given, and why.
-        renamed: names of other clients, and ours; a known key keeps its meaning.
+        refused: keys that can't be used, each with the reason.
+        renamed: other clients' names with ours, for the error about an unknown key.
 
     Raises:
-        ConfigError: no map, a key that is no text, one that is refused, or one that nothing knows:
-            it names the nearest.
+        ConfigError: ``config`` is not a map, a key is not text or is refused, or a key is unknown:
+            then it names the most similar known one.
     """
     if config is not None and not isinstance(config, Mapping):
         raise ConfigError(f"settings {shown(config)}: give a map such as {{'group.id': 'g'}}")
@@ -65,7 +65,7 @@ def read_table(
     Args:
         keys: the table.
         given: settings by their keys with dots; others are ignored.
-        plain: makes texts, numbers and booleans of what else is taken.
+        plain: converts values of other accepted types to text, numbers and booleans.
 
     Raises:
         ConfigError: names the key, its value and what is allowed.
@@ -82,7 +82,7 @@ def read_table(
 
 
 def read_value(spec: ConfigKey, raw: object) -> Value:
-    """Read what was given for a setting.
+    """Return the value given for a setting, converted to the type of its row.
 
     Raises:
         ConfigError: names the key, the value and what is allowed.

@@ -122,7 +122,7 @@ class ZookeeperSecurity:
 
     @property
     def authenticates(self) -> bool:
-        """Whether it authenticates at all."""
+        """Whether the client authenticates."""
         return self.scheme != "none"
 
     def _check_files(self) -> None:
@@ -147,7 +147,7 @@ OPEN: Final = ZookeeperSecurity()
 
 
 def security_in(values: Mapping[str, Value]) -> ZookeeperSecurity:
-    """Build it from the values of ``SECURITY_KEYS``.
+    """Return the security settings from the values of ``SECURITY_KEYS``.
 
     Raises:
         ConfigError: see ``ZookeeperSecurity``.

@@ -1,14 +1,14 @@
-"""Every error code that a broker may answer with, up to those of Kafka 3.9.
+"""Every error code that a broker may respond with, up to those of Kafka 3.9.
 
-One table: number, what to do about it, and a few words. Names are those of today's Kafka, save
-where 0.8's say more about 0.8. Source: Kafka 0.8.2.2 ``ErrorMapping``, Kafka 3.9 ``Errors``.
+One table: number, advice and meaning. Names are those of today's Kafka, except where 0.8's name
+describes 0.8 better. Source: Kafka 0.8.2.2 ``ErrorMapping``, Kafka 3.9 ``Errors``.
 """
 
 from enum import Enum, IntEnum
 
 
 class Advice(Enum):
-    """What may help."""
+    """What a client can do about an error code."""
 
     NOTHING = "a retry gets the same response"
     RETRY = "retry later"
@@ -22,7 +22,7 @@ class ErrorCode(IntEnum):
     """An error code; compares equal to its number.
 
     Attributes:
-        advice: what may help.
+        advice: what a client can do about it.
         text: what is wrong, in a few words.
     """
 
@@ -194,7 +194,7 @@ class ErrorCode(IntEnum):
 
     @property
     def may_pass(self) -> bool:
-        """Whether to try a fetch again, maybe at another broker: also after a code not known."""
+        """Whether to retry a fetch, perhaps at another broker; also true for an unknown code."""
         return self.retriable or self is ErrorCode.UNKNOWN
 
     @property
@@ -212,7 +212,7 @@ _BY_CODE = {int(member): member for member in ErrorCode}
 
 
 def error_name(code: int) -> str:
-    """Return the name of a code for people, with its number, even if it is unknown."""
+    """Return the name of a code with its number, or the number alone if the code is unknown."""
     known = _BY_CODE.get(code)
     return f"{known.name} ({code})" if known is not None else f"error code {code}"
 

@@ -1,8 +1,8 @@
-"""A connector belongs to the process that created it: its use in a forked child is an error.
+"""Detect the use of a connector in a forked child of the process that created it: an error.
 
 A fork copies only the forking thread. In the child no thread of the connector runs, so a wait there
-would never end; and its sockets are the parent's, so one byte that the child sends
-breaks the parent's connections and its ZooKeeper session.
+would never end; and its sockets are the parent's, so one byte that the child sends breaks the
+parent's connections and its ZooKeeper session.
 
 Every public call checks its ``ForkGuard`` first and touches nothing in a child.
 """
@@ -36,14 +36,14 @@ class ForkGuard:
         _GUARDS.add(self)
 
     def on_fork(self, notify: Callable[[], None]) -> None:
-        """Call this in a child, right after the fork and before its first line. Thread: any.
+        """Register a function to call in a child right after the fork. Thread: any.
 
         It must take no lock: one that another thread held stays locked in the child.
         """
         self._listeners.append(notify)
 
     def check(self) -> None:
-        """Do nothing in the process it belongs to. Thread: any.
+        """Raise in a forked child; do nothing in the process it belongs to. Thread: any.
 
         Raises:
             ConsumerForked: this is a child of that process.

@@ -1,6 +1,6 @@
 """The outcome of a background operation, with callbacks, as in kafka-python.
 
-Source: kafka-python ``Future``, without the part for those that resolve futures.
+Source: kafka-python ``Future``, without the methods that resolve a future.
 """
 
 import logging
@@ -14,13 +14,11 @@ log = logging.getLogger(__name__)
 
 
 class CallbackFuture(Generic[T]):
-    """A value or an error that is known later.
-
-    Its owner resolves it once, in whichever thread.
+    """A value or an error that is known later; its owner resolves it once, in any thread.
 
     Attributes:
-        value: the value; None before the end, and after a failure.
-        exception: the error; None before the end, and after success.
+        value: the value; None until the outcome is known, and after a failure.
+        exception: the error; None until the outcome is known, and after success.
 
     Thread: any.
     Source: kafka-python ``Future``.
@@ -30,8 +28,9 @@ class CallbackFuture(Generic[T]):
 
     def __init__(self) -> None:
         self._is_done = False
-        # Not created on first use: two threads that add their first callback at once would each
-        # create one. A list, as most futures have no callbacks, and a producer makes one a record.
+        # Not created on first use: two threads that add their first callback at the same time would
+        # each create one. A list is cheap: a producer makes a future for each record, and most have
+        # no callbacks.
         self._calls: list[tuple[bool, Callable[[Any], object]]] = []
         self.value: T | None = None
         self.exception: Exception | None = None
@@ -62,7 +61,7 @@ class CallbackFuture(Generic[T]):
         return self.is_done and self.exception is not None
 
     def add_callback(self, call: Callable[..., object], *values: Any, **named: Any) -> Self:
-        """Call a function on success, at once if the outcome is known.
+        """Call a function on success, immediately if the outcome is known.
 
         What the function raises is logged.
 
@@ -81,7 +80,7 @@ class CallbackFuture(Generic[T]):
         return self._run_if_done()
 
     def add_errback(self, call: Callable[..., object], *values: Any, **named: Any) -> Self:
-        """Call a function on failure, at once if the outcome is known.
+        """Call a function on failure, immediately if the outcome is known.
 
         What the function raises is logged.
 

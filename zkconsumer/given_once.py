@@ -6,7 +6,7 @@ from typing import Any
 
 
 def refuse_repeats(parser: argparse.ArgumentParser) -> None:
-    """Make the options that are added from now on store one value, and refuse another one."""
+    """Make the options that are added to ``parser`` from now on refuse a second value."""
     for name in (None, "store"):
         parser.register("action", name, StoreOnce)
 
@@ -14,8 +14,8 @@ def refuse_repeats(parser: argparse.ArgumentParser) -> None:
 class StoreOnce(argparse._StoreAction):  # noqa: SLF001
     """Stores a value, and refuses a second one, as the original tools do.
 
-    It would silently replace the first: half of what was requested would be shown, or the wrong
-    group changed. The same one again does no harm.
+    argparse would silently replace the first: half of what was requested would be shown, or the
+    wrong group changed. The same value may be repeated.
     """
 
     def __call__(

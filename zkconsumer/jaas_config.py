@@ -1,4 +1,4 @@
-"""Parses the JAAS configuration that Kafka's clients take as ``sasl.jaas.config``. Pure.
+"""Parse the JAAS configuration that Kafka's clients take as ``sasl.jaas.config``. Pure.
 
 Source: KIP-85, Kafka 3.9 ``JaasConfig``; the login modules of Kafka and of the JDK.
 """

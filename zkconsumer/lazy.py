@@ -1,4 +1,4 @@
-"""Public names that load their modules at their first use, so that importing a package is cheap."""
+"""Load the modules of public names at their first use, so that importing a package is cheap."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -9,10 +9,9 @@ from typing import Any
 def load_later(
     package: str, homes: Mapping[str, str], absent: Mapping[str, str] | None = None
 ) -> Callable[[str], Any]:
-    """Return a ``__getattr__`` for a package.
+    """Return a ``__getattr__`` for a package, which imports a name's module at its first use.
 
-    Hide it from type checkers (``if not TYPE_CHECKING``): they would accept any name as one of the
-    package's.
+    Hide it from type checkers (``if not TYPE_CHECKING``): with it they would accept any name.
 
     Args:
         package: the ``__name__`` of the package.

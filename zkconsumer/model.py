@@ -19,8 +19,8 @@ CONSUMER_REPLICA_ID = -1
 class TopicPartition(NamedTuple):
     """One partition of one topic; sorts by topic name, then by partition number.
 
-    Its ``str`` is that of kafka-python's tuple. In an f-string it is short, as in Kafka's logs: the
-    topic, a dash, the number.
+    Its ``str`` is that of kafka-python's tuple. In an f-string it is short, as in Kafka's logs:
+    ``topic-partition``.
 
     Attributes:
         topic: the topic's name.
@@ -74,7 +74,7 @@ class Broker:
     """A broker and the address at which clients reach it.
 
     Attributes:
-        id: the broker's id; below 0 for an address to start from.
+        id: the broker's id; negative for a bootstrap address.
         host: a name or an address.
         port: the port that clients connect to.
 
@@ -97,8 +97,8 @@ class Broker:
 class OffsetRange:
     """A range of offsets of one partition, without ``until_offset`` itself.
 
-    It names the requested offsets, not that the log holds them all: compaction leaves gaps, and
-    retention deletes the oldest. ``until_offset`` is the next offset to read after the range.
+    The log need not hold all of them: compaction leaves gaps, and retention deletes the oldest.
+    ``until_offset`` is the next offset to read after the range.
     """
 
     topic_partition: TopicPartition
@@ -121,14 +121,14 @@ class OffsetRange:
 class OffsetAndMetadata(NamedTuple):
     """A position to commit: the next offset to read, and the committer's free text.
 
-    The offset's default is that of kafka-python's tuple; a commit needs one.
+    The offset's default, None, is that of kafka-python's tuple; a commit needs an offset.
 
     Attributes:
         offset: the next offset to read.
         metadata: any text; empty for none.
-        leader_epoch: the leader epoch of the record before that offset, -1 if unknown: a reader
-            that has it detects that the log was truncated (KIP-320). ZooKeeper, and brokers before
-            2.1, don't keep it.
+        leader_epoch: the leader epoch of the record before that offset, -1 if unknown. With it a
+            reader detects that the log was truncated (KIP-320). ZooKeeper, and brokers before 2.1,
+            don't store it.
 
     Source: Kafka ``OffsetAndMetadata``.
 
@@ -168,7 +168,7 @@ class MemberState:
     Attributes:
         UNJOINED: not in a group.
         REBALANCING: the group is rebalancing.
-        STABLE: it has its assignment.
+        STABLE: the member has its assignment.
     """
 
     UNJOINED: Final = "<unjoined>"
@@ -210,7 +210,7 @@ class RecordFields(NamedTuple):
         timestamp_type: a ``TimestampType``.
         headers: the name and value of each.
         checksum: always None.
-        serialized_key_size: bytes; -1 for a null key. The others likewise.
+        serialized_key_size: bytes; -1 for a null key. Likewise the other sizes.
     """
 
     topic: str
@@ -310,14 +310,14 @@ class ConsumerThreadId:
             text: the content of an owner node, ``consumer-id-0``.
 
         Returns:
-            The id; None if the text is none.
+            The id; None if the text is not a thread id.
 
         Thread: any.
         """
         consumer_id, dash, thread = text.rpartition("-")
         if not dash or not consumer_id or not (thread.isascii() and thread.isdigit()):
             return None
-        if len(thread) > _MOST_DIGITS:  # Python refuses thousands of them with an error
+        if len(thread) > _MOST_DIGITS:  # Python's int() raises for thousands of digits
             return None
         return cls(consumer_id, int(thread))
 

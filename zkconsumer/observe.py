@@ -47,7 +47,7 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class SessionChanged:
-    """The ZooKeeper session is ``CONNECTED``, ``SUSPENDED`` or ``LOST``."""
+    """The ZooKeeper session became ``CONNECTED``, ``SUSPENDED`` or ``LOST``."""
 
     state: str
     session_id: int
@@ -55,19 +55,19 @@ class SessionChanged:
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """The first rebalance of a subscription ended; ``duration_ms`` counts from the request."""
+    """The first rebalance of a subscription ended, ``duration_ms`` after it was requested."""
 
     duration_ms: int
 
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """The member left the group, and released and deregistered as far as it could."""
+    """The member left the group; it released its partitions and deregistered as far as it could."""
 
 
 @dataclass(frozen=True, slots=True)
 class RebalanceStarted:
-    """A round of rebalancing begins, for this reason (see ``RebalanceCause``)."""
+    """A rebalance round begins, for this reason (see ``RebalanceCause``)."""
 
     cause: str
 
@@ -91,11 +91,11 @@ class RebalanceStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RebalanceFinished:
-    """The member is at rest: every partition assigned to it is being read.
+    """The rebalance ended: every partition assigned to the member is being read.
 
     Attributes:
         cause: the cause of the last round.
-        duration_ms: the time since it was last at rest, including failed tries and pauses.
+        duration_ms: the time since the first round began, including failed attempts and pauses.
         changed: whether a partition changed hands.
         owned: its partitions, each with the consumer thread that reads it.
     """
@@ -108,7 +108,7 @@ class RebalanceFinished:
 
 @dataclass(frozen=True, slots=True)
 class RebalanceTryFailed:
-    """A try failed; the next one follows after ``delay_ms``, or at the next change."""
+    """A rebalance attempt failed; the next follows after ``delay_ms`` or at the next change."""
 
     attempt: int
     delay_ms: int
@@ -117,7 +117,7 @@ class RebalanceTryFailed:
 
 @dataclass(frozen=True, slots=True)
 class RebalanceGivenUp:
-    """``rebalance.max.retries`` tries failed. The streams raise; slower tries follow."""
+    """``rebalance.max.retries`` attempts failed. The streams raise; slower attempts follow."""
 
     attempts: int
     reason: str
@@ -147,14 +147,14 @@ class PartitionsLost:
 
 @dataclass(frozen=True, slots=True)
 class PartitionsBlocked:
-    """Partitions of ours that can't be claimed without intervention, with the reason for each."""
+    """Partitions assigned to the member that only an operator can free, with the reason of each."""
 
     reasons: Mapping[TopicPartition, str]
 
 
 @dataclass(frozen=True, slots=True)
 class OrphansSeen:
-    """An audit found partitions of subscribed topics without an owner; empty: none any longer."""
+    """An audit found partitions of subscribed topics without an owner; empty: there are none."""
 
     partitions: Sequence[TopicPartition]
 
@@ -202,9 +202,10 @@ class LeaderLost:
 
 @dataclass(frozen=True, slots=True)
 class PositionReset:
-    """The log does not have this offset (any more, or yet): ``auto.offset.reset`` decides.
+    """The log does not have this offset (any more, or yet), so reading continues at another one.
 
-    Unless its leader tells where an unclean election cut it back: there it goes on.
+    That is where an unclean leader election truncated the log, if its leader reports it; otherwise
+    ``auto.offset.reset`` decides.
     """
 
     partition: TopicPartition
@@ -218,7 +219,7 @@ class Committed:
     Attributes:
         storage: ``zookeeper`` or ``kafka``.
         offsets: the committed offsets.
-        duration_ms: its duration.
+        duration_ms: the duration of the commit.
     """
 
     storage: str
@@ -256,7 +257,7 @@ class ErrorSeen:
     error: BaseException
 
     def __post_init__(self) -> None:
-        """Release the frames of the error: observers may keep events."""
+        """Drop the frames of the error's traceback, since observers may keep events."""
         without_frames(self.error)
 
 
@@ -339,4 +340,4 @@ class Observation:
 
 
 SILENT = Observation(MemberName("", ""))
-"""Without observers: for parts that are used outside of a connector."""
+"""An observation without observers, for parts that are used outside of a connector."""

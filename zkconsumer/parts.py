@@ -1,4 +1,4 @@
-"""Split what is to be requested or written into the parts that a server takes at a time. Pure."""
+"""Split requests and writes into parts of the size that a server accepts. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -7,11 +7,11 @@ T = TypeVar("T")
 
 
 def parts_of(items: Iterable[T], most: int, size_of: Callable[[T], int]) -> Iterator[list[T]]:
-    """Yield items in order, as many at a time as fit; a larger one is a part of its own.
+    """Yield items in order, as many at a time as fit; a larger item is a part of its own.
 
     Args:
-        items: all of them.
-        most: the size of a part.
+        items: all items.
+        most: the largest size of a part.
         size_of: returns the size of an item.
     """
     part: list[T] = []

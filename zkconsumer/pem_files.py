@@ -1,4 +1,4 @@
-"""Which files of certificates can be read here, and what to make of the others. Pure."""
+"""Refuse certificate files that are not PEM, and say how to convert them. Pure."""
 
 from zkconsumer.errors import ConfigError
 
@@ -6,14 +6,14 @@ _JAVAS = (".jks", ".p12", ".pfx", ".keystore", ".truststore")
 
 
 def require_pem(setting: str, path: str) -> None:
-    """Refuse a store of Java's.
+    """Refuse a file that is a Java key store by its name.
 
     Args:
-        setting: that names the file.
+        setting: the setting that names the file.
         path: the file.
 
     Raises:
-        ConfigError: it is one by its name; says how to turn it into PEM.
+        ConfigError: the name has a key store's suffix; says how to convert it to PEM.
     """
     if path.lower().endswith(_JAVAS):
         raise ConfigError(

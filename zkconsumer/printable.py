@@ -1,16 +1,16 @@
-"""Names and values of others in a text for people: they can't drive a terminal, or begin a line."""
+"""Escape and shorten foreign names and values, so that they can't control a terminal or a log."""
 
 from collections.abc import Iterable
 
 
 def printable(text: str) -> str:
-    """Escape what does not print: ids of groups and names of hosts may be anything.
+    """Escape characters that do not print: group ids and host names may contain anything.
 
     Args:
-        text: one line, or what is to become one: line ends are escaped, too.
+        text: any text; line ends are escaped, too.
 
     Returns:
-        The same where all of it prints; else each other character as Python writes it.
+        The text, with Python's escape for each character that does not print.
     """
     if text.isprintable():
         return text
@@ -21,11 +21,11 @@ def printable(text: str) -> str:
 
 
 def shown(value: object, limit: int = 100) -> str:
-    """Return a value as error messages show it: not at any length.
+    """Return the ``repr`` of a value for an error message, shortened to ``limit`` characters.
 
     Args:
-        value: as a program, a file or a peer gave it.
-        limit: how many characters it may take.
+        value: any value from a program, a file or a peer.
+        limit: the maximum number of characters.
     """
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 3] + "..."
@@ -37,14 +37,14 @@ def fault_text(error: Exception) -> str:
 
 
 def shortlist(names: Iterable[object], *, limit: int = 5) -> str:
-    """Return the first of some names, sorted, for a text that must stay short.
+    """Return the first names in sorted order, for a text that must stay short.
 
     Args:
-        names: any number of them.
-        limit: how many to show at most.
+        names: any number of names.
+        limit: the maximum number to show.
 
     Returns:
-        The names with commas between them, and how many more there are.
+        The names separated by commas, and how many more there are.
     """
     texts = sorted(printable(str(name)) for name in names)
     more = [f"{len(texts) - limit} more"] if len(texts) > limit else []
@@ -52,12 +52,12 @@ def shortlist(names: Iterable[object], *, limit: int = 5) -> str:
 
 
 def listed(items: Iterable[object], *, limit: int = 10, separator: str = ", ") -> str:
-    """Return the first of some items, in their order, and how many more there are.
+    """Return the first items, in the given order, and how many more there are.
 
     Args:
-        items: any number of them, each as an f-string has it.
-        limit: how many to show at most.
-        separator: between two of them.
+        items: any number of items, formatted as in an f-string.
+        limit: the maximum number to show.
+        separator: the text between two items.
     """
     texts = [f"{item}" for item in items]
     more = f" and {len(texts) - limit} more" if len(texts) > limit else ""

@@ -1,6 +1,7 @@
-r"""Java ``.properties`` text to a dictionary, as ``java.util.Properties.load`` reads it.
+r"""Parse Java ``.properties`` text as ``java.util.Properties.load`` does.
 
-Files are latin-1; anything else is written as ``\uXXXX``. A key repeated later wins.
+Files are latin-1; other characters are written as ``\uXXXX``. The last value of a repeated key
+wins.
 """
 
 import os
@@ -34,10 +35,10 @@ def load_properties(path: str | os.PathLike[str]) -> dict[str, str]:
 
 
 def parse_properties(text: str) -> dict[str, str]:
-    r"""Keys and values of the text of a ``.properties`` file, in the order written.
+    r"""Return the keys and values in the text of a ``.properties`` file, in the order written.
 
     Raises:
-        ConfigError: a ``\u`` that four hexadecimal digits do not follow.
+        ConfigError: a ``\u`` is not followed by four hexadecimal digits.
     """
     properties: dict[str, str] = {}
     for line in _logical_lines(text):
@@ -49,12 +50,12 @@ def parse_properties(text: str) -> dict[str, str]:
 
 
 def _logical_lines(text: str) -> Iterator[str]:
-    """Lines with their continuations joined; without blank lines and comments."""
+    """Yield lines with their continuations joined, without blank lines and comments."""
     logical = ""
     for natural in _NATURAL_LINE.split(text):
         stripped = natural.lstrip(_BLANKS)
         if not logical and (not stripped or stripped[0] in "#!"):
-            # Only the first line of a logical one can be blank or a comment.
+            # Only the first of several joined lines can be blank or a comment.
             continue
         if _ends_in_open_backslash(stripped):
             logical += stripped[:-1]
@@ -70,7 +71,7 @@ def _ends_in_open_backslash(line: str) -> bool:
 
 
 def _split(line: str) -> tuple[str, str]:
-    """Key and value, still escaped: the first open ``=``, ``:`` or blank parts them."""
+    """Split a line at its first unescaped ``=``, ``:`` or blank; unescape neither part."""
     end = 0
     while end < len(line) and line[end] not in "=:" + _BLANKS:
         end += 2 if line[end] == "\\" else 1
@@ -94,7 +95,7 @@ def _unescape(text: str, where: str) -> str:
         if escaped == "u":
             digits = _HEX4.match(text, position)
             if digits is None:
-                # Without the text: it may be a password.
+                # The message does not show the text, which may be a password.
                 raise ConfigError(
                     f"malformed \\u escape in {where}: four hex digits must follow; a backslash is "
                     "written twice"

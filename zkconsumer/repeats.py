@@ -1,7 +1,7 @@
-"""Warnings about repeated failures: logged at once, then counted, and once more at the end.
+"""Log repeated failures at a readable pace: the first one, then a count, then the end.
 
-A broker that is down is dialled several times a second. The first failure is worth a log line at
-once; the hundredth is not, but from time to time their number is.
+A broker that is down is dialled several times a second. The first failure is worth a log line; the
+hundredth is not, but from time to time their number is.
 """
 
 import logging
@@ -13,7 +13,7 @@ from zkconsumer.clock import Clock, SystemClock
 EVERY_MS = 60_000
 SETTLE_MS = 10_000
 _MOST = 1_000
-"""Maximum number of failures remembered; their names may come from others."""
+"""Maximum number of failures remembered, since their names may come from peers."""
 
 
 @dataclass(slots=True)
@@ -21,11 +21,11 @@ class _Trouble:
     """A failure that repeats.
 
     Attributes:
-        since_ms: its first time.
+        since_ms: when it first happened.
         reported_ms: when it was last logged.
-        last_ms: its last time.
-        unreported: its count since it was logged.
-        works_since_ms: when it first worked again; None while it fails.
+        last_ms: when it last happened.
+        unreported: how often it happened since it was last logged.
+        works_since_ms: the time of the first success after it; None while it fails.
     """
 
     since_ms: int
@@ -55,11 +55,11 @@ class Repeats:
         self._lock = threading.RLock()
 
     def happened(self, about: str, text: str) -> None:
-        """Log a failure, or count it.
+        """Log a failure if it is new, or if the last log line about it is a minute old; count it.
 
         Args:
-            about: the name of what fails, for people; the same each time.
-            text: the failure of this time.
+            about: the name of what fails, the same each time; shown in the log.
+            text: the message about this failure.
         """
         now_ms = self._clock.now_ms()
         with self._lock:
@@ -75,14 +75,14 @@ class Repeats:
                     seconds = (now_ms - trouble.reported_ms) // 1000
                     message = f"{text} ({trouble.unreported} times in the last {seconds} s)"
                     trouble.reported_ms, trouble.unreported = now_ms, 0
-            self._troubles[about] = trouble  # the latest is forgotten last
+            self._troubles[about] = trouble  # reinserted: the first entry is the oldest failure
             if len(self._troubles) > _MOST:
                 del self._troubles[next(iter(self._troubles))]
         if message:
             self._log.warning("%s", message)
 
     def works(self, about: str) -> None:
-        """Record a success; costs next to nothing if it had not failed."""
+        """Record a success; cheap if there was no failure before it."""
         trouble = self._troubles.get(about)
         if trouble is not None and trouble.works_since_ms is None:
             trouble.works_since_ms = self._clock.now_ms()
@@ -90,14 +90,14 @@ class Repeats:
             self.tick()
 
     def due_ms(self) -> int | None:
-        """Return in how many ms ``tick`` has something to log; None: nothing so far."""
+        """Return the ms until ``tick`` has something to log; None: nothing is pending."""
         with self._lock:
             since = [trouble.works_since_ms for trouble in self._troubles.values()]
         known = [since_ms for since_ms in since if since_ms is not None]
         return max(0, min(known) + SETTLE_MS - self._clock.now_ms()) if known else None
 
     def tick(self) -> None:
-        """Log the failures that are over."""
+        """Log the end of each failure that has not recurred for ``SETTLE_MS``."""
         now_ms = self._clock.now_ms()
         over: list[str] = []
         with self._lock:

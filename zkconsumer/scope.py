@@ -1,4 +1,4 @@
-"""Threads with an owner, and their mailbox: the only module that starts threads.
+"""Start threads that have an owner, and wake them: the only module that starts threads.
 
 A thread is spawned in a ``ThreadScope``. Closing the scope requests every thread to stop, wakes it
 and joins it; the first error of a thread is kept for the owner, never only logged.
@@ -24,11 +24,11 @@ NAP_MS = 500
 
 
 def naps(timeout_ms: int | None) -> Iterator[int]:
-    """Yield a wait of ``timeout_ms`` (None: for ever) in slices, for threads of the caller.
+    """Yield a wait of ``timeout_ms`` (None: for ever) in slices, for the caller's own threads.
 
-    Python runs signal handlers between two steps of the main thread. A signal that comes after
-    the last step before it blocks does not wake it: the handler runs when the wait is over, so a
-    wait without end would swallow the signal.
+    Python runs signal handlers between two steps of the main thread. A signal that arrives after
+    the last step before the thread blocks does not wake it: the handler runs when the wait ends, so
+    an endless wait would swallow the signal.
     """
     if timeout_ms is None:
         while True:
@@ -41,7 +41,7 @@ def naps(timeout_ms: int | None) -> Iterator[int]:
 
 
 class WakeEvent:
-    """An event that ends a wait of one thread; any other may notify it, even a signal handler.
+    """An event that ends the wait of one thread; any thread or signal handler may notify it.
 
     A lock and not a ``queue.SimpleQueue``: in CPython up to 3.12 a signal handler that takes longer
     than the rest of a wait makes that wait endless.
@@ -59,7 +59,7 @@ class WakeEvent:
             self._lock.release()
 
     def wait(self, timeout_ms: int | None = None) -> bool:
-        """Wait until it is notified, or was since the last wait; return False after ``timeout_ms``.
+        """Wait for a notification, which may precede the call; return False after ``timeout_ms``.
 
         None waits for ever, 0 does not wait.
         """
@@ -68,12 +68,12 @@ class WakeEvent:
         return self._lock.acquire(timeout=min(max(0, timeout_ms) / 1000, threading.TIMEOUT_MAX))
 
     def clear(self) -> None:
-        """Clear a notification."""
+        """Discard a notification that no wait has consumed."""
         self._lock.acquire(blocking=False)
 
 
 class Mailbox(Generic[T]):
-    """An unbounded queue that may be written from anywhere, even from a signal handler.
+    """An unbounded queue that any thread may write to, even in a signal handler.
 
     ``put`` never blocks and is reentrant, so a ZooKeeper callback or a signal handler may call it
     whatever lock the interrupted code holds. One thread at a time waits.
@@ -91,7 +91,7 @@ class Mailbox(Generic[T]):
         self._wakeup.notify()
 
     def get(self, timeout_ms: int | None = None) -> T | None:
-        """Return the next item, or None after ``timeout_ms`` (None: wait for ever, 0: do not)."""
+        """Return the next item, or None after ``timeout_ms`` (None: no limit, 0: do not wait)."""
         if timeout_ms == 0:
             return self._items.popleft() if self._items else None
         end_s = None if timeout_ms is None else time.monotonic() + timeout_ms / 1000
@@ -100,7 +100,7 @@ class Mailbox(Generic[T]):
                 return self._items.popleft()
             except IndexError:
                 left_ms = None if end_s is None else math.ceil((end_s - time.monotonic()) * 1000)
-            # It may be notified of an item that was taken without a wait.
+            # The notification may be of an item that was taken without a wait.
             if (left_ms is not None and left_ms <= 0) or not self._wakeup.wait(left_ms):
                 return self._items.popleft() if self._items else None
 
@@ -115,7 +115,7 @@ class Mailbox(Generic[T]):
 
 
 def wait_ms(duration_ms: int) -> None:
-    """Wait for ``duration_ms``; nothing can end the wait sooner."""
+    """Wait for ``duration_ms``; the wait can't be ended sooner."""
     threading.Event().wait(duration_ms / 1000)
 
 
@@ -157,9 +157,9 @@ class ThreadScope:
 
         Args:
             role: the role of the thread, for its name.
-            run: its body; returns once ``stop`` was called.
-            stop: asks the body to return soon; called from another thread, must not block.
-            on_error: called at once, on the failed thread, with its error.
+            run: its body; returns soon after ``stop`` was called.
+            stop: requests the body to return; called on another thread, must not block.
+            on_error: called on the failed thread with its error.
         """
 
         def body() -> None:
@@ -183,9 +183,9 @@ class ThreadScope:
     def close(self, timeout_ms: int) -> list[str]:
         """Request every thread to stop, then join them all.
 
-        A signal handler may call this whatever it interrupted. Inside of a wait for the same
-        threads it only requests the stop, since two waits of one thread could block each other: the
-        interrupted wait continues when the handler returns.
+        A signal handler may call this whatever it interrupted. If it interrupted this thread's wait
+        for the same threads, it only requests the stop, since two waits of one thread could block
+        each other: the interrupted wait continues when the handler returns.
 
         Returns:
             The names of the threads that still ran after ``timeout_ms`` (normally none).
@@ -225,12 +225,12 @@ def side_by_side(name: str, calls: Iterable[Callable[[], T]], *, threads: int) -
     """Call functions, several at a time; return their results in the order of the calls.
 
     Args:
-        name: of the threads.
-        calls: each ends by itself, in bounded time.
-        threads: how many at a time.
+        name: the scope's name, with which the threads' names begin.
+        calls: the functions; each must return in bounded time.
+        threads: the maximum number of threads.
 
     Raises:
-        BaseException: of the first call that failed, once all have ended.
+        BaseException: the error of the first call that failed, once all have ended.
         RuntimeError: not even one thread can be started.
     """
     pending = deque(enumerate(calls))

@@ -1,7 +1,6 @@
-"""The names of ``kafka.serializer`` of kafka-python that read: deserialisers as objects.
+"""Serialisers and deserialisers as objects, under the names of kafka-python's ``kafka.serializer``.
 
-A function of bytes does as well; what a consumer calls is ``deserialize`` alone. Serialisers are a
-producer's, so they have the same names here only where one class is both there.
+Plain functions do as well: a consumer calls only ``deserialize``, a producer only ``serialize``.
 """
 
 import json
@@ -12,7 +11,7 @@ Headers = list[tuple[str, bytes | None]]
 
 
 class Deserializer(ABC):
-    """Makes an object of a key's or value's bytes; base class.
+    """Base class of objects that decode a key's or value's bytes.
 
     Thread: the one that reads a record's key or value.
     Source: kafka-python ``kafka.serializer.Deserializer``.
@@ -27,7 +26,7 @@ class Deserializer(ABC):
 
     @abstractmethod
     def deserialize(self, topic: str, headers: Headers, data: bytes | None) -> Any:
-        """Return the object that bytes stand for.
+        """Return the object that the bytes encode.
 
         Args:
             topic: the topic of the record.
@@ -38,8 +37,7 @@ class Deserializer(ABC):
             Any object; None for null, as a rule.
 
         Raises:
-            Exception: the bytes are not what was expected; the caller that reads the key or value
-                gets it.
+            Exception: the bytes can't be decoded; the caller that reads the key or value gets it.
         """
 
     def close(self) -> None:  # noqa: B027 - nothing to do is the rule
@@ -47,7 +45,7 @@ class Deserializer(ABC):
 
 
 class Serializer(ABC):
-    """Makes bytes of a key or a value; base class.
+    """Base class of objects that encode a key or a value as bytes.
 
     Thread: the one that sends.
     Source: kafka-python ``kafka.serializer.Serializer``.
@@ -62,7 +60,7 @@ class Serializer(ABC):
 
     @abstractmethod
     def serialize(self, topic: str, headers: Headers, data: Any) -> bytes | None:
-        """Return the bytes that stand for an object.
+        """Return the bytes that encode an object.
 
         Args:
             topic: the topic of the record.
@@ -177,7 +175,7 @@ class JsonSerializer(DefaultSerializer):
             The object; None for null.
 
         Raises:
-            ValueError: the bytes are no JSON.
+            ValueError: the bytes are not JSON.
         """
         text = super().deserialize(topic, headers, data)
         return None if text is None else json.loads(text)

@@ -1,4 +1,4 @@
-"""The names of ``kafka.structs`` of kafka-python: programs that import them change the package."""
+"""The names of kafka-python's ``kafka.structs``: programs only change the package they import."""
 
 from zkconsumer.model import (
     ConsumerGroupMetadata,
