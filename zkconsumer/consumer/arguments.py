@@ -1,4 +1,4 @@
-"""Checks arguments of the poll API and converts them to our own types. Pure.
+"""Checks the arguments of the poll API and converts them to our own types. Pure.
 
 A partition is any object with a topic and a partition, such as kafka-python's ``TopicPartition``.
 """
@@ -66,13 +66,13 @@ def topics_of(values: object) -> frozenset[str]:
 
 
 def topic_matcher_of(value: object) -> Callable[[str], bool]:
-    """Return a function that matches topic names, by a pattern or a filter for whole names.
+    """Return a function that matches topic names, by a pattern or by a filter for whole names.
 
     Raises:
         IllegalArgumentError: the value is neither a pattern nor a filter.
     """
     if not isinstance(value, str | re.Pattern):
-        # Slow to import, and rarely needed: it brings the reader of Java's expressions.
+        # Slow to import, since it parses Java's regular expressions, and rarely needed.
         from zkconsumer.assignment.filters import Blacklist, Whitelist  # noqa: PLC0415
 
         if isinstance(value, Whitelist | Blacklist):
@@ -82,7 +82,7 @@ def topic_matcher_of(value: object) -> Callable[[str], bool]:
 
 
 def pattern_of(value: object) -> re.Pattern[str]:
-    """Return a regular expression of Python, to be matched from the beginning of a name.
+    """Return a Python regular expression, to be matched from the beginning of a topic's name.
 
     Raises:
         IllegalArgumentError: the value is no pattern.
@@ -111,7 +111,7 @@ def offset_of(value: object, what: str) -> int:
 
 
 def positions_of(offsets: object, *, bare: bool = True) -> dict[TopicPartition, OffsetAndMetadata]:
-    """Return offsets to commit; accepts kafka-python's ``OffsetAndMetadata``, too.
+    """Return the offsets to commit; kafka-python's ``OffsetAndMetadata`` is accepted, too.
 
     Args:
         offsets: the offsets by partition.
@@ -143,7 +143,7 @@ def positions_of(offsets: object, *, bare: bool = True) -> dict[TopicPartition, 
 
 
 def timeout_of(timeout_ms: object, default_ms: int) -> int:
-    """Return a time-out in whole milliseconds, rounded up; None: the default.
+    """Return a time-out in whole milliseconds, rounded up; the default for None.
 
     Raises:
         IllegalArgumentError: the value is no number, or below 0.
@@ -151,7 +151,7 @@ def timeout_of(timeout_ms: object, default_ms: int) -> int:
     if timeout_ms is None:
         return default_ms
     if isinstance(timeout_ms, int | float) and not isinstance(timeout_ms, bool) and timeout_ms >= 0:
-        # Also float('inf'), which kafka-python takes.
+        # Also accepts float('inf'), as kafka-python does.
         return math.ceil(min(timeout_ms, 2**31 - 1))
     raise IllegalArgumentError(
         f"timeout_ms {shown(timeout_ms)}: give a number of milliseconds, at least 0"
@@ -159,7 +159,7 @@ def timeout_of(timeout_ms: object, default_ms: int) -> int:
 
 
 def count_of(max_records: object, default: int) -> int:
-    """Return a maximum number of records; None: the default.
+    """Return a maximum number of records; the default for None.
 
     Raises:
         IllegalArgumentError: the value is no whole number, or below 1.

@@ -16,7 +16,7 @@ _ALL = 2**31 - 1
 
 
 class ArrowPolls(Iteration):
-    """Polls whose records are columns; no object is made for any record."""
+    """The polls that return Arrow columns. Thread: the caller's."""
 
     def poll_arrow(
         self,
@@ -30,17 +30,17 @@ class ArrowPolls(Iteration):
 
         Args:
             timeout_ms: how long to wait, in ms, if nothing was fetched yet; 0 does not wait.
-            max_records: the maximum to hand out; None: everything fetched.
-            columns: the names of the columns, in their order; others cost nothing. None: all.
+            max_records: the maximum number of records; None: all that were fetched.
+            columns: the columns to return, in this order; others cost nothing. None: all.
 
         Returns:
             Columns ``key``, ``value``, ``topic``, ``partition``, ``offset``, ``timestamp``,
             ``timestampType`` and ``headers``, named and typed as those of Spark's Kafka source. The
-            records of a partition are adjacent, in the order of their offsets. No rows after the
-            time-out. Deserialisers are not called.
+            records of a partition are adjacent, in the order of their offsets. There are no rows
+            after the time-out. Deserialisers are not called.
 
         Raises:
-            ImportError: there is no pyarrow (``pip install zkconsumer[arrow]``).
+            ImportError: pyarrow is not installed (``pip install zkconsumer[arrow]``).
             ConfigError: there is no such column, or an argument is invalid.
             IllegalState: another thread is in a call of this consumer.
             ZkConsumerError: any error that ``poll`` raises.
@@ -48,7 +48,7 @@ class ArrowPolls(Iteration):
         Thread: one at a time, as for a poll.
         Source: this project; ``KafkaConsumer.poll`` is its model.
         """
-        # An extra: pyarrow need not be installed for anything else.
+        # pyarrow is an extra, which nothing else here needs.
         from zkconsumer.streams import polled_batches  # noqa: PLC0415
 
         schema = polled_batches.schema_of(columns)
@@ -62,19 +62,19 @@ class ArrowPolls(Iteration):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Export the records to a library that reads Arrow: ``polars.DataFrame(consumer)``.
 
-        Each batch is one of ``poll_arrow``, from the consumer's position; nothing is polled before
-        the library asks, and each time it asks is a poll. The library's stream ends where an
-        iteration does: after ``consumer_timeout_ms`` without a record, or with ``close``; a library
-        that reads everything first needs that time-out. Other errors of a poll reach the library as
-        Arrow errors with the same text.
+        Each batch that the library requests is one ``poll_arrow`` from the consumer's position;
+        nothing is polled before. The library's stream ends where an iteration does: after
+        ``consumer_timeout_ms`` without a record, or with ``close``; a library that reads everything
+        first needs that time-out. Other errors of a poll reach the library as Arrow errors with the
+        same text.
 
         Args:
-            requested_schema: a capsule; only its columns are made, cast by pyarrow to its types.
-                None: all.
+            requested_schema: a schema capsule; only its columns are returned, cast by pyarrow to
+                its types. None: all columns.
 
         Raises:
             ValueError: it names a column that does not exist.
-            pyarrow.ArrowException: a column can't be cast so.
+            pyarrow.ArrowException: a column can't be cast to the requested type.
             ImportError: pyarrow is not installed.
 
         Thread: one at a time, as for a poll.
@@ -85,7 +85,7 @@ class ArrowPolls(Iteration):
         return polled_batches.capsule(partial(PolledBatches, self), requested_schema)
 
     def _next_batch(self, schema: "Schema") -> "RecordBatch | None":
-        """Return a batch with rows; None after the time-out, or when the consumer was closed."""
+        """Return a batch with rows; None after the time-out, or if the consumer was closed."""
         gate = self._parts.one_caller
         if gate.closed:
             return None
@@ -114,7 +114,7 @@ class ArrowPolls(Iteration):
         left: Starts = {}
 
         def made(slices: Slices) -> "RecordBatch":
-            # Here, so that positions are restored if it fails.
+            # Before the conversion, so that positions are restored if it fails.
             starts.update(starts_of(slices))
             fit, others = polled_batches.that_fit(slices)
             left.update(starts_of(others))
@@ -133,10 +133,10 @@ class ArrowPolls(Iteration):
 
 
 class PolledBatches:
-    """An iterator over polls.
+    """Iterates over the batches of successive polls. Thread: the caller's.
 
-    It is no generator, since it continues after an error, as an iteration does. A generator would
-    end, and its reader would take that for the end of the topic.
+    It is not a generator: a generator ends at an error, which its reader would take for the end of
+    the topic. This continues after one, as an iteration does.
     """
 
     def __init__(self, consumer: ArrowPolls, schema: "Schema") -> None:

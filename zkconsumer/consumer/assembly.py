@@ -46,10 +46,10 @@ log = logging.getLogger(__name__)
 def assemble(
     config: PollConfig, clock: Clock | None = None, connector: Connector | None = None
 ) -> ConsumerComponents:
-    """Wire the components up; connect to ZooKeeper if it keeps the group, but to no broker.
+    """Create and connect the components; contact ZooKeeper if it keeps the group, but no broker.
 
     Raises:
-        ConfigError: the TLS or SASL settings don't work; or see ``consumer_config``
+        ConfigError: the TLS or SASL settings can't be used; or see ``consumer_config``
             and ``open_zookeeper_group``.
         RegistryError: ZooKeeper does not respond.
     """
@@ -88,7 +88,7 @@ def assemble(
 def _open_zookeeper(
     config: PollConfig, clock: Clock, security: SecuritySettings
 ) -> "ZookeeperGroup":
-    # That member and kazoo take a third of the import time; few consumers need them.
+    # This member and kazoo take a third of the import time, and few consumers need them.
     from zkconsumer.consumer.zookeeper_settings import consumer_config  # noqa: PLC0415
     from zkconsumer.membership.zookeeper.polled import open_zookeeper_group  # noqa: PLC0415
 
@@ -101,7 +101,7 @@ def _open_zookeeper(
 
 
 class _Wiring:
-    """Creates the components of one consumer, each from earlier ones."""
+    """Creates the components of one consumer, each from those created before it."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class _Wiring:
         self._name = f"consumer {config.client_id}"
         self._wakeup = Wakeup()
         self._scope = ThreadScope(self._name, clock=clock)
-        # The metadata manager is created before the users of its views.
+        # Filled later: the metadata manager is created before the users of its views.
         self._view_listeners: tuple[Callable[[ClusterView], None], ...] = ()
         self._client = ClusterClient(
             dialer,
@@ -189,7 +189,7 @@ class _Wiring:
                 session,
                 wakeup,
                 self._clock,
-                # A waiting poll counts as a poll: the group must not count it as silence.
+                # A waiting poll counts as polling: it must not exceed the poll interval.
                 most_ms=max(1, min(config.heartbeat_interval_ms, config.max_poll_interval_ms // 2)),
                 death=self._scope.first_error,
                 is_ending=lambda: one_caller.is_ending,
@@ -200,7 +200,7 @@ class _Wiring:
         )
 
     def _changed(self, view: ClusterView) -> None:
-        """Pass a new view on. Thread: the metadata manager's."""
+        """Pass a new view of the cluster to the listeners. Thread: the metadata manager's."""
         for listener in self._view_listeners:
             listener(view)
 

@@ -6,11 +6,11 @@ Source: Kafka ``ConsumerCoordinator.maybeAutoCommitOffsetsAsync``.
 from typing import Final
 
 _LONGEST_MS: Final = 300_000
-"""After this duration a commit counts as ended: an interrupt must have lost its outcome."""
+"""A commit that takes longer counts as ended: an interrupt must have lost its outcome."""
 
 
 class AutoCommit:
-    """The timer of ``enable_auto_commit``; one commit at a time.
+    """Decides when an automatic commit is due; at most one is under way. Thread: the caller's.
 
     Args:
         enabled: if False, no commit is ever due.
@@ -27,7 +27,7 @@ class AutoCommit:
         self._failures = 0
 
     def start(self, now_ms: int) -> None:
-        """Schedule the first commit one interval from the first call."""
+        """Schedule the first commit one interval from now; later calls have no effect."""
         if self._due_ms is None:
             self._due_ms = now_ms + self._interval_ms
 
@@ -46,13 +46,13 @@ class AutoCommit:
         self._under_way_since_ms = None
         delay_ms = self._interval_ms
         if failed:
-            # A lasting failure, such as a deleted topic, must not be retried at a high rate.
+            # A persistent failure, such as a deleted topic, must not be retried at a high rate.
             delay_ms = min(delay_ms, self._retry_ms << min(self._failures, 20))
         self._failures = self._failures + 1 if failed else 0
         self._due_ms = now_ms + delay_ms
 
     def postpone(self, now_ms: int) -> None:
-        """Schedule the next commit one interval from now: everything handed out is committed."""
+        """Schedule the next commit one interval from now, since nothing is left to commit."""
         if not self._is_under_way(now_ms):
             self._due_ms = now_ms + self._interval_ms
 

@@ -1,4 +1,4 @@
-"""Commits automatically what was handed out to the caller, and reports the outcome."""
+"""Commits the offsets of delivered records automatically, and reports the outcome."""
 
 import logging
 from collections.abc import Callable
@@ -19,8 +19,8 @@ class AutoCommitSettings:
     """Settings of automatic commits.
 
     Attributes:
-        in_group: whether there is a group to commit to.
-        revoke_commit_ms: how long the commit before a rebalance may take.
+        in_group: whether the consumer has a group to commit to.
+        revoke_commit_ms: the time limit of a commit that is waited for, as before a rebalance.
         callback: called with the outcome of each commit.
     """
 
@@ -30,10 +30,10 @@ class AutoCommitSettings:
 
 
 class AutomaticCommits:
-    """The commits of ``enable_auto_commit``. Thread: the caller's.
+    """Runs the commits of ``enable_auto_commit``. Thread: the caller's.
 
     Attributes:
-        membership: commits; set by ``PollSession.join``.
+        membership: sends the commits; set by ``PollSession.join``.
     """
 
     membership: Membership
@@ -50,7 +50,7 @@ class AutomaticCommits:
         return self._settings.in_group and self._timer.enabled
 
     def start(self) -> None:
-        """Schedule the first commit an interval from the first call."""
+        """Schedule the first commit one interval from now; later calls have no effect."""
         self._timer.start(self._clock.now_ms())
 
     @property
@@ -59,11 +59,11 @@ class AutomaticCommits:
         return self._settings.in_group and self._timer.is_due(self._clock.now_ms())
 
     def postpone(self) -> None:
-        """Schedule the next commit an interval from now, since everything is committed."""
+        """Schedule the next commit one interval from now, since nothing is left to commit."""
         self._timer.postpone(self._clock.now_ms())
 
     def begin(self, offsets: Offsets) -> None:
-        """Commit without waiting."""
+        """Commit offsets without waiting for the outcome."""
         if not offsets:
             self.postpone()
             return
@@ -71,7 +71,7 @@ class AutomaticCommits:
         self.membership.commit_async(offsets, self._ended)
 
     def commit(self, offsets: Offsets, *, timeout_ms: int | None = None) -> None:
-        """Commit, and wait for the outcome; log a failure.
+        """Commit offsets, and wait for the outcome; a failure is logged.
 
         Args:
             offsets: the offsets; if empty, nothing is done.
@@ -94,7 +94,7 @@ class AutomaticCommits:
         self._report(offsets, error)
 
     def _report(self, offsets: Offsets, error: Exception | None) -> None:
-        # Warn once, not for each attempt.
+        # Warn once of the same failure, not at each attempt.
         level = logging.DEBUG if str(error) == str(self._last_failure) else logging.WARNING
         self._last_failure = error
         if isinstance(error, CommitFailed):

@@ -9,19 +9,19 @@ from zkconsumer.wire.releases import Release
 
 
 def connect(parts: ConsumerComponents, topics: Collection[str]) -> Release | None:
-    """Request the metadata of what will be read; the first poll uses the response.
+    """Request the metadata of the topics to read; the first poll uses the response.
 
     Args:
         parts: the components of a consumer that has read nothing yet.
-        topics: the topics it will subscribe to; may be empty.
+        topics: the topics that it will subscribe to; may be empty.
 
     Returns:
-        The Kafka release of the broker that responded, or None if unknown.
+        The Kafka release of the broker that responded; None if unknown.
 
     Raises:
         IllegalArgumentError: an item is no topic name.
-        NoBrokersAvailable: no Kafka broker responds within ``bootstrap_timeout_ms``.
-        AuthenticationFailed, UnsupportedVersion, BrokerError: the broker refuses us.
+        NoBrokersAvailable: no Kafka broker responded within ``bootstrap_timeout_ms``.
+        AuthenticationFailed, UnsupportedVersion, BrokerError: the broker refused the request.
 
     Source: kafka-python's ``KafkaConsumer.bootstrap``.
     """

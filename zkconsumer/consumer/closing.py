@@ -1,8 +1,8 @@
 """Closes a consumer whenever ``close`` is called: between calls, during one, from any thread.
 
-The one rule: a consumer is closed where no operation is half done. It is closed at once if no call
-is under way, or if the call only waits; otherwise at the end of the call under way, by its thread,
-before it returns or raises. docs/decisions/0048 says why.
+The one rule: a consumer is closed only while no operation is half done. ``close`` does it itself if
+no call is under way, or if that call only waits. Otherwise the thread of the call under way does it
+before the call returns or raises. docs/decisions/0048 says why.
 
 A signal handler runs between two instructions of the main thread, but not between any two: only
 where a Python function begins, a loop repeats or a built-in function has returned. "No signal
@@ -24,11 +24,11 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 _MAX_SLEEP_MS: Final = 500
-"""The longest uninterrupted wait of a closing thread for the thread inside."""
+"""The longest single wait of a closing thread for the thread that is inside."""
 
 
 class HasComponents(Protocol):
-    """A consumer."""
+    """A consumer, as far as it is used here."""
 
     _parts: ConsumerComponents
 
@@ -37,9 +37,10 @@ S = TypeVar("S", bound=HasComponents)
 
 
 def public_call(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """Make a method a public call, which does at its end a close that was requested meanwhile.
+    """Decorate a public method: at its end, do a ``close`` that was requested meanwhile.
 
-    It decorates all public methods but those that hand out records, see ``deliver``.
+    Public methods have it, except ``close``, ``wakeup`` and those that hand out records (see
+    ``deliver``).
     """
 
     @functools.wraps(method)
@@ -61,7 +62,7 @@ def public_call(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[
 
 
 def close(parts: ConsumerComponents, timeout_ms: int, *, commit: bool) -> None:
-    """Close the consumer, here or at the end of the call under way. Thread: any; signal handlers.
+    """Close the consumer, now or at the end of the call under way. Thread: any; signal handlers.
 
     Args:
         parts: the consumer's components.
@@ -70,8 +71,9 @@ def close(parts: ConsumerComponents, timeout_ms: int, *, commit: bool) -> None:
 
     Raises:
         ConsumerForked: this is a forked child.
-        RequestTimedOut: another thread's call did not end in time; it will close at its end.
-        Exception: what the listener raised; the consumer is closed all the same.
+        RequestTimedOut: another thread's call did not end in time; it closes the consumer when it
+            ends.
+        Exception: the listener's exception; the consumer is closed nevertheless.
     """
     gate = parts.one_caller
     if gate.closed:
@@ -89,7 +91,7 @@ def close(parts: ConsumerComponents, timeout_ms: int, *, commit: bool) -> None:
             _request(parts, request)
             _wait_until_out(parts, request, timeout_ms)
         except ConsumerClosed:
-            # Closed by another thread, now or before.
+            # Another thread is closing it, or has closed it.
             _wait_until_out(parts, request, timeout_ms)
         else:
             if failure is not None:
@@ -97,14 +99,14 @@ def close(parts: ConsumerComponents, timeout_ms: int, *, commit: bool) -> None:
 
 
 def finish(parts: ConsumerComponents, *, quietly: bool) -> None:
-    """Do the ``close`` that was requested during the call that ends here.
+    """Do the ``close`` that was requested during the call that now ends.
 
     Args:
         parts: the consumer's components.
-        quietly: whether to log an error of the listener, since the call itself raises.
+        quietly: whether to log the listener's exception, since the call itself raises one.
 
     Raises:
-        Exception: what the listener raised; the consumer is closed all the same.
+        Exception: the listener's exception; the consumer is closed nevertheless.
     """
     gate = parts.one_caller
     request = gate.request
@@ -115,7 +117,7 @@ def finish(parts: ConsumerComponents, *, quietly: bool) -> None:
         with gate:
             failure = _close_here(parts, request)
     except OtherThreadInside:
-        return  # that thread closes it
+        return  # that thread will close the consumer
     except ConsumerClosed:
         pass
     finally:
@@ -127,16 +129,16 @@ def finish(parts: ConsumerComponents, *, quietly: bool) -> None:
 
 
 def _only_waits(parts: ConsumerComponents) -> bool:
-    """Return whether this signal handler interrupted a poll while it waits.
+    """Return whether the signal handler that calls this interrupted a poll that only waits.
 
-    Nothing is half done then. It is False for a poll inside a listener's call.
+    Nothing is half done then. False for a poll that a listener called.
     """
     gate = parts.one_caller
     return gate.here.depth == 1 and gate.is_inside and parts.loop.is_resting
 
 
 def _request(parts: ConsumerComponents, request: DeferredClose) -> None:
-    """Request that the call under way ends and closes the consumer."""
+    """Request that the call under way end and close the consumer."""
     gate = parts.one_caller
     if gate.request is None and not (gate.is_closing or gate.closed):
         gate.request = request
@@ -154,7 +156,7 @@ def _wait_until_out(parts: ConsumerComponents, request: DeferredClose, timeout_m
 
 
 def _close_here(parts: ConsumerComponents, request: DeferredClose) -> Exception | None:
-    """Close the consumer; return the listener's error. Thread: the one inside."""
+    """Close the consumer; return the listener's exception. Thread: the one inside."""
     gate, session = parts.one_caller, parts.session
     here = gate.here
     here.depth += 1
@@ -162,10 +164,10 @@ def _close_here(parts: ConsumerComponents, request: DeferredClose) -> Exception 
         gate.is_closing = True
         session.changed()
         session.positions.take_back()
-        # From here on an iteration in another thread gets nothing uncommitted.
+        # From here on an iteration in another thread gets no record that is not committed.
         session.buffer.end()
         parts.close(max(0, request.deadline_ms - parts.clock.now_ms()), commit=request.commit)
-    except Exception as error:  # noqa: BLE001 - the caller's code: raised where the caller sees it
+    except Exception as error:  # noqa: BLE001 - the listener's: raised where the caller sees it
         return error
     finally:
         gate.closed = True

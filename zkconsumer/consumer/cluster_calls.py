@@ -23,7 +23,7 @@ from zkconsumer.zk.paths import is_topic_name
 
 
 class ClusterCalls:
-    """Calls that request data of the cluster from brokers."""
+    """The calls that request data about the cluster from brokers. Thread: the caller's."""
 
     _parts: ConsumerComponents
     _has_result = False
@@ -39,15 +39,14 @@ class ClusterCalls:
             timeout_ms: how long to wait, in ms; None: ``default_api_timeout_ms``.
 
         Returns:
-            An offset for each partition that was given.
+            The offset of each given partition.
 
         Raises:
             ConfigError: an argument is invalid.
             TransportError: no broker responded in time; ``RequestTimedOut``, and a ``BrokerError``
-                too, if the last response was a retriable error, such as that the partition does not
-                exist.
-            BrokerError: a broker refused.
-            TopicAuthorizationFailed: we may not read that topic.
+                too, if the last response was a retriable error, such as an unknown partition.
+            BrokerError: a broker refused the request.
+            TopicAuthorizationFailed: this client may not read the topic.
             IllegalState: another thread is in a call of this consumer.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
@@ -62,23 +61,22 @@ class ClusterCalls:
     def end_offsets(
         self, partitions: Collection[TopicPartition], timeout_ms: float | None = None
     ) -> dict[TopicPartition, int]:
-        """Return the offset after each log's last record that the isolation level lets us read.
+        """Return the end of each log: the offset after the last record that we may read.
 
         Args:
             partitions: partitions of any topics, assigned or not.
             timeout_ms: how long to wait, in ms; None: ``default_api_timeout_ms``.
 
         Returns:
-            An offset for each partition that was given: the high watermark, or the last stable
-            offset with ``read_committed``.
+            The offset of each given partition: the high watermark; with ``read_committed`` the last
+            stable offset.
 
         Raises:
             ConfigError: an argument is invalid.
             TransportError: no broker responded in time; ``RequestTimedOut``, and a ``BrokerError``
-                too, if the last response was a retriable error, such as that the partition does not
-                exist.
-            BrokerError: a broker refused.
-            TopicAuthorizationFailed: we may not read that topic.
+                too, if the last response was a retriable error, such as an unknown partition.
+            BrokerError: a broker refused the request.
+            TopicAuthorizationFailed: this client may not read the topic.
             IllegalState: another thread is in a call of this consumer.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
@@ -93,24 +91,23 @@ class ClusterCalls:
     def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], timeout_ms: float | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
-        """Return the first record of each partition that is not older than a time.
+        """Return, for each partition, the first record that is not older than a given time.
 
         Args:
             timestamps: the time to look up in each partition, in milliseconds since the epoch.
             timeout_ms: how long to wait, in ms; None: ``default_api_timeout_ms``.
 
         Returns:
-            For each partition that was given, the record's offset and its own timestamp; None if
-            all records are older, or have no timestamp.
+            For each given partition, the record's offset and its own timestamp; None if all records
+            are older, or have no timestamp.
 
         Raises:
             UnsupportedVersion: the brokers are older than 0.10.1.
             ConfigError: an argument is invalid.
             TransportError: no broker responded in time; ``RequestTimedOut``, and a ``BrokerError``
-                too, if the last response was a retriable error, such as that the partition does not
-                exist.
-            BrokerError: a broker refused.
-            TopicAuthorizationFailed: we may not read that topic.
+                too, if the last response was a retriable error, such as an unknown partition.
+            BrokerError: a broker refused the request.
+            TopicAuthorizationFailed: this client may not read the topic.
             IllegalState: another thread is in a call of this consumer.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
@@ -139,9 +136,9 @@ class ClusterCalls:
 
     @public_call
     def topics(self, timeout_ms: float | None = None) -> set[str]:
-        """Return all topics that we may see.
+        """Return all topics that this client is allowed to see.
 
-        Without internal topics, unless ``exclude_internal_topics`` is off.
+        Internal topics are omitted, unless ``exclude_internal_topics`` is off.
 
         Args:
             timeout_ms: how long to wait, in ms; None: ``default_api_timeout_ms``.
@@ -152,7 +149,7 @@ class ClusterCalls:
         Raises:
             ConfigError: the time-out is invalid.
             TransportError: no broker responded in time.
-            AuthenticationFailed: the brokers refuse our credentials.
+            AuthenticationFailed: the brokers refused our credentials.
             IllegalState: another thread is in a call of this consumer.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
@@ -171,19 +168,19 @@ class ClusterCalls:
 
     @public_call
     def partitions_for_topic(self, topic: str, timeout_ms: float | None = None) -> set[int]:
-        """Return a topic's partition numbers; empty if there is no such topic.
+        """Return the partition numbers of a topic; empty if there is no such topic.
 
         Args:
             topic: its name.
             timeout_ms: how long to wait, in ms; None: ``default_api_timeout_ms``.
 
         Returns:
-            Numbers from 0 on.
+            The numbers, from 0 on.
 
         Raises:
             ConfigError: the time-out is invalid.
             TransportError: no broker responded in time.
-            AuthenticationFailed: the brokers refuse our credentials.
+            AuthenticationFailed: the brokers refused our credentials.
             IllegalState: another thread is in a call of this consumer.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
@@ -209,16 +206,16 @@ class ClusterCalls:
         timeout_ms: float | None = None,
         refresh: bool = False,  # noqa: FBT001, FBT002 - kafka-python's signature
     ) -> None:
-        """Wait for the first metadata of the cluster; other calls do so only if they need it.
+        """Wait for the first metadata of the cluster; other calls wait for it only if they need it.
 
         Args:
             timeout_ms: how long to wait, in ms; None: ``default_api_timeout_ms``.
-            refresh: whether to request metadata even if there is some.
+            refresh: whether to request metadata even if some is known.
 
         Raises:
             ConfigError: the time-out is invalid.
             TransportError: no broker responded in time.
-            AuthenticationFailed: the brokers refuse our credentials.
+            AuthenticationFailed: the brokers refused our credentials.
             IllegalState: another thread is in a call of this consumer.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
@@ -235,10 +232,10 @@ class ClusterCalls:
 
     @public_call
     def bootstrap_connected(self) -> bool:
-        """Return whether a broker responded, and the last request for metadata succeeded.
+        """Return whether a broker has responded, and the last metadata request succeeded.
 
         Returns:
-            True also while no connection is open: they are opened when they are needed.
+            True also while no connection is open: connections are opened when they are needed.
 
         Thread: any, also while another one polls.
         Source: kafka-python ``KafkaConsumer.bootstrap_connected``.
@@ -266,7 +263,7 @@ class ClusterCalls:
     def _responses(
         self, times: dict[TopicPartition, int], limit_ms: int
     ) -> Mapping[TopicPartition, TimedOffset | int]:
-        """Return an offset for each partition, or the code of the error instead."""
+        """Return the offset of each partition, or an error code in its place."""
         parts = self._parts
         with parts.one_caller:
             if not times:

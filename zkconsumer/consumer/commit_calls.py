@@ -1,4 +1,4 @@
-"""The calls of a ``KafkaConsumer`` about commits, and its identity in the group."""
+"""The calls of a ``KafkaConsumer`` about commits and about its identity in the group."""
 
 import contextlib
 from collections.abc import Callable, Mapping
@@ -21,17 +21,17 @@ _STATES = {
     **dict.fromkeys(("unjoined", "outside", "no group"), MemberState.UNJOINED),
     **dict.fromkeys(("stable", "owning"), MemberState.STABLE),
 }
-"""States of members of both kinds of groups; all others mean a rebalance."""
+"""The public state for each state of a member, of both kinds of groups; others: rebalancing."""
 
 
 class CommitFuture(CallbackFuture[Offsets]):
-    """The outcome of ``commit_async``, once it is known: its value is the committed offsets.
+    """The future outcome of ``commit_async``: the committed offsets, or an error.
 
     It is resolved when callbacks run: in a later ``poll``, ``commit``, ``unsubscribe`` or ``close``
-    of the consumer, or when the consumer's thread reads ``is_done``.
+    of the consumer, or when ``is_done`` is read while no other thread is in a call.
 
     Args:
-        look: runs due callbacks, if that is possible now.
+        look: runs the callbacks that are due, if that is possible now.
 
     Example:
         >>> record = next(consumer)
@@ -50,18 +50,18 @@ class CommitFuture(CallbackFuture[Offsets]):
 
     @property
     def is_done(self) -> bool:
-        """Whether the outcome is known; runs due callbacks to find out."""
+        """Whether the outcome is known; runs the callbacks that are due to find out."""
         if not self._is_done:
             self._look()
         return self._is_done
 
     def retriable(self) -> bool:
-        """Return whether it failed because of a rebalance: poll, then commit again."""
+        """Return whether the commit failed because of a rebalance: poll, then commit again."""
         return self.is_done and isinstance(self.exception, RebalanceInProgress)
 
 
 class CommitCalls:
-    """Calls that commit offsets, and that read committed offsets."""
+    """The calls that commit offsets and read committed ones. Thread: the caller's."""
 
     _parts: ConsumerComponents
 
@@ -71,18 +71,19 @@ class CommitCalls:
         offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
         timeout_ms: float | None = None,
     ) -> None:
-        """Commit, and wait for the outcome.
+        """Commit offsets, and wait for the outcome.
 
         Args:
-            offsets: the *next* offset to read of each partition; None: after everything handed out,
-                including the record that an iteration handed out last.
+            offsets: the *next* offset to read of each partition; None: those after all records
+                handed out, including the last one of an iteration.
             timeout_ms: how long to wait, in ms; None: ``default_api_timeout_ms``.
 
         Raises:
             CommitFailed: the partitions may have other owners by now; nothing was committed.
-            RebalanceInProgress: poll, then commit again what is still ours.
-            OffsetCommitFailed: some were not committed, or the outcome is unknown; names them.
-            GroupFailed: the group refuses our commits.
+            RebalanceInProgress: poll, then commit the partitions that are still assigned.
+            OffsetCommitFailed: some offsets were not committed, or the outcome is unknown; names
+                their partitions.
+            GroupFailed: the coordinator refuses the commits of this member; or see ``poll``.
             ConfigError: an argument is invalid.
             IllegalState: there is no ``group_id``, or another thread is in a call of this consumer.
             ConsumerClosed: the consumer was closed.
@@ -104,12 +105,12 @@ class CommitCalls:
         offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
         callback: CommitDone | None = None,
     ) -> CommitFuture:
-        """Commit without waiting; commits are done in the order of the calls.
+        """Commit offsets without waiting; commits are sent in the order of the calls.
 
         Args:
             offsets: see ``commit``.
-            callback: called as ``callback(offsets, error)``, error None on success, from a later
-                ``poll``, ``commit``, ``unsubscribe`` or ``close``, in their thread. None:
+            callback: called as ``callback(offsets, error)``, with error None on success, by a later
+                ``poll``, ``commit``, ``unsubscribe`` or ``close``, in its thread. None:
                 ``default_offset_commit_callback``.
 
         Returns:
@@ -147,7 +148,7 @@ class CommitCalls:
 
     @public_call
     def _run_callbacks(self) -> None:
-        """Run due callbacks for a caller that reads an outcome without polling."""
+        """Run the callbacks that are due, for a caller that reads an outcome without polling."""
         parts = self._parts
         if not parts.one_caller.closed:
             with contextlib.suppress(IllegalState), parts.one_caller:
@@ -171,20 +172,21 @@ class CommitCalls:
         metadata: bool = False,  # noqa: FBT001, FBT002 - kafka-python's signature
         timeout_ms: float | None = None,
     ) -> int | OffsetAndMetadata | None:
-        """Return the group's last committed offset of any partition; None if there is none.
+        """Return the group's committed offset of any partition; None if there is none.
 
         Args:
             partition: any partition.
-            metadata: whether to return an ``OffsetAndMetadata``, not the offset alone.
+            metadata: whether to return an ``OffsetAndMetadata`` instead of the offset alone.
             timeout_ms: how long to wait, in ms; None: ``default_api_timeout_ms``.
 
         Returns:
-            The next offset to read; an ``OffsetAndMetadata`` with ``metadata``; None: nothing.
+            The next offset to read, with ``metadata`` an ``OffsetAndMetadata``; None if nothing is
+            committed.
 
         Raises:
             ConfigError: an argument is invalid.
             RequestTimedOut: no response came in time.
-            GroupFailed: the group refuses us.
+            GroupFailed: the coordinator refused the request; or see ``poll``.
             IllegalState: there is no ``group_id``, or another thread is in a call of this consumer.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
@@ -197,13 +199,13 @@ class CommitCalls:
 
     @public_call
     def group_metadata(self) -> ConsumerGroupMetadata:
-        """Return our present identity in the group.
+        """Return the current identity of this member in the group.
 
         A transactional producer sends it with the offsets that it commits for this consumer, and
         the coordinator refuses them if other members own the partitions by then (KIP-447).
 
         Returns:
-            A consistent set of ids and generation; the generation is -1 outside of one.
+            The ids and the generation, consistent with each other; -1 outside of any generation.
 
         Raises:
             ConsumerClosed: another thread is closing the consumer.
@@ -222,7 +224,7 @@ class CommitCalls:
                 group_instance_id=config.group_instance_id,
                 state=_STATES.get(membership.state, MemberState.REBALANCING),
             )
-            # A rebalance in between would mix the member of one generation with another generation.
+            # A rebalance in between would combine a member id with another generation.
             if membership.generation == found.generation_id:
                 return found
 

@@ -1,6 +1,6 @@
 """Reads committed offsets in the background, so that a poll does not wait for the coordinator.
 
-A thread runs from the first request on, since a membership's lookup blocks.
+A membership's lookup blocks, so it runs in a thread, which is started by the first request.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,7 +16,7 @@ Found = Mapping[TopicPartition, OffsetAndMetadata | None]
 
 
 class CommittedFetch(Protocol):
-    """``Membership.committed``."""
+    """The signature of ``Membership.committed``."""
 
     def __call__(self, partitions: frozenset[TopicPartition], /, *, timeout_ms: int) -> Found:
         """See ``Membership.committed``."""
@@ -25,19 +25,19 @@ class CommittedFetch(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CommittedResult:
-    """The committed offsets of some partitions, or the error."""
+    """The committed offsets of some partitions, or the error of the lookup."""
 
     partitions: frozenset[TopicPartition]
     found: Found | ZkConsumerError
 
 
 class CommittedLookup:
-    """Reads committed offsets in a thread of its own. Thread: the caller's.
+    """Reads committed offsets in a thread of its own. Thread of its methods: the caller's.
 
     Args:
-        request: reads committed offsets, and blocks meanwhile. Thread: its own.
-        wake: called when there is a result. Thread: its own.
-        timeout_ms: the time limit of one request.
+        request: reads committed offsets, and blocks meanwhile. Thread: the lookup's.
+        wake: called when there is a result. Thread: the lookup's.
+        timeout_ms: the time limit of one lookup.
     """
 
     def __init__(
@@ -57,10 +57,10 @@ class CommittedLookup:
         self._runs = False
 
     def request(self, partitions: frozenset[TopicPartition]) -> None:
-        """Start reading the committed offsets of partitions; see ``responses``."""
+        """Start a lookup of committed offsets; ``responses`` returns the result."""
         if not self._runs:
             self._scope.spawn("committed", self._run, stop=partial(self._lookups.put, None))
-            # Only now: an interrupt may start one thread too many, but not one too few.
+            # Only now: an interrupt may leave one thread too many, but never none.
             self._runs = True
         self._lookups.put(partitions)
 

@@ -1,4 +1,4 @@
-"""The settings of a ``KafkaConsumer``: read and checked once, and frozen."""
+"""The settings of a ``KafkaConsumer``: read and checked once, then frozen."""
 
 import copy
 import logging
@@ -35,22 +35,22 @@ _NAMES = dict.fromkeys((*_WORKING, *_OBJECTS, *_INERT, *_REFUSED))
 
 @dataclass(frozen=True, init=False, slots=True, eq=False)
 class PollConfig(SecurityFields, Mapping[str, object]):
-    """All settings of one ``KafkaConsumer``; attributes are the names of its keyword arguments.
+    """All settings of one ``KafkaConsumer``; attributes are named like its keyword arguments.
 
-    It is also a map by those names, as kafka-python's ``consumer.config`` is a dict; it has all
+    It is also a map by those names, since kafka-python's ``consumer.config`` is a dict; it has all
     keys of kafka-python, and ours. A consumer created with ``dict(config)`` has the same settings.
 
     Args:
         config: settings by their keys, with dots or underscores.
-        **settings: the same as keyword arguments, which win. None counts as not given.
+        **settings: the same as keyword arguments, which take precedence. None counts as not given.
 
     Attributes:
-        objects: deserialisers and other settings that are no text, number or boolean.
+        objects: deserialisers and other settings that are not a text, number or boolean.
         zookeeper: settings of ``ConsumerConfig`` given for a ZooKeeper group.
         inert: given settings that have no effect, by name.
         given: the keys that were given, with dots.
-        found_version: the release of the broker found, for example (2, 8); None before, or if none
-            is looked for (``connects_at_once``).
+        found_version: the release of the first broker that responded, such as (2, 8); None until
+            then, and always without ``connects_at_once``.
 
     Raises:
         ConfigError: names the setting, its value and what is allowed.
@@ -126,7 +126,7 @@ class PollConfig(SecurityFields, Mapping[str, object]):
         _check(self)
 
     def __getitem__(self, name: str) -> object:
-        """Return a setting by name; one without effect has its given or kafka-python's value."""
+        """Return a setting by name; one without effect has the given value, or kafka-python's."""
         if name not in _NAMES:
             raise KeyError(name)
         if name == "api_version" and self.found_version is not None:
@@ -149,7 +149,7 @@ class PollConfig(SecurityFields, Mapping[str, object]):
         return len(_NAMES)
 
     def with_found(self, release: Release | None) -> "PollConfig":
-        """Return a copy with ``config["api_version"]`` of the broker found."""
+        """Return a copy with the release of the broker found as ``config["api_version"]``."""
         found = copy.copy(self)
         object.__setattr__(found, "found_version", release)
         return found
@@ -166,7 +166,7 @@ class PollConfig(SecurityFields, Mapping[str, object]):
         return split_list(self.partition_assignment_strategy)
 
     def bootstrap_brokers(self) -> tuple[Broker, ...]:
-        """Return the brokers to start from; their ids are unknown, and so < 0."""
+        """Return the bootstrap brokers; their ids are unknown, and so below 0."""
         return parse_bootstrap("bootstrap_servers", self.bootstrap_servers)
 
 
@@ -198,7 +198,7 @@ def _check(config: PollConfig) -> None:
 
 
 def _check_order_like_kafka_python(config: PollConfig) -> None:
-    """Refuse combinations of given settings that kafka-python refuses."""
+    """Refuse the combinations of given settings that kafka-python refuses."""
     idle_ms = config.inert.get("connections_max_idle_ms")
     if (
         isinstance(idle_ms, int | float)
@@ -210,8 +210,8 @@ def _check_order_like_kafka_python(config: PollConfig) -> None:
             f"({config.request_timeout_ms})"
         )
     both = {"session.timeout.ms", "request.timeout.ms"} <= config.given
-    # A copy of all settings holds the version found, and our default session time-out, which the
-    # member lowers by itself for brokers that accept less.
+    # A copy of all settings contains the version found, and our default session time-out, which
+    # the member lowers by itself for brokers that accept less.
     is_ours = config.session_timeout_ms == BY_KEY["session.timeout.ms"].default
     if (
         both
@@ -219,7 +219,7 @@ def _check_order_like_kafka_python(config: PollConfig) -> None:
         and config.group_id is not None
         and _is_old(config.inert.get("api_version"))
     ):
-        # Such a broker responds to a JoinGroup only when the session time-out is over.
+        # Such a broker may respond to a JoinGroup only after the session time-out.
         _check_order(config, "session_timeout_ms", "request_timeout_ms")
 
 

@@ -9,7 +9,7 @@ from zkconsumer.printable import shortlist, shown
 def described_consumer(
     kind: str, config: PollConfig, caller: SingleCaller, subscription: Subscription
 ) -> str:
-    """Return the representation of a consumer.
+    """Return the text of a consumer's ``repr``.
 
     Thread: any, also in a forked child and in a signal handler: no lock is taken.
     """

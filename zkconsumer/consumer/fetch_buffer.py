@@ -1,8 +1,8 @@
 """Buffers records that an iteration took and has not handed out yet, by partition. Pure.
 
-A poll takes many records at a time, an iteration hands out one. The rest is buffered here, so that
-positions follow the records that the caller has seen, and a seek, a pause or a rebalance in between
-works as between two polls.
+An iteration takes many records at a time and hands them out one by one. The rest is buffered here:
+so positions follow the records that the caller has seen, and a seek, a pause or a rebalance between
+two records works as between two polls.
 """
 
 from collections.abc import Collection
@@ -19,7 +19,7 @@ class BufferedRecords:
 
     Attributes:
         topic_partition: their partition.
-        steps: the iterator over the rest of them.
+        steps: iterates over the remaining ones.
     """
 
     __slots__ = ("_start", "steps", "topic_partition")
@@ -41,12 +41,12 @@ class BufferedRecords:
 
     @property
     def is_used_up(self) -> bool:
-        """Whether all its records were handed out."""
+        """Whether all records were handed out."""
         return not length_hint(self.steps)
 
 
 class FetchBuffer:
-    """The buffered records. Used-up entries stay until ``clear_used_up`` or ``take``."""
+    """Holds the buffered records; used-up entries stay until ``clear_used_up`` or ``take``."""
 
     def __init__(self) -> None:
         self._by_partition: dict[TopicPartition, BufferedRecords] = {}
@@ -55,7 +55,7 @@ class FetchBuffer:
         return bool(self._by_partition)
 
     def put(self, buffered: BufferedRecords) -> None:
-        """Append records of a partition without an entry."""
+        """Add an entry for a partition that has none."""
         assert buffered.topic_partition not in self._by_partition, buffered.topic_partition
         self._by_partition[buffered.topic_partition] = buffered
 
@@ -69,7 +69,7 @@ class FetchBuffer:
     def take(
         self, count: int, among: Collection[TopicPartition]
     ) -> dict[TopicPartition, list[ConsumerRecord]]:
-        """Take at most ``count`` records of these partitions; remove entries that are used up."""
+        """Take up to ``count`` records of these partitions; remove entries that had fewer."""
         taken: dict[TopicPartition, list[ConsumerRecord]] = {}
         for tp in [tp for tp in self._by_partition if tp in among]:
             if count <= 0:
@@ -83,7 +83,7 @@ class FetchBuffer:
         return taken
 
     def position(self, tp: TopicPartition) -> PositionView | None:
-        """Return the caller's position in a partition; None without an entry."""
+        """Return the caller's position in a partition; None if it has no entry."""
         buffered = self._by_partition.get(tp)
         return None if buffered is None else buffered.position
 
@@ -107,7 +107,7 @@ class FetchBuffer:
             buffered.steps.end()
 
     def end(self) -> None:
-        """Hand out nothing more, even to an iteration that is about to take the next record."""
+        """Hand out no further record, even to an iteration that is about to take one."""
         for buffered in self._by_partition.values():
             buffered.steps.end()
 

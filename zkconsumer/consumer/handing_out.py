@@ -1,4 +1,4 @@
-"""Ends a poll: the caller gets all records, or none of them is ever committed."""
+"""Ends a poll: either the caller gets all its records, or none of them is committed."""
 
 from collections.abc import Callable
 from typing import Final, TypeVar
@@ -15,10 +15,10 @@ _NOTHING: Final[Starts] = {}
 
 
 def deliver(parts: ConsumerComponents, run: Callable[[Starts], T], nothing: Callable[[], T]) -> T:
-    """Hand the records of a poll to the caller; none of them if the consumer is closed meanwhile.
+    """Return the records of a poll; none of them if the consumer is closed meanwhile.
 
-    Only a plain ``return`` may stand between the call of this and the caller: what a signal
-    handler or another thread does comes before the last step here, or after the caller has it.
+    The public method must ``return`` the result directly: so a signal handler or another thread
+    acts either before the last step here, or when the caller already has the records.
 
     Args:
         parts: the consumer's components.
@@ -26,7 +26,7 @@ def deliver(parts: ConsumerComponents, run: Callable[[Starts], T], nothing: Call
         nothing: creates the result of an interrupted poll.
 
     Raises:
-        Exception: what ``run`` raised; the records are put back then.
+        Exception: an exception of ``run``; the records are put back.
     """
     session, gate = parts.session, parts.one_caller
     here = gate.here
@@ -38,15 +38,15 @@ def deliver(parts: ConsumerComponents, run: Callable[[Starts], T], nothing: Call
         with gate:
             found = run(starts)
         failed = False
-        # One step, see ``closing``. A close before it has put the records back; a close after it
-        # commits them, and the caller has them.
+        # One uninterrupted step, see ``closing``. A close before it has put the records back; a
+        # close after it commits them, and the caller has them.
         if gate.request is None and (session.positions.pending is starts or not starts):
             session.positions.pending = _NOTHING
             return found
     except BrokenOff:
         failed = False
     except BaseException:
-        # A signal handler's exception, before the caller got the records: put them back.
+        # Raised before the caller got the records, perhaps by a signal handler: put them back.
         session.positions.put_back_all(starts)
         raise
     finally:
@@ -57,16 +57,16 @@ def deliver(parts: ConsumerComponents, run: Callable[[Starts], T], nothing: Call
 
 
 def confirm_or_put_back(parts: ConsumerComponents, starts: Starts) -> bool:
-    """Put back what was taken if the partitions may have other owners by now.
+    """Put the taken records back if their partitions may have other owners by now.
 
-    To be called when the result is complete: the process may have been stopped meanwhile.
+    Call it when the result is complete: the process may have been suspended meanwhile.
 
     Args:
         parts: the consumer's components.
-        starts: the start positions of what was taken; emptied if it is put back.
+        starts: the start positions of the taken records; emptied if they are put back.
 
     Returns:
-        True if what was taken may be handed out.
+        True if the taken records may be handed out.
     """
     session = parts.session
     if starts.keys() <= session.deliverable():

@@ -1,6 +1,6 @@
-"""Makes a ``KafkaConsumer`` an iterator: the steps between two partitions' records.
+"""Makes a ``KafkaConsumer`` an iterator: finds the next partition's records.
 
-The steps for each record are in ``walk``.
+``walk`` steps from record to record.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.records.slices import RecordSlice
 
 _CHECK_INTERVAL_MS = 10
-"""How often an iteration checks that its partition is still ours."""
+"""How often an iteration checks that its partition is still owned."""
 
 Slices = Mapping[TopicPartition, RecordSlice]
 
@@ -26,9 +26,10 @@ Slices = Mapping[TopicPartition, RecordSlice]
 class Iteration(RecordIterator):
     """Yields records one by one; ends after ``consumer_timeout_ms`` without one, or with ``close``.
 
-    All loops over a consumer share its one iterator: the next loop goes on where the previous one
+    All loops over a consumer share its one iterator: a loop continues where the previous one
     stopped, even after its end and after an error. A record counts as handed out when it is
-    yielded: ``commit()`` in the loop's body includes it. Raises as ``poll``.
+    yielded: ``commit()`` in the loop's body includes it. Raises the errors of ``poll``. Thread: the
+    caller's.
     """
 
     _parts: ConsumerComponents
@@ -43,14 +44,14 @@ class Iteration(RecordIterator):
             return False
         walk.lease.end_at(self._parts.clock.now_ms() + _CHECK_INTERVAL_MS)
         walk.steps = buffered.steps
-        # After that store: a change from here on stops the walk.
+        # Check only after that store: a change from here on stops the walk.
         if buffered.topic_partition not in session.deliverable():
-            walk.steps = None  # the process was stopped since the last check
+            walk.steps = None  # the process was suspended since the last check
         return True
 
     @public_call
     def _following(self) -> BufferedRecords | None:
-        """Return records to iterate over; None after the time-out, or after ``close``."""
+        """Return the next records to iterate over; None after the time-out, or after ``close``."""
         parts = self._parts
         gate = parts.one_caller
         if gate.closed:
@@ -69,7 +70,7 @@ class Iteration(RecordIterator):
         buffer = parts.session.buffer
         buffer.clear_used_up()
         if buffer:
-            # The group must not wait until the records of an earlier fetch are used up.
+            # The group's work must not wait until the buffered records are used up.
             parts.loop.check()
             parts.session.turn()
         found = buffer.first(parts.session.deliverable())

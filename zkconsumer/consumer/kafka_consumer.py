@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
 
 class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
-    """Reads records from Kafka, of brokers from 0.8 to the newest, by polling.
+    """Reads records by polling, from Kafka brokers of any version from 0.8 on.
 
-    The members of a group share its topics: a broker coordinates them (0.9 and later), or, with
-    ``zookeeper_connect``, ZooKeeper does, as for the consumers of 0.8. Without a group the consumer
-    reads all partitions of its topics, or those that are assigned.
+    The members of a group share the partitions of its topics: a broker coordinates them (0.9 and
+    later), or, with ``zookeeper_connect``, ZooKeeper does, as for the consumers of 0.8. Without a
+    group the consumer reads all partitions of its topics, or those given to ``assign``.
 
     One thread at a time polls, seeks, subscribes and commits. Any thread, and any signal handler,
     may call ``wakeup`` and ``close``; any thread may read its state (``assignment``,
@@ -51,22 +51,22 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
     Args:
         *topics: topics to subscribe to; none: call ``subscribe`` or ``assign`` later.
         config: settings by their keys, ``{"group.id": "g"}``.
-        **settings: settings as keyword arguments, ``group_id="g"``, which win; the table is in
-            docs/poll-api.md.
+        **settings: settings as keyword arguments, ``group_id="g"``, which take precedence; see the
+            table in docs/poll-api.md.
 
     Attributes:
-        DEFAULT_CONFIG: all settings with their defaults, as kafka-python has it. A subclass may
-            have one of its own; changing this one has no effect.
+        DEFAULT_CONFIG: all settings with their defaults, as in kafka-python. A subclass may define
+            its own; changing this one has no effect.
         config: the settings of this consumer, as attributes and as a map; ``config["api_version"]``
-            is the release of the broker that was found, such as (2, 8), if none was given.
+            is the release of the broker that responded, such as (2, 8), if none was given.
 
     Raises:
-        ConfigError: a setting makes no sense, or is unknown; names it.
-        NoBrokersAvailable: no broker responds within ``bootstrap_timeout_ms``; names each, and the
+        ConfigError: a setting is invalid or unknown; names it.
+        NoBrokersAvailable: no broker responded within ``bootstrap_timeout_ms``; names each, and the
             reason.
-        AuthenticationFailed, UnsupportedVersion, ProtocolError: the brokers that respond refuse us,
-            are too old, or are no brokers.
-        RegistryError: ZooKeeper does not respond; only with ``zookeeper_connect``.
+        AuthenticationFailed, UnsupportedVersion, ProtocolError: the servers that responded refuse
+            our credentials, are too old, or are no brokers.
+        RegistryError: ZooKeeper did not respond; only with ``zookeeper_connect``.
 
     Example:
         >>> with KafkaConsumer(
@@ -130,20 +130,20 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
         pattern: "str | Whitelist | Blacklist | None" = None,
         listener: PollListener | None = None,
     ) -> None:
-        """Subscribe to topics, in place of earlier ones; the next polls join the group.
+        """Subscribe to topics, in place of the earlier ones; the next polls join the group.
 
         Args:
             topics: names of topics. A topic that does not exist yet is read as soon as it does.
             pattern: instead of topics: a regular expression, matched from the beginning of every
-                topic's name, present and future; or a filter, a regular expression of Java for
-                whole names.
-            listener: called when partitions come and go, see ``ConsumerRebalanceListener``; in
-                place of the earlier one.
+                topic's name, present and future; or a filter, a Java regular expression that
+                matches whole names.
+            listener: called when partitions are assigned and revoked, see
+                ``ConsumerRebalanceListener``; replaces the earlier one.
 
         Raises:
-            ConfigError: neither topics nor a pattern, or invalid ones.
-            IllegalState: both topics and a pattern, or partitions are assigned already, or another
-                thread is in a call of this consumer.
+            ConfigError: neither topics nor a pattern is given, or they are invalid.
+            IllegalState: both are given, or partitions are assigned already, or another thread is
+                in a call of this consumer.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
 
@@ -155,7 +155,7 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
 
     @public_call
     def assign(self, partitions: Collection[TopicPartition]) -> None:
-        """Read partitions, in place of earlier ones, regardless of other members of the group.
+        """Read partitions, in place of earlier ones, whatever other members of the group read.
 
         Partitions that were read before keep their positions. An empty collection unsubscribes.
 
@@ -183,13 +183,13 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
     def unsubscribe(self) -> None:
         """Stop reading: leave the group, or drop the assigned partitions.
 
-        With ``enable_auto_commit``, the records handed out are committed before.
+        With ``enable_auto_commit``, the records handed out are committed first.
 
         Raises:
             IllegalState: another thread is in a call of this consumer.
             ConsumerClosed: the consumer was closed.
             ConsumerForked: this is a forked child.
-            Exception: what the listener raised; nothing is read any more all the same.
+            Exception: the listener's exception; the consumer is unsubscribed nevertheless.
 
         Thread: one at a time, as for a poll.
         Source: Kafka ``KafkaConsumer.unsubscribe``.
@@ -201,7 +201,7 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
     def enforce_rebalance(self) -> None:
         """Request a rebalance of the group, though nothing has changed (KIP-568).
 
-        It helps if this member's strategy would assign differently now. The next polls take part.
+        Use it if this member's strategy would assign differently now. The next polls take part.
 
         Raises:
             IllegalState: no topics are subscribed, or another thread is in a call of this consumer.
@@ -218,7 +218,7 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
 
     @public_call
     def assignment(self) -> set[TopicPartition]:
-        """Return the partitions that are read: given to ``assign``, or by the last rebalance.
+        """Return the partitions that are read: those of ``assign``, or of the last rebalance.
 
         Returns:
             A new set.
@@ -235,10 +235,10 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
 
     @public_call
     def subscription(self) -> set[str] | None:
-        """Return the topics subscribed, or matching the pattern so far; None if there are none.
+        """Return the topics subscribed, or known to match the pattern; None without a subscription.
 
         Returns:
-            The names, in a new set.
+            A new set of names.
 
         Raises:
             ConsumerClosed: another thread is closing the consumer.
@@ -260,7 +260,7 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
     ) -> dict[TopicPartition, list[ConsumerRecord]]:
         """Wait for records, and take part in the group meanwhile.
 
-        Poll again within ``max_poll_interval_ms``, or the group goes on without us.
+        Poll again within ``max_poll_interval_ms``, or this member leaves the group.
 
         Args:
             timeout_ms: how long to wait, in ms, if nothing was fetched yet; 0 does not wait. A
@@ -271,22 +271,23 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
                 records.
 
         Returns:
-            Records by partition, in the order of their offsets; empty after the time-out, always
-            without a subscription or assignment, and when a ``close()`` of a signal handler or
-            another thread ended the poll.
+            Records by partition, in the order of their offsets. Empty after the time-out, without a
+            subscription or assignment, and if a signal handler or another thread called
+            ``close()`` meanwhile.
 
         Raises:
             ConfigError: an argument is invalid, or a positional time-out looks like seconds.
             IllegalState: another thread is in a call of this consumer.
             Woken: ``wakeup()`` was called.
-            ConsumerClosed: the consumer was closed before.
-            NoOffsetForPartition, OffsetOutOfRange, LogTruncated: a position is invalid, with
-                ``auto_offset_reset=none``; ``seek`` sets another one.
+            ConsumerClosed: the consumer was closed before the call.
+            NoOffsetForPartition, OffsetOutOfRange, LogTruncated: a position is missing or invalid,
+                with ``auto_offset_reset=none``; set one with ``seek``.
             PartitionFailed, MessageTooLarge: the next record of a partition can't be read. Other
-                partitions go on; ``seek`` skips the record.
-            GroupFailed: the group refuses us. AuthenticationFailed, TopicAuthorizationFailed,
-            UnsupportedVersion: brokers refuse us.
-            Exception: what the listener raised; the rebalance is complete all the same.
+                partitions continue; skip the record with ``seek``.
+            GroupFailed: the coordinator refuses this member; or, in a ZooKeeper group, it failed.
+            AuthenticationFailed, TopicAuthorizationFailed, UnsupportedVersion: brokers refuse this
+                client.
+            Exception: the listener's exception; the rebalance is complete nevertheless.
             ConsumerForked: this is a forked child.
 
         Thread: one at a time; listeners and callbacks must not call it.
@@ -332,13 +333,13 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
         self,
         raw: bool = False,  # noqa: FBT001, FBT002 - kafka-python's signature
     ) -> dict[str, dict[str, float]] | dict[MetricName, Metric]:
-        """Return numbers by group and name, with the names of kafka-python and Java; see the docs.
+        """Return the metrics by group and name, named as in kafka-python and Java; see the docs.
 
         Args:
-            raw: whether to return all numbers in one map, by names that include their group.
+            raw: whether to return all metrics in one map, by names that include their group.
 
         Returns:
-            Numbers; times in ms, rates per second. Empty after ``close``; None where
+            Numbers; times in ms, rates per second. Empty after ``close``; None if
             ``metrics_enabled`` is off.
 
         Raises:
@@ -371,25 +372,25 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
     ) -> None:
         """Commit (with ``enable_auto_commit``), leave the group, and disconnect.
 
-        The listener is told that all partitions are revoked. May be called again.
+        The listener is notified that all partitions are revoked. May be called again.
 
-        Any thread may call it, and any signal handler. A poll under way ends: it returns nothing,
-        and the records that it was about to return are not committed; an iteration ends, too.
-        Called by a signal handler while a poll waits, or between calls, it closes at once. If the
-        handler interrupted a call in the middle of its work, that call closes the consumer when it
-        ends; likewise the poll or commit that runs a listener or callback. Called from another
-        thread, it waits until the consumer is closed.
+        A poll under way ends: it returns nothing, and the records that it was about to return are
+        not committed; an iteration ends, too. A signal handler that interrupted a waiting poll, or
+        no call, closes the consumer itself. If it interrupted a call in the middle of its work,
+        that call closes the consumer when it ends; so does a poll or commit whose listener or
+        callback calls this. Another thread waits until the consumer is closed.
 
         Args:
-            autocommit: whether to commit. A ``with`` block that ends by an error does not commit:
-                whether the last record was processed is unknown.
+            autocommit: whether to commit. A ``with`` block that ends with an error does not, since
+                it is unknown whether the last record was processed.
             timeout_ms: the time limit in ms; None: ``default_api_timeout_ms``.
 
         Raises:
             ConfigError: the time-out is invalid.
-            RequestTimedOut: another thread's call did not end in time; it will close at its end.
+            RequestTimedOut: another thread's call did not end in time; it closes the consumer when
+                it ends.
             ConsumerForked: this is a forked child.
-            Exception: what the listener raised; the consumer is closed all the same.
+            Exception: the listener's exception; the consumer is closed nevertheless.
 
         Thread: any, and any signal handler.
         Source: Kafka ``KafkaConsumer.close``.
@@ -417,7 +418,7 @@ class KafkaConsumer(ArrowPolls, CommitCalls, PositionCalls, ClusterCalls):
         parts = self._parts
         session = parts.session
         if session.buffer:
-            # First the records that an iteration took and did not hand out.
+            # First the records that an iteration has taken and not handed out.
             starts.update(session.buffer.positions())
             taken = session.buffer.take(count, session.deliverable())
             for tp in starts.keys() - taken.keys():

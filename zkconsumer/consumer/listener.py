@@ -30,17 +30,18 @@ class PollListener(Protocol):
 
 
 class ListenerInvoker:
-    """Calls the subscription's listener, if there is one; passes its exceptions on."""
+    """Calls the subscription's listener, if any; does not catch its exceptions."""
 
     def __init__(self) -> None:
-        # Any: classes made for other clients are accepted, too.
+        # Any: listeners written for other clients are accepted, too.
         self._listener: Any = None
 
     def set(self, listener: object) -> None:
-        """Set the listener; None: none.
+        """Set the listener; None removes it.
 
         Raises:
-            ConfigError: the object is no listener, or has coroutines, which nothing would await.
+            ConfigError: the object is no listener, or its methods are coroutines, which
+                nothing would await.
         """
         if listener is not None:
             for name in ("on_partitions_revoked", "on_partitions_assigned"):
@@ -57,19 +58,19 @@ class ListenerInvoker:
         self._listener = listener
 
     def on_revoked(self, partitions: Iterable[TopicPartition]) -> None:
-        """Call the listener for partitions that are ours only until it returns."""
+        """Call the listener for partitions that are revoked when it returns."""
         if self._listener is not None:
             self._listener.on_partitions_revoked(set(partitions))
 
     def on_assigned(self, partitions: Iterable[TopicPartition]) -> None:
-        """Call the listener for new partitions."""
+        """Call the listener for newly assigned partitions."""
         if self._listener is not None:
             self._listener.on_partitions_assigned(set(partitions))
 
     def on_lost(self, partitions: Iterable[TopicPartition]) -> None:
         """Call the listener for partitions that may have other owners already."""
         if self._listener is not None:
-            # A listener written before KIP-429 may not have the method.
+            # A listener written before KIP-429 may lack this method.
             lost = getattr(self._listener, "on_partitions_lost", None)
             call = lost if callable(lost) else self._listener.on_partitions_revoked
             call(set(partitions))

@@ -1,7 +1,7 @@
-"""Collects the numbers of a consumer, with the names of kafka-python and Java.
+"""Collects the metrics of a consumer, named as in kafka-python and Java.
 
-Rates, averages and maxima cover recent time (``measuring``); counts whose names end in ``-total``
-begin at the start.
+Rates, averages and maxima cover recent time (``measuring``); names that end in ``-total`` count
+from the consumer's creation.
 """
 
 from collections.abc import Mapping
@@ -11,10 +11,10 @@ from zkconsumer.consumer.parts import ConsumerComponents
 
 
 class MetricName(NamedTuple):
-    """The name of a number: the key of kafka-python's ``metrics(raw=True)``.
+    """The name of a metric, as a key of ``metrics(raw=True)``.
 
     Attributes:
-        name: the number's name.
+        name: the metric's name.
         group: the metric group.
     """
 
@@ -23,39 +23,39 @@ class MetricName(NamedTuple):
 
     @property
     def tags(self) -> dict[str, str]:
-        """Empty: the group's name contains the broker or partition."""
+        """Empty, since the group's name contains the broker or partition."""
         return {}
 
     @property
     def description(self) -> str:
-        """Empty: the documentation describes it."""
+        """Empty, since the documentation describes the metrics."""
         return ""
 
 
 class Metric(NamedTuple):
-    """A number with its name, at the moment of the call.
+    """The name and value of a metric at the time of the call.
 
     Attributes:
         metric_name: the name.
-        measured: the number.
+        measured: the value.
     """
 
     metric_name: MetricName
     measured: float
 
     def value(self) -> float:
-        """Return the number."""
+        """Return the value."""
         return self.measured
 
 
 def raw_of(metrics: Mapping[str, Mapping[str, float]]) -> dict[MetricName, Metric]:
-    """Flatten the numbers into one map."""
+    """Return all metrics in one map."""
     names = [MetricName(name, group) for group, numbers in metrics.items() for name in numbers]
     return {name: Metric(name, metrics[name.group][name.name]) for name in names}
 
 
 def metrics_of(parts: ConsumerComponents) -> dict[str, dict[str, float]]:
-    """Return the numbers by group and name."""
+    """Return the metrics of a consumer by group and name."""
     nodes = parts.measures.nodes()
     found = {
         "consumer-metrics": _consumer(parts),
@@ -106,7 +106,7 @@ def _fetching(parts: ConsumerComponents) -> dict[str, float]:
 
 
 def _partitions(parts: ConsumerComponents) -> dict[str, dict[str, float]]:
-    """Return a group per partition, with kafka-python's names: ``...metrics.topic-partition``."""
+    """Return one group per partition, named as in kafka-python: ``...metrics.topic-partition``."""
     engine = parts.engine
     found: dict[str, dict[str, float]] = {}
     for tp in sorted(parts.session.assignment()):

@@ -15,10 +15,10 @@ from zkconsumer.scope import WakeEvent
 
 @dataclass(frozen=True, slots=True)
 class DeferredClose:
-    """A ``close`` that could not be done where it was called.
+    """The arguments of a ``close``, which may be done at the end of another call.
 
     Attributes:
-        commit: whether to commit what was handed out.
+        commit: whether to commit the records handed out.
         deadline_ms: when it must be done.
     """
 
@@ -31,12 +31,12 @@ class OtherThreadInside(IllegalState):
 
 
 class ThreadCalls(threading.local):
-    """The calls of the present thread.
+    """The calls of the current thread.
 
     Attributes:
-        depth: the number of nested calls of the consumer in this thread, those without the lock
-            included. Only ``+= 1`` before a ``try`` and ``-= 1`` first in its ``finally``: no
-            signal handler runs between these and their neighbours.
+        depth: the number of nested calls of the consumer in this thread, including those without
+            the lock. Changed only by ``+= 1`` right before a ``try`` and ``-= 1`` first in its
+            ``finally``, where no signal handler can run in between.
         polls: whether this thread has polled.
     """
 
@@ -45,24 +45,24 @@ class ThreadCalls(threading.local):
 
 
 class SingleCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
-    """The context of every public call that changes something; a listener may nest calls.
+    """The lock that every public call holds while it changes the consumer; calls may nest.
 
-    It *is* the lock, whose own ``__exit__`` nothing can interrupt: an exception of a signal handler
-    at the end of a call must not leave a consumer that can't be closed.
+    It inherits the lock, whose ``__exit__`` can't be interrupted: a signal handler that raises at
+    the end of a call must not leave a consumer that can't be closed.
 
     Attributes:
-        closed: whether no call may enter any more.
+        closed: whether the consumer was closed, so that no call may enter.
         is_closing: whether ``close`` runs now, in the thread inside.
-        request: a ``close`` to be done by the thread inside when it leaves; None: none.
+        request: a ``close`` that the thread inside does when its call ends; None: none.
         here: see ``ThreadCalls``.
         polled: whether any thread has polled.
-        out: is notified at the end of a call that a ``close`` waits for.
+        out: notified at the end of a call that a ``close`` waits for.
     """
 
     __slots__ = ("_guard", "closed", "here", "is_closing", "out", "polled", "request")
 
     def __new__(cls, _guard: ForkGuard) -> Self:
-        """Create the lock, which takes no arguments."""
+        """Create the lock, whose constructor takes no arguments."""
         return super().__new__(cls)
 
     def __init__(self, guard: ForkGuard) -> None:
@@ -76,28 +76,28 @@ class SingleCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
 
     @property
     def owner(self) -> str:
-        """The consumer's name, for messages."""
+        """The consumer's name, for error messages."""
         return self._guard.owner
 
     @property
     def is_inside(self) -> bool:
-        """Whether the present thread holds the lock."""
+        """Whether the current thread holds the lock."""
         owned: bool = self._is_owned()  # type: ignore[attr-defined]
         return owned
 
     @property
     def is_anothers(self) -> bool:
-        """Whether other threads poll, and this one never did."""
+        """Whether another thread has polled, and the current one never has."""
         return self.polled and not self.here.polls
 
     @property
     def is_ending(self) -> bool:
-        """Whether waiting calls must end."""
+        """Whether waiting calls must end, since the consumer was closed or is to be."""
         return self.closed or self.request is not None
 
     @property
     def is_forked(self) -> bool:
-        """Whether this is a child of the process that created it."""
+        """Whether this is a forked child of the process that created the consumer."""
         return self._guard.forked
 
     def __enter__(self) -> bool:  # type: ignore[override]
@@ -106,7 +106,7 @@ class SingleCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
         Raises:
             ConsumerForked: this is a forked child.
             ConsumerClosed: the consumer was closed, or another thread is closing it.
-            OtherThreadInside: another thread is inside.
+            OtherThreadInside: another thread is in a call of the consumer.
         """
         self._guard.check()
         was_inside = self.is_inside
@@ -139,7 +139,7 @@ class SingleCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
         self._guard.check()
 
     def check_access(self) -> None:
-        """Check access for calls of any thread, which don't take the lock.
+        """Check access for a call that any thread may make, without the lock.
 
         Raises:
             ConsumerForked: this is a forked child.

@@ -1,4 +1,4 @@
-"""The components of a consumer, as far as its public class needs them."""
+"""The components of a consumer that its public class uses."""
 
 import logging
 from collections.abc import Callable
@@ -26,9 +26,9 @@ class ConsumerComponents:
     """All components of one consumer.
 
     Attributes:
-        stops: functions that request components to stop, called in order; none of them blocks.
+        stops: functions that make components stop, called in this order; none of them blocks.
         scope: the threads of all components.
-        origins: the data shared by a partition's records, created as needed.
+        origins: the data shared by the records of each partition, created when needed.
     """
 
     config: PollConfig
@@ -46,17 +46,17 @@ class ConsumerComponents:
     origins: dict[TopicPartition, RecordOrigin] = field(default_factory=dict)
 
     def origin(self, tp: TopicPartition) -> RecordOrigin:
-        """Return the data shared by a partition's records."""
+        """Return the data that the records of a partition share."""
         found = self.origins.get(tp)
         if found is None:
             found = self.origins[tp] = self.config.objects.origin_of(tp)
         return found
 
     def close(self, timeout_ms: int, *, commit: bool) -> None:
-        """Leave the group and end all threads, within a time limit whatever the network does."""
+        """Leave the group and end all threads, within the time limit even if the network hangs."""
         deadline_ms = self.clock.now_ms() + timeout_ms
         try:
-            # Keep some of the time for components that did not stop in order.
+            # Reserve some of the time for threads that are slow to end.
             self.session.close(timeout_ms - min(1000, timeout_ms // 4), commit=commit)
         finally:
             for stop in self.stops:

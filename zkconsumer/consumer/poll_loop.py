@@ -1,4 +1,4 @@
-"""Runs a poll: rounds of due work, until there are records to hand out."""
+"""Runs a poll: repeats the work that is due until there are records to hand out."""
 
 from collections.abc import Callable
 from typing import Protocol, TypeVar
@@ -23,9 +23,9 @@ class BrokenOff(ConsumerClosed):
 
 
 def deadline_of(clock: Clock, timeout_ms: int) -> int:
-    """Return the deadline of a time-out in the clock's whole milliseconds, never early.
+    """Return the deadline of a time-out in the clock's whole milliseconds, never too early.
 
-    The current millisecond does not count; a time-out of 0 is over at once.
+    The current millisecond does not count, as part of it has passed; 0 ms expire immediately.
     """
     return clock.now_ms() + timeout_ms + (timeout_ms > 0)
 
@@ -35,15 +35,15 @@ class PollLoop:
 
     Args:
         rounds: the work of every round.
-        most_ms: the longest wait between two rounds, after which the group is notified of the poll.
-        death: returns the error of the consumer's first thread that died; None: all live. Without
-            it a poll could wait for ever.
+        most_ms: the longest wait between two rounds; each round shows the group that we poll.
+        death: returns the error of the first thread of the consumer that died, None if none did.
+            Without it a poll could wait for ever.
         is_ending: returns whether the consumer was closed, or is to be.
-        gather_ms: how long to wait for more records before taking; 0: not at all.
+        gather_ms: returns how long to wait for more records before taking any; 0: do not wait.
 
     Attributes:
-        is_resting: whether a poll waits now: code that interrupts it finds nothing half done, and
-            may close the consumer.
+        is_resting: whether a poll is waiting: a signal handler that interrupts it finds nothing
+            half done, and may close the consumer.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line, most by name
@@ -67,16 +67,16 @@ class PollLoop:
         self._gather_ms = gather_ms
 
     def run(self, timeout_ms: int | None, take: Callable[[], T]) -> T:
-        """Run rounds until ``take`` returns something true; after the time-out, its last result.
+        """Run rounds until ``take`` returns a true value, or time is up; return its last result.
 
         Args:
-            timeout_ms: None: no limit; 0: one round.
-            take: takes available records.
+            timeout_ms: the time limit; None: no limit; 0: one round.
+            take: takes the available records.
 
         Raises:
             Woken: ``wakeup()`` was called.
             BrokenOff: ``close()`` was called.
-            Exception: the error of a round or of ``take``, or of a thread that died.
+            Exception: an error of a round or of ``take``, or the error of a thread that died.
         """
         deadline_ms = None if timeout_ms is None else deadline_of(self._clock, timeout_ms)
         while True:
@@ -99,7 +99,7 @@ class PollLoop:
                 self.is_resting = False
 
     def check(self) -> None:
-        """Check that the call may go on waiting.
+        """Check that the call may continue.
 
         Raises:
             Woken: ``wakeup()`` was called.
@@ -110,7 +110,7 @@ class PollLoop:
         self._wakeup.check()
 
     def _left_ms(self, deadline_ms: int | None) -> int:
-        """Return the time until the next round, ms; 0 or less: the time-out is over."""
+        """Return the time until the next round, in ms; 0 or less after the deadline."""
         if deadline_ms is None:
             return self._most_ms
         return min(self._most_ms, deadline_ms - self._clock.now_ms())

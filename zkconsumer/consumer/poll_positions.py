@@ -1,4 +1,4 @@
-"""Keeps the position of each partition, and the records that a poll took but did not hand out."""
+"""Keeps the position of each partition, and restores it if taken records are not handed out."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
@@ -16,14 +16,14 @@ class PollPositions:
     """The positions of a consumer, as its caller sees them. Thread: the caller's.
 
     Args:
-        buffer: the records that an iteration took and has not handed out.
-        changed: called after a position changed; stops an iteration.
+        buffer: the records that an iteration has taken and not handed out.
+        changed: called after a change of position; stops an iteration.
 
     Attributes:
-        starts: sets the positions of new partitions; set by ``PollSession.join``.
-        pending: the start positions of records that a poll has taken and may still hand out. A poll
-            hands them out only if this is still set, and removes it in the same step; so does
-            ``close``.
+        starts: determines the positions of new partitions; set by ``PollSession.join``.
+        pending: the start positions of records that a poll has taken and not yet handed out. A poll
+            hands them out only if this is still set, and clears it in the same step; ``close``
+            clears it, too.
     """
 
     starts: StartPositions
@@ -38,13 +38,13 @@ class PollPositions:
         self.pending: dict[TopicPartition, PositionView] = {}
 
     def position(self, tp: TopicPartition) -> PositionView | None:
-        """Return the offset after the last record handed out; None while unknown."""
+        """Return the position after the last record handed out; None while unknown."""
         return self._buffer.position(tp) or self._engine.position(tp)
 
     def consumed(
         self, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Return the positions of partitions as offsets to commit."""
+        """Return the known positions of partitions as offsets to commit."""
         return {
             tp: OffsetAndMetadata(position.offset, "", position.leader_epoch)
             for tp in partitions
@@ -52,33 +52,33 @@ class PollPositions:
         }
 
     def seek(self, tp: TopicPartition, start: Start) -> None:
-        """Continue reading at ``start``."""
+        """Continue reading a partition at ``start``."""
         self._buffer.drop(tp)
         self.starts.settle((tp,))
         self._engine.seek(tp, start)
         self._changed()
 
     def put_back(self, tp: TopicPartition, position: PositionView) -> None:
-        """Restore a partition's position: records taken from there on were not handed out."""
+        """Restore the position before records that were taken and not handed out."""
         self.seek(tp, AtOffset(position.offset, position.leader_epoch))
 
     def put_back_all(self, positions: Mapping[TopicPartition, PositionView]) -> None:
-        """Restore the positions of those partitions that are still read."""
+        """Restore the positions of the partitions that are still read."""
         for tp, position in positions.items():
             if tp in self._engine.partitions():
                 self.put_back(tp, position)
 
     def take_back(self) -> None:
-        """Put back the records that a poll has taken and not handed out."""
+        """Put back the records that a poll has taken and not yet handed out."""
         pending, self.pending = self.pending, {}
         self.put_back_all(pending)
 
     def taking(self, starts: dict[TopicPartition, PositionView], take: Callable[[], T]) -> T:
-        """Take records; meanwhile ``position_seen`` returns None.
+        """Run ``take``; meanwhile ``position_seen`` returns None.
 
         Args:
-            starts: gets the start position of each partition; see ``pending``.
-            take: takes the records.
+            starts: receives the start position of each partition; see ``pending``.
+            take: takes records.
         """
         self.pending = starts
         self._takes += 1
@@ -88,9 +88,9 @@ class PollPositions:
             self._takes += 1
 
     def position_seen(self, tp: TopicPartition) -> PositionView | None:
-        """Return ``position`` for another thread while the caller polls. Thread: any.
+        """Return the position; pending records don't count as handed out. Thread: any.
 
-        It is None also while the position changes.
+        None while the position is unknown or being changed.
         """
         takes = self._takes
         found = self.pending.get(tp) or self.position(tp)

@@ -19,7 +19,7 @@ _CHECK_INTERVAL_MS = 20
 
 
 class PositionCalls:
-    """Calls that read or change positions, or pause partitions."""
+    """The calls that read or change positions, or pause partitions. Thread: see each."""
 
     _parts: ConsumerComponents
 
@@ -42,10 +42,11 @@ class PositionCalls:
 
         Raises:
             ConfigError: an argument is invalid.
-            IllegalState: the partition is not assigned, or a rebalance took it meanwhile; or it is
-                not known yet, and another thread is in a call of this consumer.
+            IllegalState: the partition is not assigned, or a rebalance revoked it meanwhile; or the
+                position is not known yet, and another thread is in a call of this consumer.
             NoOffsetForPartition: nothing is committed, and ``auto_offset_reset`` is none.
-            RequestTimedOut: no time-out was given, and it is not known within the default.
+            RequestTimedOut: no time-out was given, and the position is unknown after the
+                default.
             ConsumerClosed: the consumer was closed, before or meanwhile.
             ConsumerForked: this is a forked child.
 
@@ -79,21 +80,21 @@ class PositionCalls:
                     f"{'' if why is None else f': {why}'}"
                 )
             if gate.is_anothers:
-                # The wake-ups, and the due work, belong to the polling thread.
+                # Wake-ups and the work that is due belong to the polling thread.
                 wait_ms(min(left_ms, _CHECK_INTERVAL_MS))
                 gate.check_access()
                 gate.check_open()
             else:
                 with gate:
-                    # Wake-ups come for records, not for a position that was found.
+                    # Records wake this thread, a position that becomes known does not.
                     parts.wakeup.wait(min(left_ms, _CHECK_INTERVAL_MS))
-            # A rebalance may have taken it meanwhile.
+            # A rebalance may have revoked it meanwhile.
             self._assigned(tp)
         return found.offset
 
     @public_call
     def highwater(self, partition: TopicPartition) -> int | None:
-        """Return the high watermark of the last fetch, or None before it.
+        """Return the high watermark of the last fetch, or None before the first.
 
         Args:
             partition: an assigned partition.
@@ -115,7 +116,7 @@ class PositionCalls:
 
     @public_call
     def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
-        """Continue reading at an offset; the last call before the next poll counts.
+        """Continue reading at an offset; only the last call before the next poll counts.
 
         Args:
             partition: an assigned partition.
@@ -184,8 +185,8 @@ class PositionCalls:
     def pause(self, *partitions: TopicPartition) -> None:
         """Hand out no records of partitions until ``resume``; fetched records are kept.
 
-        A rebalance that revokes a partition ends its pause, even if it is assigned again at once,
-        as in all rebalances but cooperative ones: pause it again in ``on_partitions_assigned``.
+        The pause ends when a rebalance revokes the partition, even if it is assigned again, as in
+        every rebalance that is not cooperative: pause it again in ``on_partitions_assigned``.
 
         Args:
             *partitions: assigned partitions.
@@ -196,8 +197,8 @@ class PositionCalls:
             ConsumerClosed: another thread is closing the consumer.
             ConsumerForked: this is a forked child.
 
-        Thread: any; a poll under way in another thread may still hand out records that it had taken
-            before.
+        Thread: any; a poll under way in another thread may still hand out records that it has
+            taken already.
         Source: Kafka ``KafkaConsumer.pause``.
         """
         self._parts.one_caller.check_access()
@@ -205,7 +206,7 @@ class PositionCalls:
 
     @public_call
     def resume(self, *partitions: TopicPartition) -> None:
-        """Undo ``pause``.
+        """Hand out records of paused partitions again.
 
         Args:
             *partitions: assigned partitions.
@@ -253,7 +254,7 @@ class PositionCalls:
     def _assigned(self, partition: object) -> TopicPartition:
         tp = partition_of(partition)
         if tp not in self._parts.session.assignment():
-            # Maybe because another thread closes the consumer now.
+            # Perhaps because another thread is closing the consumer.
             self._parts.one_caller.check_access()
             self._parts.one_caller.check_open()
             raise NotAssigned(f"{tp} is not assigned to this consumer (now, or yet)")

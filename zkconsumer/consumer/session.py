@@ -1,7 +1,7 @@
 """The caller's side of a consumer: its subscription, positions, and deliverable partitions.
 
-Everything here runs in the caller's thread. It connects the subscription, the membership, the fetch
-engine, and the records that an iteration has buffered.
+It connects the subscription, the membership, the fetch engine, and the records that an iteration
+has buffered. Everything here runs in the caller's thread, unless a method says otherwise.
 """
 
 import logging
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class MetadataSource(Protocol):
-    """The part of ``MetadataManager`` that is used here."""
+    """The parts of ``MetadataManager`` that are used here."""
 
     view: ClusterView
     failure: ZkConsumerError | None
@@ -42,14 +42,15 @@ class MetadataSource(Protocol):
 
 
 class PollSession:
-    """The state of a consumer between polls; also the ``OwnershipHandler`` of its membership.
+    """Holds the state of a consumer; also the ``OwnershipHandler`` of its membership.
 
     Attributes:
         membership: its membership, set by ``join`` since it needs this session.
-        starts: sets the positions of new partitions; set by ``join``, too.
+        starts: determines the positions of new partitions; set by ``join``, too.
         positions: the position of each partition.
-        walk: the state of an iteration, which is stopped by every change.
-        commits_on_close: whether partitions that are given up are committed automatically.
+        walk: the state of an iteration, which every change stops.
+        commits_on_close: whether revoked partitions are committed, with ``enable_auto_commit``;
+            ``close`` can turn it off.
     """
 
     membership: Membership
@@ -113,11 +114,11 @@ class PollSession:
         gone = before - chosen
         try:
             if gone:
-                # No rebalance follows that would commit.
+                # No rebalance follows, which would commit them.
                 self._commit(gone)
         finally:
             self._forget(gone)
-            # First: adding partitions requests metadata, which should cover these topics at once.
+            # First, since adding partitions requests metadata, which should cover these topics.
             self._watch()
             self._add(chosen - before)
 
@@ -136,7 +137,7 @@ class PollSession:
             self._watch()
 
     def close(self, timeout_ms: int, *, commit: bool) -> None:
-        """Leave the group; commit the records handed out if that is automatic."""
+        """Leave the group; with ``commit`` and automatic commits, commit the records handed out."""
         self.commits_on_close = commit
         deadline_ms = self._clock.now_ms() + timeout_ms
         try:
@@ -146,11 +147,11 @@ class PollSession:
             self.membership.close(max(0, deadline_ms - self._clock.now_ms()))
 
     def saw_view(self) -> None:
-        """Note a new view of the cluster. Thread: any."""
+        """Record that there is a new view of the cluster. Thread: any."""
         self._has_new_view = True
 
     def watch_for_group(self, topics: frozenset[str]) -> None:
-        """Watch topics that we assign to others, too. Thread: any."""
+        """Watch the topics that this member, as leader, assigns to others, too. Thread: any."""
         self._group_topics = topics
         self._watch()
 
@@ -159,7 +160,7 @@ class PollSession:
         self._metadata.watch(None if own is None else own | self._group_topics)
 
     def _notify(self, *, open_ended: bool) -> None:
-        """Report our topics to the membership, if they changed."""
+        """Report the subscribed topics to the membership, if they changed."""
         topics = self.subscription.topics
         if topics != self._reported:
             self.membership.subscribe(topics, open_ended=open_ended)
@@ -181,8 +182,8 @@ class PollSession:
 
     def take_over(self, added: Partitions, owned: Partitions) -> None:
         """See ``OwnershipHandler``."""
-        # Work that a signal handler's exception interrupts is repeated in the next round: otherwise
-        # a partition could stay without a position, and the listener without its call.
+        # Work that a signal handler interrupts by raising is repeated in the next round: otherwise
+        # a partition could remain without a position, or the listener might not be called.
         self._interrupted = None
         try:
             self._take_over(added, owned)
@@ -202,7 +203,7 @@ class PollSession:
         self.listener.on_assigned(added)
 
     def _commit(self, partitions: Partitions, *, timeout_ms: int | None = None) -> None:
-        """Commit the records of partitions that were handed out, with ``enable_auto_commit``."""
+        """Commit the delivered records of these partitions, with ``enable_auto_commit``."""
         if self.commits.are_on:
             self.commits.commit(self.positions.consumed(partitions), timeout_ms=timeout_ms)
 
@@ -225,23 +226,23 @@ class PollSession:
         return self._engine.partitions()
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
-        """Hand out no records of partitions."""
+        """Hand out no records of partitions. Thread: any."""
         self._engine.pause(partitions)
         self.changed()
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
-        """Hand out records of partitions again."""
+        """Hand out records of partitions again. Thread: any."""
         self._engine.resume(partitions)
         self.changed()
 
     def deliverable(self) -> Partitions:
-        """Return the partitions whose records may be handed out now, without paused ones."""
+        """Return the partitions whose records may be handed out now: owned, and not paused."""
         return self._certainly_owned() - self._engine.paused()
 
     def collectable(self) -> Partitions:
-        """Return the partitions to collect from, which are certainly ours and not buffered.
+        """Return the partitions to collect from: certainly owned, and without buffered records.
 
-        Buffered records come first, even if ownership has become certain at this very moment.
+        Buffered records come first, even if ownership has only just become certain.
         """
         return self._certainly_owned() - self.buffer.partitions()
 
@@ -253,10 +254,12 @@ class PollSession:
     # --- rounds of a poll -----------------------------------------------------------------
 
     def turn(self) -> None:
-        """Run the group, the metadata and the commits; wait only for a listener.
+        """Do the due work of the group, the metadata and the commits.
+
+        Blocks only for a listener, and for the commit before a revocation.
 
         Raises:
-            Exception: an error of the group, or of the listener, for poll to raise.
+            Exception: an error of the group or of the listener, which ``poll`` raises.
         """
         if self.subscription.mode is Mode.NONE and not self._warned_of_nothing:
             self._warned_of_nothing = True
@@ -268,7 +271,7 @@ class PollSession:
         self.membership.poll()
         if self._has_new_view:
             self._apply_view()
-            # Topics that a pattern matched should not wait for the next round.
+            # Newly matched topics should not wait for the next round.
             self.membership.poll()
         self.starts.advance()
         self.commits.start()
@@ -276,7 +279,7 @@ class PollSession:
             self.commits.begin(self.positions.consumed(self._engine.partitions()))
 
     def _apply_view(self) -> None:
-        # First: a view that comes meanwhile is applied in the next round.
+        # First: a view that arrives meanwhile is applied in the next round.
         self._has_new_view = False
         view = self._metadata.view
         if self.subscription.mode is not Mode.PATTERN or not view.brokers:

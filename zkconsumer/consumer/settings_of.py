@@ -8,17 +8,17 @@ from zkconsumer.records.transactions import IsolationLevel
 
 
 def isolation_of(config: PollConfig) -> IsolationLevel:
-    """Return the isolation level of reading."""
+    """Return the isolation level of fetches."""
     return IsolationLevel[config.isolation_level.upper()]
 
 
 def policy_of(config: PollConfig) -> ResetPolicy | None:
-    """Return the policy for partitions without a position; None: raise to the caller."""
+    """Return the reset policy for partitions without a position; None: raise to the caller."""
     return {"earliest": EARLIEST, "latest": LATEST}.get(config.auto_offset_reset)
 
 
 def fetch_settings_of(config: PollConfig) -> CoreFetchSettings:
-    """Return the settings of fetching."""
+    """Return the settings of the fetch engine."""
     return CoreFetchSettings(
         min_bytes=config.fetch_min_bytes,
         max_wait_ms=config.fetch_max_wait_ms,
@@ -40,7 +40,7 @@ def fetch_settings_of(config: PollConfig) -> CoreFetchSettings:
 
 
 def group_settings_of(config: PollConfig) -> GroupSettings:
-    """Return the settings of membership."""
+    """Return the settings of the group member."""
     return GroupSettings(
         strategies=config.strategies,
         instance_id=config.group_instance_id,

@@ -1,4 +1,4 @@
-"""A ``KafkaConsumer`` for programs that forward records, without an object per record."""
+"""A ``KafkaConsumer`` that forwards records without creating an object for each."""
 
 from collections.abc import Collection, Mapping
 from functools import partial
@@ -16,10 +16,10 @@ from zkconsumer.records.slices import RecordSlice
 
 
 class SliceConsumer(KafkaConsumer):
-    """A consumer whose polls return slices; for this project only, not part of the public API.
+    """Polls slices instead of records; used by this project only, not part of the public API.
 
     Args:
-        kept_codec: the codec whose whole batches can be forwarded without being compressed again.
+        kept_codec: the codec whose whole batches are kept compressed, to be forwarded as they are.
     """
 
     def __init__(self, config: Mapping[str, object], *, kept_codec: Codec = Codec.NONE) -> None:
@@ -27,14 +27,14 @@ class SliceConsumer(KafkaConsumer):
         self._parts.engine.keep(kept_codec)
 
     def poll_slices(self, timeout_ms: float, max_records: int) -> dict[TopicPartition, RecordSlice]:
-        """Run ``poll`` and return the slices that records are made of; raises as ``poll``.
+        """Poll like ``poll``, but return slices instead of records; raises as ``poll``.
 
         Args:
-            timeout_ms: how long to wait if nothing was fetched yet.
-            max_records: the maximum to hand out.
+            timeout_ms: how long to wait, in ms, if nothing was fetched yet.
+            max_records: the maximum number of records to return.
 
         Returns:
-            A slice with at least one record for each partition with records.
+            One slice, of at least one record, for each partition with records.
         """
         parts = self._parts
         session = parts.session
@@ -60,10 +60,10 @@ class SliceConsumer(KafkaConsumer):
     def known_end_offsets(
         self, partitions: Collection[TopicPartition], timeout_ms: int
     ) -> dict[TopicPartition, int]:
-        """Return ``end_offsets`` of those partitions whose leaders respond in time.
+        """Return the ``end_offsets`` of the partitions whose leaders respond in time.
 
         Raises:
-            ZkConsumerError: as ``end_offsets``, for errors that concern no single partition.
+            ZkConsumerError: an error of ``end_offsets`` that does not concern a single partition.
         """
         responses = self._responses(dict.fromkeys(partitions, int(LATEST)), timeout_ms)
         return {

@@ -1,11 +1,11 @@
 """Determines start positions of new partitions: committed offsets, or the reset policy.
 
 The policy ``latest`` applies to partitions that existed when the topic was first seen. A later
-partition is read from its beginning if ``auto.offset.reset.new.partitions`` says so: everything in
-it was written since.
+partition is read from its beginning if ``auto.offset.reset.new.partitions`` says so, since all its
+records were written after that.
 
-A position that the caller seeks meanwhile takes precedence. A result for a partition that was
-revoked, and perhaps assigned again, is outdated: others may have committed since.
+A position that the caller sets meanwhile takes precedence. The result for a partition that was
+revoked, and perhaps assigned again, is discarded: other members may have committed since.
 
 Source: Kafka ``ConsumerCoordinator.initWithCommittedOffsetsIfNeeded``, KAFKA-4790.
 """
@@ -32,18 +32,18 @@ _ABOUT = "looking up committed offsets"
 
 
 class Seekable(Protocol):
-    """The part of the fetch engine that is used here."""
+    """The method of the fetch engine that is used here."""
 
     def seek(self, tp: TopicPartition, start: Start) -> None:
-        """Continue reading at ``start``."""
+        """Continue reading a partition at ``start``."""
         ...
 
 
 class Lookup(Protocol):
-    """The part of ``CommittedLookup`` that is used here."""
+    """The methods of ``CommittedLookup`` that are used here."""
 
     def request(self, partitions: frozenset[TopicPartition]) -> None:
-        """Look up these partitions' committed offsets."""
+        """Start a lookup of these partitions' committed offsets."""
         ...
 
     def responses(self) -> list[CommittedResult]:
@@ -52,7 +52,7 @@ class Lookup(Protocol):
 
 
 class KnownTopics(Protocol):
-    """The part of ``MetadataManager`` that is used here."""
+    """The method of ``MetadataManager`` that is used here."""
 
     def is_new(self, tp: TopicPartition) -> bool | None:
         """Return whether a partition was created after its topic was watched; None: unknown."""
@@ -60,13 +60,13 @@ class KnownTopics(Protocol):
 
 
 class StartPositions:
-    """Sets the positions of new partitions. Thread: the caller's.
+    """Determines the positions of new partitions. Thread: the caller's.
 
     Args:
         lookup: reads committed offsets; None without a group.
-        policy: the policy for partitions without a committed offset; None: raise to the caller.
-        topics: tells which partitions are new, if these are read from their beginning in spite of
-            a policy ``LATEST``; None: they are not.
+        policy: the reset policy without a committed offset; None: raise to the caller.
+        topics: knows which partitions were created later, to be read from their beginning despite
+            a policy of ``LATEST``; None: the policy applies to them, too.
     """
 
     def __init__(
@@ -89,15 +89,15 @@ class StartPositions:
 
     @property
     def is_settled(self) -> bool:
-        """Whether no partition waits for a result, or for the caller."""
+        """Whether no partition waits for a result, or for a ``seek`` of the caller."""
         return not (self._unresolved or self._requested or self._missing or self._undecided)
 
     def came(self, partitions: Iterable[TopicPartition]) -> None:
-        """Add partitions without a position."""
+        """Add partitions whose positions are to be determined."""
         self._unresolved.update(partitions)
 
     def settle(self, partitions: Iterable[TopicPartition]) -> None:
-        """Remove partitions that were revoked, or whose position the caller has set."""
+        """Remove partitions that were revoked, or whose positions the caller has set."""
         for tp in partitions:
             self._unresolved.discard(tp)
             self._requested.pop(tp, None)
@@ -105,11 +105,11 @@ class StartPositions:
             self._undecided.discard(tp)
 
     def advance(self) -> None:
-        """Send lookups that are due, and use the results.
+        """Start the lookups that are due, and apply the results of earlier ones.
 
         Raises:
-            NoOffsetForPartition: no offset is committed and there is no policy; raised each time
-            until the caller seeks.
+            NoOffsetForPartition: no offset is committed and there is no policy; raised by each call
+                until the caller seeks.
             ZkConsumerError: the lookup failed; the next call repeats it.
         """
         if self.is_settled:
@@ -117,7 +117,7 @@ class StartPositions:
         failure: ZkConsumerError | None = None
         self._take_responses()
         while self._received:
-            # Work that a signal handler's exception interrupts is repeated before anything is read.
+            # Removed last: work that a signal handler interrupts is repeated by the next call.
             failure = self._take(self._received[0]) or failure
             self._received.popleft()
         for tp in list(self._undecided):
@@ -135,12 +135,12 @@ class StartPositions:
         try:
             self._received.extend(self._lookup.responses())
         except BaseException:
-            # The exception may lose a result.
+            # The exception may have lost a result, so repeat all lookups.
             self._unresolved.update(self._requested)
             raise
 
     def _request(self) -> None:
-        # One object per lookup: only the result of a partition's last lookup counts.
+        # Each lookup is a new object: only the result of a partition's last lookup counts.
         lookup = frozenset(self._unresolved)
         if self._lookup is None:
             for tp in lookup:
@@ -148,7 +148,7 @@ class StartPositions:
         else:
             self._requested.update(dict.fromkeys(lookup, lookup))
             self._lookup.request(lookup)
-        # Last: a lookup that an interrupt leaves unresolved is repeated.
+        # Last: partitions that an interrupt leaves unresolved are looked up again.
         self._unresolved -= lookup
 
     def _take(self, response: CommittedResult) -> ZkConsumerError | None:

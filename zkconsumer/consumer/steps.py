@@ -1,8 +1,8 @@
 """Hands out the records of an iteration one by one. Pure.
 
-A signal handler may run after every call from Python to a built-in function, and the call's result
-is lost if the handler raises. It can't run between an iterator and its ``for``, nor after a plain
-store: so records are taken that way.
+A signal handler may run whenever a built-in function has returned, and the result of that call is
+lost if the handler raises. It can't run between an iterator and the loop variable of its ``for``,
+nor after a plain store: so records are taken that way.
 """
 
 from operator import length_hint
@@ -13,10 +13,10 @@ from zkconsumer.records.engine import ENGINE, Engine
 
 
 class PureSteps:
-    """Records that are handed out one by one.
+    """Holds records that are handed out one by one. Thread: the caller's.
 
     Attributes:
-        left: an iterator over the rest; the code that takes a record stores it in ``last``.
+        left: iterates over the remaining ones; code that takes a record stores it in ``last``.
         last: the record that was handed out last, or None.
     """
 
@@ -37,12 +37,12 @@ class PureSteps:
         return taken
 
     def end(self) -> None:
-        """Hand out nothing more; ``last`` stays."""
+        """Discard the remaining records; ``last`` stays."""
         for _ in self.left:
             pass
 
 
-# One type for mypy: both have the same methods.
+# mypy sees one type: both have the same methods.
 if TYPE_CHECKING or ENGINE is Engine.NATIVE:
     from zkconsumer.native import _core
 

@@ -1,6 +1,6 @@
 """The subscription of a consumer: topics, a pattern of topics, or assigned partitions. Pure.
 
-Only one kind at a time: to change it, the caller unsubscribes first.
+A consumer has only one kind at a time: to change the kind, the caller unsubscribes first.
 
 Source: Kafka ``SubscriptionState``.
 """
@@ -14,11 +14,11 @@ from zkconsumer.errors import IllegalArgumentError, IllegalState
 from zkconsumer.model import TopicPartition
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
-"""Internal topics, for brokers before 0.10, which don't report them."""
+"""The internal topics: brokers before 0.10 don't mark them."""
 
 
 class Mode(Enum):
-    """The way in which partitions are chosen."""
+    """How the partitions to read are chosen."""
 
     NONE = "nothing"
     TOPICS = "topics"
@@ -27,11 +27,11 @@ class Mode(Enum):
 
 
 class Subscription:
-    """The caller's subscription or assignment.
+    """Holds the caller's subscription or assignment. Thread: the caller's.
 
     Attributes:
         mode: how partitions are chosen.
-        topics: the topics subscribed, or matching the pattern so far.
+        topics: the topics subscribed, or known to match the pattern.
         assigned: the partitions given to ``assign``.
     """
 
@@ -44,14 +44,14 @@ class Subscription:
 
     @property
     def is_group_managed(self) -> bool:
-        """Whether the group decides which partitions are ours."""
+        """Whether the group decides which partitions are read."""
         return self.mode in (Mode.TOPICS, Mode.PATTERN)
 
     def subscribe(self, topics: object, pattern: object) -> None:
         """Subscribe to topics or a pattern, in place of the earlier subscription.
 
         Raises:
-            ConfigError: neither was given, or an invalid one.
+            ConfigError: neither was given, or it is invalid.
             IllegalState: both were given, or partitions are assigned.
         """
         if pattern is not None and topics:
@@ -70,7 +70,7 @@ class Subscription:
         self._matches, self.topics = None, names
 
     def assign(self, partitions: Iterable[object]) -> None:
-        """Assign one or more partitions, in place of earlier ones.
+        """Assign one or more partitions, in place of the earlier ones.
 
         Raises:
             ConfigError: an item is no partition.
@@ -98,7 +98,7 @@ class Subscription:
         return changed
 
     def watched(self) -> frozenset[str] | None:
-        """Return the topics whose metadata is needed; None for all."""
+        """Return the topics whose metadata is needed; None: all topics."""
         if self.mode is Mode.PATTERN:
             return None
         return self.topics | {tp.topic for tp in self.assigned}

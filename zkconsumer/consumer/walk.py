@@ -1,8 +1,8 @@
-"""Steps an iteration from record to record, where it spends all of its time.
+"""Steps from record to record, where an iteration spends nearly all of its time.
 
 A consumer is its own iterator, so that code which overrides or wraps ``__next__`` gets every
-record. Therefore the code for each record is in C with the native core; it calls the rest of the
-consumer only at the end of a partition's records or of its lease.
+record. So the code for each record must be fast: in the native core it is C, and calls the rest of
+the consumer only when the records are used up or the lease has expired.
 """
 
 from abc import abstractmethod
@@ -17,11 +17,11 @@ from zkconsumer.streams.lease import Lease
 
 
 class PureWalk:
-    """The state of an iteration: used by its own thread, and stopped by others.
+    """Holds the state of an iteration. Its own thread uses it; any thread may stop it.
 
     Attributes:
-        steps: the records to iterate over; None: ``_look_around`` is due before the next one. Any
-            thread may store that.
+        steps: the records to iterate over; None, which any thread may store, makes ``_look_around``
+            run before the next record.
         lease: the time until which ``_look_around`` is not due.
     """
 
@@ -33,10 +33,10 @@ class PureWalk:
 
 
 class PureRecordIterator(Iterator[ConsumerRecord]):
-    """The iterator part of a consumer.
+    """Implements the iterator of a consumer. Thread: the caller's.
 
     Attributes:
-        _walk: its state.
+        _walk: the state of the iteration.
     """
 
     _walk: PureWalk
@@ -50,7 +50,7 @@ class PureRecordIterator(Iterator[ConsumerRecord]):
         while True:
             walk = self._walk
             lease = walk.lease
-            # The clock first: a signal handler may run after it, and change the next record.
+            # The clock first: a signal handler may run after this call, and change ``steps``.
             if lease.now_s() < lease.until_s and (steps := walk.steps) is not None:
                 for record in steps.left:
                     steps.last = record
@@ -60,14 +60,14 @@ class PureRecordIterator(Iterator[ConsumerRecord]):
 
     @abstractmethod
     def _look_around(self) -> bool:
-        """Find the next records; return False if the iteration is over.
+        """Find the next records; return False if the iteration has ended.
 
-        Called when the steps are used up, when the lease has expired, and when another thread
+        Called when the records are used up, when the lease has expired, and after another thread
         stopped the walk.
         """
 
 
-# One type for mypy: both have the same methods.
+# mypy sees one type: both have the same methods.
 if TYPE_CHECKING or ENGINE is Engine.NATIVE:
     from zkconsumer.native import _core
 

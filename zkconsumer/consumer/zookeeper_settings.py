@@ -1,4 +1,4 @@
-"""Converts the settings of a ``KafkaConsumer`` for its member in a ZooKeeper group."""
+"""Converts the settings of a ``KafkaConsumer`` into those of a member of a ZooKeeper group."""
 
 import logging
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ _REPLACED: Final[Mapping[str, str]] = {
     "poison.policy": "poll() raises PartitionFailed, and seek() skips what can't be read",
     "poison.dead.letter.file": "poll() raises PartitionFailed, with what can't be read",
 }
-"""Settings of the connector that the poll API replaces."""
+"""Settings of the connector, and what the poll API has in their place."""
 
 _WITHOUT_EFFECT: Final = (
     "num.consumer.fetchers",
@@ -31,11 +31,11 @@ _WITHOUT_EFFECT: Final = (
     "queued.max.bytes",
     "refresh.leader.backoff.ms",
 )
-"""Settings of streams and their fetchers without meaning for a poll."""
+"""Settings of streams and their fetchers that have no effect on a poll."""
 
 
 def consumer_config(config: PollConfig) -> ConsumerConfig:
-    """Return the settings of the member; its settings of fetching are not used.
+    """Return the settings of the member; those of fetching are not used.
 
     Raises:
         ConfigError: a setting can't be used with a ZooKeeper group, or with poll.

@@ -1,1 +1,1 @@
-"""Measurements of a consumer, with kafka-python's names."""
+"""The measurements of a consumer, named as in kafka-python."""

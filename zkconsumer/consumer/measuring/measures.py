@@ -1,8 +1,8 @@
-"""Measures the traffic on a consumer's connections, with kafka-python's names.
+"""Measures the traffic of a consumer's connections; names are those of kafka-python.
 
-Threads of the consumer report events without waiting: neither for one another nor for a reader,
-even if a signal handler interrupts one of them. Events that can't be counted at once are counted by
-the next thread.
+Threads report events without waiting, neither for each other nor for a reader, even if a signal
+handler interrupts one of them. A thread queues its event, and counts all queued events unless
+another thread is doing so.
 """
 
 import threading
@@ -21,7 +21,7 @@ Ts = TypeVarTuple("Ts")
 
 
 class _Exchanges:
-    """The counts of requests and responses, of one broker or of all."""
+    """Counts requests and responses, of one broker or of all."""
 
     def __init__(self, terms: WindowTerms) -> None:
         self.request_bytes = Windowed(terms)
@@ -45,12 +45,12 @@ class _Exchanges:
 
 
 class Measures:
-    """A ``net.traffic.Traffic`` that counts; it also receives the results of fetches."""
+    """Counts the traffic (``net.traffic.Traffic``) and the fetches of a consumer. Thread: any."""
 
     def __init__(self, terms: WindowTerms, clock: Clock) -> None:
         self._terms = terms
         self._clock = clock
-        # No thread waits for it; reentrant, since a signal handler may interrupt its holder.
+        # No thread waits for it. Reentrant: a signal handler may interrupt its holder.
         self._lock = threading.RLock()
         self._inbox: deque[Callable[[], None]] = deque()
         self._all = _Exchanges(terms)
@@ -86,13 +86,13 @@ class Measures:
         self._notify(self._count_response, broker.id, api, (size_bytes, took_ms, throttle_ms))
 
     def fetched(self, counts: ResponseCounts) -> None:
-        """Count one Fetch response, with all its partitions."""
+        """Count a Fetch response, with all its partitions."""
         self._notify(self._count_fetch, counts.size_bytes, counts.records, counts.duration_ms)
 
     # --- readings. Thread: any ------------------------------------------------------------
 
     def consumer(self) -> dict[str, float]:
-        """Return the numbers of all connections."""
+        """Return the metrics of all connections together."""
         self._take_in()
         now_ms = self._clock.now_ms()
         whole = self._all
@@ -106,7 +106,7 @@ class Measures:
         }
 
     def nodes(self) -> dict[str, dict[str, float]]:
-        """Return the numbers of each broker, by its part of a metric group's name."""
+        """Return the metrics of each broker, by the broker's part of the metric group's name."""
         self._take_in()
         now_ms = self._clock.now_ms()
         return {
@@ -114,7 +114,7 @@ class Measures:
         }
 
     def coordinator(self) -> dict[str, float]:
-        """Return the numbers of requests to the group's coordinator."""
+        """Return the metrics of requests to the group's coordinator."""
         self._take_in()
         now_ms = self._clock.now_ms()
         beats, joins = self._api(ApiKey.HEARTBEAT), self._api(ApiKey.JOIN_GROUP)
@@ -134,7 +134,7 @@ class Measures:
         }
 
     def fetching(self) -> dict[str, float]:
-        """Return the numbers of fetches."""
+        """Return the metrics of fetches."""
         self._take_in()
         now_ms = self._clock.now_ms()
         return {
@@ -155,7 +155,7 @@ class Measures:
         self._take_in()
 
     def _take_in(self) -> None:
-        """Count the queued events, unless another thread does so now."""
+        """Count the queued events, unless another thread is doing so."""
         if self._lock.acquire(blocking=False):
             try:
                 while self._inbox:
@@ -198,5 +198,5 @@ class Measures:
 
 
 def _name_of(number: int) -> str:
-    """Return a broker's part of a metric group's name; a bootstrap broker has no id yet."""
+    """Return the broker's part of a metric group's name; a bootstrap broker has a negative id."""
     return f"node-bootstrap-{-1 - number}" if number < 0 else f"node-{number}"

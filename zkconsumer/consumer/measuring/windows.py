@@ -14,7 +14,7 @@ class WindowTerms:
 
     Attributes:
         samples: the number of windows that count, including the open one; at least 1.
-        window_ms: the length of each; at least 1.
+        window_ms: the length of each in ms; at least 1.
     """
 
     samples: int = 2
@@ -23,7 +23,7 @@ class WindowTerms:
 
 @dataclass(slots=True)
 class _Sample:
-    """One window."""
+    """The values of one window."""
 
     since_ms: int
     count: int = 0
@@ -32,14 +32,14 @@ class _Sample:
 
 
 class Windowed:
-    """Values over windows of time. One thread at a time."""
+    """Summarises the values of recent windows. Thread: one at a time."""
 
     def __init__(self, terms: WindowTerms) -> None:
         self._terms = terms
         self._samples: deque[_Sample] = deque(maxlen=terms.samples)
 
     def take(self, value: float, now_ms: int) -> None:
-        """Add a value; times may not go back by more than a window."""
+        """Add a value; ``now_ms`` may go back by less than a window."""
         samples = self._samples
         if not samples or now_ms - samples[-1].since_ms >= self._terms.window_ms:
             samples.append(_Sample(now_ms))
@@ -67,12 +67,12 @@ class Windowed:
         return self._each_second(sum(sample.count for sample in self._left(now_ms)), now_ms)
 
     def _left(self, now_ms: int) -> list[_Sample]:
-        """Return the windows that are recent enough, without changing anything."""
+        """Return the windows that are recent enough to count, without changing anything."""
         oldest_ms = now_ms - self._terms.samples * self._terms.window_ms
         return [sample for sample in tuple(self._samples) if sample.since_ms > oldest_ms]
 
     def _each_second(self, total: float, now_ms: int) -> float:
-        """Divide by time; missing windows count fully, so that a first value gives no high rate."""
+        """Divide by the time; missing windows count in full, or first rates would be too high."""
         left = self._left(now_ms)
         if not left:
             return 0.0

@@ -1,6 +1,6 @@
 """Translates the names of confluent-kafka's settings and methods, for error messages.
 
-None of those names works here; an error says what to write instead. Source: the documentation of
+None of those names works here; the error says what to write instead. Source: the documentation of
 confluent-kafka's ``Consumer``, and librdkafka's CONFIGURATION.md.
 """
 
@@ -27,7 +27,7 @@ KEYS: Mapping[str, str] = {
     "socket.receive.buffer.bytes": "receive_buffer_bytes",
     "topic.metadata.refresh.interval.ms": "metadata_max_age_ms",
 }
-"""Keys with another name here; most others are the same with underscores."""
+"""The keys that have another name here; most others only have underscores for dots."""
 
 METHODS: Mapping[str, str] = {
     "consume": "poll(timeout_ms=1000, max_records=100) gives lists of records by partition",
@@ -42,13 +42,13 @@ METHODS: Mapping[str, str] = {
     "set_sasl_credentials": "sasl_plain_username and sasl_plain_password of a new consumer",
     "store_offsets": "commit({partition: OffsetAndMetadata(offset)}), with enable_auto_commit off",
 }
-"""Methods of its ``Consumer`` that are missing here, and what to call instead."""
+"""The methods of its ``Consumer`` that are missing here, and what to call instead."""
 
 _MOST_SECONDS = 10.0
 
 
 def advice_on_dict(keys: Iterable[object]) -> str:
-    """Return the replacement for ``Consumer({...})``, without values: some are secret."""
+    """Return what to write instead of ``Consumer({...})``, without values, as some are secret."""
     names = [_called_here(key) for key in keys if isinstance(key, str)]
     shown = ", ".join(f"{name}=..." for name in names[:10]) or "bootstrap_servers=..., group_id=..."
     more = ", ..." if len(names) > 10 else ""
@@ -59,15 +59,15 @@ def advice_on_dict(keys: Iterable[object]) -> str:
 
 
 def advice_on_key(name: str) -> str:
-    """Return the replacement for a keyword argument that is a key with dots."""
+    """Return what to write instead of a keyword argument that has dots."""
     return f"{name} is not a keyword argument: write {_called_here(name)}=..., or config={{...}}"
 
 
 def is_probably_seconds(timeout: object) -> TypeGuard[float]:
     """Return whether a time-out is most likely in seconds, as in confluent-kafka.
 
-    It is a short float up to ten: so short a wait in milliseconds is useless, and a computed number
-    has more digits.
+    True for floats up to 10 with at most two decimals: so short a wait in milliseconds is useless,
+    and a computed time-out would have more digits.
     """
     return (
         isinstance(timeout, float) and 0 < timeout <= _MOST_SECONDS and round(timeout, 2) == timeout
@@ -75,7 +75,7 @@ def is_probably_seconds(timeout: object) -> TypeGuard[float]:
 
 
 def advice_on_seconds(timeout: float) -> str:
-    """Return the replacement for ``poll(1.0)``."""
+    """Return what to write instead of ``poll(1.0)``."""
     return (
         f"poll({timeout}) would wait for {timeout} milliseconds: for {timeout} seconds, as with "
         f"confluent-kafka, write poll(timeout_ms={round(timeout * 1000)}); for {timeout} "
@@ -91,9 +91,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def in_milliseconds(poll: F) -> F:
-    """Refuse a time-out in seconds: ``poll(1.0)``, ``poll(timeout=1.0)``.
+    """Decorate ``poll`` to refuse time-outs in seconds: ``poll(1.0)``, ``poll(timeout=1.0)``.
 
-    Keyword arguments are accepted, since ``timeout_ms=1.0`` names the unit.
+    ``timeout_ms=1.0`` is accepted, since it names the unit.
 
     Raises:
         IllegalArgumentError: says what to write.
@@ -111,7 +111,7 @@ def in_milliseconds(poll: F) -> F:
 
 
 def refuse_method(kind: str, name: str) -> NoReturn:
-    """Raise the usual error of a missing attribute, with the method to call instead.
+    """Raise the usual error of a missing attribute, naming the method to call instead.
 
     Args:
         kind: the name of the class.

@@ -1,4 +1,4 @@
-"""The settings of fetching and security of a ``KafkaConsumer``; ``keys`` includes them."""
+"""The settings of fetching and the network of a ``KafkaConsumer``; ``keys`` includes them."""
 
 from zkconsumer.config_spec import ConfigKey, Value, Values
 

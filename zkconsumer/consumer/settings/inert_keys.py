@@ -1,6 +1,6 @@
-"""Settings of kafka-python and Java that are accepted without effect, for unchanged programs.
+"""Settings of kafka-python and Java that are accepted without effect, so that programs still run.
 
-A setting whose absence would weaken a program is refused instead.
+A setting that would be dangerous to ignore is refused instead.
 """
 
 from zkconsumer.config_spec import ConfigKey, Value
@@ -49,4 +49,4 @@ REFUSED = {
     "socks5.proxy": "connections go straight to the brokers",
     "sasl.kerberos.name": "give sasl_kerberos_service_name and sasl_kerberos_domain_name",
 }
-"""Settings that would change where a program connects, or whom it trusts, and the alternative."""
+"""Settings that decide where a program connects, or whom it trusts, and a hint for the error."""

@@ -1,6 +1,6 @@
-"""Every setting of a ``KafkaConsumer`` that is a text, a number or a boolean: one table.
+"""All settings of a ``KafkaConsumer`` that are texts, numbers or booleans, in one table.
 
-docs/poll-api.md is printed from it. Names and defaults are those of kafka-python 3 and of Kafka's
+docs/poll-api.md is generated from it. Names and defaults are those of kafka-python 3 and of Kafka's
 Java consumer 3; where those two differ, or we differ from both, the description says so.
 """
 
@@ -36,7 +36,7 @@ def _legal_static_name(text: str) -> bool:
 
 
 def _legal_string(text: str) -> bool:
-    # Requests can't encode longer ones: every lookup of the coordinator would fail.
+    # Requests can't encode longer texts: every lookup of the coordinator would fail.
     try:
         return len(text.encode()) <= _LONGEST_STRING
     except UnicodeEncodeError:

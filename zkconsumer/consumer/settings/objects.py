@@ -1,4 +1,4 @@
-"""Settings that are not a text, number or boolean: functions and objects."""
+"""The settings that are functions or objects, not texts, numbers or booleans."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     import ssl
 
 CommitCallback = Callable[[Mapping[TopicPartition, OffsetAndMetadata], Exception | None], object]
-"""Called after a commit with the offsets, and the error; None: the commit succeeded."""
+"""Called after a commit with the offsets and the error, which is None on success."""
 
 
 class DeserializerObject(Protocol):
-    """An object that deserialises: kafka-python's ``Deserializer``, by shape."""
+    """An object that deserialises; has the methods of kafka-python's ``Deserializer``."""
 
     @property
     def deserialize(self) -> Callable[..., Any]:
@@ -40,12 +40,12 @@ _DESERIALIZER = "AnyDeserializer | None"
 
 @dataclass(frozen=True, slots=True)
 class ObjectKey:
-    """The description of one such setting, in Markdown.
+    """Describes one of these settings, in Markdown.
 
     Attributes:
         allowed: the allowed values, in words.
         doc: the effect of the setting.
-        accepts: the allowed values, as a type of Python.
+        accepts: the allowed values, as a Python type.
     """
 
     allowed: str
@@ -86,7 +86,7 @@ OBJECTS: Mapping[str, ObjectKey] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GivenObjects:
-    """The given objects, checked."""
+    """Holds the objects that were given, checked."""
 
     key_deserializer: Any = None
     value_deserializer: Any = None
@@ -95,7 +95,7 @@ class GivenObjects:
     default_offset_commit_callback: CommitCallback | None = None
 
     def origin_of(self, tp: TopicPartition) -> RecordOrigin:
-        """Return the origin that the records of a partition share."""
+        """Return the data that the records of a partition share."""
         return RecordOrigin(
             tp,
             _function_of(self.key_deserializer, tp.topic),
@@ -111,10 +111,10 @@ class GivenObjects:
 
 
 def read_objects(given: Mapping[str, object]) -> GivenObjects:
-    """Pick the objects from the given settings, by keys with dots.
+    """Return the objects among the given settings, whose keys have dots.
 
     Raises:
-        ConfigError: one of them has a wrong type.
+        ConfigError: an object has the wrong type.
     """
     for key in ("key.deserializer", "value.deserializer"):
         deserializer = given.get(key)
@@ -152,7 +152,7 @@ def _method_of(deserializer: object) -> Callable[..., Any] | None:
 
 
 def _function_of(deserializer: Any, topic: str) -> Deserializer | None:
-    """Return the function for a record to call; see ``records.consumer_record.deserialized``."""
+    """Return the function that records call; see ``records.consumer_record.deserialized``."""
     if deserializer is None:
         return None
     method = _method_of(deserializer)
@@ -165,7 +165,7 @@ def _function_of(deserializer: Any, topic: str) -> Deserializer | None:
 
 
 class _WithHeaders:
-    """A deserialiser that also takes the record's headers; see ``deserialized``."""
+    """Calls a deserialiser that also takes the record's headers; see ``deserialized``."""
 
     __slots__ = ("_method", "_topic")
     takes_headers = True
@@ -179,7 +179,7 @@ class _WithHeaders:
 
 
 def _takes_headers(method: Callable[..., Any]) -> bool:
-    """Return whether a third argument is required: kafka-python 3 inserted the headers."""
+    """Return whether three arguments are required: kafka-python 3 inserted the headers."""
     try:
         parameters = inspect.signature(method).parameters.values()
     except (TypeError, ValueError):

@@ -1,7 +1,8 @@
 """Converts a caller's arguments to plain settings by key. Pure.
 
-Keyword arguments have underscores, as in kafka-python; a map may have dots, as in Kafka's files.
-Settings that kafka-python takes as lists, classes or ``float('inf')`` become text and numbers here.
+Keyword arguments have underscores, as in kafka-python; the keys of a map may have dots, as in
+Kafka's files. Lists, classes and ``float('inf')``, which kafka-python accepts, become texts and
+numbers here.
 """
 
 import ipaddress
@@ -31,11 +32,11 @@ _PROTOCOL = re.compile(r"[A-Za-z0-9_.+-]+://")
 def merged(
     config: Mapping[str, object] | None, settings: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return all given settings by keys with dots; keyword arguments win, None is not given.
+    """Return all given settings by keys with dots; keyword arguments win, None counts as not given.
 
     Raises:
-        ConfigError: ``config`` is no map; a key is no text, or unknown: the nearest is named; or a
-            keyword argument has dots, as in confluent-kafka.
+        ConfigError: ``config`` is no map; a key is no text, or is unknown (the nearest one is
+            named); or a keyword argument has dots, as in confluent-kafka.
     """
     for name in settings:
         if "." in name:
@@ -54,7 +55,7 @@ def plain_values(given: Mapping[str, object]) -> dict[str, Value]:
 
 
 def inert_values(given: Mapping[str, object]) -> dict[str, object]:
-    """Return the given settings without effect, by attribute name; each is logged once."""
+    """Return the given settings that have no effect, by attribute name; log their names."""
     found = {spec.attribute: given[spec.key] for spec in KEYS if spec.inert and spec.key in given}
     if found:
         log.debug("settings that are accepted but have no effect here: %s", ", ".join(found))
@@ -62,7 +63,7 @@ def inert_values(given: Mapping[str, object]) -> dict[str, object]:
 
 
 def zookeeper_values(given: Mapping[str, object]) -> dict[str, object]:
-    """Return the settings that only a consumer in a ZooKeeper group has.
+    """Return the given settings that only consumers in a ZooKeeper group have.
 
     Raises:
         ConfigError: such settings are given without ``zookeeper.connect``.
@@ -75,7 +76,7 @@ def zookeeper_values(given: Mapping[str, object]) -> dict[str, object]:
 
 
 def _plain(spec: ConfigKey, raw: object) -> object:
-    """Convert lists, classes, infinity and booleans to texts and numbers; leave other values."""
+    """Convert lists, classes, infinity and numbers to a setting's kind; leave other values."""
     match spec.key:
         case "bootstrap.servers":
             return _addresses(_joined(raw))
@@ -109,7 +110,7 @@ def _whole(spec: ConfigKey, raw: float) -> object:
 
 
 def _addresses(raw: object) -> object:
-    """Return servers without protocols; IPv6 addresses in brackets, as kafka-python takes them."""
+    """Return servers without protocols; put bare IPv6 addresses (kafka-python's) in brackets."""
     if not isinstance(raw, str):
         return raw
     parts = [_PROTOCOL.sub("", part.strip(), count=1) for part in raw.split(",")]
