@@ -1,1 +1,1 @@
-"""The ZooKeeper high-level consumer: the public class, its streams, its numbers."""
+"""The ZooKeeper high-level consumer: its public class, streams and metrics."""

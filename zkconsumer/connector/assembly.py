@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streaming:
-    """What the streams of a connector share."""
+    """The components that the streams of a connector share."""
 
     clock: Clock
     gate: DeliveryGate
@@ -68,13 +68,13 @@ class ConnectorComponents:
         return self.store.negotiated_timeout_ms
 
     def close(self, timeout_ms: int) -> None:
-        """End the threads and the ZooKeeper session, whatever became of the control thread.
+        """End the threads and the ZooKeeper session, even if the control thread has died or hangs.
 
         Args:
-            timeout_ms: how long all of it may take. What did not end by then ends later.
+            timeout_ms: the time limit in ms. Threads that are still running then are logged.
         """
         deadline_ms = self.clock.now_ms() + timeout_ms
-        # The session first: it takes our nodes with it, and frees a control thread blocked on it.
+        # The session first: its end removes our nodes, and frees a control thread blocked on it.
         self.store.close(min(timeout_ms, CLOSE_TIMEOUT_MS))
         self.offsets.close()
         left: list[str] = []
@@ -92,11 +92,11 @@ def assemble(
     *,
     security: SecuritySettings = PLAINTEXT,
 ) -> ConnectorComponents:
-    """Connect to ZooKeeper and wire the components up; write nothing, start no thread of ours.
+    """Connect to ZooKeeper and create the components; write nothing and start no thread of ours.
 
     Raises:
         ConfigError: the dead-letter file can't be written; or see ``kazoo_store.connect``.
-        RegistryError: see ``kazoo_store.connect``; or the cluster is at another chroot.
+        RegistryError: see ``kazoo_store.connect``; or only other chroots hold a cluster.
     """
     store = connect(
         config.zookeeper_connect,
@@ -108,7 +108,7 @@ def assemble(
         require_cluster(store, config.zookeeper_connect, may_be_to_come=True)
         return _wire(config, clock, store, observers, security)
     except BaseException:
-        # A connection that broke again, or Ctrl-C: nothing else would end the session.
+        # The connection was lost again, or Ctrl-C: nothing else would end the session.
         store.close(config.shutdown_timeout_ms)
         raise
 

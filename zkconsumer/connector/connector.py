@@ -41,10 +41,10 @@ log = logging.getLogger(__name__)
 
 
 class ZookeeperConsumerConnector:
-    """A member of a consumer group whose membership and ownership live in ZooKeeper.
+    """Reads topics as a member of a consumer group that is kept in ZooKeeper.
 
-    It can share a group with the original Scala consumer of Kafka 0.8. Use it as a context
-    manager, or call ``shutdown()``.
+    It can share a group with the original Scala consumer of Kafka 0.8. Each stream is read by a
+    thread of the caller. Use it as a context manager, or call ``shutdown()``.
 
     Args:
         config: see ``ConsumerConfig``; ``zookeeper.connect`` and ``group.id`` are required.
@@ -54,10 +54,9 @@ class ZookeeperConsumerConnector:
             token, or an object with ``token()``; called by the thread that opens a connection.
 
     Raises:
-        ConfigError: a setting makes no sense, or a file or library that security needs can't be
-            used.
-        RegistryError: ZooKeeper can't be reached within ``zookeeper.connection.timeout.ms``, its
-            chroot does not exist, or it holds no cluster while another one does.
+        ConfigError: a setting is invalid, or a file or library that security needs can't be used.
+        RegistryError: ZooKeeper can't be reached within ``zookeeper.connection.timeout.ms``; the
+            chroot does not exist; or it holds no cluster, and another one does.
 
     Example:
         >>> config = ConsumerConfig(
@@ -74,7 +73,7 @@ class ZookeeperConsumerConnector:
     """
 
     _subscription = ""
-    """What its streams read, for its representation; empty before there are streams."""
+    """What the streams read, for ``repr``; empty before they are created."""
 
     def __init__(
         self,
@@ -133,13 +132,13 @@ class ZookeeperConsumerConnector:
     ) -> object:
         """Join the group and read these topics, each with this many streams.
 
-        Returns when the partitions assigned to this member are being read. With more streams than
-        partitions in the group, some streams get nothing until other members leave.
+        Returns when the partitions assigned to this member are being read. If the group has more
+        streams than partitions, some streams get no messages until other members leave.
 
         Args:
             topic_counts: the number of streams of each topic, at least 1. A topic that does not
-                exist yet is read as soon as it does. An empty map joins and owns nothing.
-            key_decoder: turns the bytes of a key into ``message.key``; null stays None.
+                exist yet is read as soon as it does. An empty map joins the group and owns nothing.
+            key_decoder: converts the bytes of a key to ``message.key``; null stays None.
             value_decoder: the same for the value.
 
         Returns:
@@ -147,9 +146,9 @@ class ZookeeperConsumerConnector:
 
         Raises:
             MessageStreamsExist: the streams of this connector were created before.
-            ConfigError: an illegal topic name or number of streams.
-            RebalanceFailed: no assignment within ``rebalance.max.retries`` tries; the member
-                has left the group again.
+            ConfigError: a topic name or a number of streams is invalid.
+            RebalanceFailed: no assignment after ``rebalance.max.retries`` tries; the member has
+                left the group again.
             ConsumerClosed: the connector was shut down.
             ConsumerForked: this is a child of the connector's process.
 
@@ -208,8 +207,8 @@ class ZookeeperConsumerConnector:
         """Join the group and read all topics that the filter allows, present and future.
 
         Args:
-            topic_filter: a ``Whitelist`` or ``Blacklist`` of a Java regular expression.
-            num_streams: how many streams share all these topics.
+            topic_filter: a ``Whitelist`` or ``Blacklist`` with a Java regular expression.
+            num_streams: how many streams share the topics.
             key_decoder: see ``create_message_streams``.
             value_decoder: see ``create_message_streams``.
 
@@ -218,7 +217,7 @@ class ZookeeperConsumerConnector:
 
         Raises:
             MessageStreamsExist: the streams of this connector were created before.
-            ConfigError: this is no filter, or no number of streams.
+            ConfigError: the filter or the number of streams is invalid.
             RebalanceFailed: as ``create_message_streams``.
             ConsumerClosed: the connector was shut down.
             ConsumerForked: this is a child of the connector's process.
@@ -257,21 +256,21 @@ class ZookeeperConsumerConnector:
         offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
         retry_on_failure: bool = True,  # noqa: FBT001, FBT002 - the original's signature
     ) -> int:
-        """Commit every message that was handed over so far, in all streams; or just `offsets`.
+        """Commit all messages that the streams have handed over so far; or only `offsets`.
 
         Args:
-            offsets: the *next* offset to read of each partition, with metadata where offsets are
-                kept in Kafka. They may be smaller than what is committed. None: everything that was
+            offsets: the *next* offset to read of each partition, with metadata if offsets are
+                kept in Kafka. They may be smaller than the committed ones. None: all messages
                 handed over.
-            retry_on_failure: retry errors that may pass (offsets in Kafka:
-                ``offsets.commit.max.retries``).
+            retry_on_failure: whether to retry after errors that may pass (with offsets in Kafka:
+                ``offsets.commit.max.retries`` times).
 
         Returns:
-            The number of partitions written.
+            The number of partitions whose offsets were written.
 
         Raises:
-            OffsetCommitFailed: names the partitions that could not be written, or that this member
-                does not own: another member's offsets are never moved.
+            OffsetCommitFailed: names the partitions whose offsets could not be written, or that
+                this member does not own: another member's offsets are never changed.
             ConfigError: `offsets` is no map of partitions to offsets.
             ConsumerClosed: the connector was shut down.
             ConsumerForked: this is a child of the connector's process.
@@ -287,14 +286,14 @@ class ZookeeperConsumerConnector:
         offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
         retry_on_failure: bool = True,  # noqa: FBT001, FBT002 - the original's signature
     ) -> int:
-        """Run ``commit_offsets`` in an executor; the event loop goes on meanwhile.
+        """Run ``commit_offsets`` in an executor, without blocking the event loop.
 
         Args:
             offsets: see ``commit_offsets``.
             retry_on_failure: see ``commit_offsets``.
 
         Returns:
-            The number of partitions written.
+            The number of partitions whose offsets were written.
 
         Raises:
             ZkConsumerError: any error that ``commit_offsets`` raises.
@@ -306,7 +305,7 @@ class ZookeeperConsumerConnector:
         return await asyncio.get_running_loop().run_in_executor(None, commit)
 
     async def shutdown_async(self) -> None:
-        """Run ``shutdown`` in an executor; the event loop goes on meanwhile.
+        """Run ``shutdown`` in an executor, without blocking the event loop.
 
         Raises:
             ConsumerForked: this is a child of the connector's process.
@@ -317,11 +316,10 @@ class ZookeeperConsumerConnector:
         await asyncio.get_running_loop().run_in_executor(None, self.shutdown)
 
     def shutdown(self) -> None:
-        """Leave the group: stop, commit what is consumed (with auto-commit), release, disconnect.
+        """Leave the group: stop, commit the consumed messages (auto-commit), release, disconnect.
 
-        Every stream ends. Takes at most ``shutdown.timeout.ms``; may be called again, from any
-        thread and from a signal handler. In the rebalance listener it only requests the shutdown,
-        which follows the rebalance.
+        Every stream ends. Takes at most ``shutdown.timeout.ms``; may be called again. Called by the
+        rebalance listener, it only requests the shutdown, which follows the rebalance.
 
         Raises:
             ConsumerForked: this is a child of the connector's process.
@@ -338,8 +336,8 @@ class ZookeeperConsumerConnector:
         Rates are per second, times in ms; see docs/metrics.md.
 
         Returns:
-            Numbers by attribute; empty after the shutdown, as a closed connector removes its own
-            metrics only.
+            Numbers by attribute; empty after the shutdown, which removes the metrics of this
+            connector, and no others.
 
         Raises:
             ConsumerForked: this is a child of the connector's process.
@@ -355,10 +353,10 @@ class ZookeeperConsumerConnector:
         return self._parts.control.done
 
     def numbers(self) -> ConnectorNumbers:
-        """Return all measurements as values, the original's and ours; works after the shutdown.
+        """Return all measurements, the original's and ours; works after the shutdown, too.
 
         Returns:
-            Numbers of one moment; times in ms.
+            The numbers at one moment; times in ms.
 
         Raises:
             ConsumerForked: this is a child of the connector's process.

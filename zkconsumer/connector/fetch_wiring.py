@@ -1,4 +1,4 @@
-"""Wires up the fetching side of a connector from its configuration."""
+"""Assembles the fetching side of a connector from its configuration."""
 
 import random
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from zkconsumer.zk.live_brokers import LiveBrokers
 from zkconsumer.zk.registry import GroupRegistry
 
 _EPOCHS_MS = 3_000
-"""How long to wait for a new leader to report where its epoch began; reading waits, too."""
+"""How long to wait for a new leader to report where an epoch ended; fetching waits meanwhile."""
 
 
 def wire_fetching(  # noqa: PLR0913 - each is another part of the connector
@@ -32,19 +32,19 @@ def wire_fetching(  # noqa: PLR0913 - each is another part of the connector
     on_death: Callable[[BaseException], None],
     security: SecuritySettings,
 ) -> FetchManager:
-    """Wire everything from the brokers' addresses to the chunk queues; start no thread.
+    """Create the components from the brokers' addresses to the chunk queues; start no thread.
 
-    A broker that registered as 0.8 or 0.9 is sent requests of 0.8 without asking for its versions,
-    except over a connection that authenticates.
+    A broker that registered as 0.8 or 0.9 is sent requests of 0.8, without a search for its
+    versions, unless the connection uses SASL.
 
     Args:
-        config: time-outs, sizes, names.
-        registry: names the brokers, at their addresses for this security protocol.
+        config: the connector's settings.
+        registry: lists the brokers, with their addresses for this security protocol.
         scope: owns the threads.
         clock: for pauses and deadlines.
         observation: receives every event.
         on_death: see ``FetchManager``.
-        security: of all connections to brokers.
+        security: the security settings of all connections to brokers.
     """
     brokers = LiveBrokers(registry)
     dialer = BrokerDialer(
@@ -69,7 +69,7 @@ def wire_fetching(  # noqa: PLR0913 - each is another part of the connector
 def _leader_lookup(
     config: ConsumerConfig, brokers: LiveBrokers, dialer: BrokerDialer, clock: Clock
 ) -> LeaderLookup:
-    """Wire what finds leaders; its ``stop`` also ends the dialer."""
+    """Create the lookup of leaders; its ``stop`` also stops the dialer."""
     cluster = ClusterClient(
         dialer,
         (),

@@ -1,4 +1,4 @@
-"""Calls of user threads to a connector's member, executed by its control thread."""
+"""The calls of user threads to a connector's member; its control thread executes them."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -40,7 +40,7 @@ class MemberCalls:
         self._parts.control_scope.spawn("control", self._control.run, stop=self._control.stop)
 
     def claim_creation(self) -> None:
-        """Record that streams are created; only one call may.
+        """Record that the streams are being created; a second call is refused.
 
         Raises:
             MessageStreamsExist, ConsumerClosed, ConsumerForked: see ``check_fresh``.
@@ -49,7 +49,7 @@ class MemberCalls:
         self._created = True
 
     def check_fresh(self) -> None:
-        """Check that no streams were created so far.
+        """Check that no streams have been created.
 
         Raises:
             MessageStreamsExist: the streams of this connector were created before.
@@ -95,11 +95,11 @@ class MemberCalls:
     def commit(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata] | None, *, retry: bool
     ) -> int:
-        """Commit, also from the rebalance listener; return the number of partitions written.
+        """Commit offsets, also from the rebalance listener; return the number of partitions.
 
         Args:
-            offsets: the next offset to read of each partition; None: all that was handed over.
-            retry: retry errors that may pass.
+            offsets: the next offset to read of each partition; None: all messages handed over.
+            retry: whether to retry after errors that may pass.
 
         Raises:
             OffsetCommitFailed: names the partitions that were not written.
@@ -115,7 +115,7 @@ class MemberCalls:
         return count or 0
 
     def commit_ahead(self, claim: PartitionClaim, offset: int) -> bool:
-        """Commit `offset` before a stream hands a chunk over; return False if it must not."""
+        """Commit `offset` before a stream hands a chunk over; return whether it may do so."""
         request = CommitAheadRequest(claim, offset)
         try:
             self._send(request)
@@ -127,7 +127,7 @@ class MemberCalls:
     def shut_down(self) -> None:
         """Leave the group, then end the threads and the session. Thread: any, any signal handler.
 
-        In the rebalance listener it only requests this, which follows the rebalance.
+        Called by the rebalance listener, it only requests this, which follows the rebalance.
         """
         deadline_ms = self._clock.now_ms() + self._config.shutdown_timeout_ms
         self._parts.offsets.stop_fetching()
@@ -143,13 +143,13 @@ class MemberCalls:
     def _close(self, request: CloseRequest, deadline_ms: int) -> None:
         """Wait until the member has left, then end the threads and the session."""
         if not self._control.done:
-            # Keep some of the time for ending what did not stop in order.
+            # Reserve some of the time for threads that are slow to end.
             timeout_ms = max(0, deadline_ms - self._clock.now_ms())
             request.reply.wait(timeout_ms - min(1000, timeout_ms // 4))
         self._parts.close(max(0, deadline_ms - self._clock.now_ms()))
 
     def _send(self, message: Message) -> None:
-        """Put a message into the mailbox; the control thread replies, even while it ends.
+        """Put a message into the mailbox; the control thread replies, even while it is ending.
 
         Raises:
             ConsumerClosed: the control thread has ended.

@@ -42,8 +42,8 @@ class StreamMaker:
         """Return a stream for each queue, in the order of the consumer threads.
 
         Args:
-            queues: those of one topic, or of a filter.
-            topic: None for a filter.
+            queues: the queues of one topic, or of a filter.
+            topic: the topic; None for a filter.
             key_decoder: see ``MessageAndMetadata``.
             value_decoder: the same.
         """

@@ -1,4 +1,4 @@
-"""What a connector subscribes to, and the queue that each of its threads reads from.
+"""The subscription of a connector, and the queue that each of its consumer threads reads from.
 
 Source: Kafka 0.8.2.2 ``TopicCount``, ``StaticTopicCount`` and ``WildcardTopicCount``.
 """
@@ -16,7 +16,7 @@ from zkconsumer.zk.paths import is_topic_name
 
 @dataclass(frozen=True, slots=True)
 class StaticSubscription:
-    """Named topics; every topic has queues of its own, one per thread."""
+    """A subscription to named topics; each topic has queues of its own, one per thread."""
 
     wildcard = False
     topic_queues: Mapping[str, tuple[OwnedQueue, ...]]
@@ -42,7 +42,7 @@ class StaticSubscription:
 
 @dataclass(frozen=True, slots=True)
 class FilterSubscription:
-    """Topics by a filter; the same queues serve every topic that matches."""
+    """A subscription by a filter; the same queues serve all topics that match."""
 
     wildcard = True
     static_topics = ()
@@ -72,7 +72,7 @@ def check_topic_counts(topic_counts: Mapping[str, int]) -> None:
     """Check the topics, since a bad registration would stop every Scala member of the group.
 
     Raises:
-        ConfigError: names the topic; or `topic_counts` is no map.
+        ConfigError: a topic name or a number is invalid (names it), or `topic_counts` is no map.
     """
     if not isinstance(topic_counts, Mapping):
         raise ConfigError(
@@ -91,7 +91,7 @@ def check_filter(topic_filter: object) -> None:
     """Check that this is a filter: a bare string does not say whether it includes or excludes.
 
     Raises:
-        ConfigError: names the filters.
+        ConfigError: it is no filter; names the classes of filters.
     """
     if not isinstance(topic_filter, Whitelist | Blacklist):
         raise ConfigError(f"filter {topic_filter!r}: give a Whitelist('...') or a Blacklist('...')")
@@ -101,7 +101,7 @@ def check_stream_count(count: object, what: str) -> None:
     """Check that a number of streams is 1 or more.
 
     Raises:
-        ConfigError: names what it is for.
+        ConfigError: it is not; names the topic or filter.
     """
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ConfigError(f"{what}: the number of streams must be 1 or more, not {count!r}")
@@ -113,7 +113,7 @@ def check_offsets(
     """Check that this is a map of offsets; return a copy, or None for None.
 
     Raises:
-        ConfigError: names what is wrong.
+        ConfigError: it is not; names the wrong value.
     """
     if offsets is None:
         return None

@@ -1,1 +1,1 @@
-"""What a connector measures about itself, and the original's MBeans made from it."""
+"""The measurements of a connector, and the original's MBeans computed from them."""

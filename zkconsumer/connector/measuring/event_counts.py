@@ -1,4 +1,4 @@
-"""Counts of a connector's events. Pure: events and the time go in, numbers come out."""
+"""Counts the events of a connector. Pure: events and the time go in, numbers come out."""
 
 from bisect import bisect_left
 from collections import Counter
@@ -26,7 +26,7 @@ from zkconsumer.observe import (
 
 
 class FetchCounts:
-    """What was fetched, from one broker or all of them.
+    """Counts the fetches from one broker, or from all of them.
 
     Args:
         random: returns numbers in [0, 1), for samples.
@@ -39,7 +39,7 @@ class FetchCounts:
         self._response_bytes = Spread(random)
 
     def take(self, fetched: Fetched, now_ms: int) -> None:
-        """Count one response, or several as equal shares of their sum."""
+        """Count one response, or several responses as equal shares of their sum."""
         times = fetched.fetches
         self._fetches.mark(times, now_ms)
         self._size_bytes.mark(fetched.size_bytes, now_ms)
@@ -63,7 +63,7 @@ class EventCounts:
     Args:
         random: returns numbers in [0, 1), for samples.
 
-    Attributes: as those of ``ConnectorNumbers``, but ``fetched_from``, which is by broker id.
+    Attributes: those of ``ConnectorNumbers``; ``fetched_from`` is by broker id.
     """
 
     def __init__(self, now_ms: int, random: Callable[[], float]) -> None:

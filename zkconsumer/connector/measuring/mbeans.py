@@ -1,13 +1,14 @@
-"""The numbers of a connector under the names and attributes of the original's MBeans. Pure.
+"""Converts the numbers of a connector to the original's MBeans and attributes. Pure.
 
-What differs, because different things are measured:
+Differences from the original:
 
-- ``ConsumerLag`` and ``MaxLag`` count from what was handed over; the original leaves out what waits
-  in its queues, so ours are never smaller. -1 until both offsets are known, as there.
+- ``ConsumerLag`` and ``MaxLag`` count from the last message handed over; the original does not
+  count messages in its queues, so ours are never smaller. As there, ``ConsumerLag`` is -1 until
+  both offsets are known.
 - ``BytesPerSec`` is not available by topic.
-- The native engine reports its fetches once a second, summed: percentiles of
-  ``FetchRequestRateAndTimeMs`` and ``FetchResponseSize`` are then those of means.
-- Gauges of partitions and brokers go when these do (KAFKA-3632).
+- The native engine reports the sums of its fetches once a second: so the percentiles of
+  ``FetchRequestRateAndTimeMs`` and ``FetchResponseSize`` are those of means.
+- The gauges of a partition or broker disappear with it (KAFKA-3632).
 
 Source: Kafka 0.8.2.2, as JMX shows a running consumer of it: ``KafkaMetricsGroup``.
 """
@@ -105,7 +106,7 @@ def _partitions(numbers: ConnectorNumbers) -> _Named:
 
 
 def _name(kind: str, name: str, **tags: str) -> str:
-    """Return an MBean name as JMX writes it; tags without a value are left out, as there."""
+    """Return an MBean name as JMX writes it; tags without a value are omitted."""
     return ",".join([kind, f"name={name}", *(f"{key}={tags[key]}" for key in tags if tags[key])])
 
 

@@ -1,8 +1,8 @@
 """Measures a connector: receives its events, reads its streams and claims, returns the numbers.
 
 It has no thread and blocks none: a reporting thread appends its event to a queue, and whichever
-thread gets the lock counts. No thread waits for a lock, so a signal handler may shut the connector
-down at any point.
+thread gets the lock counts. No reporting thread waits for the lock, and a reader waits only
+briefly, so a signal handler may shut the connector down at any point.
 """
 
 import threading
@@ -29,11 +29,11 @@ from zkconsumer.streams.stream_queue import OwnedQueue
 _COUNT_INTERVAL_MS = 1_000
 """Minimum interval between counts of messages, unless the numbers are read."""
 _LOCK_TIMEOUT_S = 0.1
-"""How long a reader waits for another, which may be the frame that its handler interrupted."""
+"""How long a reader waits for the lock: a signal handler may have interrupted its holder."""
 
 
 class Counted(Protocol):
-    """A stream that counts the messages it has handed over."""
+    """A stream that counts the messages that it has handed over."""
 
     def handed_over(self) -> Mapping[str, int]:
         """Return the number of messages handed over, by topic. Thread: any."""
@@ -45,7 +45,7 @@ class MeasuredStream:
     """One stream of a connector.
 
     Attributes:
-        topic: the topic it serves; None: those of a filter.
+        topic: the topic that it serves; None: the topics of a filter.
         thread: its number, as in its thread id.
         queue: where its chunks wait.
         stream: the stream.
@@ -58,7 +58,7 @@ class MeasuredStream:
 
 
 class Measuring:
-    """The numbers of one connector; an ``Observer`` of it. Thread: any.
+    """Measures one connector, as an ``Observer`` of it. Thread: any.
 
     Args:
         random: returns numbers in [0, 1), for samples.
@@ -91,7 +91,7 @@ class Measuring:
         claims: Callable[[], Sequence[PartitionClaim]],
         fetchers: Callable[[], Sequence[Broker]],
     ) -> None:
-        """Set what else is read, before the connector runs.
+        """Set the sources of claims and brokers, before the connector runs.
 
         Args:
             claims: returns the claims that are being read.
@@ -101,7 +101,7 @@ class Measuring:
         self._fetchers = fetchers
 
     def add_stream(self, stream: MeasuredStream) -> None:
-        """Add a stream that was created."""
+        """Add a stream to those that are measured."""
         self._streams.append(stream)
 
     def observe(self, member: MemberName, event: Event) -> None:
@@ -116,7 +116,7 @@ class Measuring:
 
     def read(self) -> ConnectorNumbers:
         """Return the current numbers."""
-        # Without the lock the values are a little older, or of two moments; better than waiting.
+        # Without the lock the values may be a little older, or of two moments: better than a wait.
         has_lock = self._counting.acquire(timeout=_LOCK_TIMEOUT_S)
         try:
             if has_lock:
@@ -128,7 +128,7 @@ class Measuring:
                 self._counting.release()
 
     def _count(self, *, counts_messages: bool) -> None:
-        """Count the queued events, and messages where due. Call with the lock held."""
+        """Count the queued events, and messages if that is due. Call with the lock held."""
         while self._received:
             at_ms, event = self._received.popleft()
             self._counts.take(event, at_ms)
@@ -146,7 +146,7 @@ class Measuring:
             meter = self._messages_of.get(topic)
             if meter is None:
                 meter = self._messages_of[topic] = Meter(now_ms)
-            # While a stream takes a chunk, its total rises and then falls again: count no fall.
+            # While a stream takes a chunk, its total rises and then falls again: ignore the fall.
             more = max(0, total - meter.count)
             meter.mark(more, now_ms)
             self._messages.mark(more, now_ms)
@@ -187,7 +187,7 @@ class Measuring:
     def _fetched_from(
         self, brokers: Mapping[int, Broker], now_ms: int
     ) -> dict[Broker, BrokerNumbers]:
-        """Return the numbers of each broker fetched from now, including those without responses."""
+        """Return the numbers of each broker fetched from now, even before its first response."""
         return {
             broker: counts.read(now_ms)
             if (counts := self._counts.fetched_from.get(number)) is not None

@@ -13,11 +13,11 @@ REBALANCE_BOUNDS_MS = (100, 250, 500, 1_000, 2_500, 5_000, 10_000, 30_000, 60_00
 
 
 class PartitionNumbers(NamedTuple):
-    """One partition that is being read; None: not known yet.
+    """The numbers of a partition that is being read; None: not known yet.
 
     Attributes:
         read_offset: the next offset to hand over; before the first record, the start offset.
-        committed_offset: what the offset store holds.
+        committed_offset: the offset in the offset store.
         high_watermark: the high watermark of the last fetch.
     """
 
@@ -29,7 +29,7 @@ class PartitionNumbers(NamedTuple):
     def lag(self) -> int | None:
         """The number of offsets from the next one to hand over up to the high watermark.
 
-        The original's ``ConsumerLag`` leaves out what waits in its queues; this does not.
+        Unlike the original's ``ConsumerLag``, it includes messages that wait in the queues.
         """
         if self.read_offset is None or self.high_watermark is None:
             return None
@@ -37,11 +37,11 @@ class PartitionNumbers(NamedTuple):
 
 
 class QueueNumbers(NamedTuple):
-    """The queue of one stream.
+    """The numbers of one stream's queue.
 
     Attributes:
-        topic: the topic it serves; "" for a stream of a filter.
-        topics: that topic, or those whose partitions a filter's stream has received.
+        topic: the topic that it serves; "" for a stream of a filter.
+        topics: that topic; for a stream of a filter, the topics whose partitions it reads now.
         thread: the number of the stream, as in its thread id.
         chunks: how many chunks are queued.
         size_bytes: the memory of these and of the chunk being handed out.
@@ -55,13 +55,13 @@ class QueueNumbers(NamedTuple):
 
 
 class BrokerNumbers(NamedTuple):
-    """What was fetched, from one broker or from all.
+    """The numbers of the fetches from one broker, or from all.
 
     Attributes:
-        fetches: fetch responses.
-        size_bytes: size of the record sets in them.
-        took_ms: time from each request to its response.
-        response_bytes: size of the record sets in each response.
+        fetches: the fetch responses.
+        size_bytes: the bytes of their record sets.
+        took_ms: the times from each request to its response.
+        response_bytes: the sizes of the record sets in each response.
     """
 
     fetches: Rates = NO_RATES
@@ -75,7 +75,7 @@ NO_FETCHES = BrokerNumbers()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectorNumbers:
-    """One connector.
+    """The numbers of one connector.
 
     Attributes:
         group_id: its group.
@@ -83,19 +83,19 @@ class ConnectorNumbers:
         consumer_id: its name in the group.
         messages: messages handed over by its streams.
         messages_of: the same by topic.
-        fetched: from all brokers together.
-        fetched_from: by broker.
-        least_fetch_rate: the smallest one-minute response rate, per second, of the brokers fetched
-            from now; 0 without brokers.
-        rebalances: rebalances that finished.
+        fetched: the fetches from all brokers together.
+        fetched_from: the same by broker.
+        least_fetch_rate: the smallest one-minute response rate, per second, of the brokers that
+            are fetched from; 0 without brokers.
+        rebalances: rebalances that finished or were given up.
         rebalance_ms: how long these took, including failed tries and pauses.
         rebalances_within: how many took no longer than each of ``REBALANCE_BOUNDS_MS``.
         failed_tries: tries of a rebalance that failed.
-        given_up: rebalances of which all tries failed.
+        given_up: rebalances that were given up after the last try failed.
         zookeeper_commits: offsets written to ZooKeeper.
-        kafka_commits: offsets sent to Kafka, written or not.
+        kafka_commits: offsets sent to Kafka, whether or not they were written.
         failed_commits: offsets that were not written, by storage.
-        lost: partitions that were lost.
+        lost: partitions taken from it, since the session ended or the owner node was deleted.
         poisoned: messages that could not be read.
         orphans: partitions of its topics without an owner at the last audit.
         paused: whether delivery is paused until ZooKeeper responds.

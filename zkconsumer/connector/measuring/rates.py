@@ -1,7 +1,7 @@
-"""A count of events and its rates, as the original's meters compute them. Pure.
+"""Counts events and computes their rates as the original's meters do. Pure.
 
-Source: Yammer Metrics 2.2 ``Meter`` and ``EWMA``, which Kafka 0.8 measures with. There a thread
-ticks every five seconds; here the ticks that are due are computed on access.
+Source: Yammer Metrics 2.2 ``Meter`` and ``EWMA``, which Kafka 0.8 uses. There a thread ticks every
+five seconds; here the ticks that are due are computed on access.
 """
 
 from math import exp
@@ -16,7 +16,7 @@ class Rates(NamedTuple):
 
     Attributes:
         events: the number of events.
-        mean: the rate over the meter's whole life.
+        mean: the rate since the meter was created.
         one_minute: the one-minute exponentially weighted moving average.
         five_minutes: the five-minute one.
         fifteen_minutes: the fifteen-minute one.
@@ -56,7 +56,7 @@ class Meter:
         self._pending += events
 
     def read(self, now_ms: int) -> Rates:
-        """Return the readings; averages as of the last full five seconds, 0 before the first."""
+        """Return the readings; averages are as of the last five-second tick, 0 before the first."""
         self._tick(now_ms)
         lived_ms = now_ms - self._began_ms
         mean = self._count * 1000 / lived_ms if lived_ms > 0 else 0.0
@@ -70,7 +70,7 @@ class Meter:
         rate = self._pending * 1000 / TICK_MS
         self._pending = 0
         before = self._averages or (rate, rate, rate)
-        # The first tick has all pending events; the others cover time without events.
+        # All pending events belong to the first tick; the other ticks had no events.
         self._averages = tuple(
             (average + alpha * (rate - average)) * (1 - alpha) ** (ticks - 1)
             for average, alpha in zip(before, _ALPHAS, strict=True)

@@ -1,9 +1,9 @@
-"""A histogram of sizes or durations: extremes, mean, deviation, percentiles. Pure.
+"""Computes extremes, mean, deviation and percentiles of sizes or durations. Pure.
 
-Source: Yammer Metrics 2.2 ``Histogram`` with its biased sample: percentiles are those of about the
-last five minutes, everything else is of all values. The sample is drawn by forward decay (Cormode,
-Shkapenyuk, Srivastava, Xu: Forward decay, 2009), with the logarithms of its weights, which never
-have to be scaled down.
+Source: Yammer Metrics 2.2 ``Histogram`` with its biased sample: percentiles cover about the last
+five minutes, everything else covers all values. The sample is drawn by forward decay (Cormode,
+Shkapenyuk, Srivastava, Xu: Forward decay, 2009), with the logarithms of the weights, which never
+have to be rescaled.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from typing import NamedTuple
 SAMPLE_SIZE = 1_028
 _ALPHA = 0.015
 _MOST_AT_ONCE = 16
-"""The maximum number of draws for the sample from equal values added at once."""
+"""The maximum number of draws for the sample when a value is added several times."""
 QUANTILES = (0.5, 0.75, 0.95, 0.98, 0.99, 0.999)
 
 
@@ -26,9 +26,9 @@ class SpreadView(NamedTuple):
         total: their sum.
         least: the smallest.
         most: the largest.
-        mean: of all.
+        mean: the mean of all.
         deviation: the standard deviation of all.
-        quantiles: those of ``QUANTILES``, from the sample.
+        quantiles: the values at ``QUANTILES``, from the sample.
     """
 
     values: int = 0
@@ -44,7 +44,7 @@ NO_SPREAD = SpreadView()
 
 
 class Spread:
-    """A histogram: takes values, returns their distribution.
+    """Takes values and returns their distribution.
 
     Args:
         random: returns numbers in [0, 1).
