@@ -1,1 +1,1 @@
-"""Connections to brokers: bytes through a transport, one request at a time."""
+"""Connections to brokers: transports, TLS, SASL, version negotiation and requests."""

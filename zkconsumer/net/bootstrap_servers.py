@@ -1,4 +1,4 @@
-"""Parse lists of bootstrap servers. Pure."""
+"""Parses lists of bootstrap servers. Pure."""
 
 import re
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ def parse_bootstrap(setting: str, servers: str | Iterable[str]) -> tuple[Broker,
 
     Args:
         setting: the setting's name, for errors.
-        servers: one text, or a list of servers. The port defaults to 9092, IPv6 addresses stand in
+        servers: one text, or a list of servers. The port defaults to 9092, IPv6 addresses are in
             brackets, a protocol and ``://`` in front are ignored.
 
     Returns:

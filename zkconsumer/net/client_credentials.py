@@ -1,4 +1,4 @@
-"""OAuth 2 client credentials and the endpoint that exchanges them for tokens (KIP-768). Pure."""
+"""OAuth 2 client credentials, and the endpoint that exchanges them for tokens (KIP-768). Pure."""
 
 import base64
 import urllib.parse
@@ -21,7 +21,7 @@ class ClientCredentials:
         scope: the scope to request; None: the endpoint's default.
 
     Raises:
-        ConfigError: the URL is not an HTTP one, or a part is missing; names the setting.
+        ConfigError: the URL is no HTTP URL, or the id or secret is missing; names the setting.
     """
 
     endpoint_url: str

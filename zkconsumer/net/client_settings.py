@@ -1,4 +1,4 @@
-"""The settings that every client of brokers has: a plain value that can be sent to tasks. Pure.
+"""The settings of every client of brokers: plain values, which can be sent to Spark tasks. Pure.
 
 Source: Kafka ``CommonClientConfigs``.
 """
@@ -23,8 +23,8 @@ class ClientSettings:
     Attributes:
         client_id: sent with every request.
         timeout_ms: time limit of connecting, and of each response.
-        bootstrap: bootstrap brokers; empty if none were given.
-        security: TLS and SASL.
+        bootstrap: the bootstrap brokers; empty if none were given.
+        security: the TLS and SASL settings.
         max_response_bytes: the largest response that a connection accepts.
     """
 
@@ -48,12 +48,11 @@ def read_client_settings(
         given: settings by their keys with dots, security in Kafka's or kafka-python's spelling.
         client_id: sent with every request.
         timeout_ms: time limit of connecting, and of each response.
-        servers: bootstrap servers that take the place of those in ``given``; None: those in
-            ``given``.
+        servers: bootstrap servers instead of those in ``given``; None: those in ``given``.
 
     Raises:
         ConfigError: a setting is invalid, or a security setting is unknown: ignoring it might leave
-            open what it was meant to close.
+            the client unprotected.
     """
     for key in given:
         require_known(key, f"setting {key}")

@@ -1,8 +1,8 @@
-"""A connection to one broker: requests out, their responses in, in the same order.
+"""Sends requests to one broker and receives their responses, in the same order.
 
-Any failure closes it: a partial or late response must never be taken for the next one. ``begin``
-sends a request and ``finish`` waits for its response, so that the broker works meanwhile. At most
-one request is in flight, unless ``begin`` allows more.
+Any failure closes the connection: a partial or late response must never be taken for the next one.
+``begin`` sends a request and ``finish`` waits for its response, so that the caller can work in
+between. At most one request is in flight, unless ``begin`` allows more.
 """
 
 import contextlib
@@ -31,17 +31,17 @@ __all__ = ["BrokerConnection", "InFlight", "RawStream", "Received"]
 R = TypeVar("R")
 
 _READ_BYTES = 1 << 23
-"""How much memory a response gets by its announced length; the buffer grows with what arrives."""
+"""The most memory allocated for an announced length; beyond, the buffer grows as bytes arrive."""
 
 MAX_EXCHANGED_BYTES = 1 << 20
-"""The largest frame before requests can be sent (SASL tokens, ApiVersions)."""
+"""The largest frame accepted before requests can be sent (SASL tokens, ApiVersions)."""
 
 _TLS_ALERT = b"\x15\x03"
-"""The first bytes of a TLS alert; read as a length they would be far above the bound."""
+"""The first bytes of a TLS alert; read as a length, they would be far above the bound."""
 
 
 class _Incoming:
-    """A frame that is being received, in a buffer that grows with the bytes that arrive."""
+    """Receives one frame, in a buffer that grows as bytes arrive."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -73,14 +73,14 @@ class BrokerConnection:
     Thread: one at a time, except ``close``.
 
     Args:
-        broker: for messages.
+        broker: the broker, for error messages.
         transport: connected; this object owns it.
         client_id: sent with every request.
-        max_response_bytes: a larger response is refused before any of it is kept; each request has
-            a bound of its own besides (``wire.response_bounds``).
+        max_response_bytes: a larger response is refused before it is read; each request also has a
+            bound of its own (``wire.response_bounds``).
         max_entry_bytes: the largest possible entry of a log.
         clock: for deadlines.
-        traffic: notified of each request and response.
+        traffic: notified when the connection opens and closes, and of requests and responses.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line
@@ -96,7 +96,7 @@ class BrokerConnection:
     ) -> None:
         self.broker = broker
         self._transport = transport
-        # Determined once: the descriptor is delegated to a pump many times a second.
+        # Checked once, since the descriptor is delegated to a pump many times a second.
         self._lendable = transport if isinstance(transport, HasDescriptor) else None
         self._client_id = client_id
         self._max_response_bytes = max_response_bytes
@@ -119,10 +119,10 @@ class BrokerConnection:
         """Send a request and return its response.
 
         Raises:
-            AuthenticationFailed: as ``exchange``, to the first request of a connection.
+            AuthenticationFailed: the port expects TLS; only for a connection's first request.
             LocalProtocolError: the request can't be encoded in that version.
             DecodeError: the response cannot be decoded; the connection is closed.
-            TransportError: no response, or none in time; the connection is closed.
+            TransportError: no response came, or none in time; the connection is closed.
         """
         deadline_ms = self._clock.now_ms() + timeout_ms
         in_flight = self.begin(request, version=version, timeout_ms=timeout_ms)
@@ -137,7 +137,7 @@ class BrokerConnection:
             request: a request that the broker responds to.
             version: the API version to encode it in.
             timeout_ms: time limit of sending.
-            most_in_flight: the maximum number of requests in flight, this one included.
+            most_in_flight: the maximum number of requests in flight, including this one.
 
         Raises:
             LocalProtocolError: the request can't be encoded in that version, or too many others are
@@ -154,10 +154,10 @@ class BrokerConnection:
 
         Args:
             in_flight: the return value of ``begin``.
-            timeout_ms: counted from this call, not from ``begin``.
+            timeout_ms: the time limit, counted from this call and not from ``begin``.
 
         Raises:
-            AuthenticationFailed: as ``exchange``, to the first request of a connection.
+            AuthenticationFailed: the port expects TLS; only for a connection's first request.
             LocalProtocolError: that request is not the first one in flight.
             DecodeError: the response cannot be decoded; the connection is closed.
             TransportError: no response, or none in time; the connection is closed.
@@ -167,21 +167,21 @@ class BrokerConnection:
     def receive(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Received:
         """Receive more of the response to a request that was sent with ``begin``.
 
-        Received bytes are kept: ``receive`` and ``finish`` continue after them. Receiving nothing
-        in time is no failure.
+        Received bytes are kept: ``receive`` and ``finish`` continue after them. It is no failure if
+        nothing arrives in time.
 
         Args:
             in_flight: the return value of ``begin``.
             timeout_ms: how long to wait for the next bytes.
 
         Returns:
-            Whether anything arrived; ``ALL`` when ``finish`` need not wait.
+            How much has arrived; with ``ALL``, ``finish`` need not wait.
 
         Raises:
-            AuthenticationFailed: as ``exchange``, to the first request of a connection.
-            LocalProtocolError: that request is not in flight.
+            AuthenticationFailed: the port expects TLS; only for a connection's first request.
+            LocalProtocolError: that request is not the first one in flight.
             DecodeError: the response's length is invalid; the connection is closed.
-            TransportError: there will be no response; the connection is closed.
+            TransportError: the connection failed, and is closed.
         """
         self._require_in_flight(in_flight)
         if self._frame is not None and self._frame.is_whole:
@@ -198,10 +198,10 @@ class BrokerConnection:
     def exchange(
         self, data: bytes, *, timeout_ms: int, max_bytes: int = MAX_EXCHANGED_BYTES
     ) -> memoryview:
-        """Send raw bytes and return one raw frame: for exchanges without a request header.
+        """Send raw bytes and return one raw frame, for exchanges without request headers.
 
         Args:
-            data: length-prefixed; empty to read another frame without sending.
+            data: the bytes, with their length prefix; empty to only receive a frame.
             timeout_ms: time limit of sending and receiving together.
             max_bytes: the largest frame that is accepted.
 
@@ -224,7 +224,7 @@ class BrokerConnection:
     def receive_frame(
         self, *, timeout_ms: int, max_bytes: int = MAX_EXCHANGED_BYTES
     ) -> memoryview | None:
-        """Receive one raw frame; None: not all of it in time, and the next call continues.
+        """Receive one raw frame; return None if it is incomplete in time: the next call continues.
 
         Raises as ``exchange``.
         """
@@ -243,7 +243,7 @@ class BrokerConnection:
         return frame
 
     def send_bytes(self, data: bytes, *, timeout_ms: int) -> None:
-        """Send raw bytes that have no response.
+        """Send raw bytes, without waiting for a response.
 
         Raises:
             LocalProtocolError: a request is in flight; nothing was sent.
@@ -259,14 +259,15 @@ class BrokerConnection:
 
     @property
     def has_descriptor(self) -> bool:
-        """Whether the transport has a descriptor that can be delegated."""
+        """Whether the transport has a file descriptor that can be delegated."""
         return self._lendable is not None
 
     @contextlib.contextmanager
     def delegate(self) -> Iterator[RawStream]:
         """Delegate the socket to native code between two requests; requires ``has_descriptor``.
 
-        The borrower must leave nothing in flight, or close the connection. Thread: as ``request``.
+        The user of the context must leave nothing in flight, or close the connection. Thread: as
+        ``request``.
 
         Raises:
             ConnectionLost: the connection is closed.
@@ -286,7 +287,7 @@ class BrokerConnection:
                 self._correlation_id = line.correlation_id
 
     def close(self) -> None:
-        """Close; a thread that waits for a response wakes. Thread: any."""
+        """Close the connection, and wake a thread that waits for a response. Thread: any."""
         was_open, self._closed = not self._closed, True
         self._transport.close()
         if was_open:
@@ -352,7 +353,7 @@ class BrokerConnection:
     def _receive_next(
         self, in_flight: InFlight[Any] | None, deadline_ms: int, max_bytes: int = 0
     ) -> None:
-        """Receive more of the response frame, its length first; None: of a raw frame."""
+        """Receive more of a frame, its length first; ``in_flight`` is None for a raw frame."""
         frame = self._frame
         self._receive(self._length if frame is None else frame, deadline_ms)
         if frame is None and self._length.is_whole:

@@ -7,12 +7,12 @@ from zkconsumer.clock import Clock
 
 
 class DeadlineSocket:
-    """The methods of a socket that ``http.client`` calls; each ends at the deadline.
+    """Has the methods of a socket that ``http.client`` calls; each ends at the deadline.
 
     Args:
         raw: the connected socket.
         clock: for the deadline.
-        deadline_ms: by that clock.
+        deadline_ms: the deadline, by that clock.
     """
 
     def __init__(self, raw: socket.socket, clock: Clock, deadline_ms: int) -> None:
@@ -21,7 +21,7 @@ class DeadlineSocket:
         self._deadline_ms = deadline_ms
 
     def makefile(self, mode: str) -> io.BufferedReader:
-        """See ``socket``: the response's bytes."""
+        """See ``socket``: return a reader of the response."""
         del mode
         return io.BufferedReader(DeadlineReader(self))
 
@@ -36,7 +36,7 @@ class DeadlineSocket:
         return self._raw.recv_into(buffer)
 
     def close(self) -> None:
-        """Leave the socket open: its opener closes it, after the response was read."""
+        """Leave the socket open: the code that opened it closes it after the response."""
 
     def _bound(self) -> None:
         left_ms = self._deadline_ms - self._clock.now_ms()
@@ -46,11 +46,11 @@ class DeadlineSocket:
 
 
 class DeadlineReader(io.RawIOBase):
-    """The bytes that a socket receives.
+    """Reads the bytes that a socket receives.
 
     Args:
         source: the socket.
-        max_bytes: after this many reading fails; None: no bound.
+        max_bytes: reading fails after this many; None: no bound.
     """
 
     def __init__(self, source: DeadlineSocket, max_bytes: int | None = None) -> None:

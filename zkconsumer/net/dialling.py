@@ -18,8 +18,8 @@ def dialer_of(
     """Return a dialer for a client; the caller stops it.
 
     Args:
-        client: addresses, security and time limits.
-        connector: makes the transports; None: TCP.
+        client: the client's settings.
+        connector: opens the transports; None: TCP.
         clock: for deadlines.
         assumed: see ``BrokerDialer``.
 

@@ -1,7 +1,7 @@
 """GSSAPI authentication with Kerberos tickets (RFC 4752); the only importer of ``gssapi``.
 
-The library talks to the KDC by itself, as ``krb5.conf`` configures it; its time limits are set
-there, too (the calls can't be interrupted).
+The library contacts the KDC itself, as configured in ``krb5.conf``, including its time limits: the
+calls can't be interrupted.
 """
 
 import itertools
@@ -25,7 +25,7 @@ _TABLE: Final = 2_529_638_912
 _UNKNOWN_CLIENT, _UNKNOWN_SERVICE, _WRONG_KEY = _TABLE + 6, _TABLE + 7, _TABLE + 31
 _EXPIRED: Final = _TABLE + 32
 _UNREACHABLE: Final = frozenset({_TABLE + 29, _TABLE + 156})
-"""A busy KDC, and an unreachable one."""
+"""The codes of a busy KDC, and of an unreachable one."""
 _ROUTINE_ERROR: Final = 0xFF << 16
 _CREDENTIALS_EXPIRED: Final = 11 << 16
 """GSS_S_CREDENTIALS_EXPIRED of RFC 2744, section 3.9.1."""
@@ -39,7 +39,7 @@ _caches = itertools.count(1)
 
 
 class KerberosLogin:
-    """Our Kerberos credentials, shared by all connections. Thread: any.
+    """Holds our Kerberos credentials, which all connections share. Thread: any.
 
     With a keytab, a ticket is requested when first needed, and again for a new connection when
     little of its lifetime is left. Without a keytab, the ticket cache of ``kinit`` is read again
@@ -70,7 +70,7 @@ class KerberosLogin:
 
         Raises:
             AuthenticationFailed: no ticket can be obtained.
-            ConnectFailed: no KDC responds; a later attempt may succeed.
+            ConnectFailed: no KDC responds; a retry may succeed.
         """
         credentials = self._current()
         return _Gssapi(self._library, credentials, self._settings, host)
@@ -80,7 +80,7 @@ class KerberosLogin:
             return self._acquired({})
         with self._lock:
             if self._credentials is None or self._left_s() <= self._lifetime_s * _RENEWED_AT:
-                # Not the previous cache: other threads may be reading it.
+                # A new cache: other threads may be reading the previous one.
                 cache = f"MEMORY:zkconsumer-{os.getpid()}-{next(_caches)}"
                 keytab = f"FILE:{self._settings.keytab}"
                 self._credentials = self._acquired({"client_keytab": keytab, "ccache": cache})
@@ -100,7 +100,7 @@ class KerberosLogin:
             if settings.principal is not None:
                 name = library.Name(settings.principal, library.NameType.kerberos_principal)
             credentials = library.Credentials(usage="initiate", name=name, store=store or None)
-            # The library contacts no KDC before this.
+            # Only this makes the library contact a KDC.
             if _seconds_of(credentials) <= 0:
                 raise AuthenticationFailed(_advised("the ticket expired", _EXPIRED, settings, ""))
         except library.exceptions.GSSError as error:
@@ -109,7 +109,7 @@ class KerberosLogin:
 
 
 class _Gssapi:
-    """One conversation: tokens until both sides are authenticated, then the offer of layers."""
+    """One conversation: tokens until both sides are authenticated, then the security layers."""
 
     def __init__(
         self, library: Any, credentials: Any, settings: KerberosSettings, host: str
@@ -169,10 +169,10 @@ class _Gssapi:
 
 
 def check_keytab(path: str, principal: str | None) -> None:
-    """Check that a keytab holds keys, and keys of the principal if one is given.
+    """Check that a keytab holds keys, and one of the principal if that is given.
 
     Raises:
-        ConfigError: it does not; names the setting.
+        ConfigError: it does not, or can't be read; names the setting.
     """
     try:
         entries = read_keytab(Path(path).read_bytes())
@@ -191,31 +191,31 @@ def check_keytab(path: str, principal: str | None) -> None:
 
 
 def _library() -> Any:
-    """Import ``gssapi``, whose types are not declared.
+    """Import ``gssapi``, which declares no types.
 
     Raises:
         ConfigError: it is not installed.
     """
     try:
         return import_module("gssapi")
-    except (ImportError, OSError) as error:  # OSError: it is there, the system's libraries are not
+    except (ImportError, OSError) as error:  # OSError: the system's libraries are missing
         raise ConfigError(f"{_MISSING} ({error})") from error
 
 
 def _seconds_of(credentials: Any) -> int:
-    """Return the remaining lifetime; a day if the credentials do not expire."""
+    """Return the remaining lifetime in seconds; a day if the credentials do not expire."""
     left_s: int | None = credentials.lifetime
     return 86_400 if left_s is None else left_s
 
 
 def _message(error: Any, settings: KerberosSettings, service: str) -> Exception:
-    """Return an error with the library's message on one line and the setting that helps."""
-    # The table has no text for an expired ticket, or "Success".
+    """Return an error with the library's message, on one line, and the setting to change."""
+    # For an expired ticket the table has no text, or only "Success".
     is_expired = error.maj_code & _ROUTINE_ERROR == _CREDENTIALS_EXPIRED
     code = error.maj_code if is_expired else error.min_code
     try:
         texts = error.get_all_statuses(code, is_maj=is_expired)
-    except Exception:  # noqa: BLE001 - what describes an error may fail in any way
+    except Exception:  # noqa: BLE001 - describing an error may fail in any way
         texts = [str(error)]
     text = printable("; ".join(texts))[:_SHOWN_CHARS]
     if error.min_code in _UNREACHABLE:

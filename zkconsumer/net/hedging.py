@@ -1,10 +1,10 @@
 """Hedged requests: send a request again over another connection when the broker is silent.
 
-A broker, or the network, may lose one response and deliver all others. Waiting for the request
-timeout wastes that time, though a second request would be answered at once. But a long silence is
-no proof of loss: a throttling broker (before 2.0) delays its responses by seconds, and disks may be
-slow. So nothing is given up: the first request stays in flight, and whichever response begins first
-counts. Bytes that keep arriving are a sign of life however long the whole response takes.
+A broker or the network may lose one response and deliver all others. Waiting for the request
+timeout wastes time then, since a second request would get its response immediately. But a long
+silence is no proof of loss: a throttling broker (before 2.0) delays its responses by seconds, and
+disks may be slow. So the first request stays in flight, and the response that begins first is used.
+A broker whose bytes keep arriving is not silent, however long the whole response takes.
 
 Source: Dean and Barroso, "The Tail at Scale"; gRPC's A6 (request hedging). See
 docs/decisions/0043.
@@ -21,23 +21,23 @@ from zkconsumer.net.negotiated_connection import NegotiatedConnection
 R = TypeVar("R")
 
 FIRST_QUIET_MS = 2_000
-"""How long a silence lasts before a request is hedged, at a request timeout of 30 s."""
+"""How long a broker may be silent before a request is hedged, at a request timeout of 30 s."""
 
 _LEAST_QUIET_MS = 50
 _LEAST_POLL_MS = 10
 _LONGEST_POLL_MS = 100
-"""The longest wait on one of two connections before the other is polled; shorter at first."""
+"""The longest wait on one of two connections before the other is polled; the first are shorter."""
 
 
 class HedgePace:
     """Decides how long a broker may be silent before a request is hedged. Pure. Thread: one.
 
-    A hedge in vain doubles that time, up to the request timeout, so that a slow broker is not given
-    twice the work for long. A hedge that was answered first, or a response without one, resets it.
+    A hedge that loses doubles that time, up to the request timeout, so that a slow broker does not
+    get twice the work for long. A hedge that wins resets it; a response without a hedge halves it.
 
     Args:
-        request_timeout_ms: the request timeout; a fifteenth of it is the initial time, at most
-            ``FIRST_QUIET_MS``.
+        request_timeout_ms: the request timeout; a fifteenth of it is the initial time, between
+            50 ms and ``FIRST_QUIET_MS``.
     """
 
     def __init__(self, request_timeout_ms: int) -> None:
@@ -46,15 +46,15 @@ class HedgePace:
         self.quiet_ms = self._first_ms
 
     def won(self) -> None:
-        """Record that the hedged request was answered first."""
+        """Record that the response to the hedge came first."""
         self.quiet_ms = self._first_ms
 
     def lost(self) -> None:
-        """Record that the original request was answered first."""
+        """Record that the response to the original request came first."""
         self.quiet_ms = min(self.quiet_ms * 2, self._most_ms)
 
     def on_response(self) -> None:
-        """Record a response that needed no hedge."""
+        """Record a response to a request that was not hedged."""
         self.quiet_ms = max(self._first_ms, self.quiet_ms // 2)
 
 
@@ -62,19 +62,19 @@ class PendingRequest(Protocol):
     """A request in flight."""
 
     def receive(self, timeout_ms: int) -> Received:
-        """Receive more of its response; see ``BrokerConnection.receive``."""
+        """Receive more of the response; see ``BrokerConnection.receive``."""
         ...
 
     def close(self) -> None:
-        """Abandon it: close its connection."""
+        """Abandon the request: close its connection."""
         ...
 
 
 class Sent(Generic[R]):
-    """A request that was sent on a connection: a ``PendingRequest``.
+    """A ``PendingRequest`` that was sent on a negotiated connection. Thread: one at a time.
 
     Args:
-        connection: not used by any other thread meanwhile.
+        connection: the connection, which no other thread uses meanwhile.
         in_flight: the return value of its ``begin``.
     """
 
@@ -87,7 +87,7 @@ class Sent(Generic[R]):
         return self.connection.receive(self.in_flight, timeout_ms=timeout_ms)
 
     def response(self) -> R:
-        """Return the response, which has arrived.
+        """Return the response, which must have arrived.
 
         Raises:
             DecodeError: it cannot be decoded; the connection is closed.
@@ -111,15 +111,16 @@ def first_response(
     clock: Clock,
     whom: object,
 ) -> A:
-    """Return the first of several requests that is answered; close the others.
+    """Return the first of several requests to get its response; close the others.
 
-    Thread: one; closing the connections in use from another thread ends it.
+    Thread: one; another thread ends the call by closing the connections in use.
 
     Args:
-        first: a request in flight; None: ``start_next`` sends the first.
-        start_next: sends another request once all in flight have been silent for ``quiet_ms``, or
-            have failed; its argument is the last failure. Returns None if there is nothing more to
-            send. It should not block longer than ``quiet_ms``, since nothing is received meanwhile.
+        first: a request in flight; None: ``start_next`` sends the first one.
+        start_next: sends another request when all in flight have been silent for ``quiet_ms``, or
+            have failed; its argument is the last failure once none is in flight, else None. Returns
+            None if there is nothing more to send. It should not block longer than ``quiet_ms``,
+            since nothing is received meanwhile.
         quiet_ms: see ``start_next``.
         timeout_ms: time limit of all requests together, from now.
         clock: for deadlines.
@@ -129,9 +130,10 @@ def first_response(
         The request whose response has arrived completely.
 
     Raises:
-        TransportError: all failed, or none was answered in time: the last failure.
-        ProtocolError: the last failure was an invalid response.
-        ZkConsumerError: raised by ``start_next`` when nothing else is in flight.
+        TransportError: all requests failed (the last failure is raised), or no response came in
+            time.
+        ProtocolError: the last failure, an invalid response.
+        ZkConsumerError: an error of ``start_next`` when nothing else is in flight.
     """
     race: _Race[A] = _Race(start_next, quiet_ms, clock.now_ms() + timeout_ms, clock, whom)
     return race.run(first)
@@ -186,7 +188,7 @@ class _Race(Generic[A]):
         except ZkConsumerError as error:
             if not self._running:
                 raise
-            # A request in flight may still be answered; no other will be sent.
+            # A request in flight may still get its response; no other will be sent.
             self._failure = error
         if started is None:
             self._has_more = False
@@ -195,7 +197,7 @@ class _Race(Generic[A]):
         self._last_response_ms = self._clock.now_ms()
 
     def _listen(self) -> A | None:
-        """Poll each request for a moment; return one that is answered."""
+        """Poll each request for a moment; return one whose response is complete."""
         if not self._running:
             if not self._has_more:
                 raise self._failure or RequestTimedOut(f"{self._whom}: nothing was sent")
@@ -211,7 +213,7 @@ class _Race(Generic[A]):
             if received is Received.ALL:
                 return request
             if received is Received.PART:
-                # This one is alive: the others would only compete for bandwidth.
+                # This response is arriving: the others would only compete for bandwidth.
                 self._last_response_ms = self._clock.now_ms()
                 self._close_but(request)
                 self._running = [request]

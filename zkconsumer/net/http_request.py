@@ -1,6 +1,6 @@
-"""Sends one HTTP request; its response is bounded in time and size, no redirect is followed.
+"""Sends one HTTP request; the response is bounded in time and size, no redirect is followed.
 
-The time is for all of it: a server that sends a byte now and then gains nothing by that.
+The time-out covers the whole exchange, however slowly the server sends.
 """
 
 import http.client
@@ -21,9 +21,9 @@ from zkconsumer.printable import printable
 
 _CHUNK_BYTES: Final = 64 << 10
 _SHOWN_CHARS: Final = 200
-"""Limit of an error's text, which may quote what a server sent."""
+"""The longest text of an error, which may quote the server."""
 _WORDS: Final = re.compile(r"[^\s/?&=:;,]{5,}")
-"""What may be a secret, or a part of one."""
+"""Matches a word that may be a secret, or a part of one."""
 
 
 def http_request(  # noqa: PLR0913 - one setting each, by name
@@ -40,17 +40,17 @@ def http_request(  # noqa: PLR0913 - one setting each, by name
     """Send a request and read its response.
 
     Args:
-        url: of the scheme ``http`` or ``https``.
-        headers: of the request.
-        body: what to POST; None: a GET.
-        timeout_ms: for all of it: the host's name, connecting, TLS, a proxy, and the response.
+        url: a URL of the scheme ``http`` or ``https``.
+        headers: the headers of the request.
+        body: the body of a POST; None: send a GET.
+        timeout_ms: time limit of the whole: host lookup, connecting, TLS, proxy, response.
         max_bytes: the largest body that a response may have.
-        ssl_context: for ``https``; None: trusts the system's certificate authorities.
+        ssl_context: for ``https``; None: trust the system's certificate authorities.
         proxy: the proxy to connect through; None: connect directly.
         clock: measures the time-out.
 
     Returns:
-        The status, and the whole body; of an error response, as much of it as arrived.
+        The status and the whole body; b"" if the body of an error response did not arrive.
 
     Raises:
         ConnectFailed: no response, or an incomplete one, within the time-out.
@@ -74,20 +74,20 @@ def http_request(  # noqa: PLR0913 - one setting each, by name
             except (OSError, http.client.HTTPException):
                 if response.status < 300:
                     raise
-                return response.status, b""  # which says enough
+                return response.status, b""  # the status says enough
     except (OSError, http.client.HTTPException) as error:
         reason = printable(str(error)[:_SHOWN_CHARS]) or type(error).__name__
         raise ConnectFailed(f"{url.scheme}://{url.netloc.rpartition('@')[2]}: {reason}") from error
 
 
 def proxy_of_environment(url: SplitResult) -> SplitResult | None:
-    """Return the proxy that variables such as ``https_proxy`` name for a URL; None: none.
+    """Return the proxy for a URL from variables such as ``https_proxy``; None if there is none.
 
     Raises:
-        ConnectFailed: it is no URL of a proxy.
+        ConnectFailed: the variable holds no valid URL of a proxy.
     """
     proxy = getproxies().get(url.scheme)
-    # ``no_proxy`` names hosts, or hosts with their ports.
+    # ``no_proxy`` lists hosts, with or without ports.
     names = (url.hostname or "", url.netloc.rpartition("@")[2])
     if not proxy or any(map(proxy_bypass, names)):
         return None
@@ -95,7 +95,7 @@ def proxy_of_environment(url: SplitResult) -> SplitResult | None:
         found = urlsplit(proxy if "//" in proxy else f"http://{proxy}")
         if found.hostname and found.port != 0:
             return found
-    except ValueError:  # which quotes a part of it, maybe of a password
+    except ValueError:  # not chained: it quotes a part of the URL, maybe of a password
         pass
     raise ConnectFailed(
         f"{url.scheme}_proxy: give http://host:port, with special characters of a user or password "
@@ -104,9 +104,9 @@ def proxy_of_environment(url: SplitResult) -> SplitResult | None:
 
 
 def quoted(data: bytes, secrets: str) -> str:
-    """Return what a server sent, for an error: its start, without words of our secrets.
+    """Return the start of a server's response for an error message, without words of our secrets.
 
-    Many repeat what they refuse.
+    Many servers repeat the values that they refuse.
     """
     text = data.decode("utf-8", "replace")
     for word in sorted(set(_WORDS.findall(secrets)), key=len, reverse=True):
@@ -124,7 +124,7 @@ def _connected(
     is_secure = url.scheme == "https"
     context = (ssl_context or ssl.create_default_context()) if is_secure else None
     host, port = url.hostname or "", url.port or (443 if is_secure else 80)
-    timeout_ms = max(1, deadline_ms - clock.now_ms())  # authorities take a while to load
+    timeout_ms = max(1, deadline_ms - clock.now_ms())  # loading the authorities takes a while
     if proxy is None:
         return open_socket(host, port, timeout_ms=timeout_ms, clock=clock, tls=context)
     raw = open_socket(proxy.hostname or "", proxy.port or 80, timeout_ms=timeout_ms, clock=clock)

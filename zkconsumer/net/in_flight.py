@@ -1,4 +1,4 @@
-"""The state of a request in flight, and of a connection that is delegated to native code."""
+"""Requests in flight, and connections that are delegated to native code."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -15,10 +15,10 @@ class RawStream:
 
     Attributes:
         descriptor: the socket's file descriptor.
-        correlation_id: of the next request; the borrower increments it with each request.
+        correlation_id: the id of the next request; each request must increment it.
         client_id: sent with every request, as UTF-8.
         max_response_bytes: the largest response to accept.
-        max_entry_bytes: by how much a fetch response may exceed its limit; see ``response_bounds``.
+        max_entry_bytes: how far a fetch response may exceed its limit; see ``response_bounds``.
     """
 
     descriptor: int
@@ -30,7 +30,7 @@ class RawStream:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InFlight(Generic[R]):
-    """A request that was sent, and whose response has not been read."""
+    """A request that was sent and whose response has not been read."""
 
     request: Request[R]
     version: int

@@ -1,4 +1,4 @@
-"""Kerberos settings, keytabs and the negotiation of security layers, without the library. Pure.
+"""Kerberos settings, keytabs, and the negotiation of security layers, without ``gssapi``. Pure.
 
 Source: RFC 4752 (SASL's GSSAPI), MIT Kerberos' description of the keytab format, Kafka's KIP-12.
 """
@@ -25,11 +25,11 @@ class KerberosSettings:
         service_name: the primary of the brokers' principal.
         domain_name: the host in the brokers' principal; None: the host that is connected to, which
             the broker advertises.
-        keytab: the file with our key; None: the default ticket cache, as of ``kinit``.
+        keytab: the file with our key; None: use the default ticket cache, as filled by ``kinit``.
         principal: our principal; None: the first of the keytab, or the owner of the cache.
 
     Raises:
-        ConfigError: a name is empty, or holds a character that would make it another name.
+        ConfigError: a name is empty, or contains a character that would change its meaning.
     """
 
     service_name: str = "kafka"
@@ -64,7 +64,7 @@ class KeytabEntry:
 
     Attributes:
         principal: the owner of the key, with the realm.
-        record: its bytes in the file, length-prefixed.
+        record: the bytes of the entry in the file, with their length prefix.
     """
 
     principal: str
@@ -125,10 +125,10 @@ def is_of(principal: str, wanted: str) -> bool:
 
 
 def layer_response(offer: bytes, authorization_id: str) -> bytes:
-    """Return the reply to the broker's offer of security layers: none, and the authorization id.
+    """Return the reply to the broker's offer of security layers: no layer, and who we act as.
 
     Args:
-        offer: unwrapped: a bit mask of layers, and the largest message that it accepts.
+        offer: the unwrapped offer: a bit mask of layers, and the largest message accepted.
         authorization_id: the principal to act as.
 
     Raises:

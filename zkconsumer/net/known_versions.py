@@ -1,7 +1,7 @@
-"""Caches the versions that brokers support, for as long as a connection to them proves it.
+"""Caches the versions that brokers support, for as long as there are connections to them.
 
-A broker may return as another version: what is cached holds while connections to it live. The first
-connection that is lost, or the last one that is closed, ends it.
+A broker may come back as another version: so the first connection that is lost, or the last one
+that is closed, removes its entry.
 """
 
 from dataclasses import dataclass
@@ -14,10 +14,11 @@ Address = tuple[str, int]
 
 @dataclass(slots=True, eq=False)
 class KnownBroker:
-    """The cached knowledge of the broker at one address.
+    """What is known of the broker at one address.
 
     Attributes:
-        fact: the versions of an old broker; or the probe that a newer one answers at once.
+        fact: the versions of a broker that can't list them; or the probe that makes it list them.
+        users: the number of open connections that rely on it.
     """
 
     address: Address
@@ -26,7 +27,7 @@ class KnownBroker:
 
 
 class KnownVersions:
-    """A cache of broker versions by address. Thread: any."""
+    """Caches broker versions by address. Thread: any."""
 
     def __init__(self) -> None:
         self._lock = ForkedLock()
@@ -39,7 +40,7 @@ class KnownVersions:
             return None if finding is None else finding.fact
 
     def use(self, address: Address, fact: BrokerVersions | Probe) -> KnownBroker:
-        """Record that a connection was made by this fact; ``release`` the result when it ends."""
+        """Record a connection that relies on this fact; ``release`` the result when it ends."""
         with self._lock:
             finding = self._findings.get(address)
             if finding is None or finding.fact != fact:
@@ -55,6 +56,6 @@ class KnownVersions:
                 del self._findings[finding.address]
 
     def forget(self, address: Address) -> None:
-        """Forget a broker: a connection to it could not be made."""
+        """Forget a broker, since no connection to it could be opened."""
         with self._lock:
             self._findings.pop(address, None)

@@ -1,7 +1,7 @@
-"""Detects at once that nothing listens at an address, for clients that would otherwise retry.
+"""Detects quickly that nothing listens at an address, for clients that would otherwise retry.
 
-Retries are right for a server that restarts, and wrong for a misspelt port: a user who types a
-command should not wait for the time-out to learn of that.
+Retries are right for a server that restarts, and wrong for a misspelt port: the user of a command
+should not have to wait for the time-out to see that.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ _MOST: Final = 5
 def why_nothing_listens(servers: Iterable[tuple[str, int]]) -> str | None:
     """Return why none of the servers can be reached; None if one may be.
 
-    A server that does not respond may do so later: that takes the caller's own time-out.
+    A server that does not respond in time may do so later: the caller's own time-out decides.
 
     Args:
         servers: hosts and ports; only the first few are tried.

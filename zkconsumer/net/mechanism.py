@@ -8,9 +8,9 @@ class Mechanism(Protocol):
 
     @property
     def is_unanswered(self) -> bool:
-        """Whether the broker sends no reply to the last bytes when they travel unframed.
+        """Whether the broker sends no reply to our last token when it travels outside of a request.
 
-        In requests there is always a response.
+        A request always has a response.
         """
         ...
 
@@ -19,7 +19,7 @@ class Mechanism(Protocol):
 
         Raises:
             AuthenticationFailed: we have no credentials.
-            TransportError: they cannot be obtained now; a retry may help.
+            TransportError: they can't be obtained now; a retry may help.
         """
         ...
 
@@ -27,7 +27,7 @@ class Mechanism(Protocol):
         """Return the next bytes to send; None when the conversation is complete.
 
         Raises:
-            AuthenticationFailed: the broker is not to be trusted, or violates the protocol.
+            AuthenticationFailed: the broker can't be trusted, or violates the protocol.
             TransportError: a server needed for the response can't be reached now.
         """
         ...

@@ -37,7 +37,7 @@ __all__ = ["BrokerDialer", "Dial", "NegotiatedConnection"]
 
 
 class Dial(Protocol):
-    """Connect to a broker; ``BrokerDialer.dial`` is one."""
+    """A function that connects to a broker, such as ``BrokerDialer.dial``."""
 
     def __call__(self, broker: Broker, /, *, timeout_ms: int | None = None) -> NegotiatedConnection:
         """See ``BrokerDialer.dial``."""
@@ -45,17 +45,17 @@ class Dial(Protocol):
 
 
 Assumed: TypeAlias = BrokerVersions | Callable[[Broker], BrokerVersions | None] | None
-"""The versions that brokers are known to serve without asking them."""
+"""The versions that brokers are known to serve, so that they need not be probed."""
 
 
 class BrokerDialer:
     """Opens negotiated connections to brokers. Thread: any; several may dial at a time.
 
     Args:
-        connector: makes the transports; it serves this dialer alone, and ``stop`` stops it if it
-            can be stopped.
+        connector: opens the transports, for this dialer alone; ``stop`` stops it if it can be
+            stopped.
         client_id: sent with every request.
-        security: TLS and SASL.
+        security: the TLS and SASL settings.
         connect_timeout_ms: time limit of one TCP connect.
         request_timeout_ms: time limit of each later step: TLS, versions, SASL. Dialling takes no
             longer than both limits together.
@@ -63,9 +63,9 @@ class BrokerDialer:
         max_entry_bytes: the largest possible entry of a log.
         clock: for deadlines.
         traffic: notified of each connection and request.
-        assumed: the versions that every broker is known to serve at least, or a function that
-            returns them: then the broker is not asked, unless SASL is used, which depends on its
-            version. None: ask.
+        assumed: versions that every broker is known to serve, or a function that returns those of
+            a broker: it is not probed then, unless SASL is used, which depends on its version.
+            None: probe.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line, all by name
@@ -96,7 +96,7 @@ class BrokerDialer:
         self._begin(connector)
 
     def _begin(self, connector: Connector) -> None:
-        """Reset the state of connections and stops; none are open."""
+        """Start without connections, and not stopped."""
         self._connector = connector
         self._lock = ForkedLock()
         self._dialling: set[BrokerConnection] = set()
@@ -116,10 +116,10 @@ class BrokerDialer:
             timeout_ms: time limit of the whole, if it is less than the settings allow.
 
         Raises:
-            TransportError: no connection was made, or ``stop`` was called; a retry may succeed.
+            TransportError: the connection failed (a retry may succeed), or ``stop`` was called.
             AuthenticationFailed: TLS or SASL failed; a retry will fail, too.
-            UnsupportedVersion: no version of the broker is supported.
-            BrokerError: it refuses to report its versions.
+            UnsupportedVersion: the broker lacks a version that is needed.
+            BrokerError: the broker refuses to report its versions.
             RemoteProtocolError: the peer is no Kafka broker.
         """
         limit_ms = self._connect_timeout_ms + self._request_timeout_ms
@@ -144,9 +144,9 @@ class BrokerDialer:
         return connection
 
     def stop(self) -> None:
-        """Interrupt all calls of ``dial`` and let later ones fail; open connections live on.
+        """Interrupt all calls of ``dial`` and make later ones fail; open connections stay open.
 
-        (The system's resolution of host names can't be interrupted.) Idempotent. Thread: any.
+        Idempotent. Thread: any.
         """
         self._stopped = True
         if isinstance(self._connector, StoppableConnector):
@@ -161,7 +161,7 @@ class BrokerDialer:
     def twin(self) -> "BrokerDialer":
         """Return another dialer that shares the known versions and the loaded security files.
 
-        Its ``stop`` leaves this dialer alone; this dialer's stops it, too.
+        Stopping the twin leaves this dialer running; stopping this dialer stops both.
         """
         twin = copy(self)
         connector = self._connector
@@ -188,7 +188,7 @@ class BrokerDialer:
         try:
             session = self._authenticated(connection, found, deadline_ms)
         except ClosedOnCredentials:
-            # Once more, so that a broker that is just stopping is not taken for one that refuses.
+            # Try again, so that a broker that is shutting down is not taken for one that refuses.
             self._check_running(broker)
             found = self._find(broker, deadline_ms, connect)
             connection = found.connection or connect(deadline_ms)
@@ -252,13 +252,13 @@ class BrokerDialer:
         connect: Callable[[int], BrokerConnection],
         closed: ClosedBeforeSasl,
     ) -> NegotiatedVersions:
-        """Find out whether it is a 0.9, which takes the first bytes for a GSSAPI token.
+        """Find out whether the broker is a 0.9, which takes the first bytes for a GSSAPI token.
 
-        So a token is sent first, and the probe after it. Newer brokers take the probe for a token,
-        too, and then report their versions.
+        So GSSAPI tokens are sent first, without a handshake, and the probe after them. Newer
+        brokers accept such tokens, too, and then report their versions.
 
         Raises:
-            ConnectFailed: the broker closes the connection this way, too.
+            ConnectFailed: the broker closes this connection, too.
         """
         old = of_generation(BrokerGeneration.V0_9)
 
@@ -273,7 +273,7 @@ class BrokerDialer:
                     f"{closed}; or it is that old, and refuses the client's ticket"
                 ) from error
             except BaseException:
-                # As of a second connection: the first one may still answer.
+                # It may be a second connection, which the search abandons while the first succeeds.
                 connection.close()
                 raise
             return connection
@@ -327,11 +327,11 @@ class BrokerDialer:
         )
 
     def _check_no_plain_port(self, broker: Broker, deadline_ms: int, closed: ConnectFailed) -> None:
-        """Find out why a broker closed the connection in the TLS handshake.
+        """Find out whether a broker closed a connection in the TLS handshake for lack of TLS.
 
-        A stopping broker does so, a proxy in front of one that is down, and a port without TLS.
-        Only the last responds to a request in the clear; nothing else is a proof. The request
-        reveals no credentials.
+        A broker that shuts down closes it, too, and so does a proxy whose broker is down. Only a
+        response to an unencrypted request proves that the port does not use TLS. The request
+        contains no credentials.
 
         Raises:
             AuthenticationFailed: the port does not use TLS.
@@ -343,7 +343,7 @@ class BrokerDialer:
             return opened[-1]
 
         try:
-            # A SASL port responds only to what may precede SASL; a 0.9 never responds to that.
+            # A SASL port responds only to requests that may precede SASL, a 0.9 to none of them.
             is_plain = any(
                 self._responds(
                     self._search(
@@ -365,7 +365,7 @@ class BrokerDialer:
 
     @staticmethod
     def _responds(search: VersionSearch) -> bool:
-        """Return whether a search ends with the versions of a broker."""
+        """Return whether a search finds the versions of a broker."""
         try:
             search.run()
         except ZkConsumerError:
@@ -398,18 +398,18 @@ class BrokerDialer:
 
 
 def _tls_context(security: SecuritySettings) -> "ssl.SSLContext | None":
-    from zkconsumer.net.tls import context_for  # noqa: PLC0415 - takes long, and few need it
+    from zkconsumer.net.tls import context_for  # noqa: PLC0415 - slow to import, and few need it
 
     return context_for(security)
 
 
 def _with_objects(security: SecuritySettings, timeout_ms: int) -> SecuritySettings:
-    """Return settings with the objects that fetch tokens or tickets instead of their credentials.
+    """Return settings in which objects that fetch tokens or tickets replace the credentials.
 
     Raises:
         ConfigError: the keytab or the Kerberos library can't be used.
     """
-    # Loading these takes a third of a consumer's loading time, and few need them.
+    # Importing these takes a third of a consumer's import time, and few need them.
     if security.client_credentials is not None:
         from zkconsumer.net.oauth import FetchedTokens  # noqa: PLC0415
 

@@ -1,4 +1,4 @@
-"""A connection with negotiated versions: requests go out in the newest version that both know."""
+"""A connection with negotiated versions: requests use the newest version that both sides know."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -22,12 +22,12 @@ R = TypeVar("R")
 
 
 class NegotiatedConnection:
-    """A connection with negotiated versions, made by a ``BrokerDialer``.
+    """Sends requests to a broker in the newest common versions; a ``BrokerDialer`` opens it.
 
     Thread: one at a time, except ``close``.
 
-    The caller of ``dial`` closes it. As with ``BrokerConnection``, every network failure closes it,
-    and at most one request is in flight, unless ``begin`` allows more.
+    The caller of ``dial`` closes it. As with ``BrokerConnection``, a network failure closes it, and
+    at most one request is in flight, unless ``begin`` allows more.
 
     Attributes:
         broker: the broker at the other end.
@@ -68,7 +68,7 @@ class NegotiatedConnection:
                 any.
 
         Raises:
-            UnsupportedVersion: the broker has no such version; nothing was sent.
+            UnsupportedVersion: the broker serves no such version; nothing was sent.
             LocalProtocolError: the request can't be encoded in that version; nothing was sent.
             RemoteProtocolError: the response is invalid; the connection is closed.
             TransportError: no response, or none in time; the connection is closed.
@@ -93,10 +93,10 @@ class NegotiatedConnection:
         """Send a request; ``finish`` returns the responses in the order of sending.
 
         ``most_in_flight``: the maximum number of requests in flight. While anything is in flight,
-            only this method may send. Authentication is renewed only when nothing is in flight:
-            once ``is_renewal_due``, wait for all responses before sending more.
+            only this method may send. Re-authentication requires that nothing is in flight: once
+            ``is_renewal_due``, wait for all responses before sending more.
 
-        Raises as ``call``; the result names the chosen version.
+        Raises as ``call``; the result contains the chosen version.
         """
         version = self.version_of(request, at_least=at_least, at_most=at_most)
         with self._watched():
@@ -108,7 +108,7 @@ class NegotiatedConnection:
 
     @property
     def is_renewal_due(self) -> bool:
-        """Whether the connection must be re-authenticated, with nothing in flight."""
+        """Whether the connection must be re-authenticated, once nothing is in flight."""
         return self._sasl is not None and self._sasl.is_due(self._clock.now_ms())
 
     def finish(self, in_flight: InFlight[R], *, timeout_ms: int) -> R:
@@ -120,7 +120,7 @@ class NegotiatedConnection:
             return self._connection.finish(in_flight, timeout_ms=timeout_ms)
 
     def receive(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Received:
-        """Receive more of a response to ``begin``; see ``BrokerConnection.receive``."""
+        """Receive more of the response to ``begin``'s request; see ``BrokerConnection.receive``."""
         with self._watched():
             return self._connection.receive(in_flight, timeout_ms=timeout_ms)
 
@@ -135,7 +135,7 @@ class NegotiatedConnection:
     def delegate(self) -> Iterator[RawStream]:
         """Delegate the socket between two requests; see ``BrokerConnection.delegate``.
 
-        A network failure raised inside counts as a failure of this connection.
+        A network failure that is raised inside counts as a failure of this connection.
 
         Raises:
             ConnectionLost: the connection is closed.
@@ -161,8 +161,8 @@ class NegotiatedConnection:
             raise UnsupportedVersion(f"{self.broker}: {error}") from error
 
     def close(self) -> None:
-        """Close; a thread that waits for a response wakes. Idempotent. Thread: any."""
-        # Before the waiting thread wakes: its failure is our doing, not the broker's.
+        """Close, and wake a thread that waits for a response. Idempotent. Thread: any."""
+        # Before the waiting thread wakes: we caused its failure, not the broker.
         self._end(lost=False)
         self._connection.close()
 
@@ -174,7 +174,7 @@ class NegotiatedConnection:
                 self.close()
                 raise
             except TransportError:
-                # Also if, say, a KDC did not respond: the broker still expects the rest.
+                # Even if only a KDC did not respond: the broker still expects the remaining tokens.
                 self._connection.close()
                 raise
 

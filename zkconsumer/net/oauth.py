@@ -28,10 +28,10 @@ _REFUSALS: Final = frozenset({400, 401, 403})
 
 
 class FetchedTokens:
-    """Fetches and caches tokens of an endpoint. Thread: any.
+    """Fetches tokens from an endpoint, and caches them. Thread: any.
 
     Args:
-        credentials: our client id, its secret and the endpoint.
+        credentials: the client id, its secret and the endpoint.
         timeout_ms: time limit of a request to the endpoint.
         clock: for the tokens' expiry.
     """
@@ -57,11 +57,11 @@ class FetchedTokens:
             )
 
     def token(self) -> str:
-        """Return a token that is valid for a while.
+        """Return a token that does not expire soon.
 
         Raises:
             AuthenticationFailed: the endpoint refuses our credentials, or returns no token.
-            ConnectFailed: the endpoint does not respond; it may later.
+            ConnectFailed: the endpoint does not respond; a retry may succeed.
         """
         with self._lock:
             if not self._token or self._clock.now_ms() >= self._until_ms:

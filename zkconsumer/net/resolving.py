@@ -1,8 +1,8 @@
 """Finds the addresses of hosts, in bounded time and with a bounded number of threads.
 
-The system's resolver has no time-out that a caller can set, so it works on threads of its own. All
+The system's resolver has no time-out that a caller can set, so it runs in separate threads. All
 callers that wait for one name share one lookup: a name that hangs occupies one thread, however
-often it is looked up, and its waiting callers can be interrupted.
+often it is looked up, and the waiting callers can be interrupted.
 """
 
 import os
@@ -22,7 +22,7 @@ _MOST_THREADS: Final = 16
 
 
 class _Resolver:
-    """Looks names up, each on one thread. Thread: any."""
+    """Looks up names, each in one thread. Thread: any."""
 
     def __init__(self) -> None:
         # Reentrant: a signal handler that connects may interrupt its holder.
@@ -74,7 +74,7 @@ class _Resolver:
                 found = _addresses(host)
             except OSError as error:
                 found = error
-            except Exception as error:  # noqa: BLE001 - as of no memory: who waits is told
+            except Exception as error:  # noqa: BLE001 - such as no memory: the waiting callers get it
                 found = OSError(f"{host!r} can't be looked up: {error!r}")
             with self._lock:
                 for outcome in self._waiting.pop(host):
@@ -89,16 +89,16 @@ os.register_at_fork(after_in_child=_resolver.__init__)  # type: ignore[misc]
 def addresses_of(
     host: str, port: int, timeout_ms: int, outcome: Mailbox[Outcome]
 ) -> Sequence[SocketAddress]:
-    """Return the addresses of a host, in the order in which they are to be tried.
+    """Return the addresses of a host, in the order in which to try them.
 
     Args:
-        host: its name, or an address, which is never looked up.
-        port: of each address.
-        timeout_ms: for the lookup.
-        outcome: an empty mailbox; an error that is put into it interrupts the lookup.
+        host: the host's name, or an address, which is never looked up.
+        port: the port of each address.
+        timeout_ms: time limit of the lookup.
+        outcome: an empty mailbox; an error that is put into it ends the wait.
 
     Raises:
-        OSError: the name is not known, or not in time.
+        OSError: the name is unknown, or was not found in time.
 
     Thread: any.
     """
@@ -116,6 +116,6 @@ def addresses_of(
 def _addresses(host: str, flags: int = 0) -> Sequence[SocketAddress]:
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=flags)
-    except ValueError as error:  # a name that no name server could know
+    except ValueError as error:  # it can't be a host name
         raise OSError(f"{host!r} is not a host name") from error
     return list(dict.fromkeys((family, address) for family, _, _, _, address in found))

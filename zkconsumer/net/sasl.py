@@ -1,8 +1,8 @@
 """Authenticates a connection by SASL.
 
-From 1.0 on, the tokens travel in requests. Before, they follow the handshake unframed, and a broker
-that refuses them closes the connection without a word. 0.9, which supports GSSAPI alone, has no
-handshake either.
+From 1.0 on, tokens travel in requests. Before, they follow the handshake without request headers,
+and a broker that refuses them closes the connection without a response. 0.9, which supports GSSAPI
+alone, has no handshake either.
 Source: Kafka 0.10.2.2, 3.9 ``SaslClientAuthenticator``; KIP-43, KIP-152, KIP-368.
 """
 
@@ -38,7 +38,7 @@ _SOONEST_MS = 1_100
 
 
 class ClosedOnCredentials(ConnectionLost):
-    """An old broker closed the connection on our token: most likely, it refuses our credentials."""
+    """An old broker closed the connection after our token: most likely, it refused it."""
 
 
 @dataclass(slots=True)
@@ -46,9 +46,9 @@ class SaslSession:
     """The SASL session of one connection. Thread: one at a time.
 
     Attributes:
-        security: mechanism and credentials.
+        security: the mechanism and the credentials.
         versions: the versions that the broker serves.
-        clock: for deadlines, and for when to re-authenticate.
+        clock: for deadlines, and for the time of re-authentication.
     """
 
     security: SecuritySettings
@@ -74,8 +74,8 @@ class SaslSession:
 
         Raises:
             AuthenticationFailed: the broker refuses our credentials, or fails to prove its own.
-            ClosedOnCredentials: it closed the connection instead of a refusal.
-            TransportError: no response, or none in time.
+            ClosedOnCredentials: it closed the connection instead of responding.
+            TransportError: no response came, or none in time.
         """
 
         def left_ms() -> int:
@@ -191,6 +191,6 @@ def _framed(token: bytes) -> bytes:
 
 
 def _renewed_after_ms(lifetime_ms: int) -> int:
-    """Return the delay until re-authentication: at least a second, if the session lasts it."""
+    """Return the delay until re-authentication: at least 1.1 s, if the session lasts longer."""
     due_ms = int(lifetime_ms * _RENEWED_AFTER)
     return _SOONEST_MS if due_ms < _SOONEST_MS < lifetime_ms else due_ms

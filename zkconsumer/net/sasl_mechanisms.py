@@ -1,4 +1,4 @@
-"""The SASL mechanisms: tokens to send, by the tokens received. Pure.
+"""The SASL mechanisms: which token to send after which token received. Pure.
 
 Source: RFC 4616 (PLAIN), RFC 5802 (SCRAM), RFC 7628 (OAUTHBEARER).
 """
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Plain:
-    """User name and password in the clear: for encrypted connections."""
+    """PLAIN: sends user name and password in the clear, for encrypted connections."""
 
     is_unanswered = False
 
@@ -32,7 +32,7 @@ class Plain:
 
 
 class Scram:
-    """Proofs in place of the password (see ``scram``)."""
+    """SCRAM: sends a proof instead of the password (see ``scram``)."""
 
     is_unanswered = False
 
@@ -54,10 +54,10 @@ class Scram:
 
 
 class OAuthBearer:
-    """A token from a token source.
+    """OAUTHBEARER: sends a token from a token source.
 
     Args:
-        token: as sent to the broker.
+        token: the token to send.
 
     Raises:
         AuthenticationFailed: the token has characters that can't be sent.
@@ -75,7 +75,7 @@ class OAuthBearer:
         return f"n,,\1auth=Bearer {self._token}\1\1".encode()
 
     def response(self, challenge: bytes) -> None:
-        """See ``Mechanism``; a server that accepts a token sends nothing to check."""
+        """See ``Mechanism``; a broker that accepts the token sends an empty challenge."""
         if challenge:
             reported = printable(challenge[:_SHOWN_BYTES].decode("utf-8", "replace"))
             raise AuthenticationFailed(f"the broker rejected the token: {reported}")
@@ -85,16 +85,16 @@ _SHOWN_BYTES = 200
 
 
 def mechanism_of(security: SecuritySettings, *, host: str, nonce: str) -> Mechanism:
-    """Return a mechanism as the settings name it.
+    """Return a new conversation of the mechanism in the settings.
 
     Args:
-        security: with SASL, a mechanism and its credentials.
+        security: the settings, with a SASL mechanism and its credentials.
         host: the host that is connected to.
         nonce: printable, without commas, never used before.
 
     Raises:
         AuthenticationFailed: no token can be obtained.
-        TransportError: not now; a retry may help.
+        TransportError: no token can be obtained now; a retry may help.
     """
     if security.sasl_mechanism == GSSAPI:
         assert security.kerberos is not None

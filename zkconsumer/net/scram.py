@@ -1,7 +1,7 @@
-"""SCRAM: proves knowledge of a password without sending it, and has the broker prove it, too.
+"""SCRAM: proves knowledge of a password without sending it, and makes the broker prove it, too.
 
-Three messages: our name and a nonce; the broker's nonce, a salt and a count; our proof. The answer
-to that is the broker's proof. Pure: the nonce is passed in.
+Four messages: our name and a nonce; the broker's nonce, a salt and a count; our proof; the broker's
+proof. Pure: the nonce is passed in.
 Source: RFC 5802, RFC 7677; Kafka 3.9 ``ScramSaslClient``, ``ScramFormatter`` (which takes names and
 passwords as UTF-8 as they are, without SASLprep).
 """
@@ -26,12 +26,12 @@ _CHANNEL_BINDING = base64.b64encode(_GS2_HEADER.encode()).decode()
 
 
 class ScramConversation:
-    """One conversation; call each step once, in this order: ``first``, ``proof``, ``check``.
+    """One SCRAM conversation; call each step once, in this order: ``first``, ``proof``, ``check``.
 
     Args:
         mechanism: one of ``HASHES``.
         username: our user name.
-        password: proved, never sent.
+        password: our password, which is never sent.
         nonce: printable, without commas, never used before.
     """
 
@@ -51,7 +51,7 @@ class ScramConversation:
         """Return the client-final message for the server-first message.
 
         Raises:
-            AuthenticationFailed: the message violates the protocol.
+            AuthenticationFailed: the broker's message violates the protocol.
         """
         fields = _fields(server_first)
         nonce = _required(fields, "r")

@@ -1,4 +1,4 @@
-"""Security settings: TLS and SASL, in the spelling of Kafka or of kafka-python. Pure."""
+"""Security settings: TLS and SASL, in Kafka's or in kafka-python's spelling. Pure."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ TokenSource = Callable[[], str]
 """Returns a valid token; called for each connection, on the thread that opens it."""
 
 KerberosSource = Callable[[str], Mechanism]
-"""Begins a conversation with the broker at a host; called like a ``TokenSource``."""
+"""Begins a GSSAPI conversation with the broker at a host; called like a ``TokenSource``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,13 +38,13 @@ class TlsSettings:
         cafile: the trusted CAs; None: those of the system.
         certfile: our certificate; None: we have none.
         keyfile: its private key; None: it is in ``certfile``.
-        password: of the encrypted key; None: it is not encrypted.
+        password: the password of the key; None: the key is not encrypted.
         check_hostname: whether a broker's certificate must match the host that is connected to.
         ciphers: the allowed ciphers, as an OpenSSL list; None: Python's default.
         crlfile: the revoked certificates; None: revocation is not checked.
 
     Raises:
-        ConfigError: a file name is one of a Java key store.
+        ConfigError: a file name is that of a Java key store.
     """
 
     cafile: str | Path | None = None
@@ -66,20 +66,22 @@ class TlsSettings:
 class SecuritySettings:
     """TLS and SASL settings, by Kafka's names; ``repr`` hides secrets.
 
-    Without ``ssl_context`` and ``token_source`` it consists of plain values, which can be sent to
-    another process.
+    Without ``ssl_context``, ``token_source`` and ``kerberos`` it consists of plain values, which
+    can be sent to another process.
 
     Attributes:
         protocol: the security protocol of the brokers' port.
         tls: the files for TLS.
-        ssl_context: takes the place of ``tls``.
+        ssl_context: replaces ``tls``; None: ``tls`` is used.
         sasl_mechanism: one of ``MECHANISMS``.
         sasl_username: our user name.
-        sasl_password: its password.
-        token_source: with ``OAUTHBEARER``, instead of name and password.
-        client_credentials: or credentials to fetch tokens with.
+        sasl_password: our password.
+        token_source: with ``OAUTHBEARER``, instead of name and password: returns tokens.
+        client_credentials: with ``OAUTHBEARER``, instead of ``token_source``: credentials to fetch
+            tokens with.
         tickets: with ``GSSAPI``, instead of name and password: the Kerberos settings.
-        kerberos: or a source of conversations (``gssapi.KerberosLogin``, which the dialer makes).
+        kerberos: with ``GSSAPI``, instead of ``tickets``: begins conversations; the dialer sets it
+            from ``gssapi.KerberosLogin``.
 
     Raises:
         ConfigError: settings are missing, or do not apply to this protocol.
@@ -178,7 +180,7 @@ class SecuritySettings:
 
 
 PLAINTEXT: Final = SecuritySettings()
-"""Neither TLS nor SASL."""
+"""The settings without TLS and SASL."""
 
 
 def read_security(given: Mapping[str, object]) -> SecuritySettings:
@@ -202,8 +204,8 @@ def security_in(
     """Read security settings from the values of ``config_security.SECURITY_KEYS``.
 
     Args:
-        values: by their keys with dots.
-        ssl_context: takes the place of all TLS settings.
+        values: the values by their keys with dots.
+        ssl_context: replaces all TLS settings; None: they are used.
         token_provider: a function that returns tokens, or an object with ``token()``.
 
     Raises:
@@ -252,7 +254,7 @@ def _credentials(text: Callable[[str], str | None], protocol: str) -> ClientCred
 
 
 def _tickets(text: Callable[[str], str | None], protocol: str) -> KerberosSettings | None:
-    """Return the Kerberos settings; None if none are set."""
+    """Return the Kerberos settings; None if they are neither needed nor given."""
     keytab, principal = text("sasl.kerberos.keytab"), text("sasl.kerberos.principal")
     is_reported = keytab is not None or principal is not None
     if not protocol.startswith("SASL") or not (text("sasl.mechanism") == GSSAPI or is_reported):

@@ -1,7 +1,7 @@
-"""TCP, the transport to real brokers; maps the errors of the operating system.
+"""Transports over TCP; the errors of the operating system become ours.
 
-Socket options as the original sets them (Kafka 0.8.2.2 ``BlockingChannel``): no delay, keep-alive,
-and a receive buffer of ``socket.receive.buffer.bytes`` for fetchers.
+The socket options are those of the original (Kafka 0.8.2.2 ``BlockingChannel``): no delay,
+keep-alive, and a receive buffer of ``socket.receive.buffer.bytes`` for fetchers.
 """
 
 import contextlib
@@ -24,11 +24,10 @@ if TYPE_CHECKING:
 
 
 class TcpTransport:
-    """A connected socket.
+    """A connected socket. One thread uses it; any thread may close it.
 
-    One thread uses it, any may close it. The last user closes the descriptor: closed under a thread
-    that is about to wait on it, its number could by then belong to another connection, and that
-    thread would read from a stranger.
+    The descriptor is closed only when no thread uses it: a thread that is about to wait on a closed
+    descriptor could find its number reused, and read from another connection.
     """
 
     def __init__(self, connected: socket.socket, address: str) -> None:
@@ -59,7 +58,7 @@ class TcpTransport:
         with self._use():
             count = self._socket.recv_into(buffer)
             if not count and self._closed:
-                # Our own shutdown looks like the end of the stream to the receive that it wakes.
+                # The receive that our own shutdown wakes sees the end of the stream.
                 raise ConnectionLost(f"{self._address}: closed by us")
             return count
 
@@ -67,8 +66,8 @@ class TcpTransport:
     def delegate(self) -> Iterator[int]:
         """Delegate the descriptor to non-blocking native code.
 
-        It counts as in use meanwhile: ``close`` shuts the socket down, which the borrower sees as
-        the end of the stream, but the number stays reserved until the borrower has released it.
+        The socket counts as in use meanwhile: ``close`` shuts it down, which native code sees as
+        the end of the stream, but the descriptor is closed only when native code has released it.
 
         Raises:
             ConnectionLost: the socket is closed.
@@ -77,7 +76,7 @@ class TcpTransport:
             yield self._socket.fileno()
 
     def close(self) -> None:
-        """See ``Transport``. Shutting down is what wakes a blocked receive."""
+        """See ``Transport``. The shutdown wakes a blocked receive."""
         with self._lock:
             self._closed = True
             with contextlib.suppress(OSError):
@@ -112,7 +111,7 @@ class TcpTransport:
 
 
 class TcpConnector:
-    """Connects over TCP.
+    """Opens TCP connections. Thread: any; several may connect at a time.
 
     Args:
         receive_buffer_bytes: SO_RCVBUF; None, 0 or -1 keeps the system's default.
@@ -129,9 +128,9 @@ class TcpConnector:
         self._stopped = False
 
     def stop(self) -> None:
-        """Interrupt connecting, and refuse later calls; open connections live on. Thread: any.
+        """Interrupt connecting, and refuse later calls; open connections stay open. Thread: any.
 
-        A machine that is gone never responds: without this, callers would wait for the time-out.
+        A machine that is down never responds: without this, callers would wait for the time-out.
         """
         self._stopped = True
         for outcome in list(self._resolving):
@@ -149,22 +148,22 @@ class TcpConnector:
         address = f"{printable(host)}:{port}"
         try:
             return TcpTransport(self.open(host, port, timeout_ms=timeout_ms), address)
-        except (OSError, OverflowError) as error:  # of a port that is none
+        except (OSError, OverflowError) as error:  # OverflowError: an invalid port
             raise ConnectFailed(f"{address}: can't connect: {error}") from error
 
     def open(self, host: str, port: int, *, timeout_ms: int) -> socket.socket:
-        """Return a socket that is connected to the first address of a host that lets us.
+        """Return a non-blocking socket, connected to the first address of a host that accepts.
 
-        An address that does not respond, as those of IPv6 where no router knows it, leaves as much
-        time to each of those that follow.
+        Each address gets an equal share of the time that is left: so one that does not respond,
+        such as IPv6 without a route, leaves as much time to each of the others.
 
         Args:
-            host: its name or address.
-            port: of it.
-            timeout_ms: for the name and all addresses together; the socket has none.
+            host: the host's name or address.
+            port: the port.
+            timeout_ms: time limit of the lookup and all addresses together.
 
         Raises:
-            OSError: the name is not known, nobody listens, or not in time.
+            OSError: the name is unknown, nothing listens, or time is up.
 
         Thread: any.
         """
@@ -182,7 +181,7 @@ class TcpConnector:
         raise error
 
     def _addresses(self, host: str, port: int, timeout_ms: int) -> Sequence[SocketAddress]:
-        """Look the host up. ``stop`` sees this before it begins, or it sees ``stop``."""
+        """Look up a host; ``stop`` either interrupts the lookup or is noticed before it."""
         outcome: Mailbox[Outcome] = Mailbox()
         self._resolving.add(outcome)
         try:
@@ -200,7 +199,7 @@ class TcpConnector:
             unconnected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             unconnected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             if self._receive_buffer_bytes > 0:
-                # Before connecting: the negotiated window depends on it.
+                # Before connecting, since the negotiated window depends on it.
                 unconnected.setsockopt(
                     socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes
                 )
@@ -217,7 +216,7 @@ class TcpConnector:
     def _await_connected(
         self, unconnected: socket.socket, target: tuple[Any, ...], timeout_ms: int
     ) -> None:
-        """Connect. ``stop`` sees the socket before this begins, and this sees ``stop`` after it."""
+        """Connect; ``stop`` either shuts the socket down or is noticed afterwards."""
         unconnected.settimeout(0)
         code = unconnected.connect_ex(target)
         if code == errno.EINPROGRESS and not self._stopped:
@@ -239,17 +238,17 @@ def _stopped() -> OSError:
 def open_socket(
     host: str, port: int, *, timeout_ms: int, clock: Clock, tls: "ssl.SSLContext | None" = None
 ) -> socket.socket:
-    """Return a connected socket, whose time-out is what is left.
+    """Return a connected socket, whose time-out is the time that is left.
 
     Args:
-        host: its name or address.
-        port: of it.
-        timeout_ms: for its name, connecting, and TLS.
-        clock: measures that.
+        host: the host's name or address.
+        port: the port.
+        timeout_ms: time limit of lookup, connecting and TLS.
+        clock: measures the time.
         tls: encrypts, and verifies the host; None: no TLS.
 
     Raises:
-        OSError: no connection, or not in time.
+        OSError: no connection could be opened, or not in time.
 
     Thread: any.
     """

@@ -1,6 +1,6 @@
-"""TLS over any transport: ``ssl`` encrypts, the transport waits.
+"""TLS over any transport: ``ssl`` only encrypts and decrypts, the transport does the I/O.
 
-So it is closed from another thread, woken and timed out just as the transport below it.
+So closing from another thread, wake-ups and time-outs work as in the transport below.
 """
 
 import contextlib
@@ -29,11 +29,11 @@ _NOT_TLS: Final = (
     "UNKNOWN_PROTOCOL",
 )
 _OF_CERTIFICATES: Final = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED")
-"""Substrings of the alerts of a peer that refuses our certificate, or misses one."""
+"""Substrings of the alerts of a peer that refuses our certificate, or requires one."""
 
 
 class FileSettings(NamedTuple):
-    """The names of the settings of a context's files, for errors."""
+    """The names of the settings for the files of an SSL context, for errors."""
 
     authorities: str = "ssl_cafile"
     certificate: str = "ssl_certfile"
@@ -49,7 +49,7 @@ def context_of(
 
     Args:
         files: the PEM files and options.
-        names: the settings' names, for errors.
+        names: the names of the settings, for errors.
 
     Raises:
         ConfigError: a file can't be read, or is of the wrong kind; names it.
@@ -99,18 +99,18 @@ def _restrict(context: ssl.SSLContext, files: TlsSettings) -> None:
             context.load_verify_locations(crlfile)
         except (OSError, ValueError) as error:
             raise ConfigError(f"ssl_crlfile={str(crlfile)!r}: {error}") from error
-        # As kafka-python: checks the broker's own certificate, not the CAs above it.
+        # As in kafka-python: check the broker's own certificate, not the CAs above it.
         context.verify_flags |= ssl.VERIFY_CRL_CHECK_LEAF
 
 
 class TlsTransport:
-    """A transport that encrypts; ``handshake`` before anything else.
+    """Encrypts another transport; call ``handshake`` first. Thread: as the inner transport.
 
     Args:
-        inner: connected; this object owns it.
+        inner: a connected transport, which this object owns.
         context: verifies the peer.
         host: the peer's name, which its certificate must match.
-        clock: for time-outs: a TLS record may arrive in many pieces.
+        clock: for time-outs, since a TLS record may arrive in many pieces.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class TlsTransport:
         return self._inner.address
 
     def handshake(self, *, timeout_ms: int) -> None:
-        """Agree on keys, and verify the peer.
+        """Do the TLS handshake, which verifies the peer.
 
         Raises:
             AuthenticationFailed: one side does not trust the other, or the peer does not use TLS.
@@ -224,14 +224,14 @@ class TlsTransport:
             self._inner.send(self._outgoing.read())
 
     def _failure_reason(self) -> None:
-        """Read the peer's alert, if it sent one before it closed the connection, and raise it."""
+        """Raise the error of the peer's alert, if it sent one before it closed the connection."""
         with contextlib.suppress(TransportError), self._mapped():
             self._receive_more(self._clock.now_ms() + _LAST_WORD_MS)
             with contextlib.suppress(ssl.SSLWantReadError, ssl.SSLZeroReturnError, ssl.SSLEOFError):
                 self._tls.read(1)
 
     def _require_open(self) -> None:
-        # Decrypted bytes could still be read.
+        # Otherwise decrypted bytes could still be read.
         if self._closed:
             raise ConnectionLost(f"{self.address}: closed by us")
 
@@ -254,7 +254,7 @@ class TlsTransport:
         elif error.reason in _NOT_TLS:
             reason = "it does not use TLS (security_protocol)"
         else:
-            # The text of the peer's alert, or of what some brokers send in its place.
+            # The text of the peer's alert, or of what some brokers send instead.
             words = (error.reason or str(error)).lower().replace("_", " ")
             reason = (
                 f"it refuses this client: {words} (if it requires a client certificate, give one "

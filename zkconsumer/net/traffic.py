@@ -1,4 +1,4 @@
-"""The interface by which a connection reports its traffic: once a request, never a byte."""
+"""The interface to which a connection reports its traffic, request by request."""
 
 from typing import Protocol
 
@@ -27,11 +27,11 @@ class Traffic(Protocol):
         """Record a response.
 
         Args:
-            broker: its sender.
+            broker: the broker that responded.
             api: the API of the request.
-            size_bytes: its size.
-            took_ms: from sending the request to the whole response.
-            throttle_ms: how long the broker asks us to pause (quotas).
+            size_bytes: the size of the response.
+            took_ms: the time from sending the request to the complete response.
+            throttle_ms: the throttle time in the response (quotas).
         """
         ...
 

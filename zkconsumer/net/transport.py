@@ -7,8 +7,8 @@ from typing import Protocol, runtime_checkable
 class Transport(Protocol):
     """A byte stream to one address.
 
-    Every method but ``close`` raises ``ConnectionLost`` when the peer is gone and
-    ``RequestTimedOut`` when it makes no progress within the time-out, both naming the address.
+    Every method but ``close`` raises ``ConnectionLost`` if the connection is lost, and
+    ``RequestTimedOut`` if there is no progress within the time-out; both name the address.
     """
 
     @property
@@ -25,11 +25,11 @@ class Transport(Protocol):
         ...
 
     def receive_into(self, buffer: memoryview) -> int:
-        """Fill a part of ``buffer`` (not empty); return the number of bytes, 0 at end of stream."""
+        """Receive into ``buffer`` (not empty); return the number of bytes, 0 at end of stream."""
         ...
 
     def close(self) -> None:
-        """Close; a thread blocked in it wakes with ``ConnectionLost``. Idempotent. Thread: any."""
+        """Close; a blocked thread wakes with ``ConnectionLost``. Idempotent. Thread: any."""
         ...
 
 
@@ -38,18 +38,18 @@ class HasDescriptor(Protocol):
     """A transport whose descriptor can be delegated; ``TcpTransport`` is one."""
 
     def delegate(self) -> AbstractContextManager[int]:
-        """Return a context that yields the descriptor and keeps it valid."""
+        """Return a context manager that yields the descriptor and keeps it valid."""
         ...
 
 
 class Connector(Protocol):
-    """Makes transports."""
+    """Opens transports."""
 
     def connect(self, host: str, port: int, *, timeout_ms: int) -> Transport:
-        """Connect.
+        """Connect to a port of a host.
 
         Raises:
-            ConnectFailed: naming the address and the reason.
+            ConnectFailed: no connection; names the address and the reason.
         """
         ...
 
@@ -59,7 +59,7 @@ class StoppableConnector(Connector, Protocol):
     """A connector that can be stopped; ``TcpConnector`` is one."""
 
     def stop(self) -> None:
-        """Interrupt connecting, and refuse later calls; open connections live on. Thread: any."""
+        """Interrupt connecting, and refuse later calls; open connections stay open. Thread: any."""
         ...
 
     def twin(self) -> "StoppableConnector":

@@ -1,10 +1,10 @@
-"""Finds the API versions that a broker serves, over connections (see ``wire.negotiation``).
+"""Finds the API versions that a broker serves, by sending probes (see ``wire.negotiation``).
 
-A broker of 0.10 or later is asked on the connection that is then used. A Heartbeat follows the
+A broker from 0.10 on reports them on the connection that is then used. A Heartbeat follows the
 ApiVersions request (it identifies a 0.9), and its response is awaited, too: a port that requires
-SASL responds to ApiVersions like any other, and closes the connection on everything else.
+SASL responds to ApiVersions like any other, and closes the connection on every other request.
 
-A probe that a broker is silent at is sent once more over a second connection (docs/decisions/0043).
+A probe without a response is sent again over a second connection (docs/decisions/0043).
 """
 
 from collections.abc import Callable, Generator
@@ -40,7 +40,7 @@ from zkconsumer.wire.negotiation import (
 
 
 class ClosedBeforeSasl(ConnectFailed):
-    """A SASL port closes the connection on ApiVersions, before authentication."""
+    """A SASL port closed the connection on ApiVersions, before authentication."""
 
 
 _QUESTION_ID = 1
@@ -58,8 +58,8 @@ class NegotiatedVersions:
 
     Attributes:
         versions: the versions that the broker serves.
-        fact: spares later connections the search.
-        connection: the connection that found it, if it can be used further.
+        fact: the versions, or the probe that found them: spares later connections the search.
+        connection: the connection on which they were found; None if it can't be used further.
     """
 
     versions: BrokerVersions
@@ -69,19 +69,19 @@ class NegotiatedVersions:
 
 @dataclass(slots=True, kw_only=True)
 class VersionSearch:
-    """A search for the versions of one broker. Thread: one.
+    """Searches for the versions of one broker. Thread: one.
 
     Attributes:
-        broker: for messages.
+        broker: the broker, for error messages.
         connect: opens a connection before a deadline, by the clock.
         client_id: sent with every request.
         before_sasl: whether the connection is to be authenticated after the search.
         in_tls: whether the connection is encrypted. A 0.10 port with SASL over TLS does not process
-            buffered bytes before more arrive: so another request is sent.
+            buffered bytes until more arrive: so another request is sent.
         deadline_ms: the end of the search, by the clock.
         answer_ms: time limit of one response.
-        stopped: whether the search was stopped: then a closed connection says nothing of the
-            broker.
+        stopped: returns whether the search was stopped, so that a closed connection proves nothing
+            about the broker.
         clock: for the deadline.
     """
 
@@ -128,7 +128,7 @@ class VersionSearch:
         return found
 
     def _request(self, probe: Probe) -> NegotiatedVersions | Probe:
-        """Probe the broker, over a second connection, too, if it is silent on the first."""
+        """Send a probe; also over a second connection, if the broker is silent on the first."""
         quiet_ms = HedgePace(self.answer_ms).quiet_ms
         sent = [self._send(probe, self.deadline_ms)]
 
@@ -142,7 +142,7 @@ class VersionSearch:
             sent[0],
             once_more,
             quiet_ms=quiet_ms,
-            # Connecting may have taken some of the time.
+            # Connecting may have used up some of the time.
             timeout_ms=max(1, min(self.answer_ms, self.deadline_ms - self.clock.now_ms())),
             clock=self.clock,
             whom=self.broker,
@@ -156,7 +156,7 @@ class VersionSearch:
     def _conversation(
         self, connection: BrokerConnection, probe: Probe
     ) -> Generator[None, memoryview, NegotiatedVersions | Probe]:
-        """Send a probe, and what has to follow; every ``yield`` awaits a frame of the broker."""
+        """Send a probe, and the requests that must follow; each ``yield`` awaits a frame."""
         connection.send_bytes(self._lookup(probe), timeout_ms=self._left_ms())
         frame = yield
         try:
@@ -186,7 +186,7 @@ class VersionSearch:
     def _lookup(self, probe: Probe) -> bytes:
         if not self.before_sasl:
             return request_bytes(probe, client_id=self.client_id)
-        # Nothing else may precede the SASL handshake.
+        # No other request may precede the SASL handshake.
         return encode_request(
             probe.request,
             version=probe.version,
@@ -204,7 +204,7 @@ class VersionSearch:
         try:
             return after_close(probe)
         except UnsupportedVersion as error:
-            # May pass: a proxy whose broker is down does so, too.
+            # A retry may succeed: a proxy whose broker is down closes connections, too.
             wants = (
                 "SASL (security_protocol) or a client certificate (ssl_certfile)"
                 if self.in_tls
@@ -216,10 +216,10 @@ class VersionSearch:
             ) from error
 
     def _confirmed(self, found: NegotiatedVersions, probe: Probe) -> NegotiatedVersions:
-        """Send an old broker another ApiVersions request, which it can't answer.
+        """Confirm that a broker is old by another ApiVersions request, which it can't respond to.
 
-        A newer broker that was stopping before, and is back since, can. A 0.9 whose response to
-        ApiVersions identified it needs no confirmation; others only closed connections.
+        A newer broker that was shutting down, and is back now, can. A 0.9 that was identified by
+        its Heartbeat response needs no confirmation; the others only closed connections.
         """
         if found.versions.generation is None or probe.proves is None:
             return found
@@ -252,18 +252,18 @@ class VersionSearch:
 
 
 class _ClosedBehind(Exception):
-    """The broker responded to the probe, and closed the connection on the next request."""
+    """The broker responded to the probe, but closed the connection on the next request."""
 
 
 class _SentProbe:
-    """A probe in flight: a ``PendingRequest``, answered once it is known what it found or raised.
+    """A probe in flight, as a ``PendingRequest``: complete once its result or error is known.
 
     Args:
-        connection: no one else's; the result may have it.
+        connection: used by this probe alone; the result may contain it.
         conversation: see ``VersionSearch._conversation``.
 
     Attributes:
-        is_open: whether it was not abandoned.
+        is_open: whether its connection has not been closed here.
     """
 
     def __init__(
@@ -286,11 +286,11 @@ class _SentProbe:
         return self._go_on(lambda: self._take_frame(timeout_ms))
 
     def result(self) -> NegotiatedVersions | Probe:
-        """Return what it found; closes the connection unless the result has it.
+        """Return the result; close the connection unless the result contains it.
 
         Raises:
-            ZkConsumerError: as ``VersionSearch.run``; ``ConnectionLost``: there was no answer.
-            _ClosedBehind: the connection was closed after an answer.
+            ZkConsumerError: as ``VersionSearch.run``; ``ConnectionLost``: there was no response.
+            _ClosedBehind: the connection was closed after a response.
         """
         found, error, self._error = self._found, self._error, None
         if not isinstance(found, NegotiatedVersions) or found.connection is None:
@@ -314,7 +314,7 @@ class _SentProbe:
         return Received.PART
 
     def _go_on(self, step: Callable[[], Received | None]) -> Received:
-        """Take a step; keep an error, which is an answer, too: an old broker just closes."""
+        """Take a step; keep an error, which is a result, too: old brokers close the connection."""
         try:
             return step() or Received.NOTHING
         except StopIteration as end:
