@@ -1,9 +1,9 @@
-"""The values that stand for what a peer does not report. Pure."""
+"""The values that mean that a peer does not report something. Pure."""
 
 from typing import Final
 
 NO_OFFSET: Final = -1
-"""An unknown offset; where no record matches, its timestamp, too."""
+"""An unknown offset; also the timestamp of a lookup that no record matches."""
 
 NO_EPOCH: Final = -1
 """An unknown leader epoch."""

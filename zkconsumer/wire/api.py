@@ -1,4 +1,4 @@
-"""The APIs, and the types that tie a request to its response.
+"""The APIs, and the base classes that connect a request with its response.
 
 A response class names its ``Api`` (key and versions); a request class names its response
 (``Request[FetchResponse]``), for the type checker and for the codec (``RESPONSE``).
@@ -44,7 +44,7 @@ class ApiKey(IntEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
-    """An API and the versions that the codec supports: a new version raises ``last``.
+    """An API and the versions that the codec supports; to add a version, raise ``last``.
 
     ``flexible`` is the first version with compact lengths and tagged fields (KIP-482), None if no
     supported version has them.
@@ -104,7 +104,7 @@ class Response:
 
 
 class Request(Generic[R_co]):
-    """Base of request classes; ``Request[FetchResponse]`` is answered by a ``FetchResponse``."""
+    """The base of request classes: the response to ``Request[FetchResponse]`` is of that class."""
 
     __slots__ = ()
     API: ClassVar[Api]

@@ -1,8 +1,8 @@
 """Encodes and decodes whole frames: the entry point of this package.
 
 Message classes are data (``schema``); ``reader`` and ``writer`` compile each of them once per
-version. This module adds headers, lengths and errors. Covers what consumers of Kafka 0.8.0 to 4.x
-need. The headers of flexible versions end with tagged fields (KIP-482), except in responses to
+version. This module adds headers, lengths and errors. It covers what consumers of Kafka 0.8.0 to
+4.x need. The headers of flexible versions end with tagged fields (KIP-482), except in responses to
 ApiVersions, which must be readable before the broker's versions are known (KIP-511).
 """
 
@@ -43,7 +43,7 @@ MAX_FRAME_BYTES: Final = (1 << 31) - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestHeader:
-    """API, version, correlation id and client id of a request."""
+    """The header of a request."""
 
     api_key: Int16
     api_version: Int16
@@ -53,7 +53,7 @@ class RequestHeader:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResponseHeader:
-    """The correlation id of the request."""
+    """The header of a response: the correlation id of its request."""
 
     correlation_id: Int32
 
@@ -106,16 +106,16 @@ def decode_response(
     """Return the correlation id and the response in a frame.
 
     Args:
-        request: the request that is answered, or its class.
+        request: the request, or its class.
         version: the version in which the request was sent.
-        frame: without its length prefix. Record sets stay views into it.
+        frame: the frame without its length prefix. Record sets remain views into it.
 
     A broker that lacks the version of an ApiVersions request responds in version 0, with error
     ``UNSUPPORTED_VERSION``: such a response is decoded as version 0 (KIP-511).
 
     Raises:
         DecodeError: the frame is malformed; names message, field and position.
-        LocalProtocolError: there is no such version.
+        LocalProtocolError: the codec has no such version.
     """
     response_type = request.RESPONSE
     name = _checked_name(response_type, response_type.API, version)
@@ -137,11 +137,12 @@ def decode_request(
     """Return the request in a frame without its length prefix.
 
     Args:
-        frame: of our own, or as a fake broker receives it.
-        request_types: the classes of the requests that may come.
+        frame: a frame that we encoded, or that a fake broker received.
+        request_types: the classes of the expected requests.
 
     Raises:
-        DecodeError: malformed, or another request; names message, field and position.
+        DecodeError: the frame is malformed, or holds another request; names message, field and
+            position.
     """
     buffer = memoryview(frame).cast("B")
     header, position = _read("RequestHeader", reader_of(RequestHeader, _HEADER_VERSION), buffer)

@@ -1,8 +1,8 @@
 """The embedded protocol of consumer groups: subscriptions of members, assignments by the leader.
 
-The coordinator passes these bytes on without reading them. Both kinds start with their version, and
-readers must read an unknown version as the newest known one and skip trailing bytes. So members of
-all versions can share a group. Never flexible.
+The coordinator forwards these bytes without reading them. Both kinds start with their version; a
+reader takes an unknown version for the newest that it knows, and skips trailing bytes. So members
+of all versions can share a group. Never flexible.
 Source: Kafka 0.9.0.1 and 3.9 ``ConsumerProtocol``; KIP-429, KIP-792, KIP-881.
 """
 
@@ -23,7 +23,7 @@ ASSIGNMENT_VERSION: Final = 3
 """The newest version of an assignment: all have the same layout."""
 
 NO_GENERATION: Final = -1
-"""The generation of a member that had none, or does not report it."""
+"""The generation of a member that has had none, or does not report it."""
 
 _VERSION = struct.Struct(">h")
 M = TypeVar("M")
@@ -39,13 +39,13 @@ class TopicPartitions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerSubscription:
-    """A member's subscription, as sent to the leader.
+    """The subscription of a member, as the leader receives it.
 
     Attributes:
         topics: the topics, in no particular order.
         user_data: opaque bytes of the assignment strategy.
-        owned_partitions: the partitions that it has now (cooperative strategies).
-        generation_id: the generation that assigned them, -1 for none.
+        owned_partitions: the partitions that it owns now (cooperative strategies).
+        generation_id: the generation that assigned them; -1: none.
         rack_id: the rack of the member; None if not reported.
     """
 
@@ -56,7 +56,7 @@ class ConsumerSubscription:
     rack_id: Annotated[NullableString, Since(3), Hint()] = None
 
     def least_version(self) -> int:
-        """Return the oldest version that has all fields that are set."""
+        """Return the oldest version that has all the fields that are set."""
         if self.rack_id is not None:
             return 3
         if self.generation_id != NO_GENERATION:
@@ -66,7 +66,7 @@ class ConsumerSubscription:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerAssignment:
-    """A member's assignment, as the leader computed it."""
+    """The assignment of a member, as the leader computed it."""
 
     assigned_partitions: tuple[TopicPartitions, ...]
     user_data: NullableBytes = None
@@ -77,8 +77,8 @@ def encode_subscription(subscription: ConsumerSubscription, *, version: int | No
 
     Args:
         subscription: the subscription; fields that the version lacks are omitted.
-        version: None: the oldest with all fields that are set, since some clients read no newer
-            ones.
+        version: the version; None: the oldest with all the fields that are set, since some clients
+            can't read newer ones.
 
     Raises:
         LocalProtocolError: a value can't be sent, or there is no such version; names the field.
@@ -100,7 +100,7 @@ def decode_subscription(data: bytes | memoryview) -> tuple[int, ConsumerSubscrip
     """Return a subscription, and the version that its member wrote, which may be unknown.
 
     Raises:
-        DecodeError: malformed; names field and position.
+        DecodeError: the bytes are malformed; names field and position.
     """
     return _decode(ConsumerSubscription, data, SUBSCRIPTION_VERSION)
 
@@ -108,11 +108,11 @@ def decode_subscription(data: bytes | memoryview) -> tuple[int, ConsumerSubscrip
 def decode_assignment(data: bytes | memoryview) -> tuple[int, ConsumerAssignment]:
     """Return an assignment, and the version that the leader wrote, which may be unknown.
 
-    A coordinator sends no bytes to members that the leader assigned nothing: they decode to an
+    A coordinator sends no bytes to a member that the leader assigned nothing: this decodes to an
     empty assignment of version 0.
 
     Raises:
-        DecodeError: malformed; names field and position.
+        DecodeError: the bytes are malformed; names field and position.
     """
     if not data:
         return 0, ConsumerAssignment(assigned_partitions=())
@@ -139,7 +139,7 @@ def _decode(kind: type[M], data: bytes | memoryview, newest: int) -> tuple[int, 
     if version < 0:
         raise DecodeError(kind.__name__, "version", 0, f"there is no version {version}")
     try:
-        # At most the newest: a reader is compiled once per version, and peers may send any number.
+        # No newer version: a reader is compiled for each version, and peers may send any number.
         # The readers' values are as untyped as the schema that they are compiled from.
         message: Any = reader_of(kind, min(version, newest))(buffer, _VERSION.size)[0]
     except Fault as fault:

@@ -1,8 +1,8 @@
 """The encoding of lengths and counts: the part of the format that depends on the version.
 
-Up to Kafka 2.3 they are signed big-endian numbers, -1 for null. The flexible versions that followed
-(KIP-482) write length + 1 as a varint instead, 0 for null, and end every struct with a section of
-tagged fields. The ``Api`` lists the flexible versions.
+Up to Kafka 2.3 they are signed big-endian numbers, -1 for null. Flexible versions (KIP-482) write
+length + 1 as a varint instead, 0 for null, and end every struct with a section of tagged fields.
+The ``Api`` says which versions are flexible.
 """
 
 import struct
@@ -23,7 +23,7 @@ class Prefix:
         read: returns the length (-1 for null) at a position of a buffer, and the position after it;
             raises ``struct.error`` if the buffer ends too early, ``Fault`` for an invalid number.
         write: returns the bytes of a length, -1 for null.
-        min_bytes: its minimum size.
+        min_bytes: the minimum size of the prefix itself.
         limit: the largest length that it can encode.
     """
 
@@ -35,7 +35,7 @@ class Prefix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoding:
-    """The prefixes of text, bytes and arrays, and whether structs end with tagged fields."""
+    """The prefixes of texts, bytes and arrays, and whether structs end with tagged fields."""
 
     text: Prefix
     blob: Prefix
@@ -95,7 +95,7 @@ def _write_compact(length: int) -> bytes:
 
 
 CLASSIC = Encoding(text=_fixed("h"), blob=_fixed("i"), array=_fixed("i"))
-"""Two-byte lengths for text, four-byte ones for all else."""
+"""Two-byte lengths for texts, four-byte lengths for bytes and arrays."""
 
 _COMPACT = Prefix(read=_read_compact, write=_write_compact, min_bytes=1, limit=(1 << 31) - 2)
 

@@ -1,4 +1,4 @@
-"""The error of a message's field, before the message's name is known."""
+"""The error of a field, before the name of its message is known."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ from zkconsumer.errors import DecodeError, LocalProtocolError
 
 
 class Fault(Exception):
-    """A field that can't be read or written; every enclosing level prepends its name.
+    """A field can't be read or written; each enclosing level appends its name to ``steps``.
 
     Attributes:
         reason: the error message.
@@ -26,9 +26,9 @@ class Fault(Exception):
         return ".".join(reversed(self.steps)).replace(".[", "[")
 
     def unreadable(self, name: str) -> DecodeError:
-        """Return the error of a received message of this name."""
+        """Return the error of a received message with this name."""
         return DecodeError(name, self.path, self.position, self.reason)
 
     def unsendable(self, name: str) -> LocalProtocolError:
-        """Return the error of a message of this name that can't be encoded."""
+        """Return the error of a message with this name that can't be encoded."""
         return LocalProtocolError(f"{name}: {self.reason} (field {self.path or '-'})")

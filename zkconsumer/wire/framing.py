@@ -1,4 +1,4 @@
-"""The length in front of a frame, which is validated before anything is read or allocated."""
+"""Validates the length prefix of a frame, before the frame is read or memory is allocated."""
 
 import struct
 

@@ -1,22 +1,21 @@
-"""Determines the API versions of a broker by probing it: no setting, no guess.
+"""Determines the API versions of a broker by probing it, without a setting or a guess.
 
-From 0.10 on a broker lists its versions. An older one can't, and is identified by how it reacts to
-probes; each is sent on a new connection:
+From 0.10 on a broker lists its versions. An older one can't, and is identified by its reaction to
+probes, each of which is sent on a new connection:
 
-- 0.8 closes the connection on an unknown request. So it is probed with a request that came with
-  each release, the newest first. ApiVersions must fail twice before that, so that a broker that
-  is just stopping is not taken for an old one.
-- 0.9 neither answers an unknown request nor closes, but answers what follows it (KAFKA-3547). So
-  a Heartbeat is sent with ApiVersions, in one piece: if its response comes first, the broker is
-  a 0.9.
-  Waiting for a time-out instead, as others do, takes seconds, and can't distinguish it from a slow
-  broker. Such a broker may also lose what other clients sent in the same instant: so it is asked
-  once.
+- 0.8 closes the connection on an unknown request. So it is probed with one request that each
+  release introduced, the newest first. ApiVersions must fail twice before that, so that a broker
+  that is shutting down is not taken for an old one.
+- 0.9 neither responds to an unknown request nor closes the connection, but responds to the next
+  request (KAFKA-3547). So a Heartbeat is sent with ApiVersions, in one piece: if its response comes
+  first, the broker is a 0.9. Waiting for a time-out instead, as other clients do, takes seconds,
+  and can't distinguish it from a slow broker. A 0.9 may also lose what other clients sent at the
+  same moment: so it is probed only once.
 
-Probes are harmless: none creates a topic, and the responses are short. A result holds for one
-broker until its connections end: it may return as another version.
+Probes are harmless: none creates a topic, and the responses are short. A result is valid for one
+broker until its connections end: the broker may come back as another version.
 
-This module holds the probes and the conclusions; connections are the caller's.
+This module contains the probes and the conclusions; the caller has the connections.
 Source: Kafka 0.8.0 to 0.9.0.1 ``RequestKeys``, ``ApiKeys``, ``SocketServer``; KIP-35, KIP-511.
 """
 
@@ -52,8 +51,8 @@ class BrokerVersions:
 
     Attributes:
         common: the common versions of each API; APIs without any are missing.
-        release: the Kafka release that it is taken for; informational, nothing is sent by it.
-        generation: the generation of a broker that can't list its versions; else None.
+        release: the inferred Kafka release; for information only, requests do not depend on it.
+        generation: the generation of a broker that can't list its versions; None for others.
         no_zookeeper: whether its cluster runs without ZooKeeper (KRaft).
     """
 
@@ -63,14 +62,14 @@ class BrokerVersions:
     no_zookeeper: bool = False
 
     def has(self, api: ApiKey, *, at_least: int = 0, at_most: int | None = None) -> bool:
-        """Return whether some version within these bounds can be sent."""
+        """Return whether the API has a common version within these bounds."""
         return self._within(api, at_least, at_most) is not None
 
     def version_for(self, api: ApiKey, *, at_least: int = 0, at_most: int | None = None) -> int:
-        """Return the newest version to send.
+        """Return the newest common version of an API.
 
         Args:
-            api: the API to send.
+            api: the API.
             at_least: the lowest version with the needed feature.
             at_most: for APIs whose versions differ in meaning, see ``versions.version_for``.
 
@@ -110,7 +109,7 @@ class Probe:
     proves: BrokerGeneration | None = None
 
 
-# A "+" of a local version, say, would make the broker refuse the request.
+# Brokers refuse other characters, such as the "+" of a local version.
 _API_VERSIONS: Final = ApiVersionsRequest(
     client_software_name="zkconsumer",
     client_software_version=re.sub(r"[^A-Za-z0-9.]", "-", __version__),
@@ -123,19 +122,19 @@ PROBES: Final = (
     Probe(request=_API_VERSIONS, version=ApiVersionsRequest.API.last),
     Probe(request=_API_VERSIONS, version=0),
     Probe(request=ListGroupsRequest(), version=0, proves=BrokerGeneration.V0_9),
-    # 0.8.2 lists this API and answers it with an error; the one that it serves, ConsumerMetadata,
+    # 0.8.2 knows this API and responds with an error. ConsumerMetadata, which it really serves,
     # would create the offsets topic, which a cluster whose groups use ZooKeeper does not need.
     Probe(request=_HEARTBEAT, version=0, proves=BrokerGeneration.V0_8_2),
     Probe(request=NO_OFFSETS, version=0, proves=BrokerGeneration.V0_8_1),
     Probe(request=ListOffsetsRequest(topics=()), version=0, proves=BrokerGeneration.V0_8_0),
 )
-"""The probes in their order."""
+"""The probes, in the order in which they are sent."""
 
 FIRST_PROBE: Final = PROBES[0]
 
 
 def request_bytes(probe: Probe, *, client_id: str) -> bytes:
-    """Return the frames to send at once as the first on a new connection."""
+    """Return the frames to send in one piece, as the first ones on a new connection."""
     data = encode_request(
         probe.request, version=probe.version, correlation_id=_FIRST_ID, client_id=client_id
     )
@@ -147,11 +146,11 @@ def request_bytes(probe: Probe, *, client_id: str) -> bytes:
 
 
 def after_frame(probe: Probe, frame: bytes | bytearray | memoryview) -> BrokerVersions | Probe:
-    """Return the versions found, or the next probe for a new connection; close this one.
+    """Return the versions found, or the next probe; for that, open a new connection.
 
     Args:
         probe: the probe that was sent.
-        frame: the first frame received, without its length. Later ones do not matter.
+        frame: the first frame received, without its length; later ones do not matter.
 
     Raises:
         BrokerError: the broker refuses to list its versions.
@@ -167,7 +166,7 @@ def after_frame(probe: Probe, frame: bytes | bytearray | memoryview) -> BrokerVe
 
 
 def after_response(probe: Probe, response: Response) -> BrokerVersions | Probe:
-    """Return the same as ``after_frame``, for a decoded response.
+    """Do the same as ``after_frame`` for a decoded response.
 
     Raises:
         BrokerError: the broker refuses to list its versions.
@@ -192,9 +191,9 @@ def after_response(probe: Probe, response: Response) -> BrokerVersions | Probe:
 
 
 def after_close(probe: Probe) -> Probe:
-    """Return the next probe after the broker closed the connection on one.
+    """Return the next probe after the broker closed the connection on this one.
 
-    A failure to connect, or a time-out, proves nothing: repeat the probe.
+    A failure to connect or a time-out proves nothing: repeat the probe then.
 
     Raises:
         UnsupportedVersion: it was the last probe.
@@ -212,7 +211,7 @@ def after_close(probe: Probe) -> Probe:
 
 def of_response(response: ApiVersionsResponse) -> BrokerVersions:
     """Return the versions that a broker lists."""
-    # Of all APIs: releases also differ in APIs that we never use.
+    # All APIs: releases also differ in APIs that we never use.
     newest = {api_version.api_key: api_version.max_version for api_version in response.api_versions}
     return BrokerVersions(
         common=_common(_served(response)),
@@ -222,7 +221,7 @@ def of_response(response: ApiVersionsResponse) -> BrokerVersions:
 
 
 def of_generation(generation: BrokerGeneration) -> BrokerVersions:
-    """Return the versions of a generation of brokers that can't list them."""
+    """Return the versions of a generation of brokers, which can't list them."""
     return BrokerVersions(
         common=_common(KNOWN_VERSIONS[generation]),
         generation=generation,

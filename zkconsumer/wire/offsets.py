@@ -1,11 +1,11 @@
-"""Checks of offsets in responses, which no checksum covers."""
+"""Checks offsets in responses, which no checksum covers."""
 
 from typing import Final
 
 from zkconsumer.wire.absent import NO_OFFSET
 
 _MOST: Final = 2**63 - 1
-"""The next offset has to be an int64, too."""
+"""Not an offset of a record, since the next offset must be an int64, too."""
 
 
 def is_offset(value: int) -> bool:
@@ -19,5 +19,5 @@ def is_offset_or_none(value: int) -> bool:
 
 
 def is_committed_offset(value: int) -> bool:
-    """Return whether ``value`` is an offset to read next, or means that none is committed."""
+    """Return whether ``value`` is a next offset to read, or means that none is committed."""
     return value >= NO_OFFSET

@@ -1,8 +1,8 @@
 """Compiles message classes to readers: one closure per class, version and encoding.
 
-Whatever the bytes, a reader returns or raises ``Fault``, and allocates nothing that the remaining
-bytes of the frame could not hold: counts are checked against them first.
-Integers that follow each other are read with one ``struct`` call.
+Whatever the bytes are, a reader returns or raises ``Fault``. It allocates no more than the
+remaining bytes of the frame can fill: counts are checked against them first. Consecutive integers
+are read with one ``struct`` call.
 """
 
 import struct
@@ -69,10 +69,10 @@ def _compiled(message: Any, version: int, encoding: Encoding) -> ReadValue:
 
 
 def _builder(message: type[Any], fields: Sequence[Field]) -> Callable[[list[Value]], Value]:
-    """Return a function that makes a message from the values of these fields, others by default.
+    """Return a function that makes a message from the values of these fields; others get defaults.
 
-    It fills the slots itself: the ``__init__`` of a frozen dataclass takes three times as long, and
-    is the larger part of reading a frame.
+    It fills the slots itself, since the ``__init__`` of a frozen dataclass takes three times as
+    long, which would be most of the time of reading a frame.
     """
     absent = [field for field in all_fields_of(message) if field not in fields]
     setters = tuple(getattr(message, field.name).__set__ for field in (*fields, *absent))
@@ -127,7 +127,7 @@ def min_bytes(wire_type: WireType, version: int, encoding: Encoding = CLASSIC) -
 def _steps(
     fields: Sequence[Field], version: int, encoding: Encoding
 ) -> list[tuple[str | None, ReadValue]]:
-    """Return name and reader of each field; a run of integers has no name and one reader."""
+    """Return the name and reader of each field; a run of integers has one reader and no name."""
     steps: list[tuple[str | None, ReadValue]] = []
     run: list[tuple[str, str]] = []
     for field in fields:
@@ -158,7 +158,7 @@ def _integers(run: Sequence[tuple[str, str]]) -> ReadValue:
 
 
 def _cut_off(run: Sequence[tuple[str, str]], buffer: memoryview, position: int) -> Fault:
-    """Return the fault of the first integer of a run beyond the end of the frame."""
+    """Return the fault of the first integer of a run that the frame does not contain."""
     for name, code in run:
         size = struct.calcsize(">" + code)
         if position + size > len(buffer):
@@ -288,7 +288,7 @@ def _array(array: Array, version: int, encoding: Encoding) -> ReadValue:
 
 
 def _integer_run(code: str) -> Callable[[memoryview, int, int], tuple[tuple[int, ...], int]]:
-    """Return a reader of ``count`` integers; the caller has checked that they are there."""
+    """Return a reader of ``count`` integers; the caller checks that the frame has them."""
     size = struct.calcsize(">" + code)
 
     def read(buffer: memoryview, position: int, count: int) -> tuple[tuple[int, ...], int]:

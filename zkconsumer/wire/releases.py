@@ -1,11 +1,12 @@
 """Infers the Kafka release of a broker from the API versions that it serves.
 
-No broker reports its release. Programs for kafka-python read it from ``config["api_version"]`` to
-know what they may use: so it is inferred by the same marks as in kafka-python 3.0.12, with the same
-result. Requests never depend on it, but on the versions that the broker serves.
+No broker reports its release. Programs written for kafka-python read it from
+``config["api_version"]`` to know which features they may use: so it is inferred from the same marks
+as in kafka-python 3.0.12, with the same result. Requests never depend on it, but on the versions
+that the broker serves.
 
-A release without a mark of its own counts as the previous one. So does one that hides its mark: a
-3.4 in a cluster without ZooKeeper no longer lists LeaderAndIsr, and counts as 3.3.
+A release without a mark of its own is taken for the previous one. So is one that hides its mark: a
+3.4 in a cluster without ZooKeeper no longer lists LeaderAndIsr, and is taken for 3.3.
 
 Source: KIP-35; ``broker_version`` of kafka-python 3.0.12; Kafka's release notes.
 """
@@ -19,7 +20,7 @@ from zkconsumer.wire.api import ApiKey
 Release = tuple[int, ...]
 """The significant numbers of a release: (0, 10, 2), (2, 8)."""
 
-# APIs that the codec lacks: only their presence is of interest.
+# APIs that the codec lacks: only their listed versions are of interest.
 _LEADER_AND_ISR: Final = 4
 _ADD_PARTITIONS_TO_TXN: Final = 24
 _DESCRIBE_ACLS: Final = 29
@@ -57,15 +58,15 @@ _MARKS: Final[Mapping[int, Mapping[int, Release]]] = MappingProxyType(
         _DESCRIBE_CLIENT_QUOTAS: {0: (2, 6)},
     }
 )
-"""The release that introduced a version of an API, by the API's key."""
+"""The releases that introduced versions of an API, by the API's key."""
 
 
 def release_of(newest: Mapping[int, int]) -> Release:
     """Return the newest release whose mark the broker shows.
 
     Args:
-        newest: the last version of each API that the broker listed, by the API's key; of all listed
-            APIs, not only of those that the codec supports.
+        newest: the last version of each API that the broker listed, by the API's key; includes APIs
+            that the codec does not support.
 
     Example:
         >>> release_of({ApiKey.FETCH: 12, ApiKey.PRODUCE: 9})
@@ -83,8 +84,8 @@ def release_of(newest: Mapping[int, int]) -> Release:
 def keeps_no_zookeeper(newest: Mapping[int, int]) -> bool:
     """Return whether a broker with these versions belongs to a cluster without ZooKeeper (KRaft).
 
-    Where there is ZooKeeper, the controller tells the brokers who leads, by an API that KRaft
-    brokers lack; brokers before 2.8 have no other way.
+    With ZooKeeper, the controller sends the leaders to the brokers by LeaderAndIsr, an API that
+    KRaft brokers lack. Brokers before 2.8 need ZooKeeper.
 
     Args:
         newest: as for ``release_of``.

@@ -1,10 +1,10 @@
-"""Limits the size of the response to each request: a larger length is not believed.
+"""Limits the size of the response to each request: a larger length is refused.
 
-A fetch response has the requested size, and perhaps one larger entry: brokers from 0.10.1 on
-(version 3) return the first one whole. Those of 0.11 to 1.1, asked in an older version, convert
-records to an older format *after* truncating them to the requested size, which may need more bytes;
-the same allowance covers that. All other responses list partitions, groups or members, of which
-there may be many.
+A fetch response has up to the requested size, and perhaps one larger entry: brokers from 0.10.1 on
+(version 3) return the first one whole. Brokers of 0.11 to 1.1, for requests of an older version,
+convert records to an older format *after* truncating them to the requested size, which may need
+more bytes; the same allowance covers that. All other responses list partitions, groups or members,
+of which there may be many.
 """
 
 from typing import Any, Final
@@ -13,8 +13,8 @@ from zkconsumer.wire.api import ApiKey, Request
 from zkconsumer.wire.messages.fetch import FIRST_SOFT_BOUNDS, FetchRequest
 
 DEFAULT_MAX_RESPONSE_BYTES: Final = 1 << 30
-"""A gigabyte: 0.8 brokers limit a fetch per partition only, so limits add up. Each response also
-has the limit of its request."""
+"""A gigabyte: 0.8 brokers limit a fetch per partition only, so the limits add up. Each response
+also has the limit of its request."""
 
 LARGEST_ENTRY_BYTES: Final = 100 * 1024 * 1024
 """The default of ``fetch.message.growth.max.bytes``: the largest single entry."""
@@ -23,11 +23,11 @@ FRAME_BYTES: Final = 1 << 20
 """The overhead of a fetch response, besides that of each partition (see below)."""
 
 PARTITION_BYTES: Final = 1024
-"""A partition's name, numbers, and some aborted transactions."""
+"""The overhead of each partition: its name, numbers, and some aborted transactions."""
 
 SHORT_BYTES: Final = 1 << 20
 LONG_BYTES: Final = 1 << 27
-"""For lists; the metadata of a cluster with a million partitions takes half of it."""
+"""The limit for lists; the metadata of a cluster with a million partitions takes half of it."""
 
 _SHORT: Final = frozenset(
     {
@@ -39,7 +39,7 @@ _SHORT: Final = frozenset(
         ApiKey.SASL_AUTHENTICATE,
     }
 )
-"""APIs whose responses concern a single thing."""
+"""The APIs whose responses are not lists of partitions, groups or members."""
 
 
 def response_bound(
@@ -48,9 +48,9 @@ def response_bound(
     """Return the limit of the response in bytes, without its length prefix.
 
     Args:
-        request: the request to be answered.
+        request: the request that was sent.
         version: its version.
-        entry_bytes: the largest single entry, which is returned whatever size was requested.
+        entry_bytes: the largest single entry, which may be returned whatever size was requested.
     """
     if isinstance(request, FetchRequest):
         return _fetch_bound(request, version, entry_bytes)

@@ -1,10 +1,10 @@
 """Describes message classes: the wire type of each field, and the versions that have it.
 
-Fields lie on the wire in the order of their declaration; those of other versions are omitted. A
+Fields are encoded in the order of their declaration; fields that a version lacks are omitted. A
 field that came with version 1 is ``Annotated[Int32, Since(1)] = 0``; one that version 5 dropped
 adds ``Until(4)``. Nested dataclasses and ``tuple[X, ...]`` need no annotation; ``| None`` after a
-tuple makes it nullable. ``Tagged`` and ``Hint`` say where a field lies, and what becomes of it in
-versions without it. How lengths are encoded is not part of the schema, but of ``Api``.
+tuple makes it nullable. ``Tagged`` puts a field into the section of tagged fields; ``Hint`` allows
+versions without the field to drop its value. The encoding of lengths depends on ``Api`` alone.
 """
 
 import dataclasses
@@ -31,16 +31,16 @@ class Until:
 
 @dataclass(frozen=True, slots=True)
 class NullSince:
-    """The first version in which an array is nullable; without this, all are."""
+    """The first version in which a nullable array may be null; without this, it may be in all."""
 
     version: int
 
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """A field in the section of tagged fields at the end (flexible versions, KIP-482).
+    """A field in the section of tagged fields at the end of a struct (flexible versions, KIP-482).
 
-    Peers omit it if it has its default, and skip it if they don't know it.
+    Peers omit it if it has its default value, and skip it if they don't know it.
     """
 
     tag: int
@@ -121,7 +121,7 @@ Int64: TypeAlias = Annotated[int, FixedInt("q")]
 String: TypeAlias = Annotated[str, Text(OnNull.REFUSE)]
 NullableString: TypeAlias = Annotated[str | None, Text(OnNull.KEEP)]
 LenientString: TypeAlias = Annotated[str, Text(OnNull.EMPTY)]
-"""Text that real peers also send as null; read as empty."""
+"""A text that real peers also send as null, which is read as empty."""
 Uuid: TypeAlias = Annotated[bytes, FixedBytes(16)]
 Bytes: TypeAlias = Annotated[bytes, Blob(copied=True)]
 """A small value: copied, so that it does not keep the whole frame alive."""
@@ -136,7 +136,7 @@ class Field:
 
     Attributes:
         since: the first version that has the field.
-        until: the last one; None if there is no end.
+        until: the last one; None: there is no last one.
         default: its value in other versions.
         tag: its tag; None if it is not a tagged field.
         hint: whether versions without it drop its value; else they refuse it.
@@ -159,7 +159,7 @@ def fields_of(message: type[Any]) -> tuple[Field, ...]:
     """Return the fields of a message class in wire order, those of all versions.
 
     Raises:
-        TypeError: a field lacks a wire type, or a default although some versions lack the field.
+        TypeError: a field has no wire type, or has no default although some versions lack it.
     """
     hints = get_type_hints(message, include_extras=True)
     return tuple(_field(message, field, hints[field.name]) for field in dataclasses.fields(message))

@@ -1,7 +1,7 @@
 """The section of tagged fields at the end of every struct of a flexible version.
 
-It starts with a varint count; each field has a varint tag, a varint size, and its bytes.
-Tags that are not known are skipped: that is what they are for. Source: KIP-482.
+It starts with a varint count; each field has a varint tag, a varint size, and its bytes. Unknown
+tags are skipped, so that fields can be added without a new version. Source: KIP-482.
 """
 
 import struct
@@ -29,7 +29,7 @@ def read_tags(
     Args:
         buffer: the frame.
         position: where the section starts.
-        known: name and reader by tag.
+        known: the name and reader of each field, by tag.
 
     Raises:
         Fault: the section is malformed, or a known field does not fill its size.
@@ -37,7 +37,7 @@ def read_tags(
     """
     count, position = read_uvarint(buffer, position)
     values: dict[str, Value] = {}
-    # Each takes two bytes at least, so an absurd count ends with the buffer.
+    # Each takes at least two bytes, so the buffer ends the loop if the count is absurd.
     for _ in range(count):
         tag, position = read_uvarint(buffer, position)
         size, start = read_uvarint(buffer, position)
@@ -71,7 +71,7 @@ def tags_writer(fields: Sequence[tuple[str, int, object, WriteValue]]) -> WriteV
     """Return the writer of a message's tagged section; fields with their defaults are omitted.
 
     Args:
-        fields: name, tag, default and writer of each, by ascending tag.
+        fields: name, tag, default and writer of each, in the order of the tags.
     """
     known = [(attrgetter(name), name, tag, default, put) for name, tag, default, put in fields]
 

@@ -1,8 +1,9 @@
 """The API versions that brokers before 0.10 serve, by generation.
 
-Brokers before 0.10 can't be asked, and 0.8 brokers misread versions they don't know instead of
-refusing them, so this table must be right. ``negotiation`` finds out which of them a broker is, and
-asks all later ones. Source: Kafka 0.8.0, 0.8.1.1, 0.8.2.2 ``RequestKeys``; 0.9.0.1 ``Protocol``.
+Brokers before 0.10 can't list their versions, and 0.8 brokers misread versions that they don't know
+instead of refusing them, so this table must be right. ``negotiation`` finds out the generation of a
+broker; later brokers list their versions. Source: Kafka 0.8.0, 0.8.1.1, 0.8.2.2 ``RequestKeys``;
+0.9.0.1 ``Protocol``.
 """
 
 from collections.abc import Mapping
@@ -33,7 +34,7 @@ class VersionRange:
 
 
 OLDEST: Final = BrokerGeneration.V0_8_0
-"""The generation whose versions every broker understands."""
+"""The generation whose versions all brokers before Kafka 4 serve."""
 
 _EVER = VersionRange(0, 0)
 _ALL_0_8: Final = {
@@ -80,13 +81,13 @@ def version_for(api: ApiKey, generation: BrokerGeneration, *, at_most: int | Non
     """Return the newest version that a generation of brokers serves.
 
     Args:
-        api: the API to send.
-        generation: of the broker.
+        api: the API.
+        generation: the generation of the broker.
         at_most: for APIs whose versions differ in meaning: offsets in ZooKeeper are version 0 of
             OffsetCommit and OffsetFetch, those in Kafka version 1 and later.
 
     Raises:
-        UnsupportedVersion: such brokers don't have the API.
+        UnsupportedVersion: such brokers lack the API, or a version up to ``at_most``.
     """
     known = KNOWN_VERSIONS[generation].get(api)
     if known is None or (at_most is not None and at_most < known.first):

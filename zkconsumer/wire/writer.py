@@ -1,8 +1,8 @@
 """Compiles message classes to writers: one closure per class, version and encoding.
 
-A writer raises ``Fault`` for values that can't be encoded. Values of fields that the version lacks
-are refused, too, unless they are the defaults: dropping them would lose data silently. Only values
-of fields annotated as ``Hint`` are dropped.
+A writer raises ``Fault`` for values that can't be encoded. It also refuses values of fields that
+the version lacks, unless they are the defaults, since dropping them would lose data silently. Only
+the values of fields annotated with ``Hint`` are dropped.
 """
 
 import struct
@@ -178,7 +178,7 @@ def _only(write_struct: WriteValue, message: type[Any], field: str) -> WriteValu
         try:
             write_struct(message(**{field: value}), pieces)
         except Fault as fault:
-            fault.steps.pop()  # the caller does not know the struct
+            fault.steps.pop()  # the field of the struct is no part of the message
             raise
 
     return write

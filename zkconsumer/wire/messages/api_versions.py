@@ -1,8 +1,9 @@
 """ApiVersions: the API versions that a broker serves (from 0.10 on).
 
-The only API that may be asked of a broker in a version that it lacks: the response then has error
-``UNSUPPORTED_VERSION`` and is in version 0; brokers from 2.4 on name the versions of ApiVersions in
-it, older ones nothing. Brokers before 0.10 close the connection. Source: KIP-35, KIP-511.
+The only API that may be requested in a version that the broker lacks: the response then has error
+``UNSUPPORTED_VERSION`` and is in version 0; brokers from 2.4 on list the versions of ApiVersions in
+it, older ones list nothing. 0.8 brokers close the connection, 0.9 brokers do not respond. Source:
+KIP-35, KIP-511.
 """
 
 from dataclasses import dataclass
@@ -54,10 +55,10 @@ class ApiVersionsResponse(Response, api=APIS[ApiKey.API_VERSIONS]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiVersionsRequest(Request[ApiVersionsResponse]):
-    """Ask any broker, also before authentication.
+    """Sent to any broker, also before authentication.
 
     From version 3 on, name and version must consist of letters, digits, and inner ``-`` and ``.``.
-    Brokers answer anything else, also empty text, with ``INVALID_REQUEST``.
+    Brokers refuse anything else, including empty texts, with ``INVALID_REQUEST``.
     """
 
     client_software_name: Annotated[String, Since(3), Hint()] = ""

@@ -1,11 +1,11 @@
 """Fetch: record sets from given offsets on.
 
-v0 is all that 0.8 brokers know. They respond at once on an error, else when ``min_bytes`` are
-available or ``max_wait_ms`` is over. A set is truncated at ``max_bytes``, in mid-message. v2
-(0.10.0) has magic 1, v3 (0.10.1) a limit on the whole response, and at least one whole message; v4
-(0.11) magic 2 and transactions, v7 (1.1) sessions, v9 (2.0) leader epochs, v10 zstd, v11 (2.3) the
-rack's replica, v12 (2.7) the offset where a log diverged. v13 (3.1) names topics by id, so that a
-topic that was deleted and created again is not taken for the former one.
+v0 is the only version of 0.8 brokers. They respond immediately on an error, else when ``min_bytes``
+are available or ``max_wait_ms`` have passed. A set is truncated at ``max_bytes``, even within a
+message. v2 (0.10.0) has magic 1, v3 (0.10.1) a limit on the whole response, and at least one whole
+message; v4 (0.11) magic 2 and transactions, v7 (1.1) sessions, v9 (2.1) leader epochs, v10 (2.1)
+zstd, v11 (2.3) the replica of the rack, v12 (2.7) the offset where a log diverged. v13 (3.1) has
+topic ids, so that a topic that was deleted and created again is not taken for the former one.
 Source: Kafka 0.8.2.2 and 3.9 ``FetchRequest``, ``FetchResponse``; KIP-74, KIP-98, KIP-227, KIP-320,
 KIP-392, KIP-516, KIP-595.
 """
@@ -38,10 +38,10 @@ LAST_BY_NAME = 12
 """The last version that identifies topics by name: for callers without their ids."""
 
 FIRST_SOFT_BOUNDS = 3
-"""The first version with a limit on the whole response, whose first batch is never cut."""
+"""The first version with a limit on the whole response, whose first batch is never truncated."""
 
 FIRST_UNTHROTTLED = 8
-"""From this version on the broker responds at once, and leaves throttling to the client."""
+"""From this version on the broker responds without delay, and leaves throttling to the client."""
 
 READ_UNCOMMITTED = 0
 """The isolation level that returns all records up to the high watermark."""
@@ -63,8 +63,8 @@ FIRST_EPOCH = 0
 class FetchPartition:
     """The fetch position of one partition.
 
-    With ``last_fetched_epoch`` (the epoch of the last record read) the broker detects itself
-    whether the log was truncated below the offset. ``log_start_offset`` is for replicas.
+    With ``last_fetched_epoch`` (the epoch of the last record read) the broker itself detects that
+    the log was truncated below the offset. ``log_start_offset`` is for replicas.
     """
 
     partition: Int32
@@ -77,7 +77,7 @@ class FetchPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchTopic:
-    """The partitions of one topic; from version 13 on its id takes the place of its name."""
+    """The partitions of one topic; from version 13 on its id replaces its name."""
 
     topic: Annotated[String, Until(12), Hint()] = ""
     topic_id: Annotated[Uuid, Since(13), Hint()] = NO_TOPIC_ID
@@ -86,7 +86,7 @@ class FetchTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgottenTopic:
-    """Partitions that leave the session; from version 13 on with the topic's id."""
+    """Partitions to remove from the session; from version 13 on with the topic's id."""
 
     topic: Annotated[String, Until(12), Hint()] = ""
     topic_id: Annotated[Uuid, Since(13), Hint()] = NO_TOPIC_ID
@@ -95,7 +95,7 @@ class ForgottenTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DivergingEpoch:
-    """The largest epoch in common with the records read, and its end offset."""
+    """The largest epoch that the log has in common with the records read, and its end offset."""
 
     epoch: Int32 = NO_EPOCH
     end_offset: Int64 = NO_OFFSET
@@ -119,7 +119,7 @@ class SnapshotId:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbortedTransaction:
-    """An aborted transaction: from ``first_offset`` to its abort marker."""
+    """An aborted transaction, from ``first_offset`` to its abort marker."""
 
     producer_id: Int64
     first_offset: Int64
@@ -136,7 +136,7 @@ class FetchedPartition:
 
     ``high_watermark`` is -1 with an error. ``aborted_transactions`` is None unless the isolation
     level is ``READ_COMMITTED``; their order is undefined. A ``preferred_read_replica`` comes
-    without records: they are to be fetched from it.
+    without records: fetch them from that replica.
     """
 
     partition: Int32
@@ -156,7 +156,7 @@ class FetchedPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedTopic:
-    """The results for one topic; from version 13 on its id takes the place of its name."""
+    """The results for one topic; from version 13 on its id replaces its name."""
 
     topic: Annotated[String, Until(12)] = ""
     topic_id: Annotated[Uuid, Since(13)] = NO_TOPIC_ID

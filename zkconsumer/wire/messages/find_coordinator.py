@@ -1,8 +1,8 @@
 """FindCoordinator: the coordinator of a group (from 0.8.2 on, as ConsumerMetadata).
 
 A request creates the offsets topic if it does not exist: the response is
-``COORDINATOR_NOT_AVAILABLE`` until it has leaders. Version 4, for many groups at once, is of no use
-to one consumer.
+``COORDINATOR_NOT_AVAILABLE`` until its partitions have leaders. Version 4, for several groups, is
+of no use to a consumer.
 Source: Kafka 0.8.2.2 ``ConsumerMetadataRequest``, Kafka 3.9 ``FindCoordinatorRequest``.
 """
 
@@ -18,7 +18,7 @@ GROUP_KEY_TYPE = 0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindCoordinatorResponse(Response, api=APIS[ApiKey.FIND_COORDINATOR]):
-    """The coordinator; -1, "", -1 with an error."""
+    """The coordinator; its id, host and port are -1, "" and -1 with an error."""
 
     throttle_time_ms: Annotated[Int32, Since(1)] = 0
     error_code: Int16

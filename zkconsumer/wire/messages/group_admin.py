@@ -1,7 +1,7 @@
 """The requests that describe and delete groups.
 
 DescribeGroups (from 0.9 on) returns their members and state. ConsumerGroupDescribe (from 3.7 on,
-KIP-848) does that for groups with server-side assignment, which DescribeGroups calls dead.
+KIP-848) does that for groups with server-side assignment, which DescribeGroups reports as dead.
 DeleteGroups (from 1.1 on, KIP-229) deletes groups without members, and their offsets.
 
 Source: Kafka 0.9.0.1, 1.1.0 and 3.9, the requests and responses of these names.
@@ -83,14 +83,14 @@ class AssignedTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberAssignment:
-    """The partitions that a member has, or is to get."""
+    """The partitions that a member owns, or is to own."""
 
     topic_partitions: tuple[AssignedTopic, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReconciledMember:
-    """A member; ``target_assignment`` is what it has once the others have revoked theirs."""
+    """A member; it gets its ``target_assignment`` once other members have revoked partitions."""
 
     member_id: String
     instance_id: NullableString = None

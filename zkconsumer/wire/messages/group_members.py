@@ -1,13 +1,13 @@
 """The requests of a group's members to its coordinator, all from Kafka 0.9 on.
 
 JoinGroup joins a group, or its next generation. The coordinator responds when all members have
-joined or the rebalance time-out is over; only the leader receives the members. Version 1 separates
-the rebalance time-out from the session time-out (KIP-62); from version 4 on a new member is first
-assigned its id, with ``MEMBER_ID_REQUIRED`` (KIP-394); 5 has static members (KIP-345), 8 a reason
-(KIP-800), 9 leaders that need not assign (KIP-814). With SyncGroup the leader sends the
-assignments, and each member receives its own (KIP-559). Heartbeats keep a member alive; the
-response reports a rebalance. LeaveGroup removes a member: up to version 2 the request names it
-itself, later a list of members does (KIP-345); version 5 gives a reason for each (KIP-800).
+joined, or after the rebalance time-out; only the leader receives the list of members. Version 1
+separates the rebalance time-out from the session time-out (KIP-62); from version 4 on a new member
+is first assigned its id, with ``MEMBER_ID_REQUIRED`` (KIP-394); 5 has static members (KIP-345), 8 a
+reason (KIP-800), 9 leaders that need not assign again (KIP-814). With SyncGroup the leader sends
+the assignments, and each member receives its own (KIP-559). Heartbeats keep a member alive; the
+response reports a rebalance. LeaveGroup removes a member: up to version 2 the request names one
+member, later a list of members (KIP-345); version 5 gives a reason for each (KIP-800).
 
 Source: Kafka 0.9.0.1 and 3.9 ``JoinGroupRequest``, ``SyncGroupRequest``, ``HeartbeatRequest``,
 ``LeaveGroupRequest``, and their responses.
@@ -56,9 +56,9 @@ class JoinGroupMember:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinGroupResponse(Response, api=APIS[ApiKey.JOIN_GROUP]):
-    """The generation; -1 with an error, when at most ``member_id`` is set.
+    """The generation; with an error it is -1, and at most ``member_id`` is set.
 
-    ``skip_assignment``: the leader is to send no assignments; they remain unchanged.
+    ``skip_assignment``: the leader must send no assignments; they remain unchanged.
     """
 
     throttle_time_ms: Annotated[Int32, Since(2)] = 0
@@ -126,7 +126,7 @@ class SyncGroupRequest(Request[SyncGroupResponse]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeartbeatResponse(Response, api=APIS[ApiKey.HEARTBEAT]):
-    """``REBALANCE_IN_PROGRESS`` asks the member to rejoin; it is still a member."""
+    """``REBALANCE_IN_PROGRESS`` means that the member must rejoin; it is still a member."""
 
     throttle_time_ms: Annotated[Int32, Since(1)] = 0
     error_code: Int16
@@ -181,7 +181,7 @@ class LeaveGroupRequest(Request[LeaveGroupResponse]):
 def leave_request(
     group_id: str, member_id: str, *, version: int, reason: str | None = None
 ) -> LeaveGroupRequest:
-    """Return the request of one leaving member, in the form of the version."""
+    """Return the request for one leaving member, in the form of that version."""
     if version < 3:
         return LeaveGroupRequest(group_id=group_id, member_id=member_id)
     member = LeavingMember(member_id=member_id, reason=reason)

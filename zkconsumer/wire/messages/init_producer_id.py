@@ -1,7 +1,7 @@
 """InitProducerId (from 0.11 on): assigns an id to an idempotent producer (KIP-98).
 
 Any broker serves producers without transactions. v3 (2.5) can bump the epoch of an id instead
-(KIP-360), v4 (2.7) and v5 (3.7) concern transactions alone. Kafka 4 serves all of them.
+(KIP-360), v4 (2.7) and v5 (3.8) concern transactions alone. Kafka 4 serves all of them.
 Source: Kafka 3.9 ``InitProducerIdRequest``.
 """
 

@@ -1,6 +1,6 @@
-"""The request that lists the groups which one broker coordinates (KIP-518, KIP-848).
+"""The request that lists the groups that a broker coordinates (KIP-518, KIP-848).
 
-It came with 0.9, and is the probe that tells such a broker from an older one (``negotiation``).
+It came with 0.9, and is a probe that distinguishes such a broker from older ones (``negotiation``).
 Source: Kafka 0.9.0.1 and 3.9, ``ListGroupsRequest`` and ``ListGroupsResponse``.
 """
 

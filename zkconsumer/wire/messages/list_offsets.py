@@ -1,9 +1,9 @@
-"""ListOffsets: offsets by timestamp, and the two ends of a log.
+"""ListOffsets: offsets by timestamp, and the start and end of a log.
 
 v0 returns up to ``max_offsets`` offsets, descending: segment starts not newer than ``timestamp``,
 and the end. An empty list means that nothing matched. v1 (0.10.1) returns the first record that is
-not older than ``timestamp``, offset -1 if there is none; for partitions with the message format of
-0.9 or older it supports the two special timestamps alone.
+not older than ``timestamp``, or offset -1 if there is none; for partitions with the message format
+of 0.9 or older it supports the two special timestamps alone.
 Source: Kafka 0.8.2.2 ``OffsetRequest``, Kafka 3.9 ``ListOffsetsRequest``; KIP-79, KIP-320.
 """
 
@@ -16,7 +16,7 @@ from zkconsumer.wire.api import APIS, ApiKey, Request, Response
 from zkconsumer.wire.schema import Hint, Int8, Int16, Int32, Int64, Since, String, Until
 
 LATEST_TIMESTAMP = -1
-"""Requests the next offset that consumers may read up to."""
+"""Requests the offset up to which consumers may read."""
 
 EARLIEST_TIMESTAMP = -2
 """Requests the log start offset."""
@@ -45,7 +45,7 @@ class ListOffsetsTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedPartition:
-    """One partition's offsets, the newest first; from version 1 on, a single offset."""
+    """The offsets of one partition, the largest first; from version 1 on a single offset."""
 
     partition: Int32
     error_code: Int16
@@ -75,8 +75,8 @@ class ListOffsetsResponse(Response, api=APIS[ApiKey.LIST_OFFSETS]):
 class ListOffsetsRequest(Request[ListOffsetsResponse]):
     """Sent to the leader of all these partitions.
 
-    With ``isolation_level`` 1 the end is the last stable offset. Brokers that lack it (before
-    0.11) have no transactions, so that it is the same there.
+    With ``isolation_level`` 1 the end is the last stable offset. Brokers that lack the field
+    (before 0.11) have no transactions, so both ends are the same there.
     """
 
     replica_id: Int32 = CONSUMER_REPLICA_ID

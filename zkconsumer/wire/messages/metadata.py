@@ -78,7 +78,7 @@ class MetadataResponse(Response, api=APIS[ApiKey.METADATA]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataRequestTopic:
-    """A topic in a request, by name (versions with topic ids allow those, too)."""
+    """A topic in a request, by name (versions with topic ids allow an id instead)."""
 
     topic_id: Annotated[Uuid, Since(10)] = NO_TOPIC_ID
     topic: LenientString
@@ -88,7 +88,7 @@ class MetadataRequestTopic:
 class MetadataRequest(Request[MetadataResponse]):
     """Sent to any broker; see ``all_topics`` for a request of every topic.
 
-    ``allow_auto_topic_creation`` false is refused in versions below 4: they would create topics.
+    ``allow_auto_topic_creation=False`` can't be encoded below version 4, which would create topics.
     """
 
     topics: Annotated[
@@ -100,5 +100,5 @@ class MetadataRequest(Request[MetadataResponse]):
 
 
 def all_topics(version: int) -> tuple[str, ...] | None:
-    """Return the ``topics`` of a request for every topic, in a version."""
+    """Return the ``topics`` of a request for every topic, in that version."""
     return () if version == 0 else None

@@ -1,6 +1,6 @@
 """OffsetCommit: stores a group's committed offsets.
 
-v0 (0.8.1 on): any broker writes them to ZooKeeper, the metadata is dropped. v1 (0.8.2 on): the
+v0 (0.8.1 on): any broker writes them to ZooKeeper, without their metadata. v1 (0.8.2 on): the
 coordinator writes them to the offsets topic. v2 (0.9 on) has one retention time for all; from v5
 (2.1) on the broker decides. v6 has leader epochs, v7 static members.
 Source: Kafka 0.8.2.2 and 3.9 ``OffsetCommitRequest``; KIP-211, KIP-320, KIP-345.
@@ -25,12 +25,12 @@ from zkconsumer.wire.schema import (
 OFFSET_COMMIT = APIS[ApiKey.OFFSET_COMMIT]
 
 BROKERS_RETENTION = -1
-"""The broker's ``offsets.retention.minutes``."""
+"""The retention time of the broker's ``offsets.retention.minutes``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetCommitPartition:
-    """One committed offset: the next to read; a ``timestamp`` of -1 is the broker's now.
+    """One offset to commit: the next to read; a ``timestamp`` of -1 is the broker's current time.
 
     ``leader_epoch`` is that of the last record read, -1 if unknown.
     """
@@ -76,7 +76,7 @@ class OffsetCommitResponse(Response, api=OFFSET_COMMIT):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffsetCommitRequest(Request[OffsetCommitResponse]):
-    """Sent by a member; others use generation -1 and no member id."""
+    """Sent to the coordinator; clients outside of the group use generation -1 and no member id."""
 
     group_id: String
     generation_id: Annotated[Int32, Since(1)] = -1

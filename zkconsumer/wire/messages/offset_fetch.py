@@ -1,9 +1,9 @@
 """OffsetFetch: reads a group's committed offsets.
 
-The first versions have the same layout: v0 reads ZooKeeper (any broker; nothing stored is error 3),
-v1 the offsets topic (coordinator only; nothing stored is offset -1 without error). v2 (0.10.2) can
+v0 and v1 have the same layout: v0 reads ZooKeeper (any broker; error 3 if nothing is stored), v1
+the offsets topic (coordinator only; offset -1 without error if nothing is stored). v2 (0.10.2) can
 request all partitions, and has a top-level error; v5 has leader epochs; v7 (2.5) can wait for open
-transactions. v8, for many groups at once, is of no use to one consumer.
+transactions. v8, for several groups, is of no use to a consumer.
 Source: Kafka 0.8.2.2 and 3.9 ``OffsetFetchRequest``; KIP-88, KIP-320, KIP-447.
 """
 
@@ -56,7 +56,7 @@ class OffsetFetchedTopic:
 class OffsetFetchResponse(Response, api=OFFSET_FETCH):
     """One committed offset for each requested partition.
 
-    Up to version 1 an error of the whole request is repeated in each, later in ``error_code``.
+    An error of the whole request is in each result up to version 1, later in ``error_code``.
     """
 
     throttle_time_ms: Annotated[Int32, Since(3)] = 0
@@ -68,8 +68,8 @@ class OffsetFetchResponse(Response, api=OFFSET_FETCH):
 class OffsetFetchRequest(Request[OffsetFetchResponse]):
     """Requests committed offsets; an empty list requests none. From version 2 on null means all.
 
-    ``require_stable``: partitions with offsets in open transactions have error
-        ``UNSTABLE_OFFSET_COMMIT``; older versions return the last stable offset.
+    ``require_stable``: partitions whose offsets are part of an open transaction have error
+        ``UNSTABLE_OFFSET_COMMIT``; older versions return the offset committed before it.
     """
 
     group_id: String

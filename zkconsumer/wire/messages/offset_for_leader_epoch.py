@@ -1,6 +1,6 @@
 """OffsetForLeaderEpoch: the end offset of a leader epoch, to detect truncation (KIP-320).
 
-Consumers may ask from version 3 on; before that only replicas could, and the broker wants the right
+Consumers may use it from version 3 on; older versions are for replicas, and require the permission
 to act for the cluster. Source: Kafka 3.9 ``OffsetsForLeaderEpochRequest``.
 """
 

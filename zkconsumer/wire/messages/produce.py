@@ -4,8 +4,8 @@ With ``acks`` 0 a broker never responds; it closes the connection on an error.
 
 v1 (0.9) came with quotas, v2 (0.10) with message sets of magic 1, v3 (0.11) accepts only batches of
 magic 2, v7 (2.1) has zstd (KIP-110), v8 (2.4) error messages for refused records (KIP-467), v9
-(2.4) compact lengths. Kafka 4 serves 3 and later, although it names older ones, too
-(KIP-896, KAFKA-18659). Source: Kafka 0.8.2.2 ``ProducerRequest``, ``ProducerResponse``; Kafka 3.9
+(2.8) compact lengths. Kafka 4 serves 3 and later, although it lists older ones, too (KIP-896,
+KAFKA-18659). Source: Kafka 0.8.2.2 ``ProducerRequest``, ``ProducerResponse``; Kafka 3.9
 ``ProduceRequest``.
 """
 
@@ -37,7 +37,7 @@ FIRST_WITH_ZSTD = 7
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducePartition:
-    """One partition's record set; its offsets are ignored. Decoded, a view into the frame."""
+    """The record set for one partition; its offsets are ignored. Decoded, a view into the frame."""
 
     partition: Int32
     records: RecordsToSend
@@ -53,7 +53,7 @@ class ProduceTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedRecord:
-    """A record that made the broker refuse its batch, by its index."""
+    """A record, by its index, for which the broker refused the batch."""
 
     batch_index: Int32
     batch_index_error_message: NullableString = None
@@ -61,7 +61,7 @@ class RefusedRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducedPartition:
-    """The result for one record set; ``base_offset`` is its first record's, -1 with an error."""
+    """The result for one record set: the offset of its first record, -1 with an error."""
 
     partition: Int32
     error_code: Int16

@@ -1,9 +1,9 @@
 """SaslHandshake and SaslAuthenticate: authentication (from 0.10 and 1.0 on).
 
-After a handshake of version 0 the mechanism's tokens follow, each after a length of four bytes,
-without a header; after one of version 1 they travel in SaslAuthenticate requests (KIP-152). From
-version 1 on, the last response has the session's lifetime (KIP-368). Brokers 0.9
-know GSSAPI alone, without handshake. Source: Kafka 0.10.2.2, 3.9 ``SaslHandshakeRequest``.
+After a handshake of version 0 the tokens of the mechanism follow without headers, each after a
+length of four bytes; after one of version 1 they travel in SaslAuthenticate requests (KIP-152),
+from whose version 1 on the last response has the lifetime of the session (KIP-368). 0.9 brokers
+support GSSAPI alone, without a handshake. Source: Kafka 0.10.2.2, 3.9 ``SaslHandshakeRequest``.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from zkconsumer.wire.schema import Bytes, Int16, Int64, NullableString, Since, S
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaslHandshakeResponse(Response, api=APIS[ApiKey.SASL_HANDSHAKE]):
-    """The broker's mechanisms; ``UNSUPPORTED_SASL_MECHANISM`` if the requested one is missing."""
+    """The broker's mechanisms; ``UNSUPPORTED_SASL_MECHANISM`` if it lacks the requested one."""
 
     error_code: Int16
     mechanisms: tuple[String, ...]
@@ -40,7 +40,7 @@ class SaslAuthenticateResponse(Response, api=APIS[ApiKey.SASL_AUTHENTICATE]):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SaslAuthenticateRequest(Request[SaslAuthenticateResponse]):
-    """The client's next token: may hold a password, so ``repr`` hides it."""
+    """The client's next token, which ``repr`` hides, since it may contain a password."""
 
     auth_bytes: Bytes
 

@@ -1,11 +1,11 @@
 """The requests that create, grow, configure and delete topics.
 
-The controller takes the first three. CreateTopics (from 0.10.1 on, KIP-4): v1 can validate only, v4
-(2.4) takes the broker's defaults for -1 (KIP-464), v5 (2.4) returns what was created (KIP-525), v7
-(2.8) its id; Kafka 4 serves 2 and later. DeleteTopics (from 0.10.1 on, KIP-4): v5 (2.7) explains an
-error; Kafka 4 serves 1 and later. CreatePartitions (from 1.0 on, KIP-195) gives topics more
-partitions. IncrementalAlterConfigs (from 2.3 on, KIP-339) changes single settings; any broker does
-it for topics.
+The first three are sent to the controller. CreateTopics (from 0.10.1 on, KIP-4): v1 can validate
+only, v4 (2.4) uses the broker's defaults for -1 (KIP-464), v5 (2.4) returns what was created
+(KIP-525), v7 (2.8) its id; Kafka 4 serves 2 and later. DeleteTopics (from 0.10.1 on, KIP-4): v5
+(2.7) explains an error; Kafka 4 serves 1 and later. CreatePartitions (from 1.0 on, KIP-195) gives
+topics more partitions. IncrementalAlterConfigs (from 2.3 on, KIP-339) changes single settings; any
+broker does it for topics.
 
 Source: Kafka 3.9, the requests of these names.
 """
@@ -59,7 +59,7 @@ class TopicSetting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewTopic:
-    """A topic to create; both numbers are -1 if ``assignments`` is set."""
+    """A topic to create; both numbers must be -1 if ``assignments`` is set."""
 
     name: String
     num_partitions: Int32
@@ -144,7 +144,7 @@ class PartitionReplicas:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrowingTopic:
-    """A topic, and how many partitions it is to have in all; None: the broker places them."""
+    """A topic and its new total of partitions; without assignments the broker places them."""
 
     name: String
     count: Int32
@@ -179,7 +179,7 @@ class CreatePartitionsRequest(Request[CreatePartitionsResponse]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlteredSetting:
-    """A setting, and what is done to it."""
+    """A setting, and the operation on it."""
 
     name: String
     config_operation: Int8
