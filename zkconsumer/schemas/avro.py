@@ -95,7 +95,7 @@ def _check_logical_types(writer: "_Walk", reader: "_Walk") -> None:
     try:
         LogicalTypes(writer.names, reader.names).check(writer.schema, reader.schema)
     except SchemaError as error:
-        raise SchemaError(f"its values can't be read by the column's schema: {error}") from None
+        raise SchemaError(f"its values can't be read with the column's schema: {error}") from None
 
 
 def _prepared(definition: SchemaDefinition, *, has_defaults: bool = False) -> tuple["_Walk", Any]:
@@ -114,10 +114,10 @@ def _prepared(definition: SchemaDefinition, *, has_defaults: bool = False) -> tu
         if has_defaults:
             DefaultValues(names).put_into(bare)
     except (SchemaError, TypeConflict) as error:
-        raise SchemaError(f"the schema can't be a column: {error}") from None
+        raise SchemaError(f"the schema has no column type: {error}") from None
     except Exception as error:
         reason = str(error)[:200] or type(error).__name__
-        raise SchemaError(f"the schema is no Avro schema: {reason}") from error
+        raise SchemaError(f"the schema is not a valid Avro schema: {reason}") from error
     return walk, bare
 
 
@@ -132,7 +132,7 @@ def _parsed(schemas: list[Any]) -> tuple[Any, _Names]:
 
 def _check_depth(schema: object, depth: int = 0) -> None:
     if depth > 4 * MAX_DEPTH:
-        raise SchemaError("it is nested too deep")
+        raise SchemaError("it is nested too deeply")
     if isinstance(schema, dict):
         for item in schema.values():
             _check_depth(item, depth + 1)
@@ -231,7 +231,9 @@ class _Walk:
     def _array(self, schema: Any, depth: int) -> tuple[pa.DataType, Converter]:
         _, takes_bytes = self._widths.of(schema["items"])
         if not takes_bytes:
-            raise SchemaError("it has arrays of items that take no bytes, of which any count fits")
+            raise SchemaError(
+                "it has arrays whose items take no bytes, so their length has no limit"
+            )
         item, convert = self.of(schema["items"], depth + 1)
         return pa.list_(item), _list_converter(convert)
 
@@ -271,13 +273,13 @@ def _logical(schema: Any) -> tuple[pa.DataType, Converter] | None:
 
 def _day(days: int) -> int:
     if not -(2**31) <= days < 2**31:
-        raise BadValue(f"{days} is no day")
+        raise BadValue(f"{days} is not a date")
     return days
 
 
 def _micros(millis: int) -> int:
     if not -_MOST_MILLIS <= millis <= _MOST_MILLIS:
-        raise BadValue(f"{millis} ms are no time that columns hold")
+        raise BadValue(f"{millis} ms is not a time that a column can hold")
     return millis * 1000
 
 
@@ -297,7 +299,7 @@ def _double(number: float) -> float:
     found = float(number)
     # Python compares an int and a float exactly.
     if isinstance(number, int) and found != number:
-        raise BadValue(f"{number} is no double")
+        raise BadValue(f"{number} is not a double")
     return found
 
 

@@ -63,9 +63,9 @@ class PayloadCheck:
         except IndexError:
             end = len(data) + 1
         if end > len(data):
-            raise BadValue("it ends within its value")
+            raise BadValue("the value is truncated")
         if end < len(data):
-            raise BadValue(f"{len(data) - end} bytes are left after the value")
+            raise BadValue(f"{len(data) - end} bytes follow the end of the value")
 
 
 class SchemaWidths:
@@ -178,7 +178,7 @@ class _Compiler:
         def check(payload: _Payload, at: int) -> int:
             payload.depth += 1
             if payload.depth > _MOST_NESTED:
-                raise BadValue("it is nested too deep")
+                raise BadValue("it is nested too deeply")
             end = known[name](payload, at)
             payload.depth -= 1
             return end
@@ -217,22 +217,22 @@ def _int(payload: _Payload, at: int) -> int:
 
 def _boolean(payload: _Payload, at: int) -> int:
     if payload.data[at] > 1:
-        raise BadValue(f"it has a boolean of {payload.data[at]}")
+        raise BadValue(f"it has an invalid boolean: {payload.data[at]}")
     return at + 1
 
 
 def _string(payload: _Payload, at: int) -> int:
     length, at = _number(payload, at)
     if length < 0:
-        raise BadValue(f"it has a length of {length}")
+        raise BadValue(f"it has an invalid length: {length}")
     if length > payload.size - at:
-        raise BadValue("it ends within its value")
+        raise BadValue("the value is truncated")
     return at + length
 
 
 def _fixed(size: object) -> _Check:
     if not isinstance(size, int) or size < 0:
-        raise SchemaError("it has a fixed type of no size")
+        raise SchemaError("it has a fixed type without a size")
     return lambda _, at: at + size
 
 
@@ -250,7 +250,7 @@ def _enum(symbols: int) -> _Check:
     def check(payload: _Payload, at: int) -> int:
         index, end = _number(payload, at)
         if not 0 <= index < symbols:
-            raise BadValue(f"it has no such symbol: {index}")
+            raise BadValue(f"its enum has no symbol {index}")
         return end
 
     return check
@@ -260,7 +260,7 @@ def _union(branches: list[_Check]) -> _Check:
     def check(payload: _Payload, at: int) -> int:
         index, end = _number(payload, at)
         if not 0 <= index < len(branches):
-            raise BadValue(f"it has no such branch: {index}")
+            raise BadValue(f"its union has no branch {index}")
         return branches[index](payload, end)
 
     return check
@@ -284,12 +284,12 @@ def _blocks(item: _Check, cells: int) -> _Check:
             if count < 0:
                 size, at = _number(payload, at)
                 if not 0 <= size <= payload.size - at:
-                    raise BadValue(f"it has a block of {size} bytes")
+                    raise BadValue(f"it has a block with an invalid size: {size} bytes")
                 count = -count
             if not count:
                 return at
             if count > payload.size - at:
-                raise BadValue("it ends within its value")
+                raise BadValue("the value is truncated")
             payload.budget.take(count * cells)
             for _ in range(count):
                 at = item(payload, at)

@@ -54,14 +54,14 @@ class DefaultValues:
                 self._done.add(id(field))
                 value = self._value(field["type"], field["default"])
                 if value is _NONE:
-                    raise SchemaError(f"the default of {field['name']} is no value of its type")
+                    raise SchemaError(f"the default of {field['name']} is not a value of its type")
                 field["default"] = value
 
     def _value(self, schema: Any, given: Any) -> Any:
         """Return the value of a default; ``_NONE`` if it does not fit the schema."""
         self._made += 1
         if self._made > MAX_FIELDS:
-            raise SchemaError(f"its defaults come to more than {MAX_FIELDS} values")
+            raise SchemaError(f"its defaults have more than {MAX_FIELDS} values")
         if isinstance(schema, list):
             found = (self._value(branch, given) for branch in schema)
             return next((value for value in found if value is not _NONE), _NONE)
@@ -205,10 +205,10 @@ def _check_pair(writer: Any, reader: Any) -> None:
     if mine is None or other is None:
         return
     if mine != other:
-        raise SchemaError(f"it was written as {mine}, which is not to be read as {other}")
+        raise SchemaError(f"it was written as {mine}, which can't be read as {other}")
     scale, other_scale = writer.get("scale", 0), reader.get("scale", 0)
     if mine == "decimal" and scale != other_scale:
         raise SchemaError(
             f"it was written as a decimal of scale {scale}, "
-            f"which is not to be read with scale {other_scale}"
+            f"which can't be read with scale {other_scale}"
         )

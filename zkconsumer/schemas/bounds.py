@@ -35,7 +35,7 @@ class CellBudget:
         """
         self._left -= cells
         if self._left < 0:
-            raise BadValue("its few bytes come to too many values")
+            raise BadValue("it decodes to too many values for its size")
 
 
 Counter = Callable[[Any, CellBudget], None]
@@ -87,7 +87,7 @@ def _of_items(kind: pa.DataType, get: Callable[[Any, str], Any], *, is_map: bool
 
     def count(values: Any, budget: CellBudget) -> None:
         if not hasattr(values, needed):
-            raise BadValue("it has something else where its schema has an array or a map")
+            raise BadValue("it has another type where its schema has an array or a map")
         budget.take(cells * len(values))
         if inner is not None:
             for item in values.values() if is_map else values:

@@ -40,7 +40,7 @@ class FieldBounds:
         self._fields += 1
         if self._fields > MAX_FIELDS or depth > MAX_DEPTH:
             raise SchemaError(
-                f"it has more than {MAX_FIELDS} fields, or more than {MAX_DEPTH} deep"
+                f"it has more than {MAX_FIELDS} fields, or more than {MAX_DEPTH} levels"
             )
 
 
@@ -61,7 +61,7 @@ def struct_of(fields: dict[str, pa.DataType]) -> pa.DataType:
     for name in fields:
         other = seen.setdefault(name.casefold(), name)
         if other != name:
-            raise TypeConflict(f"the fields {other} and {name} differ by case alone")
+            raise TypeConflict(f"the fields {other} and {name} differ only in case")
     return pa.struct([pa.field(name, kind) for name, kind in fields.items()])
 
 
@@ -78,7 +78,7 @@ def merged(old: pa.DataType, new: pa.DataType, path: str = "the value") -> pa.Da
     """
     found = _merged(old, new, path)
     if field_count(found) > MAX_FIELDS:
-        raise TypeConflict(f"{path} would come to more than {MAX_FIELDS} fields")
+        raise TypeConflict(f"{path} would have more than {MAX_FIELDS} fields")
     return found
 
 
@@ -102,7 +102,7 @@ def _merged(old: pa.DataType, new: pa.DataType, path: str) -> pa.DataType:
         return pa.list_(_merged(old.value_type, new.value_type, path))
     if pa.types.is_map(old) and pa.types.is_map(new) and old.key_type.equals(new.key_type):
         return pa.map_(old.key_type, _merged(old.item_type, new.item_type, path))
-    raise TypeConflict(f"{path} is {_named(new)}, and {_named(old)} in the column")
+    raise TypeConflict(f"{path} is {_named(new)}, but {_named(old)} in the column")
 
 
 def _named(kind: pa.DataType) -> str:

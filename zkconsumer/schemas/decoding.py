@@ -203,7 +203,7 @@ class ValueDecoding:
         _check(decoder, payload)
         self._catalog.adopt(AdoptedSchema(use, definition))
         self.catch_up()
-        too_many = f"{named(use.schema)} is not taken in: there are values of too many others"
+        too_many = f"{named(use.schema)} is not adopted: the column has too many schemas already"
         return self._decoders.get(use, too_many)
 
     def _candidate(self, use: SchemaUse) -> _Candidate:
@@ -241,7 +241,7 @@ class ValueDecoding:
         """Return the decoder of a schema, or why the schema can't be used."""
         name = named(use.schema)
         if definition.kind != self._kind:
-            return f"{name} is of the kind {definition.kind}, not {self._kind}"
+            return f"{name} is of kind {definition.kind}, not {self._kind}"
         try:
             return payload_decoder(definition, use.message, self._reader)
         except Exception as error:  # noqa: BLE001 - libraries raise anything for a bad schema

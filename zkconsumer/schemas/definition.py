@@ -81,7 +81,7 @@ def parsed_json(text: str | bytes, what: str) -> object:
     try:
         return json.loads(text)
     except RecursionError:
-        raise SchemaError(f"{what} is nested too deep") from None
+        raise SchemaError(f"{what} is nested too deeply") from None
     except ValueError as error:
         raise SchemaError(f"{what} is not JSON: {error}") from None
 

@@ -42,7 +42,7 @@ class SchemaFolder:
         self._held: dict[str, bytes] | None = None
         self._recent: Recent[str, SchemaDefinition] = Recent(SystemClock())
         if not self._folder.is_dir():
-            raise ConfigError(f"--schemas: {folder} is no folder")
+            raise ConfigError(f"--schemas: {folder} is not a directory")
 
     def find(self, key: SchemaKey) -> SchemaDefinition | None:
         """See ``SchemaSource``."""
@@ -65,8 +65,8 @@ class SchemaFolder:
                     held[path.name] = self._bytes(path) or b""
                 if sum(map(len, held.values())) > _MOST_HELD_BYTES:
                     raise ConfigError(
-                        f"--schemas: the files of {self._folder} are more than "
-                        f"{_MOST_HELD_BYTES} bytes: leave those of this topic in it"
+                        f"--schemas: the files in {self._folder} have more than "
+                        f"{_MOST_HELD_BYTES} bytes: keep only the schemas of this topic there"
                     )
         except OSError as error:
             raise SchemaError(f"{self._folder} can't be read: {error.strerror}") from error

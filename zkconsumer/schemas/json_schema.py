@@ -45,11 +45,11 @@ class JsonDecoder:
     def __init__(self, definition: SchemaDefinition) -> None:
         schema = parsed_json(definition.text, "the schema")
         if not isinstance(schema, dict | bool):
-            raise SchemaError("the schema is no JSON Schema: it is not an object")
+            raise SchemaError("the schema is not a valid JSON Schema: it is not an object")
         try:
             self.type, self._convert = _Walk(schema).of(schema, 0)
         except (SchemaError, TypeConflict, RecursionError) as error:
-            raise SchemaError(f"the schema can't be a column: {error}") from None
+            raise SchemaError(f"the schema has no column type: {error}") from None
         self._count = counter_of(self.type, _field)
 
     def decode(self, payload: bytes) -> object:
@@ -64,7 +64,7 @@ class JsonDecoder:
 
 def _field(record: Any, name: str) -> Any:
     if not isinstance(record, dict):
-        raise BadValue(f"{_shown(record)} is no object")
+        raise BadValue(f"{_shown(record)} is not an object")
     return record.get(name)
 
 
@@ -156,12 +156,12 @@ def _but_null(schema: Any) -> object:
 
 
 def _refuse(name: str) -> object:
-    raise BadValue(f"{name} is no JSON")
+    raise BadValue(f"{name} is not JSON")
 
 
 def _string(value: Any) -> str:
     if not isinstance(value, str):
-        raise BadValue(f"{_shown(value)} is no string")
+        raise BadValue(f"{_shown(value)} is not a string")
     # Lone surrogates are allowed in JSON, but not in UTF-8.
     value.encode()
     return value
@@ -171,26 +171,26 @@ def _integer(value: Any) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or not -_MOST <= value < _MOST:
-        raise BadValue(f"{_shown(value)} is no integer of 64 bits")
+        raise BadValue(f"{_shown(value)} is not a 64-bit integer")
     return value
 
 
 def _number(value: Any) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
-        raise BadValue(f"{_shown(value)} is no number")
+        raise BadValue(f"{_shown(value)} is not a number")
     return float(value)
 
 
 def _boolean(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise BadValue(f"{_shown(value)} is no boolean")
+        raise BadValue(f"{_shown(value)} is not a boolean")
     return value
 
 
 def _list_of(convert: Converter) -> Converter:
     def listed(value: Any) -> list[Any]:
         if not isinstance(value, list):
-            raise BadValue(f"{_shown(value)} is no array")
+            raise BadValue(f"{_shown(value)} is not an array")
         return [None if item is None else convert(item) for item in value]
 
     return listed
@@ -199,7 +199,7 @@ def _list_of(convert: Converter) -> Converter:
 def _map_of(convert: Converter) -> Converter:
     def mapped(value: Any) -> list[tuple[str, Any]]:
         if not isinstance(value, dict):
-            raise BadValue(f"{_shown(value)} is no object")
+            raise BadValue(f"{_shown(value)} is not an object")
         return [
             (_string(name), None if item is None else convert(item)) for name, item in value.items()
         ]
@@ -210,7 +210,7 @@ def _map_of(convert: Converter) -> Converter:
 def _object_of(converters: dict[str, Converter]) -> Converter:
     def made(value: Any) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise BadValue(f"{_shown(value)} is no object")
+            raise BadValue(f"{_shown(value)} is not an object")
         return {
             name: convert(item)
             for name, convert in converters.items()

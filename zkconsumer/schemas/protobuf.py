@@ -82,10 +82,10 @@ class ProtobufDecoder:
             self.type, self._read = _Walk().message(descriptor, 0)
             self._count = counter_of(self.type, getattr)
         except (SchemaError, TypeConflict) as error:
-            raise SchemaError(f"the schema can't be a column: {error}") from None
+            raise SchemaError(f"the schema has no column type: {error}") from None
         except Exception as error:
             reason = str(error)[:200] or type(error).__name__
-            raise SchemaError(f"the schema is no Protobuf file: {reason}") from error
+            raise SchemaError(f"the schema is not a valid Protobuf file: {reason}") from error
 
     def decode(self, payload: bytes) -> object:
         """See ``PayloadDecoder``."""
@@ -111,7 +111,7 @@ def _files(definition: SchemaDefinition) -> list[Any]:
             names = [name for name, _ in definition.references] + [""]
             files = [_file(text, name) for text, name in zip(texts, names, strict=True)]
     except DecodeError as error:
-        raise SchemaError(f"the schema is no serialized descriptor: {error}") from None
+        raise SchemaError(f"the schema is not a serialized descriptor: {error}") from None
     if not files:
         raise SchemaError("the descriptor set has no file")
     return files
@@ -142,7 +142,7 @@ def _message_name(file: Any, indexes: tuple[int, ...]) -> str:
     names, messages = [file.package] if file.package else [], file.message_type
     for index in indexes:
         if index >= len(messages):
-            raise SchemaError(f"it has no message {list(indexes)}")
+            raise SchemaError(f"it has no message with indexes {list(indexes)}")
         names.append(messages[index].name)
         messages = messages[index].nested_type
     return ".".join(names)
@@ -223,7 +223,7 @@ def _is_repeated(field: Any) -> bool:
 def _micros(message: Any) -> int:
     seconds, nanos = message.seconds, message.nanos
     if not -_MOST_SECONDS <= seconds <= _MOST_SECONDS or not 0 <= nanos < 10**9:
-        raise BadValue(f"{seconds} s and {nanos} ns are no time")
+        raise BadValue(f"{seconds} s and {nanos} ns is not a time")
     return int(seconds) * 1_000_000 + int(nanos) // 1000
 
 
@@ -234,7 +234,7 @@ def _text(message: Any) -> str:
 
 def _plain(message: Any, depth: int) -> Mapping[str, Any]:
     if depth > _TEXT_DEPTH:
-        raise BadValue("it is nested too deep")
+        raise BadValue("it is nested too deeply")
     found: dict[str, Any] = {}
     for field, value in message.ListFields():
         of_message = field.message_type is not None

@@ -78,7 +78,7 @@ class RegistryClient:
             return None
         kind = found.get("schemaType") or "AVRO"
         if not isinstance(kind, str):
-            raise self._strange(f"{path} has a schemaType that is no text")
+            raise self._strange(f"{path} has a schemaType that is not a string")
         references: dict[str, str] = {}
         self._collect(found, references, ())
         return SchemaDefinition(
@@ -106,15 +106,15 @@ class RegistryClient:
             if name in references:
                 continue
             if name in above or len(above) + len(references) >= MAX_REFERENCES:
-                raise UnusableSchema("its references lead in a circle, or are too many")
+                raise UnusableSchema("its references are circular, or too many")
             try:
                 path = f"/subjects/{quote(subject, safe='')}/versions/{version}"
             except UnicodeEncodeError:
-                raise UnusableSchema("a reference's subject is no text") from None
+                raise UnusableSchema("a reference's subject is not valid text") from None
             # Deleted versions may still be referenced.
             referred = self._get(path, "deleted=true")
             if referred is None:
-                raise AbsentReference(f"{path[:_SHOWN_CHARS]}, which it refers to, is not there")
+                raise AbsentReference(f"{path[:_SHOWN_CHARS]}, which it refers to, does not exist")
             self._collect(referred, references, (*above, name))
             references[name] = self._text(referred, path)
 
@@ -136,11 +136,11 @@ class RegistryClient:
             return None
         if status in {401, 403}:
             raise SchemaError(
-                f"{self._where} refuses us ({status}): see basic.auth.user.info or "
+                f"{self._where} refused the request ({status}): see basic.auth.user.info or "
                 "bearer.auth.token in --schema-registry-config"
             )
         reason = quoted(data, self._settings.authorization or "")
-        raise SchemaError(f"{self._where}{path} answers {status}: {reason}")
+        raise SchemaError(f"{self._where}{path} responded with {status}: {reason}")
 
     def _response(self, path: str, parameters: str) -> tuple[int, bytes]:
         settings = self._settings
@@ -157,7 +157,7 @@ class RegistryClient:
                 return self._requested(url, headers)
             except ConnectFailed as error:
                 if tried == _TRIES:
-                    raise SchemaError(f"the schema registry can't be asked: {error}") from error
+                    raise SchemaError(f"the schema registry can't be reached: {error}") from error
             except ValueError as error:
                 raise SchemaError(f"{self._where}{path}: {error}") from error
 
@@ -167,7 +167,7 @@ class RegistryClient:
             # Connecting and the rest of the request each have this time limit.
             timeout_ms = min(timeout_ms, self._left_ms // 2)
             if timeout_ms <= 0:
-                raise SchemaError(f"{self._where} took all the time that there is for schemas")
+                raise SchemaError(f"{self._where} used up the time limit for schemas")
         began_ms = self._clock.now_ms()
         try:
             return http_request(
@@ -183,7 +183,8 @@ class RegistryClient:
 
     def _strange(self, what: str) -> SchemaError:
         return SchemaError(
-            f"{self._where} answers as no schema registry does: {printable(what)[:_MOST_CHARS]}"
+            f"{self._where} does not respond like a schema registry: "
+            f"{printable(what)[:_MOST_CHARS]}"
         )
 
 

@@ -60,7 +60,7 @@ class RegistrySettings:
         for name in given:
             if name not in _NAMES:
                 raise ConfigError(
-                    f"{name} is no setting of a schema registry's client"
+                    f"{name} is not a setting of a schema registry client"
                     f"{did_you_mean(name, _NAMES)}"
                 )
         for name in (*_AUTHORITIES, *_CERTIFICATES, "ssl.key.location"):
@@ -115,7 +115,7 @@ def _authorization(split: SplitResult, given: Mapping[str, str]) -> str | None:
     else:
         return None
     if not value.isascii() or not value.isprintable():
-        raise ConfigError("bearer.auth.token holds characters that no header can have")
+        raise ConfigError("bearer.auth.token has characters that a header can't contain")
     return value
 
 

@@ -60,7 +60,7 @@ def framed(value: bytes, header: bytes | None, *, has_indexes: bool) -> FramedVa
         raise BadValue("it does not begin with a magic byte 0 and a schema id")
     schema_id = int.from_bytes(value[1:_ID_BYTES])
     if schema_id > _MOST_ID:
-        raise BadValue(f"its schema id {schema_id} is larger than a registry gives")
+        raise BadValue(f"its schema id {schema_id} is larger than any id of a registry")
     if not has_indexes:
         return FramedValue(schema_id, (), _ID_BYTES)
     return FramedValue(schema_id, *_indexes(value, _ID_BYTES))
@@ -83,7 +83,7 @@ def _indexes(data: bytes, at: int) -> tuple[tuple[int, ...], int]:
     for _ in range(count):
         index, at = _zigzag(data, at)
         if not 0 <= index <= _MOST_INDEX:
-            raise BadValue(f"{index} is no index of a message")
+            raise BadValue(f"{index} is not a message index")
         found.append(index)
     return tuple(found), at
 
@@ -92,7 +92,7 @@ def _zigzag(data: bytes, at: int) -> tuple[int, int]:
     number = 0
     for shift in range(0, _VARINT_BITS, 7):
         if at >= len(data):
-            raise BadValue("it ends within its message indexes")
+            raise BadValue("it is truncated within its message indexes")
         byte = data[at]
         at += 1
         number |= (byte & 0x7F) << shift

@@ -51,14 +51,14 @@ def test_schemas_of_a_registry_that_wants_a_password(
             assert looks.decoder().decode(b"\0\0\0\0\x07\x54").value == {"id": 42}
         assert registry.requests.count("/schemas/ids/7") == 2, "once by each of both"
         refused = Looks(args(registry.url, None)).decoder().decode(b"\0\0\0\0\x07\x54")
-        assert (refused.kind, "refuses us (401)" in refused.note) == ("hex", True)
+        assert (refused.kind, "refused the request (401)" in refused.note) == ("hex", True)
         assert "hidden" not in refused.note
         registry.responder = hang
         monkeypatch.setattr("zkconsumer.cli.browsing._REGISTRY_BUDGET_MS", 500)
         hanging = Looks(args(registry.url, config)).decoder().decode
         notes = [hanging(b"\0\0\0\0" + bytes([number])).note for number in range(1, 60)]
-        assert "can't be asked" in notes[0]
-        assert "took all the time that there is for schemas" in notes[-1]
+        assert "can't be reached" in notes[0]
+        assert "used up the time limit for schemas" in notes[-1]
 
 
 def test_settings_of_a_registry_from_a_pipe() -> None:
@@ -104,6 +104,6 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
     """Before anybody looks at anything."""
     config = tmp_path / "registry.properties"
     config.write_text("basic.auth.user=me\n")
-    for registry, reason in (("http://r:1", "is no setting"), (None, "give --schema-registry")):
+    for registry, reason in (("http://r:1", "is not a setting"), (None, "give --schema-registry")):
         with pytest.raises(ConfigError, match=reason):
             Looks(args(registry, config))

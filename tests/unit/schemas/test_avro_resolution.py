@@ -77,8 +77,8 @@ def doubling(levels: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("schema", "reason"),
     [
-        (with_default("bytes", "\u0100"), "the default of more is no value"),
-        (with_default(record(("x", "int"), name="M"), {}), "the default of more is no value"),
+        (with_default("bytes", "\u0100"), "the default of more is not a value"),
+        (with_default(record(("x", "int"), name="M"), {}), "the default of more is not a value"),
         (doubling(30), "more than 10000"),
     ],
 )
@@ -104,7 +104,7 @@ def test_what_is_no_default_is_refused(schema: object, reason: str) -> None:
 )
 def test_numbers_are_not_read_in_another_unit(written: object, read: object) -> None:
     """Avro's readers would take the number as it is."""
-    with pytest.raises(SchemaError, match=r"d: .*not to be read"):
+    with pytest.raises(SchemaError, match=r"d: .*can't be read"):
         AvroDecoder(avro(record(("d", written))), avro(record(("d", read))))
 
 
@@ -140,5 +140,5 @@ def test_a_long_that_is_no_double_is_refused() -> None:
     """In a union of both, whose column has doubles."""
     decoder = AvroDecoder(avro(record(("d", ["null", "long", "double"]))))
     assert decoder.decode(zigzag(1) + zigzag(2**53)) == {"d": 2.0**53}
-    with pytest.raises(BadValue, match="9007199254740993 is no double"):
+    with pytest.raises(BadValue, match="9007199254740993 is not a double"):
         decoder.decode(zigzag(1) + zigzag(2**53 + 1))

@@ -92,7 +92,7 @@ def test_a_column_of_many_schemas_has_so_many_fields() -> None:
 
 def test_json_text_and_strings_share_no_column() -> None:
     """Nobody could tell which of its texts are JSON."""
-    with pytest.raises(TypeConflict, match="a is JSON text, and string in the column"):
+    with pytest.raises(TypeConflict, match="a is JSON text, but string in the column"):
         merged(pa.struct([("a", pa.string())]), pa.struct([("a", JSON_TEXT)]))
     kind = pa.struct([("a", JSON_TEXT)])
     assert merged(kind, kind).equals(kind)

@@ -61,7 +61,7 @@ def test_a_schema_that_contradicts_the_column_makes_rejects() -> None:
     value = avro_value(1, USER, {"id": 7, "name": None})
     found = decoding.decode([value, avro_value(2, other, {"id": "x"}), value])
     assert rows(found.column) == [{"id": 7, "name": None}, None, {"id": 7, "name": None}]
-    assert found.rejects == {1: "schema 2: id is string, and int64 in the column"}
+    assert found.rejects == {1: "schema 2: id is string, but int64 in the column"}
 
 
 def test_a_schema_is_looked_for_once() -> None:
@@ -149,7 +149,11 @@ def test_only_what_may_come_is_requested_again_in_seconds(
 
 @pytest.mark.parametrize(
     ("schema", "reason"),
-    [(None, "no schema of t-value"), (JSON_INT, "of the kind json"), (avro(17), "no Avro schema")],
+    [
+        (None, "no schema of t-value"),
+        (JSON_INT, "of kind json"),
+        (avro(17), "not a valid Avro schema"),
+    ],
 )
 def test_bare_values_need_a_schema(schema: SchemaDefinition | None, reason: str) -> None:
     """Else a whole topic would become dead letters over a name."""
@@ -235,7 +239,7 @@ def test_a_schema_within_itself_is_text_and_can_not_end_the_process() -> None:
     deep = with_id(1, b"\2\2" * 1_000_000)
     found = decoding_of(s1=avro(node)).decode([value, deep])
     assert rows(found.column)[0] == {"v": 1, "next": '{"v":2,"next":null}'}
-    assert found.rejects == {1: "it is nested too deep"}
+    assert found.rejects == {1: "it is nested too deeply"}
 
 
 def _doubling(levels: int) -> dict[str, Any]:
@@ -258,10 +262,10 @@ def _doubling(levels: int) -> dict[str, Any]:
     [
         (record(("a", {"type": "array", "items": "null"})), "take no bytes"),
         (_doubling(40), "more than 10000 fields"),
-        (record(("id", "int"), ("ID", "int")), "differ by case alone"),
-        ({"type": "record"}, "no Avro schema"),
-        (["null", {"type": "nonsense"}], "no Avro schema"),
-        (17, "no Avro schema"),
+        (record(("id", "int"), ("ID", "int")), "differ only in case"),
+        ({"type": "record"}, "not a valid Avro schema"),
+        (["null", {"type": "nonsense"}], "not a valid Avro schema"),
+        (17, "not a valid Avro schema"),
     ],
 )
 def test_hostile_schemas_make_rejects(schema: Any, reason: str) -> None:
@@ -287,7 +291,7 @@ def test_bytes_behind_a_value_make_a_reject() -> None:
     """No serializer leaves any; damage does."""
     value = avro_value(1, USER, {"id": 7, "name": None})
     found = decoding_of(s1=avro(USER)).decode([value + b"xy"])
-    assert found.rejects == {0: "2 bytes are left after the value"}
+    assert found.rejects == {0: "2 bytes follow the end of the value"}
 
 
 JSON = SchemaDefinition(
@@ -346,13 +350,13 @@ def test_json_has_the_types_of_its_schema() -> None:
     [
         (b"{", "JSON"),
         (b"\xff", "UnicodeDecodeError"),
-        (b'{"id": "1"}', "'1' is no integer"),
-        (b'{"id": 9223372036854775808}', "no integer of 64 bits"),
-        (b'{"id": true}', "True is no integer"),
-        (b'{"price": NaN}', "NaN is no JSON"),
-        (b'{"tags": "a"}', "'a' is no array"),
+        (b'{"id": "1"}', "'1' is not a 64-bit integer"),
+        (b'{"id": 9223372036854775808}', "not a 64-bit integer"),
+        (b'{"id": true}', "True is not a 64-bit integer"),
+        (b'{"price": NaN}', "NaN is not JSON"),
+        (b'{"tags": "a"}', "'a' is not an array"),
         (b'{"tags": ["\\ud800"]}', "UnicodeEncodeError"),
-        (b"[1]", "an array is no object"),
+        (b"[1]", "an array is not an object"),
         (b"[" * 200_000, "RecursionError"),
     ],
 )
@@ -426,7 +430,7 @@ def test_protobuf_has_the_types_of_its_message(is_set: bool) -> None:
         "state": "7",
     }
     assert list(found.rejects) == [1, 2]
-    assert "it has no message [4]" in found.rejects[2]
+    assert "it has no message with indexes [4]" in found.rejects[2]
 
 
 def test_a_proto_file_in_place_of_a_descriptor_says_what_helps() -> None:
@@ -439,4 +443,4 @@ def test_a_proto_file_in_place_of_a_descriptor_says_what_helps() -> None:
 def test_another_kind_of_schema_makes_rejects() -> None:
     """As where a topic has both."""
     found = decoding_of("json", s1=avro(USER)).decode([with_id(1, b"{}")])
-    assert found.rejects == {0: "schema 1 is of the kind avro, not json"}
+    assert found.rejects == {0: "schema 1 is of kind avro, not json"}

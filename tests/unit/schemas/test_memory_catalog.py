@@ -11,7 +11,7 @@ def test_values_of_too_many_schemas_are_rejects() -> None:
     values = [avro_value(key, USER, {"id": 7, "name": None}) for key in range(MAX_SCHEMAS + 1)]
     found = decoding.decode([*values, values[0]])
     assert found.rejects == {
-        MAX_SCHEMAS: f"schema {MAX_SCHEMAS} is not taken in: there are values of too many others"
+        MAX_SCHEMAS: f"schema {MAX_SCHEMAS} is not adopted: the column has too many schemas already"
     }
     assert found.column is not None
     assert found.column[MAX_SCHEMAS + 1].as_py() == {"id": 7, "name": None}
