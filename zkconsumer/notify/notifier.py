@@ -118,8 +118,10 @@ class Notifier:
             try:
                 self._judge(observation())
             except Exception as error:  # noqa: BLE001 - the next state may be judged again
-                self._problem = f"groups can't be judged: {_reason(error)}"
-                self._repeats.happened("judging", f"{self._problem}; nobody is told of them")
+                self._problem = f"groups can't be evaluated: {_reason(error)}"
+                self._repeats.happened(
+                    "judging", f"{self._problem}; no notifications about them are sent"
+                )
             else:
                 self._problem = None
                 self._repeats.works("judging")
@@ -179,7 +181,7 @@ class _Sender:
         """Log how many messages were not sent."""
         left = self._outbox.pending(self._clock.now_ms())
         if left:
-            log.warning("%s: %d messages were not sent before the end", self.name, left)
+            log.warning("%s: %d messages were not sent before shutdown", self.name, left)
 
     def _due(self) -> tuple[Notification, ...]:
         return self._outbox.due(self._clock.now_ms(), self._clock.wall_ms())
@@ -209,4 +211,4 @@ class _Sender:
 
 
 def _reason(error: Exception) -> str:
-    return f"a fault of zkconsumer, {fault_text(error)}"
+    return f"a bug in zkconsumer, {fault_text(error)}"

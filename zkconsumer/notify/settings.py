@@ -90,9 +90,9 @@ class _Keys:
 
     def text(self, key: str, default: str | None = None) -> str | None:
         """Return a text of one line."""
-        value = self._take(key, default, str, "a text")
+        value = self._take(key, default, str, "a string")
         if value is not None and (not value or not value.isprintable()):
-            raise self.wrong(key, "a text of one line, which is not empty, is wanted")
+            raise self.wrong(key, "it must be one line of text, and not empty")
         return value
 
     def required(self, key: str) -> str:
@@ -107,7 +107,7 @@ class _Keys:
         path, value = self.text(f"{key}-file"), self.text(key)
         if path is None or value is not None:
             if path is not None:
-                raise ConfigError(f"{self.name}: {key} and {key}-file are two ways: give one")
+                raise ConfigError(f"{self.name}: give {key} or {key}-file, not both")
             return value
         try:
             with Path(path).open(encoding="utf-8") as file:
@@ -115,35 +115,35 @@ class _Keys:
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"{self.name}: {key}-file {path} can't be read: {error}") from None
         if not line or not line.isprintable():
-            raise ConfigError(f"{self.name}: {key}-file {path} holds no single line")
+            raise ConfigError(f"{self.name}: {key}-file {path} must contain exactly one line")
         return line
 
     def number(self, key: str, default: int, *, least: int = 1, most: int = _MOST_MS) -> int:
         """Return an integer."""
         value = self._take(key, default, int, "a number")
         if value is None or isinstance(value, bool) or not least <= value <= most:
-            raise self.wrong(key, f"a number from {least} to {most} is wanted")
+            raise self.wrong(key, f"it must be a number from {least} to {most}")
         return value
 
     def choice(self, key: str, choices: tuple[str, ...], default: str) -> str:
         """Return a value that must be one of the choices."""
         value = self.text(key, default)
         if value not in choices:
-            raise self.wrong(key, f"one of {', '.join(choices)} is wanted")
+            raise self.wrong(key, f"it must be one of {', '.join(choices)}")
         return value
 
     def texts(self, key: str) -> tuple[str, ...]:
         """Return a list of texts."""
-        value = self._take(key, [], list, "a list of texts") or []
+        value = self._take(key, [], list, "a list of strings") or []
         if not all(isinstance(text, str) and text.isprintable() for text in value):
-            raise self.wrong(key, "a list of texts is wanted")
+            raise self.wrong(key, "it must be a list of strings")
         return tuple(value)
 
     def tables(self, key: str) -> Mapping[str, Mapping[str, object]]:
         """Return tables by name."""
-        value = self._take(key, {}, dict, "tables") or {}
+        value = self._take(key, {}, dict, "a table of tables") or {}
         if not all(isinstance(table, dict) for table in value.values()):
-            raise self.wrong(key, f"tables are wanted: {self.name[:-1]}.{key}.NAME]")
+            raise self.wrong(key, f"write each as a table {self.name[:-1]}.{key}.NAME]")
         return dict(value)
 
     def raw(self, key: str) -> object:
@@ -156,7 +156,7 @@ class _Keys:
         text = text or self.text(key)
         if text is None:
             return None
-        refused = ConfigError(f"{self.name}: {key} is no address of http:// or https://")
+        refused = ConfigError(f"{self.name}: {key} must be an http:// or https:// URL")
         try:
             url = urlsplit(text)
             good = url.scheme in {"http", "https"} and bool(url.hostname) and url.port != 0
@@ -175,7 +175,7 @@ class _Keys:
         self._known.add(key)
         value = self._table.get(key, default)
         if value is not None and not isinstance(value, kind):
-            raise self.wrong(key, f"{wanted} is wanted")
+            raise self.wrong(key, f"it must be {wanted}")
         return value
 
 
@@ -206,22 +206,22 @@ def _pattern(keys: _Keys, text: str) -> re.Pattern[str]:
     try:
         return re.compile(text)
     except re.error as error:
-        raise keys.wrong("silence", f"{text!r} is no regular expression: {error}") from None
+        raise keys.wrong("silence", f"{text!r} is not a regular expression: {error}") from None
 
 
 def _quiet_hours(keys: _Keys, value: object) -> list[QuietHours]:
     found = []
     for table in value if isinstance(value, list) else [value]:
         if not isinstance(table, dict):
-            raise keys.wrong("quiet", 'a table is wanted: { from = "22:00", to = "07:00" }')
+            raise keys.wrong("quiet", 'it must be a table: { from = "22:00", to = "07:00" }')
         hours = _Keys(f"{keys.name} quiet", table)
         zone, days = hours.required("zone"), hours.texts("days")
         if not set(days) <= set(DAYS):
-            raise hours.wrong("days", f"some of {', '.join(DAYS)} are wanted")
+            raise hours.wrong("days", f"it must be a list of some of {', '.join(DAYS)}")
         try:
             where = ZoneInfo(zone)
         except (ZoneInfoNotFoundError, ValueError, OSError):
-            raise hours.wrong("zone", "a zone like Europe/Berlin or UTC is wanted") from None
+            raise hours.wrong("zone", "it must be a time zone like Europe/Berlin or UTC") from None
         found.append(
             QuietHours(
                 begin=_minutes(hours, "from"),
@@ -237,14 +237,14 @@ def _quiet_hours(keys: _Keys, value: object) -> list[QuietHours]:
 def _minutes(keys: _Keys, key: str) -> int:
     match = re.fullmatch(r"([01]\d|2[0-3]):([0-5]\d)", keys.required(key))
     if match is None:
-        raise keys.wrong(key, "a time like 22:00 is wanted")
+        raise keys.wrong(key, "it must be a time like 22:00")
     return int(match[1]) * 60 + int(match[2])
 
 
 def _http(keys: _Keys, template: Template, text: str | None = None, path: str = "") -> HttpTarget:
     url = keys.url("url", text or keys.secret("url"))
     if url is None:
-        raise ConfigError(f"{keys.name} needs url, or url-file")
+        raise ConfigError(f"{keys.name} needs url or url-file")
     token = keys.secret("token")
     return HttpTarget(
         url=url._replace(path=url.path.rstrip("/") + path) if path else url,
@@ -268,7 +268,7 @@ def _posting(template: Template, path: str = "") -> Callable[["_Keys"], tuple[Re
 def _pagerduty(keys: _Keys) -> tuple[Receiver, int]:
     key = keys.secret("routing-key")
     if key is None:
-        raise ConfigError(f"{keys.name} needs routing-key-file, or routing-key")
+        raise ConfigError(f"{keys.name} needs routing-key-file or routing-key")
     target = _http(keys, pagerduty(key), keys.secret("url") or _PAGERDUTY)
     return replace(target, secret=key), 1
 
@@ -277,13 +277,13 @@ def _mail(keys: _Keys) -> tuple[Receiver, int]:
     security = keys.choice("security", ("starttls", "tls", "none"), "starttls")
     user, password = keys.text("user"), keys.secret("password")
     if (user is None) != (password is None):
-        raise ConfigError(f"{keys.name}: user and password-file go together")
+        raise ConfigError(f"{keys.name}: give user and password-file, or neither")
     receivers = keys.texts("to")
     if not receivers or not all(_is_address(receiver) for receiver in receivers):
-        raise ConfigError(f"{keys.name} needs to, a list of e-mail addresses")
+        raise ConfigError(f"{keys.name} needs 'to': a list of e-mail addresses")
     sender = keys.required("from")
     if not _is_address(sender):
-        raise keys.wrong("from", "an e-mail address is wanted")
+        raise keys.wrong("from", "it must be an e-mail address")
     target = MailTarget(
         host=keys.required("host"),
         port=keys.number("port", 465 if security == "tls" else 587, most=65_535),
@@ -305,7 +305,7 @@ def _is_address(text: str) -> bool:
 def _command(keys: _Keys) -> tuple[Receiver, int]:
     argv = keys.texts("argv")
     if not argv or not argv[0]:
-        raise ConfigError(f"{keys.name} needs argv, a list: the program and its arguments")
+        raise ConfigError(f"{keys.name} needs argv: a list of the program and its arguments")
     # One message per delivery, so that only a failed message is sent again.
     return CommandTarget(argv=argv, timeout_ms=keys.number("timeout-ms", 30_000, least=100)), 1
 

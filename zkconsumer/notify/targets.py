@@ -98,7 +98,7 @@ class HttpTarget:
             return
         secrets = f"{self.url.path} {self.url.query} {self.authorization or ''} {self.secret}"
         refused = NotTaken if status in _REFUSED else NotSent
-        raise refused(f"{where} answers {status}: {quoted(data, secrets)}")
+        raise refused(f"{where} responded with {status}: {quoted(data, secrets)}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +142,7 @@ class MailTarget:
                 refused = server.send_message(email, self.sender, list(self.receivers))
         except smtplib.SMTPRecipientsRefused as error:
             codes = sorted({code for code, _ in error.recipients.values()})
-            raise self._error(codes[0], f"no receiver is taken ({codes})") from None
+            raise self._error(codes[0], f"every recipient was refused ({codes})") from None
         except smtplib.SMTPResponseException as error:
             # A str is smtplib's own error about a line that is too long.
             reply = error.smtp_error
@@ -157,7 +157,7 @@ class MailTarget:
             reason = printable(str(error))[:_SHOWN_CHARS] or type(error).__name__
             raise self._error(0, reason) from None
         for receiver, (code, _) in refused.items():
-            log.warning("%s: receiver %s is not taken (%d)", self.host, receiver, code)
+            log.warning("%s: recipient %s was refused (%d)", self.host, receiver, code)
 
     def _error(self, code: int, reason: str) -> ZkConsumerError:
         kind = NotTaken if code >= 500 else NotSent
@@ -224,7 +224,7 @@ class CommandTarget:
 
     def _run(self, data: bytes, environment: Mapping[str, str]) -> None:
         if self._aborted.is_set():
-            raise NotSent("the program ends")
+            raise NotSent("zkconsumer is shutting down")
         try:
             # In its own session, so that its children can be killed with it.
             process = subprocess.Popen(  # noqa: S603 - the operator's own
@@ -242,12 +242,12 @@ class CommandTarget:
             try:
                 process.communicate(data, 0 if self._aborted.is_set() else self.timeout_ms / 1000)
             except subprocess.TimeoutExpired:
-                raise NotSent(f"{printable(self.argv[0])} took too long, and was killed") from None
+                raise NotSent(f"{printable(self.argv[0])} timed out and was killed") from None
             finally:
                 _kill(process.pid)
                 self._running.discard(process.pid)
         if process.returncode:
-            raise NotSent(f"{printable(self.argv[0])} ended with {process.returncode}")
+            raise NotSent(f"{printable(self.argv[0])} exited with status {process.returncode}")
 
 
 def _kill(group: int) -> None:

@@ -191,7 +191,7 @@ def pagerduty(routing_key: str) -> Template:
             body["payload"] = _pagerduty_payload(message, origin)
             address = link(message, origin)
             if address is not None:
-                body["links"] = [{"href": address, "text": "the page of the group"}]
+                body["links"] = [{"href": address, "text": "the group's page"}]
         return _dumped(body)
 
     return event

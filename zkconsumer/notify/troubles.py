@@ -88,7 +88,7 @@ def observe(state: ClusterState) -> GroupObservation:
             code=UNREADABLE,
             headline="The cluster can't be read now",
             what=f"The cluster can't be read: {state.problem}",
-            repair="Look at its ZooKeeper or brokers, and whether they are reached from here.",
+            repair="Check its ZooKeeper or brokers, and whether they can be reached from here.",
             command=group_command(None, state.snapshot),
         )
         began = state.number > 0
@@ -146,14 +146,14 @@ def _group_trouble(state: ClusterState, key: GroupKey) -> GroupTrouble | None:
         return _trouble(verdict.diagnosis, state.snapshot, further=verdict.more, lag=row.lag)
     is_error = verdict.tone is Tone.BAD
     does_not = "does not" if len(row.late) == 1 else "do not"
-    repair = "More members or streams, as far as there are partitions: zkconsumer assign."
+    repair = "Add members or streams, up to the number of partitions: zkconsumer assign."
     if is_error:
-        repair = findings[0].repair if findings else "zkconsumer doctor looks closer."
+        repair = findings[0].repair if findings else "Run zkconsumer doctor for details."
     return GroupTrouble(
         severity=Severity.ERROR if is_error else Severity.WARNING,
         code=NOT_MOVING if is_error else BEHIND,
         headline=verdict.sentence,
-        what=f"Of {counted(row.partitions, 'partition')} {len(row.late)} {does_not} keep up.",
+        what=f"{len(row.late)} of {counted(row.partitions, 'partition')} {does_not} keep up.",
         evidence=tuple(
             f"{partition.topic_partition}: {partition.status.meaning}; "
             f"{partition.current_lag} records behind"
