@@ -105,7 +105,7 @@ class BytesDecoder:
     def _decoder(self, key: SchemaKey) -> "PayloadDecoder | str":
         if key not in self._decoders:
             if len(self._decoders) >= _DECODERS_MAX:
-                return f"schema {key}: there are too many schemas"
+                return f"schema {key}: too many other schemas are loaded already"
             self._decoders[key] = self._found(key)
         return self._decoders[key]
 

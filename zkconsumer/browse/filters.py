@@ -90,7 +90,7 @@ def _path_filter(text: str) -> MessageFilter:
     term = _TERM.fullmatch(text, at)
     if term is None or not steps:
         raise ConfigError(
-            f"the filter {text!r} is no path into JSON: write .name.other[0] == 42, with one of "
+            f"the filter {text!r} is not a path into JSON: write .name.other[0] == 42, with one of "
             "== != < <= > >= ~, or the path alone"
         )
     test = _test(term[1], _literal(term[2]))

@@ -47,8 +47,8 @@ def parse_instant(text: str, now_ms: int) -> int:
         at = None
     if at is None or text.isdigit():
         raise ConfigError(
-            f"{text!r} is no time: write milliseconds since 1970, or as in 2026-11-21T20:30:00Z or "
-            "15m ago"
+            f"{text!r} is not a time: write milliseconds since 1970, or a time like "
+            "2026-11-21T20:30:00Z or 15m ago"
         )
     if at.tzinfo is None:
         at = at.replace(tzinfo=UTC)
@@ -57,7 +57,7 @@ def parse_instant(text: str, now_ms: int) -> int:
 
 def _since_1970(text: str, at_ms: int) -> int:
     if at_ms < 0:
-        raise ConfigError(f"{text!r} lies before 1970")
+        raise ConfigError(f"{text!r} is before 1970")
     return at_ms
 
 
@@ -72,7 +72,7 @@ def parse_duration(text: str) -> int:
     found = _DURATION.fullmatch(text.upper())
     parts = {} if found is None else {k: v for k, v in found.groupdict().items() if v is not None}
     if not parts:
-        raise ConfigError(f"{text!r} is no duration: write it as in PT90M, P1D or P1DT2H30M")
+        raise ConfigError(f"{text!r} is not a duration: write it like PT90M, P1D or P1DT2H30M")
     whole, _, thousandths = parts.pop("seconds", "0").partition(".")
     units = {"weeks": 604_800, "days": 86_400, "hours": 3_600, "minutes": 60}
     seconds = int(whole) + sum(units[name] * int(count) for name, count in parts.items())

@@ -42,7 +42,7 @@ class MessageQuery:
 
     def __str__(self) -> str:
         where = "" if self.partition is None else f"-{self.partition}"
-        begins = {"last": "the last", "positions": "what came since"}
+        begins = {"last": "the last ones", "positions": "new ones"}
         start = begins.get(self.start, f"from {self.start} {self.at}")
         filtered = ", filtered" if self.passes is not None else ""
         return f"{self.topic}{where}: {start}, at most {self.limit}{filtered}"
@@ -125,7 +125,7 @@ def passed_over(
         position = query.positions.get(tp, first)
         if position > end:
             yield (
-                f"{tp}: its log ends before offset {position}, from which it is read again: its "
+                f"{tp}: its log ends before offset {position}, where reading will go on: its "
                 "new leader is behind, or it was truncated or created again"
             )
         elif UNKNOWN < position < first:

@@ -37,8 +37,8 @@ _HEADER_BYTES: Final = 256
 """The bytes counted for a header besides its contents, since a hostile header may be empty."""
 _HEADERS_MAX_BYTES: Final = 1 << 18
 """Larger headers of a part are not decoded: two bytes in the log take hundreds in memory."""
-_NO_TIME: Final = "the time is used up"
-_NO_BYTES: Final = "as many bytes as one look may are used up"
+_NO_TIME: Final = "the time limit was reached"
+_NO_BYTES: Final = "the byte limit of one query was reached"
 
 
 class MessageBrowser:
@@ -86,7 +86,7 @@ class MessageBrowser:
             if self._clock.now_ms() < end_ms:
                 scan.read(partial(self._reader, end_ms), range_, budget)
             elif query.start != "positions":
-                notes.append(f"{range_.topic_partition}: not read: the time is used up")
+                notes.append(f"{range_.topic_partition}: not read: the time limit was reached")
         return BrowseResult(
             messages=scan.found,
             scanned=scan.scanned,
@@ -131,7 +131,7 @@ class MessageBrowser:
             if isinstance(start := starts.get(tp), TimedOffset)
             and isinstance(end := ends.get(tp), TimedOffset)
         }
-        return logs, [f"{tp} has no leader that answers" for tp in partitions if tp not in logs]
+        return logs, [f"{tp} has no leader that responds" for tp in partitions if tp not in logs]
 
 
 def _partitions_of(query: MessageQuery, view: ClusterView) -> list[TopicPartition]:

@@ -145,4 +145,4 @@ def test_a_broker_that_comes_back_is_read_on(cluster3: Sandbox) -> None:
         rest, errors = process.communicate(timeout=TIMEOUT_S)
     values = [json.loads(line)["value"] for line in lines]
     assert (values, rest, process.returncode) == (["a", "b", "c"], "", 0)
-    assert errors.count("no leader that answers") <= 1, errors
+    assert errors.count("no leader that responds") <= 1, errors

@@ -167,7 +167,7 @@ def test_what_is_not_there_is_named(world: ReplayWorld, tmp_path: Path) -> None:
         (["--topic", "no-such-topic"], "the cluster has no topic no-such-topic"),
         (["--from-offset", "3", "--to-offset", "2"], "start offset 3 is after the end offset 2"),
         (["--output", "json", "--property", "print.key=true"], "can't be combined with JSON"),
-        (["--from-time", "soon"], "'soon' is no time"),
+        (["--from-time", "soon"], "'soon' is not a time"),
     ],
 )
 def test_wrong_wishes_are_told(old: ReplayWorld, flags: list[str], reported: str) -> None:

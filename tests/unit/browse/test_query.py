@@ -66,7 +66,7 @@ def test_a_look_that_follows_goes_on_where_the_last_one_ended() -> None:
     assert ranges == [(ADDED, 0), (TP, 10)], "of the unknown one nothing but what comes"
     positions = positions_after(query, [], logs, {TP: 12})
     assert list(positions.items()) == [(OTHER, 7), (TP, 12)]
-    assert str(query) == "t: what came since, at most 50"
+    assert str(query) == "t: new ones, at most 50"
 
 
 def test_what_a_look_that_follows_misses_is_said() -> None:

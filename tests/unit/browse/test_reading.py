@@ -55,7 +55,7 @@ def test_of_large_ones_the_last_ones_are_shown() -> None:
     assert len(shown) >= 5
     assert found.scanned <= 50
     [note] = found.notes
-    assert note == f"t-0: read from offset {shown[0]} on: as many bytes as one look may are used up"
+    assert note == f"t-0: read from offset {shown[0]} on: the byte limit of one query was reached"
 
 
 def test_one_that_is_larger_than_the_bound_is_shown() -> None:
@@ -135,4 +135,4 @@ def test_time_ends_a_look_amid_a_part() -> None:
     )
     found = browser.read(MessageQuery(topic="t", start="offset", at=0, limit=50))
     assert offsets_of(found) == list(range(5))
-    assert found.notes[0] == "t-0: read up to offset 5 of 100: the time is used up"
+    assert found.notes[0] == "t-0: read up to offset 5 of 100: the time limit was reached"

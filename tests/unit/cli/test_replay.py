@@ -216,7 +216,7 @@ def test_a_partition_without_a_leader_stops_it(
         (["--partitions", "0,7"], "the cluster has no partition t-7"),
         (["--topic", "slip"], "the cluster has no topic slip"),
         (["--output", "json", "--property", "print.key=true"], "can't be combined with JSON"),
-        (["--to-time", "later"], "'later' is no time"),
+        (["--to-time", "later"], "'later' is not a time"),
         (["--offsets-file", "other"], "other has no offsets of topic t"),
     ],
 )

@@ -330,7 +330,7 @@ def test_a_file_says_where_to(cluster: MemoryCluster, capsys: pytest.CaptureFixt
         (["--to-latest", "--topic", "nope"], "no topic 'nope'"),
         (["--to-latest", "--topic", "t:x"], "is not TOPIC or TOPIC:PARTITION"),
         (["--to-latest", "--topic", "t", "--all-topics"], "exclude each other"),
-        (["--by-duration", "yesterday"], "is no duration"),
+        (["--by-duration", "yesterday"], "is not a duration"),
         (["--from-file", "empty"], "empty is empty"),
         (["--roll-back", "empty"], "empty is no roll-back file"),
         (
