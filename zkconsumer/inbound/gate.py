@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 _LOOKS: Final = 8
 _LOOK_MAX_MS: Final = 500
 _CLOSE_S: Final = 1.0
-_CROWDED: Final = "closed connections that kept us waiting, to make room for others"
+_CROWDED: Final = "closed waiting connections to make room for others"
 
 
 class Watched(asyncio.BaseProtocol, ABC):
@@ -165,7 +165,7 @@ class Gate:
             await asyncio.get_running_loop().connect_accepted_socket(lambda: protocol, accepted)
         except OSError as error:
             # The connection was closed before it was registered.
-            log.debug("a connection could not be taken: %s", error)
+            log.debug("a connection could not be accepted: %s", error)
             accepted.close()
             self.forget(number)
         if number not in self.table:
@@ -192,13 +192,14 @@ class Gate:
             progress = protocol.progress()
             overdue = self.table.overdue(number, progress, now_ms)
             if overdue is not None:
-                log.debug("closed a connection that kept us waiting for %s", overdue.value)
+                log.debug("closed a connection after a time-out: it waited for %s", overdue.value)
                 self._cut(number)
             elif progress.buffered:
                 buffered[number] = progress.buffered
         for number in self.table.too_much(buffered):
             self._paced.warning(
-                "clients take too little", "closed a connection: clients take too little"
+                "clients read too slowly",
+                "closed a connection: clients read their responses too slowly",
             )
             self._cut(number)
         self._paced.flush()

@@ -23,7 +23,7 @@ class Waits(Enum):
     HEAD = "the head of its request"
     BODY = "the body of its request"
     NEXT = "another request"
-    TAKING = "the client to take its response"
+    TAKING = "the client to read its response"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
