@@ -190,9 +190,9 @@ _OWN_MEASURES: tuple[Measure[Measured], ...] = (
     ),
     Measure(
         "zkconsumer_group_silence_seconds",
-        "How long this group has not committed. Kafka does not report the times of its commits: "
-        "for offsets there, how long they have not changed while watched, and only for groups "
-        "without members.",
+        "Time since the last commit of this group. For offsets in Kafka, which does not report "
+        "commit times: how long they have not changed while watched, and only for groups without "
+        "members.",
         GROUP_LABELS,
         _silences,
     ),

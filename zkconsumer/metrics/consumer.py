@@ -143,7 +143,7 @@ def _listen(host: str, port: int) -> socket.socket:
         except OSError as error:
             problem = str(error)
     raise ConfigError(
-        f"metrics can't be served at {host or '*'}:{port}: {problem}; take another port"
+        f"metrics can't be served at {host or '*'}:{port}: {problem}; choose another port"
     )
 
 

@@ -94,7 +94,7 @@ def _measure(
 CONSUMER_MEASURES: tuple[Measure[_All], ...] = (
     _measure(
         "messages_total",
-        "Messages delivered, by topic if the consumer counts them so.",
+        "Messages delivered, by topic if the consumer counts them by topic.",
         _each(lambda numbers: numbers.messages),
         _TOPIC_LABELS,
     ),
@@ -186,7 +186,7 @@ CONSUMER_MEASURES: tuple[Measure[_All], ...] = (
     ),
     _measure(
         "delivery_paused",
-        "Consumers that deliver nothing, because ZooKeeper has been silent for too long.",
+        "Consumers that deliver nothing, because ZooKeeper has not responded for too long.",
         _one(lambda numbers: numbers.paused),
     ),
 )

@@ -128,7 +128,7 @@ EXPORTER_MEASURES: tuple[Measure[Measured], ...] = (
     ),
     Measure(
         "kafka_topic_partition_leader",
-        "The id of the broker that leads this partition; none where nobody does.",
+        "The id of the broker that leads this partition; no sample if it has no leader.",
         _TOPIC_LABELS,
         of_partitions(lambda partition: partition.leader),
     ),
@@ -140,7 +140,7 @@ EXPORTER_MEASURES: tuple[Measure[Measured], ...] = (
     ),
     Measure(
         "kafka_topic_partition_in_sync_replica",
-        "Number of replicas of this partition that keep up.",
+        "Number of in-sync replicas of this partition.",
         _TOPIC_LABELS,
         of_partitions(lambda partition: len(partition.in_sync)),
     ),
@@ -152,7 +152,7 @@ EXPORTER_MEASURES: tuple[Measure[Measured], ...] = (
     ),
     Measure(
         "kafka_topic_partition_under_replicated_partition",
-        "1 if a replica of this partition is behind or gone.",
+        "1 if a replica of this partition is not in sync.",
         _TOPIC_LABELS,
         of_partitions(lambda partition: int(partition.under_replicated)),
     ),
@@ -177,20 +177,20 @@ EXPORTER_MEASURES: tuple[Measure[Measured], ...] = (
     ),
     Measure(
         "kafka_consumergroup_lag",
-        "How many records this group has still to read in this partition.",
+        "Number of records that this group has still to read in this partition.",
         ("consumergroup", "topic", "partition", "kind"),
         _of_group_partitions(_lag),
         per_partition=True,
     ),
     Measure(
         "kafka_consumergroup_lag_sum",
-        "How many records this group has still to read in this topic, as far as known.",
+        "Number of records that this group has still to read in this topic, as far as known.",
         ("consumergroup", "topic", "kind"),
         _topic_sums(_lag),
     ),
     Measure(
         "kafka_consumergroupzookeeper_lag_zookeeper",
-        "How many records a ZooKeeper group has still to read, by its offset in ZooKeeper.",
+        "Number of records that a ZooKeeper group has still to read, by its offset in ZooKeeper.",
         ("consumergroup", "topic", "partition"),
         _zookeeper_lags,
         per_partition=True,

@@ -93,5 +93,5 @@ def test_a_port_that_can_t_be_had_is_told_in_one_line(port: int | str) -> None:
         MetricsServer(server.port if port == "taken" else 70_000, one_family)
     text = str(caught.value)
     assert text.startswith("metrics can't be served at 127.0.0.1:")
-    assert text.endswith("; take another port")
+    assert text.endswith("; choose another port")
     assert "\n" not in text
