@@ -106,7 +106,7 @@ def test_a_rebalance_is_seen_and_the_past_outlives_the_server(
             assert barriers(page) == []
             assert opened.clean()
             assert server.end(signal.SIGTERM) == 0
-            expect(page.locator("#link")).to_have_text("Lost, trying again")
+            expect(page.locator("#link")).to_have_text("Connection lost, trying again")
             expect(page.locator("table.grid")).to_be_visible()
         with serve() as server, window(browser, server.address) as opened:
             until_read(server)

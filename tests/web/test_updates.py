@@ -87,7 +87,7 @@ def test_what_is_old_stands_back(browser: Browser, site: PaperSite) -> None:
         page.clock.run_for(58_000)
         expect(age).to_have_text("1 min")
         expect(age).to_have_class("age old")
-        expect(page.locator("#link")).to_have_text("Growing old")
+        expect(page.locator("#link")).to_have_text("Out of date")
         expect(page.locator("#fresh")).to_have_class("fresh stale")
         expect(committed).to_have_class("n first wide old")
         expect(page.locator("th.seen")).to_be_visible()
@@ -99,7 +99,7 @@ def test_what_is_old_stands_back(browser: Browser, site: PaperSite) -> None:
         expect(age).to_have_text("2 s")
         expect(committed).to_have_class("n first wide")
         expect(page.get_by_role("region", name="Problem")).to_contain_text("does not answer")
-        expect(page.locator("#link")).to_have_text("Growing old")
+        expect(page.locator("#link")).to_have_text("Out of date")
         failures = page.get_by_role(
             "region", name="What can\N{RIGHT SINGLE QUOTATION MARK}t be read now"
         )
@@ -131,7 +131,7 @@ def test_a_lost_server_is_said_and_comes_back(browser: Browser, site: PaperSite)
         opened.page.context.set_offline(True)
         page.route("**/*", lambda route: route.abort())
         show(site, state_at(STEPS - 1))
-        expect(page.locator("#link")).to_have_text("Lost, trying again")
+        expect(page.locator("#link")).to_have_text("Connection lost, trying again")
         expect(page.locator("#verdict")).to_be_visible()
         page.unroute("**/*")
         opened.page.context.set_offline(False)
@@ -173,7 +173,7 @@ def test_who_may_not_listen_asks_now_and_then(browser: Browser) -> None:
     with served(PaperSite(listeners=0)) as site, window(browser, site.address) as opened:
         opened.page.clock.install()
         page = opened.open(GROUP)
-        expect(page.locator("#link")).to_have_text("Lost, trying again")
+        expect(page.locator("#link")).to_have_text("Connection lost, trying again")
         show(site, replace(site.source.current, number=900, problem="gone"))
         page.clock.run_for(10_000)
         expect(page.get_by_role("region", name="Problem")).to_be_visible()
@@ -279,7 +279,7 @@ def test_all_is_reached_by_keyboard(browser: Browser, site: PaperSite) -> None:
             press("Tab")
         press("ArrowRight")
         expect(page.get_by_role("radio", name="Lag in time")).to_be_checked()
-        while focused(page) != "What changed hands":
+        while focused(page) != "Partitions that changed hands":
             press("Tab")
         press("Enter")
         expect(page.locator(".moves li").first).to_be_visible()

@@ -210,7 +210,7 @@ def test_messages_are_shown_and_harm_nobody(browser: Browser) -> None:
         page.set_viewport_size({"width": 390, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         page.get_by_label("Filter").fill(".customer.id == 42")
-        page.get_by_role("button", name="Look").click()
+        page.get_by_role("button", name="Show").click()
         expect(page.locator(".message")).to_have_count(1)
         with page.expect_download() as download:
             page.get_by_role("link", name="Download").click()
@@ -254,7 +254,7 @@ def test_without_scripts_all_but_the_chart_is_there(browser: Browser, still: Pap
     with window(browser, still.address, java_script_enabled=False) as opened:
         page = opened.open(GROUP)
         expect(page.locator("table.grid")).to_contain_text("3,419,335")
-        expect(page.locator("#chart")).to_have_text("A script draws the chart.")
+        expect(page.locator("#chart")).to_have_text("The chart needs JavaScript.")
         page.goto(f"{still.address}/groups")
         page.get_by_label("Find").fill("fraud")
         page.get_by_role("button", name="Show").click()
@@ -324,7 +324,7 @@ def test_who_is_not_told_is_on_every_page(browser: Browser) -> None:
     ):
         page = opened.open("/groups")
         banner = page.get_by_role("region", name="Notifications")
-        expect(banner).to_contain_text("Not everybody is told of troubles. notifying ops")
+        expect(banner).to_contain_text("Some notifications are not delivered. notifying ops")
         for width in (1440, 390):
             page.set_viewport_size({"width": width, "height": 900})
             box = banner.bounding_box()

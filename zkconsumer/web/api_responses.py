@@ -83,7 +83,7 @@ class ApiResponses:
         reported = {"healthy": health.well, "age_ms": health.age_ms, "reason": health.reason}
         if health.well or self._site.tokens.admits(dict(request.headers), now_ms):
             return AsciiJson(reported, 200 if health.well else 503)
-        return AsciiJson({**reported, "reason": "not told without the token"}, 503)
+        return AsciiJson({**reported, "reason": "shown only with the token"}, 503)
 
 
 def clusters_health(sites: Mapping[str, Site], request: Request) -> Response:
@@ -116,7 +116,7 @@ def key_of(request: Request) -> GroupKey:
     try:
         return GroupKey(GroupKind(request.path_params["kind"]), request.path_params["id"])
     except ValueError:
-        raise HTTPException(404, "Groups are of the kinds zookeeper and coordinator.") from None
+        raise HTTPException(404, "The kind of a group is zookeeper or coordinator.") from None
 
 
 def _number(request: Request, name: str, usual: int) -> int:
@@ -124,5 +124,5 @@ def _number(request: Request, name: str, usual: int) -> int:
     if text is None:
         return usual
     if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise HTTPException(400, f"{name} is to be a number (of ms since the epoch), not {text!r}")
+        raise HTTPException(400, f"{name} must be a number of ms since the epoch, not {text!r}")
     return int(text)

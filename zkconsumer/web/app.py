@@ -228,7 +228,7 @@ class _Pages:
         store = self._site.store()
         if store is None:
             nodes: tuple[ZnodeView, ...] = (
-                ZnodeView(path=path, problem=state.problem or "ZooKeeper does not answer"),
+                ZnodeView(path=path, problem=state.problem or "ZooKeeper does not respond"),
             )
         elif self._asking.acquire(blocking=False):
             try:
@@ -236,7 +236,9 @@ class _Pages:
             finally:
                 self._asking.release()
         else:
-            nodes = (ZnodeView(path=path, problem="too many look at nodes now: try again"),)
+            nodes = (
+                ZnodeView(path=path, problem="too many requests for nodes at present: try again"),
+            )
         return znodes_page(page_request, key, nodes)
 
     async def login(self, request: Request) -> Response:
@@ -260,7 +262,7 @@ class _Pages:
             return response
         if not tokens.accepts(form.get("token", "").strip()):
             note_wrong_token(self._throttle, host, now_ms)
-            view = login_page(refused="That is not the token.", onward=onward)
+            view = login_page(refused="The token is wrong.", onward=onward)
             return await run_in_threadpool(_html, view, page_request, None)
         response = RedirectResponse(onward, 303)
         response.set_cookie(
@@ -344,7 +346,9 @@ class _Events:
         address = address_key(client_host(scope))
         events = self._site.events
         if not await events.serve(key, last_seen, receive, send, address=address):
-            full = PlainTextResponse("Too many listen already.\n", 503, {"Retry-After": "10"})
+            full = PlainTextResponse(
+                "Too many event streams are open already.\n", 503, {"Retry-After": "10"}
+            )
             await full(scope, receive, send)
 
 
@@ -361,11 +365,11 @@ async def _form(request: Request) -> dict[str, str]:
         async for piece in request.stream():
             body += piece
             if len(body) > _FORM_MAX:
-                raise HTTPException(413, "That is too long for a token.")
+                raise HTTPException(413, "The form is too long.")
     except ClientDisconnect:
         return {}
     try:
         fields = parse_qs(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=10)
     except ValueError:
-        raise HTTPException(400, "That is no form of this page.") from None
+        raise HTTPException(400, "The form is malformed.") from None
     return {name: values[-1] for name, values in fields.items()}

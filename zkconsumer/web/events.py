@@ -95,7 +95,9 @@ class EventHub:
             with watching:
                 await _either(self._notify(wakeup, last_seen, send), _gone(receive))
         except TimeoutError:
-            log.debug("let a client go that took nothing for %d s", _SEND_TIMEOUT_S)
+            log.debug(
+                "closed the event stream of a client that read nothing for %d s", _SEND_TIMEOUT_S
+            )
         finally:
             unsubscribe()
             self._bells.pop(wakeup, None)

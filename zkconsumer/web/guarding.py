@@ -72,20 +72,22 @@ class Guard:
         except asyncio.CancelledError:
             # The server is ending, and has waited long enough; that is no error.
             if not begun:
-                await PlainTextResponse("The page ends.\n", 503)(scope, receive, send_safely)
+                await PlainTextResponse("The server is shutting down.\n", 503)(
+                    scope, receive, send_safely
+                )
 
     def _refusal(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
         path, method = scope["path"], scope["method"]
         if path != _ALWAYS_ANSWERED and not scope.get(HAS_ROOM, True):
             return PlainTextResponse(
-                "Too many ask for this page now.\n", 503, {"Retry-After": str(_RETRY_S)}
+                "Too many requests at present: try again.\n", 503, {"Retry-After": str(_RETRY_S)}
             )
         if not self._hosts.accepts(headers.get("host")):
             return PlainTextResponse(
                 "This page is not served under that name: see --allow-host.\n", 421
             )
         if method not in _SAFE_METHODS and not comes_from_the_page(headers):
-            return PlainTextResponse("That was not sent by this page.\n", 403)
+            return PlainTextResponse("The request does not come from this page.\n", 403)
         admitted, wait_ms = self._admits(scope, headers)
         if admitted or path in OPEN_PATHS or path.startswith("/static/"):
             return None
@@ -131,7 +133,7 @@ def note_wrong_token(throttle: GuessThrottle, host: str, now_ms: int) -> None:
     """Count a wrong token of this address, and log it at the limit."""
     throttle.failed(host, now_ms)
     if throttle.wait_ms(host, now_ms):
-        log.warning("wrong tokens come from %r: no more than one each few seconds is tried", host)
+        log.warning("wrong tokens from %r: at most one every few seconds is checked", host)
 
 
 def client_host(scope: Scope) -> str:
@@ -147,9 +149,9 @@ def retry_after(wait_ms: int) -> dict[str, str]:
 
 def _of_a_size_no_page_needs(scope: Scope) -> Response | None:
     if len(scope.get("raw_path", b"")) + len(scope.get("query_string", b"")) > TARGET_MAX:
-        return PlainTextResponse("That address is too long.\n", 414)
+        return PlainTextResponse("The address is too long.\n", 414)
     if len(scope["headers"]) > HEADERS_MAX:
-        return PlainTextResponse("Those are too many headers.\n", 431)
+        return PlainTextResponse("There are too many headers.\n", 431)
     return None
 
 

@@ -36,14 +36,14 @@ def health_of(state: ClusterState, now_ms: int) -> Health:
     the address is wrong.
     """
     if not state.ready:
-        return Health(reason=state.problem or "nothing was read yet", age_ms=None)
+        return Health(reason=state.problem or "the cluster has not been read yet", age_ms=None)
     age_ms = max(0, now_ms - state.snapshot.taken_ms)
     if state.problem is not None:
         return Health(reason=f"the cluster can't be read: {state.problem}", age_ms=age_ms)
     grace_ms = max(_MIN_GRACE_MS, 3 * (state.interval_ms + 2 * state.read_duration_ms))
     if age_ms > grace_ms:
         return Health(
-            reason=f"what is shown is {age_ms // 1000} s old: the cluster is no longer read",
+            reason=f"the data is {age_ms // 1000} s old: the cluster is no longer read",
             age_ms=age_ms,
         )
     absent = state.snapshot.no_brokers

@@ -28,7 +28,7 @@ NOTES: Final = "Zkconsumer-Notes"
 """The header of a download that says what was not read."""
 _NOTES_CHARS: Final = 1_000
 _AT_ONCE: Final = 2
-_BUSY: Final = "Others look at messages now: try again."
+_BUSY: Final = "Too many requests for messages at present: try again."
 
 
 def _of_cluster(request: Request) -> str:
@@ -90,7 +90,7 @@ class MessageEndpoints:
             raise HTTPException(503, _BUSY, {"Retry-After": "2"})
         try:
             audit.info(
-                "messages%s were looked at by %s: %s",
+                "messages%s were read by %s: %s",
                 _of_cluster(request),
                 printable(client_host(request.scope)),
                 printable(str(query)),

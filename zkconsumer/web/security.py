@@ -54,7 +54,7 @@ def check_token(token: str) -> str:
             "(openssl rand -hex 24 makes a good one)"
         )
     if not token.isascii() or not token.isprintable() or " " in token:
-        raise ConfigError("the token may hold nothing but visible ASCII characters")
+        raise ConfigError("the token may contain only visible ASCII characters")
     return token
 
 

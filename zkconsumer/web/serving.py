@@ -60,7 +60,9 @@ def parse_address(text: str) -> Address:
     bracketed = host.startswith("[") and host.endswith("]")
     is_number = port.isascii() and port.isdigit() and int(port) < 65_536
     if not colon or not is_number or (":" in bare and not bracketed) or " " in host:
-        raise ConfigError(f"{text!r} is no address to listen at: write host:port, or [::1]:port")
+        raise ConfigError(
+            f"{text!r} is not an address to listen on: write host:port, or [::1]:port"
+        )
     return Address(bare or "0.0.0.0", int(port))  # noqa: S104 - as it was asked for
 
 
@@ -76,7 +78,7 @@ def listening(address: Address) -> Iterator[tuple[socket.socket, Address]]:
         bound = socket.create_server(address, family=family, backlog=_BACKLOG)
     except OSError as error:
         raise ZkConsumerError(
-            f"can't listen at {address}: {_reason(error)}: give another --listen"
+            f"can't listen on {address}: {_reason(error)}; give another --listen"
         ) from error
     with bound:
         yield bound, Address(address.host, bound.getsockname()[1])
@@ -102,8 +104,8 @@ def connection_limits(connections: int | None, client_ms: int) -> ConnectionLimi
     needed = 2 * (connections + usual.spare)
     if needed > max(descriptors, _LEAST_DESCRIPTORS):
         raise ConfigError(
-            f"for {connections} connections this process has to be allowed to open {needed} files, "
-            f"and may open {descriptors}: raise that (ulimit -n, LimitNOFILE=) or give a smaller "
+            f"{connections} connections need {needed} open files, "
+            f"but the limit is {descriptors}: raise it (ulimit -n, LimitNOFILE=) or give a smaller "
             "--max-connections"
         )
     return replace(

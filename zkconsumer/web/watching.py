@@ -214,7 +214,7 @@ class ClusterWatch:
         if self._stop.is_set():
             return
         pause_ms = self._pause_ms(faults)
-        problem = f"reading it failed by a fault of zkconsumer: {fault_text(error)}"
+        problem = f"reading it failed because of a bug in zkconsumer: {fault_text(error)}"
         if faults == 1:
             log.error("%s", problem, exc_info=error)
         self._repeats.happened(_ABOUT, f"{problem}; trying again in {pause_ms} ms")
@@ -266,10 +266,10 @@ class ClusterWatch:
                 self._publisher.publish_look(snapshot, keys)
         except ZkConsumerError as error:
             # The cluster was just closed; the reading thread finds out why.
-            log.debug("looking at groups: %s", error)
+            log.debug("reading groups: %s", error)
         except Exception as error:  # noqa: BLE001 - see ``_run``; the reader goes on, and shows them
-            problem = f"looking at groups failed: {fault_text(error)}"
-            self._repeats.happened("looking at groups", problem)
+            problem = f"reading groups failed: {fault_text(error)}"
+            self._repeats.happened("reading groups", problem)
             self._rest(self._wake_reader, _FAULTY_LOOK_REST_MS)
 
     def _rest(self, waking: WakeEvent, rest_ms: int) -> None:

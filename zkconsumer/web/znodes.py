@@ -64,7 +64,7 @@ def look_at(store: ZkStore, group_id: str, path: str) -> tuple[ZnodeView, ...]:
         path: the node's path.
     """
     if not is_below(group_id, path):
-        return (ZnodeView(path=path, problem=f"it is no node of group {group_id}"),)
+        return (ZnodeView(path=path, problem=f"it is not a node of group {group_id}"),)
     try:
         [node], [names] = store.get_many([path]), store.children_many([path])
         if node is None:

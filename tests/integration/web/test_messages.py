@@ -79,7 +79,7 @@ def test_the_page_shows_messages(brokers: Sandbox, topic: str, tmp_path: Path) -
         young = ask(page, f"{path}.ndjson?start=time&at=2100-01-01").text
         assert young == ""
     logged = log.read_text()
-    assert f"messages were looked at by 127.0.0.1: {topic}-0: from offset 17, at most 1" in logged
+    assert f"messages were read by 127.0.0.1: {topic}-0: from offset 17, at most 1" in logged
     assert "needle" not in logged
     assert "script" not in logged
     assert "user.id" not in logged
@@ -115,7 +115,7 @@ def test_avro_is_shown_by_its_schema(brokers: Sandbox, tmp_path: Path) -> None:
             write(brokers, TopicPartition(name, 0), [b"\0\0\0\0\x0c\x54"])
             text = ask(page, path).text  # which waits 10 s at most
             assert "00 00 00 00 0c 54" in text
-            assert "can&#39;t be asked" in text
+            assert "can&#39;t be reached" in text
             assert "{&#34;id&#34;:42}" in text
     assert "registry-secret" not in log.read_text()
 

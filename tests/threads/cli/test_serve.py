@@ -47,7 +47,7 @@ def call(*flags: str) -> int:
         (("--listen", "here"), "host:port"),
         (("--token-file", "/nowhere/token"), "can't be read"),
         (("--history", "/nowhere/file"), "no directory /nowhere"),
-        (("--history", __file__), "no history of zkconsumer"),
+        (("--history", __file__), "not a history of zkconsumer"),
         (("--command-config", "/nowhere/file"), "/nowhere/file"),
         (("--max-connections", "999999999"), "LimitNOFILE="),
     ],
@@ -288,11 +288,11 @@ def test_a_port_in_use_ends_with_1(
     """It could not; nothing was wrong with what was asked."""
 
     def listening(address: Address) -> None:
-        raise ZkConsumerError(f"can't listen at {address}: Address already in use")
+        raise ZkConsumerError(f"can't listen on {address}: Address already in use")
 
     monkeypatch.setattr(command, "listening", listening)
     assert call("--no-history") == 1
-    assert "can't listen at 127.0.0.1:8380" in capsys.readouterr().err
+    assert "can't listen on 127.0.0.1:8380" in capsys.readouterr().err
 
 
 class PlayedSandbox:

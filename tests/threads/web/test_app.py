@@ -204,7 +204,7 @@ def test_nodes_are_shown_as_they_are_now(open_site: Served) -> None:
         assert shown.status == 200
         assert "billing_h-1400000000000-1a2b3c4d" in shown.text
         outside = open_site.get(f"{address}?path=/brokers/ids", accept="text/html")
-        assert "no node of group billing" in outside.text
+        assert "not a node of group billing" in outside.text
         gone = open_site.get(f"{address}?path=/consumers/billing/nothing", accept="text/html")
         assert gone.status == 404
     finally:
@@ -227,7 +227,7 @@ def test_few_wait_for_zookeeper_at_once(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(app_module, "look_at", slow)
     for _ in range(2):
         assert "it came late" in served.get(address, accept="text/html").text
-    assert ["too many look at nodes now" in name for name in second] == [True, True]
+    assert ["too many requests for nodes" in name for name in second] == [True, True]
 
 
 def test_whoever_still_waits_at_the_end_is_told_so() -> None:

@@ -96,7 +96,7 @@ def test_hostile_bytes_are_harmless(caplog: pytest.LogCaptureFixture) -> None:
     assert "a note" in page.text
     [line] = [record.getMessage() for record in caplog.records]
     assert line == (
-        "messages were looked at by 127.0.0.1: orders-1: the last, at most 50, filtered"
+        "messages were read by 127.0.0.1: orders-1: the last ones, at most 50, filtered"
     )
 
 
@@ -109,7 +109,7 @@ def test_the_log_names_the_cluster_where_there_are_several(
     with caplog.at_level(logging.INFO, "zkconsumer.web.audit"):
         assert request(app, f"/clusters/shop{PATH}", headers).status == 200
     assert [record.getMessage() for record in caplog.records] == [
-        "messages of cluster shop were looked at by 127.0.0.1: orders: the last, at most 50"
+        "messages of cluster shop were read by 127.0.0.1: orders: the last ones, at most 50"
     ]
 
 
@@ -139,11 +139,11 @@ def test_what_is_asked_for() -> None:
     assert (time.start, time.at, time.limit, time.partition) == ("time", NOW_MS, 200, None)
     assert (last.start, last.limit, last.passes) == ("last", 50, None)
     for query, said in (
-        ("start=offset&at=x", "is no offset"),
-        ("start=time&at=x", "is no time"),
+        ("start=offset&at=x", "is not an offset"),
+        ("start=time&at=x", "is not a time"),
         ("start=time&at=99999w+ago", "before 1970"),
         ("start=time&at=1969-12-31T23:59:59.999", "before 1970"),
-        ("filter=.a+%3F", "is no path"),
+        ("filter=.a+%3F", "is not a path"),
         ("partition=99", "has no partition 99"),
         ("partition=2", "no broker answers"),
     ):
@@ -171,7 +171,7 @@ def test_a_time_of_no_calendar_is_none() -> None:
     served.result = BrowseResult(messages=(message(1, b"x", 2**62), message(2, b"y", -1)))
     page = served.get(PATH)
     assert page.status == 200
-    assert "without a time" in page.text
+    assert "no timestamp" in page.text
 
 
 def test_download() -> None:
@@ -226,8 +226,8 @@ def test_a_live_page_follows_the_last_ones() -> None:
     for start in ("offset&at=5", "time&at=2026-11-20"):
         still = served.get(f"{PATH}?start={start}&follow=1").text
         assert "data-events" not in still
-        assert "this page stands still" in still
-    assert "this page stands still" not in served.get(f"{PATH}?start=offset&at=5").text
+        assert "this page does not update itself" in still
+    assert "this page does not update itself" not in served.get(f"{PATH}?start=offset&at=5").text
     assert "data-events" not in served.get(f"{PATH}?follow=1&start=offset&at=0").text
 
 

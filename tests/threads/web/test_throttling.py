@@ -22,7 +22,7 @@ def test_the_form_takes_no_guesses_at_speed(caplog: pytest.LogCaptureFixture) ->
     assert [log_in(served, f"wrong-{number}") for number in range(GUESSES_AT_ONCE)] == [
         403
     ] * GUESSES_AT_ONCE
-    assert "wrong tokens come from '127.0.0.1'" in caplog.text
+    assert "wrong tokens from '127.0.0.1'" in caplog.text
     assert "wrong-" not in caplog.text
     refused = request(
         served.app, "/login", {**FORM, **HTML}, method="POST", body=f"token={TOKEN}".encode()

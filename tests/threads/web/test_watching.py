@@ -448,7 +448,7 @@ def test_a_fault_of_ours_is_shown_and_got_over(caplog: pytest.LogCaptureFixture)
             watch.start()
             wait_until(lambda: len(cluster.firsts) >= 3, what="three tries")
             wait_until(lambda: len(heard) >= 3, what="the problem to be shown")
-            assert "a fault of zkconsumer: KeyError" in str(heard[0].problem)
+            assert "a bug in zkconsumer: KeyError" in str(heard[0].problem)
             assert len(str(heard[0].problem)) < 300
             cluster.whole.put(seen(2_000))
             wait_until(lambda: watch.current.ready, what="the cluster")

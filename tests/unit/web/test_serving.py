@@ -42,7 +42,7 @@ def test_a_port_in_use_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(socket, "create_server", refuse)
     with (
-        pytest.raises(ZkConsumerError, match=r"^can't listen at h:1: Address already in use: give"),
+        pytest.raises(ZkConsumerError, match=r"^can't listen on h:1: Address already in use; give"),
         listening(Address("h", 1)),
     ):
         raise AssertionError
@@ -69,5 +69,5 @@ def test_more_than_there_can_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> 
     """With what would be needed."""
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1_024, 4_096))
     assert connection_limits(496, 2_000).connections == 496
-    with pytest.raises(ConfigError, match=r"open 1026 files, and may open 1024: raise that"):
+    with pytest.raises(ConfigError, match=r"need 1026 open files, but the limit is 1024: raise it"):
         connection_limits(497, 2_000)

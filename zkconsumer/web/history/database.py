@@ -52,7 +52,7 @@ def check_file(path: Path, *, ours: bool = False) -> None:
         raise ConfigError(f"{path} is a directory: name a file for the history")
     if path.exists() and not path.is_file():
         raise ConfigError(
-            f"{path} is no plain file: name another for the history, or say --no-history"
+            f"{path} is not a regular file: name another one for the history, or give --no-history"
         )
     if not path.parent.is_dir():
         raise ConfigError(f"there is no directory {path.parent} to keep the history in")
@@ -65,10 +65,10 @@ def check_file(path: Path, *, ours: bool = False) -> None:
     if header and not _is_ours(path, header):
         if not ours:
             raise ConfigError(
-                f"{path} is no history of zkconsumer: it stays as it is; name another"
+                f"{path} is not a history of zkconsumer, and is left unchanged: name another file"
             )
         aside = set_aside(path, time.time_ns() // 1_000_000)
-        log.warning("%s is no history: it is now %s, a new one is begun", path, aside)
+        log.warning("%s is not a history: renamed it to %s, and started a new one", path, aside)
 
 
 @contextmanager
@@ -167,10 +167,10 @@ def _distrust(connection: sqlite3.Connection) -> None:
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _VALUE_BYTES)
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     if version != VERSION:
-        raise UnusableFile(f"version {version} wrote it, this one is {VERSION}")
+        raise UnusableFile(f"it has version {version}, but this program reads version {VERSION}")
     tables = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
     if sorted(sql for (sql,) in tables) != sorted(_TABLES):
-        raise UnusableFile("it holds what no history holds")
+        raise UnusableFile("it has tables that a history does not have")
 
 
 def _head(path: Path) -> bytes:

@@ -149,7 +149,7 @@ class Recorder:
             self._disconnect()
             self._opened = self.path
         if self._connection is not None and self._file != identity_of(self.path):
-            log.warning("the history %s is gone: going on with what is there now", self.path)
+            log.warning("the history %s was removed or replaced: opening it again", self.path)
             self._disconnect()
         if self._connection is None:
             self._file = identity_of(self.path)
@@ -164,7 +164,7 @@ class Recorder:
             try:
                 connection.close()
             except sqlite3.Error as error:
-                log.warning("closing the history: %s", error)
+                log.warning("the history could not be closed: %s", error)
 
     def _fail(self, error: Exception) -> None:
         # Use a new connection next time: without an open transaction, and for a repaired file.
@@ -184,10 +184,10 @@ class Recorder:
                 return True
             aside = set_aside(self.path, self._clock.wall_ms())
         except OSError as failed:
-            log.warning("the damaged history can't be set aside: %s", failed)
+            log.warning("the damaged history can't be renamed: %s", failed)
             return False
         log.warning(
-            "the history %s is unusable (%s): it is now %s, a new one is begun",
+            "the history %s is unusable (%s): renamed it to %s, and started a new one",
             self.path,
             error,
             aside,

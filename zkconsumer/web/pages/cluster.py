@@ -185,7 +185,7 @@ def _outcome(
     if state.snapshot.failures:
         return ClusterHealth(sentence="Not everything can be read", tone=Tone.WARN)
     if left_out:
-        return ClusterHealth(sentence="Nothing is wrong in what was looked at", tone=Tone.NOTE)
+        return ClusterHealth(sentence="Nothing is wrong in what was examined", tone=Tone.NOTE)
     return ClusterHealth(sentence=_WELL, tone=Tone.OK)
 
 

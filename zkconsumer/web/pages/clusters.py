@@ -63,7 +63,7 @@ def _row(name: str, state: ClusterState, now_ms: int) -> ClusterRow:
     outcome, groups, _, _ = outcome_of(state, now_ms)
     if not state.ready:
         tone = Tone.BAD if state.number else Tone.NOTE
-        outcome = ClusterHealth(sentence=state.problem or "It was not read yet", tone=tone)
+        outcome = ClusterHealth(sentence=state.problem or "It has not been read yet", tone=tone)
     return ClusterRow(
         name=name,
         address=f"/clusters/{name}/",

@@ -111,11 +111,14 @@ def absent_text(state: ClusterState, key: GroupKey) -> str:
 def _watched(complete: float, windows: Sequence[float]) -> str:
     """Return what Burrow's status is based on."""
     if not any(windows):
-        return "No commit was seen yet, so nothing speaks against it."
+        return "No commit was seen yet, so there is no sign of a problem."
     if complete >= 1:
-        return f"By the last {10} commits of each partition."
+        return f"Based on the last {10} commits of each partition."
     seen = round(10 * max(windows))
-    return f"By the last {counted(seen, 'commit')} of a partition at most; ten are a full look."
+    return (
+        f"Based on at most the last {counted(seen, 'commit')} of a partition; "
+        "a full evaluation takes ten."
+    )
 
 
 def _sharing(key: GroupKey, verification: Verification) -> str:
@@ -124,7 +127,7 @@ def _sharing(key: GroupKey, verification: Verification) -> str:
         return ""
     met = verification.strategies
     if len(met) > 1:
-        return "Shared out as either assignor would."
+        return "Assigned as either assignor would."
     if met:
-        return f"Shared out as the {met[0]} assignor would."
-    return "Not shared out as either assignor would."
+        return f"Assigned as the {met[0]} assignor would."
+    return "Not assigned as either assignor would."

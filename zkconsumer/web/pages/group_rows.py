@@ -194,7 +194,9 @@ class GroupRow:
         if self.is_deserted:
             if self.burrow is BurrowStatus.NOTFOUND:
                 return Tone.CALM, BURROW_WORDS[self.burrow], self.burrow.meaning
-            waits = "though there is something to read" if self.lag else "and nothing waits for it"
+            waits = (
+                "though there is something to read" if self.lag else "and there is nothing to read"
+            )
             return Tone.CALM, "nobody reads", f"it has no members, {waits}"
         if not self.is_silent:
             meaning = self.burrow.meaning
@@ -204,7 +206,11 @@ class GroupRow:
         if self.last_commit_ms is None:
             why = "though there is something to read" if self.lag else "so no lag is known"
             return Tone.CALM, "no commits yet", f"no commit was seen yet, {why}"
-        return Tone.CALM, "not known yet", "its next commit tells, or minutes without one"
+        return (
+            Tone.CALM,
+            "not known yet",
+            "known after its next commit, or after some minutes without one",
+        )
 
     @property
     def is_beyond(self) -> bool:

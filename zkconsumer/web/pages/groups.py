@@ -17,14 +17,14 @@ _COLUMNS: Final[tuple[SortableColumn[GroupRow], ...]] = (
         "Verdict",
         lambda row: row.rank,
         worst_last=True,
-        about="Whether it keeps up, by the rules of Burrow, and what the doctor has found",
+        about="Whether it keeps up, by Burrow's rules, and what the doctor has found",
     ),
     SortableColumn(
         "lag",
         "Lag",
         lambda row: row.lag,
         numeric=True,
-        about="Records that are written and not yet read",
+        about="Records that are written but not yet read",
     ),
     SortableColumn(
         "behind",
@@ -38,14 +38,14 @@ _COLUMNS: Final[tuple[SortableColumn[GroupRow], ...]] = (
         "Written/s",
         lambda row: None if row.rates.written is None else int(row.rates.written * 1_000),
         numeric=True,
-        about="Records a second that its topics get, over five minutes",
+        about="Records per second written to its topics, over five minutes",
     ),
     SortableColumn(
         "read",
         "Read/s",
         lambda row: None if row.rates.read is None else int(row.rates.read * 1_000),
         numeric=True,
-        about="Records a second that it commits, over five minutes",
+        about="Records per second that it commits, over five minutes",
     ),
     SortableColumn(
         "caught-up",

@@ -89,7 +89,7 @@ def query_of(
     }
     if start == "offset":
         if not (at.isascii() and at.isdigit() and len(at) < 20 and int(at) <= _OFFSET_MAX):
-            raise ConfigError(f"{at!r} is no offset")
+            raise ConfigError(f"{at!r} is not an offset")
         return MessageQuery(**common, start="offset", at=int(at))  # type: ignore[arg-type]
     if start == "time":
         return MessageQuery(**common, start="time", at=parse_instant(at, now_ms))  # type: ignore[arg-type]

@@ -23,7 +23,7 @@ def sorry_page(status: int, sentence: str) -> View:
     """Return an error page, which shows its subject once that exists."""
     return View(
         template="sorry.html",
-        title="Not there" if status == 404 else "Not shown",
+        title="Not found" if status == 404 else "Not shown",
         context={"sentence": sentence},
         status=status,
         live=status == 404,

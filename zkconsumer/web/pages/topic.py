@@ -17,7 +17,7 @@ _COLUMNS: Final[tuple[SortableColumn[PartitionStatus], ...]] = (
         "replicas",
         "Replicas",
         lambda partition: len(partition.replicas),
-        about="The preferred leader first; those that are behind or gone are struck out",
+        about="The preferred leader first; replicas that are not in sync are struck out",
     ),
     SortableColumn("start", "First offset", lambda partition: partition.log_start, numeric=True),
     SortableColumn("end", "End", lambda partition: partition.log_end, numeric=True),

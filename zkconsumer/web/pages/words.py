@@ -38,13 +38,13 @@ STATE_TONES: Final[Mapping[GroupState, Tone]] = {
     GroupState.UNKNOWN: Tone.CALM,
 }
 STATE_MEANINGS: Final[Mapping[GroupState, str]] = {
-    GroupState.STABLE: "Everything that its members read has its owner.",
-    GroupState.REBALANCING: "Something is not owned as it should be, or a registration "
-    "can't be read. That is usual for moments.",
-    GroupState.EMPTY: "Nobody reads; the offsets are kept.",
-    GroupState.DEAD: "Nobody reads, and no offsets are kept.",
-    GroupState.ABANDONED: "Nobody is in it, and nothing was committed for long.",
-    GroupState.UNKNOWN: "What is needed to tell could not be read.",
+    GroupState.STABLE: "Every partition that its members read has an owner.",
+    GroupState.REBALANCING: "Some partitions are not owned as they should be, or a registration "
+    "can't be read. That is normal for a moment.",
+    GroupState.EMPTY: "It has no members; its offsets are kept.",
+    GroupState.DEAD: "It has no members and no offsets.",
+    GroupState.ABANDONED: "It has no members, and has not committed for a long time.",
+    GroupState.UNKNOWN: "The data needed to tell could not be read.",
 }
 BURROW_TONES: Final[Mapping[BurrowStatus, Tone]] = {
     BurrowStatus.NOTFOUND: Tone.CALM,

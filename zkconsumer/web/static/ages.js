@@ -52,7 +52,7 @@ export function sayLink(isLost = lost) {
   const link = document.getElementById("link");
   if (!link) return;
   const stale = "problem" in fresh.dataset || fresh.querySelector("time.old") !== null;
-  const text = lost ? "Lost, trying again" : stale ? "Growing old" : "Live";
+  const text = lost ? "Connection lost, trying again" : stale ? "Out of date" : "Live";
   if (link.textContent !== text) link.textContent = text;
   fresh.classList.toggle("lost", lost);
   fresh.classList.toggle("stale", stale && !lost);

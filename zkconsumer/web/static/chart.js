@@ -41,10 +41,10 @@ class Chart {
     const query = `since=${until - this.range}&until=${until}&points=${POINTS}`;
     try {
       const answer = await fetch(`${this.figure.dataset.address}?${query}`);
-      if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
+      if (!answer.ok) throw new Error(`the server responded with ${answer.status}`);
       this.answer = await answer.json();
     } catch (error) {
-      this.note.textContent = `The past can’t be read: ${error.message}.`;
+      this.note.textContent = `The history can’t be read: ${error.message}.`;
       return;
     }
     this.draw();
@@ -57,10 +57,10 @@ class Chart {
     this.figure.dataset.points = String(times.filter((_, at) => lines.some((one) => one.values[at] !== null)).length);
     const said = [];
     if (this.answer.problem) said.push(this.answer.problem);
-    if (!times.length) said.push("No sample in this time yet.");
+    if (!times.length) said.push("No samples in this time range yet.");
     if (left) said.push(`${left} more partitions are ${this.unit === "lag" ? "in the total" : "left out"}.`);
-    if (base !== null) said.push("Records since the first moment shown; the lag lies between the lines.");
-    if (this.marks().length) said.push("Upright lines: rebalances.");
+    if (base !== null) said.push("Records since the first moment shown; the lag is the distance between the lines.");
+    if (this.marks().length) said.push("Vertical lines: rebalances.");
     this.note.textContent = said.join(" ");
     for (const line of lines) line.hidden = this.hidden.has(line.name);
     this.plot.show({

@@ -81,7 +81,7 @@ async function load(address) {
   const text = await answer.text();
   if (answer.status === 401 || new URL(answer.url).pathname === "/login") location.reload(); // to log in
   // A fault of the server must not wipe out what is known.
-  if (answer.redirected || ![200, 404].includes(answer.status)) throw new Error(`the server answered ${answer.status}`);
+  if (answer.redirected || ![200, 404].includes(answer.status)) throw new Error(`the server responded with ${answer.status}`);
   return new DOMParser().parseFromString(text, "text/html");
 }
 

@@ -178,8 +178,8 @@ def test_other_files_are_left_alone(tmp_path: Path) -> None:
     with closing(sqlite3.connect(other)) as connection:
         connection.execute("CREATE TABLE t (a)")
     for path, message in (
-        (text, "no history"),
-        (other, "no history"),
+        (text, "not a history"),
+        (other, "not a history"),
         (tmp_path, "directory"),
         (tmp_path / "missing" / "file", "no directory"),
     ):
@@ -248,7 +248,7 @@ def test_what_is_no_plain_file_is_refused_at_once(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (pipe, Path("/dev/null")):
-        with pytest.raises(ConfigError, match="no plain file"):
+        with pytest.raises(ConfigError, match="not a regular file"):
             check_file(path)
 
 

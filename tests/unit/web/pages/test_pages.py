@@ -245,7 +245,7 @@ def test_a_group_that_nobody_is_in_does_not_keep_up(state: ClusterState) -> None
     row = group_row(state, GroupKey(GroupKind.ZOOKEEPER, "nightly-export"))
     assert (row.members, row.lag, row.rates.read, row.state) == (0, 0, 0, GroupState.EMPTY)
     assert (row.verdict.word, row.verdict.tone) == ("nobody reads", Tone.CALM)
-    assert row.verdict.sentence == "nightly-export: it has no members, and nothing waits for it"
+    assert row.verdict.sentence == "nightly-export: it has no members, and there is nothing to read"
     late = replace(row, lag=20, rates=GroupRates(written=9, read=9))
     assert (late.verdict.word, late.caught_up) == ("nobody reads", "not at this rate")
     gone = replace(late, state=GroupState.ABANDONED, burrow=BurrowStatus.NOTFOUND)
@@ -341,8 +341,8 @@ def test_what_nobody_looked_at_is_not_called_well() -> None:
     state = large_state(topics=501)
     broker = BrokerStatus(broker=Broker(0, "b0", 9092), seen_ms=NOW_MS, is_controller=True)
     outcome, page = at_its_time(shown(state, brokers=(broker,)))
-    assert outcome == "Nothing is wrong in what was looked at"
-    assert "1 group too large to look into here" in page
+    assert outcome == "Nothing is wrong in what was examined"
+    assert "1 group too large to examine here" in page
     assert "icon-ok.svg" not in page
     mailer = state_at().snapshot.groups[MAILER]
     both = shown(state, groups={**state.snapshot.groups, MAILER: mailer})
@@ -366,8 +366,8 @@ def test_a_lag_that_is_not_known_is_not_called_none(state: ClusterState) -> None
     group = state.snapshot.groups[BILLING]
     bare = tuple(partition._replace(committed=()) for partition in group.partitions)
     _, page = at_its_time(shown(state, groups={BILLING: replace(group, partitions=bare)}))
-    assert "every group has read all there is" not in page
-    assert f"of {len(bare)} partitions the lag is not known" in page
+    assert "every group has read everything" not in page
+    assert f"the lag of {len(bare)} partitions is unknown" in page
 
 
 def test_groups_in_trouble_lead(state: ClusterState) -> None:
@@ -423,7 +423,7 @@ def test_what_is_wrong_stands_in_the_grid(state: ClusterState) -> None:
     assert page.count("Burrow: STOP") >= 4
     assert page.count(">no commits</span>") >= 4
     only = group_page(state, page_request(show="faults"), FRAUD)
-    assert "No partition is so." in html(only, state, page_request(show="faults"))
+    assert "No partition matches." in html(only, state, page_request(show="faults"))
 
 
 def test_what_is_not_there_says_so(state: ClusterState) -> None:
@@ -469,5 +469,5 @@ def test_a_group_beyond_the_end_of_a_log_has_not_read_all_there_is() -> None:
     row = group_row(state, key)
     assert (row.lag, row.caught_up) == (0, NOT_KNOWN)
     shown = html(group_page(state, page_request(), key), state, page_request())
-    assert "has read all there is" not in shown
+    assert "has read everything" not in shown
     assert "its offset is beyond the end" in shown
