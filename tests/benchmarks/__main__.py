@@ -63,7 +63,9 @@ def _parser() -> argparse.ArgumentParser:
         "--only", type=names, default=[contestant.name for contestant in everybody()]
     )
     parser.add_argument("--rounds", type=int)
-    parser.add_argument("--retries", type=int, default=2, help="tries more for a disturbed pass")
+    parser.add_argument(
+        "--retries", type=int, default=2, help="additional attempts for a disturbed pass"
+    )
     parser.add_argument("--into", type=Path, default=Path("build/bench"))
     parser.add_argument("--from", type=Path, dest="load")
     return parser
@@ -74,7 +76,7 @@ def measure(options: argparse.Namespace) -> Results:
     unknown = set(options.sections) - set(SECTIONS)
     unknown |= set(options.only) - {contestant.name for contestant in everybody()}
     if unknown:
-        raise SystemExit(f"make bench knows nothing of {', '.join(sorted(unknown))}")
+        raise SystemExit(f"make bench has no {', '.join(sorted(unknown))}")
     rounds = options.rounds or (2 if options.quick else 5)
     contestants = [contestant for contestant in everybody() if contestant.name in options.only]
     hearing = [listener for listener in listeners() if listener.name in options.only]

@@ -61,8 +61,8 @@ class PairedGoal:
         """A line for each of the two units, with its verdict; none where one is missing."""
         pair = (self.contestant, self.baseline)
         found = (
-            ("rows a CPU second", ratio(runs, topic, *pair, of=cpu_rate), self.cpu_at_least),
-            ("rows a second", ratio(runs, topic, *pair), self.wall_at_least),
+            ("rows per CPU second", ratio(runs, topic, *pair, of=cpu_rate), self.cpu_at_least),
+            ("rows per second", ratio(runs, topic, *pair), self.wall_at_least),
         )
         return [
             f"- {self.contestant} to {self.baseline}, {unit}: {times.median:.2f} "

@@ -38,7 +38,7 @@ def draw(results: Results, topics: Sequence[tuple[str, str]]) -> str:
             label = results.labels.get(row.contestant, row.contestant)
             body += _bar(row, label, at, room * row.rate / ordered[0].rate)
             at += _BAR + _GAP
-    title = "Records a second of several clients"
+    title = "Records per second of several clients"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {at}" width="{_WIDTH}" '
         f'height="{at}" role="img">\n  <title>{title}</title>\n  <style>{_STYLE}\n  </style>\n'

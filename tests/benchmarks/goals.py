@@ -32,7 +32,7 @@ def _limits(found: Mapping[str, Row], bound: Limits, partitions: int) -> Iterato
     if baseline is not None:
         share = row.cpu_seconds / baseline.cpu_seconds
         yield (
-            f"- CPU a record of {row.contestant} to {baseline.contestant}: {share:.2f}, at most "
+            f"- CPU per record of {row.contestant} to {baseline.contestant}: {share:.2f}, at most "
             f"{bound.cpu_at_most:g}: " + _outcome(reached=share <= bound.cpu_at_most)
         )
     # One fetcher, whose answer brings up to a megabyte of each partition.

@@ -100,7 +100,7 @@ def last_response(output: str) -> dict[str, object]:
     try:
         response: dict[str, object] = json.loads(lines[-1])
     except (IndexError, ValueError) as error:
-        raise ClientFailed(f"no answer, but {output[-_SHOWN_CHARACTERS:]!r}") from error
+        raise ClientFailed(f"no response, but {output[-_SHOWN_CHARACTERS:]!r}") from error
     if "skipped" in response:
         raise ClientSkipped(str(response["skipped"]))
     return response
@@ -149,7 +149,7 @@ class Companion:
         answered.register(self._process.stdout, select.POLLIN)
         while b"\n" not in self._lines:
             if not answered.poll(timeout_s * 1000):
-                raise ClientFailed(f"said nothing for {timeout_s:g} s: {self._complaint()}")
+                raise ClientFailed(f"printed nothing for {timeout_s:g} s: {self._complaint()}")
             more = os.read(self._process.stdout.fileno(), 1 << 20)
             if not more:
                 raise ClientFailed(f"ended: {self._complaint()}")

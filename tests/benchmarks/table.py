@@ -19,14 +19,14 @@ _BASELINES = {
 _HEAD = (
     "| what | M records/s | lowest - highest | MB/s | "
     + " | ".join(_BASELINES.values())
-    + " | client CPU s a M | broker CPU s a M | peak MB | first record ms |"
+    + " | client CPU s per M | broker CPU s per M | peak MB | first record ms |"
 )
 
 
 def overview(runs: Sequence[Run], labels: Mapping[str, str]) -> str:
     """Everybody and every topic at a glance: medians, and how many times the original's tool."""
     return glance(
-        "Million records a second (times Scala ConsumerPerformance)",
+        "Million records per second (times Scala ConsumerPerformance)",
         runs,
         labels,
         lambda topic, row: _glance(runs, topic, row),
@@ -74,7 +74,7 @@ def _line(runs: Sequence[Run], topic: str, row: Row, labels: Mapping[str, str]) 
 def latency(runs: Sequence[LatencyRun], labels: Mapping[str, str]) -> str:
     """From produce to delivery, in milliseconds: medians over the rounds."""
     lines = [
-        "### From produce to delivery, 1,000 messages a second",
+        "### From produce to delivery, 1,000 messages per second",
         "",
         "| partitions | what | p50 ms | p99 ms | p99, lowest - highest |",
         "|---:|---|---:|---:|---:|",

@@ -45,10 +45,10 @@ def test_goals_are_about_what_is_proven() -> None:
     assert "| drain --engine local | **500** | 500 | 2.0 | 2.0 | 250 | 0 of 1 |" in landed
     assert "at least" not in landed
     assert [line for line in proven.splitlines() if line.startswith("-")] == [
-        "- local to spark, rows a CPU second: 3.20 (3.20 - 3.20), at least 4: MISSED",
-        "- local to spark, rows a second: 4.00 (4.00 - 4.00), at least 2: reached",
-        "- local-iceberg to local, rows a CPU second: 0.83 (0.83 - 0.83), at least 0.8: reached",
-        "- local-iceberg to local, rows a second: 1.00 (1.00 - 1.00), at least 0.8: reached",
+        "- local to spark, rows per CPU second: 3.20 (3.20 - 3.20), at least 4: MISSED",
+        "- local to spark, rows per second: 4.00 (4.00 - 4.00), at least 2: reached",
+        "- local-iceberg to local, rows per CPU second: 0.83 (0.83 - 0.83), at least 0.8: reached",
+        "- local-iceberg to local, rows per second: 1.00 (1.00 - 1.00), at least 0.8: reached",
         "- peak memory of local: 250 MB, at most 400: reached",
         "- peak memory of local-iceberg: 401 MB, at most 400: MISSED",
     ]

@@ -53,7 +53,7 @@ def test_an_older_spark_is_held_against_the_newest() -> None:
     """Time and processor time each, and one may be reached without the other."""
     slower = a_run(MAPPED, AGGREGATE, 0, 0.5)
     aggregate, _ = tables([*RUNS, slower], {}, LABELS).split("\n\n### ")
-    to = "- zkconsumer-3.5 to zkconsumer, rows a"
+    to = "- zkconsumer-3.5 to zkconsumer, rows per"
     assert f"{to} CPU second: 1.00 (1.00 - 1.00), at least 0.8: reached" in aggregate
     assert f"{to} second: 0.50 (0.50 - 0.50), at least 0.8: MISSED" in aggregate
 

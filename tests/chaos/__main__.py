@@ -28,7 +28,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10, help="how long faults go on")
     parser.add_argument("--seed", type=int, help="repeats the faults of another run")
-    parser.add_argument("--rate", type=int, default=300, help="messages a second")
+    parser.add_argument("--rate", type=int, default=300, help="messages per second")
     parser.add_argument("--keep", type=Path, help="a new folder for all files, to be kept")
     options = parser.parse_args(arguments)
     seed = random.SystemRandom().randrange(1 << 32) if options.seed is None else options.seed

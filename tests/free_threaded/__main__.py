@@ -37,7 +37,7 @@ def main() -> int:
             rates = [rate(threads) for _ in range(5)]
             by_clock, by_cpu = (statistics.median(some) / 1e6 for some in zip(*rates, strict=True))
             sys.stdout.write(
-                f"{threads} streams: {by_clock:.2f} M messages/s, {by_cpu:.2f} M a CPU second\n"
+                f"{threads} streams: {by_clock:.2f} M messages/s, {by_cpu:.2f} M per CPU second\n"
             )
         return 0
     for name, scene in SCENES.items():

@@ -93,7 +93,7 @@ def peak_kb() -> int:
     for line in Path("/proc/self/status").read_text("ascii").splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1])
-    raise OSError("this kernel does not tell VmHWM")
+    raise OSError("this kernel does not report VmHWM")
 
 
 def report(what: Mapping[str, object]) -> None:

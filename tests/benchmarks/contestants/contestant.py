@@ -96,5 +96,5 @@ def checked(job: Job, response: dict[str, object], *, cpu_seconds: float, peak_k
 def _number(response: dict[str, object], name: str) -> float:
     value = response.get(name)
     if not isinstance(value, int | float):
-        raise ClientFailed(f"its answer lacks {name}: {response}")
+        raise ClientFailed(f"its response lacks {name}: {response}")
     return value

@@ -49,7 +49,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--partitions", type=int, default=4)
     parser.add_argument("--only", type=lambda text: text.split(","), default=[])
     parser.add_argument("--rounds", type=int)
-    parser.add_argument("--retries", type=int, default=1, help="tries more for a disturbed pass")
+    parser.add_argument(
+        "--retries", type=int, default=1, help="additional attempts for a disturbed pass"
+    )
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir()))
     parser.add_argument("--into", type=Path, default=Path("build/bench"))
     parser.add_argument("--from", type=Path, dest="load")
@@ -62,7 +64,7 @@ def measure(options: argparse.Namespace) -> Results:
         landing for landing in all_landings() if not options.only or landing.name in options.only
     ]
     if not landings:
-        raise SystemExit("make bench-drain knows none of these")
+        raise SystemExit("--only names no landing of make bench-drain")
     spec = TopicSpec(
         value_bytes=CORE_BYTES,
         codec=Codec.NONE,

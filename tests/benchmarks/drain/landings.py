@@ -88,7 +88,7 @@ def _jvm(sandbox: Sandbox, topic: str, into: Path) -> Commands:
 def all_landings() -> tuple[Landing, ...]:
     """Everybody, in the order of the tables."""
     return (
-        Landing(JVM, "Spark's Kafka source to Parquet, proven by nobody"),
+        Landing(JVM, "Spark's Kafka source to Parquet, not proven"),
         Landing(SPARK, "drain --engine spark"),
         Landing(LOCAL, "drain --engine local"),
         Landing(ICEBERG, "drain --engine local --format iceberg"),

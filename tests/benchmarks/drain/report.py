@@ -10,7 +10,7 @@ from tests.benchmarks.figures import Run, cpu_rate, rows
 from tests.benchmarks.markdown import row_of
 
 _HEAD = (
-    "| what | k rows a CPU s | k rows a s | CPU s | s | largest process MB | disturbed |",
+    "| what | k rows per CPU s | k rows per s | CPU s | s | largest process MB | disturbed |",
     "|---|---:|---:|---:|---:|---:|---:|",
 )
 

@@ -46,7 +46,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--topics", type=names, default=[])
     parser.add_argument("--only", type=names, default=[])
     parser.add_argument("--rounds", type=int)
-    parser.add_argument("--retries", type=int, default=2, help="tries more for a disturbed pass")
+    parser.add_argument(
+        "--retries", type=int, default=2, help="additional attempts for a disturbed pass"
+    )
     parser.add_argument("--into", type=Path, default=Path("build/bench"))
     parser.add_argument("--from", type=Path, dest="load")
     return parser
@@ -58,7 +60,7 @@ def measure(options: argparse.Namespace) -> Results:
     contestants = {program.name: program for program in everybody()}
     unknown = set(options.topics) - set(specs) | set(options.only) - set(contestants)
     if unknown:
-        raise SystemExit(f"make bench-poll knows nothing of {', '.join(sorted(unknown))}")
+        raise SystemExit(f"make bench-poll has no {', '.join(sorted(unknown))}")
     chosen = [contestants[name] for name in options.only or contestants]
     labels = {program.name: program.label for program in chosen}
     with running_sandbox(KAFKA) as sandbox:

@@ -15,14 +15,15 @@ _BASELINES = {
 _HEAD = (
     "| what | M records/s | lowest - highest | "
     + " | ".join(_BASELINES.values())
-    + " | client CPU s a M | broker CPU s a M | peak MB | join ms | first record ms | disturbed |"
+    + " | client CPU s per M | broker CPU s per M | peak MB | join ms | first record ms"
+    " | disturbed |"
 )
 
 
 def overview(runs: Sequence[Run], labels: Mapping[str, str]) -> str:
     """Everybody and every topic at a glance: medians in million records a second."""
     return glance(
-        "Million records a second",
+        "Million records per second",
         runs,
         labels,
         lambda _, row: "" if row is None else f"{row.rate / 1e6:.3g}",

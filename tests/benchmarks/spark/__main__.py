@@ -51,7 +51,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", type=names, default=[])
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--warm-ups", type=int, default=3)
-    parser.add_argument("--retries", type=int, default=1, help="tries more for a disturbed pass")
+    parser.add_argument(
+        "--retries", type=int, default=1, help="additional attempts for a disturbed pass"
+    )
     parser.add_argument("--into", type=Path, default=Path("build/bench"))
     parser.add_argument("--from", type=Path, dest="load")
     parser.add_argument("--planning", type=int, default=0)
@@ -69,7 +71,7 @@ def measure(options: argparse.Namespace) -> Results:
         if not options.topics or spec.name in options.topics
     ]
     if not sources or not specs:
-        raise SystemExit("make bench-spark knows none of these topics, or none of these sources")
+        raise SystemExit("make bench-spark has none of these topics, or none of these sources")
     with ExitStack() as stack:
         session = SparkSession(
             old=stack.enter_context(running_sandbox()),

@@ -9,7 +9,7 @@ from tests.benchmarks.spark.sources import JVM
 
 _HEAD = (
     "| what | M rows/s | lowest - highest | times Spark's Kafka source (lowest - highest) "
-    "| Spark CPU s a M | brokers' and other CPU s a M | disturbed |"
+    "| Spark CPU s per M | brokers' and other CPU s per M | disturbed |"
 )
 
 
