@@ -25,6 +25,17 @@ REFUSED: Final[int]
 """The entry at the position is not sound, or not for the native core to judge."""
 
 @final
+class FrameBuffer:
+    """Hold memory for a frame of ``size`` bytes, writable, its content undefined.
+
+    Once it and all views of it are gone, the memory is reused for the next.
+    """
+
+    def __init__(self, size: int) -> None: ...
+    def __len__(self) -> int: ...
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+
+@final
 class Origin(Generic[K, V]):
     """What the messages of one partition have in common; decoders as of ``MessageAndMetadata``."""
 

@@ -9,7 +9,7 @@ section, which costs nothing where there is a GIL.
 """
 
 cimport cython
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_FillInfo, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.long cimport PyLong_FromLongLong
@@ -169,6 +169,7 @@ def offsets_rise(
     return None if rises else (order.position, order.low, order.is_first)
 
 
+include "_frame.pxi"
 include "_queue.pxi"
 include "_cursor.pxi"
 include "_pump.pxi"

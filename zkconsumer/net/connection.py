@@ -20,6 +20,7 @@ from zkconsumer.errors import (
 )
 from zkconsumer.model import Broker
 from zkconsumer.net.in_flight import InFlight, RawStream, Received
+from zkconsumer.net.incoming import IncomingFrame
 from zkconsumer.net.traffic import NO_TRAFFIC, Traffic
 from zkconsumer.net.transport import HasDescriptor, Transport
 from zkconsumer.wire.codec import Request, decode_response, encode_request
@@ -30,41 +31,11 @@ __all__ = ["BrokerConnection", "InFlight", "RawStream", "Received"]
 
 R = TypeVar("R")
 
-_READ_BYTES = 1 << 23
-"""The most memory allocated for an announced length; beyond, the buffer grows as bytes arrive."""
-
 MAX_EXCHANGED_BYTES = 1 << 20
 """The largest frame accepted before requests can be sent (SASL tokens, ApiVersions)."""
 
 _TLS_ALERT = b"\x15\x03"
 """The first bytes of a TLS alert; read as a length, they would be far above the bound."""
-
-
-class _Incoming:
-    """Receives one frame, in a buffer that grows as bytes arrive."""
-
-    def __init__(self, size: int) -> None:
-        self._size = size
-        self._buffer = bytearray(min(size, _READ_BYTES))
-        self._filled = 0
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the whole frame has arrived."""
-        return self._filled >= self._size
-
-    def receive(self, transport: Transport) -> int:
-        """Receive the next bytes and return their number, 0 at the end of the stream."""
-        if self._filled == len(self._buffer):
-            self._buffer.extend(bytes(min(self._size - self._filled, len(self._buffer))))
-        with memoryview(self._buffer) as view:
-            count = transport.receive_into(view[self._filled :])
-        self._filled += count
-        return count
-
-    def data(self) -> memoryview:
-        """Return the buffer with the whole frame."""
-        return memoryview(self._buffer)
 
 
 class BrokerConnection:
@@ -104,8 +75,8 @@ class BrokerConnection:
         self._clock = clock or SystemClock()
         self._correlation_id = 0
         self._in_flight: deque[InFlight[Any]] = deque()
-        self._length = _Incoming(LENGTH_BYTES)
-        self._frame: _Incoming | None = None
+        self._length = IncomingFrame(LENGTH_BYTES)
+        self._frame: IncomingFrame | None = None
         self._closed = False
         self._traffic = traffic
         traffic.on_opened(broker)
@@ -239,7 +210,7 @@ class BrokerConnection:
             self.close()
             raise
         frame = self._frame.data()
-        self._frame, self._length = None, _Incoming(LENGTH_BYTES)
+        self._frame, self._length = None, IncomingFrame(LENGTH_BYTES)
         return frame
 
     def send_bytes(self, data: bytes, *, timeout_ms: int) -> None:
@@ -310,7 +281,7 @@ class BrokerConnection:
             self.close()
             raise
         self._in_flight.popleft()
-        self._frame, self._length = None, _Incoming(LENGTH_BYTES)
+        self._frame, self._length = None, IncomingFrame(LENGTH_BYTES)
         took_ms = self._clock.now_ms() - in_flight.sent_ms
         throttle_ms = getattr(response, "throttle_time_ms", 0)
         self._traffic.on_response(self.broker, request.API.key, len(frame), took_ms, throttle_ms)
@@ -363,7 +334,7 @@ class BrokerConnection:
                 size = checked_length(self._length.data(), max_bytes, 0)
             else:
                 size = checked_length(self._length.data(), self._bound_of(in_flight))
-            self._frame = _Incoming(size)
+            self._frame = IncomingFrame(size)
 
     def _check_no_alert(self, prefix: memoryview) -> None:
         """Raise ``AuthenticationFailed`` if the first response begins like a TLS alert."""
@@ -372,7 +343,7 @@ class BrokerConnection:
                 f"{self.broker}: responds in TLS: its port requires TLS (security_protocol)"
             )
 
-    def _receive(self, incoming: _Incoming, deadline_ms: int) -> None:
+    def _receive(self, incoming: IncomingFrame, deadline_ms: int) -> None:
         left_ms = deadline_ms - self._clock.now_ms()
         if left_ms <= 0:
             raise RequestTimedOut(f"{self.broker}: no response in time")

@@ -242,9 +242,12 @@ def unpack_piece(
 def _frame_of(data: memoryview) -> ResponseFrame | None:
     """Return the response that holds a set, if the set is a large part of it."""
     frame = data.obj
-    if isinstance(frame, bytearray) and len(frame) <= _MOST_SHARED * len(data):
-        return ResponseFrame(id(frame), len(frame))
-    return None
+    if isinstance(frame, bytes):
+        return None  # a copy of its own
+    frame_bytes = memoryview(frame).nbytes
+    return (
+        ResponseFrame(id(frame), frame_bytes) if frame_bytes <= _MOST_SHARED * len(data) else None
+    )
 
 
 def _decode_copy(

@@ -2,11 +2,12 @@
 
 #include <stdlib.h>
 
-/* Spare arenas: a large block fresh from the system costs a page fault every 4 KiB, more than decoding
+/* Spare buffers, arenas and received frames: a large block fresh from the system costs a page fault every 4 KiB, more than decoding
  * into it. Slots are swapped atomically, so there is no lock that a fork could leave locked. */
 enum { SPARE_COUNT = 4 };
 static const size_t SPARE_MIN_BYTES = 512 * 1024;
-static const size_t SPARE_MAX_BYTES = 4 * 1024 * 1024 + ZK_SLACK_BYTES;
+/* What one partition, or four, send at a time while they are far behind, and what surrounds it. */
+static const size_t SPARE_MAX_BYTES = 4 * 1024 * 1024 + 64 * 1024;
 static _Atomic(zk_buffer *) spares[SPARE_COUNT];
 
 static void destroy(zk_buffer *buffer) {

@@ -1,0 +1,44 @@
+"""Buffers of large frames: the memory is used again, but never while somebody looks at it."""
+
+from importlib import import_module
+
+import pytest
+
+from tests.support.engines import needs_native
+
+pytestmark = needs_native
+
+MEGABYTE = 1 << 20
+
+
+def test_a_buffer_is_writable_and_as_long_as_said() -> None:
+    """An empty one, too."""
+    core = import_module("zkconsumer.native._core")
+    for size in (0, 1, MEGABYTE):
+        buffer = core.FrameBuffer(size)
+        with memoryview(buffer) as view:
+            assert (len(buffer), view.nbytes, view.readonly) == (size, size, False)
+            view[:] = b"z" * size
+        assert bytes(buffer) == b"z" * size
+
+
+def test_a_view_keeps_the_memory() -> None:
+    """The buffer that was dropped is not given to the next one before its views are gone."""
+    core = import_module("zkconsumer.native._core")
+    view = memoryview(core.FrameBuffer(MEGABYTE))[MEGABYTE - 4 :]
+    view[:] = b"kept"
+    others = [core.FrameBuffer(MEGABYTE) for _ in range(8)]
+    for other in others:
+        memoryview(other)[:] = b"x" * MEGABYTE
+    assert bytes(view) == b"kept"
+
+
+def test_what_can_not_be_had_is_an_error() -> None:
+    """Sizes come from the wire, and are bounded there."""
+    core = import_module("zkconsumer.native._core")
+    with pytest.raises(MemoryError):
+        core.FrameBuffer((1 << 63) - 1)
+    with pytest.raises(ValueError, match="not negative"):
+        core.FrameBuffer(-1)
+    with pytest.raises(OverflowError):
+        core.FrameBuffer(1 << 63)
