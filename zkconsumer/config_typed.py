@@ -231,15 +231,6 @@ class ZookeeperGroupSettings(SharedSettings, total=False):
     Default: 1048576. Allowed: an integer of at least 1. In ZooKeeper groups only.
     """
 
-    fetch_message_catch_up_max_bytes: int | None
-    """The largest fetch of a partition that lags far behind: the size doubles after each response
-    that fills it, within `fetch.max.bytes` and the free bytes of its stream's queue. At the end of
-    the log it is `fetch.message.max.bytes` again. At least that; equal to it, nothing grows.
-
-    Default: 4194304, or `fetch.message.max.bytes` where that is set. Allowed: an integer of at
-    least 1. In ZooKeeper groups only.
-    """
-
     num_consumer_fetchers: int | None
     """Fetcher threads *for each broker* that leads partitions of this consumer.
 
@@ -428,6 +419,15 @@ class ConsumerSettings(ZookeeperGroupSettings, total=False):
     """Names this client in requests: it shows up in the broker's logs and metrics.
 
     Default: `group.id`. Allowed: letters, digits, dot, underscore and dash.
+    """
+
+    fetch_message_catch_up_max_bytes: int | None
+    """The largest fetch of a partition that lags far behind: the size doubles after each response
+    that fills it, within `fetch.max.bytes` and the free bytes of its stream's queue. At the end of
+    the log it is `fetch.message.max.bytes` again. At least that; equal to it, nothing grows.
+
+    Default: 4194304, or `fetch.message.max.bytes` where that is set. Allowed: an integer of at
+    least 1.
     """
 
     fetch_message_growth_max_bytes: int | None

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_FETCH_BYTES = "max.partition.fetch.bytes"
+_CATCH_UP_BYTES = "fetch.message.catch.up.max.bytes"
 _INERT = {spec.attribute: spec.default for spec in KEYS if spec.inert}
 _WORKING = tuple(spec.attribute for spec in KEYS if not spec.inert)
 _OBJECTS = tuple(key.replace(".", "_") for key in OBJECTS)
@@ -85,6 +87,7 @@ class PollConfig(SecurityFields, Mapping[str, object]):
     fetch_max_wait_ms: int
     fetch_max_bytes: int
     max_partition_fetch_bytes: int
+    fetch_message_catch_up_max_bytes: int
     fetch_message_growth_max_bytes: int
     fetch_max_decompressed_bytes: int
     enable_incremental_fetch_sessions: bool
@@ -115,6 +118,8 @@ class PollConfig(SecurityFields, Mapping[str, object]):
     ) -> None:
         given = merged(config, settings)
         values = plain_values(given)
+        if _FETCH_BYTES in given and _CATCH_UP_BYTES not in given:
+            values[_CATCH_UP_BYTES] = values[_FETCH_BYTES]  # an explicit size is obeyed
         for spec in KEYS:
             if not spec.inert:
                 object.__setattr__(self, spec.attribute, values[spec.key])
@@ -180,7 +185,8 @@ def _check(config: PollConfig) -> None:
     _check_order(config, "heartbeat_interval_ms", "session_timeout_ms")
     _check_order(config, "fetch_max_wait_ms", "request_timeout_ms")
     _check_order_like_kafka_python(config)
-    _check_order(config, "max_partition_fetch_bytes", "fetch_message_growth_max_bytes", equal=True)
+    for larger in ("fetch_message_catch_up_max_bytes", "fetch_message_growth_max_bytes"):
+        _check_order(config, "max_partition_fetch_bytes", larger, equal=True)
     for name in ("group_instance_id", "zookeeper_connect"):
         if getattr(config, name) is not None and config.group_id is None:
             raise ConfigError(f"{name} needs group_id: it says which group the member is of")

@@ -24,6 +24,8 @@ def fetch_settings_of(config: PollConfig) -> CoreFetchSettings:
         max_wait_ms=config.fetch_max_wait_ms,
         max_bytes=config.fetch_max_bytes,
         max_partition_bytes=config.max_partition_fetch_bytes,
+        grown_bytes=config.fetch_message_catch_up_max_bytes,
+        shares_growth=True,
         growth_max_bytes=config.fetch_message_growth_max_bytes,
         max_decompressed_bytes=config.fetch_max_decompressed_bytes,
         request_timeout_ms=config.request_timeout_ms,

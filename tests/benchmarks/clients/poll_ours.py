@@ -104,7 +104,6 @@ def main() -> None:
         group_id=job.group,
         auto_offset_reset="earliest",
         enable_auto_commit=False,
-        max_partition_fetch_bytes=job.fetch_bytes,
         max_poll_records=_AT_ONCE.get(job.mode, 500),
         consumer_timeout_ms=_WAIT_MS,
     )

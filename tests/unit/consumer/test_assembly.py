@@ -24,6 +24,7 @@ def test_every_setting_of_fetching_comes_from_the_configuration() -> None:
             max_partition_fetch_bytes=5,
             fetch_message_growth_max_bytes=6,
             fetch_max_decompressed_bytes=7,
+            fetch_message_catch_up_max_bytes=11,
             request_timeout_ms=8,
             retry_backoff_ms=9,
             retry_backoff_max_ms=10,
@@ -35,7 +36,7 @@ def test_every_setting_of_fetching_comes_from_the_configuration() -> None:
     )
     values = [getattr(found, field.name) for field in fields(CoreFetchSettings)]
     assert sorted(value for value in values if isinstance(value, int) and value > 1) == list(
-        range(2, 11)
+        range(2, 12)
     )
     assert found.isolation is IsolationLevel.READ_COMMITTED
     assert (found.reset, found.client_rack) == (EARLIEST, "r")

@@ -14,6 +14,7 @@ from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.records.consumer_record import consumer_record
 
 TP = TopicPartition("t", 0)
+FETCH_SIZES = ("max_partition_fetch_bytes", "fetch_message_catch_up_max_bytes")
 
 
 def unchecked(**settings: Any) -> PollConfig:
@@ -167,6 +168,21 @@ def test_settings_must_fit_together() -> None:
     assert PollConfig(max_partition_fetch_bytes=200_000_000).fetch_message_growth_max_bytes == (
         200_000_000
     )
+
+
+def test_a_fetch_size_that_is_given_is_not_grown_beyond() -> None:
+    """Also where it is the default; a copy of all settings grows as its original does."""
+
+    def catching_up(**given: Any) -> int:
+        return PollConfig(None, **given).fetch_message_catch_up_max_bytes
+
+    assert catching_up() == 4_194_304
+    assert catching_up(max_partition_fetch_bytes=1_048_576) == 1_048_576
+    assert catching_up(max_partition_fetch_bytes=8_388_608) == 8_388_608
+    assert catching_up(max_partition_fetch_bytes=5, fetch_message_catch_up_max_bytes=7) == 7
+    assert catching_up(**{name: PollConfig()[name] for name in FETCH_SIZES}) == 4_194_304
+    with pytest.raises(ConfigError, match=r"max_partition_fetch_bytes is 5: .*at most"):
+        catching_up(max_partition_fetch_bytes=5, fetch_message_catch_up_max_bytes=4)
 
 
 @pytest.mark.parametrize("name", ["\ud800", "x" * 32_768, "ü" * 16_384])

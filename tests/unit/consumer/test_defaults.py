@@ -28,8 +28,11 @@ def test_fetching_for_streams() -> None:
 
 
 def test_fetching_for_polls() -> None:
-    """The same; only whose positions they are is named."""
-    assert replace(CoreFetchSettings(), owner="group g") == fetch_settings_of(POLLS)
+    """The same; only consumers let fetches grow, and whose positions they are is named."""
+    grown_bytes = POLLS.fetch_message_catch_up_max_bytes
+    assert grown_bytes > CoreFetchSettings().max_partition_bytes
+    growing = replace(CoreFetchSettings(), grown_bytes=grown_bytes, shares_growth=True)
+    assert replace(growing, owner="group g") == fetch_settings_of(POLLS)
 
 
 def test_members_of_a_coordinator_s_group() -> None:

@@ -8,6 +8,11 @@ def _larger_of_fetch_sizes(values: Values) -> Value:
     return max(104_857_600, fetch_bytes if isinstance(fetch_bytes, int) else 0)
 
 
+def _catch_up_bytes(values: Values) -> Value:
+    fetch_bytes = values["max.partition.fetch.bytes"]
+    return max(4_194_304, fetch_bytes if isinstance(fetch_bytes, int) else 0)
+
+
 FETCH: tuple[ConfigKey, ...] = (
     ConfigKey("fetch.min.bytes", "int", default=1, low=0, since="0.9.0").means(
         "A broker delays its response until it has this many bytes, or until "
@@ -24,6 +29,18 @@ FETCH: tuple[ConfigKey, ...] = (
     ConfigKey("max.partition.fetch.bytes", "int", default=1_048_576, low=1, since="0.9.0").means(
         "The most bytes of each partition in one response. A larger record is still returned: "
         "brokers from 0.10.1 on send it whole, and with older ones the fetch grows."
+    ),
+    ConfigKey(
+        "fetch.message.catch.up.max.bytes",
+        "int",
+        derive=_catch_up_bytes,
+        derived_text="4194304, or `max_partition_fetch_bytes` where that is set",
+        low=1,
+        since="zkconsumer",
+    ).means(
+        "The largest fetch of partitions that lag far behind: the part of one doubles after each "
+        "response that fills it, up to an equal share of this. At the end of the log it is "
+        "`max_partition_fetch_bytes` again. At least that; equal to it, nothing grows."
     ),
     ConfigKey(
         "fetch.message.growth.max.bytes",

@@ -195,6 +195,15 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     Default: 1048576. Allowed: an integer of at least 1.
     """
 
+    fetch_message_catch_up_max_bytes: int | None
+    """The largest fetch of partitions that lag far behind: the part of one doubles after each
+    response that fills it, up to an equal share of this. At the end of the log it is
+    `max_partition_fetch_bytes` again. At least that; equal to it, nothing grows.
+
+    Default: 4194304, or `max_partition_fetch_bytes` where that is set. Allowed: an integer of at
+    least 1.
+    """
+
     fetch_message_growth_max_bytes: int | None
     """The size up to which a fetch grows for a record larger than `max_partition_fetch_bytes`.
     Beyond it poll raises `MessageTooLarge`.

@@ -167,7 +167,8 @@ def _candidates(
 
 def wants_more(states: PartitionStates, state: PartitionState, arriving_bytes: int = 0) -> bool:
     """Return whether so little of it is buffered that more may be fetched ahead."""
-    return state.unread_bytes + arriving_bytes <= states.settings.max_partition_bytes
+    most_bytes = max(states.settings.max_partition_bytes, state.grown_bytes)
+    return state.unread_bytes + arriving_bytes <= most_bytes
 
 
 def _is_ready(

@@ -16,6 +16,8 @@ class FetchLimits:
         max_wait_ms: the longest that it waits, ``fetch.max.wait.ms``.
         max_bytes: limit of a response, ``fetch.max.bytes``; its first batch may be larger.
         grown_bytes: limit of growth for a partition that is far behind; 0: no growth.
+        shares_growth: whether the partitions of a request share ``grown_bytes``, so that no
+            response is larger; else each may grow to it.
         growth_max_bytes: limit of growth for a partition whose next message is larger; only
             brokers before 0.10.1 need it, newer ones send a whole batch whatever its size.
         max_decompressed_bytes: the most that one response may unpack to, per partition.
@@ -28,6 +30,7 @@ class FetchLimits:
     max_wait_ms: int = 500
     max_bytes: int = 50 * 1024 * 1024
     grown_bytes: int = 0
+    shares_growth: bool = False
     growth_max_bytes: int = 100 * 1024 * 1024
     max_decompressed_bytes: int = 128 * 1024 * 1024
     request_timeout_ms: int = 30_000

@@ -65,6 +65,8 @@ def shares_of(
         has_hard_bounds: whether the broker has no limit for the whole response.
     """
     grown_bytes, most_bytes = limits.grown_bytes, limits.max_bytes
+    if limits.shares_growth:
+        grown_bytes //= max(1, sharing)
     if not has_hard_bounds:
         return ResponseShares(
             min(usual_bytes, most_bytes), min(grown_bytes, most_bytes), large_bytes=sys.maxsize

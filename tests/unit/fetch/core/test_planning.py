@@ -47,6 +47,46 @@ def test_a_partition_is_fetched_ahead_until_its_share_waits() -> None:
     assert plan(states).wanted[TP].start.offset == 4
 
 
+def grown_to(states: PartitionStates, size: int, *partitions: TopicPartition) -> None:
+    """Let these have filled requests of half this size."""
+    for tp in partitions:
+        states.states[tp].grown_bytes = size
+
+
+def test_what_is_far_behind_is_fetched_in_larger_parts() -> None:
+    """As far as its last responses made it grow, and no further than the settings let it."""
+    states = board_of(TP, settings=replace(SMALL, grown_bytes=400))
+    assert plan(states).wanted[TP].max_bytes == 100
+    for size, wanted in ((200, 200), (800, 400)):
+        states = board_of(TP, settings=replace(SMALL, grown_bytes=400))
+        grown_to(states, size, TP)
+        assert plan(states).wanted[TP].max_bytes == wanted
+
+
+def test_partitions_that_are_far_behind_share_what_a_fetch_grows_to() -> None:
+    """Where the reader wants no larger responses; and none has less than its usual part."""
+    last = TopicPartition("t", 2)
+    states = board_of(TP, TP1, settings=replace(SMALL, grown_bytes=400, shares_growth=True))
+    grown_to(states, 400, TP)
+    assert {tp: one.max_bytes for tp, one in plan(states).wanted.items()} == {TP: 200, TP1: 100}
+    states = board_of(TP, TP1, last, settings=replace(SMALL, grown_bytes=200, shares_growth=True))
+    grown_to(states, 200, TP, TP1, last)
+    assert {one.max_bytes for one in plan(states).wanted.values()} == {100}
+    states = board_of(TP, TP1, settings=replace(SMALL, grown_bytes=400))
+    grown_to(states, 400, TP, TP1)
+    assert {one.max_bytes for one in plan(states).wanted.values()} == {400}
+
+
+def test_a_grown_partition_is_fetched_ahead_as_far_as_it_has_grown() -> None:
+    """Also while a set of that size is unpacked; without growth 100 bytes would be enough."""
+    for grown_bytes, is_ahead in ((0, False), (400, True)):
+        states = board_of(TP, settings=replace(SMALL, grown_bytes=grown_bytes))
+        grown_to(states, grown_bytes, TP)
+        planned = plan(states)
+        came = [Arriving(planned.wanted[TP], 400, HeaderSummary(7, 3, 0, 400))]
+        assert bool(begin_fetch(states, BROKER, 0, arriving=came).wanted) is is_ahead
+
+
 def test_plans_change_nothing() -> None:
     """They are values: the same again until they are noted as sent."""
     states = board_of(TP, TP1)
