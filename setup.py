@@ -132,6 +132,8 @@ class BuildIfPossible(build_ext):
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             objects = [made for [made] in pool.map(compiled, extension.sources)]
         extension.sources, extension.extra_objects = [], objects
+        # Without sources only what it depends on tells that it has to be linked again.
+        extension.depends = [*extension.depends, *objects]
         return extension
 
 
