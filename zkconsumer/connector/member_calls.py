@@ -1,5 +1,6 @@
 """The calls of user threads to a connector's member; its control thread executes them."""
 
+import threading
 from collections.abc import Mapping
 from functools import partial
 
@@ -33,7 +34,9 @@ class MemberCalls:
         self._parts = parts
         self._control = parts.control
         self._clock = parts.clock
-        self._created = False
+        # Held from the creation of the streams on. Acquired without waiting, so that the first of
+        # several threads wins, and neither a signal handler nor a forked child waits for it.
+        self._created = threading.Lock()
 
     def start(self) -> None:
         """Start the control thread."""
@@ -46,7 +49,8 @@ class MemberCalls:
             MessageStreamsExist, ConsumerClosed, ConsumerForked: see ``check_fresh``.
         """
         self.check_fresh()
-        self._created = True
+        if not self._created.acquire(blocking=False):
+            raise self._streams_exist()
 
     def check_fresh(self) -> None:
         """Check that no streams have been created.
@@ -59,11 +63,8 @@ class MemberCalls:
         self._parts.fork_guard.check()
         if self._control.done:
             raise self._shut_down()
-        if self._created:
-            raise MessageStreamsExist(
-                f"group {self._config.group_id}: the streams of {self._parts.consumer_id} "
-                "already exist; create another connector"
-            )
+        if self._created.locked():
+            raise self._streams_exist()
 
     def join(self, subscription: StreamSubscription) -> None:
         """Join the group; return when the partitions assigned to this member are being read.
@@ -165,7 +166,13 @@ class MemberCalls:
     def _withdraw(self, join: JoinRequest) -> None:
         """Leave the group after an error or Ctrl-C: a member without readers must own nothing."""
         self._control.mailbox.put(WithdrawRequest(join))
-        self._created = False
+        self._created.release()
+
+    def _streams_exist(self) -> MessageStreamsExist:
+        return MessageStreamsExist(
+            f"group {self._config.group_id}: the streams of {self._parts.consumer_id} "
+            "already exist; create another connector"
+        )
 
     def _shut_down(self) -> ConsumerClosed:
         return ConsumerClosed(f"group {self._config.group_id}: shut down")

@@ -68,6 +68,37 @@ def test_creating_streams_twice_is_refused(connector: MemoryConnector) -> None:
     assert set(connector.member.owned()) == {T0, TopicPartition("t", 1)}
 
 
+def test_of_two_threads_that_create_streams_one_is_refused() -> None:
+    """At whatever line of the one the other comes: they can't both create streams."""
+
+    def run_at(line: int) -> bool:
+        connector = MemoryConnector(ControlledMember(Group(time=SystemClock()), "a"))
+        calls = connector._calls
+        outcomes: list[str] = []
+
+        def claim() -> None:
+            try:
+                calls.claim_creation()
+                outcomes.append("created")
+            except MessageStreamsExist:
+                outcomes.append("refused")
+
+        scope = ThreadScope("other")
+
+        def claim_in_thread() -> None:
+            scope.spawn("claim", claim, stop=lambda: None)
+            # While this thread holds a lock the other one waits until it goes on.
+            scope.close(50)
+
+        interrupted = interrupt_at_line(line, claim_in_thread, claim)
+        scope.close(10_000)
+        connector.shutdown()
+        assert sorted(outcomes) == (["created", "refused"] if interrupted else ["created"])
+        return interrupted
+
+    assert every_line(run_at) > 5
+
+
 @pytest.mark.parametrize(
     "topics", [{"t": 0}, {"t": -1}, {"": 1}, {".": 1}, {"a/b": 1}, {"t" * 256: 1}, {"é": 1}]
 )
