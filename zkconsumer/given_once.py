@@ -1,6 +1,7 @@
 """An argparse action for options with one value: a second one is refused (0042). Pure."""
 
 import argparse
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -18,6 +19,9 @@ class StoreOnce(argparse._StoreAction):  # noqa: SLF001
     wrong group changed. The same value may be repeated.
     """
 
+    # What it was last given for: the value in there is the user's, even if it equals the default.
+    _given_for: weakref.ref[argparse.Namespace] | None = None
+
     def __call__(
         self,
         parser: argparse.ArgumentParser,
@@ -27,6 +31,8 @@ class StoreOnce(argparse._StoreAction):  # noqa: SLF001
     ) -> None:
         """See ``argparse.Action``."""
         before = getattr(namespace, self.dest, None)
-        if option_string and before not in (None, self.default, values):
+        is_given = self._given_for is not None and self._given_for() is namespace
+        if option_string and before != values and (is_given or before not in (None, self.default)):
             parser.error(f"{option_string} is given twice, {before} and {values}: give it once")
         super().__call__(parser, namespace, values, option_string)
+        self._given_for = weakref.ref(namespace)

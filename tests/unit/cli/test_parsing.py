@@ -6,6 +6,7 @@ import pytest
 from zkconsumer.cli.commands import every_command
 from zkconsumer.cli.parsing import (
     Called,
+    Parser,
     build_parser,
     called,
     commands_of,
@@ -86,6 +87,21 @@ def test_no_option_takes_the_place_of_another_silently(capsys: pytest.CaptureFix
     assert ("zkconsumer mirror", "--group") in refusing
     assert ("zkconsumer lag", "--group") not in refusing
     assert len(refusing) > 200
+
+
+def test_a_second_value_is_refused_also_behind_the_default(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Who writes the default means it; a parser that parses again has forgotten the last time."""
+    parser = Parser(prog="p")
+    parser.add_argument("--timeout-ms", type=int, default=5)
+    parser.add_argument("--most", type=lambda text: None if text == "all" else int(text))
+    for repeated in ([], ["--timeout-ms", "5"], ["--timeout-ms", "7"], ["--most", "all"]):
+        assert parser.parse_args([*repeated, *repeated]) == parser.parse_args(repeated)
+    for flag, first, second in (("--timeout-ms", "5", "7"), ("--most", "all", "3")):
+        with pytest.raises(SystemExit):
+            parser.parse_args([flag, first, flag, second])
+        assert f"{flag} is given twice" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", every_command())
