@@ -1,14 +1,23 @@
 """Groups are deleted from ZooKeeper, unless somebody is in them."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
 from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
+from tests.support.manual_clock import ManualClock
 from zkconsumer.cli.formats.group_command import Deletion
 from zkconsumer.cli.groups import removal as group_removal
-from zkconsumer.cli.groups.removal import GroupRemoval
-from zkconsumer.errors import RegistryError
+from zkconsumer.cli.groups.removal import GroupRemoval, delete_coordinated
+from zkconsumer.error_codes import ErrorCode
+from zkconsumer.errors import BrokerError, RegistryError
+from zkconsumer.model import Broker
+from zkconsumer.wire.messages.group_admin import (
+    DeletedGroup,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+)
 from zkconsumer.zk.store import MultiResult, Op
 
 
@@ -178,6 +187,83 @@ def test_a_large_group_goes_in_parts(
     other.close()
     assert GroupRemoval(store, "g").everything() is Deletion.DONE
     assert store.children_many(["/consumers"]) == [["g2"]]
+
+
+def test_what_others_delete_meanwhile_does_not_hide_what_was_deleted(
+    server: MemoryZkServer, store: MemoryZkStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part was deleted here, and the rest by another client: the group was there."""
+    monkeypatch.setattr(group_removal, "_AT_ONCE", 3)
+    others = GroupRemoval(server.connect(), "g")
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "multi", Between(store, 1, others.everything))
+        removal = GroupRemoval(store, "g")
+        assert removal.everything() is Deletion.DONE
+    assert removal.everything() is Deletion.NO_GROUP
+
+
+def test_who_joins_after_a_deletion_is_not_said_to_have_come_amid_it(
+    server: MemoryZkServer, store: MemoryZkStore
+) -> None:
+    """One topic is gone, and the next is refused as if it was the first."""
+    removal = GroupRemoval(store, "g")
+    assert removal.topic("t") is Deletion.DONE
+    server.connect().create("/consumers/g/ids/a", b"", ephemeral=True)
+    assert removal.topic("u") is Deletion.ACTIVE
+
+
+class SlowCoordinator:
+    """A client, dialer and connection in one; each call takes some time, or what it may take."""
+
+    def __init__(self, clock: ManualClock, *, takes_ms: int, code: ErrorCode) -> None:
+        self.limits: list[int] = []
+        self.versions = self
+        self._clock = clock
+        self._takes_ms = takes_ms
+        self._code = code
+
+    def _take(self, timeout_ms: int) -> None:
+        self.limits.append(timeout_ms)
+        self._clock.advance(min(self._takes_ms, timeout_ms))
+
+    def coordinator(self, _group_id: str, *, timeout_ms: int) -> Broker:
+        self._take(timeout_ms)
+        return Broker(1, "b", 9092)
+
+    def dial(self, _broker: Broker, *, timeout_ms: int) -> "SlowCoordinator":
+        self._take(timeout_ms)
+        return self
+
+    def has(self, _key: object) -> bool:
+        return True
+
+    def call(self, request: DeleteGroupsRequest, *, timeout_ms: int) -> DeleteGroupsResponse:
+        self._take(timeout_ms)
+        (name,) = request.groups_names
+        deleted = DeletedGroup(group_id=name, error_code=int(self._code))
+        return DeleteGroupsResponse(results=(deleted,))
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_a_coordinator_has_one_time_limit_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Finding it, connecting, requesting, and each attempt after the first."""
+    clock = ManualClock()
+    monkeypatch.setattr(group_removal, "wait_ms", clock.advance)
+
+    def delete(slow: Any) -> Deletion:
+        return delete_coordinated(slow, slow, "c", timeout_ms=1_000, clock=clock)
+
+    slow = SlowCoordinator(clock, takes_ms=300, code=ErrorCode.NONE)
+    assert delete(slow) is Deletion.DONE
+    assert slow.limits == [1_000, 700, 400]
+    busy = SlowCoordinator(clock, takes_ms=200, code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+    began_ms = clock.now_ms()
+    with pytest.raises(BrokerError, match="COORDINATOR_LOAD_IN_PROGRESS"):
+        delete(busy)
+    assert clock.now_ms() - began_ms <= 1_002
+    assert busy.limits == [1_000, 800, 600, 150, 1, 1]
 
 
 def test_an_old_zookeeper_without_transactions() -> None:

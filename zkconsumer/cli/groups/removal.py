@@ -16,6 +16,7 @@ from zkconsumer.errors import BrokerError, RegistryError, UnsupportedVersion
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.scope import wait_ms
+from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.group_admin import DeleteGroupsRequest
 from zkconsumer.zk.paths import GroupPaths
@@ -107,6 +108,7 @@ class GroupRemoval:
 
     def _remove(self, tops: Sequence[str]) -> Deletion:
         error: OpError | None = None
+        self._partly = False
         for _ in range(_TRIES):
             members = self.members()
             if members and self._partly:
@@ -117,7 +119,7 @@ class GroupRemoval:
             if members:
                 return Deletion.ACTIVE
             if not self.exists():
-                return Deletion.NO_GROUP
+                return Deletion.DONE if self._partly else Deletion.NO_GROUP
             paths = self._below(tops)
             if not self._store.supports_multi:
                 self._store.delete_many(paths)
@@ -181,30 +183,29 @@ def delete_coordinated(
         client: finds the coordinator.
         dialer: connects to it.
         group_id: the group.
-        timeout_ms: the time limit of each response, and the time until the last attempt begins.
+        timeout_ms: the time limit of the whole.
         clock: for the time limit.
 
     Raises:
         UnsupportedVersion: the coordinator is older than 1.1.
         BrokerError: the coordinator refuses, or was not ready in time.
-        TransportError: the coordinator does not respond.
+        TransportError: the coordinator does not respond in time.
     """
-    times = clock or SystemClock()
-    deadline_ms = times.now_ms() + timeout_ms
+    deadline = Deadline(clock or SystemClock(), timeout_ms)
     while True:
-        found = client.coordinator(group_id, timeout_ms=timeout_ms)
-        code = found if isinstance(found, int) else _request(dialer, found, group_id, timeout_ms)
+        found = client.coordinator(group_id, timeout_ms=max(1, deadline.left_ms))
+        code = found if isinstance(found, int) else _request(dialer, found, group_id, deadline)
         if code in _OUTCOMES:
             return _OUTCOMES[code]
-        if not ErrorCode.of(code).retriable or times.now_ms() + _BACKOFF_MS > deadline_ms:
+        if not ErrorCode.of(code).retriable or deadline.left_ms < _BACKOFF_MS:
             raise BrokerError(
                 code, "DeleteGroups", f"group {group_id} was not deleted: {error_name(code)}"
             )
         wait_ms(_BACKOFF_MS)
 
 
-def _request(dialer: BrokerDialer, coordinator: Broker, group_id: str, timeout_ms: int) -> int:
-    connection = dialer.dial(coordinator, timeout_ms=timeout_ms)
+def _request(dialer: BrokerDialer, coordinator: Broker, group_id: str, deadline: Deadline) -> int:
+    connection = dialer.dial(coordinator, timeout_ms=max(1, deadline.left_ms))
     try:
         if not connection.versions.has(ApiKey.DELETE_GROUPS):
             raise UnsupportedVersion(
@@ -213,7 +214,7 @@ def _request(dialer: BrokerDialer, coordinator: Broker, group_id: str, timeout_m
                 "after offsets.retention.minutes"
             )
         response = connection.call(
-            DeleteGroupsRequest(groups_names=(group_id,)), timeout_ms=timeout_ms
+            DeleteGroupsRequest(groups_names=(group_id,)), timeout_ms=max(1, deadline.left_ms)
         )
     finally:
         connection.close()
