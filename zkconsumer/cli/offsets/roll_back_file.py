@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from zkconsumer.cli.files import sync_folder, write_synced
 from zkconsumer.cli.output import note
-from zkconsumer.offsets.migration.plan import MigrationRefused
+from zkconsumer.errors import ZkConsumerError
 from zkconsumer.offsets.migration.roll_back import RollBack, encode_roll_backs
 
 
@@ -16,8 +16,9 @@ from zkconsumer.offsets.migration.roll_back import RollBack, encode_roll_backs
 def roll_back_file(name: str | None, parts: Sequence[RollBack]) -> Iterator[str | None]:
     """Write the file, under a new name, before the block changes offsets; yield its name.
 
-    It is deleted if the block raises ``MigrationRefused``, since nothing was written then. If there
-    is nothing to undo, there is no file, and the name is None.
+    It is deleted if the block raises ``ZkConsumerError``, which ``write_all`` and ``carry_out``
+    raise only if nothing was written. If there is nothing to undo, there is no file, and the name
+    is None.
 
     Args:
         name: the user's name for the file; None: one made of group, storages and time.
@@ -43,7 +44,7 @@ def roll_back_file(name: str | None, parts: Sequence[RollBack]) -> Iterator[str 
     note(f"--roll-back {name} undoes what follows")
     try:
         yield name
-    except MigrationRefused:
+    except ZkConsumerError:
         path.unlink()
         raise
 

@@ -78,6 +78,7 @@ class Migration:
 
         Raises:
             MigrationRefused: the plan has refusals, or a member joined; nothing was written.
+            ZkConsumerError: the members could not be read; nothing was written.
         """
         return carry_out(self._group, self._target, plan, source_doubts=self._source_doubts)
 
@@ -132,6 +133,7 @@ class Undoing:
 
         Raises:
             MigrationRefused: the plan has refusals, or a member joined; nothing was written.
+            ZkConsumerError: the members could not be read; nothing was written.
         """
         return carry_out(self._group, self._target, plan, although=self._although)
 

@@ -13,6 +13,7 @@ from tests.support.offset_places import MemoryPlace
 from zkconsumer.cli.main import main
 from zkconsumer.cli.offsets import migrate as offsets
 from zkconsumer.clock import SystemClock
+from zkconsumer.errors import RegistryError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.migration.migrate import MigratedGroup
 from zkconsumer.offsets.migration.plan import OffsetStorage
@@ -190,6 +191,25 @@ def test_a_member_that_comes_late_leaves_no_file_behind(world: MigrationWorld) -
 
     world.zookeeper.on_members = look
     assert migrate() == 2
+    assert list(Path().iterdir()) == []
+
+
+def test_members_that_can_not_be_read_at_last_leave_no_file_behind(
+    world: MigrationWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing was written then, either."""
+    snapshots: Iterator[list[str]] = iter([[]])
+
+    def look() -> None:
+        members = next(snapshots, None)
+        if members is None:
+            raise RegistryError("ZooKeeper is away")
+        world.zookeeper.present = members
+
+    world.zookeeper.on_members = look
+    assert migrate() == 1
+    assert "ZooKeeper is away" in capsys.readouterr().err
+    assert world.kafka.held == {B: OffsetAndMetadata(2)}
     assert list(Path().iterdir()) == []
 
 
