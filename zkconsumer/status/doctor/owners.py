@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.status.doctor.circumstances import zookeeper_now_ms
+from zkconsumer.printable import listed
+from zkconsumer.status.doctor.circumstances import Circumstances, zookeeper_now_ms
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counted
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, session_name
 from zkconsumer.status.doctor.group_context import GroupContext
-from zkconsumer.status.model import GroupState
-from zkconsumer.status.verify import MisownedPartition, OwnershipFault
+from zkconsumer.status.model import GroupState, GroupStatus
+from zkconsumer.status.verify import MisownedPartition, OwnershipFault, ownership_faults
 from zkconsumer.zk.paths import GroupPaths, is_segment
 
 _CODES = {
@@ -185,19 +186,27 @@ def _how_bad(look: GroupContext, unowned: tuple[TopicPartition, ...]) -> tuple[S
     around = look.around
     before = around.group_before(look.group.key)
     if before is not None and around.elapsed_ms(look.snapshot) >= around.settle_ms:
-        had = {
-            partition.topic_partition
-            for partition in before.partitions
-            if partition.owner is not None
-        }
-        if before.members and any(tp not in had for tp in unowned):
-            seconds = around.elapsed_ms(look.snapshot) // 1000
+        lasting = sorted(_unowned_before(around, before).intersection(unowned))
+        seconds = around.elapsed_ms(look.snapshot) // 1000
+        if len(lasting) == len(unowned):
             return Severity.ERROR, f"It was the same {seconds} s before."
+        if lasting:
+            return Severity.ERROR, (
+                f"{len(lasting)} of them had no owner {seconds} s before, either: "
+                f"{listed(lasting)}."
+            )
     if look.settling:
         return Severity.NOTE, (
             "A member or an owner has just appeared: the group may be rebalancing."
         )
     return Severity.WARNING, "If a second snapshot shows the same, the group is stuck."
+
+
+def _unowned_before(around: Circumstances, before: GroupStatus) -> set[TopicPartition]:
+    """Return the subscribed partitions without an owner in the earlier snapshot."""
+    assert around.earlier is not None
+    faults = ownership_faults(before, around.earlier.partition_ids(), around.earlier.live_sessions)
+    return {fault.topic_partition for fault in faults if fault.fault is OwnershipFault.UNOWNED}
 
 
 def _described(look: GroupContext, tp: TopicPartition) -> str:

@@ -110,6 +110,25 @@ def test_a_second_look_tells_a_stuck_group_from_one_on_its_way() -> None:
     assert found.severity is Severity.WARNING
 
 
+def test_the_same_as_before_is_said_of_what_was_the_same() -> None:
+    """A partition that was owned then, or did not exist, has only just lost its owner."""
+    world = healthy()
+    world.remove("/consumers/g/owners/t/0")
+    before = Circumstances(earlier=replace(world.snapshot(), taken_ms=NOW_MS - 60_000))
+    assert world.one(Code.OWNER_MISSING, before).what.endswith("It was the same 60 s before.")
+    world.remove("/consumers/g/owners/t/1")
+    found = world.one(Code.OWNER_MISSING, before)
+    assert found.severity is Severity.ERROR
+    assert found.what.startswith("Nobody reads 2 partitions ")
+    assert found.what.endswith("1 of them had no owner 60 s before, either: t-0.")
+    grown = healthy()
+    earlier = Circumstances(earlier=replace(grown.snapshot(), taken_ms=NOW_MS - 60_000))
+    grown.topics["t"] += 1
+    found = grown.one(Code.OWNER_MISSING, earlier)
+    assert found.severity is Severity.WARNING
+    assert found.about == {TopicPartition("t", 4)}
+
+
 def test_partitions_of_a_coordinators_group_that_nobody_has() -> None:
     """Only of a group at rest."""
     world = SickWorld(t=2)
