@@ -98,7 +98,7 @@ def pattern_of(value: object) -> re.Pattern[str]:
 
 
 def offset_of(value: object, what: str) -> int:
-    """Return an offset.
+    """Return an offset; True counts as 1, as in kafka-python.
 
     Raises:
         IllegalArgumentError: the value is no offset; names its partition.
@@ -159,7 +159,7 @@ def timeout_of(timeout_ms: object, default_ms: int) -> int:
 
 
 def count_of(max_records: object, default: int) -> int:
-    """Return a maximum number of records; the default for None.
+    """Return a maximum number of records; the default for None, and 1 for True as in kafka-python.
 
     Raises:
         IllegalArgumentError: the value is no whole number, or below 1.

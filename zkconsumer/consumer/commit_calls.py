@@ -186,6 +186,7 @@ class CommitCalls:
         Raises:
             ConfigError: an argument is invalid.
             RequestTimedOut: no response came in time.
+            PartitionFailed: in a ZooKeeper group, the committed offset can't be read.
             GroupFailed: the coordinator refused the request; or see ``poll``.
             IllegalState: there is no ``group_id``, or another thread is in a call of this consumer.
             ConsumerClosed: the consumer was closed.

@@ -147,6 +147,7 @@ class Membership(Protocol):
 
         Raises:
             RequestTimedOut: no response came in time.
+            PartitionFailed: an offset exists, but can't be read (ZooKeeper groups).
             GroupFailed, TopicAuthorizationFailed: not authorised.
             ConsumerClosed: ``close`` was called meanwhile.
         """

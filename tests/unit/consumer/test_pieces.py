@@ -111,7 +111,7 @@ def test_numbers() -> None:
             args.timeout_of(wrong, 7)
         with pytest.raises(ConfigError):
             args.time_of(wrong, "x")
-    assert args.count_of(True, 3) == 1
+    assert (args.count_of(True, 3), args.offset_of(True, "x")) == (1, 1)
     for no_count in (0, -1, 1.0, False):
         with pytest.raises(ConfigError):
             args.count_of(no_count, 3)
