@@ -231,7 +231,7 @@ class Stage:
                 raise AssertionError(f"{actor.consumer_id} ended by itself: {words}")
         for number, server in self.cluster._cluster.brokers.items():
             if number not in self.down and not server.running:
-                raise AssertionError(f"broker {number} ended by itself: {server._last_words()}")
+                raise AssertionError(f"broker {number} ended by itself: {server._last_lines()}")
 
     def pause(self, duration_ms: int) -> None:
         """Let the others go on for a while: how long a fault lasts is part of the fault."""

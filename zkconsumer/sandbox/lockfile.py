@@ -41,7 +41,7 @@ class Jar:
         """
         parts = coordinate.split(":")
         if len(parts) != 3 or not all(part and "/" not in part for part in parts):
-            raise SandboxError(f"{coordinate!r} is no Maven coordinate group:artifact:version")
+            raise SandboxError(f"{coordinate!r} is not a Maven coordinate group:artifact:version")
         return cls(*parts)
 
 
@@ -61,7 +61,7 @@ class JarLock(dict[str, tuple[PinnedJar, ...]]):
     """
 
     def __missing__(self, name: str) -> NoReturn:
-        raise SandboxError(f"jars.lock.json has no jars for Kafka {name}")
+        raise SandboxError(f"jars.lock.json has no jars for {name}")
 
 
 def parse_lock(text: str) -> JarLock:

@@ -130,14 +130,14 @@ class Server:
 
         def request() -> bool:
             if not self.running:
-                raise SandboxError(f"{self.name} did not start: {self._last_words()}")
+                raise SandboxError(f"{self.name} did not start: {self._last_lines()}")
             return self._ready()
 
         await_result(
             request,
             timeout_ms=timeout_ms,
             complaint=lambda: (
-                f"{self.name} is not ready after {timeout_ms} ms: {self._last_words()}"
+                f"{self.name} is not ready after {timeout_ms} ms: {self._last_lines()}"
             ),
         )
 
@@ -195,14 +195,14 @@ class Server:
         # Lines that start with a bracket are output of the JVM, such as loaded classes.
         return [line for line in lines if line and not line.startswith("[")]
 
-    def _last_words(self) -> str:
+    def _last_lines(self) -> str:
         lines = self._lines()
-        telling = [line for line in lines if _prints(line)] or lines
-        shown = " | ".join(line[:300] for line in telling[-_SHOWN_LINES:])
-        return shown or "it said nothing"
+        errors = [line for line in lines if _is_error(line)] or lines
+        shown = " | ".join(line[:300] for line in errors[-_SHOWN_LINES:])
+        return shown or "it printed nothing"
 
 
-def _prints(line: str) -> bool:
+def _is_error(line: str) -> bool:
     return any(word in line for word in ("ERROR", "FATAL", "Exception", "Error:"))
 
 

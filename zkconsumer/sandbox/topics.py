@@ -71,11 +71,11 @@ class TopicAdmin:
         """
         if not is_topic_name(topic) or len(topic) > _MOST_CHARS:
             raise SandboxError(
-                f"{topic!r} is no topic name: use letters, digits, '.', '_', '-', at most "
+                f"{topic!r} is not a topic name: use letters, digits, '.', '_', '-', at most "
                 f"{_MOST_CHARS} of them"
             )
         if config and not self._version.topic_config:
-            raise SandboxError(f"Kafka {self._version.name} has no settings by topic")
+            raise SandboxError(f"Kafka {self._version.name} has no topic-level settings")
         with self._connect() as client:
             if self._version.topic_config:
                 settings = {"version": 1, "config": dict(config)}
@@ -162,7 +162,7 @@ class TopicAdmin:
         Raises:
             SandboxError: it took too long; the message says what was missing.
         """
-        missing = "no broker answers"
+        missing = "no broker responded"
 
         def led() -> bool:
             nonlocal missing
@@ -219,7 +219,7 @@ class TopicAdmin:
         for broker in brokers:
             view = request_view(broker)
             if view is None:
-                return f"{broker} does not answer"
+                return f"{broker} did not respond"
             if complaint := _unled(view, topics, {broker.id for broker in brokers}):
                 return f"{broker} {complaint}"
             first = first or view

@@ -48,13 +48,13 @@ class ZooKeeperServer(Server):
             ]
             return launcher.launch_server(folder, ZOOKEEPER_MAIN, rendered, flags=flags)
 
-        super().__init__("ZooKeeper", folder, launch=launch, ready=self._responses)
+        super().__init__("ZooKeeper", folder, launch=launch, ready=self._responds)
 
     def client(self, session: tuple[int, bytes] | None = None) -> ZooKeeperClient:
         """Return a client of the sandbox; see ``ZooKeeperClient``."""
         return ZooKeeperClient(LOOPBACK, self.port, session=session)
 
-    def _responses(self) -> bool:
+    def _responds(self) -> bool:
         """Return whether the server serves requests.
 
         In ZooKeeper 3.4.10 and later, a connection that opens and closes while the server still

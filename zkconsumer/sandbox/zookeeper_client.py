@@ -136,13 +136,13 @@ class ZooKeeperClient:
         try:
             xid, _, code = struct.unpack_from(">iqi", reply)
         except struct.error as error:
-            raise SandboxError(f"{self._where} sent a cut-off answer") from error
+            raise SandboxError(f"{self._where} sent a truncated response") from error
         if xid != self._xid:
-            raise SandboxError(f"{self._where} answered request {xid} instead of {self._xid}")
+            raise SandboxError(f"{self._where} responded to request {xid} instead of {self._xid}")
         if code in (_NO_NODE, _NODE_EXISTS):
             return None
         if code != 0:
-            raise SandboxError(f"{self._where} answered with error {code}")
+            raise SandboxError(f"{self._where} responded with error {code}")
         return reply[16:]
 
     def _send(self, frame: bytes) -> None:
@@ -154,7 +154,7 @@ class ZooKeeperClient:
     def _receive(self) -> bytes:
         (size,) = struct.unpack(">i", self._receive_exactly(4))
         if not 0 <= size <= _MAX_REPLY_BYTES:
-            raise SandboxError(f"{self._where} sent an answer of {size} bytes")
+            raise SandboxError(f"{self._where} sent a response of {size} bytes")
         return self._receive_exactly(size)
 
     def _receive_exactly(self, size: int) -> bytes:
@@ -163,7 +163,7 @@ class ZooKeeperClient:
             try:
                 chunk = self._socket.recv(size - len(data))
             except OSError as error:
-                raise SandboxError(f"{self._where} did not answer: {error}") from error
+                raise SandboxError(f"{self._where} did not respond: {error}") from error
             if not chunk:
                 raise SandboxError(f"{self._where} closed the connection")
             data += chunk

@@ -119,8 +119,8 @@ def test_a_deleted_topic_is_gone_and_can_come_again(cluster3: Sandbox) -> None:
 @pytest.mark.parametrize(
     ("name", "partitions", "replication", "reason"),
     [
-        ("no/slash", 1, 1, "'no/slash' is no topic name"),
-        ("..", 1, 1, "is no topic name"),
+        ("no/slash", 1, 1, "'no/slash' is not a topic name"),
+        ("..", 1, 1, "is not a topic name"),
         ("fine", 0, 1, "at least one partition"),
         ("fine", 1, 4, "replication=4: 3 brokers are running: every replica needs"),
         ("fine", 1, 0, "replication=0"),

@@ -50,7 +50,7 @@ def test_the_shipped_lock_is_written_by_us() -> None:
 
 def test_a_version_without_jars_is_refused() -> None:
     """The message names the version."""
-    with pytest.raises(SandboxError, match=r"no jars for Kafka 0\.8\.0"):
+    with pytest.raises(SandboxError, match=r"no jars for 0\.8\.0"):
         JarLock()["0.8.0"]
 
 
@@ -68,7 +68,7 @@ def test_a_version_without_jars_is_refused() -> None:
         ),
         (
             '{"format": 1, "versions": {"v": ["a:b"]}, "sha256": {"a:b": "%s"}}' % ("0" * 64),
-            "'a:b' is no Maven coordinate",
+            "'a:b' is not a Maven coordinate",
         ),
     ],
 )
@@ -81,7 +81,7 @@ def test_a_broken_lock_is_refused_with_its_reason(text: str, reason: str) -> Non
 @pytest.mark.parametrize("coordinate", ["", "a:b", "a:b:c:d", "a::c", "a:../b:c"])
 def test_a_coordinate_must_be_three_plain_names(coordinate: str) -> None:
     """A coordinate that could lead out of the cache folder is no coordinate."""
-    with pytest.raises(SandboxError, match="no Maven coordinate"):
+    with pytest.raises(SandboxError, match="not a Maven coordinate"):
         Jar.parse(coordinate)
 
 
