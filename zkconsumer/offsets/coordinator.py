@@ -330,7 +330,7 @@ class CoordinatorChannel:
         except (TransportError, RemoteProtocolError):
             failures = lookup.failures.values()
             hung_up = sum(isinstance(failure, ConnectionLost) for failure in failures)
-            reason = f"asked {_some(sorted(reasons.values()))}"
+            reason = _some(sorted(reasons.values()))
             return st.Tried(reason=reason, all_hung_up=hung_up == len(brokers))
         if isinstance(reported.coordinator, Broker):
             log.debug("group %s: offsets are with %s", self.group_id, reported.coordinator)
@@ -372,4 +372,4 @@ def _described(broker: Broker, error: Exception) -> str:
 def _some(failures: Sequence[str]) -> str:
     shown = "; ".join(failures[:_SHOWN_FAILURES])
     more = len(failures) - _SHOWN_FAILURES
-    return f"{shown}; and {more} more" if more > 0 else shown or "nobody"
+    return f"{shown}; and {more} more" if more > 0 else shown or "no broker was tried"

@@ -138,7 +138,7 @@ class KafkaOffsetStore:
         if length > self._metadata_limit:
             return (
                 f"its metadata has {length} characters, but the brokers accept "
-                f"{self._metadata_limit} (offset.metadata.max.bytes): shorten offset"
+                f"{self._metadata_limit} (offset.metadata.max.bytes): shorten it"
             )
         if any("\ud800" <= char <= "\udfff" for char in offset.metadata):
             return "its metadata can't be encoded as UTF-8"
