@@ -369,7 +369,7 @@ class BrokersAlone:
 
     Example:
         >>> print(BrokersAlone(bootstrap_servers="b:9092", no_zookeeper=True).unknown)
-        groups that meet in a ZooKeeper: unknown, since the cluster has none
+        ZooKeeper groups: unknown, since the cluster has none
     """
 
     bootstrap_servers: str
@@ -383,7 +383,7 @@ class BrokersAlone:
     @property
     def unknown(self) -> str:
         """A line about the groups that are unknown, and why."""
-        return f"groups that meet in a ZooKeeper: unknown, since {self.why}"
+        return f"ZooKeeper groups: unknown, since {self.why}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

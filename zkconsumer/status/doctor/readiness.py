@@ -45,8 +45,8 @@ _GONE_IN_4: Final = {
     "metrics.jmx.blacklist": "metrics.jmx.exclude",
     "metrics.jmx.whitelist": "metrics.jmx.include",
     "leader.imbalance.per.broker.percentage": "nothing: controllers check each leader",
-    "controlled.shutdown.max.retries": "nothing: controllers respond when it is done",
-    "controlled.shutdown.retry.backoff.ms": "nothing: controllers answer when it is done",
+    "controlled.shutdown.max.retries": "nothing: the controller decides when brokers stop",
+    "controlled.shutdown.retry.backoff.ms": "nothing: the controller decides when brokers stop",
 }
 _GONE_PREFIXES: Final = ("zookeeper.", "password.encoder.")
 

@@ -47,7 +47,7 @@ def examine_clients(
             repair=(
                 "Upgrade these programs to a newer client library: Java 2.1 or later. If the "
                 "library is not named, the client's id and address are in the brokers' request "
-                "logs (kafka.request.logger at DEBUG): give --request-log FILE."
+                "logs (kafka.request.logger at DEBUG, in 0.10.2 TRACE): give --request-log FILE."
             ),
         )
     elif not unknown and brokers and brokers <= _read_well(metrics):
@@ -127,8 +127,8 @@ def _unseen(
         repair=(
             "Brokers from 2.0 on count requests by version. Enable their JMX (JMX_PORT) and give "
             "--jmx HOST:PORT, or --metrics-url URL of a Prometheus JMX exporter or Jolokia. "
-            "Older brokers log them with kafka.request.logger at DEBUG: give --request-log FILE, "
-            "and check each program's client library."
+            "Older brokers log them with kafka.request.logger at DEBUG (0.10.2: TRACE): give "
+            "--request-log FILE, and check each program's client library."
         ),
     )
 
@@ -136,7 +136,8 @@ def _unseen(
 def _of_log(log: RequestLog) -> str:
     if not log.total:
         return (
-            f"{log.source}: no completed requests: is kafka.request.logger at DEBUG (0.10: TRACE)?"
+            f"{log.source}: no completed requests: is kafka.request.logger at DEBUG "
+            "(0.10.2: TRACE)?"
         )
     return (
         f"{log.source}: none of {counted(log.total, 'request')} is rejected; it shows nothing "

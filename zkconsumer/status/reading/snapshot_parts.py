@@ -161,7 +161,7 @@ class BrokerParts:
         kept.offset_coordinators = {**kept.offset_coordinators, **coordinators}
         lookups = offset_requests(kept, due, ids)
         silent = {
-            name: f"{broker} does not answer"
+            name: f"{broker} did not respond"
             for broker, groups in lookups.items()
             for name in groups
             if broker.id not in answering
