@@ -97,7 +97,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         (
             ("--under-replicated-partitions", "--under-replicated"),
             DescriptionFilter.UNDER_REPLICATED,
-            "only partitions with a replica that is behind or gone",
+            "only partitions with a replica that is not in sync",
         ),
         (
             ("--unavailable-partitions", "--unavailable"),

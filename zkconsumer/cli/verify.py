@@ -49,7 +49,7 @@ group; 3 some partitions are not owned correctly, or not assigned as by --strate
 has no members"""
 
 _FAULTS = ("PARTITION", "FAULT", "OWNER")
-_GROUPS = ("GROUP", "KIND", ">PARTITIONS", ">FAULTS", "SHARED OUT BY", "VERDICT")
+_GROUPS = ("GROUP", "KIND", ">PARTITIONS", ">FAULTS", "ASSIGNED BY", "VERDICT")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

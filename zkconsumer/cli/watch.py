@@ -162,7 +162,7 @@ def _tested(route: Route, origin: NotificationOrigin) -> bool:
             severity=Severity.WARNING,
             code="test",
             headline="zkconsumer-test: this is a test, nothing is wrong",
-            what="It is over at once.",
+            what="It is resolved immediately.",
         ),
         began_ms=now_ms,
     )

@@ -78,7 +78,7 @@ def test_all_groups(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> N
     world.tree.join("sick", MEMBER.replace("g_", "sick_"), {"t": 1})
     assert run() == 3
     assert capsys.readouterr().out.splitlines() == [
-        "GROUP  KIND       PARTITIONS  FAULTS  SHARED OUT BY     VERDICT",
+        "GROUP  KIND       PARTITIONS  FAULTS  ASSIGNED BY       VERDICT",
         "g      zookeeper           2       0  range roundrobin  successful",
         "sick   zookeeper           2       2  -                 failed",
     ]

@@ -89,7 +89,7 @@ def test_one_more_member(cluster: list[str], capsys: pytest.CaptureFixture[str])
         "g_new-001-0 (new)  -    2     t:2-3",
         "note: ids of new members are invented; with real ones the order may differ, so that "
         "the same shares go to other readers",
-        "group g: 2 partitions a reader; 2 would change hands",
+        "group g: 2 partitions per reader; 2 would change hands",
     ]
     assert "groups of broker 7: no answer" in printed.err
     assert cluster == ["zk:2181"]

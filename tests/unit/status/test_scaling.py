@@ -169,14 +169,14 @@ def test_the_table() -> None:
         "g_new-001-0 (new)  -    1     t:4\n"
         "note: ids of new members are invented; with real ones the order may differ, so that "
         "the same shares go to other readers\n"
-        "group g: 1 to 2 partitions a reader; 2 would change hands\n"
+        "group g: 1 to 2 partitions per reader; 2 would change hands\n"
     )
     text = share_plan_text("g", planned(SETTLED, Scale(members=1, streams=6)))
     assert text.splitlines()[-4:] == [
         "g_b-0   2    -",
         "leaving: g_b",
         "idle: 1 of 6 readers would get nothing",
-        "group g: 1 partition a reader for 5 of them, none for 1; 4 would change hands",
+        "group g: 1 partition per reader for 5 of them, none for 1; 4 would change hands",
     ]
 
 

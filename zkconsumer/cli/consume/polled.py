@@ -38,8 +38,9 @@ def consume_polled(
     """
     if console.delete_offsets:
         raise ConfigError(
-            "--delete-consumer-offsets is for groups in ZooKeeper: a coordinator's group is "
-            "deleted with kafka-consumer-groups --delete --group NAME"
+            "--delete-consumer-offsets is for groups in ZooKeeper: delete a coordinator's group "
+            "with 'zkconsumer groups delete --group NAME', or with Kafka's own "
+            "'kafka-consumer-groups --delete --group NAME'"
         )
     # Reading a misspelt topic must not create it.
     settings: dict[str, object] = {"allow.auto.create.topics": False, **console.settings}

@@ -92,8 +92,8 @@ def add_readiness_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="FILE",
-        help="the same from a broker's kafka-request.log (kafka.request.logger at DEBUG), which "
-        "names the clients; may be repeated",
+        help="the same from a broker's kafka-request.log (kafka.request.logger at DEBUG, in "
+        "0.10.2 at TRACE), which names the clients; may be repeated",
     )
 
 

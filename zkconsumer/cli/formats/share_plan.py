@@ -46,7 +46,7 @@ def _shares(plan: SharePlan) -> str:
         return "no reader would get a partition"
     fewest, most = min(sizes), max(sizes)
     each = str(most) if fewest == most else f"{fewest} to {most}"
-    reported = f"{each} partition{'' if most == 1 else 's'} a reader"
+    reported = f"{each} partition{'' if most == 1 else 's'} per reader"
     idle = len(plan.idle)
     return f"{reported} for {len(sizes)} of them, none for {idle}" if idle else reported
 

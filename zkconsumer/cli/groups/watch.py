@@ -168,7 +168,7 @@ def group_screen(change: Change, rebalances: Sequence[Rebalance], at_ms: int) ->
         reported = [
             f"{instant(rebalance.began_ms)} {rebalance_text(rebalance)}" for rebalance in rebalances
         ]
-        text += "\nrebalances since we look:\n" + "".join(
+        text += "\nrebalances since the watch began:\n" + "".join(
             sentence(printable(rebalance)) for rebalance in reported
         )
     return text
