@@ -57,8 +57,10 @@ KEYS: tuple[ConfigKey, ...] = (
         "text",
         required=True,
         legal=lambda text: bool(text.strip()),
-        legal_text="host1:port1,host2:port2, with one chroot such as /kafka at the end if wanted",
-    ).means("Where ZooKeeper listens. The chroot must exist: brokers create it, consumers don't."),
+        legal_text="host1:port1,host2:port2, optionally with one chroot such as /kafka at the end",
+    ).means(
+        "The addresses of ZooKeeper. The chroot must exist: brokers create it, consumers don't."
+    ),
     ConfigKey(
         "group.id",
         "text",
@@ -68,7 +70,7 @@ KEYS: tuple[ConfigKey, ...] = (
     ).means(
         "The consumer group. The original lets an empty group id pass, and then works in the "
         "nodes `/consumers//...`, which ZooKeeper refuses with an error that does not name the "
-        "cause; here it is refused at once, as are `.` and `..`."
+        "cause; here it is refused immediately, as are `.` and `..`."
     ),
     ConfigKey("zookeeper.session.timeout.ms", "int", default=6000, low=1).means(
         "The session time-out to request of ZooKeeper; the server may grant another. A member "
@@ -122,7 +124,7 @@ KEYS: tuple[ConfigKey, ...] = (
         "consumer that catches up a seventh of its speed."
     ),
     ConfigKey("fetch.message.max.bytes", "int", default=1_048_576, low=1).means(
-        "How many bytes *of each partition* to ask for in one fetch. The original gets stuck "
+        "How many bytes *of each partition* to request in one fetch. The original gets stuck "
         "at a message (or compressed set) larger than this; here the fetch of that partition "
         "grows, see `fetch.message.growth.max.bytes`."
     ),
@@ -134,10 +136,10 @@ KEYS: tuple[ConfigKey, ...] = (
         low=1,
         since="zkconsumer",
     ).means(
-        "The largest fetch of a partition that lags far behind: the size doubles after each "
+        "The largest fetch size for a partition that lags far behind: it doubles after each "
         "response that fills it, within `fetch.max.bytes` and the free bytes of its "
-        "stream's queue. At the end of the log it is `fetch.message.max.bytes` again. At least "
-        "that; equal to it, nothing grows."
+        "stream's queue. At the end of the log it is `fetch.message.max.bytes` again. Must be at "
+        "least that; if equal, nothing grows."
     ),
     ConfigKey(
         "fetch.message.growth.max.bytes",
@@ -148,17 +150,17 @@ KEYS: tuple[ConfigKey, ...] = (
         since="zkconsumer",
     ).means(
         "How far the fetch of a partition may grow when it meets a message larger than "
-        "`fetch.message.max.bytes`. Beyond this the stream raises `MessageTooLarge`. At least "
-        "`fetch.message.max.bytes`; equal to it, nothing grows."
+        "`fetch.message.max.bytes`. Beyond this the stream raises `MessageTooLarge`. Must "
+        "be at least `fetch.message.max.bytes`; if equal, nothing grows."
     ),
     ConfigKey(
         "fetch.max.decompressed.bytes", "int", default=134_217_728, low=1, since="zkconsumer"
-    ).means("The largest size, once decompressed, of what one fetch returns for one partition."),
+    ).means("The largest decompressed size of what one fetch returns for one partition."),
     ConfigKey("num.consumer.fetchers", "int", default=1, low=1, since="0.8.1").means(
         "Fetcher threads *for each broker* that leads partitions of this consumer."
     ),
     ConfigKey("fetch.min.bytes", "int", default=1, low=0).means(
-        "How many bytes the broker should have before it answers a fetch."
+        "How many bytes the broker should have before it responds to a fetch."
     ),
     ConfigKey("queued.max.message.chunks", "int", default=2, low=1).means(
         "How many fetched chunks may wait in a stream's queue; each can be as large as one "
@@ -197,7 +199,7 @@ KEYS: tuple[ConfigKey, ...] = (
         "it is written to `poison.dead.letter.file` and skipped."
     ),
     ConfigKey("poison.dead.letter.file", "text", default="", since="zkconsumer").means(
-        "With `poison.policy=dead_letter`: the file to append to, one JSON object a line with "
+        "With `poison.policy=dead_letter`: the file to append to, one JSON object per line with "
         "the position, the reason and the raw bytes."
     ),
     ConfigKey("auto.commit.enable", "bool", default=True).means(

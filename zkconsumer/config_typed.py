@@ -7,7 +7,7 @@ from typing import Literal, TypedDict
 
 
 class SharedSettings(TypedDict, total=False):
-    """The settings that ``ConsumerConfig`` and ``KafkaConsumer`` take alike."""
+    """The settings that ``ConsumerConfig`` and ``KafkaConsumer`` share."""
 
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] | None
     """The protocol of the brokers' port.
@@ -87,7 +87,7 @@ class SharedSettings(TypedDict, total=False):
     """
 
     fetch_max_decompressed_bytes: int | None
-    """The largest size, once decompressed, of what one fetch returns for one partition.
+    """The largest decompressed size of what one fetch returns for one partition.
 
     Default: 134217728. Allowed: an integer of at least 1.
     """
@@ -121,7 +121,7 @@ class SharedSettings(TypedDict, total=False):
 
 
 class ZookeeperGroupSettings(SharedSettings, total=False):
-    """What else both take in ZooKeeper groups: ``KafkaConsumer`` with ``zookeeper_connect``."""
+    """More shared settings: ``KafkaConsumer`` takes them with ``zookeeper_connect`` only."""
 
     zookeeper_session_timeout_ms: int | None
     """The session time-out to request of ZooKeeper; the server may grant another. A member that
@@ -224,7 +224,7 @@ class ZookeeperGroupSettings(SharedSettings, total=False):
     """
 
     fetch_message_max_bytes: int | None
-    """How many bytes *of each partition* to ask for in one fetch. The original gets stuck at a
+    """How many bytes *of each partition* to request in one fetch. The original gets stuck at a
     message (or compressed set) larger than this; here the fetch of that partition grows, see
     `fetch.message.growth.max.bytes`.
 
@@ -269,7 +269,7 @@ class ZookeeperGroupSettings(SharedSettings, total=False):
     """
 
     poison_dead_letter_file: str | None
-    """With `poison.policy=dead_letter`: the file to append to, one JSON object a line with the
+    """With `poison.policy=dead_letter`: the file to append to, one JSON object per line with the
     position, the reason and the raw bytes.
 
     Default: ''. In ZooKeeper groups only.
@@ -402,15 +402,16 @@ class ConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     zookeeper_connect: str | None
-    """Where ZooKeeper listens. The chroot must exist: brokers create it, consumers don't.
+    """The addresses of ZooKeeper. The chroot must exist: brokers create it, consumers don't.
 
-    Required. Allowed: host1:port1,host2:port2, with one chroot such as /kafka at the end if wanted.
+    Required. Allowed: host1:port1,host2:port2, optionally with one chroot such as /kafka at the
+    end.
     """
 
     group_id: str | None
     """The consumer group. The original lets an empty group id pass, and then works in the nodes
     `/consumers//...`, which ZooKeeper refuses with an error that does not name the cause; here it
-    is refused at once, as are `.` and `..`.
+    is refused immediately, as are `.` and `..`.
 
     Required. Allowed: letters, digits, dot, underscore and dash, at least one of them.
     """
@@ -422,9 +423,9 @@ class ConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     fetch_message_catch_up_max_bytes: int | None
-    """The largest fetch of a partition that lags far behind: the size doubles after each response
+    """The largest fetch size for a partition that lags far behind: it doubles after each response
     that fills it, within `fetch.max.bytes` and the free bytes of its stream's queue. At the end of
-    the log it is `fetch.message.max.bytes` again. At least that; equal to it, nothing grows.
+    the log it is `fetch.message.max.bytes` again. Must be at least that; if equal, nothing grows.
 
     Default: 4194304, or `fetch.message.max.bytes` where that is set. Allowed: an integer of at
     least 1.
@@ -432,15 +433,15 @@ class ConsumerSettings(ZookeeperGroupSettings, total=False):
 
     fetch_message_growth_max_bytes: int | None
     """How far the fetch of a partition may grow when it meets a message larger than
-    `fetch.message.max.bytes`. Beyond this the stream raises `MessageTooLarge`. At least
-    `fetch.message.max.bytes`; equal to it, nothing grows.
+    `fetch.message.max.bytes`. Beyond this the stream raises `MessageTooLarge`. Must be at least
+    `fetch.message.max.bytes`; if equal, nothing grows.
 
     Default: 104857600, or `fetch.message.max.bytes` where that is larger. Allowed: an integer of at
     least 1.
     """
 
     fetch_min_bytes: int | None
-    """How many bytes the broker should have before it answers a fetch.
+    """How many bytes the broker should have before it responds to a fetch.
 
     Default: 1. Allowed: an integer of at least 0.
     """

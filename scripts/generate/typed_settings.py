@@ -22,13 +22,13 @@ from typing import Literal, TypedDict
 
 
 class SharedSettings(TypedDict, total=False):
-    """The settings that ``ConsumerConfig`` and ``KafkaConsumer`` take alike."""
+    """The settings that ``ConsumerConfig`` and ``KafkaConsumer`` share."""
 '''
 
 _GROUP_CLASS = '''
 
 class ZookeeperGroupSettings(SharedSettings, total=False):
-    """What else both take in ZooKeeper groups: ``KafkaConsumer`` with ``zookeeper_connect``."""
+    """More shared settings: ``KafkaConsumer`` takes them with ``zookeeper_connect`` only."""
 '''
 
 _CONSUMER_CLASS = '''

@@ -16,7 +16,7 @@ def _catch_up_bytes(values: Values) -> Value:
 FETCH: tuple[ConfigKey, ...] = (
     ConfigKey("fetch.min.bytes", "int", default=1, low=0, since="0.9.0").means(
         "A broker delays its response until it has this many bytes, or until "
-        "`fetch_max_wait_ms` is over."
+        "`fetch_max_wait_ms` has passed."
     ),
     ConfigKey("fetch.max.wait.ms", "int", default=500, low=0, since="0.9.0").means(
         "How long a broker may delay a response that has fewer than `fetch_min_bytes`. Less than "
@@ -38,9 +38,10 @@ FETCH: tuple[ConfigKey, ...] = (
         low=1,
         since="zkconsumer",
     ).means(
-        "The largest fetch of partitions that lag far behind: the part of one doubles after each "
-        "response that fills it, up to an equal share of this. At the end of the log it is "
-        "`max_partition_fetch_bytes` again. At least that; equal to it, nothing grows."
+        "The largest fetch size for partitions that lag far behind: the share of a partition "
+        "doubles after each response that fills it, up to an equal share of this. At the end of "
+        "the log it is `max_partition_fetch_bytes` again. Must be at least that; if equal, "
+        "nothing grows."
     ),
     ConfigKey(
         "fetch.message.growth.max.bytes",
@@ -55,7 +56,7 @@ FETCH: tuple[ConfigKey, ...] = (
     ),
     ConfigKey(
         "fetch.max.decompressed.bytes", "int", default=134_217_728, low=1, since="zkconsumer"
-    ).means("The largest size, once decompressed, of what one fetch returns for one partition."),
+    ).means("The largest decompressed size of what one fetch returns for one partition."),
     ConfigKey(
         "enable.incremental.fetch.sessions", "bool", default=True, since="kafka-python"
     ).means(
@@ -89,8 +90,8 @@ NETWORK: tuple[ConfigKey, ...] = (
         "The longest pause after failures in a row; see `retry_backoff_ms`."
     ),
     ConfigKey("metadata.max.age.ms", "int", default=300_000, low=1, since="0.9.0").means(
-        "How often to refresh the list of topics and partitions. A new leader is noticed at "
-        "once; new partitions, and new topics that match a pattern, within this time."
+        "How often to refresh the list of topics and partitions. A new leader is noticed "
+        "immediately; new partitions, and new topics that match a pattern, within this time."
     ),
     ConfigKey("receive.buffer.bytes", "int", default=-1, low=-1, since="0.9.0").means(
         "The receive buffer (SO_RCVBUF) of sockets; 0 or -1 leaves it to the system, which "
@@ -110,7 +111,7 @@ NETWORK: tuple[ConfigKey, ...] = (
         "The prefix of the names of groups in `metrics()`."
     ),
     ConfigKey("metrics.num.samples", "int", default=2, low=1, since="0.9.0").means(
-        "Over how many windows of time `metrics()` computes rates, averages and maxima."
+        "The number of time windows over which `metrics()` computes rates, averages and maxima."
     ),
     ConfigKey("metrics.sample.window.ms", "int", default=30_000, low=1, since="0.9.0").means(
         "The length of each window of `metrics_num_samples`."

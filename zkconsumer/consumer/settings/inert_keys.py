@@ -6,7 +6,7 @@ A setting that would be dangerous to ignore is refused instead.
 from zkconsumer.config_spec import ConfigKey, Value
 
 _VERSION = (
-    'Brokers are asked for their version; `config["api_version"]` is the release found when the '
+    'Versions are negotiated; `config["api_version"]` is the broker release found when the '
     "consumer was created, such as `(2, 8)`. A consumer with a given version connects at its first "
     "use, not when it is created, as in kafka-python."
 )

@@ -55,8 +55,8 @@ _WHERE = (
         default="localhost:9092",
         accepts="str | Sequence[str] | None",
         legal=_legal_servers,
-        legal_text="host1:port1,host2:port2 (ports from 1 to 65535, 9092 where none is given; a "
-        "protocol and :// in front are ignored), or a list of such",
+        legal_text="host1:port1,host2:port2 (ports from 1 to 65535, default 9092; a leading "
+        "protocol:// is ignored), or a list of them",
         since="0.9.0",
     ).means(
         "The brokers to contact first; the others are found through them. Not used with "
@@ -66,7 +66,7 @@ _WHERE = (
         "zookeeper.connect",
         "text",
         legal=lambda text: bool(text.strip()),
-        legal_text="host1:port1,host2:port2, with one chroot such as /kafka at the end if wanted",
+        legal_text="host1:port1,host2:port2, optionally with one chroot such as /kafka at the end",
         since="zkconsumer",
     ).means(
         "Join a group in ZooKeeper, for brokers of 0.8 and next to consumers of "
@@ -90,7 +90,7 @@ _GROUP = (
         since="0.9.0",
     ).means(
         "The group that shares the topics, and whose offsets are stored. Without one there are "
-        "no commits, and partitions are chosen with `assign()`. The empty text is a group that "
+        "no commits, and partitions are chosen with `assign()`. The empty string is a group that "
         "brokers may refuse."
     ),
     ConfigKey(
@@ -129,7 +129,7 @@ _GROUP = (
         default="range,cooperative-sticky",
         accepts="str | Sequence[str | type] | None",
         legal=_legal_strategies,
-        legal_text=f"different ones of {', '.join(ASSIGNORS)}; or kafka-python's assignor classes",
+        legal_text=f"some of {', '.join(ASSIGNORS)}, each once; or kafka-python's assignor classes",
         since="0.9.0",
     ).means(
         "How the leader assigns partitions, the preferred strategy first; the group uses one that "
@@ -197,9 +197,9 @@ _POLL = (
     ),
     ConfigKey("allow.auto.create.topics", "bool", default=True, since="2.3.0").means(
         "Whether the metadata request for a subscribed or assigned topic may create it, if "
-        "the brokers have `auto.create.topics.enable`. So a misspelt name creates a topic, as in "
-        "Java and kafka-python; with `False` it does not, even on brokers before 0.11, where those "
-        "clients can't prevent it."
+        "the brokers have `auto.create.topics.enable`. If so, subscribing to a misspelt name "
+        "creates a topic, as in Java and kafka-python. `False` prevents that, even on brokers "
+        "before 0.11, where those clients can't."
     ),
     ConfigKey("default.api.timeout.ms", "int", default=60_000, low=1, since="2.0.0").means(
         "How long a call without `timeout_ms` may take: commit, committed, position, close, and "

@@ -29,15 +29,15 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """The brokers to contact first; the others are found through them. Not used with
     `zookeeper_connect`, where ZooKeeper knows the brokers.
 
-    Default: 'localhost:9092'. Allowed: host1:port1,host2:port2 (ports from 1 to 65535, 9092 where
-    none is given; a protocol and :// in front are ignored), or a list of such.
+    Default: 'localhost:9092'. Allowed: host1:port1,host2:port2 (ports from 1 to 65535, default
+    9092; a leading protocol:// is ignored), or a list of them.
     """
 
     zookeeper_connect: str | None
     """Join a group in ZooKeeper, for brokers of 0.8 and next to consumers of 0.8. All settings of
     [ZooKeeper consumers](configuration.md) can then be given, too.
 
-    Allowed: host1:port1,host2:port2, with one chroot such as /kafka at the end if wanted.
+    Allowed: host1:port1,host2:port2, optionally with one chroot such as /kafka at the end.
     """
 
     client_id: str | None
@@ -55,7 +55,7 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
 
     group_id: str | None
     """The group that shares the topics, and whose offsets are stored. Without one there are no
-    commits, and partitions are chosen with `assign()`. The empty text is a group that brokers may
+    commits, and partitions are chosen with `assign()`. The empty string is a group that brokers may
     refuse.
 
     Allowed: text of at most 32767 bytes in UTF-8.
@@ -94,8 +94,8 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     its members support. Only if every given one is cooperative do members keep, during a rebalance,
     the partitions that do not move (KIP-429). kafka-python's own default is range and roundrobin.
 
-    Default: 'range,cooperative-sticky'. Allowed: different ones of range, roundrobin, sticky,
-    cooperative-sticky; or kafka-python's assignor classes.
+    Default: 'range,cooperative-sticky'. Allowed: some of range, roundrobin, sticky,
+    cooperative-sticky, each once; or kafka-python's assignor classes.
     """
 
     auto_offset_reset: Literal["earliest", "latest", "none", "smallest", "largest"] | None
@@ -154,9 +154,9 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
 
     allow_auto_create_topics: bool | None
     """Whether the metadata request for a subscribed or assigned topic may create it, if the brokers
-    have `auto.create.topics.enable`. So a misspelt name creates a topic, as in Java and
-    kafka-python; with `False` it does not, even on brokers before 0.11, where those clients can't
-    prevent it.
+    have `auto.create.topics.enable`. If so, subscribing to a misspelt name creates a topic, as in
+    Java and kafka-python. `False` prevents that, even on brokers before 0.11, where those clients
+    can't.
 
     Default: True.
     """
@@ -169,8 +169,8 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     fetch_min_bytes: int | None
-    """A broker delays its response until it has this many bytes, or until `fetch_max_wait_ms` is
-    over.
+    """A broker delays its response until it has this many bytes, or until `fetch_max_wait_ms` has
+    passed.
 
     Default: 1. Allowed: an integer of at least 0.
     """
@@ -196,9 +196,9 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     fetch_message_catch_up_max_bytes: int | None
-    """The largest fetch of partitions that lag far behind: the part of one doubles after each
-    response that fills it, up to an equal share of this. At the end of the log it is
-    `max_partition_fetch_bytes` again. At least that; equal to it, nothing grows.
+    """The largest fetch size for partitions that lag far behind: the share of a partition doubles
+    after each response that fills it, up to an equal share of this. At the end of the log it is
+    `max_partition_fetch_bytes` again. Must be at least that; if equal, nothing grows.
 
     Default: 4194304, or `max_partition_fetch_bytes` where that is set. Allowed: an integer of at
     least 1.
@@ -259,8 +259,8 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     metadata_max_age_ms: float | None
-    """How often to refresh the list of topics and partitions. A new leader is noticed at once; new
-    partitions, and new topics that match a pattern, within this time.
+    """How often to refresh the list of topics and partitions. A new leader is noticed immediately;
+    new partitions, and new topics that match a pattern, within this time.
 
     Default: 300000. Allowed: an integer of at least 1.
     """
@@ -292,7 +292,7 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     metrics_num_samples: int | None
-    """Over how many windows of time `metrics()` computes rates, averages and maxima.
+    """The number of time windows over which `metrics()` computes rates, averages and maxima.
 
     Default: 2. Allowed: an integer of at least 1.
     """
@@ -304,9 +304,9 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     api_version: object
-    """Has no effect here. Brokers are asked for their version; `config["api_version"]` is the
-    release found when the consumer was created, such as `(2, 8)`. A consumer with a given version
-    connects at its first use, not when it is created, as in kafka-python.
+    """Has no effect here. Versions are negotiated; `config["api_version"]` is the broker release
+    found when the consumer was created, such as `(2, 8)`. A consumer with a given version connects
+    at its first use, not when it is created, as in kafka-python.
     """
 
     api_version_auto_timeout_ms: object
