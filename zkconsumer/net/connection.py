@@ -68,7 +68,7 @@ class BrokerConnection:
         self.broker = broker
         self._transport = transport
         # Checked once, since the descriptor is delegated to a pump many times a second.
-        self._lendable = transport if isinstance(transport, HasDescriptor) else None
+        self._with_descriptor = transport if isinstance(transport, HasDescriptor) else None
         self._client_id = client_id
         self._max_response_bytes = max_response_bytes
         self._max_entry_bytes = max_entry_bytes
@@ -231,7 +231,7 @@ class BrokerConnection:
     @property
     def has_descriptor(self) -> bool:
         """Whether the transport has a file descriptor that can be delegated."""
-        return self._lendable is not None
+        return self._with_descriptor is not None
 
     @contextlib.contextmanager
     def delegate(self) -> Iterator[RawStream]:
@@ -243,8 +243,8 @@ class BrokerConnection:
         Raises:
             ConnectionLost: the connection is closed.
         """
-        assert self._lendable is not None
-        with self._lendable.delegate() as descriptor:
+        assert self._with_descriptor is not None
+        with self._with_descriptor.delegate() as descriptor:
             line = RawStream(
                 descriptor,
                 self._correlation_id,

@@ -21,7 +21,7 @@ from zkconsumer.net.security import SecuritySettings, TlsSettings
 from zkconsumer.net.transport import Transport
 
 _READ_BYTES = 1 << 17
-_LAST_WORD_MS = 100
+_ALERT_WAIT_MS = 100
 _NOT_TLS: Final = (
     "WRONG_VERSION_NUMBER",
     "HTTP_REQUEST",
@@ -226,7 +226,7 @@ class TlsTransport:
     def _failure_reason(self) -> None:
         """Raise the error of the peer's alert, if it sent one before it closed the connection."""
         with contextlib.suppress(TransportError), self._mapped():
-            self._receive_more(self._clock.now_ms() + _LAST_WORD_MS)
+            self._receive_more(self._clock.now_ms() + _ALERT_WAIT_MS)
             with contextlib.suppress(ssl.SSLWantReadError, ssl.SSLZeroReturnError, ssl.SSLEOFError):
                 self._tls.read(1)
 

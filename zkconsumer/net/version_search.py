@@ -43,7 +43,7 @@ class ClosedBeforeSasl(ConnectFailed):
     """A SASL port closed the connection on ApiVersions, before authentication."""
 
 
-_QUESTION_ID = 1
+_PROBE_CORRELATION_ID = 1
 _ANOTHER_HEARTBEAT = encode_request(
     HeartbeatRequest(group_id=PROBE_GROUP, generation_id=-1, member_id=""),
     version=0,
@@ -190,7 +190,7 @@ class VersionSearch:
         return encode_request(
             probe.request,
             version=probe.version,
-            correlation_id=_QUESTION_ID,
+            correlation_id=_PROBE_CORRELATION_ID,
             client_id=self.client_id,
         )
 

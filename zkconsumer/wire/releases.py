@@ -27,7 +27,7 @@ _DESCRIBE_ACLS: Final = 29
 _DESCRIBE_LOG_DIRS: Final = 35
 _DESCRIBE_CLIENT_QUOTAS: Final = 48
 
-_FIRST_THAT_SAYS: Final[Release] = (0, 10, 0)
+_FIRST_WITH_API_VERSIONS: Final[Release] = (0, 10, 0)
 """The first release that lists its API versions."""
 
 _FIRST_WITHOUT: Final[Release] = (2, 8)
@@ -78,7 +78,7 @@ def release_of(newest: Mapping[int, int]) -> Release:
         for version, release in marks.items()
         if newest.get(key, -1) >= version
     )
-    return max(shown, default=_FIRST_THAT_SAYS)
+    return max(shown, default=_FIRST_WITH_API_VERSIONS)
 
 
 def keeps_no_zookeeper(newest: Mapping[int, int]) -> bool:
