@@ -229,5 +229,5 @@ def read_values(given: Mapping[str, object]) -> dict[str, Value]:
     Raises:
         ConfigError: names the setting, its value unless that is secret, and what is allowed.
     """
-    ours = by_our_names({key: one for key, one in given.items() if key in SECURITY_NAMES})
+    ours = by_our_names({key: value for key, value in given.items() if key in SECURITY_NAMES})
     return read_table(SECURITY_KEYS, ours)

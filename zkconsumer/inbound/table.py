@@ -166,60 +166,60 @@ class ConnectionTable:
             True if the request may use any resource; False if it came over a spare connection while
             the limit is reached, or if the connection is closed.
         """
-        one = self._open.get(number)
-        if one is None:
+        connection = self._open.get(number)
+        if connection is None:
             return False
-        one.request_ms = now_ms
-        if one.spare and self._usual < self.limits.connections:
-            self._queue(one).discard(one.address, number)
-            one.spare = False
+        connection.request_ms = now_ms
+        if connection.spare and self._usual < self.limits.connections:
+            self._queue(connection).discard(connection.address, number)
+            connection.spare = False
             self._usual += 1
-            if one.waits is not None:
-                self._queue(one).add(one.address, number)
-        return not one.spare
+            if connection.waits is not None:
+                self._queue(connection).add(connection.address, number)
+        return not connection.spare
 
     def wait(self, number: int, waits: Waits | None, now_ms: int) -> None:
         """Record what a connection waits for; None: for the server. An unchanged wait continues."""
-        one = self._open.get(number)
-        if one is None or one.waits is waits:
+        connection = self._open.get(number)
+        if connection is None or connection.waits is waits:
             return
-        queue = self._queue(one)
+        queue = self._queue(connection)
         if waits is None:
-            queue.discard(one.address, number)
-        elif one.waits is None:
-            queue.add(one.address, number)
-        one.waits, one.since_ms = waits, now_ms
+            queue.discard(connection.address, number)
+        elif connection.waits is None:
+            queue.add(connection.address, number)
+        connection.waits, connection.since_ms = waits, now_ms
 
     def prove(self, number: int) -> None:
         """Record that the client of a connection has shown a token."""
-        one = self._open.get(number)
-        if one is None or one.proven:
+        connection = self._open.get(number)
+        if connection is None or connection.proven:
             return
-        self._queue(one).discard(one.address, number)
-        one.proven = True
-        if one.waits is not None:
-            self._queue(one).add(one.address, number)
+        self._queue(connection).discard(connection.address, number)
+        connection.proven = True
+        if connection.waits is not None:
+            self._queue(connection).add(connection.address, number)
 
     def close(self, number: int) -> None:
         """Remove a connection; ignore an unknown one."""
-        one = self._open.pop(number, None)
-        if one is not None:
-            self._usual -= not one.spare
-            self._queue(one).discard(one.address, number)
+        connection = self._open.pop(number, None)
+        if connection is not None:
+            self._usual -= not connection.spare
+            self._queue(connection).discard(connection.address, number)
 
     def overdue(self, number: int, progress: ConnectionProgress, now_ms: int) -> Waits | None:
         """Return what a connection has waited for too long; None: nothing."""
-        one = self._open.get(number)
-        if one is None:
+        connection = self._open.get(number)
+        if connection is None:
             return None
-        limits, waited_ms = self.limits, now_ms - one.since_ms
-        if self._takes_too_little(one, progress, now_ms):
+        limits, waited_ms = self.limits, now_ms - connection.since_ms
+        if self._takes_too_little(connection, progress, now_ms):
             return Waits.TAKING
-        if progress.body_open and now_ms - one.request_ms >= limits.body_ms:
+        if progress.body_open and now_ms - connection.request_ms >= limits.body_ms:
             return Waits.BODY
-        if one.waits is Waits.HEAD and waited_ms >= limits.head_ms:
+        if connection.waits is Waits.HEAD and waited_ms >= limits.head_ms:
             return Waits.HEAD
-        if one.waits is Waits.NEXT and waited_ms >= limits.next_ms:
+        if connection.waits is Waits.NEXT and waited_ms >= limits.next_ms:
             return Waits.NEXT
         return None
 

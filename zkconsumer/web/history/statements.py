@@ -57,8 +57,8 @@ GET_SAMPLES: Final = (
 )
 # Without the bodies, which are on overflow pages if they are large.
 GET_TREND: Final = (
-    "SELECT (at_ms - :since_ms) / :width_ms AS stretch, max(lag) FROM samples"
-    " WHERE series = :series AND at_ms >= :since_ms AND at_ms < :until_ms GROUP BY stretch"
+    "SELECT (at_ms - :since_ms) / :width_ms AS interval, max(lag) FROM samples"
+    " WHERE series = :series AND at_ms >= :since_ms AND at_ms < :until_ms GROUP BY interval"
 )
 GET_REBALANCES: Final = (
     "SELECT began_ms, ended_ms, reasons, moved, reclaimed FROM rebalances"

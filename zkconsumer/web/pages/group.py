@@ -113,7 +113,7 @@ def _watched(complete: float, windows: Sequence[float]) -> str:
     if not any(windows):
         return "No commit was seen yet, so there is no sign of a problem."
     if complete >= 1:
-        return f"Based on the last {10} commits of each partition."
+        return "Based on the last 10 commits of each partition."
     seen = round(10 * max(windows))
     return (
         f"Based on at most the last {counted(seen, 'commit')} of a partition; "
