@@ -28,14 +28,25 @@ cdef bytes _blank(size_t size, bint is_zeroed=False):
     return made
 
 
+cdef object _column(size_t size, void **data):
+    """New memory for a column; that of large ones is used again once the column is gone."""
+    cdef FrameBuffer frame
+    cdef bytes made
+    if size >= ZK_SPARE_MIN_BYTES:
+        frame = FrameBuffer(<Py_ssize_t>size)
+        data[0] = frame.buffer.data
+        return frame
+    made = _blank(size)
+    data[0] = <void *><char *>made
+    return made
+
+
 cdef tuple _binaries(zk_binaries *column, size_t rows, size_t capacity, size_t nulls):
     """The validity bitmap, if any, the offsets and the data of a column."""
-    cdef bytes ends = _blank((rows + 1) * sizeof(int32_t))
-    cdef bytes data = _blank(capacity)
+    ends = _column((rows + 1) * sizeof(int32_t), <void **>&column.ends)
+    data = _column(capacity, <void **>&column.data)
     bits = None
-    column.ends = <int32_t *><char *>ends
     column.ends[0] = 0
-    column.data = <uint8_t *><char *>data
     column.capacity = capacity
     if nulls:
         bits = _blank((rows + 7) // 8, True)
@@ -69,18 +80,13 @@ def arrow_columns(
     columns.rows = rows
     made_keys = _binaries(&columns.keys, rows, key_bytes, null_keys) if keys else None
     made_values = _binaries(&columns.values, rows, value_bytes, null_values) if values else None
-    cdef bytes made_offsets = None
-    cdef bytes micros = None
-    cdef bytes types = None
+    made_offsets = micros = types = None
     if offsets:
-        made_offsets = _blank(rows * sizeof(int64_t))
-        columns.offsets = <int64_t *><char *>made_offsets
+        made_offsets = _column(rows * sizeof(int64_t), <void **>&columns.offsets)
     if timestamps:
-        micros = _blank(rows * sizeof(int64_t))
-        columns.micros = <int64_t *><char *>micros
+        micros = _column(rows * sizeof(int64_t), <void **>&columns.micros)
     if timestamp_types:
-        types = _blank(rows * sizeof(int32_t))
-        columns.timestamp_types = <int32_t *><char *>types
+        types = _column(rows * sizeof(int32_t), <void **>&columns.timestamp_types)
     if keys or values or offsets or timestamps or timestamp_types:
         _fill_columns(runs, &columns)
     return rows, made_keys, made_values, made_offsets, micros, types

@@ -1,6 +1,6 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, Generic, Self, TypeVar, final, overload
+from typing import Any, Final, Generic, Self, TypeAlias, TypeVar, final, overload
 
 from zkconsumer.clock import Clock
 from zkconsumer.model import Record, RecordFields, TimestampType, TopicPartition
@@ -529,6 +529,9 @@ def cut_runs(
 def offsets_of(runs: list[Run]) -> list[tuple[int, int]]:
     """Offsets as ``[from, until)`` ranges without a gap, ascending as the runs are."""
 
+ColumnBytes: TypeAlias = bytes | FrameBuffer
+"""Bytes of a column; the memory of large ones is reused once the column is gone."""
+
 def arrow_columns(
     runs: list[Run],
     *,
@@ -539,11 +542,11 @@ def arrow_columns(
     timestamp_types: bool = True,
 ) -> tuple[
     int,
-    tuple[bytes | None, bytes, bytes] | None,
-    tuple[bytes | None, bytes, bytes] | None,
-    bytes | None,
-    bytes | None,
-    bytes | None,
+    tuple[bytes | None, ColumnBytes, ColumnBytes] | None,
+    tuple[bytes | None, ColumnBytes, ColumnBytes] | None,
+    ColumnBytes | None,
+    ColumnBytes | None,
+    ColumnBytes | None,
 ]:
     """Fill the buffers of Arrow columns, without the GIL, by one copy of every key and value.
 

@@ -18,6 +18,8 @@ cdef extern from "crc32c.h" nogil:
 
 
 cdef extern from "buffer.h" nogil:
+    enum:
+        ZK_SPARE_MIN_BYTES
     ctypedef struct zk_buffer:
         uint8_t *data
         size_t used
@@ -29,6 +31,7 @@ cdef extern from "buffer.h" nogil:
     zk_buffer *zk_buffer_share(zk_buffer *buffer)
     void zk_buffer_drop(zk_buffer *buffer)
     zk_buffer *zk_buffer_exact(size_t size)
+    zk_buffer *zk_buffer_pooled(size_t size)
 
 
 cdef extern from "sink.h" nogil:

@@ -1,4 +1,4 @@
-# Buffers that frames are received into; a part of _core.pyx. See csrc/buffer.h.
+# Buffers that frames are received into, and columns; a part of _core.pyx. See csrc/buffer.h.
 
 
 @cython.final
@@ -8,10 +8,9 @@ cdef class FrameBuffer:
     def __cinit__(self, Py_ssize_t size):
         if size < 0:
             raise ValueError("a size is not negative")
-        self.buffer = zk_buffer_new(<size_t>size)
+        self.buffer = zk_buffer_pooled(<size_t>size)
         if self.buffer == NULL:
             raise MemoryError
-        self.buffer.used = <size_t>size
 
     def __dealloc__(self):
         zk_buffer_drop(self.buffer)

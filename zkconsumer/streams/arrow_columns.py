@@ -21,6 +21,7 @@ if TYPE_CHECKING or ENGINE is Engine.NATIVE:
     from zkconsumer.native import _core
 
 Parts: TypeAlias = "Sequence[_core.Run | list[Row]]"
+_Buffers: TypeAlias = "Sequence[_core.ColumnBytes | None]"
 
 _MOST_MILLIS = (2**63 - 1) // 1000
 TIMESTAMP = pa.timestamp("us", tz="UTC")
@@ -171,7 +172,7 @@ def columns_of_runs(
         timestamp_types="timestampType" in wanted,
     )
     arrays = {
-        name: _array(kind, count, (None, buffers) if isinstance(buffers, bytes) else buffers)
+        name: _array(kind, count, buffers if isinstance(buffers, tuple) else (None, buffers))
         for (name, kind), buffers in zip(_KINDS.items(), made, strict=True)
         if buffers is not None
     }
@@ -234,10 +235,10 @@ def _joined(arrays: Sequence[pa.Array]) -> pa.Array:
     return arrays[0] if len(arrays) == 1 else pa.concat_arrays(arrays)
 
 
-def _repeated(kind: pa.DataType, buffers: Sequence[bytes | None], count: int) -> pa.Array:
+def _repeated(kind: pa.DataType, buffers: _Buffers, count: int) -> pa.Array:
     return pa.repeat(_array(kind, 1, buffers)[0], count)
 
 
-def _array(kind: pa.DataType, count: int, buffers: Sequence[bytes | None]) -> pa.Array:
+def _array(kind: pa.DataType, count: int, buffers: _Buffers) -> pa.Array:
     arrow_buffers = [None if buffer is None else pa.py_buffer(buffer) for buffer in buffers]
     return pa.Array.from_buffers(kind, count, arrow_buffers)

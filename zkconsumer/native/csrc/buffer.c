@@ -2,12 +2,12 @@
 
 #include <stdlib.h>
 
-/* Spare buffers, arenas and received frames: a large block fresh from the system costs a page fault every 4 KiB, more than decoding
- * into it. Slots are swapped atomically, so there is no lock that a fork could leave locked. */
-enum { SPARE_COUNT = 4 };
-static const size_t SPARE_MIN_BYTES = 512 * 1024;
+/* Spare buffers, of arenas, received frames and columns: a large block fresh from the system costs a page
+ * fault every 4 KiB, more than decoding into it. Slots are swapped atomically, so there is no lock that a
+ * fork could leave locked. */
+enum { SPARE_COUNT = 4, SPARE_STEP_BYTES = 256 * 1024 };
 /* What one partition, or four, send at a time while they are far behind, and what surrounds it. */
-static const size_t SPARE_MAX_BYTES = 4 * 1024 * 1024 + 64 * 1024;
+static const size_t SPARE_MAX_BYTES = 4 * 1024 * 1024 + SPARE_STEP_BYTES;
 static _Atomic(zk_buffer *) spares[SPARE_COUNT];
 
 static void destroy(zk_buffer *buffer) {
@@ -18,30 +18,35 @@ static void destroy(zk_buffer *buffer) {
     free(buffer);
 }
 
+static bool put_back(zk_buffer *buffer, int slot) {
+    zk_buffer *nothing = NULL;
+    return atomic_compare_exchange_strong(&spares[slot], &nothing, buffer);
+}
+
 static bool keep_as_spare(zk_buffer *buffer) {
-    if (buffer->capacity < SPARE_MIN_BYTES || buffer->capacity > SPARE_MAX_BYTES)
+    if (buffer->capacity < ZK_SPARE_MIN_BYTES || buffer->capacity > SPARE_MAX_BYTES)
         return false;
-    for (int slot = 0; slot < SPARE_COUNT; slot++) {
-        zk_buffer *nothing = NULL;
-        if (atomic_compare_exchange_strong(&spares[slot], &nothing, buffer))
+    for (int slot = 0; slot < SPARE_COUNT; slot++)
+        if (put_back(buffer, slot))
             return true;
-    }
     return false;
 }
 
 static zk_buffer *take_spare(size_t capacity) {
-    if (capacity < SPARE_MIN_BYTES || capacity > SPARE_MAX_BYTES)
+    if (capacity < ZK_SPARE_MIN_BYTES || capacity > SPARE_MAX_BYTES)
         return NULL;
     for (int slot = 0; slot < SPARE_COUNT; slot++) {
         zk_buffer *found = atomic_exchange(&spares[slot], NULL);
         if (!found)
             continue;
-        if (found->capacity >= capacity) {
+        if (found->capacity >= capacity && found->capacity / 2 <= capacity) {
             found->used = 0;
             atomic_store(&found->references, 1);
             return found;
         }
-        destroy(found); /* too small */
+        /* One that is too small makes room for this size; one that is far too large waits for its own. */
+        if (found->capacity < capacity || !put_back(found, slot))
+            destroy(found);
     }
     return NULL;
 }
@@ -65,6 +70,18 @@ zk_buffer *zk_buffer_new(size_t size) {
         return NULL;
     zk_buffer *spare = take_spare(size + ZK_SLACK_BYTES);
     return spare ? spare : make(size + ZK_SLACK_BYTES);
+}
+
+zk_buffer *zk_buffer_pooled(size_t size) {
+    if (size > SIZE_MAX / 4)
+        return NULL;
+    size_t capacity = size + ZK_SLACK_BYTES;
+    if (capacity >= ZK_SPARE_MIN_BYTES && capacity <= SPARE_MAX_BYTES)
+        capacity = (capacity + SPARE_STEP_BYTES - 1) / SPARE_STEP_BYTES * SPARE_STEP_BYTES;
+    zk_buffer *buffer = zk_buffer_new(capacity - ZK_SLACK_BYTES);
+    if (buffer)
+        buffer->used = size;
+    return buffer;
 }
 
 zk_buffer *zk_buffer_exact(size_t size) {

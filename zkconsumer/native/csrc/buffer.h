@@ -13,6 +13,9 @@
 /* Bytes that a decoder may write beyond its output, so that it can copy in wide strides. */
 enum { ZK_SLACK_BYTES = 512 };
 
+/* From this size on memory is kept for the next buffer. */
+enum { ZK_SPARE_MIN_BYTES = 512 * 1024 };
+
 typedef struct zk_buffer {
     uint8_t *data;
     size_t used;
@@ -24,6 +27,10 @@ typedef struct zk_buffer {
 
 /* An empty buffer with one reference, for at least this much and the slack; null without memory. */
 zk_buffer *zk_buffer_new(size_t size);
+
+/* A buffer of which this much is in use, whatever is in it; null without memory. Its capacity is one of few,
+ * so that later ones can have its memory. */
+zk_buffer *zk_buffer_pooled(size_t size);
 
 /* A buffer of exactly this size, all of it in use, to copy bytes into; null without memory. It has no
  * slack. */
