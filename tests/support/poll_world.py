@@ -112,6 +112,8 @@ class PollWorld:
         settings = CoreFetchSettings(
             max_bytes=self.chance.choice((1_000, 4_000, 1 << 20)),
             max_partition_bytes=self.chance.choice((200, 1_000, 1 << 16)),
+            grown_bytes=self.chance.choice((0, 400, 4_000, 1 << 17)),
+            shares_growth=True,
             isolation=isolation,
             reset=reset,
         )

@@ -28,6 +28,7 @@ log = logging.getLogger(__name__)
 
 _FETCH_BYTES = "max.partition.fetch.bytes"
 _CATCH_UP_BYTES = "fetch.message.catch.up.max.bytes"
+_GROWN = BY_KEY[_CATCH_UP_BYTES].attribute
 _INERT = {spec.attribute: spec.default for spec in KEYS if spec.inert}
 _WORKING = tuple(spec.attribute for spec in KEYS if not spec.inert)
 _OBJECTS = tuple(key.replace(".", "_") for key in OBJECTS)
@@ -140,6 +141,8 @@ class PollConfig(SecurityFields, Mapping[str, object]):
             return self.inert.get(name, _INERT[name])
         if name in _REFUSED:
             return None
+        if name == _GROWN and _CATCH_UP_BYTES not in self.given:
+            return None  # it follows from another setting, which a copy may change
         value: object = getattr(self.objects if name in _OBJECTS else self, name)
         if name == "consumer_timeout_ms" and value == -1:
             return float("inf")  # as in kafka-python

@@ -24,7 +24,7 @@ def fetch_settings_of(config: PollConfig) -> CoreFetchSettings:
         max_wait_ms=config.fetch_max_wait_ms,
         max_bytes=config.fetch_max_bytes,
         max_partition_bytes=config.max_partition_fetch_bytes,
-        grown_bytes=config.fetch_message_catch_up_max_bytes,
+        grown_bytes=_grown_bytes(config),
         shares_growth=True,
         growth_max_bytes=config.fetch_message_growth_max_bytes,
         max_decompressed_bytes=config.fetch_max_decompressed_bytes,
@@ -39,6 +39,12 @@ def fetch_settings_of(config: PollConfig) -> CoreFetchSettings:
         if config.group_id is None
         else f"group {config.group_id}",
     )
+
+
+def _grown_bytes(config: PollConfig) -> int:
+    """Return the limit of growth, so that a response is not larger than what is accepted."""
+    accepted_bytes = max(config.max_partition_fetch_bytes, config.receive_message_max_bytes // 2)
+    return min(config.fetch_message_catch_up_max_bytes, accepted_bytes)
 
 
 def group_settings_of(config: PollConfig) -> GroupSettings:

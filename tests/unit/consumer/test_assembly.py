@@ -1,6 +1,7 @@
 """What of the configuration goes where."""
 
 from dataclasses import fields
+from typing import Any
 
 import pytest
 
@@ -38,9 +39,21 @@ def test_every_setting_of_fetching_comes_from_the_configuration() -> None:
     assert sorted(value for value in values if isinstance(value, int) and value > 1) == list(
         range(2, 12)
     )
+    assert found.shares_growth
     assert found.isolation is IsolationLevel.READ_COMMITTED
     assert (found.reset, found.client_rack) == (EARLIEST, "r")
     assert not found.sessions
+
+
+def test_no_fetch_grows_beyond_what_is_accepted() -> None:
+    """A larger response would be refused, and asked for again."""
+
+    def grown_bytes(**given: Any) -> int:
+        return fetch_settings_of(PollConfig(None, **given)).grown_bytes
+
+    assert grown_bytes() == 4_194_304
+    assert grown_bytes(receive_message_max_bytes=3_000_000) == 1_500_000
+    assert grown_bytes(receive_message_max_bytes=1_000) == 1_048_576
 
 
 def test_policies() -> None:

@@ -171,7 +171,7 @@ def test_settings_must_fit_together() -> None:
 
 
 def test_a_fetch_size_that_is_given_is_not_grown_beyond() -> None:
-    """Also where it is the default; a copy of all settings grows as its original does."""
+    """Also where it is the default, or was copied from another consumer's settings."""
 
     def catching_up(**given: Any) -> int:
         return PollConfig(None, **given).fetch_message_catch_up_max_bytes
@@ -180,7 +180,11 @@ def test_a_fetch_size_that_is_given_is_not_grown_beyond() -> None:
     assert catching_up(max_partition_fetch_bytes=1_048_576) == 1_048_576
     assert catching_up(max_partition_fetch_bytes=8_388_608) == 8_388_608
     assert catching_up(max_partition_fetch_bytes=5, fetch_message_catch_up_max_bytes=7) == 7
-    assert catching_up(**{name: PollConfig()[name] for name in FETCH_SIZES}) == 4_194_304
+    copied = {name: PollConfig()[name] for name in FETCH_SIZES}
+    assert catching_up(**copied) == 1_048_576
+    assert catching_up(**copied | {"max_partition_fetch_bytes": 8_388_608}) == 8_388_608
+    chosen = PollConfig(fetch_message_catch_up_max_bytes=2_000_000)
+    assert catching_up(**{name: chosen[name] for name in FETCH_SIZES}) == 2_000_000
     with pytest.raises(ConfigError, match=r"max_partition_fetch_bytes is 5: .*at most"):
         catching_up(max_partition_fetch_bytes=5, fetch_message_catch_up_max_bytes=4)
 

@@ -27,7 +27,8 @@ FETCH: tuple[ConfigKey, ...] = (
         "each broker."
     ),
     ConfigKey("max.partition.fetch.bytes", "int", default=1_048_576, low=1, since="0.9.0").means(
-        "The most bytes of each partition in one response. A larger record is still returned: "
+        "The most bytes of each partition in one response, while none is far behind (see "
+        "`fetch_message_catch_up_max_bytes`). A larger record is still returned: "
         "brokers from 0.10.1 on send it whole, and with older ones the fetch grows."
     ),
     ConfigKey(
@@ -40,8 +41,8 @@ FETCH: tuple[ConfigKey, ...] = (
     ).means(
         "The largest fetch size for partitions that lag far behind: the share of a partition "
         "doubles after each response that fills it, up to an equal share of this. At the end of "
-        "the log it is `max_partition_fetch_bytes` again. Must be at least that; if equal, "
-        "nothing grows."
+        "the log, after a failure, on a slow link and while memory is short it is "
+        "`max_partition_fetch_bytes` again. Must be at least that; if equal, nothing grows."
     ),
     ConfigKey(
         "fetch.message.growth.max.bytes",

@@ -189,16 +189,18 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
     """
 
     max_partition_fetch_bytes: int | None
-    """The most bytes of each partition in one response. A larger record is still returned: brokers
-    from 0.10.1 on send it whole, and with older ones the fetch grows.
+    """The most bytes of each partition in one response, while none is far behind (see
+    `fetch_message_catch_up_max_bytes`). A larger record is still returned: brokers from 0.10.1 on
+    send it whole, and with older ones the fetch grows.
 
     Default: 1048576. Allowed: an integer of at least 1.
     """
 
     fetch_message_catch_up_max_bytes: int | None
     """The largest fetch size for partitions that lag far behind: the share of a partition doubles
-    after each response that fills it, up to an equal share of this. At the end of the log it is
-    `max_partition_fetch_bytes` again. Must be at least that; if equal, nothing grows.
+    after each response that fills it, up to an equal share of this. At the end of the log, after a
+    failure, on a slow link and while memory is short it is `max_partition_fetch_bytes` again. Must
+    be at least that; if equal, nothing grows.
 
     Default: 4194304, or `max_partition_fetch_bytes` where that is set. Allowed: an integer of at
     least 1.

@@ -5,6 +5,7 @@ answer. Pure.
 """
 
 from dataclasses import dataclass
+from typing import Final
 
 from zkconsumer.backoff import Backoff
 from zkconsumer.cluster.epoch_ends import EpochEnd
@@ -31,6 +32,9 @@ from zkconsumer.wire.messages.fetch import NO_DIVERGENCE, FetchedPartition
 
 _REPLICA_LEASE_MS = 300_000
 """How long a replica is used before the leader may choose again: ``metadata.max.age.ms``."""
+
+_QUICK_TIMES: Final = 4
+"""A response that takes more than this part of the request time-out is not followed by a larger."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +66,9 @@ class Arrivals:
             state.high_watermark = response.high_watermark
             state.last_stable = response.last_stable_offset
             state.log_start = response.log_start_offset
-            most_bytes = self.settings.grown_bytes
-            state.grown_bytes = grown(requested.max_bytes, len(response.records), most_bytes)
+            most_bytes = self._most_grown(requested, len(response.records), unpacked)
+            next_bytes = grown(requested.max_bytes, len(response.records), most_bytes)
+            state.grow(requested.max_bytes, next_bytes)
             self._sound(state, requested, response, unpacked)
         elif code == ErrorCode.OFFSET_OUT_OF_RANGE:
             self._out_of_range(state, requested)
@@ -71,6 +76,22 @@ class Arrivals:
             self._corrupt(state, f"the broker reported {error_name(code)}", None)
         else:
             self._refused(state, code, f"Fetch from {requested.broker}")
+
+    def _most_grown(self, requested: PartitionRequest, size_bytes: int, unpacked: Unpacked) -> int:
+        """Return the largest size of a partition's next request; 0: the usual.
+
+        On a slow link a larger response would not arrive in time. What is decompressed has to fit
+        into the buffers twice: one waits while the next is unpacked.
+        """
+        settings, planned_ms = self.settings, requested.planned_ms
+        if planned_ms is not None:
+            took_ms = self.now_ms - planned_ms
+            if took_ms * _QUICK_TIMES > settings.request_timeout_ms:
+                return 0
+        if unpacked.chunk is None:
+            return settings.grown_bytes
+        memory_bytes = max(size_bytes, unpacked.chunk.memory_bytes)
+        return min(settings.grown_bytes, settings.max_bytes // 2 * size_bytes // memory_bytes)
 
     def unpacked(self, state: PartitionState, unpacked: Unpacked) -> None:
         """Append a response's records, or a piece of them, to what is buffered."""

@@ -33,6 +33,7 @@ class PartitionRequest:
         broker: the broker that the request goes to.
         is_again: whether the last response at this offset was corrupt.
         topic_id: the topic's id as we know it; None if not known.
+        planned_ms: the time when it was planned; None if not known.
     """
 
     topic_partition: TopicPartition
@@ -42,6 +43,7 @@ class PartitionRequest:
     broker: Broker
     is_again: bool = False
     topic_id: bytes | None = None
+    planned_ms: int | None = None
 
 
 _MIN_PIECE_BYTES: Final = 4096

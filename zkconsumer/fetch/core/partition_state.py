@@ -122,6 +122,7 @@ class PartitionState:
         lookup: the lookup under way.
         needed_bytes: minimum size of the next request.
         grown_bytes: size of the next request, since the last response filled it; 0: the usual.
+        filled_bytes: size of the last request, if its response filled it; else 0.
         suspect_offset: offset of the last corruption; a second one there is believed.
         doubts: count of "out of range" errors about an offset that is in the log.
         failures: errors in a row; the next retry is at ``retry_at_ms``.
@@ -155,6 +156,7 @@ class PartitionState:
     lookup: PositionLookup | None = None
     needed_bytes: int = 0
     grown_bytes: int = 0
+    filled_bytes: int = 0
     suspect_offset: int | None = None
     doubts: int = 0
     failures: int = 0
@@ -255,6 +257,15 @@ class PartitionState:
         if early is not None and self.is_at(early):
             self.requested = early
 
+    def grow(self, filled_bytes: int, next_bytes: int) -> None:
+        """Request more next time; 0: the usual size."""
+        self.grown_bytes = next_bytes
+        self.filled_bytes = filled_bytes if next_bytes else 0
+
+    def shrink(self) -> None:
+        """Request the usual size next time."""
+        self.grow(0, 0)
+
     def is_at(self, requested: PartitionRequest) -> bool:
         """Return whether this request starts at the next offset to fetch."""
         return (
@@ -314,7 +325,8 @@ class PartitionState:
         self.lookup = None
         self.policy = self.trouble = None
         self.unproven = False
-        self.needed_bytes = self.grown_bytes = 0
+        self.needed_bytes = 0
+        self.shrink()
         self.suspect_offset = None
         self.doubts = 0
         self.succeed()

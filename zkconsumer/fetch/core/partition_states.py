@@ -206,6 +206,8 @@ class PartitionStates:
                 # The rest of its response is still to be unpacked.
                 if state.packed is None:
                     state.on_response()
+                    # It was too much for the link, or there is no more in the log.
+                    state.shrink()
             elif state is not None and state.early is requested:
                 state.early = None
 

@@ -2,9 +2,9 @@
 
 Plans are values, and change nothing: the sender records in ``PartitionStates`` what it sends.
 
-A partition is fetched ahead of the caller until ``max_partition_bytes`` of it are buffered, and the
-total is bounded, too; a partition with an empty buffer may always be fetched, so that records of
-paused or slow partitions never keep others from being fetched.
+A partition is fetched ahead of the caller until as much of it is buffered as one request asks for,
+and the total is bounded, too; a partition with an empty buffer may always be fetched, so that
+records of paused or slow partitions never keep others from being fetched.
 
 Sets not unpacked yet count as buffered, and the offsets after them may be requested early, if their
 headers hold their last offsets, so that the broker works during unpacking.
@@ -97,9 +97,7 @@ def plan_fetch(
         return FetchPlan({}, 0, 0, None)
     # The partitions of the last response had their turn: they come last.
     ready.sort(key=lambda state: state.topic_partition in came)
-    sizes, held_count = _sizes(
-        states, ready, came, found.packed_count, has_hard_bounds=has_hard_bounds
-    )
+    sizes, held_count = _sizes(states, found, came, has_hard_bounds=has_hard_bounds)
     is_held = found.is_held or held_count > 0
     takes_turns = len(sizes) + held_count < len(ready)
     max_wait_ms = min(settings.max_wait_ms, _SOON_MS) if found.is_soon else settings.max_wait_ms
@@ -110,7 +108,7 @@ def plan_fetch(
         max_wait_ms = min(max_wait_ms, due_ms - now_ms)
     return FetchPlan(
         wanted={
-            tp: _request(states.states[tp], broker, size, came.get(tp))
+            tp: _request(states.states[tp], broker, size, came.get(tp), now_ms)
             for tp, size in sizes.items()
         },
         max_wait_ms=0 if is_held or takes_turns else max_wait_ms,
@@ -126,6 +124,7 @@ class _Candidates(NamedTuple):
         ready: those to include, in the order of their turns.
         due_ms: when the first of those that failed may be tried again; None: none failed.
         packed_count: those whose last set is not unpacked yet.
+        has_capacity: whether the buffers have capacity for fetching ahead.
         is_held: one may become ready at any moment, as soon as there is capacity.
         is_soon: one waits for its position.
     """
@@ -133,6 +132,7 @@ class _Candidates(NamedTuple):
     ready: list[PartitionState]
     due_ms: int | None
     packed_count: int
+    has_capacity: bool
     is_held: bool
     is_soon: bool
 
@@ -162,12 +162,12 @@ def _candidates(
             is_held = True
         else:
             ready.append(state)
-    return _Candidates(ready, due_ms, packed_count, is_held, is_soon)
+    return _Candidates(ready, due_ms, packed_count, has_capacity, is_held, is_soon)
 
 
 def wants_more(states: PartitionStates, state: PartitionState, arriving_bytes: int = 0) -> bool:
     """Return whether so little of it is buffered that more may be fetched ahead."""
-    most_bytes = max(states.settings.max_partition_bytes, state.grown_bytes)
+    most_bytes = max(states.settings.max_partition_bytes, state.filled_bytes)
     return state.unread_bytes + arriving_bytes <= most_bytes
 
 
@@ -208,28 +208,29 @@ def _has_capacity(states: PartitionStates, arriving: Iterable[Arriving]) -> bool
 
 def _sizes(
     states: PartitionStates,
-    ready: list[PartitionState],
+    found: _Candidates,
     arriving: Mapping[TopicPartition, Arriving],
-    packed_count: int,
     *,
     has_hard_bounds: bool,
 ) -> tuple[dict[TopicPartition, int], int]:
     """Return the size to request of each, and how many lack the capacity for a large entry.
 
-    With hard bounds, larger entries take turns.
+    With hard bounds, larger entries take turns. Without capacity, none gets more than usual.
     """
-    settings = states.settings
+    settings, ready = states.settings, found.ready
     wanted: dict[TopicPartition, Wanted] = {}
     for state in ready:
         tp = state.topic_partition
         front = arriving.get(tp)
         needed_bytes = _needed_bytes(settings, state, front)
-        wanted[tp] = Wanted(needed_bytes, state.grown_bytes, _most_bytes(state, front))
+        grown_bytes = state.grown_bytes if found.has_capacity else 0
+        wanted[tp] = Wanted(needed_bytes, grown_bytes, _most_bytes(state, front))
     shares = shares_of(
         settings,
         settings.max_partition_bytes,
         [want.needed_bytes for want in wanted.values()],
-        len(ready) + packed_count,
+        len(ready) + found.packed_count,
+        growing=sum(want.grown_bytes > 0 for want in wanted.values()),
         has_hard_bounds=has_hard_bounds,
     )
     held = [
@@ -253,7 +254,7 @@ def _needed_bytes(settings: CoreFetchSettings, state: PartitionState, came: Arri
 
 
 def _request(
-    state: PartitionState, broker: Broker, size: int, came: Arriving | None
+    state: PartitionState, broker: Broker, size: int, came: Arriving | None, now_ms: int
 ) -> PartitionRequest:
     fetched = state.fetched
     assert fetched is not None
@@ -268,6 +269,7 @@ def _request(
         broker,
         is_again=state.suspect_offset == start.offset,
         topic_id=state.topic_id,
+        planned_ms=now_ms,
     )
 
 

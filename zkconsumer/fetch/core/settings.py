@@ -16,8 +16,8 @@ class FetchLimits:
         max_wait_ms: the longest that it waits, ``fetch.max.wait.ms``.
         max_bytes: limit of a response, ``fetch.max.bytes``; its first batch may be larger.
         grown_bytes: limit of growth for a partition that is far behind; 0: no growth.
-        shares_growth: whether the partitions of a request share ``grown_bytes``, so that no
-            response is larger; else each may grow to it.
+        shares_growth: whether the partitions of a request that are far behind share
+            ``grown_bytes``; else each may grow to it.
         growth_max_bytes: limit of growth for a partition whose next message is larger; only
             brokers before 0.10.1 need it, newer ones send a whole batch whatever its size.
         max_decompressed_bytes: the most that one response may unpack to, per partition.
@@ -43,7 +43,8 @@ class CoreFetchSettings(FetchLimits):
     """Configure the fetching core for any reader; per broker ``max_bytes`` may be buffered.
 
     Attributes:
-        max_partition_bytes: per partition and response, ``max.partition.fetch.bytes``.
+        max_partition_bytes: the usual size of a partition's request,
+            ``max.partition.fetch.bytes``.
         unpacked_bytes: about how much of a response is unpacked at a time; the rest stays
             packed. None: twice ``max_bytes``, and the rest is fetched again. 0: nothing, until the
             reader has capacity for a piece.

@@ -50,6 +50,7 @@ def shares_of(
     needed_bytes: Collection[int],
     sharing: int,
     *,
+    growing: int = 1,
     has_hard_bounds: bool,
 ) -> ResponseShares:
     """Return how a response is shared out.
@@ -62,11 +63,12 @@ def shares_of(
         usual_bytes: size of a partition's request, if there is no other bound.
         needed_bytes: what the next entries of those to request are known to need.
         sharing: how many share the response: those to request, and those with a set to unpack.
+        growing: how many of those to request are far behind.
         has_hard_bounds: whether the broker has no limit for the whole response.
     """
     grown_bytes, most_bytes = limits.grown_bytes, limits.max_bytes
     if limits.shares_growth:
-        grown_bytes //= max(1, sharing)
+        grown_bytes //= max(1, growing)
     if not has_hard_bounds:
         return ResponseShares(
             min(usual_bytes, most_bytes), min(grown_bytes, most_bytes), large_bytes=sys.maxsize

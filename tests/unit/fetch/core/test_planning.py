@@ -50,7 +50,14 @@ def test_a_partition_is_fetched_ahead_until_its_share_waits() -> None:
 def grown_to(states: PartitionStates, size: int, *partitions: TopicPartition) -> None:
     """Let these have filled requests of half this size."""
     for tp in partitions:
-        states.states[tp].grown_bytes = size
+        states.states[tp].grow(size, size)
+
+
+def again(states: PartitionStates) -> FetchPlan:
+    """The next plan, as if what is in flight had not been sent."""
+    for state in states.states.values():
+        state.drop_requests()
+    return plan(states)
 
 
 def test_what_is_far_behind_is_fetched_in_larger_parts() -> None:
@@ -68,7 +75,9 @@ def test_partitions_that_are_far_behind_share_what_a_fetch_grows_to() -> None:
     last = TopicPartition("t", 2)
     states = board_of(TP, TP1, settings=replace(SMALL, grown_bytes=400, shares_growth=True))
     grown_to(states, 400, TP)
-    assert {tp: one.max_bytes for tp, one in plan(states).wanted.items()} == {TP: 200, TP1: 100}
+    assert {tp: one.max_bytes for tp, one in plan(states).wanted.items()} == {TP: 400, TP1: 100}
+    grown_to(states, 400, TP, TP1)
+    assert {one.max_bytes for one in again(states).wanted.values()} == {200}
     states = board_of(TP, TP1, last, settings=replace(SMALL, grown_bytes=200, shares_growth=True))
     grown_to(states, 200, TP, TP1, last)
     assert {one.max_bytes for one in plan(states).wanted.values()} == {100}
@@ -85,6 +94,50 @@ def test_a_grown_partition_is_fetched_ahead_as_far_as_it_has_grown() -> None:
         planned = plan(states)
         came = [Arriving(planned.wanted[TP], 400, HeaderSummary(7, 3, 0, 400))]
         assert bool(begin_fetch(states, BROKER, 0, arriving=came).wanted) is is_ahead
+
+
+def test_without_capacity_nothing_grows() -> None:
+    """What has nothing buffered is fetched all the same, in its usual size."""
+    states = board_of(TP, TP1, settings=replace(SMALL, max_bytes=50, grown_bytes=400))
+    fetched(states, {TP: batch(0, 1)})
+    grown_to(states, 400, TP1)
+    assert {tp: one.max_bytes for tp, one in plan(states).wanted.items()} == {TP1: 50}
+
+
+def full_response(states: PartitionStates, *, now_ms: int = 0) -> int:
+    """Fill a request for a partition; returns the size of the next one."""
+    requested = begin_fetch(states, BROKER, 0)
+    response(states, requested, {TP: part(TP, batch(0, 4))}, now_ms)
+    collect(states, 100, now_ms, None)
+    return begin_fetch(states, BROKER, now_ms).wanted[TP].max_bytes
+
+
+def test_a_request_that_was_filled_is_followed_by_one_of_twice_the_size() -> None:
+    """Not so over a slow link: a larger response would not arrive in time."""
+    settings = replace(SMALL, grown_bytes=400, request_timeout_ms=1_000)
+    for took_ms, size in ((0, 200), (250, 200), (251, 100)):
+        assert full_response(board_of(TP, settings=settings), now_ms=took_ms) == size
+
+
+def test_what_decompresses_to_much_grows_little() -> None:
+    """Two responses have to fit into the buffers once they are unpacked."""
+    states = board_of(TP, settings=SMALL)
+    fetched(states, {TP: batch(0, 4)})
+    (chunk,) = states.states[TP].waiting
+    times = chunk.memory_bytes / len(batch(0, 4))
+    for fit_bytes, size in ((1_000, 200), (150, 150), (90, 100)):
+        settings = replace(SMALL, max_bytes=2 * round(fit_bytes * times), grown_bytes=400)
+        assert full_response(board_of(TP, settings=settings)) == pytest.approx(size, abs=1)
+
+
+def test_a_request_without_a_response_is_not_repeated_in_its_size() -> None:
+    """It was too much for the link; and a session leaves out what has no more in its log."""
+    states = board_of(TP, settings=replace(SMALL, grown_bytes=400))
+    grown_to(states, 400, TP)
+    planned = plan(states)
+    assert planned.wanted[TP].max_bytes == 400
+    states.unanswered(planned.wanted.values())
+    assert plan(states).wanted[TP].max_bytes == 100
 
 
 def test_plans_change_nothing() -> None:
