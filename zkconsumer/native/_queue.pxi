@@ -299,10 +299,11 @@ cdef class Queue:
             kind = zk_queue_head(self.queue, &head, &dropped)
             if kind == ZK_HEAD_CHUNK:
                 records.runs = head.runs
-                # Both before anything of Python is called: it may be given up in there, and forgotten.
-                is_active = zk_claim_is_active(head.claim)
                 with cython.critical_section(self):
                     claim = self.claims.get(<size_t>head.claim)
+                # After the look-up: what holds even now was not forgotten by `adopt` before it. And before
+                # anything of Python is called: it may be given up in there.
+                is_active = zk_claim_is_active(head.claim)
                 zk_claim_drop(head.claim)
             if dropped != NULL:
                 zk_chunks_free(dropped)
