@@ -15,11 +15,11 @@ cdef class ConsumerRecord:
     cdef readonly object partition
     cdef readonly object raw_key
     cdef readonly object raw_value
-    cdef readonly object timestamp_type
     cdef object packed_headers  # as they lie there, or null
     cdef readonly int64_t offset
     cdef readonly int64_t timestamp
     cdef int32_t epoch
+    cdef signed char time_kind  # as of messages
 
     def __init__(self):
         raise TypeError("records come out of slices")
@@ -27,6 +27,10 @@ cdef class ConsumerRecord:
     @property
     def topic_partition(self):
         return _TopicPartition(self.topic, self.partition)
+
+    @property
+    def timestamp_type(self):
+        return _timestamp_type(self.time_kind)
 
     @property
     def leader_epoch(self):
@@ -92,7 +96,7 @@ cdef class ConsumerRecord:
             self.offset == one.offset
             and self.timestamp == one.timestamp
             and self.epoch == one.epoch
-            and self.timestamp_type is one.timestamp_type
+            and self.time_kind == one.time_kind
             and self.raw_key == one.raw_key
             and self.raw_value == one.raw_value
             and self.partition == one.partition
@@ -146,13 +150,11 @@ cdef _add_record_slots():
     cdef ConsumerRecord probe = ConsumerRecord.__new__(ConsumerRecord)
     probe.topic, probe.partition = object(), object()
     probe.raw_key, probe.raw_value = object(), object()
-    probe.timestamp_type = object()
     cdef Py_ssize_t topic_at = _offset_in(probe, probe.topic, ConsumerRecord.__basicsize__)
     cdef Py_ssize_t partition_at = _offset_in(probe, probe.partition, ConsumerRecord.__basicsize__)
     cdef Py_ssize_t key_at = _offset_in(probe, probe.raw_key, ConsumerRecord.__basicsize__)
     cdef Py_ssize_t value_at = _offset_in(probe, probe.raw_value, ConsumerRecord.__basicsize__)
-    cdef Py_ssize_t type_at = _offset_in(probe, probe.timestamp_type, ConsumerRecord.__basicsize__)
-    if min(topic_at, partition_at, key_at, value_at, type_at) < 0:
+    if min(topic_at, partition_at, key_at, value_at) < 0:
         raise SystemError("the native core does not know the layout of its own records")
     cdef PyTypeObject *kind = <PyTypeObject *>ConsumerRecord
     zk_add_slot(kind, "topic", topic_at)
@@ -161,7 +163,6 @@ cdef _add_record_slots():
     zk_add_slot(kind, "value", value_at)
     zk_add_slot(kind, "raw_key", key_at)
     zk_add_slot(kind, "raw_value", value_at)
-    zk_add_slot(kind, "timestamp_type", type_at)
 
 
 _add_record_slots()
@@ -202,7 +203,7 @@ cdef inline ConsumerRecord _consumer_record(
         made = ConsumerRecord.__new__(ConsumerRecord)
     made.raw_key = _blob(found.key, found.key_bytes)
     made.raw_value = _blob(found.value, found.value_bytes)
-    made.timestamp_type = _timestamp_type(run, found)
+    made.time_kind = _time_kind(run, found)
     made.timestamp = _timestamp(run, found)
     if found.header_count:
         made.packed_headers = _packed_headers(found)

@@ -10,12 +10,15 @@ cdef inline int64_t _timestamp(const zk_run *run, const zk_message *message) noe
     return message.timestamp
 
 
-cdef inline object _timestamp_type(const zk_run *run, const zk_message *message):
+cdef inline signed char _time_kind(const zk_run *run, const zk_message *message) noexcept:
+    """Who set the timestamp, as the numbers of `TimestampType`."""
     if message.magic == 0:
-        return _NO_TYPE
-    if run.has_append_time or message.attributes & ZK_LOG_APPEND_MASK:
-        return _APPENDED
-    return _CREATED
+        return -1
+    return run.has_append_time or message.attributes & ZK_LOG_APPEND_MASK
+
+
+cdef inline object _timestamp_type(signed char time_kind):
+    return _NO_TYPE if time_kind < 0 else _APPENDED if time_kind else _CREATED
 
 
 cdef _raise_broken():
@@ -52,7 +55,8 @@ cdef class Message:
     cdef Origin origin
     cdef readonly object raw_key
     cdef readonly object raw_value
-    cdef readonly object timestamp_type
+    # No object: threads without a GIL would count its references one after the other.
+    cdef signed char time_kind
     cdef readonly int64_t offset
     cdef readonly int64_t timestamp
 
@@ -62,6 +66,10 @@ cdef class Message:
     @property
     def _origin(self):
         return self.origin
+
+    @property
+    def timestamp_type(self):
+        return _timestamp_type(self.time_kind)
 
     @property
     def topic(self):
@@ -205,7 +213,7 @@ cdef object _record(const zk_run *run, int64_t offset, const zk_message *message
     _set_item(made, 1, _blob(message.key, message.key_bytes))
     _set_item(made, 2, _blob(message.value, message.value_bytes))
     _set_item(made, 3, _NO_TIMESTAMP if timestamp == -1 else PyLong_FromLongLong(timestamp))
-    _set_item(made, 4, _timestamp_type(run, message))
+    _set_item(made, 4, _timestamp_type(_time_kind(run, message)))
     return made
 
 
@@ -219,7 +227,7 @@ cdef inline Message _message(
         message = Message.__new__(Message)
     message.raw_key = _blob(found.key, found.key_bytes)
     message.raw_value = _blob(found.value, found.value_bytes)
-    message.timestamp_type = _timestamp_type(run, found)
+    message.time_kind = _time_kind(run, found)
     message.timestamp = _timestamp(run, found)
     message.offset = offset
     message.origin = origin
