@@ -7,11 +7,17 @@ two records works as between two polls.
 
 from collections.abc import Collection
 from operator import length_hint
+from typing import Final
 
 from zkconsumer.consumer.steps import Steps
 from zkconsumer.fetch.core.starts import PositionView
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord
+
+_ENOUGH_BYTES: Final = 1 << 20
+_MOST_RECORDS: Final = 4_000
+"""An iteration takes no more at a time than the larger of this many records and
+``max_poll_records``: each time costs some 30 us, whatever it takes."""
 
 
 class BufferedRecords:
@@ -50,9 +56,21 @@ class FetchBuffer:
 
     def __init__(self) -> None:
         self._by_partition: dict[TopicPartition, BufferedRecords] = {}
+        self._taken_records = self._taken_bytes = 0
 
     def __bool__(self) -> bool:
         return bool(self._by_partition)
+
+    def count_to_take(self, least: int) -> int:
+        """Return how many records to take at a time: more than ``least`` if records are small."""
+        if not self._taken_records:
+            return least
+        count = _ENOUGH_BYTES * self._taken_records // max(1, self._taken_bytes)
+        return max(least, min(count, _MOST_RECORDS))
+
+    def on_taken(self, records: int, size_bytes: int) -> None:
+        """Learn the size of records from those taken last."""
+        self._taken_records, self._taken_bytes = records, size_bytes
 
     def put(self, buffered: BufferedRecords) -> None:
         """Add an entry for a partition that has none."""

@@ -92,6 +92,8 @@ class Iteration(RecordIterator):
                     for tp, start in starts_of(slices).items():
                         records = slices[tp].records(parts.origin(tp))
                         session.buffer.put(BufferedRecords(tp, records, start))
+                    size_bytes = sum(part.size_bytes for part in slices.values())
+                    session.buffer.on_taken(sum(map(len, slices.values())), size_bytes)
                     return session.buffer.first(slices)
                 except BaseException:
                     # They will be fetched again.
@@ -99,9 +101,8 @@ class Iteration(RecordIterator):
                         session.buffer.drop(tp)
                     raise
 
-            found = parts.engine.collect_as(
-                self.config.max_poll_records, buffered, session.collectable()
-            )
+            count = session.buffer.count_to_take(self.config.max_poll_records)
+            found = parts.engine.collect_as(count, buffered, session.collectable())
         return found
 
 

@@ -277,6 +277,18 @@ def test_a_position_is_behind_what_was_handed_out() -> None:
     assert one.steps.take(1) == []
 
 
+@pytest.mark.parametrize(
+    ("least", "size_bytes", "count"),
+    [(500, 100, 4_000), (500, 1_024, 1_024), (500, 10_000, 500), (9_000, 1, 9_000), (1, 0, 4_000)],
+)
+def test_small_records_are_taken_many_at_a_time(least: int, size_bytes: int, count: int) -> None:
+    """About a megabyte of them, as the last ones were; the first time as many as a poll returns."""
+    buffer = FetchBuffer()
+    assert buffer.count_to_take(least) == least
+    buffer.on_taken(7, 7 * size_bytes)
+    assert buffer.count_to_take(least) == count
+
+
 def test_a_shelf_gives_only_what_is_asked_for() -> None:
     """What is left keeps its place."""
     buffer = FetchBuffer()
