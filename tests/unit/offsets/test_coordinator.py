@@ -277,7 +277,8 @@ def test_brokers_that_can_not_be_connected_to_leave_time_for_the_others() -> Non
     )
     reported = fetch_failure(bench)
     assert all(f"fake-{number}:9092: can't connect" in reported for number in range(3))
-    assert clock.now_ms() == 1_000 + 1_000
+    # Pauses are random: with a millisecond left nobody is tried any more.
+    assert 1_995 <= clock.now_ms() <= 1_000 + 1_000
 
 
 def test_close_at_rest_closes_the_channel(bench: OffsetBench) -> None:
