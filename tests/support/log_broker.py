@@ -126,6 +126,7 @@ class LogBroker:
         errors: of the next answers as a whole, one after the other.
         left_out: the partitions that the next answers don't name, one after the other.
         pieces: how many bytes are sent at once, in turns; none: all.
+        pause_ms: between two pieces.
         mangle: what becomes of an answer before it is sent.
         silences: how many of the next requests get no answer.
         cuts: the next answers end after so many bytes each, and the connection with them.
@@ -142,6 +143,7 @@ class LogBroker:
         self.left_out: list[set[int]] = []
         self.connections = 0
         self.pieces: Sequence[int] = ()
+        self.pause_ms = 0
         self.mangle: Callable[[bytes], bytes] = bytes
         self.silences = 0
         self.cuts: list[int] = []
@@ -282,6 +284,8 @@ class LogBroker:
             size = self.pieces[turn % len(self.pieces)] if self.pieces else len(response)
             connected.sendall(response[place : place + size])
             place, turn = place + size, turn + 1
+            if self.pause_ms:
+                threading.Event().wait(self.pause_ms / 1000)
 
 
 def serve_slowly(count: int, pause_ms: int) -> None:

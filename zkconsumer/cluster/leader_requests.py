@@ -16,7 +16,7 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.net.hedging import HedgePace, Sent, first_response
+from zkconsumer.net.hedging import HedgePace, Sent, TimeLimits, first_response
 from zkconsumer.net.in_flight import InFlight
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.wire.api import Request
@@ -237,8 +237,7 @@ class LeaderRequests:
             responder: Sent[Any] = first_response(
                 Sent(sent.connection, in_flight),
                 hedge,
-                quiet_ms=quiet_ms,
-                timeout_ms=self._limit_ms(deadline),
+                limits=TimeLimits(quiet_ms, self._limit_ms(deadline)),
                 clock=self._clock,
                 whom=leader,
             )

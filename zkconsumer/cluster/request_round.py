@@ -23,7 +23,7 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.model import Broker
-from zkconsumer.net.hedging import FIRST_QUIET_MS, HedgePace, Sent, first_response
+from zkconsumer.net.hedging import FIRST_QUIET_MS, HedgePace, Sent, TimeLimits, first_response
 from zkconsumer.net.in_flight import Received
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.wire.api import Request
@@ -161,10 +161,10 @@ class RequestRound(Generic[T]):
         return first_response(
             None,
             self._next,
-            quiet_ms=max(
-                1, min(self._quiet_ms, self._deadline.left_ms // (len(self._first_pass) + 1))
+            limits=TimeLimits(
+                max(1, min(self._quiet_ms, self._deadline.left_ms // (len(self._first_pass) + 1))),
+                max(1, min(longest_ms, self._deadline.left_ms)),
             ),
-            timeout_ms=max(1, min(longest_ms, self._deadline.left_ms)),
             clock=self._clock,
             whom="the brokers",
         )

@@ -11,7 +11,7 @@ docs/decisions/0043.
 """
 
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar
+from typing import Final, Generic, NamedTuple, Protocol, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ProtocolError, RequestTimedOut, TransportError, ZkConsumerError
@@ -22,6 +22,10 @@ R = TypeVar("R")
 
 FIRST_QUIET_MS = 2_000
 """How long a broker may be silent before a request is hedged, at a request timeout of 30 s."""
+
+SLOW_TIMES: Final = 10
+"""A fetch response that keeps arriving over a slow link may take so many times the request timeout.
+Requested again, it would take as long, and so without end."""
 
 _LEAST_QUIET_MS = 50
 _LEAST_POLL_MS = 10
@@ -99,6 +103,21 @@ class Sent(Generic[R]):
         self.connection.close()
 
 
+class TimeLimits(NamedTuple):
+    """The time limits of requests that compete for the first response, in ms.
+
+    Attributes:
+        quiet_ms: after this silence another request is sent.
+        timeout_ms: of all requests together.
+        slow_times: a response may take so many times as long, while something of it arrives in
+            each ``timeout_ms``.
+    """
+
+    quiet_ms: int
+    timeout_ms: int
+    slow_times: int = 1
+
+
 A = TypeVar("A", bound=PendingRequest)
 
 
@@ -106,8 +125,7 @@ def first_response(
     first: A | None,
     start_next: Callable[[ZkConsumerError | None], A | None],
     *,
-    quiet_ms: int,
-    timeout_ms: int,
+    limits: TimeLimits,
     clock: Clock,
     whom: object,
 ) -> A:
@@ -121,8 +139,7 @@ def first_response(
             have failed; its argument is the last failure once none is in flight, else None. Returns
             None if there is nothing more to send. It should not block longer than ``quiet_ms``,
             since nothing is received meanwhile.
-        quiet_ms: see ``start_next``.
-        timeout_ms: time limit of all requests together, from now.
+        limits: the time limits.
         clock: for deadlines.
         whom: the addressee, for the error message.
 
@@ -135,7 +152,7 @@ def first_response(
         ProtocolError: the last failure, an invalid response.
         ZkConsumerError: an error of ``start_next`` when nothing else is in flight.
     """
-    race: _Race[A] = _Race(start_next, quiet_ms, clock.now_ms() + timeout_ms, clock, whom)
+    race: _Race[A] = _Race(start_next, limits, clock, whom)
     return race.run(first)
 
 
@@ -145,19 +162,21 @@ class _Race(Generic[A]):
     def __init__(
         self,
         start_next: Callable[[ZkConsumerError | None], A | None],
-        quiet_ms: int,
-        deadline_ms: int,
+        limits: TimeLimits,
         clock: Clock,
         whom: object,
     ) -> None:
+        began_ms = clock.now_ms()
         self._whom = whom
         self._start_next = start_next
-        self._quiet_ms = quiet_ms
-        self._deadline_ms = deadline_ms
+        self._quiet_ms = limits.quiet_ms
+        self._timeout_ms = limits.timeout_ms
+        self._deadline_ms = began_ms + limits.timeout_ms
+        self._latest_ms = began_ms + limits.slow_times * limits.timeout_ms
         self._clock = clock
         self._running: list[A] = []
         self._has_more = True
-        self._last_response_ms = clock.now_ms()
+        self._last_response_ms = began_ms
         self._failure: ZkConsumerError | None = None
 
     def run(self, first: A | None) -> A:
@@ -215,6 +234,8 @@ class _Race(Generic[A]):
             if received is Received.PART:
                 # This response is arriving: the others would only compete for bandwidth.
                 self._last_response_ms = self._clock.now_ms()
+                later_ms = min(self._last_response_ms + self._timeout_ms, self._latest_ms)
+                self._deadline_ms = max(self._deadline_ms, later_ms)
                 self._close_but(request)
                 self._running = [request]
                 break

@@ -22,7 +22,7 @@ from zkconsumer.errors import (
 )
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.net.hedging import HedgePace, first_response
+from zkconsumer.net.hedging import HedgePace, TimeLimits, first_response
 from zkconsumer.net.in_flight import Received
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import encode_request
@@ -141,9 +141,10 @@ class VersionSearch:
         responder = first_response(
             sent[0],
             once_more,
-            quiet_ms=quiet_ms,
             # Connecting may have used up some of the time.
-            timeout_ms=max(1, min(self.answer_ms, self.deadline_ms - self.clock.now_ms())),
+            limits=TimeLimits(
+                quiet_ms, max(1, min(self.answer_ms, self.deadline_ms - self.clock.now_ms()))
+            ),
             clock=self.clock,
             whom=self.broker,
         )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.manual_clock import ManualClock
 from zkconsumer.errors import ConnectFailed, ConnectionLost, RequestTimedOut, ZkConsumerError
 from zkconsumer.net.connection import Received
-from zkconsumer.net.hedging import FIRST_QUIET_MS, HedgePace, first_response
+from zkconsumer.net.hedging import FIRST_QUIET_MS, HedgePace, TimeLimits, first_response
 
 QUIET_MS = 2_000
 TIMEOUT_MS = 30_000
@@ -53,13 +53,12 @@ class TimedRequest:
 Next = Callable[[ZkConsumerError | None], TimedRequest | None]
 
 
-def race(first: TimedRequest, start_next: Next) -> TimedRequest:
+def race(first: TimedRequest, start_next: Next, slow_times: int = 1) -> TimedRequest:
     """Let them race."""
     return first_response(
         first,
         start_next,
-        quiet_ms=QUIET_MS,
-        timeout_ms=TIMEOUT_MS,
+        limits=TimeLimits(QUIET_MS, TIMEOUT_MS, slow_times),
         clock=first.clock,
         whom="fake:9092",
     )
@@ -108,6 +107,22 @@ def test_bytes_that_keep_coming_are_life() -> None:
     """However long the whole takes: a second answer would only share the way with it."""
     first = TimedRequest(ManualClock(0), list(range(1_500, 29_000, 1_500)))
     assert race(first, nobody) is first
+
+
+@pytest.mark.parametrize(("slow_times", "took_ms"), [(1, 30_000), (2, 60_000), (9, 89_000)])
+def test_a_slow_answer_may_take_a_multiple_of_the_time(slow_times: int, took_ms: int) -> None:
+    """As long as it keeps coming: here until the 59th second, a time-out before its end."""
+    clock = ManualClock(0)
+    first = TimedRequest(clock, [*range(1_000, 60_000, 1_000), 600_000])
+    with pytest.raises(RequestTimedOut, match="no response in time"):
+        race(first, lambda _: None, slow_times)
+    assert clock.now_ms() == took_ms
+
+
+def test_a_slow_answer_is_whole_in_the_end() -> None:
+    """After more than the time of one."""
+    first = TimedRequest(ManualClock(0), list(range(1_500, 200_000, 1_500)))
+    assert race(first, nobody, 10) is first
 
 
 def test_who_begins_to_answer_is_left_alone_with_it() -> None:

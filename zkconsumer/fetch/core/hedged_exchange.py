@@ -11,7 +11,14 @@ from typing import Final, TypeVar
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.model import Broker
-from zkconsumer.net.hedging import HedgePace, PendingRequest, Sent, first_response
+from zkconsumer.net.hedging import (
+    SLOW_TIMES,
+    HedgePace,
+    PendingRequest,
+    Sent,
+    TimeLimits,
+    first_response,
+)
 from zkconsumer.net.negotiated import Dial, NegotiatedConnection
 from zkconsumer.repeats import Repeats
 from zkconsumer.wire.codec import Request
@@ -167,8 +174,7 @@ class HedgedExchange:
         responder = first_response(
             first,
             start,
-            quiet_ms=quiet_ms,
-            timeout_ms=timeout_ms,
+            limits=TimeLimits(quiet_ms, timeout_ms, SLOW_TIMES),
             clock=self._clock,
             whom=self._broker,
         )

@@ -71,6 +71,14 @@ zk_io zk_send(zk_exchange *exchange, zk_request *request) {
     return ZK_IO_DONE;
 }
 
+/* A response that keeps arriving over a slow link gets more time: repeated, it would take as long. */
+static void extend_deadline(zk_exchange *exchange) {
+    const int64_t more_ms = exchange->moved_ms + exchange->timeout_ms;
+    const int64_t until_ms = more_ms < exchange->latest_ms ? more_ms : exchange->latest_ms;
+    if (until_ms > exchange->deadline_ms)
+        exchange->deadline_ms = until_ms;
+}
+
 static ssize_t receive(int socket, const zk_space *space) {
     struct iovec vectors[2] = {{space->data[0], space->size[0]}, {space->data[1], space->size[1]}};
     struct msghdr message = {.msg_iov = vectors, .msg_iovlen = space->size[1] ? 2 : 1};
@@ -87,6 +95,7 @@ zk_io zk_receive(zk_exchange *exchange, zk_response *response) {
         const ssize_t count = receive(exchange->socket, &space);
         if (count > 0) {
             exchange->moved_ms = zk_now_ms();
+            extend_deadline(exchange);
             exchange->has_received = true;
             const zk_parsed parsed = zk_response_take(response, (size_t)count);
             if (parsed == ZK_PARSED_PART)

@@ -12,7 +12,9 @@ typedef struct {
     int socket; /* connected; must not be closed during a call */
     zk_wakeup *wakeup;
     const atomic_bool *stopping;
-    int64_t deadline_ms; /* of the whole exchange, by zk_now_ms */
+    int64_t deadline_ms; /* of the whole exchange, by zk_now_ms; later while a response arrives */
+    int64_t timeout_ms;  /* from the last bytes of a response to the deadline */
+    int64_t latest_ms;   /* the deadline gets no later */
     int64_t quiet_ms;    /* silence that ends a call with ZK_IO_SILENT; 0: none does */
     int64_t moved_ms;    /* time of the last bytes sent or received, or start of the call */
     bool has_received;   /* part of a response arrived since this was reset */

@@ -105,12 +105,17 @@ static size_t frame_bound(const zk_pump *pump) {
     return bound < pump->max_frame_bytes ? bound : pump->max_frame_bytes;
 }
 
+/* As `net.hedging.SLOW_TIMES`: by how much a response that keeps arriving may exceed the time-out. */
+enum { SLOW_TIMES = 10 };
+
 /* Begins the exchange of the request that was built. */
 static void begin_exchange(zk_pump *pump, bool is_early) {
     pump->is_in_flight = true;
     pump->is_early = is_early;
     pump->sent_ms = zk_now_ms();
     pump->exchange.deadline_ms = pump->sent_ms + pump->timeout_ms;
+    pump->exchange.timeout_ms = pump->timeout_ms;
+    pump->exchange.latest_ms = pump->sent_ms + SLOW_TIMES * pump->timeout_ms;
     pump->exchange.moved_ms = pump->sent_ms;
     zk_response_begin(&pump->response, &pump->slots, pump->request.version,
                       pump->head.correlation_id, frame_bound(pump));
