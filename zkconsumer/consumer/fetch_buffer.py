@@ -62,11 +62,14 @@ class FetchBuffer:
         return bool(self._by_partition)
 
     def count_to_take(self, least: int) -> int:
-        """Return how many records to take at a time: more than ``least`` if records are small."""
+        """Return how many records to take at a time: more than ``least`` if records are small.
+
+        It grows step by step, so that a few small records do not have many large ones copied.
+        """
         if not self._taken_records:
             return least
         count = _ENOUGH_BYTES * self._taken_records // max(1, self._taken_bytes)
-        return max(least, min(count, _MOST_RECORDS))
+        return max(least, min(count, 2 * self._taken_records, _MOST_RECORDS))
 
     def on_taken(self, records: int, size_bytes: int) -> None:
         """Learn the size of records from those taken last."""

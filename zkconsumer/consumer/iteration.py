@@ -92,8 +92,9 @@ class Iteration(RecordIterator):
                     for tp, start in starts_of(slices).items():
                         records = slices[tp].records(parts.origin(tp))
                         session.buffer.put(BufferedRecords(tp, records, start))
-                    size_bytes = sum(part.size_bytes for part in slices.values())
-                    session.buffer.on_taken(sum(map(len, slices.values())), size_bytes)
+                    if slices:
+                        size_bytes = sum(part.size_bytes for part in slices.values())
+                        session.buffer.on_taken(sum(map(len, slices.values())), size_bytes)
                     return session.buffer.first(slices)
                 except BaseException:
                     # They will be fetched again.

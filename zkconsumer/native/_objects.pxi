@@ -14,7 +14,7 @@ cdef inline signed char _time_kind(const zk_run *run, const zk_message *message)
     """Who set the timestamp, as the numbers of `TimestampType`."""
     if message.magic == 0:
         return -1
-    return run.has_append_time or message.attributes & ZK_LOG_APPEND_MASK
+    return 1 if run.has_append_time or message.attributes & ZK_LOG_APPEND_MASK else 0
 
 
 cdef inline object _timestamp_type(signed char time_kind):

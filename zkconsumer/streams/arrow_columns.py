@@ -240,5 +240,9 @@ def _repeated(kind: pa.DataType, buffers: _Buffers, count: int) -> pa.Array:
 
 
 def _array(kind: pa.DataType, count: int, buffers: _Buffers) -> pa.Array:
-    arrow_buffers = [None if buffer is None else pa.py_buffer(buffer) for buffer in buffers]
+    # Whoever shares a batch must not change it: the memory of large columns is writable.
+    arrow_buffers = [
+        None if buffer is None else pa.py_buffer(memoryview(buffer).toreadonly())
+        for buffer in buffers
+    ]
     return pa.Array.from_buffers(kind, count, arrow_buffers)

@@ -286,6 +286,10 @@ def test_small_records_are_taken_many_at_a_time(least: int, size_bytes: int, cou
     buffer = FetchBuffer()
     assert buffer.count_to_take(least) == least
     buffer.on_taken(7, 7 * size_bytes)
+    assert buffer.count_to_take(least) == max(least, min(count, 14))
+    for _ in range(12):
+        taken = buffer.count_to_take(least)
+        buffer.on_taken(taken, taken * size_bytes)
     assert buffer.count_to_take(least) == count
 
 

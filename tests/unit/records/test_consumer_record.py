@@ -12,6 +12,7 @@ from tests.support.batches import NOW, ROOM
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import BatchTraits, build_batch
+from zkconsumer.records.codecs import Codec
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin
 from zkconsumer.records.fetched import decode_fetched
 from zkconsumer.records.pure_fetched import decode_fetched as decode_purely
@@ -37,6 +38,17 @@ def made(
     fetched = decode(data, fetch_offset=0, max_decompressed_bytes=ROOM)
     assert fetched.error is None
     return fetched.take(len(fetched)).records(origin or RecordOrigin(TP))
+
+
+@engines
+def test_equal_records_are_equal_however_the_log_holds_them(decode: FetchedDecoder) -> None:
+    """The broker's time stands in each message of format 1, or in the compressed one around it."""
+    some = [Record(0, b"k", b"v", 9, TimestampType.LOG_APPEND_TIME)]
+    sets = [build_message_set(some, magic=1, codec=codec) for codec in (Codec.NONE, Codec.GZIP)]
+    (plain,), (wrapped,) = (made(decode, data) for data in sets)
+    assert plain == wrapped
+    assert hash(plain) == hash(wrapped)
+    assert plain.timestamp_type is wrapped.timestamp_type is TimestampType.LOG_APPEND_TIME
 
 
 @engines

@@ -34,7 +34,10 @@ _REPLICA_LEASE_MS = 300_000
 """How long a replica is used before the leader may choose again: ``metadata.max.age.ms``."""
 
 _QUICK_TIMES: Final = 4
-"""A response that takes more than this part of the request time-out is not followed by a larger."""
+"""A response that takes more than this part of the request time-out is not followed by a larger.
+
+Its time begins with the plan; that of an early request includes unpacking the response before it.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +69,9 @@ class Arrivals:
             state.high_watermark = response.high_watermark
             state.last_stable = response.last_stable_offset
             state.log_start = response.log_start_offset
-            most_bytes = self._most_grown(requested, len(response.records), unpacked)
+            most_bytes = self._most_grown(requested, unpacked)
             next_bytes = grown(requested.max_bytes, len(response.records), most_bytes)
-            state.grow(requested.max_bytes, next_bytes)
+            state.grow(min(requested.max_bytes, self.settings.grown_bytes), next_bytes)
             self._sound(state, requested, response, unpacked)
         elif code == ErrorCode.OFFSET_OUT_OF_RANGE:
             self._out_of_range(state, requested)
@@ -77,7 +80,7 @@ class Arrivals:
         else:
             self._refused(state, code, f"Fetch from {requested.broker}")
 
-    def _most_grown(self, requested: PartitionRequest, size_bytes: int, unpacked: Unpacked) -> int:
+    def _most_grown(self, requested: PartitionRequest, unpacked: Unpacked) -> int:
         """Return the largest size of a partition's next request; 0: the usual.
 
         On a slow link a larger response would not arrive in time. What is decompressed has to fit
@@ -90,8 +93,9 @@ class Arrivals:
                 return 0
         if unpacked.chunk is None:
             return settings.grown_bytes
-        memory_bytes = max(size_bytes, unpacked.chunk.memory_bytes)
-        return min(settings.grown_bytes, settings.max_bytes // 2 * size_bytes // memory_bytes)
+        read_bytes = max(1, unpacked.chunk.wire_bytes)
+        memory_bytes = max(read_bytes, unpacked.chunk.memory_bytes)
+        return min(settings.grown_bytes, settings.max_bytes // 2 * read_bytes // memory_bytes)
 
     def unpacked(self, state: PartitionState, unpacked: Unpacked) -> None:
         """Append a response's records, or a piece of them, to what is buffered."""

@@ -206,7 +206,7 @@ class PartitionStates:
                 # The rest of its response is still to be unpacked.
                 if state.packed is None:
                     state.on_response()
-                    # It was too much for the link, or there is no more in the log.
+                    # No response, or none with news: the next may be too large, or the end is near.
                     state.shrink()
             elif state is not None and state.early is requested:
                 state.early = None

@@ -32,23 +32,35 @@ static bool keep_as_spare(zk_buffer *buffer) {
     return false;
 }
 
+/* Far larger ones are left for others: what waits in a frame is counted by its length. */
+static bool fits(const zk_buffer *found, size_t capacity) {
+    return found->capacity >= capacity && found->capacity - capacity <= capacity / 2;
+}
+
 static zk_buffer *take_spare(size_t capacity) {
     if (capacity < ZK_SPARE_MIN_BYTES || capacity > SPARE_MAX_BYTES)
         return NULL;
-    for (int slot = 0; slot < SPARE_COUNT; slot++) {
+    zk_buffer *fitting = NULL, *small = NULL;
+    bool has_free_slot = false;
+    for (int slot = 0; slot < SPARE_COUNT && !fitting; slot++) {
         zk_buffer *found = atomic_exchange(&spares[slot], NULL);
         if (!found)
-            continue;
-        if (found->capacity >= capacity && found->capacity / 2 <= capacity) {
-            found->used = 0;
-            atomic_store(&found->references, 1);
-            return found;
-        }
-        /* One that is too small makes room for this size; one that is far too large waits for its own. */
-        if (found->capacity < capacity || !put_back(found, slot))
+            has_free_slot = true;
+        else if (fits(found, capacity))
+            fitting = found;
+        else if (!small && found->capacity < capacity)
+            small = found;
+        else if (!put_back(found, slot))
             destroy(found);
     }
-    return NULL;
+    /* With all slots taken, one that is too small makes room for this size. */
+    if (small && ((!fitting && !has_free_slot) || !keep_as_spare(small)))
+        destroy(small);
+    if (fitting) {
+        fitting->used = 0;
+        atomic_store(&fitting->references, 1);
+    }
+    return fitting;
 }
 
 static zk_buffer *make(size_t capacity) {

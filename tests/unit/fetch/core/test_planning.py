@@ -130,6 +130,18 @@ def test_what_decompresses_to_much_grows_little() -> None:
         assert full_response(board_of(TP, settings=settings)) == pytest.approx(size, abs=1)
 
 
+def test_a_large_entry_is_not_what_is_fetched_ahead() -> None:
+    """However much was asked for: growth bounds what may wait."""
+    states = board_of(TP, settings=replace(SMALL, grown_bytes=400))
+    state = states.states[TP]
+    data = batch(0, 60, size=60)
+    state.needed_bytes = len(data)
+    fetched(states, {TP: data})
+    assert state.unread_bytes > 400
+    assert 0 < state.filled_bytes <= 400
+    assert not plan(states).wanted
+
+
 def test_a_request_without_a_response_is_not_repeated_in_its_size() -> None:
     """It was too much for the link; and a session leaves out what has no more in its log."""
     states = board_of(TP, settings=replace(SMALL, grown_bytes=400))
