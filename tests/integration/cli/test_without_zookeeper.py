@@ -306,7 +306,7 @@ def test_a_zookeeper_that_nobody_gave_is_unknown(
         assert ours == theirs
         assert main(["groups", "list", *where]) == 0
         printed = capsys.readouterr()
-        assert "ZooKeeper: unknown, since no ZooKeeper was given" in printed.err
+        assert "ZooKeeper groups: unknown, since no ZooKeeper was given" in printed.err
         assert old not in printed.out
         assert main(["groups", "list", *where, "--kind", "coordinator"]) == 0
         assert capsys.readouterr().err == ""
@@ -314,7 +314,7 @@ def test_a_zookeeper_that_nobody_gave_is_unknown(
         [reported] = json.loads(capsys.readouterr().out)["groups"]
         assert reported["state"] == "unknown", "whoever commits there may meet in ZooKeeper"
         assert main(["lag", *where, "--group", old]) == 2
-        assert "ZooKeeper: unknown" in capsys.readouterr().err
+        assert "ZooKeeper groups: unknown" in capsys.readouterr().err
         assert main(["doctor", *where, "--quick", "--group", group, "--format", "json"]) == 0
         reported = json.loads(capsys.readouterr().out)
         assert "zookeeper-unknown" in {finding["code"] for finding in reported["findings"]}

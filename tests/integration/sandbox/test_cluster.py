@@ -232,7 +232,7 @@ def test_a_paused_zookeeper_keeps_still_until_resumed(cluster3: Sandbox) -> None
     port = int(cluster3.zookeeper_connect.partition("/")[0].rpartition(":")[2])
     cluster3.pause_zookeeper()
     try:
-        with pytest.raises(SandboxError, match="did not answer"):
+        with pytest.raises(SandboxError, match="did not respond"):
             ZooKeeperClient("127.0.0.1", port, timeout_ms=300)
     finally:
         cluster3.resume_zookeeper()
