@@ -61,3 +61,14 @@ def test_only_runs_are_taken() -> None:
         core.arrow_columns([None])
     with pytest.raises(TypeError):
         core.arrow_columns([b"run"])
+
+
+def test_nobody_changes_a_column_that_others_share() -> None:
+    """Also where its memory comes out of the spare buffers: from half a megabyte on."""
+    arrow_columns = pytest.importorskip("zkconsumer.streams.arrow_columns", exc_type=ImportError)
+    for value_bytes in (10, 1 << 20):
+        runs = runs_of(build_message_set([Record(0, b"k", bytes(value_bytes))]), fetch_offset=0)
+        arrays = arrow_columns.columns_of_runs(runs).arrays
+        for array in arrays.values():
+            assert not any(buffer.is_mutable for buffer in array.buffers() if buffer is not None)
+        assert arrays["value"][0].as_py() == bytes(value_bytes)
