@@ -26,8 +26,6 @@ log = logging.getLogger(__name__)
 
 _OTHERS = ("external",)
 _NAMES = frozenset((*BY_KEY, *JAVA_KEYS))
-_FETCH_BYTES = "fetch.message.max.bytes"
-_CATCH_UP_BYTES = "fetch.message.catch.up.max.bytes"
 
 
 @dataclass(frozen=True, init=False, slots=True)
@@ -181,9 +179,7 @@ def read_settings(given: Mapping[str, object]) -> dict[str, Value]:
     """
     _note_ineffective(given)
     values = read_table(KEYS, given)
-    if given.get(_FETCH_BYTES) is not None and given.get(_CATCH_UP_BYTES) is None:
-        values[_CATCH_UP_BYTES] = values[_FETCH_BYTES]  # a given size also limits catching up
-    _check_pair(values, _CATCH_UP_BYTES, _FETCH_BYTES)
+    _check_pair(values, "fetch.message.catch.up.max.bytes", "fetch.message.max.bytes")
     _check_pair(values, "socket.timeout.ms", "fetch.wait.max.ms")
     _check_pair(values, "fetch.message.growth.max.bytes", "fetch.message.max.bytes")
     _check_needs(values, "delivery", "at_most_once", "auto.commit.enable", "true")

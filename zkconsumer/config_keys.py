@@ -7,7 +7,6 @@ generated from it (``make generated``). Keys and defaults are those of Kafka 0.8
 
 import re
 from collections.abc import Mapping
-from functools import partial
 from typing import Literal
 
 from zkconsumer.config_security import SECURITY_KEYS as BROKER_SECURITY
@@ -37,9 +36,9 @@ def _legal_charset(text: str) -> bool:
     return True
 
 
-def _at_least_one_fetch(usual_bytes: int, values: Values) -> Value:
+def _larger_of_fetch_sizes(values: Values) -> Value:
     fetch_bytes = values["fetch.message.max.bytes"]
-    return max(usual_bytes, fetch_bytes if isinstance(fetch_bytes, int) else 0)
+    return max(104_857_600, fetch_bytes if isinstance(fetch_bytes, int) else 0)
 
 
 _NEVER_READ = "Named in the original, but never read there either."
@@ -131,7 +130,8 @@ KEYS: tuple[ConfigKey, ...] = (
     ConfigKey(
         "fetch.message.catch.up.max.bytes",
         "int",
-        derive=partial(_at_least_one_fetch, 4_194_304),
+        default=4_194_304,
+        follows="fetch.message.max.bytes",
         derived_text="4194304, or `fetch.message.max.bytes` where that is set",
         low=1,
         since="zkconsumer",
@@ -144,7 +144,7 @@ KEYS: tuple[ConfigKey, ...] = (
     ConfigKey(
         "fetch.message.growth.max.bytes",
         "int",
-        derive=partial(_at_least_one_fetch, 104_857_600),
+        derive=_larger_of_fetch_sizes,
         derived_text="104857600, or `fetch.message.max.bytes` where that is larger",
         low=1,
         since="zkconsumer",

@@ -21,7 +21,8 @@ class ConfigKey:
         doc: what it does, in Markdown.
         default: the value if none is given; None means *not set*.
         derive: computes the default from the settings above it in the table, by key.
-        derived_text: that computation in words, for the documentation.
+        follows: the key of a setting above it whose value it takes if only that is given.
+        derived_text: how its default is found, in words, for the documentation.
         required: there is no default and the key must be given.
         low: the smallest integer allowed.
         high: the largest integer allowed.
@@ -44,6 +45,7 @@ class ConfigKey:
     doc: str = ""
     default: Value = None
     derive: Callable[[Values], Value] | None = None
+    follows: str = ""
     derived_text: str = ""
     required: bool = False
     low: int = INT_MIN

@@ -76,6 +76,8 @@ def read_table(
             values[spec.key] = read_value(spec, plain(spec, raw))
         elif spec.required:
             raise ConfigError(f"{spec.key} is required: give it {spec.allowed}")
+        elif spec.follows and given.get(spec.follows) is not None:
+            values[spec.key] = values[spec.follows]
         else:
             values[spec.key] = spec.derive(values) if spec.derive else spec.default
     return values

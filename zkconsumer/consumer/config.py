@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_FETCH_BYTES = "max.partition.fetch.bytes"
-_CATCH_UP_BYTES = "fetch.message.catch.up.max.bytes"
-_GROWN = BY_KEY[_CATCH_UP_BYTES].attribute
+_FOLLOWING = {spec.attribute: spec.key for spec in KEYS if spec.follows}
 _INERT = {spec.attribute: spec.default for spec in KEYS if spec.inert}
 _WORKING = tuple(spec.attribute for spec in KEYS if not spec.inert)
 _OBJECTS = tuple(key.replace(".", "_") for key in OBJECTS)
@@ -119,8 +117,6 @@ class PollConfig(SecurityFields, Mapping[str, object]):
     ) -> None:
         given = merged(config, settings)
         values = plain_values(given)
-        if _FETCH_BYTES in given and _CATCH_UP_BYTES not in given:
-            values[_CATCH_UP_BYTES] = values[_FETCH_BYTES]  # an explicit size is obeyed
         for spec in KEYS:
             if not spec.inert:
                 object.__setattr__(self, spec.attribute, values[spec.key])
@@ -141,8 +137,8 @@ class PollConfig(SecurityFields, Mapping[str, object]):
             return self.inert.get(name, _INERT[name])
         if name in _REFUSED:
             return None
-        if name == _GROWN and _CATCH_UP_BYTES not in self.given:
-            return None  # it follows from another setting, which a copy may change
+        if name in _FOLLOWING and _FOLLOWING[name] not in self.given:
+            return None  # it follows another setting, which a copy may change
         value: object = getattr(self.objects if name in _OBJECTS else self, name)
         if name == "consumer_timeout_ms" and value == -1:
             return float("inf")  # as in kafka-python

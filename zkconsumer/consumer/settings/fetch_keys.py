@@ -8,11 +8,6 @@ def _larger_of_fetch_sizes(values: Values) -> Value:
     return max(104_857_600, fetch_bytes if isinstance(fetch_bytes, int) else 0)
 
 
-def _catch_up_bytes(values: Values) -> Value:
-    fetch_bytes = values["max.partition.fetch.bytes"]
-    return max(4_194_304, fetch_bytes if isinstance(fetch_bytes, int) else 0)
-
-
 FETCH: tuple[ConfigKey, ...] = (
     ConfigKey("fetch.min.bytes", "int", default=1, low=0, since="0.9.0").means(
         "A broker delays its response until it has this many bytes, or until "
@@ -34,7 +29,8 @@ FETCH: tuple[ConfigKey, ...] = (
     ConfigKey(
         "fetch.message.catch.up.max.bytes",
         "int",
-        derive=_catch_up_bytes,
+        default=4_194_304,
+        follows="max.partition.fetch.bytes",
         derived_text="4194304, or `max_partition_fetch_bytes` where that is set",
         low=1,
         since="zkconsumer",
