@@ -114,8 +114,8 @@ KEYS: tuple[ConfigKey, ...] = (
     ConfigKey("socket.timeout.ms", "int", default=30_000, low=1).means(
         "Time-out for connecting to a broker and for its responses. After 2 s without a response "
         "(a fifteenth of the time-out if that is less) a request that only reads is sent again, "
-        "over a second connection. At least `fetch.wait.max.ms` (0.8.2 has that check, but it "
-        "does not work)."
+        "over a second connection. A fetch response that keeps arriving may take ten times as "
+        "long. At least `fetch.wait.max.ms` (0.8.2 has that check, but it does not work)."
     ),
     ConfigKey("socket.receive.buffer.bytes", "int", default=-1, low=-1).means(
         "The receive buffer (SO_RCVBUF) of the sockets that fetch; 0 or -1 leaves it to the "

@@ -210,7 +210,8 @@ class ZookeeperGroupSettings(SharedSettings, total=False):
     socket_timeout_ms: int | None
     """Time-out for connecting to a broker and for its responses. After 2 s without a response (a
     fifteenth of the time-out if that is less) a request that only reads is sent again, over a
-    second connection. At least `fetch.wait.max.ms` (0.8.2 has that check, but it does not work).
+    second connection. A fetch response that keeps arriving may take ten times as long. At least
+    `fetch.wait.max.ms` (0.8.2 has that check, but it does not work).
 
     Default: 30000. Allowed: an integer of at least 1. In ZooKeeper groups only.
     """

@@ -70,7 +70,7 @@ NETWORK: tuple[ConfigKey, ...] = (
     ConfigKey("request.timeout.ms", "int", default=30_000, low=1, since="0.9.0").means(
         "How long a broker may take to respond. After 2 s without a response (a fifteenth of the "
         "time-out if that is less) a request that only reads is sent again, over a second "
-        "connection."
+        "connection. A fetch response that keeps arriving may take ten times as long."
     ),
     ConfigKey("bootstrap.timeout.ms", "int", default=30_000, low=0, since="kafka-python").means(
         "A consumer connects when it is created: how long it waits for a broker to respond "

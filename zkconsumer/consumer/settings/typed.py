@@ -230,7 +230,8 @@ class KafkaConsumerSettings(ZookeeperGroupSettings, total=False):
 
     request_timeout_ms: float | None
     """How long a broker may take to respond. After 2 s without a response (a fifteenth of the
-    time-out if that is less) a request that only reads is sent again, over a second connection.
+    time-out if that is less) a request that only reads is sent again, over a second connection. A
+    fetch response that keeps arriving may take ten times as long.
 
     Default: 30000. Allowed: an integer of at least 1.
     """
