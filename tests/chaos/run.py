@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -10,13 +10,14 @@ from pathlib import Path
 from tests.chaos.cast import OurActor
 from tests.chaos.faults import Fault, draw
 from tests.chaos.read_logs import read_logs
-from tests.chaos.stage import GROUP, ORIGINAL, OURS, Stage
+from tests.chaos.stage import GROUP, ORIGINAL, OURS, TOPICS, Stage
 from tests.chaos.verdict import history_of, judge_ends, left_by
 from tests.histories.assembly import assemble
 from tests.histories.judge import judge
 from tests.histories.losses import taken_by_killed
 from tests.histories.operations import parse, write_file
 from tests.histories.rules import Verdict
+from zkconsumer.model import TopicPartition
 
 HISTORY = "history.ndjson"
 _SETTLE_S = 60
@@ -199,9 +200,30 @@ class Play:
         stage.wait(
             lambda: not stage.missing(log.where), timeout_s=_DRAIN_S, what="the log to be read"
         )
-        stage.wait(
-            lambda: stage.tree.offsets(GROUP) == log.ends, timeout_s=_DRAIN_S, what="all committed"
+        try:
+            stage.wait(
+                lambda: stage.tree.offsets(GROUP) == log.ends,
+                timeout_s=_DRAIN_S,
+                what="all committed",
+            )
+        except AssertionError as error:
+            raise AssertionError(f"{error}; {self._uncommitted(log.ends)}") from None
+
+    def _uncommitted(self, ends: Mapping[TopicPartition, int]) -> str:
+        stage = self._stage
+        committed = stage.tree.offsets(GROUP)
+        owners = stage.peek.look(list(TOPICS)).owners
+        partitions = ", ".join(
+            f"{tp} at {committed.get(tp)} of {end}, owner {owners.get(str(tp))}"
+            for tp, end in ends.items()
+            if committed.get(tp) != end
         )
+        words = "".join(
+            f"\n{actor.consumer_id}: {actor.last_words()}"
+            for actor in stage.actors.values()
+            if isinstance(actor, OurActor)
+        )
+        return f"{partitions}; {stage.unsettled() or 'the group rests'}{words}"
 
     def _leave(self) -> None:
         """All end in order: ours first, and the original when it is alone and at rest.

@@ -2,7 +2,7 @@
 
 import dis
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Final
 
@@ -51,10 +51,24 @@ def interrupt_at_line(
     before = sys.gettrace()
     sys.settrace(trace)  # type: ignore[arg-type]
     try:
-        run()
+        _run_apart(run)
     finally:
         sys.settrace(before)
     return done
+
+
+def _run_apart(run: Callable[[], object]) -> None:
+    """Run it with a state of handled exceptions of its own.
+
+    What a trace function raises at the end of an ``except`` leaves that exception as handled for
+    good (CPython's: no handler covers the instruction), and each later one would show it as its
+    context.
+    """
+
+    def only() -> Iterator[object]:
+        yield run()
+
+    next(only())
 
 
 def interrupt_at_check(
@@ -76,7 +90,7 @@ def interrupt_at_check(
     sys.setprofile(watch.hear_return)
     sys.settrace(watch.enter)  # type: ignore[arg-type]
     try:
-        run()
+        _run_apart(run)
     finally:
         sys.settrace(before[0])
         sys.setprofile(before[1])
