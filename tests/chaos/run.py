@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.chaos.cast import OurActor
 from tests.chaos.faults import Fault, draw
-from tests.chaos.read_logs import read_logs
+from tests.chaos.read_logs import Logs, read_logs, replica_ends
 from tests.chaos.stage import GROUP, ORIGINAL, OURS, TOPICS, Stage
 from tests.chaos.verdict import history_of, judge_ends, left_by
 from tests.histories.assembly import assemble
@@ -17,6 +17,7 @@ from tests.histories.judge import judge
 from tests.histories.losses import taken_by_killed
 from tests.histories.operations import parse, write_file
 from tests.histories.rules import Verdict
+from tests.support.waiting import wait_until
 from zkconsumer.model import TopicPartition
 
 HISTORY = "history.ndjson"
@@ -195,7 +196,8 @@ class Play:
     def _drain(self) -> None:
         """Everything in the log is delivered, and committed."""
         stage = self._stage
-        log = read_logs(stage.cluster, stage.partitions())
+        log = wait_until(self._whole_logs, timeout_s=_SETTLE_S, what="replicas with one end")
+        assert log is not None
         self._write(f"{self._at()}  {len(log.where)} messages in the log")
         stage.wait(
             lambda: not stage.missing(log.where), timeout_s=_DRAIN_S, what="the log to be read"
@@ -208,6 +210,16 @@ class Play:
             )
         except AssertionError as error:
             raise AssertionError(f"{error}; {self._uncommitted(log.ends)}") from None
+
+    def _whole_logs(self) -> Logs | None:
+        """Read the logs; None while a replica holds more than is committed, or less.
+
+        A try that was not acknowledged in time may still become part of the log.
+        """
+        stage = self._stage
+        log = read_logs(stage.cluster, stage.partitions())
+        ends = [replica_ends(broker, list(log.ends)) for broker in stage.cluster.brokers]
+        return log if all(of_broker == log.ends for of_broker in ends) else None
 
     def _uncommitted(self, ends: Mapping[TopicPartition, int]) -> str:
         stage = self._stage
