@@ -72,6 +72,7 @@ def measure(options: argparse.Namespace) -> Results:
         records=options.records or (_QUICK_RECORDS if options.quick else _RECORDS),
     )
     with running_sandbox(_BROKER) as sandbox:
+        options.folder.mkdir(parents=True, exist_ok=True)
         session = DrainSession(sandbox, landings, options.folder, retries=options.retries)
         session.measure(spec, rounds=options.rounds or (2 if options.quick else 5))
         labels = {landing.name: landing.label for landing in landings}
