@@ -1,4 +1,4 @@
-"""Which Java runs the servers."""
+"""Which Java the sandbox runs its servers with."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from zkconsumer.sandbox.java import bundled_java, find_java, major_version
 
 
 def program(folder: Path) -> Path:
-    """An executable file called ``java`` in the folder."""
+    """Create an executable file called ``java`` in the folder."""
     folder.mkdir(parents=True)
     java = folder / "java"
     java.write_text("#!/bin/sh\n")
@@ -26,18 +26,18 @@ def test_java_home_comes_first(tmp_path: Path) -> None:
 
 
 def test_path_is_next(tmp_path: Path) -> None:
-    """A ``JAVA_HOME`` without a Java does not keep the one on ``PATH`` from being found."""
+    """A ``JAVA_HOME`` without a Java does not hide the one on ``PATH``."""
     on_path = program(tmp_path / "path")
     assert find_java({"JAVA_HOME": str(tmp_path), "PATH": str(on_path.parent)}) == on_path
 
 
 def test_the_wheel_is_last(tmp_path: Path) -> None:
-    """With nothing installed the Java of the wheel runs."""
+    """Where no Java is installed, the one of the wheel is used."""
     of_wheel = program(tmp_path / "wheel")
     assert find_java({"PATH": ""}, bundled=lambda: of_wheel) == of_wheel
 
 
-def test_the_wheel_is_there() -> None:
+def test_the_sandbox_extra_brings_a_java() -> None:
     """The ``sandbox`` extra brings a Java."""
     java = bundled_java()
     assert java is not None
@@ -46,7 +46,7 @@ def test_the_wheel_is_there() -> None:
 
 @pytest.mark.parametrize("home", ["", "/nowhere"])
 def test_no_java_is_one_clear_line(home: str, tmp_path: Path) -> None:
-    """It says where we looked and what to do."""
+    """Without any Java, one line says where it was looked for and what to install."""
     with pytest.raises(SandboxError, match=r"^no Java found: .*JAVA_HOME.*zkconsumer\[sandbox\]'$"):
         find_java({"JAVA_HOME": home, "PATH": str(tmp_path)}, bundled=lambda: None)
 
@@ -61,6 +61,6 @@ def test_no_java_is_one_clear_line(home: str, tmp_path: Path) -> None:
         ("nothing", None),
     ],
 )
-def test_the_version_of_a_java(text: str, major: int | None) -> None:
-    """As it prints it itself, old ones with a 1 in front."""
+def test_the_major_version_is_read_from_what_java_prints(text: str, major: int | None) -> None:
+    """The major version is read from what ``java -version`` prints; up to Java 8 it is "1.8"."""
     assert major_version(text) == major

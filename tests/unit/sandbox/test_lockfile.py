@@ -1,4 +1,4 @@
-"""The list of pinned jars: text in, values out."""
+"""The lock file of pinned jars: how it is written, read and checked."""
 
 import json
 
@@ -25,7 +25,7 @@ def test_a_lock_survives_being_written_and_read() -> None:
 
 
 def test_the_shipped_lock_pins_every_version() -> None:
-    """Each version of the table has its own artifact first, and all its extras."""
+    """For each version the shipped lock has its own artifact first, and all its extras."""
     lock = shipped_lock()
     assert list(lock) == [*VERSIONS, KRAFT.name, CONNECTOR, KDC]
     for name, version in {**VERSIONS, KRAFT.name: KRAFT}.items():
@@ -34,8 +34,8 @@ def test_the_shipped_lock_pins_every_version() -> None:
         assert set(version.extra) <= set(coordinates)
 
 
-def test_the_shipped_lock_pins_what_makes_the_connector() -> None:
-    """Its jars in class path order, and the client library that the brokers have, too."""
+def test_the_shipped_lock_pins_the_connectors_jars() -> None:
+    """The connector's jars are pinned in class path order, with the brokers' own client library."""
     lock = shipped_lock()
     pinned = lock[CONNECTOR]
     assert [pinned_jar.jar.coordinate for pinned_jar in pinned] == list(COORDINATES)
@@ -43,13 +43,13 @@ def test_the_shipped_lock_pins_what_makes_the_connector() -> None:
 
 
 def test_the_shipped_lock_is_written_by_us() -> None:
-    """Nobody edited the file by hand: writing it again changes nothing."""
+    """Rendering the shipped lock gives the same lock: nobody has edited it by hand."""
     lock = shipped_lock()
     assert parse_lock(render_lock(lock)) == lock
 
 
 def test_a_version_without_jars_is_refused() -> None:
-    """The message names the version."""
+    """The error names the version for which no jars are pinned."""
     with pytest.raises(SandboxError, match=r"no jars for 0\.8\.0"):
         JarLock()["0.8.0"]
 
@@ -73,14 +73,14 @@ def test_a_version_without_jars_is_refused() -> None:
     ],
 )
 def test_a_broken_lock_is_refused_with_its_reason(text: str, reason: str) -> None:
-    """Each way of being broken has a message of its own."""
+    """Each fault of a lock file has an error message of its own."""
     with pytest.raises(SandboxError, match=reason):
         parse_lock(text)
 
 
 @pytest.mark.parametrize("coordinate", ["", "a:b", "a:b:c:d", "a::c", "a:../b:c"])
 def test_a_coordinate_must_be_three_plain_names(coordinate: str) -> None:
-    """A coordinate that could lead out of the cache folder is no coordinate."""
+    """A coordinate that could lead out of the cache folder is refused."""
     with pytest.raises(SandboxError, match="not a Maven coordinate"):
         Jar.parse(coordinate)
 
@@ -99,7 +99,7 @@ _JSON = st.recursive(
 
 @given(_JSON)
 def test_any_json_is_read_or_refused(value: object) -> None:
-    """Whatever the file holds, the only error is the sandbox's own."""
+    """Whatever JSON the file holds, it is a lock or raises the sandbox's own error."""
     try:
         lock = parse_lock(json.dumps(value))
     except SandboxError:

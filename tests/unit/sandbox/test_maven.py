@@ -1,4 +1,4 @@
-"""Which repository the jars come from."""
+"""Which Maven repository the jars are downloaded from."""
 
 from pathlib import Path
 
@@ -22,12 +22,12 @@ def settings(home: Path, text: str) -> None:
 
 
 def test_maven_central_is_the_default(tmp_path: Path) -> None:
-    """Without any configuration the resolver's own default holds."""
+    """Without any configuration the resolver's default repository is used."""
     assert repository_url({}, tmp_path) is None
 
 
 def test_the_environment_wins(tmp_path: Path) -> None:
-    """The variable replaces a mirror of the settings, too."""
+    """The environment variable wins over a mirror in Maven's settings."""
     settings(tmp_path, SETTINGS.format(mirror_of="*"))
     environ = {"ZKCONSUMER_MAVEN_REPOSITORY": "http://mine.invalid/"}
     assert repository_url(environ, tmp_path) == "http://mine.invalid"
@@ -35,26 +35,26 @@ def test_the_environment_wins(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mirror_of", ["central", "*", "external:*", "a, central", "*,!a"])
 def test_a_mirror_of_central_is_used(mirror_of: str, tmp_path: Path) -> None:
-    """Maven's own ways to say that a mirror stands for Maven Central."""
+    """Each way in which Maven says that a mirror stands for Maven Central is understood."""
     settings(tmp_path, SETTINGS.format(mirror_of=mirror_of))
     assert repository_url({}, tmp_path) == "http://mirror.invalid/maven"
 
 
 @pytest.mark.parametrize("mirror_of", ["else", "*,!central", ""])
 def test_a_mirror_of_something_else_is_not(mirror_of: str, tmp_path: Path) -> None:
-    """A mirror that leaves Maven Central out is passed over."""
+    """A mirror that excludes Maven Central is not used."""
     settings(tmp_path, SETTINGS.format(mirror_of=mirror_of))
     assert repository_url({}, tmp_path) is None
 
 
 def test_settings_without_a_namespace_are_read(tmp_path: Path) -> None:
-    """Hand-written settings often lack it."""
+    """Settings without an XML namespace are read, as hand-written ones often lack it."""
     settings(tmp_path, SETTINGS.format(mirror_of="*").replace(" xmlns=", " other="))
     assert repository_url({}, tmp_path) == "http://mirror.invalid/maven"
 
 
 def test_broken_settings_are_reported(tmp_path: Path) -> None:
-    """Passing over them would download from the wrong place."""
+    """Settings that can't be parsed are an error, as ignoring them would change the repository."""
     settings(tmp_path, "<settings>")
     with pytest.raises(SandboxError, match=r"settings\.xml is not XML"):
         repository_url({}, tmp_path)

@@ -1,4 +1,4 @@
-"""Property files and command lines."""
+"""The property files and command lines of the sandbox's servers."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from zkconsumer.sandbox.versions import VERSIONS
 
 
 def layout(**changes: object) -> BrokerLayout:
-    """A broker's place in a cluster of three."""
+    """Return the layout of a broker in a cluster of three."""
     fields: dict[str, object] = {
         "id": 1,
         "port": 9093,
@@ -31,7 +31,7 @@ def layout(**changes: object) -> BrokerLayout:
 
 @pytest.mark.parametrize("name", ["0.8.0", "0.8.1.1", "0.8.2.2"])
 def test_old_brokers_get_host_and_port(name: str) -> None:
-    """Before 0.9 a broker is told its address in two settings."""
+    """Before 0.9 a broker gets its address in two settings."""
     properties = broker_properties(VERSIONS[name], layout(), {})
     assert properties["host.name"] == "127.0.0.1"
     assert properties["port"] == "9093"
@@ -40,14 +40,14 @@ def test_old_brokers_get_host_and_port(name: str) -> None:
 
 @pytest.mark.parametrize("name", list(VERSIONS)[3:])
 def test_newer_brokers_get_a_listener(name: str) -> None:
-    """From 0.9 on a broker is told its address as one URL."""
+    """From 0.9 on a broker gets its address as one URL."""
     properties = broker_properties(VERSIONS[name], layout(), {})
     assert properties["listeners"] == "PLAINTEXT://127.0.0.1:9093"
     assert "host.name" not in properties
 
 
 def test_the_offsets_topic_fits_the_cluster() -> None:
-    """Its replication is that of the cluster, up to three; 0.8.1 has no such topic."""
+    """The offsets topic is replicated to all brokers, at most three; 0.8.1 has no such topic."""
     newest, old = VERSIONS["3.9.1"], VERSIONS["0.8.1.1"]
     key = "offsets.topic.replication.factor"
     assert broker_properties(newest, layout(cluster_size=1), {})[key] == "1"
@@ -56,7 +56,7 @@ def test_the_offsets_topic_fits_the_cluster() -> None:
 
 
 def test_own_settings_win() -> None:
-    """What the caller sets replaces what the sandbox would set."""
+    """A caller's setting replaces the sandbox's."""
     properties = broker_properties(VERSIONS["0.8.2.2"], layout(), {"num.io.threads": "1", "x": "y"})
     assert properties["num.io.threads"] == "1"
     assert properties["x"] == "y"
@@ -72,13 +72,13 @@ def test_own_settings_win() -> None:
 def test_a_broker_that_listens_everywhere_still_registers_loopback(
     name: str, key: str, value: str
 ) -> None:
-    """Clients are told an address they can reach, not ``0.0.0.0``."""
+    """A broker on all addresses advertises one that clients can reach, not ``0.0.0.0``."""
     properties = broker_properties(VERSIONS[name], layout(listen_host="0.0.0.0"), {})
     assert properties[key] == value
 
 
 def test_zookeeper_takes_short_sessions_and_any_number_of_clients() -> None:
-    """The tick is the caller's and connections from one address are not limited."""
+    """ZooKeeper gets the caller's tick time, and does not limit connections from one address."""
     properties = zookeeper_properties(
         VERSIONS["0.8.2.2"], port=2181, listen_host="127.0.0.1", data_dir=Path("/d"), tick_ms=100
     )
@@ -89,7 +89,7 @@ def test_zookeeper_takes_short_sessions_and_any_number_of_clients() -> None:
 
 
 def test_zookeeper_of_newer_releases_opens_no_second_port() -> None:
-    """The admin server of ZooKeeper 3.5 would take port 8080."""
+    """ZooKeeper's admin server, new in 3.5, is disabled: it would take port 8080."""
     properties = zookeeper_properties(
         VERSIONS["3.9.1"], port=2181, listen_host="127.0.0.1", data_dir=Path("/d"), tick_ms=500
     )
@@ -108,19 +108,19 @@ def test_zookeeper_of_newer_releases_opens_no_second_port() -> None:
     ],
 )
 def test_values_are_escaped_as_java_reads_them(value: str, written: str) -> None:
-    """Whatever a path holds, Java's property reader gets it back."""
+    """Values are escaped so that Java's property reader returns them unchanged."""
     assert render_properties({"key": value}) == f"key={written}\n"
 
 
 def test_log_files_are_bounded() -> None:
-    """A server in trouble can't fill the disk."""
+    """Log files have a maximum size, so that a server in trouble can't fill the disk."""
     properties = log4j_properties(Path("/log"))
     assert properties["log4j.appender.file.File"] == "/log"
     assert properties["log4j.appender.file.MaxFileSize"] == "16MB"
 
 
 def test_the_command_line_carries_heap_flags_and_class_path() -> None:
-    """A version's own flags come before the class path."""
+    """A version's own JVM flags come before the class path."""
     command = java_command(
         Path("/java"),
         VERSIONS["0.10.2.2"],

@@ -1,4 +1,4 @@
-"""What a secured sandbox is made of."""
+"""What a sandbox with TLS, SASL or Kerberos is made of."""
 
 import json
 from pathlib import Path
@@ -25,8 +25,8 @@ SECRET = "s3cret"
 FILES = Certificates(*(Path(f"/c/{number}") for number in range(7)))
 
 
-def test_what_each_release_can_do() -> None:
-    """As the original had it."""
+def test_each_security_is_offered_since_its_release() -> None:
+    """Each kind of security is offered from the release on that brought it to Kafka."""
     firsts = {
         security: next(
             version.name for version in VERSIONS.values() if security in version.securities
@@ -50,8 +50,10 @@ def test_what_each_release_can_do() -> None:
         ("3.9.1", "sasl", "security='sasl': give one of tls, scram, kerberos, oauth"),
     ],
 )
-def test_what_a_release_can_not_do(version: str, security: str, reported: str) -> None:
-    """One line, before anything starts."""
+def test_a_security_that_the_release_lacks_is_refused(
+    version: str, security: str, reported: str
+) -> None:
+    """A security that the release lacks, or that is unknown, is refused before anything starts."""
     with pytest.raises(SandboxError, match=reported):
         check_release(VERSIONS[version], security)
     with pytest.raises(SandboxError, match=reported):
@@ -59,13 +61,13 @@ def test_what_a_release_can_not_do(version: str, security: str, reported: str) -
 
 
 def test_another_security_of_zookeeper_is_refused() -> None:
-    """The message says which there is."""
+    """An unknown security for ZooKeeper is refused, and the error names the known one."""
     with pytest.raises(SandboxError, match="zookeeper_security='tls': give digest"):
         check_settings("3.9.1", 1, zookeeper_security="tls")  # type: ignore[arg-type]
 
 
-def test_a_users_proofs() -> None:
-    """Made of the password, which they don't tell; real brokers take them (integration)."""
+def test_a_scram_user_does_not_contain_its_password() -> None:
+    """A SCRAM user's credentials derive from the password and don't contain it."""
     text = scram_user(SECRET, b"salt" * 4)
     assert text == scram_user(SECRET, b"salt" * 4)
     assert text != scram_user("another", b"salt" * 4)
@@ -77,7 +79,7 @@ def test_a_users_proofs() -> None:
 
 
 def test_secrets_are_in_no_repr() -> None:
-    """Neither the arrangement's nor the client's."""
+    """Passwords are in no ``repr``: neither of the security settings nor of a client's access."""
     arranged = with_scram(FILES, Path("/j"), password=SECRET, salt=b"1")
     assert SECRET in arranged.tool_properties["sasl.jaas.config"]
     assert SECRET not in repr(arranged)
@@ -92,8 +94,8 @@ def test_secrets_are_in_no_repr() -> None:
     assert SECRET not in repr(access)
 
 
-def test_tickets_for_a_while() -> None:
-    """The KDC's file is the only one that is looked at."""
+def test_tickets_have_the_requested_lifetime() -> None:
+    """Tickets have the requested lifetime, and the KDC is found in this file only, not by DNS."""
     text = krb5_conf(88, ticket_lifetime_s=5)
     assert "kdc = 127.0.0.1:88\n" in text
     assert "ticket_lifetime = 5s\n" in text
@@ -102,7 +104,7 @@ def test_tickets_for_a_while() -> None:
 
 
 def access_of(tmp_path: Path, *, kerberos: bool) -> ClientAccess:
-    """A client of such a cluster, or of one with TLS."""
+    """Return how a client gets into a cluster with Kerberos, or into one with TLS."""
     tools = tmp_path / "tools"
     tools.write_text("security.protocol=SSL\n")
     arranged = (
@@ -126,8 +128,11 @@ def access_of(tmp_path: Path, *, kerberos: bool) -> ClientAccess:
     )
 
 
-def test_what_is_printed_can_be_pasted(tmp_path: Path) -> None:
-    """Python that compiles, and lines for a shell; ZooKeeper's settings are in the file alone."""
+def test_the_printed_advice_can_be_pasted(tmp_path: Path) -> None:
+    """The printed advice is Python that compiles and lines for a shell.
+
+    ZooKeeper's settings are only in the properties file that it names.
+    """
     shown = advice(access_of(tmp_path, kerberos=True), "z:1/kafka")
     lines = shown.splitlines()
     assert lines[0] == "export KRB5_CONFIG=/krb5.conf"

@@ -1,4 +1,4 @@
-"""The options of a sandbox."""
+"""The options of a sandbox: their defaults, and which are refused."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from zkconsumer.sandbox.settings import SandboxOptions, check_settings, make_wor
 
 
 def test_the_defaults_are_a_chroot_and_free_ports() -> None:
-    """Without options nothing is fixed and nothing is kept."""
+    """Without options ports are free ones, the chroot is ``/kafka``, and no folder is kept."""
     settings = check_settings("0.8.2.2", 3)
     assert settings.chroot == "/kafka"
     assert settings.zookeeper_port is None
@@ -21,7 +21,7 @@ def test_the_defaults_are_a_chroot_and_free_ports() -> None:
 
 @pytest.mark.parametrize("chroot", ["", "/a", "/a/b.c-d_e"])
 def test_any_plain_path_is_a_chroot(chroot: str) -> None:
-    """Also none at all, and one of several levels."""
+    """A chroot may be empty, or have several levels."""
     assert check_settings("0.8.2.2", 1, chroot=chroot).chroot == chroot
 
 
@@ -45,25 +45,25 @@ def test_any_plain_path_is_a_chroot(chroot: str) -> None:
 def test_an_option_that_makes_no_sense_is_refused(
     brokers: int, options: SandboxOptions, reason: str
 ) -> None:
-    """The message names the option."""
+    """An option out of range is refused with an error that names it."""
     with pytest.raises(SandboxError, match=reason):
         check_settings("0.8.2.2", brokers, **options)
 
 
 def test_0_8_0_listens_only_where_it_registers() -> None:
-    """Its broker registers the address on which it listens, so that can't be everywhere."""
+    """0.8.0 registers the address that it listens on, so it can't listen on all of them."""
     with pytest.raises(SandboxError, match=r"Kafka 0\.8\.0 can't tell clients another address"):
         check_settings("0.8.0", 1, listen_host="0.0.0.0")
 
 
 def test_an_option_that_is_misspelt_is_refused() -> None:
-    """It would start with a port that nobody asked for; the nearest name is told."""
+    """A misspelt option is refused with the nearest name, before a server starts without it."""
     with pytest.raises(SandboxError, match=r"no option broker_port: did you mean broker_ports\?"):
         Sandbox(broker_port=9092)  # type: ignore[call-arg]
 
 
 def test_a_work_folder_of_ones_own_is_made_and_kept(tmp_path: Path) -> None:
-    """It is not temporary, so nobody removes it."""
+    """A work folder that the caller names is created, and not removed as temporary."""
     settings = check_settings("0.8.2.2", 1, work_dir=tmp_path / "a" / "b")
     folder, temporary = make_work_dir(settings)
     assert folder == tmp_path / "a" / "b"
@@ -72,7 +72,7 @@ def test_a_work_folder_of_ones_own_is_made_and_kept(tmp_path: Path) -> None:
 
 
 def test_a_work_folder_that_cannot_be_made_is_reported(tmp_path: Path) -> None:
-    """One line says which and why."""
+    """A work folder that can't be created is reported with its path and the reason."""
     (tmp_path / "file").touch()
     settings = check_settings("0.8.2.2", 1, work_dir=tmp_path / "file" / "below")
     with pytest.raises(SandboxError, match="can't make the sandbox's folder"):

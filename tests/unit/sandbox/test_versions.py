@@ -1,4 +1,4 @@
-"""The table of Kafka versions."""
+"""The table of Kafka versions that a sandbox can run."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from zkconsumer.sandbox.versions import DEFAULT_KAFKA, VERSIONS, kafka_version
 
 
 def test_every_promised_version_is_there() -> None:
-    """The nine releases that the project is tested against can be chosen by name."""
+    """Each of the nine releases that the project is tested with can be chosen by name."""
     assert list(VERSIONS) == [
         "0.8.0",
         "0.8.1.1",
@@ -23,11 +23,11 @@ def test_every_promised_version_is_there() -> None:
 
 
 def test_a_version_names_its_artifact() -> None:
-    """The coordinate carries the Scala version of the release."""
+    """The Maven coordinate has the Scala version that the release was built with."""
     assert kafka_version("0.8.2.2").coordinate == "org.apache.kafka:kafka_2.10:0.8.2.2"
 
 
 def test_an_unknown_version_is_refused_with_the_known_ones() -> None:
-    """The message says what can be chosen instead."""
+    """An unknown version is refused with a list of the known ones."""
     with pytest.raises(SandboxError, match=r"no Kafka 0\.7\.2: choose one of 0\.8\.0, .*3\.9\.1"):
         kafka_version("0.7.2")

@@ -1,4 +1,4 @@
-"""Avro values that are resolved to a reader's schema, and what columns make of numbers."""
+"""Avro values resolved to a reader's schema: defaults, and conversions between numbers."""
 
 from decimal import Decimal
 from typing import Any
@@ -18,12 +18,12 @@ MICROS = {"type": "long", "logicalType": "timestamp-micros"}
 
 
 def decimal(scale: int) -> dict[str, Any]:
-    """A schema."""
+    """Return the schema of a decimal with this scale."""
     return {"type": "bytes", "logicalType": "decimal", "precision": 9, "scale": scale}
 
 
 def with_default(kind: object, default: object) -> dict[str, Any]:
-    """A schema that has a field more than ``ID``."""
+    """Return ``ID`` with one more field, which has a default."""
     fields: list[Any] = [*ID["fields"], {"name": "more", "type": kind, "default": default}]
     return {**ID, "fields": fields}
 
@@ -52,10 +52,10 @@ INNER = {
         ({"type": "enum", "name": "E", "symbols": ["A"]}, "A", "A"),
     ],
 )
-def test_a_default_is_the_same_value_at_each_row(
+def test_a_default_is_the_same_value_in_each_row(
     kind: object, default: object, value: object
 ) -> None:
-    """As Avro means it, and as the column holds it."""
+    """A field's default is decoded as Avro defines it, to the same value in each row."""
     decoder = AvroDecoder(avro(ID), avro(with_default(kind, default)))
     found = [decoder.decode(zigzag(1)) for _ in range(3)]
     assert found == [{"id": 1, "more": value}] * 3
@@ -65,7 +65,7 @@ def test_a_default_is_the_same_value_at_each_row(
 
 
 def doubling(levels: int) -> dict[str, Any]:
-    """Defaults that are twice those of the level below."""
+    """Nest records whose default holds the default of the level below twice."""
     schema: Any = {**record(name="L0"), "fields": [{"name": "x", "type": "int", "default": 1}]}
     for at in range(1, levels):
         kinds = (("a", schema), ("b", f"L{at - 1}"))
@@ -82,8 +82,8 @@ def doubling(levels: int) -> dict[str, Any]:
         (doubling(30), "more than 10000"),
     ],
 )
-def test_what_is_no_default_is_refused(schema: object, reason: str) -> None:
-    """With the column, before a value."""
+def test_an_invalid_default_is_refused(schema: object, reason: str) -> None:
+    """A default that does not fit its type, or that is too large, is refused with the schema."""
     with pytest.raises(SchemaError, match=reason):
         AvroDecoder(avro(ID), avro(schema))
 
@@ -103,7 +103,7 @@ def test_what_is_no_default_is_refused(schema: object, reason: str) -> None:
     ],
 )
 def test_numbers_are_not_read_in_another_unit(written: object, read: object) -> None:
-    """Avro's readers would take the number as it is."""
+    """Numbers of different units are not converted; Avro's own readers take them unchanged."""
     with pytest.raises(SchemaError, match=r"d: .*can't be read"):
         AvroDecoder(avro(record(("d", written))), avro(record(("d", read))))
 
@@ -120,7 +120,7 @@ def test_numbers_are_not_read_in_another_unit(written: object, read: object) -> 
 def test_numbers_of_the_same_unit_are_read(
     written: Any, read: object, value: object, found: object
 ) -> None:
-    """Or of none."""
+    """Numbers are read where units agree, or where one of the two schemas has none."""
     bare = written["type"] if isinstance(written, dict) else written
     payload = avro_bytes(record(("d", bare)), {"d": value})
     decoder = AvroDecoder(avro(record(("d", written))), avro(record(("d", read))))
@@ -130,14 +130,14 @@ def test_numbers_of_the_same_unit_are_read(
 
 @pytest.mark.parametrize("schema", ["bytes", {"type": "bytes"}])
 def test_bytes_that_are_all_of_a_value_have_no_length(schema: object) -> None:
-    """As Confluent's Java serializer writes them."""
+    """A value that is only bytes has no length prefix, as Confluent's serializer writes it."""
     decoder = AvroDecoder(avro(schema))
     assert [decoder.decode(data) for data in (b"hello", b"\4AB", b"")] == [b"hello", b"\4AB", b""]
     assert AvroDecoder(avro(schema), avro(["null", "bytes"])).decode(b"hello") == b"hello"
 
 
 def test_a_long_that_is_no_double_is_refused() -> None:
-    """In a union of both, whose column has doubles."""
+    """A long that a double can't represent is refused in a column of doubles."""
     decoder = AvroDecoder(avro(record(("d", ["null", "long", "double"]))))
     assert decoder.decode(zigzag(1) + zigzag(2**53)) == {"d": 2.0**53}
     with pytest.raises(BadValue, match="9007199254740993 is not a double"):

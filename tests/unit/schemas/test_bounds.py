@@ -1,4 +1,4 @@
-"""What few bytes may come to, in JSON and Protobuf; and how wide a column of many schemas gets."""
+"""Bounds on what few bytes of JSON or Protobuf can expand to, and on the width of a column."""
 
 import base64
 import json
@@ -16,7 +16,7 @@ from zkconsumer.schemas.wire_format import BadValue
 
 
 def json_of(schema: object) -> JsonDecoder:
-    """A decoder."""
+    """Return a decoder for a JSON schema."""
     return JsonDecoder(SchemaDefinition(kind="json", text=json.dumps(schema)))
 
 
@@ -37,14 +37,14 @@ WIDE = {"type": "object", "properties": {f"f{at}": {"type": "integer"} for at in
         ),
     ],
 )
-def test_few_bytes_of_json_can_not_come_to_very_many_values(schema: object, text: bytes) -> None:
-    """Each item of a list has a place in every column."""
+def test_few_bytes_of_json_can_not_expand_to_very_many_values(schema: object, text: bytes) -> None:
+    """JSON that would expand to too many values is refused: an item has one in each column."""
     with pytest.raises(BadValue, match="too many values"):
         json_of(schema).decode(text)
 
 
 def test_json_of_other_shapes_is_refused_while_it_is_counted() -> None:
-    """As it is after that."""
+    """JSON of another shape than the schema's is refused while its values are counted, too."""
     items = {"type": "array", "items": WIDE}
     mapped = {"type": "object", "additionalProperties": WIDE}
     for schema, text in ((items, b"[1]"), (items, b"5"), (mapped, b"[{}]"), (mapped, b"5")):
@@ -54,8 +54,8 @@ def test_json_of_other_shapes_is_refused_while_it_is_counted() -> None:
     assert json_of(mapped).decode(b'{"a": {"f0": 1}}') == [("a", {"f0": 1})]
 
 
-def test_few_bytes_of_protobuf_can_not_come_to_very_many_values() -> None:
-    """An empty message takes two bytes, and a place in every column of its type."""
+def test_few_bytes_of_protobuf_can_not_expand_to_very_many_values() -> None:
+    """Repeated empty messages are bounded: each takes two bytes, and a value in every column."""
     kinds = descriptor_pb2.FieldDescriptorProto
     file = descriptor_pb2.FileDescriptorProto(name="y.proto", syntax="proto3")
     outer, inner = file.message_type.add(name="M"), file.message_type.add(name="N")
@@ -78,8 +78,8 @@ def test_few_bytes_of_protobuf_can_not_come_to_very_many_values() -> None:
     assert [item["f0"] for item in found["r"]] == [7, 7, 7]
 
 
-def test_a_column_of_many_schemas_has_so_many_fields() -> None:
-    """On all levels together."""
+def test_the_fields_of_a_merged_column_are_limited() -> None:
+    """The fields of a merged column are limited, counted over all levels."""
 
     def wide(name: str) -> pa.DataType:
         return pa.struct([("in", pa.struct([(f"{name}{at}", pa.int64()) for at in range(4_000)]))])
@@ -91,15 +91,15 @@ def test_a_column_of_many_schemas_has_so_many_fields() -> None:
 
 
 def test_json_text_and_strings_share_no_column() -> None:
-    """Nobody could tell which of its texts are JSON."""
+    """JSON text and strings don't merge: a reader could not tell which texts are JSON."""
     with pytest.raises(TypeConflict, match="a is JSON text, but string in the column"):
         merged(pa.struct([("a", pa.string())]), pa.struct([("a", JSON_TEXT)]))
     kind = pa.struct([("a", JSON_TEXT)])
     assert merged(kind, kind).equals(kind)
 
 
-def test_an_anchor_is_not_the_root() -> None:
-    """What it names is not looked for: JSON text."""
+def test_a_reference_to_an_anchor_becomes_json_text() -> None:
+    """A ``$ref`` to an anchor is not resolved: its value becomes JSON text."""
     inner = {"$ref": "#address"}
     schema = {"type": "object", "properties": {"id": {"type": "integer"}, "address": inner}}
     decoder = json_of(schema)

@@ -1,4 +1,4 @@
-"""Values of several schemas share a column, or become rejects with a reason."""
+"""Values of several schemas share a column, or are rejected with a reason."""
 
 import base64
 import datetime
@@ -23,7 +23,7 @@ JSON_INT = SchemaDefinition(kind="json", text='{"type": "integer"}')
 
 
 def decoding_of(kind: str = "avro", **known: SchemaDefinition) -> ValueDecoding:
-    """Schemas by ``s7``, or by subject."""
+    """Return a decoding whose catalog has these schemas: ``s7`` is the one with id 7."""
     keys: dict[SchemaKey, SchemaDefinition] = {
         int(name[1:]): definition for name, definition in known.items()
     }
@@ -31,20 +31,20 @@ def decoding_of(kind: str = "avro", **known: SchemaDefinition) -> ValueDecoding:
 
 
 def record(*fields: tuple[str, Any]) -> dict[str, Any]:
-    """A schema."""
+    """Return an Avro record schema with these fields."""
     listed = [{"name": name, "type": kind} for name, kind in fields]
     return {"type": "record", "name": "R", "fields": listed}
 
 
 def rows(column: pa.Array | None) -> list[Any]:
-    """What a column holds."""
+    """Return the values of a column."""
     assert column is not None
     found: list[Any] = column.to_pylist()
     return found
 
 
 def test_a_schema_that_evolves_widens_the_column() -> None:
-    """Rows of the old schema have null where it had no field; int and long are one type."""
+    """Rows of the old schema have null in a new field, and int widens to long."""
     old, new = record(("a", "int")), record(("a", "long"), ("b", ["null", "string"]))
     decoding = decoding_of(s1=avro(old), s2=avro(new))
     first = decoding.decode([avro_value(1, old, {"a": 1})])
@@ -56,7 +56,7 @@ def test_a_schema_that_evolves_widens_the_column() -> None:
 
 
 def test_a_schema_that_contradicts_the_column_makes_rejects() -> None:
-    """Values of the column's own types go on, and the reason names the field."""
+    """Values whose schema contradicts the column are rejected, and the reason names the field."""
     other = record(("id", "string"))
     decoding = decoding_of(s1=avro(USER), s2=avro(other))
     value = avro_value(1, USER, {"id": 7, "name": None})
@@ -65,8 +65,8 @@ def test_a_schema_that_contradicts_the_column_makes_rejects() -> None:
     assert found.rejects == {1: "schema 2: id is string, but int64 in the column"}
 
 
-def test_a_schema_is_looked_for_once() -> None:
-    """Also one that is not there."""
+def test_a_schema_is_looked_up_once() -> None:
+    """A schema is looked up once, found or not."""
     catalog = MemoryCatalog({1: avro(USER)})
     decoding = ValueDecoding("avro", catalog)
     value = avro_value(1, USER, {"id": 7, "name": None})
@@ -81,8 +81,8 @@ def test_a_schema_is_looked_for_once() -> None:
     assert found.schemas == [1, 9, None, None]
 
 
-def test_ids_that_nobody_knows_keep_nothing_from_being_decoded() -> None:
-    """Each is looked for, and what is remembered of them is bounded, in number and in time."""
+def test_unknown_ids_keep_no_other_value_from_being_decoded() -> None:
+    """Unknown schema ids are looked up once each, and known values are decoded beside them."""
     clock = ManualClock()
     catalog = MemoryCatalog({7_777: avro(USER)})
     decoding = ValueDecoding("avro", catalog, clock=clock)
@@ -98,7 +98,7 @@ def test_ids_that_nobody_knows_keep_nothing_from_being_decoded() -> None:
 
 
 def test_a_registry_that_lags_makes_dead_letters_for_seconds_only() -> None:
-    """What is not there is looked for again, and once in a while; what is there never is."""
+    """A missing schema is looked up again after seconds; a known one never."""
     clock = ManualClock()
     catalog = MemoryCatalog({1: avro(USER)})
     decoding = ValueDecoding("avro", catalog, clock=clock)
@@ -116,8 +116,8 @@ def test_a_registry_that_lags_makes_dead_letters_for_seconds_only() -> None:
     assert catalog.looked_up == [2, 1, 2, 2]
 
 
-def test_a_schema_that_is_of_no_use_is_fetched_once_in_five_minutes() -> None:
-    """It is there, so a registry that lags is not why."""
+def test_an_unusable_schema_is_fetched_once_in_five_minutes() -> None:
+    """A schema that can't be used is looked up again after five minutes: it exists already."""
     clock = ManualClock()
     catalog = MemoryCatalog({2: JSON_INT})
     decoding = ValueDecoding("avro", catalog, clock=clock)
@@ -132,10 +132,13 @@ def test_a_schema_that_is_of_no_use_is_fetched_once_in_five_minutes() -> None:
 @pytest.mark.parametrize(
     ("error", "times"), [(UnusableSchema("too many"), 1), (AbsentReference("not there"), 2)]
 )
-def test_only_what_may_come_is_requested_again_in_seconds(
+def test_only_a_missing_reference_is_requested_again_in_seconds(
     error: UnusableSchema, times: int
 ) -> None:
-    """A schema with too many references is there: each look at it may cost a hundred requests."""
+    """Only a missing reference is looked up again within seconds: it may be registered soon.
+
+    A schema with too many references exists: each lookup of it may cost a hundred requests.
+    """
     clock = ManualClock()
     catalog = MemoryCatalog({5: error})
     remembered = RememberedSchemas(catalog, SchemaMemory(clock))
@@ -157,14 +160,14 @@ def test_only_what_may_come_is_requested_again_in_seconds(
     ],
 )
 def test_bare_values_need_a_schema(schema: SchemaDefinition | None, reason: str) -> None:
-    """Else a whole topic would become dead letters over a name."""
+    """Bare values without a usable schema are a configuration error, not all dead letters."""
     catalog = MemoryCatalog({} if schema is None else {"t-value": schema})
     with pytest.raises(ConfigError, match=reason):
         ValueDecoding("avro", catalog, "t-value").decode([b"x"])
 
 
 def test_a_schema_that_can_not_be_used_makes_rejects() -> None:
-    """As one does whose references are gone."""
+    """Values are rejected where the references of their schema are missing."""
     catalog = MemoryCatalog({1: avro(USER), 5: UnusableSchema("its references are gone \ud800")})
     good = avro_value(1, USER, {"id": 1, "name": None})
     found = ValueDecoding("avro", catalog).decode([with_id(5, b""), good])
@@ -179,15 +182,15 @@ def test_a_schema_that_can_not_be_used_makes_rejects() -> None:
         '{"type": "record", "name": "R", "fields": [{"name": "\\ud800", "type": "long"}]}',
     ],
 )
-def test_reasons_can_be_landed(text: str) -> None:
-    """Whatever a library quotes of a schema: halves of surrogate pairs are no text of files."""
+def test_a_reason_is_text_that_files_can_hold(text: str) -> None:
+    """Reasons are valid text even where a library quotes half of a surrogate pair from a schema."""
     definition = SchemaDefinition(kind="avro", text=text)
     found = decoding_of(s1=definition).decode([with_id(1, b"\2")])
     assert pa.array(found.rejects.values()).to_pylist() == [found.rejects[0]]
 
 
 def test_bare_values_are_of_the_schema_of_their_subject() -> None:
-    """Without the five bytes, and without a schema id."""
+    """Bare values, without a schema id in front, are decoded with the schema of their subject."""
     catalog = MemoryCatalog({"t-value": avro(USER)})
     decoding = ValueDecoding("avro", catalog, "t-value")
     found = decoding.decode([avro_bytes(USER, {"id": 1, "name": "a"})])
@@ -196,7 +199,7 @@ def test_bare_values_are_of_the_schema_of_their_subject() -> None:
 
 
 def test_avro_types_become_those_of_tables() -> None:
-    """Logical types, maps, lists, unions, named types and references."""
+    """Avro's logical types, maps, arrays, unions, named types and references become Arrow types."""
     inner = {"type": "record", "name": "ns.In", "fields": [{"name": "x", "type": "int"}]}
     schema = record(
         ("day", {"type": "int", "logicalType": "date"}),
@@ -229,8 +232,8 @@ def test_avro_types_become_those_of_tables() -> None:
     ]
 
 
-def test_a_schema_within_itself_is_text_and_can_not_end_the_process() -> None:
-    """Deep values are rejects, not the end of the stack."""
+def test_a_recursive_schema_is_text_and_can_not_overflow_the_stack() -> None:
+    """A recursive schema becomes text, and deep values are rejected before the stack overflows."""
     node = {
         "type": "record",
         "name": "Node",
@@ -244,7 +247,7 @@ def test_a_schema_within_itself_is_text_and_can_not_end_the_process() -> None:
 
 
 def _doubling(levels: int) -> dict[str, Any]:
-    """Each level has the one below it twice: a short schema of very many fields."""
+    """Nest records of which each has the one below it twice: a short schema of very many fields."""
     schema: Any = "null"
     for at in range(levels):
         inner = schema if at == 0 else f"L{at - 1}"
@@ -270,7 +273,7 @@ def _doubling(levels: int) -> dict[str, Any]:
     ],
 )
 def test_hostile_schemas_make_rejects(schema: Any, reason: str) -> None:
-    """Neither endless work nor an error of another value."""
+    """Values of a hostile schema are rejected quickly, and other values are decoded."""
     decoding = decoding_of(s1=avro(schema), s2=avro(USER))
     good = avro_value(2, USER, {"id": 1, "name": None})
     found = decoding.decode([with_id(1, b"\xff" * 9 + b"\1"), good])
@@ -284,15 +287,15 @@ def test_hostile_schemas_make_rejects(schema: Any, reason: str) -> None:
     "levels", [300, 5_000], ids=["that can be parsed", "too deep for the parser"]
 )
 def test_a_deep_schema_is_refused(kind: str, levels: int) -> None:
-    """Of any language, whatever the application has set as Python's limit."""
+    """A schema nested too deeply is refused, in any language and at any recursion limit."""
     text = '{"type":"array","items":' * levels + '"int"' + "}" * levels
     bomb = SchemaDefinition(kind=kind, text=text)
     found = decoding_of(kind, s1=bomb).decode([with_id(1, b"1")])
     assert re.search("deep|levels", found.rejects[0])
 
 
-def test_bytes_behind_a_value_make_a_reject() -> None:
-    """No serializer leaves any; damage does."""
+def test_bytes_after_a_value_reject_it() -> None:
+    """Bytes after the end of a value reject it: no serializer writes any."""
     value = avro_value(1, USER, {"id": 7, "name": None})
     found = decoding_of(s1=avro(USER)).decode([value + b"xy"])
     assert found.rejects == {0: "2 bytes follow the end of the value"}
@@ -320,7 +323,7 @@ JSON = SchemaDefinition(
 
 
 def test_json_has_the_types_of_its_schema() -> None:
-    """What has none is JSON text, what is not there is null."""
+    """JSON fields have their schema's types; untyped ones are JSON text, missing ones null."""
     value = {
         "id": 1.0,
         "price": 2,
@@ -365,7 +368,7 @@ def test_json_has_the_types_of_its_schema() -> None:
     ],
 )
 def test_json_of_other_types_makes_a_reject(text: bytes, reason: str) -> None:
-    """With the reason."""
+    """JSON that does not fit its schema is rejected, and the reason quotes the value."""
     found = decoding_of("json", s1=JSON).decode([with_id(1, text)])
     assert reason in found.rejects[0]
 
@@ -413,7 +416,7 @@ def _order(**fields: Any) -> bytes:
 
 @pytest.mark.parametrize("is_set", [False, True])
 def test_protobuf_has_the_types_of_its_message(is_set: bool) -> None:
-    """Found by its indexes, in a file of the registry's or a set of files."""
+    """A Protobuf message is found by its indexes, in one file's descriptor or in a set of files."""
     given: Any = _proto()
     if is_set:
         given = descriptor_pb2.FileDescriptorSet(file=[_proto()])
@@ -438,13 +441,13 @@ def test_protobuf_has_the_types_of_its_message(is_set: bool) -> None:
 
 
 def test_a_proto_file_in_place_of_a_descriptor_says_what_helps() -> None:
-    """Registries that can't serialize one give its text."""
+    """The text of a ``.proto`` file is refused, and the reason names the option that helps."""
     definition = SchemaDefinition(kind="protobuf", text='syntax = "proto3";')
     found = decoding_of("protobuf", s1=definition).decode([with_id(1, b"\0")])
     assert "--schemas" in found.rejects[0]
 
 
-def test_another_kind_of_schema_makes_rejects() -> None:
-    """As where a topic has both."""
+def test_a_schema_of_another_kind_makes_rejects() -> None:
+    """Values whose schema is of another kind are rejected."""
     found = decoding_of("json", s1=avro(USER)).decode([with_id(1, b"{}")])
     assert found.rejects == {0: "schema 1 is of kind avro, not json"}

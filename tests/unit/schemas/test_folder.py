@@ -1,4 +1,4 @@
-"""Schemas of a folder that go where the folder is not."""
+"""A folder of schemas that is sent to tasks on other machines."""
 
 import json
 import pickle
@@ -12,8 +12,8 @@ from zkconsumer.schemas import folder as module
 from zkconsumer.schemas.folder import SchemaFolder
 
 
-def test_what_is_held_is_found_without_the_folder(tmp_path: Path) -> None:
-    """As it was when it was read; a file of another ending is none."""
+def test_held_schemas_are_found_without_the_folder(tmp_path: Path) -> None:
+    """Held schemas are pickled as they were when they were read; other files are ignored."""
     (tmp_path / "1.avsc").write_text(json.dumps(USER))
     (tmp_path / "notes.txt").write_text("x" * 100)
     folder = SchemaFolder(str(tmp_path), "avro")
@@ -27,7 +27,7 @@ def test_what_is_held_is_found_without_the_folder(tmp_path: Path) -> None:
 def test_a_file_is_read_once_for_all_ids_that_it_stands_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each id and each message index of a value may be a new one, and the file may be large."""
+    """A file is read once for all the schema ids and message indexes that it serves."""
     (tmp_path / "t-value.desc").write_bytes(b"descriptor")
     folder, opened = SchemaFolder(str(tmp_path), "protobuf", "t-value"), list[Path]()
     read = Path.open
@@ -42,8 +42,10 @@ def test_a_file_is_read_once_for_all_ids_that_it_stands_for(
     assert len(opened) == 1
 
 
-def test_a_folder_of_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It would go to every task."""
+def test_a_folder_of_too_many_bytes_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that holds too many bytes is refused, as it would be sent to every task."""
     monkeypatch.setattr(module, "_MOST_HELD_BYTES", 10)
     (tmp_path / "1.avsc").write_text("x" * 11)
     with pytest.raises(ConfigError, match="more than 10 bytes"):

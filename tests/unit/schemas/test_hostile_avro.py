@@ -1,4 +1,4 @@
-"""Avro of others: payloads that do not fit their schema, and those that cost too much."""
+"""Hostile Avro: payloads that do not fit their schema, and those that cost too much."""
 
 import time
 from typing import Any
@@ -15,7 +15,7 @@ from zkconsumer.schemas.wire_format import BadValue
 
 
 def zigzag(number: int) -> bytes:
-    """A long as Avro has it."""
+    """Encode a long as Avro does."""
     left, out = (number << 1) ^ (number >> 63), bytearray()
     while left >= 0x80:
         out.append(left & 0x7F | 0x80)
@@ -24,7 +24,7 @@ def zigzag(number: int) -> bytes:
 
 
 def record(*fields: tuple[str, Any], name: str = "R") -> dict[str, Any]:
-    """A schema."""
+    """Return an Avro record schema with these fields."""
     return {
         "type": "record",
         "name": name,
@@ -62,10 +62,10 @@ TOO_LONG = b"\xff" * 11 + b"\1"
         (NODE, b"\2\2" * 1_000 + b"\2\0", "nested too deeply"),
     ],
 )
-def test_what_does_not_fit_its_schema_is_refused(
+def test_a_payload_that_does_not_fit_its_schema_is_refused(
     schema: object, payload: bytes, reason: str
 ) -> None:
-    """Fastavro alone makes values of most of these."""
+    """A payload that does not fit its schema is refused; fastavro alone would return a value."""
     with pytest.raises(BadValue, match=reason):
         AvroDecoder(avro(schema)).decode(payload)
 
@@ -86,8 +86,8 @@ def test_what_does_not_fit_its_schema_is_refused(
         }
     )
 )
-def test_what_fits_is_taken(value: dict[str, Any]) -> None:
-    """Whatever fastavro writes."""
+def test_what_fastavro_writes_is_decoded(value: dict[str, Any]) -> None:
+    """Whatever fastavro writes is decoded to the same value."""
     schema = record(
         ("whole", "int"),
         ("long", "long"),
@@ -104,14 +104,14 @@ def test_what_fits_is_taken(value: dict[str, Any]) -> None:
     assert {**found, "mapped": dict(found["mapped"]), "either": value["either"]} == value
 
 
-def test_blocks_that_tell_their_bytes_are_taken() -> None:
-    """As Java's blocking encoder writes them."""
+def test_blocks_with_a_size_in_bytes_are_decoded() -> None:
+    """Array blocks may state their size in bytes, as those of Java's blocking encoder do."""
     payload = zigzag(-2) + zigzag(2) + b"\2\4" + zigzag(1) + b"\6" + b"\0"
     assert AvroDecoder(avro(LONGS)).decode(payload) == [1, 2, 3]
 
 
-def test_a_number_of_very_many_bytes_costs_no_time() -> None:
-    """The pure reader of fastavro, for records within themselves, is quadratic in them."""
+def test_an_endless_varint_is_refused_at_once() -> None:
+    """An endless varint is refused at once: fastavro's pure reader takes quadratic time for it."""
     decoder, before = AvroDecoder(avro(NODE)), time.process_time()
     with pytest.raises(BadValue, match="64 bits"):
         decoder.decode(b"\xff" * 2_000_000 + b"\1\0")
@@ -119,7 +119,7 @@ def test_a_number_of_very_many_bytes_costs_no_time() -> None:
 
 
 def nested(levels: int) -> Any:
-    """Each level has the one below it twice, and nothing takes a byte."""
+    """Nest records of which each has the one below it twice, and no field takes a byte."""
     schema: Any = record(("x", "null"), name="L0")
     for at in range(1, levels):
         schema = record(("a", schema), ("b", f"L{at - 1}"), name=f"L{at}")
@@ -127,7 +127,7 @@ def nested(levels: int) -> Any:
 
 
 def test_a_short_schema_of_very_many_fields_costs_no_time() -> None:
-    """Each name is looked at once."""
+    """A short schema of very many fields is checked quickly: each name is visited once."""
     before = time.process_time()
     with pytest.raises(SchemaError, match="take no bytes"):
         AvroDecoder(avro({"type": "array", "items": nested(40)}))
@@ -146,8 +146,8 @@ NULLS = [(f"n{at}", "null") for at in range(50)]
         record(("x", ["null", "R"]), *NULLS),
     ],
 )
-def test_few_bytes_can_not_come_to_very_many_values(items: object) -> None:
-    """A null struct has a place in every column, too."""
+def test_few_bytes_can_not_expand_to_very_many_values(items: object) -> None:
+    """A few bytes that would expand to too many values are refused; null fields count, too."""
     count = 20_000
     decoder = AvroDecoder(avro({"type": "array", "items": items}))
     with pytest.raises(BadValue, match="too many values"):
@@ -156,8 +156,8 @@ def test_few_bytes_can_not_come_to_very_many_values(items: object) -> None:
 
 
 @pytest.mark.parametrize("size", [-1, "4", None])
-def test_a_fixed_type_of_no_size_is_refused(size: object) -> None:
-    """Also where a schema says that fastavro has looked at it."""
+def test_a_fixed_type_without_a_size_is_refused(size: object) -> None:
+    """A fixed type without a valid size is refused, even if marked as parsed by fastavro."""
     fixed = {"type": "fixed", "name": "F", "size": size}
     for more in ({}, {"__fastavro_parsed": True, "__named_schemas": {}}):
         with pytest.raises(SchemaError):

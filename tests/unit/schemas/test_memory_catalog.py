@@ -1,4 +1,4 @@
-"""A process's own catalog is as bounded as a drain's, and a fixed one takes in nothing."""
+"""Catalogs of adopted schemas: one in memory is bounded, and a fixed one adopts nothing."""
 
 from tests.support.schemas import USER, avro, avro_value
 from zkconsumer.schemas.decoding import MAX_SCHEMAS, AdoptedSchema, SchemaUse, ValueDecoding
@@ -6,7 +6,7 @@ from zkconsumer.schemas.memory_catalog import FixedCatalog, MemoryCatalog, OneSc
 
 
 def test_values_of_too_many_schemas_are_rejects() -> None:
-    """Those that were taken in are decoded as before; nothing is raised."""
+    """Values of schemas beyond the limit are rejected; those of adopted schemas are decoded."""
     decoding = ValueDecoding("avro", MemoryCatalog(OneSchema(avro(USER))))
     values = [avro_value(key, USER, {"id": 7, "name": None}) for key in range(MAX_SCHEMAS + 1)]
     found = decoding.decode([*values, values[0]])
@@ -17,8 +17,11 @@ def test_values_of_too_many_schemas_are_rejects() -> None:
     assert found.column[MAX_SCHEMAS + 1].as_py() == {"id": 7, "name": None}
 
 
-def test_a_fixed_catalog_keeps_the_column_and_says_what_it_met() -> None:
-    """Values of another schema are rejects until that is adopted; garbage adopts none."""
+def test_a_fixed_catalog_keeps_the_column_and_remembers_other_schemas() -> None:
+    """A fixed catalog rejects values of other schemas, and remembers which they were.
+
+    A value that can't be decoded adds none.
+    """
     old = AdoptedSchema(SchemaUse(1), avro(USER))
     catalog = FixedCatalog(OneSchema(avro({**USER, "name": "Other"})), [old])
     decoding = ValueDecoding("avro", catalog)

@@ -1,4 +1,4 @@
-"""Where a value's payload begins, and which schema it is of."""
+"""Confluent's wire format: where a value's payload begins, and which schema it has."""
 
 from uuid import UUID
 
@@ -12,7 +12,7 @@ GUID = UUID("0f3c1b5e-9d3a-4a51-8f3e-2c6a17a0b9d4")
 
 
 def test_an_id_comes_before_the_payload() -> None:
-    """Five bytes, the first of them 0."""
+    """A schema id is five bytes in front of the payload, of which the first is 0."""
     assert framed(b"\0\0\0\1\2rest", None, has_indexes=False) == (258, (), 5)
 
 
@@ -21,7 +21,7 @@ def test_an_id_comes_before_the_payload() -> None:
     [(b"\0", (0,)), (b"\2\0", (0,)), (b"\4\2\6", (1, 3)), (b"\2\x80\2", (128,))],
 )
 def test_a_message_is_found_by_its_indexes(indexes: bytes, message: tuple[int, ...]) -> None:
-    """A zigzag varint each, how many first; 0 alone is the first message."""
+    """Message indexes are zigzag varints with a count in front; a single 0 is the first message."""
     value = b"\0\0\0\0\7" + indexes + b"payload"
     assert framed(value, None, has_indexes=True) == (7, message, 5 + len(indexes))
     guid = b"\1" + GUID.bytes + indexes
@@ -29,7 +29,7 @@ def test_a_message_is_found_by_its_indexes(indexes: bytes, message: tuple[int, .
 
 
 def test_a_guid_in_a_header_leaves_the_value_whole() -> None:
-    """As the serializers of platform 8.0 write it."""
+    """A schema GUID in a header leaves the value unframed, as Confluent Platform 8.0 writes it."""
     assert framed(b"\0\0\0\0\7", b"\1" + GUID.bytes, has_indexes=False) == (GUID, (), 0)
 
 
@@ -48,10 +48,10 @@ def test_a_guid_in_a_header_leaves_the_value_whole() -> None:
         (b"x", b"\1short", "GUID"),
     ],
 )
-def test_what_is_not_in_this_format_says_why(
+def test_a_value_in_another_format_is_refused_with_the_reason(
     value: bytes, header: bytes | None, reason: str
 ) -> None:
-    """A reason for people."""
+    """A value that is not in this format is refused with a reason that a person understands."""
     with pytest.raises(BadValue, match=reason):
         framed(value, header, has_indexes=True)
 
@@ -60,7 +60,7 @@ def test_what_is_not_in_this_format_says_why(
 def test_any_bytes_are_taken_apart_or_refused(
     value: bytes, header: bytes | None, has_indexes: bool
 ) -> None:
-    """Nothing else comes of them."""
+    """Any bytes are parsed or refused with ``BadValue``, never with another error."""
     try:
         found = framed(value, header, has_indexes=has_indexes)
     except BadValue:

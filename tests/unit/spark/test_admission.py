@@ -1,4 +1,4 @@
-"""When a batch comes, and how much it reads."""
+"""When a micro-batch starts, and how many offsets it may read."""
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.admission import BatchAdmission
@@ -9,25 +9,25 @@ LATEST = {T0: 110, T1: 120}
 
 
 def test_without_limits_everything_is_read() -> None:
-    """At once."""
+    """Without limits a batch reads everything up to the logs' ends."""
     admission = BatchAdmission()
     assert admission.next_end(START, LATEST, {}, now_ms=0) == LATEST
 
 
 def test_a_batch_is_bounded() -> None:
-    """By shares."""
+    """The limit of a batch is divided between partitions by how much each has."""
     admission = BatchAdmission(max_offsets=10)
     assert admission.next_end(START, LATEST, {}, now_ms=0) == {T0: 15, T1: 25}
 
 
 def test_new_partitions_count_from_where_they_begin() -> None:
-    """Not from 0, and not from their end."""
+    """A new partition counts from where it begins: not from 0, and not from its end."""
     admission = BatchAdmission(max_offsets=10)
     assert admission.next_end({T0: 10}, LATEST, {T1: 20}, now_ms=0) == {T0: 15, T1: 25}
 
 
-def test_what_is_lost_does_not_count() -> None:
-    """Neither for the bound nor for the minimum; and nothing goes back."""
+def test_expired_offsets_do_not_count() -> None:
+    """Expired offsets count neither for the maximum nor for the minimum, and no end moves back."""
     admission = BatchAdmission(max_offsets=10)
     assert admission.next_end(START, LATEST, {T0: 100}, now_ms=0) == {T0: 101, T1: 29}
     assert admission.next_end(START, LATEST, {T0: 5}, now_ms=0) == {T0: 15, T1: 25}
@@ -38,14 +38,14 @@ def test_what_is_lost_does_not_count() -> None:
     assert admission.next_end(START, grown, {T0: 960}, now_ms=2) == grown
 
 
-def test_the_first_batch_is_not_put_off() -> None:
-    """Nobody knows when the last one was."""
+def test_the_first_batch_is_not_delayed() -> None:
+    """The first batch is not delayed, as the time of the one before is unknown."""
     admission = BatchAdmission(min_offsets=10**6, max_delay_ms=1000)
     assert admission.next_end(START, LATEST, {}, now_ms=5) == LATEST
 
 
 def test_a_batch_waits_for_enough() -> None:
-    """But no longer than the longest delay after the last batch."""
+    """A batch waits for the minimum of offsets, but no longer than the maximum delay."""
     admission = BatchAdmission(min_offsets=8, max_delay_ms=1000)
     admission.next_end(START, LATEST, {}, now_ms=0)
     few = {T0: 114, T1: 123}
@@ -57,7 +57,7 @@ def test_a_batch_waits_for_enough() -> None:
 
 
 def test_new_partitions_count_for_the_minimum() -> None:
-    """From where they begin."""
+    """New partitions count for the minimum from where they begin."""
     admission = BatchAdmission(min_offsets=50, max_delay_ms=1000)
     admission.next_end({T0: 10}, {T0: 10}, {}, now_ms=0)
     assert admission.next_end({T0: 10}, {T0: 10, T1: 169}, {T1: 120}, now_ms=1) == {T0: 10}
@@ -65,8 +65,8 @@ def test_new_partitions_count_for_the_minimum() -> None:
     assert admission.next_end({T0: 10}, full, {T1: 120}, now_ms=2) == full
 
 
-def test_what_went_back_is_no_negative_amount() -> None:
-    """It must not hide what there is to read elsewhere."""
+def test_a_partition_that_went_back_is_no_negative_amount() -> None:
+    """A partition that went back counts as nothing, and hides nothing to read in another one."""
     admission = BatchAdmission(min_offsets=50, max_delay_ms=1000)
     admission.next_end(START, START, {}, now_ms=0)
     ends = {T0: 0, T1: 70}
@@ -74,15 +74,18 @@ def test_what_went_back_is_no_negative_amount() -> None:
 
 
 def test_both_limits_hold_together() -> None:
-    """Enough to start, and then not more than allowed."""
+    """A batch waits for the minimum, and then reads no more than the maximum."""
     admission = BatchAdmission(min_offsets=8, max_offsets=10, max_delay_ms=1000)
     admission.next_end(START, START, {}, now_ms=0)
     assert admission.next_end(START, {T0: 12, T1: 22}, {}, now_ms=1) == START
     assert admission.next_end(START, LATEST, {}, now_ms=2) == {T0: 15, T1: 25}
 
 
-def test_available_now_ends_where_it_began_to_look() -> None:
-    """What comes later, partitions included, is for the next query; nothing waits for more."""
+def test_available_now_ends_at_the_ends_that_it_saw_first() -> None:
+    """``availableNow`` ends at the logs' ends as they were first seen, and waits for nothing.
+
+    What is written later, new partitions included, is left to the next query.
+    """
     admission = BatchAdmission(min_offsets=10**6, max_offsets=150, max_delay_ms=10**6)
     admission.prepare_available_now()
     first = admission.next_end(START, LATEST, {}, now_ms=0)

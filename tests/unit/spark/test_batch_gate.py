@@ -1,4 +1,4 @@
-"""Streams end between batches."""
+"""The gate of ``foreachBatch`` ends a stream between two batches."""
 
 import pickle
 from typing import Any
@@ -10,16 +10,16 @@ from zkconsumer.spark.batch_gate import BatchGate
 ROWS: Any = None
 
 
-def test_a_batch_that_failed_is_told() -> None:
-    """Its error must not get lost because the stream was to end as well."""
+def test_the_error_of_a_batch_is_raised() -> None:
+    """The error of a batch is raised even if the stream was about to stop."""
     gate = BatchGate(_fail)
     with pytest.raises(ValueError, match="no"):
         gate(ROWS, 1)
     assert gate.shut()
 
 
-def test_a_gate_travels_open() -> None:
-    """To the process in which Spark Connect calls it."""
+def test_a_pickled_gate_is_open() -> None:
+    """A pickled gate is open, in the process in which Spark Connect calls it."""
     gate = pickle.loads(pickle.dumps(BatchGate(_fail)))
     with pytest.raises(ValueError, match="no"):
         gate(ROWS, 1)

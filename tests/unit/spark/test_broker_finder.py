@@ -1,4 +1,4 @@
-"""Which brokers are asked."""
+"""Which brokers a query requests metadata from."""
 
 import pytest
 
@@ -13,7 +13,7 @@ ONE, TWO, THREE = (Broker(number, f"h{number}", 9092) for number in (1, 2, 3))
 
 
 class Registry:
-    """What is registered, and how often it was looked for; None for a ZooKeeper that is dead."""
+    """The brokers in ZooKeeper, and how often they were read; None for a ZooKeeper that is down."""
 
     def __init__(self, *brokers: Broker) -> None:
         self.brokers: tuple[Broker, ...] | None = brokers
@@ -21,7 +21,7 @@ class Registry:
         self.snapshots = 0
 
     def read(self, address: ClusterAddress) -> BrokerList:
-        """The brokers."""
+        """Return the registered brokers."""
         assert address == AT_ZOOKEEPER
         self.snapshots += 1
         if self.brokers is None:
@@ -34,8 +34,8 @@ class Registry:
 AT_ZOOKEEPER = ClusterAddress(zookeeper_connect="z:1")
 
 
-def test_brokers_are_registered() -> None:
-    """ZooKeeper is asked until a broker has told of the others, and not again."""
+def test_registered_brokers_are_read_once() -> None:
+    """ZooKeeper is read until a broker has named the others, and not again."""
     registry = Registry(ONE, TWO)
     finder = BrokerFinder(AT_ZOOKEEPER, read=registry.read)
     assert finder.brokers() == (ONE, TWO)
@@ -44,8 +44,11 @@ def test_brokers_are_registered() -> None:
     assert registry.snapshots == 1
 
 
-def test_those_that_are_doubted_are_asked_besides_the_registered() -> None:
-    """All that were known may be gone, and so may be what is registered."""
+def test_known_brokers_are_kept_beside_the_registered_ones() -> None:
+    """When known brokers are in doubt they are kept, and the registered ones are added.
+
+    All those that were known may be gone, and so may those that are registered.
+    """
     registry = Registry(ONE)
     finder = BrokerFinder(AT_ZOOKEEPER, read=registry.read)
     finder.learn([ONE, TWO])
@@ -56,8 +59,8 @@ def test_those_that_are_doubted_are_asked_besides_the_registered() -> None:
     assert finder.brokers() == (THREE,)
 
 
-def test_without_zookeeper_those_that_are_known_are_asked() -> None:
-    """A query that runs does not need it."""
+def test_without_zookeeper_the_known_brokers_are_kept() -> None:
+    """A running query does not need ZooKeeper: it keeps to the brokers that it knows."""
     registry = Registry(ONE)
     finder = BrokerFinder(AT_ZOOKEEPER, read=registry.read)
     finder.learn([ONE, TWO])
@@ -67,7 +70,7 @@ def test_without_zookeeper_those_that_are_known_are_asked() -> None:
 
 
 def test_a_query_does_not_start_without_zookeeper() -> None:
-    """If that is the only way to the cluster."""
+    """A query does not start without ZooKeeper if that is the only way to the cluster."""
     registry = Registry()
     registry.brokers = None
     with pytest.raises(RegistryError, match="z:1"):
@@ -75,13 +78,13 @@ def test_a_query_does_not_start_without_zookeeper() -> None:
 
 
 def test_a_cluster_without_brokers_is_named() -> None:
-    """Mostly the chroot is missing in what was given."""
+    """Where no brokers are registered, the error suggests that the chroot may be missing."""
     with pytest.raises(ConnectFailed, match=r"registered in z:1, .*chroot"):
         BrokerFinder(AT_ZOOKEEPER, read=Registry().read).brokers()
 
 
 def test_brokers_that_are_given_need_no_zookeeper() -> None:
-    """Not even in doubt."""
+    """With brokers in the options ZooKeeper is not read, not even in doubt."""
     registry = Registry(THREE)
     given = (Broker(-1, "a", 1), Broker(-2, "b", 2))
     address = ClusterAddress(zookeeper_connect="z:1", bootstrap=given)
@@ -95,7 +98,7 @@ def test_brokers_that_are_given_need_no_zookeeper() -> None:
 
 @pytest.mark.parametrize("are_old", [True, False])
 def test_registrations_tell_whether_brokers_are_old(are_old: bool) -> None:
-    """Those that were seen last: a cluster may be upgraded under a query."""
+    """Whether brokers are old is as last registered: a cluster may be upgraded during a query."""
     registry = Registry(ONE)
     finder = BrokerFinder(AT_ZOOKEEPER, read=registry.read)
     for seen in (not are_old, are_old):

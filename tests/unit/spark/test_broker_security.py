@@ -1,4 +1,4 @@
-"""Options that say how to get into brokers, in each spelling."""
+"""Options for TLS and SASL, in the spelling of Spark and of kafka-python."""
 
 import pickle
 
@@ -31,8 +31,11 @@ PYTHONS = {
 }
 
 
-def test_both_spellings_come_to_the_same() -> None:
-    """With the prefix or without; what is not given leaves brokers that anybody may use."""
+def test_both_spellings_give_the_same_settings() -> None:
+    """Both spellings give the same settings, with or without the ``kafka.`` prefix.
+
+    Without any, brokers are connected to without TLS and SASL.
+    """
     found = read_broker_security(SPARKS)
     assert found == read_broker_security(PYTHONS)
     assert found == read_broker_security(
@@ -44,8 +47,8 @@ def test_both_spellings_come_to_the_same() -> None:
 
 
 @pytest.mark.parametrize("given", [SPARKS, PYTHONS], ids=["spark", "kafka-python"])
-def test_a_query_is_told_how_to_get_in(given: dict[str, str]) -> None:
-    """Without a note that something had no effect; tasks are sent it, and nothing shows it."""
+def test_security_settings_reach_the_tasks(given: dict[str, str]) -> None:
+    """Security settings reach the tasks without a note, and no ``repr`` shows the secret."""
     options = source_options({**LEAST, **given})
     assert options.address.broker_security == read_broker_security(given)
     assert not [note for note in options.notes if "ss" in note]
@@ -66,14 +69,14 @@ def test_a_query_is_told_how_to_get_in(given: dict[str, str]) -> None:
     ],
 )
 def test_what_makes_no_sense_is_refused_on_the_driver(given: dict[str, str], reported: str) -> None:
-    """By its name, and without a secret."""
+    """A wrong setting is refused on the driver by its name, and without the secret."""
     with pytest.raises(ConfigError, match=reported) as caught:
         source_options({**LEAST, **given})
     assert SECRET not in str(caught.value)
 
 
-def test_other_options_are_others() -> None:
-    """Whatever they are called."""
+def test_only_security_options_are_recognized() -> None:
+    """Only security options are recognized as such."""
     assert is_of_security("kafka.sasl.jaas.config")
     assert is_of_security("ssl_cafile")
     assert not any(map(is_of_security, LEAST))

@@ -1,4 +1,4 @@
-"""The driver's view of the cluster, from brokers that answer, and from brokers that do not."""
+"""The driver's requests to the cluster, with brokers that respond and brokers that do not."""
 
 from collections.abc import Iterator
 
@@ -29,7 +29,7 @@ ENDS = dict(zip(TPS, (10, 20, 30), strict=True))
 
 @pytest.fixture
 def net() -> FakeNet:
-    """Three partitions on three brokers, holding the records 1 to 9, 19 and 29."""
+    """Create three partitions on three brokers, holding the records 1 to 9, 19 and 29."""
     net = fake_net(3)
     net.cluster.create_topic("t", partitions=3)
     for tp in TPS:
@@ -39,7 +39,7 @@ def net() -> FakeNet:
 
 
 def reader_of(net: FakeNet, *, retries: int = 3, timeout_ms: int = 10_000) -> ClusterReader:
-    """A reader that knows all brokers, and makes no pause."""
+    """Create a reader that knows all brokers and does not pause between attempts."""
     addresses = tuple(
         Broker(-1 - number, broker.host, broker.port)
         for number, broker in enumerate(net.brokers.addresses)
@@ -54,7 +54,7 @@ def reader_of(net: FakeNet, *, retries: int = 3, timeout_ms: int = 10_000) -> Cl
 
 
 def patient_reader_of(net: FakeNet, *, grace_ms: int) -> ClusterReader:
-    """One of two tries, to which each look at the clock takes a second."""
+    """Create a reader of two attempts, on a clock that advances by a second at each reading."""
     clock = ManualClock()
     clock.step_ms = 1_000
     addresses = tuple(
@@ -73,21 +73,23 @@ def patient_reader_of(net: FakeNet, *, grace_ms: int) -> ClusterReader:
 
 @pytest.fixture
 def reader(net: FakeNet) -> Iterator[ClusterReader]:
-    """That of three tries."""
-    with reader_of(net) as one:
-        yield one
+    """Create a reader of three attempts."""
+    with reader_of(net) as opened:
+        yield opened
 
 
 def listed(tp: TopicPartition, *offsets: int) -> ScriptedReply:
-    """The answer of a leader whose log has these segments, and its end first."""
+    """Script the response of a leader whose log has these segments, with its end first."""
     partition = ListedPartition(partition=tp.partition, error_code=0, offsets=offsets)
     return ScriptedReply(
         ListOffsetsResponse(topics=(ListedTopic(topic=tp.topic, partitions=(partition,)),))
     )
 
 
-def test_the_cluster_is_told_as_it_is(reader: ClusterReader, net: FakeNet) -> None:
-    """Brokers, partitions, leaders, both ends."""
+def test_brokers_partitions_leaders_and_offsets_are_read(
+    reader: ClusterReader, net: FakeNet
+) -> None:
+    """Brokers, partitions, leaders and both ends of the logs are read."""
     assert reader.brokers() == net.brokers.addresses
     assert reader.partitions(Topics(("t",))) == TPS
     assert reader.leaders(TPS) == dict(zip(TPS, net.brokers.addresses, strict=True))
@@ -96,8 +98,8 @@ def test_the_cluster_is_told_as_it_is(reader: ClusterReader, net: FakeNet) -> No
     assert reader.latest(TPS[1:2]) == {TPS[1]: 20}
 
 
-def test_nothing_is_asked_about_nothing(net: FakeNet) -> None:
-    """Not even where no broker is."""
+def test_a_lookup_of_nothing_sends_no_request(net: FakeNet) -> None:
+    """A lookup of no partitions sends no request, and works without brokers."""
     for broker in net.brokers:
         broker.stop()
     with reader_of(net) as reader:
@@ -105,8 +107,8 @@ def test_nothing_is_asked_about_nothing(net: FakeNet) -> None:
         assert reader.at_time({}) == reader.until_time({}) == {}
 
 
-def test_no_topic_is_created_by_looking(net: FakeNet) -> None:
-    """Though the brokers would create any that is asked for by its name."""
+def test_no_lookup_creates_a_topic(net: FakeNet) -> None:
+    """No lookup creates a topic, though brokers create any that a metadata request names."""
     net.cluster.auto_create = True
     with reader_of(net) as reader:
         with pytest.raises(ConfigError, match="subscribe: the cluster has no topic missing"):
@@ -118,8 +120,11 @@ def test_no_topic_is_created_by_looking(net: FakeNet) -> None:
 
 
 @pytest.mark.parametrize("step", [Close(), Cut(7), Fail(ErrorCode.NOT_LEADER_FOR_PARTITION)])
-def test_what_fails_is_asked_again(net: FakeNet, step: Step) -> None:
-    """As often as the options say, and no more; a connection that was kept has one more each."""
+def test_a_failed_request_is_repeated(net: FakeNet, step: Step) -> None:
+    """A failed request is repeated as often as the options say.
+
+    It is repeated once more for each connection that was kept and broke.
+    """
     for tries, failures, good in ((3, 2, True), (2, 4, False)):
         with reader_of(net, retries=tries) as reader:
             net.brokers[1].script(ApiKey.LIST_OFFSETS, *[step] * failures)
@@ -132,7 +137,7 @@ def test_what_fails_is_asked_again(net: FakeNet, step: Step) -> None:
 
 @pytest.mark.parametrize("step", [Close(), Fail(ErrorCode.NOT_LEADER_FOR_PARTITION)])
 def test_a_leader_that_died_is_waited_for(net: FakeNet, step: Step) -> None:
-    """For longer than a few tries take: a new one is elected when ZooKeeper misses the old one."""
+    """After a leader died, its successor is waited for: longer than a few attempts take."""
     broker = net.brokers[1]
     with patient_reader_of(net, grace_ms=60_000) as reader:
         assert reader.partitions(Topics(("t",))) == TPS
@@ -145,8 +150,11 @@ def test_a_leader_that_died_is_waited_for(net: FakeNet, step: Step) -> None:
             reader.latest(TPS)
 
 
-def test_what_no_leader_heals_is_not_waited_for(net: FakeNet) -> None:
-    """A partition that is gone, an answer that makes no sense; or brokers that never answered."""
+def test_errors_that_no_new_leader_heals_are_not_waited_for(net: FakeNet) -> None:
+    """Errors that no new leader heals are raised without waiting.
+
+    Such are a deleted partition, an invalid response, and brokers that never responded.
+    """
     with patient_reader_of(net, grace_ms=60_000) as reader:
         assert reader.partitions(Topics(("t",))) == TPS
         for code in (ErrorCode.UNKNOWN, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
@@ -163,7 +171,7 @@ def test_what_no_leader_heals_is_not_waited_for(net: FakeNet) -> None:
 
 
 def test_a_kept_connection_that_broke_is_no_failure(net: FakeNet) -> None:
-    """Brokers close connections that idle: not even one more try is needed."""
+    """A kept connection that broke is opened again without counting as an attempt."""
     with reader_of(net, retries=1) as reader:
         assert reader.latest(TPS) == ENDS
         for broker in net.brokers:
@@ -175,7 +183,7 @@ def test_a_kept_connection_that_broke_is_no_failure(net: FakeNet) -> None:
 
 
 def test_connections_are_kept(reader: ClusterReader, net: FakeNet) -> None:
-    """A stream asks the same brokers again and again."""
+    """Connections are kept, as a stream sends requests to the same brokers again and again."""
     opened: list[str] = []
     connect = net.network.connect
 
@@ -192,7 +200,7 @@ def test_connections_are_kept(reader: ClusterReader, net: FakeNet) -> None:
 
 
 def test_a_moved_leader_is_followed(reader: ClusterReader, net: FakeNet) -> None:
-    """The old one says that it leads no more."""
+    """When the old leader responds that it leads no more, the new one is looked up."""
     assert reader.latest(TPS) == ENDS
     net.cluster.move_leader(TPS[0], 2)
     assert reader.latest(TPS) == ENDS
@@ -200,7 +208,7 @@ def test_a_moved_leader_is_followed(reader: ClusterReader, net: FakeNet) -> None
 
 
 def test_a_partition_without_a_leader_is_named(reader: ClusterReader, net: FakeNet) -> None:
-    """It is a part of the query all the same."""
+    """A partition without a leader is still part of the query, and the error names it."""
     net.cluster.move_leader(TPS[1], None)
     assert reader.partitions(Topics(("t",))) == TPS
     with pytest.raises(BrokerError, match="no leader for t-1: LEADER_NOT_AVAILABLE") as caught:
@@ -209,7 +217,7 @@ def test_a_partition_without_a_leader_is_named(reader: ClusterReader, net: FakeN
 
 
 def test_brokers_that_are_down_are_passed_over(net: FakeNet) -> None:
-    """One that answers is enough to learn of all."""
+    """One broker that responds is enough to learn of all; those that are down are skipped."""
     net.cluster.move_leader(TPS[0], 1)
     net.brokers[0].stop()
     net.brokers[2].script(ApiKey.METADATA, Close(), Close(), Close())
@@ -218,8 +226,8 @@ def test_brokers_that_are_down_are_passed_over(net: FakeNet) -> None:
         assert reader.latest(TPS[:2]) == {TPS[0]: 10, TPS[1]: 20}
 
 
-def test_brokers_that_are_given_are_asked_again_when_others_fail(net: FakeNet) -> None:
-    """Those that were learnt of may all be gone, and those given be back."""
+def test_brokers_of_the_options_are_tried_again_when_others_fail(net: FakeNet) -> None:
+    """If all brokers that were learnt of fail, those of the options are tried again."""
     given = net.brokers[0].address
     with ClusterReader(
         ClusterAddress(bootstrap=(Broker(-1, given.host, given.port),)),
@@ -237,7 +245,7 @@ def test_brokers_that_are_given_are_asked_again_when_others_fail(net: FakeNet) -
 
 
 def test_no_broker_at_all_is_an_error(net: FakeNet) -> None:
-    """That names them."""
+    """Without any broker that responds, the error says so."""
     for broker in net.brokers:
         broker.stop()
     with reader_of(net) as reader, pytest.raises(ConnectFailed, match="no broker responded"):
@@ -245,10 +253,10 @@ def test_no_broker_at_all_is_an_error(net: FakeNet) -> None:
 
 
 def test_a_broker_that_hangs_does_not_hang_the_driver(net: FakeNet) -> None:
-    """It has its time, and as many tries as any."""
+    """A broker that hangs costs its time-out for each attempt, and no more."""
     with reader_of(net, retries=2, timeout_ms=SHORT_MS) as reader:
         net.brokers[0].script(ApiKey.LIST_OFFSETS, Hang(), Hang())
-        # A machine may be too slow to come as far as that request.
+        # A slow machine may not get as far as that request.
         with pytest.raises(
             TransportError, match=r"no response in time|did not report its versions in time"
         ):
@@ -260,24 +268,27 @@ def test_a_broker_that_hangs_does_not_hang_the_driver(net: FakeNet) -> None:
 def test_a_leader_that_knows_less_than_was_known_is_doubted(
     reader: ClusterReader, net: FakeNet
 ) -> None:
-    """A new one learns a moment later how far consumers may read; but the log may be made anew."""
+    """A log end below the known one is requested again, and accepted if it stays.
+
+    A new leader learns the high watermark a moment later; or the log was created again.
+    """
     known = {TPS[0]: 10}
-    for behind, end in ((1, 10), (2, 10), (3, 7)):
-        net.brokers[0].script(ApiKey.LIST_OFFSETS, *[listed(TPS[0], 7)] * behind)
+    for outdated, end in ((1, 10), (2, 10), (3, 7)):
+        net.brokers[0].script(ApiKey.LIST_OFFSETS, *[listed(TPS[0], 7)] * outdated)
         assert reader.latest(TPS[:1], known=known) == {TPS[0]: end}
     assert reader.latest(TPS, known={TopicPartition("gone", 0): 5}) == ENDS
 
 
 def test_a_leader_that_knows_less_is_doubted_for_a_while(net: FakeNet) -> None:
-    """What is read of a log that counts as made anew, may come twice: that is worth a wait."""
-    for behind, end in ((5, 10), (40, 7)):
+    """Such a log end is requested again for a while: to accept it means to read records twice."""
+    for outdated, end in ((5, 10), (40, 7)):
         with patient_reader_of(net, grace_ms=12_000) as reader:
-            net.brokers[0].script(ApiKey.LIST_OFFSETS, *[listed(TPS[0], 7)] * behind)
+            net.brokers[0].script(ApiKey.LIST_OFFSETS, *[listed(TPS[0], 7)] * outdated)
             assert reader.latest(TPS[:1], known={TPS[0]: 10}) == {TPS[0]: end}
 
 
 def test_a_broker_that_knows_less_than_was_known_is_doubted() -> None:
-    """One that has just started knows no brokers, and then no topics, for a moment."""
+    """Metadata that lacks known topics is requested again: a broker just started has none yet."""
     net = fake_net()
     net.cluster.create_topic("t", partitions=3)
     myself = MetadataBroker(
@@ -294,7 +305,7 @@ def test_a_broker_that_knows_less_than_was_known_is_doubted() -> None:
 
 
 def test_a_cluster_without_topics_is_empty() -> None:
-    """Its brokers know of none that lives, not even of themselves, before the first topic."""
+    """A cluster without topics is empty: its brokers name no live broker, not even themselves."""
     net = fake_net()
     with reader_of(net) as reader:
         nothing = ScriptedReply(MetadataResponse(brokers=(), topics=()))
@@ -305,7 +316,7 @@ def test_a_cluster_without_topics_is_empty() -> None:
 
 
 def test_a_topic_that_is_really_gone_is_gone(reader: ClusterReader, net: FakeNet) -> None:
-    """After as many tries as any."""
+    """A deleted topic is gone after as many attempts as any request has."""
     net.cluster.create_topic("u")
     pattern = TopicPattern("t|u")
     assert len(reader.partitions(pattern)) == 4
@@ -318,7 +329,7 @@ def test_a_topic_that_is_really_gone_is_gone(reader: ClusterReader, net: FakeNet
 
 
 def metadata_requests(net: FakeNet) -> int:
-    """How often all brokers together were asked for metadata."""
+    """Return how many metadata requests all brokers received."""
     return sum(
         frame.api_key == ApiKey.METADATA for broker in net.brokers for frame in broker.requests
     )
@@ -331,7 +342,7 @@ def metadata_requests(net: FakeNet) -> int:
 def test_times_stand_for_segments(
     reader: ClusterReader, time_ms: int, start: int, end: int
 ) -> None:
-    """Older than the only segment, it is where the log begins; and it ends behind the segment."""
+    """A time is resolved by segment: it starts at the segment's begin, and ends after its end."""
     assert reader.at_time({TPS[0]: time_ms}) == {TPS[0]: start}
     assert reader.until_time({TPS[0]: time_ms}) == {TPS[0]: end}
 
@@ -362,8 +373,8 @@ def test_a_time_never_loses_a_message(
     assert reader.until_time({tp: 5}) == {tp: end}
 
 
-def test_a_reader_is_made_of_options(net: FakeNet) -> None:
-    """Address, client id, time-out and tries."""
+def test_a_reader_is_created_from_options(net: FakeNet) -> None:
+    """A reader takes its address, client id, time-out and attempts from the options."""
     address = net.brokers[0].address
     options = source_options(
         {
@@ -382,11 +393,11 @@ def test_a_reader_is_made_of_options(net: FakeNet) -> None:
     assert {frame.client_id for frame in net.brokers[0].requests} == {"me"}
 
 
-def test_brokers_that_are_registered_as_old_are_not_asked_what_they_serve(
+def test_brokers_registered_as_old_get_no_api_versions_request(
     net: FakeNet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They get what they always got; tasks are told, whoever has found it out."""
-    asked_about = {ApiKey.METADATA, ApiKey.LIST_OFFSETS}
+    """Brokers registered as old get no ApiVersions request, but version 0 of each API."""
+    requested_apis = {ApiKey.METADATA, ApiKey.LIST_OFFSETS}
     for are_old in (True, False):
         found = BrokerList(brokers=net.brokers.addresses, malformed={}, are_old=are_old)
         monkeypatch.setattr(broker_finder, "read_registered", lambda _, found=found: found)
@@ -403,12 +414,12 @@ def test_brokers_that_are_registered_as_old_are_not_asked_what_they_serve(
             for broker in net.brokers
             for request in broker.requests
         ]
-        assert ({key for key, _ in frames} == asked_about) == are_old
-        assert {version for key, version in frames if key in asked_about} == {0}
+        assert ({key for key, _ in frames} == requested_apis) == are_old
+        assert {version for key, version in frames if key in requested_apis} == {0}
 
 
-def test_what_is_closed_answers_no_more(reader: ClusterReader) -> None:
-    """And does not go on trying."""
+def test_a_closed_reader_raises(reader: ClusterReader) -> None:
+    """A closed reader raises at once, without further attempts."""
     reader.close()
     with pytest.raises(TransportError):
         reader.partitions(Topics(("t",)))

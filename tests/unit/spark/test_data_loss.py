@@ -1,4 +1,4 @@
-"""What is left of a range that was to be read, held against logs in every state."""
+"""Which part of a requested range is readable and which is lost, for logs in every state."""
 
 import pytest
 from hypothesis import given
@@ -14,7 +14,7 @@ offsets = some.integers(0, 12)
 def reported(
     start: int | None, end: int | None, log: tuple[int, int] | None
 ) -> tuple[list[str], list[str]]:
-    """Ranges and losses of one partition, as text."""
+    """Return the ranges and losses of one partition, as text."""
     bounds = LogBounds({T0: log[0]}, {T0: log[1]}) if log else LogBounds({}, {})
     found = readable({} if start is None else {T0: start}, {} if end is None else {T0: end}, bounds)
     return list(map(str, found.ranges)), list(map(str, found.losses))
@@ -53,20 +53,22 @@ def reported(
         ),
     ],
 )
-def test_each_loss_is_told_to_the_offset(
+def test_each_loss_is_reported_to_the_offset(
     start: int | None,
     end: int | None,
     log: tuple[int, int] | None,
     ranges: list[str],
     losses: list[str],
 ) -> None:
-    """And what is there is read."""
+    """Each loss is reported with its exact offsets, and the rest is read."""
     assert reported(start, end, log) == (ranges, losses)
 
 
 @given(start=offsets, end=offsets, first=offsets, size=offsets)
-def test_each_offset_is_read_or_told_as_lost(start: int, end: int, first: int, size: int) -> None:
-    """Never both, never neither, and nothing is read that is not there."""
+def test_each_offset_is_read_or_reported_as_lost(
+    start: int, end: int, first: int, size: int
+) -> None:
+    """Each requested offset is read, if the log has it, or reported as lost; never both."""
     log = range(first, first + size)
     found = readable({T0: start}, {T0: end}, LogBounds({T0: first}, {T0: log.stop}))
     read = [at for range_ in found.ranges for at in offsets_of(range_)]
@@ -79,13 +81,13 @@ def test_each_offset_is_read_or_told_as_lost(start: int, end: int, first: int, s
         assert read == [at for at in log if at < end]
 
 
-def offsets_of(one: OffsetRange) -> range:
-    """All offsets of a range."""
-    return range(one.from_offset, one.until_offset)
+def offsets_of(offset_range: OffsetRange) -> range:
+    """Return all offsets of a range."""
+    return range(offset_range.from_offset, offset_range.until_offset)
 
 
-def test_the_error_says_what_to_do() -> None:
-    """Of very many losses it names some."""
+def test_the_error_names_the_option_that_helps() -> None:
+    """The error names a few of very many losses, and the option that lets the query go on."""
     starts = {TopicPartition("t", number): 5 for number in range(30)}
     ends = dict.fromkeys(starts, 9)
     found = readable(starts, ends, LogBounds(dict.fromkeys(starts, 9), ends))

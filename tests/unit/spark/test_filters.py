@@ -1,4 +1,4 @@
-"""Spark's filters, as far as they say which ranges to read."""
+"""Spark's filters, as far as they restrict which offset ranges are read."""
 
 import datetime
 
@@ -13,7 +13,7 @@ TOPIC, PARTITION, OFFSET = ("topic",), ("partition",), ("offset",)
 
 
 def offsets(topic: str, partition: int, begin: int, until: int) -> OffsetRange:
-    """A range."""
+    """Return an offset range."""
     return OffsetRange(
         topic_partition=TopicPartition(topic, partition), from_offset=begin, until_offset=until
     )
@@ -24,7 +24,7 @@ A0, A1, B0 = RANGES
 
 
 def left_of(*filters: ds.Filter) -> tuple[OffsetRange, ...]:
-    """What these filters leave of the ranges, if they are all taken over from Spark."""
+    """Return what these filters leave of the ranges; none of them is left to Spark."""
     conditions = [
         condition for filter_ in filters if (condition := condition_of(filter_)) is not None
     ]
@@ -34,7 +34,7 @@ def left_of(*filters: ds.Filter) -> tuple[OffsetRange, ...]:
 
 
 @pytest.mark.parametrize(
-    ("one", "left"),
+    ("spark_filter", "left"),
     [
         (ds.EqualTo(TOPIC, "a"), (A0, A1)),
         (ds.EqualTo(TOPIC, "A"), ()),
@@ -71,14 +71,14 @@ def left_of(*filters: ds.Filter) -> tuple[OffsetRange, ...]:
     ],
 )
 def test_a_filter_leaves_what_it_lets_through(
-    one: ds.Filter, left: tuple[OffsetRange, ...]
+    spark_filter: ds.Filter, left: tuple[OffsetRange, ...]
 ) -> None:
-    """And Spark need not look again."""
-    assert left_of(one) == left
+    """A filter on topic, partition or offset is applied exactly, and Spark need not repeat it."""
+    assert left_of(spark_filter) == left
 
 
 @pytest.mark.parametrize(
-    ("one", "left"),
+    ("spark_filter", "left"),
     [
         (ds.EqualTo(OFFSET, None), ()),
         (ds.Not(ds.EqualTo(OFFSET, None)), ()),
@@ -90,20 +90,20 @@ def test_a_filter_leaves_what_it_lets_through(
         (ds.Not(ds.EqualNullSafe(TOPIC, None)), RANGES),
     ],
 )
-def test_null_is_compared_as_in_sql(one: ds.Filter, left: tuple[OffsetRange, ...]) -> None:
-    """What compares with null holds neither way, but for the comparison that knows null."""
-    assert left_of(one) == left
+def test_null_is_compared_as_in_sql(spark_filter: ds.Filter, left: tuple[OffsetRange, ...]) -> None:
+    """Comparisons with null are neither true nor false, but for ``EqualNullSafe``."""
+    assert left_of(spark_filter) == left
 
 
-def test_filters_hold_together() -> None:
-    """Each takes its part."""
+def test_several_filters_all_apply() -> None:
+    """Several filters all apply."""
     assert left_of(
         ds.EqualTo(TOPIC, "a"), ds.GreaterThanOrEqual(OFFSET, 3), ds.LessThan(OFFSET, 7)
     ) == (offsets("a", 0, 3, 7), offsets("a", 1, 5, 7))
 
 
 @pytest.mark.parametrize(
-    "one",
+    "spark_filter",
     [
         ds.EqualTo(("value",), b"x"),
         ds.EqualTo(("headers", "topic"), "a"),
@@ -121,13 +121,13 @@ def test_filters_hold_together() -> None:
         ds.Not(ds.StringEndsWith(TOPIC, "a")),
     ],
 )
-def test_other_filters_are_left_to_spark(one: ds.Filter) -> None:
-    """They say nothing about ranges."""
-    assert condition_of(one) is None
+def test_other_filters_are_left_to_spark(spark_filter: ds.Filter) -> None:
+    """Filters that don't restrict ranges are left to Spark."""
+    assert condition_of(spark_filter) is None
 
 
 @pytest.mark.parametrize(
-    ("one", "left"),
+    ("spark_filter", "left"),
     [
         (
             ds.In(OFFSET, (2, 8)),
@@ -137,11 +137,11 @@ def test_other_filters_are_left_to_spark(one: ds.Filter) -> None:
         (ds.Not(ds.In(OFFSET, (5, 6))), RANGES),
     ],
 )
-def test_offsets_with_gaps_are_looked_at_twice(
-    one: ds.Filter, left: tuple[OffsetRange, ...]
+def test_a_filter_with_gaps_is_also_applied_by_spark(
+    spark_filter: ds.Filter, left: tuple[OffsetRange, ...]
 ) -> None:
-    """Ranges are cut as far as they can be, and Spark filters the rest."""
-    condition = condition_of(one)
+    """A filter whose offsets have gaps narrows the ranges, and Spark filters the rest."""
+    condition = condition_of(spark_filter)
     assert condition is not None
     assert not is_exact(condition)
     assert select(RANGES, [condition]) == left

@@ -1,4 +1,4 @@
-"""A query's progress in its group: what is written, what is kept, and who is in the way."""
+"""A query's offsets in its group: what is written, what is kept, and which members conflict."""
 
 import pytest
 from hypothesis import given
@@ -18,12 +18,12 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 def progress_over(offsets: ScriptedOffsets, clock: ManualClock | None = None) -> GroupProgress:
-    """The progress of group ``g`` in a store; nobody looks for members."""
+    """Return the progress of group ``g`` in a store, without a ZooKeeper in which members are."""
     return GroupProgress("g", offsets, zookeeper=None, clock=clock)
 
 
 def test_offsets_are_written_where_members_look_for_them() -> None:
-    """The very node, with the very text, that a consumer of 0.8 writes."""
+    """Offsets are written to the very node, with the very text, of a consumer of 0.8."""
     store = MemoryZkServer().connect()
     progress = GroupProgress("g", ZookeeperOffsetStore(store, "g"), zookeeper=store)
     progress.commit({T0: 7})
@@ -31,13 +31,13 @@ def test_offsets_are_written_where_members_look_for_them() -> None:
     assert node is not None
     assert node.data == b"7"
     assert progress.committed([T0, T1]) == {T0: 7, T1: None}
-    # Where the offset checker looks for the topics of a group.
+    # Here the offset checker finds the topics of a group.
     assert store.children_many(["/consumers/g/owners", "/consumers/g/owners/t"]) == [["t"], []]
     assert progress.live_members() == ()
 
 
 def test_what_did_not_move_is_not_written_again() -> None:
-    """An idle query asks nobody for anything."""
+    """An offset that did not move is not written again, so an idle query sends no commit."""
     offsets = ScriptedOffsets()
     progress = progress_over(offsets)
     progress.commit({T0: 7, T1: 1})
@@ -48,7 +48,7 @@ def test_what_did_not_move_is_not_written_again() -> None:
 
 
 def test_what_expires_is_written_again_in_time() -> None:
-    """Else the brokers would forget the offset of a partition that gets no messages."""
+    """Where offsets expire they are written again in time, for partitions without messages."""
     offsets, clock = ScriptedOffsets(expires=True), ManualClock()
     progress = progress_over(offsets, clock)
     progress.commit({T0: 7})
@@ -68,7 +68,7 @@ def test_what_expires_is_written_again_in_time() -> None:
 def test_an_offset_never_goes_back_within_the_log(
     there: int | None, ours: int, end: int | None
 ) -> None:
-    """A larger one stays, since somebody dealt with those messages; unless it is behind the end."""
+    """A larger offset in the log is kept, as its messages were read; one after the end is not."""
     offsets = ScriptedOffsets()
     if there is not None:
         offsets.kept[T0] = there
@@ -78,7 +78,7 @@ def test_an_offset_never_goes_back_within_the_log(
 
 
 def test_one_partition_that_fails_is_named_and_tried_again() -> None:
-    """The others are committed."""
+    """A partition whose commit fails is named and tried again; the others are committed."""
     offsets = ScriptedOffsets()
     offsets.refused[T1] = "no room"
     progress = progress_over(offsets)
@@ -91,7 +91,7 @@ def test_one_partition_that_fails_is_named_and_tried_again() -> None:
 
 
 def test_an_offset_that_cannot_be_read_is_not_none() -> None:
-    """Starting elsewhere would lose messages."""
+    """An offset that can't be read is an error: to start elsewhere would lose messages."""
     offsets = ScriptedOffsets()
     offsets.unreadable[T1] = "t-1 holds garbage"
     with pytest.raises(ZkConsumerError, match="t-1 holds garbage"):
@@ -99,7 +99,7 @@ def test_an_offset_that_cannot_be_read_is_not_none() -> None:
 
 
 def test_live_members_are_named() -> None:
-    """Owners' nodes that a dead member left behind are nobody at work."""
+    """Live members are named; the owner node of a dead member does not count as one."""
     store = MemoryZkServer().connect()
     progress = GroupProgress("g", ZookeeperOffsetStore(store, "g"), zookeeper=store)
     progress.refuse_live()
@@ -112,7 +112,7 @@ def test_live_members_are_named() -> None:
 
 
 def test_the_group_is_checked_before_anything_is_connected() -> None:
-    """Neither of these reaches ZooKeeper."""
+    """An invalid group or storage is refused before ZooKeeper is connected to."""
     nowhere = ClusterAddress(zookeeper_connect="nowhere.invalid:1")
     with pytest.raises(ConfigError, match=r"zookeeper\.connect"):
         open_progress("g", "both", ClusterAddress(), ClusterReader(ClusterAddress()))

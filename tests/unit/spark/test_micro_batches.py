@@ -1,4 +1,4 @@
-"""Streams without Spark's engine, on a cluster on paper: killed at every step."""
+"""Micro-batches without Spark's engine, on a cluster in memory: the driver dies at every step."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -19,11 +19,11 @@ T0 = TopicPartition("t", 0)
 
 
 class Killed(BaseException):
-    """The driver dies here."""
+    """Stands for the death of the driver."""
 
 
 class MemoryFiles:
-    """A checkpoint's files; ``dies_at`` counts writes down, of which the last is not done."""
+    """A checkpoint's files; ``dies_at`` counts writes down, and the last one is not done."""
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
@@ -71,7 +71,7 @@ class MicroBatchWorld:
         ).for_streaming()
 
     def land(self, tasks: Sequence[ZkInputPartition], number: int) -> None:
-        """Once for each number, however often it comes."""
+        """Land a batch; each number has the same ranges however often it comes."""
         self.before_landing(number)
         ranges = [str(task.range_) for task in tasks]
         assert self.landed.setdefault(number, ranges) == ranges
@@ -79,7 +79,7 @@ class MicroBatchWorld:
     def run(
         self, *, available_now: bool = True, stopped: Callable[[], bool] = lambda: False
     ) -> int:
-        """A driver's life."""
+        """Run a driver until it ends, and return its number of batches."""
         self.clock.advance(LOOK_EVERY_MS)
         plan = StreamPlan(self.options, self.cluster, None, clock=self.clock, wait=self.wait)
         plan.begin()
@@ -88,18 +88,18 @@ class MicroBatchWorld:
         return batches.run(trigger, self.wait)
 
     def wait(self, duration_ms: int) -> None:
-        """The clock goes on."""
+        """Advance the clock."""
         self.waits.append(duration_ms)
         self.clock.advance(duration_ms)
 
     @property
     def ranges(self) -> list[str]:
-        """All that was landed, by batch."""
+        """All ranges that were landed, by batch."""
         return [range_ for _, ranges in sorted(self.landed.items()) for range_ in ranges]
 
 
-def test_what_is_there_is_read_in_bounded_batches_and_the_rest_later() -> None:
-    """Each number once, in Spark's own layout."""
+def test_a_backlog_is_read_in_bounded_batches() -> None:
+    """Batches are bounded and numbered, and the checkpoint's files have Spark's own layout."""
     world = MicroBatchWorld(maxOffsetsPerTrigger="4")
     assert world.run() == 3
     assert world.ranges == ["t-0 [0, 4)", "t-0 [4, 8)", "t-0 [8, 10)"]
@@ -118,7 +118,7 @@ def test_what_is_there_is_read_in_bounded_batches_and_the_rest_later() -> None:
 
 @pytest.mark.parametrize("starting", ["earliest", "latest", '{"t":{"0":3}}'])
 def test_killed_at_every_step_nothing_is_lost_or_comes_twice(starting: str) -> None:
-    """The batch under way is run again with the same number and the same messages."""
+    """A batch during which the driver dies is run again with its number and its messages."""
     first = {"earliest": 0, "latest": 10}.get(starting, 3)
     for step in range(1, 12):
         world = MicroBatchWorld(maxOffsetsPerTrigger="4", startingOffsets=starting)
@@ -138,7 +138,7 @@ def test_killed_at_every_step_nothing_is_lost_or_comes_twice(starting: str) -> N
 
 
 def test_a_write_that_fails_is_done_again() -> None:
-    """By the next run, first of all, though more has come meanwhile."""
+    """A batch whose landing failed is landed first by the next run, with the same messages."""
     world = MicroBatchWorld()
 
     def fail(number: int) -> None:
@@ -153,16 +153,16 @@ def test_a_write_that_fails_is_done_again() -> None:
     assert world.landed == {0: ["t-0 [0, 10)"], 1: ["t-0 [10, 15)"]}
 
 
-def test_it_reads_on_until_it_is_stopped_and_keeps_its_interval() -> None:
-    """At most a batch in each interval; it looks whether it is stopped twice a second."""
+def test_a_run_keeps_its_interval_until_it_is_stopped() -> None:
+    """A run starts one batch in each interval, and notices twice a second that it is stopped."""
     world = MicroBatchWorld(maxOffsetsPerTrigger="4")
     assert world.run(available_now=False, stopped=lambda: len(world.landed) == 3) == 3
     assert sum(world.waits) == 10_000
     assert max(world.waits) == 500
 
 
-def test_another_query_on_the_same_checkpoint_is_found_out() -> None:
-    """Before it writes what the other one wrote."""
+def test_another_query_on_the_same_checkpoint_is_noticed() -> None:
+    """Another query on the same checkpoint is noticed before what it wrote is overwritten."""
     world, other = MicroBatchWorld(), MicroBatchWorld()
     other.files = world.files
 
@@ -177,7 +177,7 @@ def test_another_query_on_the_same_checkpoint_is_found_out() -> None:
 
 
 def test_old_batches_are_forgotten() -> None:
-    """As many are kept as by Spark."""
+    """As many batches are kept in the checkpoint as by Spark."""
     world = MicroBatchWorld(maxOffsetsPerTrigger="1")
     world.cluster.append(T0, KEPT + 10)
     assert world.run() == KEPT + 20
@@ -197,7 +197,7 @@ def test_old_batches_are_forgotten() -> None:
     ],
 )
 def test_other_queries_checkpoints_are_refused(text: str, complaint: str) -> None:
-    """Nothing is read then."""
+    """A checkpoint of another version or query is refused before anything is read."""
     world = MicroBatchWorld()
     world.files.create("offsets/0", text.encode())
     with pytest.raises(ConfigError, match=complaint):

@@ -1,4 +1,4 @@
-"""Offsets, times and partitions in Spark's JSON."""
+"""Offsets, times and partitions in the JSON of Spark's options."""
 
 import pytest
 
@@ -16,26 +16,26 @@ T0, T10, U2 = TopicPartition("t", 0), TopicPartition("t", 10), TopicPartition("u
 
 
 def test_offsets_are_written_in_order() -> None:
-    """By topic, then by number, whatever the order they come in."""
+    """Offsets are written by topic, then by partition number, in whichever order they come."""
     written = to_json({U2: 5, T10: 4, T0: 3})
     assert written == {"t": {"0": 3, "10": 4}, "u": {"2": 5}}
     assert [list(written), list(written["t"])] == [["t", "u"], ["0", "10"]]
 
 
 def test_offsets_are_read_as_spark_reads_them() -> None:
-    """With the two numbers that stand for the ends of a log."""
+    """Offsets include -2 and -1, which stand for the ends of a log."""
     text = '{"t":{"0":23,"10":-1},"u":{"2":-2}}'
     assert read_offsets("startingOffsets", text) == {T0: 23, T10: -1, U2: -2}
     assert read_offsets("startingOffsets", "{}") == {}
 
 
 def test_partitions_are_read_as_spark_reads_them() -> None:
-    """Each once."""
+    """Partitions are read sorted, each once."""
     assert read_partitions("assign", '{"u":[2],"t":[10,0,10],"v":[]}') == (T0, T10, U2)
 
 
 def test_times_are_read_as_spark_reads_them() -> None:
-    """Milliseconds."""
+    """Times are in milliseconds."""
     assert read_times("startingOffsetsByTimestamp", '{"t":{"0":1700000000000}}') == {
         T0: 1_700_000_000_000
     }
@@ -66,8 +66,8 @@ def test_times_are_read_as_spark_reads_them() -> None:
         ('{"t":{"0":-3}}', "offset -3: an offset is 0 or more, -2 for the earliest"),
     ],
 )
-def test_what_is_wrong_with_offsets_is_said(text: str, problem: str) -> None:
-    """Under the name of the option, with the place, and an example but for the last."""
+def test_invalid_offsets_are_refused_with_the_place(text: str, problem: str) -> None:
+    """An error on offsets names the option, the place and, where it helps, an example."""
     with pytest.raises(ConfigError) as caught:
         read_offsets("startingOffsets", text)
     message = str(caught.value)
@@ -81,13 +81,13 @@ def test_what_is_wrong_with_offsets_is_said(text: str, problem: str) -> None:
     "text",
     ['{"t":{"0":1}}', '{"t":[-1]}', '{"t":[true]}', '{"t":["x"]}', '{"t":[1.0]}', "[0]", "1"],
 )
-def test_what_is_wrong_with_partitions_is_said(text: str) -> None:
-    """With an example of what is right."""
+def test_invalid_partitions_are_refused_with_an_example(text: str) -> None:
+    """An error on partitions has an example of valid JSON."""
     with pytest.raises(ConfigError, match=r'^assign: .* expected such as {"topicA":\[0,1\]'):
         read_partitions("assign", text)
 
 
-def test_other_json_says_what_it_is() -> None:
-    """A file of ours is no option."""
+def test_errors_on_other_json_name_it() -> None:
+    """An error on JSON that is no option names what it is."""
     with pytest.raises(ConfigError, match=r"^plan 7: topic t has 5"):
         from_json({"t": 5}, what="plan 7")

@@ -1,4 +1,4 @@
-"""From what a query's options say of its ends to offsets."""
+"""From the options for a query's start and end to offsets."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ BOTH = (T0, T1)
 
 @dataclass
 class TwoLogs:
-    """Two logs, of the offsets 10 to 19 and 100 to 199, and what they were asked."""
+    """Two logs, of the offsets 10 to 19 and 100 to 199; records which lookups it was asked for."""
 
     requested: list[str] = field(default_factory=list)
 
@@ -44,7 +44,7 @@ class TwoLogs:
 
 
 def committed(partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int | None]:
-    """The group has read some of the first partition."""
+    """Return committed offsets: the group has read some of the first partition."""
     return {tp: {T0: 15, T1: None}[tp] for tp in partitions}
 
 
@@ -62,8 +62,8 @@ def committed(partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int 
         (AtTime({T0: 99, T1: 12}, latest_if_none=True), (20, 12)),
     ],
 )
-def test_a_query_starts_where_it_is_told(limit: OffsetLimit, offsets: tuple[int, int]) -> None:
-    """A partition for which the group has committed nothing starts at its earliest offset."""
+def test_a_query_starts_where_its_options_say(limit: OffsetLimit, offsets: tuple[int, int]) -> None:
+    """A partition without a committed offset starts at its earliest offset."""
     found = resolve_starting(limit, BOTH, TwoLogs(), committed)
     assert (found[T0], found[T1]) == offsets
 
@@ -77,14 +77,14 @@ def test_a_query_starts_where_it_is_told(limit: OffsetLimit, offsets: tuple[int,
         (AtTime({T0: 11, T1: 12}), (12, 13)),
     ],
 )
-def test_a_query_ends_where_it_is_told(limit: OffsetLimit, offsets: tuple[int, int]) -> None:
-    """By time everything before the time is read."""
+def test_a_query_ends_where_its_options_say(limit: OffsetLimit, offsets: tuple[int, int]) -> None:
+    """An end by time includes every message before the time."""
     found = resolve_ending(limit, BOTH, TwoLogs())
     assert (found[T0], found[T1]) == offsets
 
 
-def test_only_what_is_needed_is_asked() -> None:
-    """Offsets that are given need no broker."""
+def test_offsets_that_are_given_need_no_lookup() -> None:
+    """Offsets that are given exactly need no lookup."""
     logs = TwoLogs()
     resolve_starting(Exact({T0: 12, T1: 150}), BOTH, logs)
     assert logs.requested == []
@@ -110,7 +110,7 @@ def test_only_what_is_needed_is_asked() -> None:
     ],
 )
 def test_a_start_that_does_not_fit_is_refused(limit: OffsetLimit, message: str) -> None:
-    """Every partition that is read must be named, and no other; there must be such messages."""
+    """Starts must name every partition that is read and no other, and match existing messages."""
     with pytest.raises(ConfigError, match=f"^{message}"):
         resolve_starting(limit, BOTH, TwoLogs())
 
@@ -125,20 +125,20 @@ def test_a_start_that_does_not_fit_is_refused(limit: OffsetLimit, message: str) 
     ],
 )
 def test_an_end_that_does_not_fit_is_refused(limit: OffsetLimit, message: str) -> None:
-    """Under the name of its option."""
+    """An end that does not fit is refused under the name of its option."""
     with pytest.raises(ConfigError, match=f"^{message}"):
         resolve_ending(limit, BOTH, TwoLogs())
 
 
 def test_no_partitions_need_no_offsets() -> None:
-    """A pattern may stand for nothing yet."""
+    """Without partitions, as of a pattern that matches none yet, no offsets are needed."""
     assert resolve_starting(AtTime(5), (), TwoLogs()) == {}
     assert resolve_starting(Exact({}), (), TwoLogs()) == {}
     assert resolve_ending(Exact({}), (), TwoLogs()) == {}
 
 
-def test_many_partitions_are_shown_in_part() -> None:
-    """A message stays readable."""
+def test_only_the_first_of_many_partitions_are_named() -> None:
+    """An error names only the first few of many partitions."""
     many = [TopicPartition("t", number) for number in range(1000)]
     with pytest.raises(ConfigError, match="t-9 and 990 more") as caught:
         resolve_starting(Exact({}), many, TwoLogs())

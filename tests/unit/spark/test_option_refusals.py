@@ -1,4 +1,4 @@
-"""The options of a query that are refused, and the names under which."""
+"""Which options of a query are refused, and how the error names them."""
 
 from collections.abc import Mapping
 
@@ -57,7 +57,7 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 def test_bad_values_are_refused_under_the_name_of_the_option(
     name: str, value: str, allowed: str
 ) -> None:
-    """With what is allowed."""
+    """The error for a bad value starts with the option's name, and says what is allowed."""
     with pytest.raises(ConfigError) as caught:
         source_options({**BASE, name: value})
     assert str(caught.value).startswith(name)
@@ -75,8 +75,8 @@ def test_bad_values_are_refused_under_the_name_of_the_option(
         "kafka.interceptor.classes",
     ],
 )
-def test_what_spark_refuses_is_refused(name: str) -> None:
-    """And the name that 0.8 has for one of them; in any case."""
+def test_options_that_spark_refuses_are_refused(name: str) -> None:
+    """Options that Spark refuses are refused, in any case, and so is 0.8's name for one of them."""
     for spelled in (name, name.upper()):
         with pytest.raises(ConfigError, match=f"^{name}: it is not supported"):
             source_options({**BASE, spelled: "x"})
@@ -116,8 +116,10 @@ def test_what_spark_refuses_is_refused(name: str) -> None:
         ),
     ],
 )
-def test_what_does_not_fit_together_is_refused(options: Mapping[str, str], message: str) -> None:
-    """With the options that are at odds."""
+def test_options_that_contradict_each_other_are_refused(
+    options: Mapping[str, str], message: str
+) -> None:
+    """Options that contradict each other are refused, and the error names them."""
     with pytest.raises(ConfigError, match=message):
         source_options(options)
 
@@ -156,7 +158,7 @@ def test_what_does_not_fit_together_is_refused(options: Mapping[str, str], messa
     ],
 )
 def test_batch_queries_refuse_what_they_cannot_do(more: Mapping[str, str], message: str) -> None:
-    """The common checks let it pass: a stream may do it."""
+    """Batch queries refuse what only streams may do, which the common checks let pass."""
     options = source_options({**BASE, **more})
     with pytest.raises(ConfigError, match=message):
         options.for_batch()
@@ -164,7 +166,7 @@ def test_batch_queries_refuse_what_they_cannot_do(more: Mapping[str, str], messa
 
 @pytest.mark.parametrize("ends", ["endingOffsets", "endingOffsetsByTimestamp", "endingTimestamp"])
 def test_streaming_queries_refuse_an_end(ends: str) -> None:
-    """Whichever way it is given."""
+    """A streaming query refuses an end, however it is given."""
     values = {
         "endingOffsets": "latest",
         "endingOffsetsByTimestamp": '{"t":{"0":8}}',

@@ -1,4 +1,4 @@
-"""The table of options, the code that reads them, and their documentation say the same."""
+"""The table of options, the code that reads them, and their documentation agree."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ LEAST = {"subscribe": "t", "zookeeper.connect": "z:1", "group.id": "g"}
 IMPOSSIBLE = "\x00 ["
 FREE_TEXT = {
     *("kafka.client.id", "groupIdPrefix"),
-    # A path, a name, a secret: looked at when the broker wants them.
+    # A path, a name or a secret is checked only when connecting to a broker.
     *(f"kafka.{spec.key}" for spec in SECURITY_KEYS if spec.kind == "text"),
     *("kafka.ssl.truststore.location", "kafka.ssl.truststore.password"),
     *("kafka.ssl.keystore.location", "kafka.ssl.keystore.password", "kafka.ssl.key.password"),
@@ -25,18 +25,18 @@ FREE_TEXT = {
 
 
 def names(option: Option) -> bool:
-    """Whether the option says what is read, of which just one may be given."""
+    """Return whether the option selects partitions; just one such may be given."""
     return option.name in {"subscribe", "subscribePattern", "assign"}
 
 
 def test_names_are_unique_whatever_their_case() -> None:
-    """As Spark compares them."""
+    """Option names are unique regardless of case, as Spark compares them."""
     assert len(BY_NAME) == len(OPTIONS)
     assert not set(BY_NAME) & set(REFUSED)
 
 
 def test_every_option_is_described() -> None:
-    """A sentence on each."""
+    """Each option has a description that ends as a sentence, and says what is allowed."""
     assert all(option.doc.endswith((".", ".)")) and option.allowed for option in OPTIONS)
     ours = {option.name for option in OPTIONS if option.ours}
     assert {"zookeeper.connect", "group.id", "commitOffsetsTo", "allowLiveGroup"} <= ours
@@ -45,7 +45,7 @@ def test_every_option_is_described() -> None:
 
 @pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
 def test_every_option_is_read(option: Option) -> None:
-    """What can't be its value is an error that names it, in any case; free text is none."""
+    """An impossible value of any option but free text is an error that names the option."""
     given = {} if names(option) else LEAST
     given = {**given, "zookeeper.connect": "z:1", option.name.upper(): IMPOSSIBLE}
     given.pop(option.name, None)
@@ -59,14 +59,14 @@ def test_every_option_is_read(option: Option) -> None:
 
 @pytest.mark.parametrize("name", DEFAULTS)
 def test_a_default_may_be_given(name: str) -> None:
-    """And changes nothing."""
+    """An option that is given with its default changes nothing."""
     without = source_options(LEAST)
     given = source_options({**LEAST, name: DEFAULTS[name]})
     assert comparable(given) == comparable(without)
 
 
 def comparable(options: SourceOptions) -> dict[str, object]:
-    """Everything about options but which of them were given."""
+    """Return everything about options except which of them were given."""
     names_of = SourceOptions.__dataclass_fields__
     return {
         name: getattr(options, name)
@@ -76,19 +76,19 @@ def comparable(options: SourceOptions) -> dict[str, object]:
 
 
 def test_settings_of_the_client_are_documented() -> None:
-    """Each name that has an effect, under its own row or in another's."""
+    """Each client setting that has an effect is named in the page on options."""
     text = markdown()
     assert [name for name in sorted(EFFECTIVE) if name not in text and name not in ALIASES] == []
     assert [name for name in REFUSED if f"| `{name}` |" not in text] == []
 
 
-def test_the_documentation_is_fresh() -> None:
+def test_the_documentation_is_up_to_date() -> None:
     """docs/spark-options.md is what ``make generated`` prints."""
     assert (ROOT / "docs" / "spark-options.md").read_text() == markdown()
 
 
 def test_the_documentation_holds_a_row_for_each_option() -> None:
-    """With as many columns as its header."""
+    """Each option has a row in the documentation, with as many columns as the header."""
     rows = [line for line in markdown().splitlines() if line.startswith("| `")]
     options = [row for row in rows if row.split("`")[1] not in REFUSED]
     assert [row.split("`")[1] for row in options] == [option.name for option in OPTIONS]

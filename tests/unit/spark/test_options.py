@@ -1,4 +1,4 @@
-"""The options of a query: what is read out of them, and what is refused."""
+"""How the options of a query are read."""
 
 import pickle
 from collections.abc import Mapping
@@ -18,12 +18,12 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 def read(**more: str) -> SourceOptions:
-    """The options of a query with these besides the least it must have; ``_`` is a dot."""
+    """Return the options of a query with the required ones and these; ``_`` stands for a dot."""
     return source_options({**BASE, **{name.replace("_", "."): text for name, text in more.items()}})
 
 
 def test_defaults_are_those_of_spark() -> None:
-    """What Spark 4.2 documents, and where its code says otherwise, its code."""
+    """Defaults are those that Spark 4.2 documents, or those of its code where they differ."""
     options = source_options(BASE)
     assert options.subscription == Topics(("t",))
     assert options.address == ClusterAddress(bootstrap=(Broker(-1, "h", 9092),))
@@ -40,7 +40,7 @@ def test_defaults_are_those_of_spark() -> None:
 
 
 def test_our_own_defaults_touch_no_group() -> None:
-    """Nothing is committed unless that is asked for."""
+    """Nothing is committed unless an option says so."""
     options = source_options(BASE)
     assert options.group_id is None
     assert options.commit_offsets_to == "none"
@@ -53,15 +53,15 @@ def test_our_own_defaults_touch_no_group() -> None:
 
 
 def test_a_batch_reads_everything_and_a_stream_what_comes() -> None:
-    """The two kinds of query have different defaults, which what is given replaces."""
+    """Batch and streaming queries start at different offsets by default, which options override."""
     options = source_options(BASE)
     assert (options.for_batch().starting, options.for_batch().ending) == (Earliest(), Latest())
     assert options.for_streaming().starting == Latest()
     assert read(startingOffsets="earliest").for_streaming().starting == Earliest()
 
 
-def test_case_matters_in_no_name() -> None:
-    """As in Spark, which may hand them over in any case."""
+def test_option_names_are_read_in_any_case() -> None:
+    """Option names are read in any case, as Spark may pass them in any."""
     options = source_options(
         {"SUBSCRIBE": "t", "Kafka.Bootstrap.Servers": "h:1", "FAILONDATALOSS": "False"}
     )
@@ -69,8 +69,8 @@ def test_case_matters_in_no_name() -> None:
     assert options.notes == ()
 
 
-def test_every_option_arrives() -> None:
-    """Each of them changes what it should."""
+def test_every_option_is_read() -> None:
+    """Each option changes the setting that it stands for."""
     options = source_options(
         {
             "zookeeper.connect": " z:2181/kafka ",
@@ -124,23 +124,23 @@ def test_every_option_arrives() -> None:
         ("kafka.refresh.leader.backoff.ms", "3", "retry_interval_ms", 3),
     ],
 )
-def test_settings_of_the_client_are_handed_through(
+def test_client_settings_are_read_under_either_name(
     name: str, value: str, field: str, number: int
 ) -> None:
-    """Under the names of 0.8 and of later Kafka alike."""
+    """Client settings are read under the names of 0.8 and of later Kafka."""
     options = source_options({**BASE, name: value})
     assert getattr(options.ranges, field) == number
     assert options.notes == ()
 
 
-def test_a_fetch_larger_than_what_it_may_grow_to_raises_that() -> None:
-    """Who asks for 200 MB means it."""
+def test_a_fetch_size_above_the_maximum_raises_the_maximum() -> None:
+    """A fetch size above the default maximum raises the maximum: 200 MB were asked for."""
     settings = source_options({**BASE, "kafka.max.partition.fetch.bytes": str(200 << 20)}).ranges
     assert settings.growth_max_bytes == settings.fetch_bytes == 200 << 20
 
 
 def test_what_a_batch_ignores_is_noted() -> None:
-    """As Spark warns of it."""
+    """Options that a batch query ignores are noted, as Spark warns of them."""
     options = read(maxOffsetsPerTrigger="5", maxTriggerDelay="1s")
     assert options.for_streaming().notes == ()
     assert options.for_batch().notes == (
@@ -149,8 +149,8 @@ def test_what_a_batch_ignores_is_noted() -> None:
     )
 
 
-def test_what_is_not_known_is_noted() -> None:
-    """Spark takes any name; a slip of the pen shall not go unseen."""
+def test_unknown_options_are_noted() -> None:
+    """Unknown options are accepted, as by Spark, but noted: they may be misspelt."""
     options = source_options(
         {**BASE, "startingOfsets": "earliest", "groupIdPrefix": "x", "kafka.acks": "1", "q": "1"}
     )
@@ -163,7 +163,7 @@ def test_what_is_not_known_is_noted() -> None:
 
 
 def test_a_group_has_two_names() -> None:
-    """Spark's is an alias; both may be given if they agree."""
+    """Spark's name for the group is an alias; both may be given if they agree."""
     assert read(kafka_group_id="g").group_id == "g"
     assert read(kafka_group_id="g", group_id="g").group_id == "g"
     assert read(kafka_group_id="g", startingOffsets="GROUP").starting == AtGroupOffsets()
@@ -179,12 +179,15 @@ def test_a_group_has_two_names() -> None:
     ],
 )
 def test_a_group_is_read_from_where_it_commits(more: Mapping[str, str], storage: str) -> None:
-    """Where the query commits; else where 0.8's own setting says, which is ZooKeeper by default."""
+    """A group is read from where the query commits, else from where ``offsets.storage`` says.
+
+    That is ZooKeeper by default.
+    """
     assert source_options({**ZOOKEEPER, **more}).group_offsets_in == storage
 
 
 def test_without_zookeeper_a_group_is_read_from_kafka() -> None:
-    """There is nowhere else."""
+    """Without ZooKeeper's address a group's offsets are read from Kafka."""
     assert source_options(BASE).group_offsets_in == "kafka"
 
 
@@ -203,8 +206,8 @@ def test_without_zookeeper_a_group_is_read_from_kafka() -> None:
         ),
     ],
 )
-def test_times_go_before_offsets(more: Mapping[str, str], limit: object) -> None:
-    """In Spark's order: one time for all, times by partition, offsets."""
+def test_times_override_offsets(more: Mapping[str, str], limit: object) -> None:
+    """As in Spark, one time for all overrides times by partition, and those override offsets."""
     assert source_options({**BASE, **more}).starting == limit
 
 
@@ -223,7 +226,7 @@ def test_times_go_before_offsets(more: Mapping[str, str], limit: object) -> None
     ],
 )
 def test_delays_are_written_as_in_spark(text: str, delay_ms: int) -> None:
-    """A bare number is milliseconds."""
+    """Delays have Spark's units; a bare number is milliseconds."""
     assert read(maxTriggerDelay=text).max_trigger_delay_ms == delay_ms
 
 
@@ -236,19 +239,19 @@ def test_delays_are_written_as_in_spark(text: str, delay_ms: int) -> None:
     ],
 )
 def test_brokers_are_written_as_in_kafka(text: str, servers: tuple[tuple[str, int], ...]) -> None:
-    """Blanks, empty parts and names of listeners do no harm."""
+    """Blanks, empty parts and listener names in a broker list are ignored."""
     found = read(kafka_bootstrap_servers=text).address.bootstrap
     assert tuple((broker.host, broker.port) for broker in found) == servers
 
 
-def test_values_that_are_no_text_are_refused() -> None:
-    """Spark gives texts; who calls this otherwise hears of it."""
+def test_values_that_are_not_text_are_refused() -> None:
+    """Spark passes text only; a value of another type is refused with its type named."""
     with pytest.raises(ConfigError, match="minPartitions is 3: the value of an option is a text"):
         source_options({**BASE, "minPartitions": 3})  # type: ignore[dict-item]
 
 
 def test_a_pattern_is_a_java_pattern() -> None:
-    """Read as Java reads it, and refused where that is not certain."""
+    """A pattern has Java's syntax, and is refused where it might be read differently."""
     pattern = source_options({"subscribePattern": " a.* ", "kafka.bootstrap.servers": "h:1"})
     assert pattern.subscription == TopicPattern("a.*")
     for bad, message in (("", "give a Java regular expression"), ("(", "can't be used")):
@@ -256,8 +259,8 @@ def test_a_pattern_is_a_java_pattern() -> None:
             source_options({"subscribePattern": bad, "kafka.bootstrap.servers": "h:1"})
 
 
-def test_options_travel() -> None:
-    """Spark sends the reader, and its options with it, to other processes."""
+def test_options_can_be_pickled() -> None:
+    """Options can be pickled, as Spark sends them to other processes with the reader."""
     options = source_options({**ZOOKEEPER, "subscribe": "t", "startingTimestamp": "5"}).for_batch()
     assert pickle.loads(pickle.dumps(options)) == options
     pattern = source_options({"subscribePattern": "a|b", "zookeeper.connect": "z:1"})

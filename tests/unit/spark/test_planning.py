@@ -1,4 +1,4 @@
-"""From options to ranges and tasks, on a cluster on paper."""
+"""From options to offset ranges and tasks, on a cluster in memory."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,7 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 def batch(options: dict[str, str] | None = None) -> SourceOptions:
-    """The options of a batch query on topic ``t``."""
+    """Return the options of a batch query on topic ``t``."""
     given = {"zookeeper.connect": "paper:1", "subscribe": "t", "group.id": "g", **(options or {})}
     return source_options(given).for_batch()
 
@@ -23,10 +23,10 @@ def batch(options: dict[str, str] | None = None) -> SourceOptions:
 def ranges(
     cluster: PaperCluster,
     options: dict[str, str] | None = None,
-    stands: dict[TopicPartition, int] | None = None,
+    committed: dict[TopicPartition, int] | None = None,
 ) -> list[str]:
-    """What a batch query reads, as text; ``stands`` says where the group does."""
-    there = stands or {}
+    """Return what a batch query reads, as text; ``committed`` has the group's offsets."""
+    there = committed or {}
     found = batch_ranges(
         batch(options), cluster, lambda partitions: {tp: there.get(tp) for tp in partitions}
     )
@@ -34,15 +34,15 @@ def ranges(
 
 
 def test_a_batch_reads_what_is_there() -> None:
-    """Empty partitions need no task."""
+    """A batch reads what the logs hold; an empty partition has no task."""
     cluster = PaperCluster(p0=10, p1=0)
     assert ranges(cluster) == ["t-0 [0, 10)"]
     cluster.logs[T0] = (4, 10)
     assert ranges(cluster) == ["t-0 [4, 10)"]
 
 
-def test_a_head_that_expires_while_it_is_asked_for_is_no_loss() -> None:
-    """What "earliest" means is asked once."""
+def test_a_log_that_expires_during_the_lookup_is_no_loss() -> None:
+    """The offset for "earliest" is looked up once: a log that expires meanwhile lost nothing."""
 
     class Expiring(PaperCluster):
         def earliest(self, partitions: object) -> dict[TopicPartition, int]:
@@ -65,8 +65,8 @@ def test_a_head_that_expires_while_it_is_asked_for_is_no_loss() -> None:
         ({"endingOffsets": '{"t":{"0":11}}'}, "endingOffsets of t-0 is 11, which is after the end"),
     ],
 )
-def test_offsets_behind_the_log_are_refused(options: dict[str, str], message: str) -> None:
-    """The option is named, and what there is."""
+def test_offsets_after_the_log_end_are_refused(options: dict[str, str], message: str) -> None:
+    """Offsets after the log's end are refused with the option's name and the log's offsets."""
     cluster = PaperCluster(p0=10)
     cluster.logs[T0] = (4, 10)
     with pytest.raises(ConfigError) as refused:
@@ -74,15 +74,15 @@ def test_offsets_behind_the_log_are_refused(options: dict[str, str], message: st
     assert message in str(refused.value)
 
 
-def test_an_end_behind_the_log_may_be_passed_over() -> None:
-    """By who does not care for lost data."""
+def test_an_end_after_the_log_end_may_be_ignored() -> None:
+    """With ``failOnDataLoss=false`` an end after the log's end means the log's end."""
     cluster = PaperCluster(p0=10)
     options = {"endingOffsets": '{"t":{"0":11}}', "failOnDataLoss": "false"}
     assert ranges(cluster, options) == ["t-0 [0, 10)"]
 
 
-def test_what_expired_is_lost_and_told() -> None:
-    """Or passed over."""
+def test_expired_offsets_are_reported_or_skipped() -> None:
+    """Expired offsets are an error, or skipped with ``failOnDataLoss=false``."""
     cluster = PaperCluster(p0=10)
     cluster.logs[T0] = (4, 10)
     start = '{"t":{"0":2}}'
@@ -92,18 +92,21 @@ def test_what_expired_is_lost_and_told() -> None:
     assert ranges(cluster, going_on) == ["t-0 [4, 10)"]
 
 
-def test_a_group_behind_the_log_means_that_the_topic_was_made_again() -> None:
-    """Its new messages are all unread."""
+def test_a_group_after_the_log_end_means_that_the_topic_was_recreated() -> None:
+    """A committed offset after the log's end means that the topic was recreated.
+
+    All its messages are new to the group then.
+    """
     cluster = PaperCluster(p0=10, p1=10)
-    stands = {T0: 7, T1: 500}
+    committed = {T0: 7, T1: 500}
     with pytest.raises(OffsetsLost, match="recreated"):
-        ranges(cluster, {"startingOffsets": "group"}, stands)
-    found = ranges(cluster, {"startingOffsets": "group", "failOnDataLoss": "false"}, stands)
+        ranges(cluster, {"startingOffsets": "group"}, committed)
+    found = ranges(cluster, {"startingOffsets": "group", "failOnDataLoss": "false"}, committed)
     assert found == ["t-0 [7, 10)", "t-1 [0, 10)"]
 
 
 def test_an_end_before_the_start_leaves_nothing_to_read() -> None:
-    """The group has read on beyond the time: no loss."""
+    """An end by time before the group's offset leaves nothing to read, and is no data loss."""
     cluster = PaperCluster(p0=10)
     cluster.times[T0] = 3
     options = {"startingOffsets": "group", "endingTimestamp": "1000"}
@@ -112,7 +115,7 @@ def test_an_end_before_the_start_leaves_nothing_to_read() -> None:
 
 
 class GrowingCluster(PaperCluster):
-    """A cluster whose logs are written to while it is asked: nine messages after the first look."""
+    """A cluster whose logs grow by nine messages after the first lookup of their ends."""
 
     def latest(
         self,
@@ -138,17 +141,17 @@ class GrowingCluster(PaperCluster):
         ({"startingOffsets": '{"t":{"0":15}}'}, ["t-0 [15, 19)"]),
     ],
 )
-def test_a_log_that_grows_while_it_is_asked_lost_nothing(
+def test_a_log_that_grows_during_the_lookup_lost_nothing(
     options: dict[str, str], read: list[str]
 ) -> None:
-    """What times and groups say may lie behind the end that was seen a moment before."""
+    """Times and committed offsets may lie after a log end that was read a moment before."""
     cluster = GrowingCluster(p0=10)
     cluster.times[T0] = 18
     assert ranges(cluster, options, {T0: 17}) == read
 
 
 def test_tasks_have_all_that_an_executor_needs() -> None:
-    """The range, its leader, whom to ask for another one, and how to read."""
+    """A task has its range, the leader, brokers that know another leader, and the settings."""
     options = batch({"maxRecordsPerPartition": "4", "failOnDataLoss": "false"})
     whole = OffsetRange(topic_partition=T0, from_offset=2, until_offset=10)
     tasks = input_partitions(options, PaperCluster(p0=10), [whole])

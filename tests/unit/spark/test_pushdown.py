@@ -1,4 +1,4 @@
-"""Spark's filters as conditions: held against what SQL says of each row."""
+"""Spark's filters as conditions, compared with what SQL says of each row."""
 
 from collections.abc import Callable
 
@@ -52,13 +52,13 @@ WHOLE = [
 ]
 
 
-def says(one: ds.Filter, row: dict[str, object]) -> bool | None:
-    """What SQL says of a row: None is unknown, which leaves the row out."""
-    if isinstance(one, ds.Not):
-        inner = says(one.child, row)
+def sql_result(spark_filter: ds.Filter, row: dict[str, object]) -> bool | None:
+    """Return what SQL says of a row: None is unknown, and excludes the row."""
+    if isinstance(spark_filter, ds.Not):
+        inner = sql_result(spark_filter.child, row)
         return None if inner is None else not inner
-    value = row[one.attribute[0]]  # type: ignore[attr-defined]
-    match one:
+    value = row[spark_filter.attribute[0]]  # type: ignore[attr-defined]
+    match spark_filter:
         case ds.IsNull():
             return False
         case ds.IsNotNull():
@@ -70,22 +70,24 @@ def says(one: ds.Filter, row: dict[str, object]) -> bool | None:
         case ds.StringStartsWith(value=prefix):
             return str(value).startswith(prefix)
         case _:
-            return compared(one, value)
+            return compared(spark_filter, value)
 
 
-def compared(one: ds.Filter, value: object) -> bool | None:
-    """What SQL says of a comparison."""
-    bound = one.value  # type: ignore[attr-defined]
+def compared(spark_filter: ds.Filter, value: object) -> bool | None:
+    """Return what SQL says of a comparison."""
+    bound = spark_filter.value  # type: ignore[attr-defined]
     if bound is None:
-        return False if isinstance(one, ds.EqualNullSafe) else None
-    return COMPARISONS[type(one)](value, bound)  # type: ignore[arg-type]
+        return False if isinstance(spark_filter, ds.EqualNullSafe) else None
+    return COMPARISONS[type(spark_filter)](value, bound)  # type: ignore[arg-type]
 
 
 @settings(max_examples=examples(400))
 @given(some.lists(filters, min_size=1, max_size=2))
-def test_what_filters_keep_is_read_and_what_exact_ones_drop_is_not(given_: list[ds.Filter]) -> None:
-    """Row by row, as SQL says; several filters hold together."""
-    conditions = [condition_of(filter_) for filter_ in given_]
+def test_rows_that_filters_keep_are_read_and_exact_filters_read_no_other(
+    drawn: list[ds.Filter],
+) -> None:
+    """Every row that the filters keep is read, and exact filters read no other."""
+    conditions = [condition_of(filter_) for filter_ in drawn]
     known = [condition for condition in conditions if condition is not None]
     kept = {
         (offset_range.topic_partition.partition, at)
@@ -96,7 +98,7 @@ def test_what_filters_keep_is_read_and_what_exact_ones_drop_is_not(given_: list[
         for at in range(6):
             tp = offset_range.topic_partition
             row: dict[str, object] = {"topic": tp.topic, "partition": tp.partition, "offset": at}
-            responses = [says(condition, row) for condition in given_]
+            responses = [sql_result(condition, row) for condition in drawn]
             if all(responses):
                 assert (tp.partition, at) in kept
             if (tp.partition, at) in kept:
@@ -108,7 +110,7 @@ def test_what_filters_keep_is_read_and_what_exact_ones_drop_is_not(given_: list[
 
 
 @pytest.mark.parametrize(
-    "one",
+    "spark_filter",
     [
         ds.EqualTo(("value",), b"x"),
         ds.GreaterThan(("timestamp",), 5),
@@ -120,12 +122,12 @@ def test_what_filters_keep_is_read_and_what_exact_ones_drop_is_not(given_: list[
         ds.In(("partition",), (1, True)),
     ],
 )
-def test_other_filters_are_left_to_spark(one: ds.Filter) -> None:
-    """They are about what only a message tells."""
-    assert condition_of(one) is None
-    assert condition_of(ds.Not(one)) is None
+def test_other_filters_are_left_to_spark(spark_filter: ds.Filter) -> None:
+    """Filters on what only a message holds are left to Spark."""
+    assert condition_of(spark_filter) is None
+    assert condition_of(ds.Not(spark_filter)) is None
 
 
-def test_here_nobody_pushes_filters() -> None:
-    """Only Spark's worker for that does."""
+def test_filters_are_not_pushed_outside_of_sparks_worker() -> None:
+    """Filters are pushed only in the worker that Spark starts for it."""
     assert not is_pushing_filters()

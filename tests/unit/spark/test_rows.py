@@ -1,4 +1,4 @@
-"""Spark's columns, of what either engine found."""
+"""Spark's columns, made of the records of either engine."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -26,7 +26,7 @@ CREATED, APPENDED = TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME
 
 
 def part_of(decoder: FetchedDecoder, *records: Record, magic: int = 1) -> RangePart:
-    """These records, as they come out of a fetch."""
+    """Return these records as a fetch returns them."""
     sets = b"".join(build_message_set([record], magic=magic) for record in records)
     piece = decoder(
         memoryview(sets), fetch_offset=records[0].offset, max_decompressed_bytes=1 << 20
@@ -36,14 +36,14 @@ def part_of(decoder: FetchedDecoder, *records: Record, magic: int = 1) -> RangeP
 
 
 def columns(batch: pa.RecordBatch) -> dict[str, list[object]]:
-    """All of it."""
+    """Return all columns of a batch."""
     batch.validate(full=True)
     found: dict[str, list[object]] = batch.to_pydict()
     return found
 
 
 def test_names_and_types_are_those_of_sparks_own_source() -> None:
-    """All nullable, in its order; headers only where they are asked for."""
+    """Columns are those of Spark's own source, all nullable; headers only where asked for."""
     plain, whole = spark_schema(), spark_schema(include_headers=True)
     assert plain.simpleString() == (
         "struct<key:binary,value:binary,topic:string,partition:int,offset:bigint,"
@@ -57,7 +57,7 @@ def test_names_and_types_are_those_of_sparks_own_source() -> None:
 
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_rows_hold_what_the_records_hold(decoder: FetchedDecoder) -> None:
-    """Nulls, empty values, gaps, times; headers are null."""
+    """Rows have the records' nulls, empty values, offsets and times; headers are null."""
     part = part_of(
         decoder,
         Record(3, b"k", b"v", 1_400_000_000_123, CREATED),
@@ -83,8 +83,8 @@ def test_rows_hold_what_the_records_hold(decoder: FetchedDecoder) -> None:
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
-def test_times_that_all_are_there_are_not_null(decoder: FetchedDecoder) -> None:
-    """One that no microsecond can tell becomes the last one that they can."""
+def test_times_out_of_range_are_clamped(decoder: FetchedDecoder) -> None:
+    """A time too large for microseconds becomes the largest that fits."""
     schema = arrow_schema(
         spark_schema().add("headers", spark_schema(include_headers=True)["headers"].dataType)
     )
@@ -97,7 +97,7 @@ def test_times_that_all_are_there_are_not_null(decoder: FetchedDecoder) -> None:
 
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_magic_0_has_no_time(decoder: FetchedDecoder) -> None:
-    """Null, and the type says so."""
+    """Records of magic 0 have no time, and a timestamp type that says so."""
     batch = RowBatches(ALL, TP).batch(part_of(decoder, Record(0, None, b"v"), magic=0))
     assert batch.column("timestamp").to_pylist() == [None]
     assert batch.column("timestampType").to_pylist() == [-1]
@@ -105,7 +105,7 @@ def test_magic_0_has_no_time(decoder: FetchedDecoder) -> None:
 
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_batches_of_many_lengths_do_not_disturb_each_other(decoder: FetchedDecoder) -> None:
-    """One maker serves them all."""
+    """One ``RowBatches`` makes batches of any length, independent of each other."""
     maker = RowBatches(ALL, TP)
     batches = [
         maker.batch(
@@ -122,7 +122,7 @@ def test_batches_of_many_lengths_do_not_disturb_each_other(decoder: FetchedDecod
 
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_headers_come_with_their_records(decoder: FetchedDecoder) -> None:
-    """In their order, a name twice, a value that is null; null where a record has none."""
+    """Headers keep their order, duplicate names and null values; a record without any has null."""
     records = [Record(at, None, b"v", 1_000, CREATED) for at in range(4)]
     headers = {1: (("a", b"1"), ("b", None), ("a", b"")), 3: (("c", b"2"),)}
     data = build_batch(records, headers=headers) + build_batch([records[3]._replace(offset=4)])
@@ -141,10 +141,8 @@ def test_headers_come_with_their_records(decoder: FetchedDecoder) -> None:
 
 @pytest.mark.parametrize("names", [["value"], ["offset", "key"], ["timestamp"], ["topic"]])
 @pytest.mark.parametrize("decoder", DECODERS)
-def test_columns_may_be_left_out_and_put_in_order(
-    decoder: FetchedDecoder, names: Sequence[str]
-) -> None:
-    """A user's schema says which are made."""
+def test_a_schema_selects_and_orders_columns(decoder: FetchedDecoder, names: Sequence[str]) -> None:
+    """A user's schema selects and orders the columns."""
     schema = arrow_schema(StructType([spark_schema()[name] for name in names]))
     part = part_of(decoder, Record(7, b"k", b"v"), magic=0)
     batch = RowBatches(schema, TP).batch(part)
@@ -154,10 +152,10 @@ def test_columns_may_be_left_out_and_put_in_order(
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
-def test_what_is_left_out_is_not_made(
+def test_columns_left_out_are_not_computed(
     decoder: FetchedDecoder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither copied nor repeated, by either engine."""
+    """Columns that the schema leaves out are computed by neither engine."""
     made: list[set[str]] = []
 
     def spied(make: Callable[..., RecordColumns]) -> Callable[..., RecordColumns]:
@@ -178,7 +176,7 @@ def test_what_is_left_out_is_not_made(
 
 
 def test_a_column_may_be_declared_not_null() -> None:
-    """What Spark then demands of the batches is what they say."""
+    """A column that is never null may be declared NOT NULL, and its Arrow schema says so."""
     schema = StructType([StructField("offset", LongType(), nullable=False)])
     assert arrow_schema(schema).equals(to_arrow_schema(schema, timezone="UTC"))
 
@@ -201,6 +199,6 @@ def test_a_column_may_be_declared_not_null() -> None:
     ],
 )
 def test_other_schemas_are_refused(schema: StructType, complaint: str) -> None:
-    """With what there is to choose from, or what to do instead."""
+    """Other schemas are refused with the known columns, or with what to do instead."""
     with pytest.raises(ConfigError, match=complaint):
         arrow_schema(schema)

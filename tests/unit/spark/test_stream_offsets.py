@@ -1,4 +1,4 @@
-"""A stream's offsets in the checkpoint: the form of Spark's own source, and where it began."""
+"""A stream's offsets in the checkpoint: in the format of Spark's own source, with its start."""
 
 import json
 
@@ -20,24 +20,24 @@ offsets = some.dictionaries(
 )
 
 
-def test_the_form_is_that_of_sparks_own_source() -> None:
-    """So that people and tools can read it."""
+def test_the_format_is_that_of_sparks_own_source() -> None:
+    """The JSON is that of Spark's own source, so that people and tools can read it."""
     assert StreamOffsets({T1: 7, T0: 5}).to_json() == {"a": {"0": 5}, "b": {"10": 7}}
     first = StreamOffsets({T0: 5}, {T0: 2})
     assert first.to_json() == {"a": {"0": 5}, "@start": {"a": {"0": 2}}}
 
 
 @given(offsets=offsets, begun_at=some.none() | offsets)
-def test_what_comes_back_from_the_checkpoint_is_what_went(
+def test_offsets_survive_the_checkpoint(
     offsets: dict[TopicPartition, int], begun_at: dict[TopicPartition, int] | None
 ) -> None:
-    """Through JSON, as Spark keeps it."""
+    """Offsets survive the JSON in which Spark keeps them."""
     before = StreamOffsets(offsets, begun_at)
     assert StreamOffsets.from_json(json.loads(json.dumps(before.to_json()))) == before
 
 
 @pytest.mark.parametrize("text", ['{"a": 5}', '{"a": {"x": 5}}', '{"@start": 3}', '{"a":{"0":""}}'])
-def test_the_checkpoint_of_something_else_is_refused(text: str) -> None:
-    """Rather than read somehow."""
+def test_the_checkpoint_of_another_source_is_refused(text: str) -> None:
+    """The checkpoint of another source is refused."""
     with pytest.raises(ConfigError, match="checkpoint: "):
         StreamOffsets.from_json(json.loads(text))

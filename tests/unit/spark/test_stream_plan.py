@@ -1,4 +1,4 @@
-"""A stream's plan on a cluster on paper: where batches start and end, and what the group hears."""
+"""A stream's plan on a cluster in memory: where batches start and end, and what is committed."""
 
 import pytest
 
@@ -18,7 +18,7 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 class StreamPlanWorld:
-    """A plan and everything around it."""
+    """A plan with its cluster, clock, ZooKeeper and offset store."""
 
     def __init__(self, cluster: PaperCluster, **options: str) -> None:
         self.cluster = cluster
@@ -33,23 +33,23 @@ class StreamPlanWorld:
         self.plan = self.new_plan()
 
     def new_plan(self) -> StreamPlan:
-        """A plan as a new driver makes it."""
+        """Create the plan of a new driver."""
         progress = GroupProgress("g", self.offsets, zookeeper=self.zookeeper, clock=self.clock)
         return StreamPlan(
             self.options, self.cluster, progress, clock=self.clock, wait=self.waits.append
         )
 
     def join(self) -> None:
-        """A member joins the group."""
+        """Let a member join the group."""
         self.zookeeper.create("/consumers/g/ids/g_joins", b"{}", ephemeral=True)
 
     def run(self, start: StreamOffsets) -> StreamOffsets:
-        """One batch, planned a second after whatever was before."""
+        """Plan one batch, a second after the one before."""
         self.clock.advance(LOOK_EVERY_MS)
         return self.plan.latest(start, unlimited=False)
 
     def ranges(self, start: StreamOffsets, end: StreamOffsets) -> list[str]:
-        """The tasks of a batch."""
+        """Return the ranges of a batch's tasks."""
         return [str(task.range_) for task in self.plan.tasks(start, end)]
 
 
@@ -57,12 +57,12 @@ COMMITTING = {"group.id": "g", "commitOffsetsTo": "zookeeper"}
 
 
 def committing(cluster: PaperCluster, **options: str) -> StreamPlanWorld:
-    """A query that reads all there is and commits."""
+    """Create a query that reads from the earliest offsets and commits."""
     return StreamPlanWorld(cluster, **COMMITTING, startingOffsets="earliest", **options)
 
 
 def test_a_batch_is_committed_when_it_is_complete_and_not_before() -> None:
-    """Spark asks for the next end with the end of the batch that is done."""
+    """A batch is committed when Spark requests the end after it, and not before."""
     world = committing(PaperCluster(p0=10, p1=5))
     start = world.plan.initial()
     first = world.run(start)
@@ -78,7 +78,7 @@ def test_a_batch_is_committed_when_it_is_complete_and_not_before() -> None:
 
 
 def test_a_driver_that_takes_over_commits_what_the_last_one_could_not() -> None:
-    """The first thing it hears is the end of the last batch that is complete."""
+    """A new driver commits the last complete batch, whose end Spark passes to it first."""
     world = committing(PaperCluster(p0=10))
     end = world.run(world.plan.initial())
     world.plan = world.new_plan()
@@ -87,7 +87,7 @@ def test_a_driver_that_takes_over_commits_what_the_last_one_could_not() -> None:
 
 
 def test_the_first_batch_remembers_where_it_began() -> None:
-    """A new driver asks for the start anew, and "latest" is elsewhere by then."""
+    """The first batch keeps its start: a new driver's "latest" would be another offset."""
     world = StreamPlanWorld(PaperCluster(p0=10))
     start = world.plan.initial()
     world.cluster.append(T0, 5)
@@ -103,7 +103,7 @@ def test_the_first_batch_remembers_where_it_began() -> None:
 
 
 def test_a_first_batch_that_is_run_again_is_committed() -> None:
-    """Though it ends where the new driver, asked for the start, would begin: at the end."""
+    """A repeated first batch is committed though it ends at a new driver's starting offsets."""
     world = StreamPlanWorld(PaperCluster(p0=10), **COMMITTING)
     start = world.plan.initial()
     world.cluster.append(T0, 5)
@@ -114,8 +114,8 @@ def test_a_first_batch_that_is_run_again_is_committed() -> None:
     assert world.offsets.kept == {T0: 15}
 
 
-def test_an_empty_first_batch_is_none_to_commit() -> None:
-    """It only remembers where the query began; nothing was read, and so there is no second one."""
+def test_an_empty_first_batch_is_not_committed() -> None:
+    """An empty first batch only keeps the query's start; there is nothing to commit."""
     world = StreamPlanWorld(PaperCluster(p0=10), **COMMITTING)
     end = world.run(world.plan.initial())
     assert (end.offsets, end.begun_at) == ({T0: 10}, {T0: 10})
@@ -123,14 +123,14 @@ def test_an_empty_first_batch_is_none_to_commit() -> None:
     assert world.offsets.commits == []
 
 
-def test_exact_starts_need_no_remembering() -> None:
-    """The checkpoint then looks as that of Spark's own source."""
+def test_exact_starts_are_not_kept() -> None:
+    """A start with exact offsets is not kept, and the checkpoint looks as Spark's own source's."""
     world = StreamPlanWorld(PaperCluster(p0=10), startingOffsets='{"t":{"0":4}}')
     assert world.run(world.plan.initial()).to_json() == {"t": {"0": 10}}
 
 
 def test_a_new_partition_is_read_from_its_beginning() -> None:
-    """It is found within a second."""
+    """A new partition is noticed within a second and read from its earliest offset."""
     world = StreamPlanWorld(PaperCluster(p0=10), startingOffsets="earliest")
     end = world.run(world.plan.initial())
     world.cluster.append(T1, 4)
@@ -138,8 +138,8 @@ def test_a_new_partition_is_read_from_its_beginning() -> None:
     assert world.ranges(end, after) == ["t-1 [0, 4)"]
 
 
-def test_available_now_ends_where_the_logs_end_at_first() -> None:
-    """However fast messages come."""
+def test_available_now_ends_at_the_log_ends_that_it_saw_first() -> None:
+    """``availableNow`` ends at the logs' ends as first seen, however fast messages come."""
     world = StreamPlanWorld(
         PaperCluster(p0=10), startingOffsets="earliest", maxOffsetsPerTrigger="6"
     )
@@ -153,15 +153,15 @@ def test_available_now_ends_where_the_logs_end_at_first() -> None:
 
 
 def test_a_trigger_may_ask_for_everything_at_once() -> None:
-    """Whatever the options say."""
+    """A trigger that asks for everything overrides the limits of the options."""
     world = StreamPlanWorld(
         PaperCluster(p0=10), startingOffsets="earliest", maxOffsetsPerTrigger="6"
     )
     assert world.plan.latest(world.plan.initial(), unlimited=True).offsets == {T0: 10}
 
 
-def test_a_small_rest_is_put_off_but_not_for_ever() -> None:
-    """The group hears of the last batch all the same."""
+def test_a_batch_below_the_minimum_is_delayed_but_not_for_ever() -> None:
+    """A batch below the minimum is delayed up to the maximum; the last one is committed anyway."""
     world = committing(PaperCluster(p0=10), minOffsetsPerTrigger="5", maxTriggerDelay="1m")
     end = world.run(world.plan.initial())
     world.cluster.append(T0, 2)
@@ -171,8 +171,8 @@ def test_a_small_rest_is_put_off_but_not_for_ever() -> None:
     assert world.run(end).offsets == {T0: 12}
 
 
-def test_members_at_work_are_refused_before_anything_is_planned() -> None:
-    """Unless somebody insists, or nothing is committed."""
+def test_live_members_are_refused_before_anything_is_planned() -> None:
+    """Live members are refused unless an option allows them, or nothing is committed."""
     world = committing(PaperCluster(p0=10))
     world.join()
     with pytest.raises(ConfigError, match="live members: g_joins"):
@@ -184,7 +184,7 @@ def test_members_at_work_are_refused_before_anything_is_planned() -> None:
 
 
 def test_a_member_that_joins_ends_the_query_before_it_commits() -> None:
-    """Its first offsets are the member's to write."""
+    """A member that joins ends the query before it commits: the group's offsets are now its own."""
     world = committing(PaperCluster(p0=10))
     world.plan.begin()
     end = world.run(world.plan.initial())
@@ -195,7 +195,7 @@ def test_a_member_that_joins_ends_the_query_before_it_commits() -> None:
 
 
 def test_an_idle_query_sees_a_member_join_within_a_second() -> None:
-    """It does not ask ZooKeeper each time that Spark asks for offsets."""
+    """Live members are looked up once a second, not at each request of Spark for offsets."""
     world = committing(PaperCluster(p0=10))
     end = world.run(world.plan.initial())
     assert world.run(end) is end
@@ -208,8 +208,8 @@ def test_an_idle_query_sees_a_member_join_within_a_second() -> None:
         world.plan.latest(end, unlimited=False)
 
 
-def test_an_idle_query_gives_the_brokers_a_rest() -> None:
-    """It asks ten times a second; a query that has something to read does not wait."""
+def test_an_idle_query_pauses_between_lookups() -> None:
+    """An idle query waits a tenth of a second between lookups; one with messages does not wait."""
     world = StreamPlanWorld(PaperCluster(p0=10), startingOffsets="earliest")
     end = world.plan.latest(world.plan.initial(), unlimited=False)
     assert world.plan.latest(end, unlimited=False) is end
@@ -222,8 +222,8 @@ def test_an_idle_query_gives_the_brokers_a_rest() -> None:
     assert world.waits == [IDLE_PAUSE_MS - 30]
 
 
-def test_a_query_that_waits_for_its_first_message_gives_the_brokers_a_rest() -> None:
-    """Most begin at the end of the logs, and some topics are quiet."""
+def test_a_query_that_waits_for_its_first_message_pauses_between_lookups() -> None:
+    """A query that waits for its first message pauses between lookups, too."""
     world = StreamPlanWorld(PaperCluster(p0=10))
     end = world.plan.latest(world.plan.initial(), unlimited=False)
     for _ in range(3):
@@ -232,7 +232,7 @@ def test_a_query_that_waits_for_its_first_message_gives_the_brokers_a_rest() -> 
 
 
 def test_a_partition_that_is_gone_is_not_committed() -> None:
-    """Brokers may refuse its offset, and the query is to go on without it."""
+    """A deleted partition is not committed, as brokers may refuse it, and the query goes on."""
     world = committing(PaperCluster(p0=10, p1=5), failOnDataLoss="false")
     end = world.run(world.plan.initial())
     world.plan = world.new_plan()
@@ -244,8 +244,8 @@ def test_a_partition_that_is_gone_is_not_committed() -> None:
     assert world.offsets.kept == {T0: 10}
 
 
-def test_bounded_batches_do_not_crawl_over_what_is_lost() -> None:
-    """A million of expired messages are not thousands of empty batches."""
+def test_a_bounded_batch_starts_after_the_expired_offsets() -> None:
+    """A bounded batch starts after the expired offsets: a million of them are no empty batches."""
     options = {"maxOffsetsPerTrigger": "6", "failOnDataLoss": "false"}
     world = StreamPlanWorld(PaperCluster(p0=10), startingOffsets="earliest", **options)
     end = world.run(world.plan.initial())
@@ -255,7 +255,7 @@ def test_bounded_batches_do_not_crawl_over_what_is_lost() -> None:
 
 
 def test_a_commit_that_fails_is_tried_again_then_ends_the_query() -> None:
-    """As often, and with the pauses, that asking for offsets has."""
+    """A failed commit is repeated as often as offset lookups are, then ends the query."""
     options = {"fetchOffset.numRetries": "3", "fetchOffset.retryIntervalMs": "70"}
     world = committing(PaperCluster(p0=10), **options)
     end = world.run(world.plan.initial())
@@ -269,7 +269,10 @@ def test_a_commit_that_fails_is_tried_again_then_ends_the_query() -> None:
 
 
 def test_a_dead_zookeeper_ends_only_a_query_that_has_something_to_commit() -> None:
-    """The brokers serve on; whether members are at work is not known, so nothing is written."""
+    """Without ZooKeeper a query reads on until it has something to commit.
+
+    Whether members are live is unknown then, so nothing is written.
+    """
     world = committing(PaperCluster(p0=10))
     end = world.run(world.plan.initial())
     world.run(end)
@@ -282,8 +285,8 @@ def test_a_dead_zookeeper_ends_only_a_query_that_has_something_to_commit() -> No
     assert world.offsets.kept == {T0: 10}
 
 
-def test_what_expired_meanwhile_is_told_or_passed_over() -> None:
-    """Before any task starts."""
+def test_offsets_that_expired_meanwhile_are_reported_or_skipped() -> None:
+    """Offsets that expired after planning are an error, or skipped, before any task starts."""
     for fail in ("true", "false"):
         world = StreamPlanWorld(
             PaperCluster(p0=10), startingOffsets="earliest", failOnDataLoss=fail
@@ -298,21 +301,24 @@ def test_what_expired_meanwhile_is_told_or_passed_over() -> None:
             assert world.ranges(end, after) == ["t-0 [15, 20)"]
 
 
-def test_closing_lets_go_of_the_cluster() -> None:
-    """And of the group."""
+def test_closing_closes_the_cluster() -> None:
+    """Closing the plan closes the cluster's connections."""
     world = committing(PaperCluster(p0=10))
     world.plan.close()
     assert world.cluster.closed
 
 
 def recreated(world: StreamPlanWorld, **ends: int) -> None:
-    """Another topic of the name, with these ends."""
+    """Recreate the topic with these log ends."""
     world.cluster.created = {"t": "czxid:9"}
     world.cluster.logs = PaperCluster(**ends).logs
 
 
 def test_a_topic_that_was_created_again_stops_the_query_though_its_log_is_longer() -> None:
-    """Whether the query ran meanwhile or not; nothing of the former topic is committed."""
+    """A recreated topic stops the query, before or after a restart, though its log is longer.
+
+    Nothing of the former topic is committed.
+    """
     world = committing(PaperCluster(p0=10))
     world.cluster.created = {"t": "czxid:5"}
     start = world.plan.initial()
@@ -331,7 +337,10 @@ def test_a_topic_that_was_created_again_stops_the_query_though_its_log_is_longer
 def test_with_fail_on_data_loss_false_all_of_the_new_topic_is_read(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """From its beginning, with a warning; batches that are planned again have the same ranges."""
+    """The recreated topic is read from its beginning, with a warning.
+
+    Batches that are planned again have the same ranges.
+    """
     world = committing(PaperCluster(p0=10), failOnDataLoss="false", maxOffsetsPerTrigger="20")
     world.cluster.created = {"t": "czxid:5"}
     start = world.plan.initial()
@@ -347,8 +356,8 @@ def test_with_fail_on_data_loss_false_all_of_the_new_topic_is_read(
     assert world.offsets.kept == {T0: 20}
 
 
-def test_a_log_of_the_same_length_is_another_one_all_the_same() -> None:
-    """Equal offsets are no equal place."""
+def test_a_recreated_log_of_the_same_length_is_noticed() -> None:
+    """A recreated topic is noticed though its offsets equal the former topic's."""
     world = committing(PaperCluster(p0=10), failOnDataLoss="false")
     world.cluster.created = {"t": "czxid:5"}
     first = world.run(world.plan.initial())
@@ -361,7 +370,7 @@ def test_a_log_of_the_same_length_is_another_one_all_the_same() -> None:
 
 
 def test_a_batch_whose_topic_is_created_again_before_it_is_read_is_lost() -> None:
-    """Its ranges mean messages of the former topic."""
+    """If its topic is recreated before it is read, a batch is lost: its messages are gone."""
     world = committing(PaperCluster(p0=10))
     world.cluster.created = {"t": "czxid:5"}
     start = world.plan.initial()
@@ -372,8 +381,11 @@ def test_a_batch_whose_topic_is_created_again_before_it_is_read_is_lost() -> Non
         world.ranges(start, end)
 
 
-def test_old_checkpoints_are_read_on() -> None:
-    """They do not say when topics were created, and no more does a cluster that can't be asked."""
+def test_old_checkpoints_are_continued() -> None:
+    """Checkpoints of older releases, without the topics' creation, are continued.
+
+    So they are if the cluster can't tell when topics were created.
+    """
     world = committing(PaperCluster(p0=10))
     start = StreamOffsets.from_json({"t": {"0": 4}})
     world.cluster.created = {"t": "czxid:5"}

@@ -1,4 +1,4 @@
-"""The streaming reader where Spark does not say where a batch starts: it keeps that in mind."""
+"""The streaming reader where Spark passes no start of a batch: the reader keeps it itself."""
 
 import json
 from typing import Any
@@ -19,7 +19,7 @@ T0 = TopicPartition("t", 0)
 
 
 class StreamReaderWorld:
-    """A cluster on paper, and readers of it as drivers make them."""
+    """A cluster in memory, and readers of it as drivers create them."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.cluster = PaperCluster(p0=10)
@@ -32,7 +32,7 @@ class StreamReaderWorld:
         return plan
 
     def reader(self, **options: str) -> ZkStreamReader:
-        """One of a new driver."""
+        """Create the reader of a new driver."""
         given = {"zookeeper.connect": "paper:1", "subscribe": "t", "maxOffsetsPerTrigger": "4"}
         checked = source_options({**given, "startingOffsets": "earliest", **options})
         return ZkStreamReader(checked.for_streaming(), spark_schema())
@@ -40,23 +40,23 @@ class StreamReaderWorld:
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> StreamReaderWorld:
-    """One."""
+    """Create a world."""
     return StreamReaderWorld(monkeypatch)
 
 
 def through_spark(offset: dict[str, Any]) -> dict[str, Any]:
-    """An offset as it comes back out of a checkpoint."""
+    """Return an offset as it comes back from a checkpoint."""
     found: dict[str, Any] = json.loads(json.dumps(offset))
     return found
 
 
 def ranges(tasks: list[Any]) -> list[str]:
-    """What tasks read."""
+    """Return the ranges of tasks."""
     return [str(task.range_) for task in tasks]
 
 
 def test_a_batch_starts_where_the_last_one_ended(world: StreamReaderWorld) -> None:
-    """Each no larger than the limit; without news the same text comes, which Spark compares."""
+    """Batches are consecutive and limited; without messages the end is equal JSON for Spark."""
     reader = world.reader()
     start, found = reader.initialOffset(), []
     for _ in range(3):
@@ -69,27 +69,27 @@ def test_a_batch_starts_where_the_last_one_ended(world: StreamReaderWorld) -> No
     assert reader.latestOffset()["t"] == {"0": 11}
 
 
-@pytest.mark.parametrize("is_told", [True, False])
+@pytest.mark.parametrize("knows_trigger", [True, False])
 def test_that_a_trigger_may_end_after_one_batch_is_logged(
     world: StreamReaderWorld,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     *,
-    is_told: bool,
+    knows_trigger: bool,
 ) -> None:
     """Log the warning once for each query if Spark does not tell a source its trigger."""
-    monkeypatch.setattr(stream_reader, "HAS_READ_LIMITS", is_told)
+    monkeypatch.setattr(stream_reader, "HAS_READ_LIMITS", knows_trigger)
     reader = world.reader()
     for _ in range(2):
         reader.latestOffset()
-    said = [
+    warnings = [
         record.getMessage() for record in caplog.records if "after one batch" in record.getMessage()
     ]
-    assert len(said) == (0 if is_told else 1)
+    assert len(warnings) == (0 if knows_trigger else 1)
 
 
-def test_it_goes_on_from_a_checkpoint(world: StreamReaderWorld) -> None:
-    """Spark has an empty range planned there; a batch that was broken off may come first."""
+def test_a_reader_continues_from_a_checkpoint(world: StreamReaderWorld) -> None:
+    """After a restart Spark plans an empty range, or first repeats a batch that was interrupted."""
     first = world.reader()
     done = first.latestOffset()
     planned = first.latestOffset()
@@ -102,7 +102,7 @@ def test_it_goes_on_from_a_checkpoint(world: StreamReaderWorld) -> None:
 
 
 def test_a_batch_that_starts_elsewhere_is_refused(world: StreamReaderWorld) -> None:
-    """A Spark that did not say where it goes on would read what is read already."""
+    """A batch with another start is refused: Spark would read again what was read."""
     first = world.reader()
     done = first.latestOffset()
     later = world.reader()
@@ -112,10 +112,10 @@ def test_a_batch_that_starts_elsewhere_is_refused(world: StreamReaderWorld) -> N
 
 
 @pytest.mark.parametrize("first", ["earliest", "latest"])
-def test_an_end_told_before_the_checkpoint_is_known_is_refused(
+def test_an_end_given_before_the_checkpoint_is_known_is_refused(
     world: StreamReaderWorld, first: str
 ) -> None:
-    """Spark's wrapper of availableNow asks first: rows would come twice, or be lost."""
+    """Spark's wrapper for ``availableNow`` asks too early: rows would come twice, or be lost."""
     done = {"t": {"0": 4}}
     later = world.reader(startingOffsets=first)
     later.latestOffset()

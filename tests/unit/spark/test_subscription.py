@@ -22,7 +22,7 @@ KNOWN = tuple(
 
 
 def names(partitions: tuple[TopicPartition, ...]) -> str:
-    """Partitions as one text."""
+    """Return partitions as one text."""
     return " ".join(map(format, partitions))
 
 
@@ -40,13 +40,13 @@ def names(partitions: tuple[TopicPartition, ...]) -> str:
     ],
 )
 def test_a_query_reads_what_it_names(subscription: Subscription, wanted: str) -> None:
-    """Sorted; a pattern is held against whole names, and never means Kafka's own topics."""
+    """Partitions are sorted; a pattern matches whole names, and never Kafka's internal topics."""
     assert names(subscription.wanted(KNOWN)) == wanted
 
 
 @pytest.mark.parametrize("name", ["../x", "a/b", "..", "", "a b", "a" * 256])
 def test_a_pattern_takes_no_name_that_kafka_refuses(name: str) -> None:
-    """Names come from brokers, and become paths."""
+    """A pattern skips names that Kafka refuses: brokers may send any, and they become paths."""
     known = (TopicPartition(name, 0), TopicPartition("a", 0))
     assert names(TopicPattern(".*").wanted(known)) == "a-0"
 
@@ -59,14 +59,14 @@ def test_a_pattern_takes_no_name_that_kafka_refuses(name: str) -> None:
         (Topics(tuple(f"x{n:03}" for n in range(50))), "x009 and 40 more"),
     ],
 )
-def test_what_is_not_there_is_named(subscription: Subscription, message: str) -> None:
-    """A slip of the pen must not read nothing."""
+def test_a_missing_topic_is_named(subscription: Subscription, message: str) -> None:
+    """A misspelt topic is an error that names it, not a query that reads nothing."""
     with pytest.raises(ConfigError, match=message):
         subscription.wanted(KNOWN)
 
 
-def test_options_say_what_is_read() -> None:
-    """One of three ways."""
+def test_a_subscription_is_read_from_any_of_three_options() -> None:
+    """A query subscribes by topics, by pattern or by partitions."""
     assert read_subscription({"subscribe": " b, a,,b "}) == Topics(("a", "b"))
     assert read_subscription({"subscribepattern": " a|b "}) == TopicPattern("a|b")
     assert read_subscription({"assign": '{"t":[1,0]}'}) == Assigned(
@@ -86,14 +86,14 @@ def test_options_say_what_is_read() -> None:
         ("assign", "t:0", "assign: 't:0' is no JSON"),
     ],
 )
-def test_what_makes_no_sense_is_refused(option: str, text: str, message: str) -> None:
-    """Under the name of the option."""
+def test_an_invalid_subscription_is_refused(option: str, text: str, message: str) -> None:
+    """An invalid subscription is refused under the name of its option."""
     with pytest.raises(ConfigError, match=f"^{message}" if " is " in message else message):
         read_subscription({option: text})
 
 
-def test_a_pattern_travels() -> None:
-    """To another process, as options do."""
+def test_a_pattern_can_be_pickled() -> None:
+    """A pattern can be pickled, as options are sent to other processes."""
     pattern = pickle.loads(pickle.dumps(TopicPattern("a|b")))
     assert pattern == TopicPattern("a|b")
     assert names(pattern.wanted(KNOWN)) == "a-0 a-1 b-0 b-1"

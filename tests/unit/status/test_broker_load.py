@@ -1,4 +1,4 @@
-"""How partitions and their leaders are counted by broker."""
+"""The numbers of leaders and replicas for each broker."""
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.broker_load import BrokerLoad, broker_loads
@@ -6,7 +6,7 @@ from zkconsumer.status.model import PartitionStatus, TopicStatus
 
 
 def _topic(*partitions: tuple[int | None, tuple[int, ...], tuple[int, ...]]) -> TopicStatus:
-    """A topic: leader, replicas and those in sync of each partition."""
+    """Return a topic, from leader, replicas and in-sync replicas of each partition."""
     return TopicStatus(
         name="t",
         partitions=tuple(
@@ -23,7 +23,7 @@ def _topic(*partitions: tuple[int | None, tuple[int, ...], tuple[int, ...]]) -> 
 
 
 def test_each_broker_with_partitions_has_its_load() -> None:
-    """The first replica is preferred, whoever leads; nobody leads the last partition."""
+    """The first replica is the preferred one, whichever broker leads, or none does."""
     topic = _topic((1, (1, 2), (1, 2)), (1, (2, 1), (1,)), (None, (2, 3), ()))
     assert broker_loads([topic]) == {
         1: BrokerLoad(leads=2, preferred=1, replicas=2, behind=0),
@@ -33,15 +33,15 @@ def test_each_broker_with_partitions_has_its_load() -> None:
 
 
 def test_a_replica_that_is_named_twice_counts_once() -> None:
-    """A broken node of a topic may say so."""
+    """A replica that a malformed node names twice counts once."""
     assert broker_loads([_topic((1, (1, 1), ()))]) == {1: BrokerLoad(1, 1, 1, 1)}
 
 
-def test_who_leads_without_a_replica_counts_as_leader() -> None:
-    """As while replicas are reassigned."""
+def test_a_leader_without_a_replica_counts() -> None:
+    """A leader without a replica counts as leader, as during a reassignment."""
     assert broker_loads([_topic((4, (1,), (1,)))])[4] == BrokerLoad(leads=1)
 
 
 def test_no_topics_are_no_load() -> None:
-    """Nobody is made up."""
+    """Without topics there is no load."""
     assert broker_loads([]) == {}

@@ -1,4 +1,4 @@
-"""Burrow's rules, held against the cases of Burrow's own tests."""
+"""Burrow's rules for a group's status, compared with the cases of Burrow's own tests."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ LATE = 1_512_224_618_356
 
 @dataclass(frozen=True)
 class Case:
-    """A window as offsets, lags and times of commits, and what Burrow says of it."""
+    """A window of commits with offsets, lags and times, and Burrow's status for it."""
 
     offsets: tuple[int, ...]
     lags: tuple[int | None, ...]
@@ -32,7 +32,7 @@ class Case:
     times: tuple[int, ...] | None = None
 
     def commits(self) -> list[CommitSample]:
-        """One every 100 s, unless said otherwise."""
+        """Return a commit every 100 s, unless the case has times."""
         times = self.times or tuple(100_000 * (1 + i) for i in range(len(self.offsets)))
         return [
             CommitSample(*sample) for sample in zip(self.offsets, times, self.lags, strict=True)
@@ -48,7 +48,7 @@ HALVES = tuple(x for i in range(5) for x in (1000 + 1000 * i, 1500 + 1000 * i))
 HALF_LAGS = tuple(x for i in range(5) for x in (50 * i, None))
 HALF_TIMES = tuple(100_000 + 50_000 * i for i in range(10))
 
-# In the order of caching_test.go, without those of an allowed lag, which is 0 here.
+# In the order of caching_test.go, without the cases with an allowed lag, which is 0 here.
 CASES = [
     Case(UP, (0, 50, 100, 150, 200), (5200,), 200, 600, BurrowStatus.OK),
     Case(UP, (0, 50, 100, 150, 200), (5200,), 200, 900, BurrowStatus.OK),
@@ -86,7 +86,7 @@ CASES = [
         600,
         BurrowStatus.REWIND,
     ),
-    # Ours: rule 5, of which Burrow has no case that ends in it.
+    # Our own cases, for rule 5: none of Burrow's ends in it.
     Case(UP, (50, 100, 150, 200, 250), (5250,), 250, 600, BurrowStatus.WARN),
     Case(UP, (50, 100, 150, 140, 250), (5250,), 250, 600, BurrowStatus.OK),
     Case(UP, (50,) * 5, (5250,), 250, 600, BurrowStatus.WARN),
@@ -98,8 +98,8 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.status.name}")
-def test_a_window_is_judged_as_by_burrow(case: Case) -> None:
-    """Burrow's cases, and a few for the rules that those leave out."""
+def test_a_window_has_burrows_status(case: Case) -> None:
+    """Burrow's cases, and a few for rules that they leave out, have Burrow's status."""
     status = partition_status(
         case.commits(), case.log_ends, case.current_lag, case.now_s * 1000, least_span_ms=0
     )
@@ -107,7 +107,7 @@ def test_a_window_is_judged_as_by_burrow(case: Case) -> None:
 
 
 def test_the_numbers_are_those_of_burrows_metrics() -> None:
-    """Dashboards depend on them."""
+    """The statuses have the numbers of Burrow's metrics, on which dashboards depend."""
     assert [(burrow_status.name, burrow_status.value) for burrow_status in BurrowStatus] == [
         ("NOTFOUND", 0),
         ("OK", 1),
@@ -121,7 +121,7 @@ def test_the_numbers_are_those_of_burrows_metrics() -> None:
 
 
 def test_a_single_commit_is_no_stop_before_the_least_span_is_over() -> None:
-    """A group that is seen for the first time has one commit, however healthy it is."""
+    """A single commit, as in a group that was just found, is a stop only after a while."""
     commits = [CommitSample(10, 1_000_000, 5)]
     just = 1_000_000 + LEAST_SPAN_MS
     assert partition_status(commits, (), 5, just) is BurrowStatus.OK
@@ -138,7 +138,7 @@ def _partition(
 
 
 def test_a_group_is_as_bad_as_its_worst_partition_but_never_worse_than_err() -> None:
-    """One partition stalls, one reads along, one has no commit."""
+    """A group has the status of its worst partition, but at most ERR."""
     history, group = History(), group_of()
     for step in range(1, 11):
         at_ms = step * 100_000
@@ -164,8 +164,8 @@ def test_a_group_is_as_bad_as_its_worst_partition_but_never_worse_than_err() -> 
     assert (start.at_ms, start.lag, end.lag) == (100_000, None, 103)
 
 
-def test_a_window_tells_how_full_it_is() -> None:
-    """A group is complete as far as its partitions' windows are full."""
+def test_a_group_is_as_complete_as_its_windows() -> None:
+    """A group is complete to the degree to which its partitions' windows are full."""
     history = History()
     late = 10_000_000
     group = group_of(_partition(7, 1000, 100, seen_ms=late))
@@ -175,8 +175,8 @@ def test_a_window_tells_how_full_it_is() -> None:
     assert (outcome.complete, outcome.partitions[0].complete) == (0.0, 0.1)
 
 
-def test_a_log_that_was_no_longer_a_moment_ago_excuses_a_stop() -> None:
-    """New records after a quiet time are no reason for an alarm yet."""
+def test_new_records_after_a_quiet_time_are_no_stop_yet() -> None:
+    """New records after a quiet time are no stop yet."""
     history, group = History(), group_of()
     for at_ms, log_end in ((1000, 7), (900_000, 7), (1_000_000, 50)):
         group = group_of(_partition(7, 1000, log_end, seen_ms=at_ms))
@@ -186,8 +186,8 @@ def test_a_log_that_was_no_longer_a_moment_ago_excuses_a_stop() -> None:
     assert evaluate_group(later, history, 1_300_000).status is BurrowStatus.ERR
 
 
-def test_what_nobody_could_read_anew_has_not_stopped() -> None:
-    """While ZooKeeper is away logs grow on and commits are not seen: no alarm of groups."""
+def test_offsets_that_can_not_be_read_again_are_no_stop() -> None:
+    """While offsets can't be read again, no group counts as stopped, though logs grow."""
     history, group = History(), group_of()
     for at_ms in (1000, 100_000):
         group = group_of(_partition(7, 1000, 50, seen_ms=at_ms))
@@ -196,7 +196,7 @@ def test_what_nobody_could_read_anew_has_not_stopped() -> None:
 
 
 def test_no_group_is_not_found() -> None:
-    """And has nothing to show."""
+    """A missing group is NOTFOUND, without partitions."""
     outcome = evaluate_group(None, History(), 0)
     assert outcome.status is BurrowStatus.NOTFOUND
     assert (outcome.total_lag, outcome.max_lag, outcome.complete) == (0, None, 0.0)

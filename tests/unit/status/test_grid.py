@@ -1,4 +1,4 @@
-"""A group as a grid."""
+"""A group as a grid of partitions by owner."""
 
 from dataclasses import replace
 
@@ -31,8 +31,8 @@ def _grid(group: GroupStatus) -> Grid:
     return grid_of(group, verify(group, IDS))
 
 
-def test_each_partition_stands_in_its_owners_column() -> None:
-    """Members first, then strangers; who has nothing has a column, too."""
+def test_each_partition_is_in_its_owners_column() -> None:
+    """Each partition is in its owner's column: members come first, idle ones included."""
     members = (member("g_a", {"t": 2}), replace(member("g_b", {"t": 1}), host="h"))
     grid = _grid(
         group_of(_owned(0, "g_a-1", 3), _owned(1, "g_a-0", 4), _owned(2, "zz"), members=members)
@@ -59,15 +59,15 @@ def test_each_partition_stands_in_its_owners_column() -> None:
     assert grid.counts("u") == (0, 0, 0)
 
 
-def test_what_nobody_owns_has_a_row_without_a_column() -> None:
-    """Even where the group has written nothing of it."""
+def test_a_partition_without_an_owner_has_a_row_without_a_column() -> None:
+    """A partition without an owner has a row and no column, even if the group has no node of it."""
     grid = _grid(group_of(_owned(0, None, 2), members=(member("g_a", {"t": 1}),)))
     assert [(row.column, row.fault) for row in grid.rows] == [(None, OwnershipFault.UNOWNED)] * 3
     assert grid.rows[0].lag == 2
 
 
-def test_a_coordinators_members_are_taken_as_they_are() -> None:
-    """Their ids can look like thread ids."""
+def test_a_coordinators_members_are_shown_by_their_ids() -> None:
+    """Members of a coordinator's group are shown by id, even if it looks like a thread id."""
     members = (MemberStatus(member_id="c-1", streams={"t": 1}, problem="odd"),)
     group = group_of(_owned(0, "c-1"), members=members, kind=GroupKind.COORDINATOR)
     grid = _grid(group)
@@ -76,8 +76,8 @@ def test_a_coordinators_members_are_taken_as_they_are() -> None:
     assert (grid.rows[0].column, grid.rows[0].thread) == (0, None)
 
 
-def test_what_moved_is_what_has_another_owner_now() -> None:
-    """What was given up and not taken has not moved anywhere yet."""
+def test_a_partition_has_moved_if_it_has_another_owner() -> None:
+    """A partition has moved if it has another owner now, not if it only lost one."""
     members = (member("g_a", {"t": 1}), member("g_b", {"t": 1}))
     before = _grid(group_of(_owned(0, "g_a-0"), _owned(1, "g_a-0"), members=members))
     after = _grid(group_of(_owned(0, "g_a-0"), _owned(1, "g_b-0"), _owned(2, "g_b-0")))
@@ -101,5 +101,5 @@ def test_what_moved_is_what_has_another_owner_now() -> None:
     ],
 )
 def test_labels_are_short_and_differ(names: list[str], labels: list[str]) -> None:
-    """By whole parts of the ids."""
+    """Labels are whole parts of the ids, as short as they still differ."""
     assert list(short_labels("g", names).values()) == labels

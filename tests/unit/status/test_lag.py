@@ -1,4 +1,4 @@
-"""How far a group is behind."""
+"""The lag of a group, in records and in time."""
 
 import pytest
 
@@ -36,10 +36,10 @@ def _partition(
     ("offset", "log_end", "lag"),
     [(3, 10, 7), (10, 10, 0), (11, 10, 0), (None, 10, None), (3, None, None)],
 )
-def test_lag_is_never_negative_and_not_known_without_both_ends(
+def test_a_lag_is_never_negative_and_unknown_without_both_ends(
     offset: int | None, log_end: int | None, lag: int | None
 ) -> None:
-    """A commit beyond the end is no lag; no commit is no known lag."""
+    """A commit beyond the log end is a lag of 0; without a commit, or a log end, it is unknown."""
     assert records_behind(GroupKind.ZOOKEEPER, _partition(offset, log_end)) == lag
 
 
@@ -60,13 +60,13 @@ def test_lag_is_never_negative_and_not_known_without_both_ends(
         (_partition(5, 10, log_start=None), Standing.WITHIN),
     ],
 )
-def test_an_offset_stands_somewhere(partition: GroupPartition, standing: Standing) -> None:
-    """Beyond the end only if the log was looked at after the offset was."""
+def test_where_an_offset_stands_in_its_log(partition: GroupPartition, standing: Standing) -> None:
+    """An offset counts as beyond the log end only if the log was read after the offset."""
     assert standing_of(GroupKind.ZOOKEEPER, partition) is standing
 
 
 def test_the_larger_of_both_storages_counts_for_a_zookeeper_group() -> None:
-    """Kafka's alone for a coordinator's group."""
+    """A ZooKeeper group has the larger offset of both storages, a coordinator's group Kafka's."""
     zookeeper, kafka = CommittedOffset(5, "zookeeper", 1), CommittedOffset(7, "kafka", 2)
     both = GroupPartition(TP, committed=(zookeeper, kafka))
     assert both.effective(GroupKind.ZOOKEEPER) is kafka
@@ -82,8 +82,8 @@ def test_the_larger_of_both_storages_counts_for_a_zookeeper_group() -> None:
     assert GroupPartition(TP).effective(GroupKind.ZOOKEEPER) is None
 
 
-def test_no_lag_is_no_time() -> None:
-    """Whatever the samples say, and even without any."""
+def test_no_lag_is_no_time_lag() -> None:
+    """A lag of no records is a time lag of 0, with or without samples."""
     assert time_behind(10, 0, None, 99) == TimeLag(0)
     assert time_behind(10, None, LogEndSeries(), 99) is None
     assert time_behind(10, 5, None, 99) is None
@@ -91,7 +91,7 @@ def test_no_lag_is_no_time() -> None:
 
 
 def test_time_is_counted_from_now_and_never_negative() -> None:
-    """The broker's answer can be newer than the time that is asked from."""
+    """A time lag counts up to now and is never negative, though samples may be newer."""
     log_ends = LogEndSeries()
     log_ends.add(0, 1000)
     log_ends.add(100, 2000)
@@ -101,7 +101,7 @@ def test_time_is_counted_from_now_and_never_negative() -> None:
 
 
 def test_a_group_is_as_late_as_its_worst_partition() -> None:
-    """The one with most records need not be the one that is behind the longest."""
+    """A group's lag is its worst partition's: most records and longest time may be two of them."""
     slow, busy, bare = (TopicPartition("t", n) for n in range(3))
     history = History()
     group = group_of(
@@ -128,7 +128,7 @@ def test_a_group_is_as_late_as_its_worst_partition() -> None:
     ]
 
 
-def test_a_group_of_which_nothing_is_known_has_no_lag() -> None:
-    """None, not zero."""
+def test_a_group_without_commits_has_no_lag() -> None:
+    """The lag of a group without commits is None, not zero."""
     lag = group_lag(group_of(GroupPartition(TP)), History(), 0)
     assert (lag.total, lag.worst, lag.worst_time, lag.unknown) == (None, None, None, 1)

@@ -1,4 +1,4 @@
-"""Rates of writing and reading, from snapshots of a group that commits in steps."""
+"""Rates of writing and reading, from snapshots of a group that commits at intervals."""
 
 from dataclasses import replace
 
@@ -24,7 +24,7 @@ TP = TopicPartition("topic", 0)
 
 
 def snapshot(at_ms: int, end: int, committed: int) -> ClusterSnapshot:
-    """A cluster of one topic and one group."""
+    """Return a cluster of one topic and one group."""
     partition = GroupPartition(
         TP, committed=(CommittedOffset(committed, "zookeeper", at_ms),), log_end=end
     )
@@ -46,7 +46,7 @@ def snapshot(at_ms: int, end: int, committed: int) -> ClusterSnapshot:
 def watched(
     seconds: int, *, written: int, read: int, commit_s: int = 1, until_s: int | None = None
 ) -> RateHistory:
-    """A group that was looked at every 5 s, and commits each ``commit_s``."""
+    """Return the history of a group that is read every 5 s, and commits each ``commit_s``."""
     history = RateHistory()
     for at_s in range(0, seconds + 1, 5):
         committed_s = min(at_s, seconds if until_s is None else until_s) // commit_s * commit_s
@@ -61,8 +61,10 @@ def watched(
     commit_s=st.sampled_from([1, 5, 10, 30, 60, 100]),
     seconds=st.integers(WINDOW_MS // 1_000, 2_000),
 )
-def test_steps_do_not_blur_the_rate(written: int, read: int, commit_s: int, seconds: int) -> None:
-    """However rarely it commits: measured from step to step."""
+def test_the_rate_is_exact_however_rarely_the_group_commits(
+    written: int, read: int, commit_s: int, seconds: int
+) -> None:
+    """The rate is exact however rarely the group commits: it counts from commit to commit."""
     history = watched(seconds, written=written, read=read, commit_s=commit_s)
     rates = history.rates(KEY)
     assert rates.written is not None
@@ -74,7 +76,7 @@ def test_steps_do_not_blur_the_rate(written: int, read: int, commit_s: int, seco
 
 
 def test_a_group_that_stops_reads_nothing() -> None:
-    """At first less, then nothing; when it last moved stays known."""
+    """After a group stops its rate falls to zero, and the time of its last move is kept."""
     late = watched(400, written=10, read=10, until_s=300).rates(KEY)
     assert late.read is not None
     assert 0 < late.read < 10
@@ -82,8 +84,8 @@ def test_a_group_that_stops_reads_nothing() -> None:
     assert (stopped.written, stopped.read, stopped.moved_ms) == (10, 0, 300_000)
 
 
-def test_when_it_is_caught_up() -> None:
-    """By what it gains; never where it gains nothing; unknown is not never."""
+def test_the_time_to_catch_up_follows_from_the_rates() -> None:
+    """The time to catch up follows from the difference of the rates, if it is positive."""
     assert GroupRates(written=100, read=150).caught_up_ms(3_000) == 60_000
     assert GroupRates(written=100, read=100).caught_up_ms(3_000) is None
     assert GroupRates(written=100, read=100).caught_up_ms(0) == 0
@@ -91,8 +93,8 @@ def test_when_it_is_caught_up() -> None:
     assert GroupRates(written=1, read=2).caught_up_ms(None) is None
 
 
-def test_one_look_tells_no_rate() -> None:
-    """Nor do partitions that come and go, nor a clock that goes back."""
+def test_one_snapshot_gives_no_rate() -> None:
+    """One snapshot gives no rate; nor do partitions that come and go, or a clock that goes back."""
     history = RateHistory()
     assert history.rates(KEY) == GroupRates()
     history.record(snapshot(10_000, 5, 5))
@@ -104,7 +106,7 @@ def test_one_look_tells_no_rate() -> None:
 
 
 def test_a_clock_that_was_set_back_begins_new_rates() -> None:
-    """Else a group that stands would count as one that moves, for as long as it was set back."""
+    """When the clock was set back rates start again, or a stopped group would count as moving."""
     history = watched(10, written=2, read=2)
     assert history.rates(KEY).moved_ms == 10_000
     for at_ms in (10_000, 15_000):
@@ -113,8 +115,8 @@ def test_a_clock_that_was_set_back_begins_new_rates() -> None:
     assert history.rates(KEY) == GroupRates(written=2, read=0)
 
 
-def test_few_samples_are_kept_however_often_one_looks() -> None:
-    """Looks each second at a group that does not move add nothing."""
+def test_few_samples_are_kept_of_many_snapshots() -> None:
+    """The number of samples is bounded, however often a snapshot is taken."""
     history = RateHistory()
     for at_s in range(3_000):
         history.record(snapshot(at_s * 1_000, at_s, 7))
@@ -122,8 +124,8 @@ def test_few_samples_are_kept_however_often_one_looks() -> None:
     assert history.rates(KEY).written == 1
 
 
-def test_a_lag_that_comes_down_again_is_caught_up() -> None:
-    """Over five minutes as much was read as written; what counts is how it goes since the peak."""
+def test_a_lag_that_shrinks_since_its_peak_is_caught_up() -> None:
+    """A lag that shrinks since its peak is caught up, though the average rates are equal."""
     history, rates = RateHistory(), GroupRates()
     for at_s in range(0, 305, 5):
         lag = 100 + max(0, 150 - abs(at_s - 150)) * 40

@@ -1,4 +1,4 @@
-"""Who would get what with more or fewer members and streams."""
+"""Which partitions each reader would have with more or fewer members and streams."""
 
 import json
 from dataclasses import replace
@@ -15,12 +15,12 @@ PARTITIONS = {"t": (0, 1, 2, 3, 4), "u": (0, 1)}
 
 
 def tps(*numbers: int, topic: str = "t") -> tuple[TopicPartition, ...]:
-    """Partitions of one topic."""
+    """Return partitions of one topic."""
     return tuple(TopicPartition(topic, number) for number in numbers)
 
 
 def zookeeper_group(*owners: str, members: tuple[str, ...] = ("g_a", "g_b")) -> GroupStatus:
-    """A group that reads ``t``, a stream each, and the owners of its partitions."""
+    """Return a group that reads ``t`` with a stream each, and these owners of its partitions."""
     return GroupStatus(
         group_id="g",
         kind=GroupKind.ZOOKEEPER,
@@ -37,21 +37,21 @@ SETTLED = zookeeper_group("g_a-0", "g_a-0", "g_a-0", "g_b-0", "g_b-0")
 
 
 def planned(group: GroupStatus, scale: Scale, strategy: str = "range") -> SharePlan:
-    """A plan that can be made."""
+    """Return a plan, which must be possible."""
     plan = plan_scaling(group, PARTITIONS, scale, strategy)
     assert isinstance(plan, SharePlan)
     return plan
 
 
-def test_as_it_is_nothing_moves() -> None:
-    """The same members get what they have."""
+def test_the_same_number_of_members_keeps_all_partitions() -> None:
+    """The same number of members keeps all partitions."""
     plan = planned(SETTLED, Scale(members=2))
     assert plan.readers == plan.before == {"g_a-0": tps(0, 1, 2), "g_b-0": tps(3, 4)}
     assert (plan.moved, plan.idle, plan.leaving, plan.invented) == ((), (), (), frozenset())
 
 
-def test_one_more_member() -> None:
-    """It does as the first does, under a name that is told to be invented."""
+def test_one_more_member_gets_a_share() -> None:
+    """A new member subscribes as the first one does, under an id that is marked as invented."""
     plan = planned(SETTLED, Scale(members=3))
     assert plan.readers == {
         "g_a-0": tps(0, 1),
@@ -63,15 +63,15 @@ def test_one_more_member() -> None:
     assert {len(share) for share in plan.readers.values()} == {1, 2}
 
 
-def test_more_readers_than_partitions() -> None:
-    """Some get nothing."""
+def test_more_readers_than_partitions_leave_some_idle() -> None:
+    """With more readers than partitions some are idle."""
     plan = planned(SETTLED, Scale(members=3, streams=2))
     assert plan.idle == ("g_new-001-1",)
     assert [len(share) for share in plan.readers.values()] == [1, 1, 1, 1, 1, 0]
 
 
-def test_one_member_less() -> None:
-    """The last one leaves, and what it had moves."""
+def test_one_member_less_moves_its_partitions() -> None:
+    """With one member less the last one leaves, and its partitions move."""
     plan = planned(SETTLED, Scale(members=1))
     assert plan.leaving == ("g_b",)
     assert plan.readers == {"g_a-0": tps(0, 1, 2, 3, 4)}
@@ -79,7 +79,7 @@ def test_one_member_less() -> None:
 
 
 def test_invented_names_are_free() -> None:
-    """Somebody may be called so."""
+    """Invented ids differ from those of existing members."""
     group = zookeeper_group(members=("g_a",))
     namesake = MemberStatus(member_id="g_new-001", streams={"t": 2})
     group = replace(group, members=(*group.members, namesake))
@@ -88,8 +88,8 @@ def test_invented_names_are_free() -> None:
     assert plan.invented == {"g_new-002-0"}
 
 
-def test_topics_that_nobody_reads_yet() -> None:
-    """All members would read them, with as many streams as now."""
+def test_new_topics_are_read_by_all_members() -> None:
+    """New topics are read by all members, with as many streams as they have now."""
     plan = planned(SETTLED, Scale(members=2, topics=("u", "t")), "roundrobin")
     assert sorted(tp for share in plan.readers.values() for tp in share) == [
         *tps(0, 1, 2, 3, 4),
@@ -101,8 +101,8 @@ def test_topics_that_nobody_reads_yet() -> None:
     assert len(planned(busy, Scale(members=2, topics=("u",))).readers) == 6
 
 
-def test_a_group_without_members() -> None:
-    """It reads what it has offsets of, or what is said."""
+def test_a_group_without_members_reads_the_topics_of_its_offsets() -> None:
+    """A group without members reads the topics of its offsets, or those that are named."""
     empty = zookeeper_group("", "", members=())
     assert planned(empty, Scale(members=2)).readers == {
         "g_new-001-0": tps(0, 1, 2),
@@ -114,8 +114,8 @@ def test_a_group_without_members() -> None:
     assert "name the topics" in refused.reason
 
 
-def test_what_can_not_be_shared_out() -> None:
-    """Missing topics, unknown strategies, uneven subscriptions under round-robin."""
+def test_what_can_not_be_assigned_is_refused() -> None:
+    """Missing topics, unknown strategies and round-robin over unequal subscriptions are refused."""
     refused = plan_scaling(SETTLED, PARTITIONS, Scale(members=2, topics=("x", "t")), "range")
     assert refused == CannotAssign("the cluster has no partitions of x")
     for kind in GroupKind:
@@ -139,8 +139,8 @@ def test_what_can_not_be_shared_out() -> None:
 
 
 @pytest.mark.parametrize("assignor", ["sticky", "cooperative-sticky"])
-def test_a_coordinators_group_that_sticks(assignor: str) -> None:
-    """Only what evenness needs goes to the new member; streams mean nothing there."""
+def test_a_sticky_assignor_moves_few_partitions(assignor: str) -> None:
+    """A sticky assignor moves as few partitions as balance needs, and ignores streams."""
     group = GroupStatus(
         group_id="g",
         kind=GroupKind.COORDINATOR,
@@ -160,8 +160,8 @@ def test_a_coordinators_group_that_sticks(assignor: str) -> None:
     assert whole.leaving == ("b",)
 
 
-def test_the_table() -> None:
-    """A line a reader, also of those that go."""
+def test_the_table_has_a_row_for_each_reader() -> None:
+    """The table has a row for each reader, also for those that leave."""
     assert share_plan_text("g", planned(SETTLED, Scale(members=3))) == (
         "READER             NOW  THEN  PARTITIONS\n"
         "g_a-0              3    2     t:0-1\n"
@@ -180,8 +180,8 @@ def test_the_table() -> None:
     ]
 
 
-def test_the_json() -> None:
-    """The same, for programs."""
+def test_the_json_has_the_same_content() -> None:
+    """The JSON has the same content, for programs."""
     value = json.loads(share_plan_json("g", planned(SETTLED, Scale(members=1))))
     assert value["leaving"] == ["g_b"]
     assert value["moved"] == [["t", 3], ["t", 4]]
@@ -189,14 +189,14 @@ def test_the_json() -> None:
     assert len(value["readers"][0]["partitions"]) == 5
 
 
-def test_neighbours_are_ranges() -> None:
-    """By topic, in order."""
+def test_consecutive_partitions_are_printed_as_ranges() -> None:
+    """Consecutive partitions are printed as ranges, by topic."""
     assert partitions_text([*tps(5, 3, 1, 2, 9), *tps(0, topic="a")]) == "a:0 t:1-3,5,9"
     assert partitions_text([]) == ""
 
 
-def test_more_streams_than_can_be_shown_are_not_planned() -> None:
-    """How many a member has now, it registered; with a number of one's own it is planned."""
+def test_more_streams_than_can_be_shown_are_refused() -> None:
+    """More streams than can be shown are refused, unless their number is given."""
     stranger = MemberStatus(member_id="g_0", streams={"t": 2**31 - 1})
     group = replace(SETTLED, members=(*SETTLED.members, stranger))
     ids = {"t": tuple(range(5))}

@@ -1,4 +1,4 @@
-"""What is kept of log ends and commits, and what is told from it."""
+"""Series of log ends and commits: what is kept, and what follows from it."""
 
 from dataclasses import replace
 
@@ -42,66 +42,66 @@ def _log_ends(*samples: tuple[int, int], limit: int = 60) -> LogEndSeries:
     ],
 )
 def test_between_two_samples_the_log_grew_evenly(offset: int, passing: int | None) -> None:
-    """And where it stood still, the record that ended it came when it went on."""
+    """Between two samples a log is assumed to grow evenly; after a pause, from the pause's end."""
     series = _log_ends((100, 1000), (200, 2000), (200, 4000), (200, 6000), (300, 7000))
     assert series.passed_ms(offset) == passing
 
 
-def test_before_the_first_sample_the_log_grew_as_it_did_since() -> None:
-    """From the first sample to the last, whatever lies between."""
+def test_before_the_first_sample_the_log_grew_at_the_average_rate() -> None:
+    """Before the first sample a log is assumed to grow at the average rate since then."""
     series = _log_ends((100, 1000), (110, 9000), (200, 11_000))
     assert series.passed_ms(90) == 0
 
 
-def test_a_log_that_never_grew_says_only_that_it_is_older() -> None:
-    """No growth, no rate: the first sample bounds it."""
+def test_a_log_that_never_grew_bounds_the_time() -> None:
+    """A log that never grew has no rate, and the first sample bounds the time."""
     series = _log_ends((100, 1000), (100, 2000), (100, 9000))
     assert series.passed_ms(90) == 1000
     assert series.passed_ms(100) is None
 
 
 def test_one_sample_says_nothing() -> None:
-    """Neither does none."""
+    """One sample, or none, says nothing."""
     assert _log_ends((100, 1000)).passed_ms(50) is None
     assert _log_ends().passed_ms(50) is None
 
 
-def test_a_log_that_was_cut_forgets_what_it_lost() -> None:
-    """Unclean elections cut logs; a topic made anew starts at 0."""
+def test_a_truncated_log_drops_the_samples_that_it_lost() -> None:
+    """When a log was truncated, or its topic recreated, the samples that it lost are dropped."""
     series = _log_ends((100, 1000), (200, 2000), (300, 3000), (150, 4000), (160, 5000))
     assert list(series) == [(100, 1000), (150, 4000), (160, 5000)]
     series.add(0, 6000)
     assert list(series) == [(0, 6000)]
 
 
-def test_of_a_time_without_growth_both_ends_are_kept() -> None:
-    """However long it is looked at, it takes two samples."""
+def test_a_time_without_growth_takes_two_samples() -> None:
+    """A time without growth takes two samples, however long it lasts."""
     series = _log_ends((5, 1), *((9, at_ms) for at_ms in range(10, 99)))
     assert list(series) == [(5, 1), (9, 10), (9, 98)]
 
 
-def test_what_is_not_newer_is_dropped() -> None:
-    """The last good value is shown again while a broker is away."""
+def test_a_sample_that_is_not_newer_is_dropped() -> None:
+    """A sample that is not newer is dropped, as the last one is repeated while a broker is down."""
     series = _log_ends((100, 1000), (200, 1000), (300, 900))
     assert list(series) == [(100, 1000)]
 
 
-def test_too_many_samples_make_the_older_half_sparse() -> None:
-    """The first and the newer half stay."""
+def test_beyond_the_limit_the_older_half_is_thinned_out() -> None:
+    """Beyond the limit each second sample of the older half is dropped."""
     series = _log_ends(*((n, n * 10) for n in range(9)), limit=8)
     assert [sample.log_end for sample in series] == [0, 2, 4, 5, 6, 7, 8]
 
 
 def test_recent_log_ends_are_those_since_a_time() -> None:
-    """That time included."""
+    """Recent log ends are those since a time, inclusive."""
     series = _log_ends((1, 10), (2, 20), (3, 30))
     assert series.since(20) == (2, 3)
     assert series.since(31) == ()
 
 
 @pytest.mark.parametrize("limit", [3, 0])
-def test_series_need_room(limit: int) -> None:
-    """Less could not be thinned out."""
+def test_a_limit_that_is_too_small_is_refused(limit: int) -> None:
+    """A limit that is too small to drop samples is refused."""
     with pytest.raises(ValueError, match="room for 4"):
         LogEndSeries(limit)
     with pytest.raises(ValueError, match="room for 2"):
@@ -113,7 +113,7 @@ def _commit(offset: int, seen_ms: int, committed_ms: int | None = None) -> Commi
 
 
 def test_a_commit_is_new_by_its_time() -> None:
-    """The same offset again, later, is one more commit; the same one seen again is none."""
+    """A commit is new if it has a later time, even with the same offset."""
     series = Commits()
     series.add(_commit(5, 1000, 900), 5)
     series.add(_commit(5, 2000, 900), 8)
@@ -122,7 +122,7 @@ def test_a_commit_is_new_by_its_time() -> None:
 
 
 def test_without_times_only_another_offset_is_a_new_commit() -> None:
-    """It counts as made when it was seen."""
+    """Without commit times only another offset is a new commit, at the time of its read."""
     series = Commits()
     for offset, seen_ms in ((5, 1000), (5, 2000), (7, 3000), (6, 4000)):
         series.add(_commit(offset, seen_ms), None)
@@ -134,7 +134,7 @@ def test_without_times_only_another_offset_is_a_new_commit() -> None:
 
 
 def test_the_lag_of_the_first_commit_is_known_only_if_it_is_zero() -> None:
-    """It can be days old, and the log much shorter then."""
+    """The first commit's lag is known only if it is zero: the commit may be days old."""
     behind, level = Commits(), Commits()
     behind.add(_commit(5, 1000, 900), 8)
     level.add(_commit(5, 1000, 900), 5)
@@ -143,16 +143,16 @@ def test_the_lag_of_the_first_commit_is_known_only_if_it_is_zero() -> None:
     assert level.last == CommitSample(5, 900, 0)
 
 
-def test_a_commit_beyond_the_log_end_that_was_seen_has_no_lag() -> None:
-    """The log has grown since."""
+def test_a_commit_beyond_the_known_log_end_has_no_lag() -> None:
+    """A commit beyond the last known log end has a lag of zero, as the log has grown since."""
     series = Commits()
     for offset in (5, 9):
         series.add(_commit(offset, offset), 5)
     assert [commit_sample.lag for commit_sample in series] == [0, 0]
 
 
-def test_times_never_fall() -> None:
-    """Another storage can hold an offset with another clock's time."""
+def test_commit_times_never_go_back() -> None:
+    """Commit times never go back, even if another storage's clock is behind."""
     series = Commits()
     series.add(_commit(5, 1000, 900), 5)
     series.add(_commit(7, 1000, 300), 8)
@@ -160,7 +160,7 @@ def test_times_never_fall() -> None:
 
 
 def test_a_full_window_loses_its_first_commit() -> None:
-    """And says the last."""
+    """A full window drops its first commit."""
     series = Commits(2)
     assert series.last is None
     for n in (1, 2, 3):
@@ -169,8 +169,8 @@ def test_a_full_window_loses_its_first_commit() -> None:
     assert series.last == CommitSample(3, 3, 6)
 
 
-def test_history_takes_up_every_partition_and_forgets_those_that_are_gone() -> None:
-    """Of topics and of groups alike."""
+def test_the_history_has_every_partition_and_drops_those_that_are_gone() -> None:
+    """The history has each partition of topics and groups, and drops those that are gone."""
     history = History()
     other = TopicPartition("u", 1)
     both = group_of(
@@ -181,16 +181,16 @@ def test_history_takes_up_every_partition_and_forgets_those_that_are_gone() -> N
     history.record(snapshot_of(both, at_ms=20, log_ends={TP: 5, other: 4}))
     assert history.commits(both.key).keys() == {TP, other}
     assert [tuple(sample) for sample in history.log_ends(TP) or ()] == [(4, 10), (5, 20)]
-    one = group_of(GroupPartition(TP, log_end=5))
-    history.record(snapshot_of(one, at_ms=30, log_ends={TP: 5}))
+    remaining = group_of(GroupPartition(TP, log_end=5))
+    history.record(snapshot_of(remaining, at_ms=30, log_ends={TP: 5}))
     assert history.log_ends(other) is None
-    assert history.commits(one.key).keys() == {TP}
+    assert history.commits(remaining.key).keys() == {TP}
     history.record(snapshot_of(at_ms=40))
-    assert history.commits(one.key) == {}
+    assert history.commits(remaining.key) == {}
 
 
 def test_a_clock_that_was_set_back_begins_a_new_history() -> None:
-    """Else nothing would be newer than the last, for as long as it was set back."""
+    """When the clock was set back a new history begins, or nothing would be newer for a while."""
     back_ms = SET_BACK_MS
     history = History()
 
@@ -208,16 +208,16 @@ def test_a_clock_that_was_set_back_begins_a_new_history() -> None:
     assert [commit.at_ms for commit in history.commits(group.key)[TP]] == [3, 4, 5]
 
 
-def test_a_look_that_overtook_a_reading_begins_no_new_history() -> None:
-    """They are published in the order in which they end."""
+def test_a_look_that_is_published_early_begins_no_new_history() -> None:
+    """A look that is published before an earlier reading does not begin a new history."""
     history = History()
     for end, at_ms in ((4, 10), (6, 30), (5, 20), (8, 40)):
         history.record(snapshot_of(at_ms=at_ms, log_ends={TP: end}))
     assert [tuple(sample) for sample in history.log_ends(TP) or ()] == [(4, 10), (6, 30), (8, 40)]
 
 
-def test_a_partition_whose_log_is_not_known_keeps_its_series() -> None:
-    """A broker is away for a while."""
+def test_a_partition_whose_log_end_is_unknown_keeps_its_series() -> None:
+    """A partition whose log end is unknown, as while a broker is down, keeps its series."""
     history = History()
     history.record(snapshot_of(at_ms=10, log_ends={TP: 4}))
     unknown = PartitionStatus(topic_partition=TP, leader=None)
@@ -227,7 +227,7 @@ def test_a_partition_whose_log_is_not_known_keeps_its_series() -> None:
 
 
 def test_a_log_end_without_its_time_is_no_sample() -> None:
-    """Nothing could be told from it."""
+    """A log end without a time is no sample."""
     timeless = PartitionStatus(topic_partition=TP, leader=0, log_end=4)
     topic = TopicStatus(name="t", seen_ms=20, partitions=(timeless,))
     history = History()
@@ -235,8 +235,8 @@ def test_a_log_end_without_its_time_is_no_sample() -> None:
     assert history.log_ends(TP) is None
 
 
-def test_zookeepers_times_are_told_by_our_clock() -> None:
-    """Those of brokers are not: their clocks were not compared."""
+def test_zookeepers_times_are_converted_to_our_clock() -> None:
+    """ZooKeeper's commit times are converted to our clock; those of brokers are not."""
     group = group_of(
         GroupPartition(TP, committed=(CommittedOffset(1, "zookeeper", 0, "", 1000),)),
         GroupPartition(

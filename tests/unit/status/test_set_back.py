@@ -10,15 +10,15 @@ from zkconsumer.status.set_back import SET_BACK_MS, moved_back, was_set_back
 TP = TopicPartition("t", 7)
 
 
-def test_by_how_far_it_is_ahead_of_the_monotonic_clock() -> None:
-    """Slewing is no setting, however long it goes on."""
+def test_a_clock_was_set_back_if_it_falls_behind_the_monotonic_clock() -> None:
+    """A clock was set back if it falls behind the monotonic clock in one step, not by slewing."""
     assert was_set_back(0, -SET_BACK_MS)
     assert not was_set_back(0, 1 - SET_BACK_MS)
     assert not was_set_back(0, SET_BACK_MS)
 
 
-def test_times_by_the_local_clock_move_and_those_of_servers_do_not() -> None:
-    """At any depth."""
+def test_times_of_the_local_clock_move_and_those_of_servers_do_not() -> None:
+    """Times of the local clock are moved back at any depth, and those of servers are not."""
 
     def made(at_ms: int) -> object:
         committed = CommittedOffset(5, "zookeeper", at_ms, committed_ms=4)

@@ -1,4 +1,4 @@
-"""Groups that nobody is in: abandoned, or only just stopped."""
+"""Groups without members: abandoned, or only just stopped."""
 
 from dataclasses import replace
 from functools import partial
@@ -31,11 +31,13 @@ MINUTE_MS = 60_000
 def left(
     committed_ms: int | None, *, storage: Storage = "zookeeper", unmoved_ms: int | None = None
 ) -> GroupStatus:
-    """A group that nobody is in, behind by 60, as a snapshot shows it now."""
+    """Return a group without members and with a lag of 60, as a snapshot has it now."""
     committed = CommittedOffset(40, storage, NOW_MS, "", committed_ms)
-    one = GroupPartition(T0, committed=(committed,), log_start=50, log_end=100, log_at_ms=NOW_MS)
+    partition = GroupPartition(
+        T0, committed=(committed,), log_start=50, log_end=100, log_at_ms=NOW_MS
+    )
     return with_silence(
-        replace(group_of(one), state=GroupState.EMPTY, seen_ms=NOW_MS),
+        replace(group_of(partition), state=GroupState.EMPTY, seen_ms=NOW_MS),
         now_ms=NOW_MS,
         skew_ms=1_000,
         unmoved_since_ms=unmoved_ms,
@@ -43,8 +45,8 @@ def left(
     )
 
 
-def test_by_the_time_of_the_last_commit() -> None:
-    """ZooKeeper's clock counts less what it is ahead."""
+def test_a_group_is_abandoned_by_the_time_of_its_last_commit() -> None:
+    """A group is abandoned by the time of its last commit, corrected by ZooKeeper's skew."""
     just = NOW_MS - ABANDONED_AFTER_MS + 1_000
     assert left(just).state is GroupState.ABANDONED
     young = left(just + 1)
@@ -52,8 +54,8 @@ def test_by_the_time_of_the_last_commit() -> None:
     assert young.last_commit_ms == NOW_MS - ABANDONED_AFTER_MS + 1
 
 
-def test_offsets_in_kafka_tell_no_time() -> None:
-    """So they are watched; a look that has just begun knows nothing."""
+def test_a_group_is_abandoned_by_offsets_that_do_not_move() -> None:
+    """Without commit times in Kafka a group is abandoned if its offsets have not moved for long."""
     assert left(None, storage="kafka").state is GroupState.EMPTY
     old = NOW_MS - ABANDONED_AFTER_MS
     assert left(None, storage="kafka", unmoved_ms=old + 1).state is GroupState.EMPTY
@@ -69,8 +71,8 @@ def test_offsets_in_kafka_tell_no_time() -> None:
         if group_state not in {GroupState.EMPTY, GroupState.ABANDONED}
     ],
 )
-def test_who_has_members_is_never_abandoned(state: GroupState) -> None:
-    """However long it has been silent: it is stuck. Nor is one that was not read whole."""
+def test_a_group_with_members_is_never_abandoned(state: GroupState) -> None:
+    """A group with members, or one that was not read completely, is never abandoned."""
     again = partial(
         with_silence,
         now_ms=NOW_MS,
@@ -85,7 +87,7 @@ def test_who_has_members_is_never_abandoned(state: GroupState) -> None:
 
 
 def test_an_abandoned_group_is_a_note_with_a_command() -> None:
-    """All else that is found about it follows from that: nothing of it is an error."""
+    """An abandoned group is a note with the command that deletes it; it explains the others."""
     snapshot = replace(snapshot_of(left(NOW_MS - 4_000 * MINUTE_MS), at_ms=NOW_MS))
     found = [
         diagnosis for diagnosis in examine(snapshot, Circumstances()) if diagnosis.group is not None
@@ -98,7 +100,7 @@ def test_an_abandoned_group_is_a_note_with_a_command() -> None:
 
 
 def test_a_group_that_has_just_stopped_is_a_warning() -> None:
-    """Nobody reads what waits; with nothing to read there is nothing to say."""
+    """A group that stopped recently with a lag is a warning, and without a lag is nothing."""
     group = left(NOW_MS - 22 * MINUTE_MS + 1_000)
     snapshot = snapshot_of(group, at_ms=NOW_MS)
     found = {diagnosis.code: diagnosis for diagnosis in examine(snapshot, Circumstances())}
@@ -113,7 +115,7 @@ def test_a_group_that_has_just_stopped_is_a_warning() -> None:
 
 
 def test_no_alert_fires_for_an_abandoned_group() -> None:
-    """Burrow has forgotten it, and its lag in time is nobody's; records and state are told."""
+    """An abandoned group has no time lag and Burrow's NOTFOUND, so that no alert fires for it."""
     group = left(NOW_MS - 4_000 * MINUTE_MS)
     group = replace(group, partitions=(group.partitions[0]._replace(next_written_ms=1),))
     snapshot, history = snapshot_of(group, at_ms=NOW_MS), History()

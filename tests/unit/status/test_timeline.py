@@ -1,4 +1,4 @@
-"""The rebalances of a group, told from looks at it."""
+"""The rebalances of a group, derived from successive snapshots of it."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,7 +25,7 @@ A, B = member("g_a", {"t": 1}), member("g_b", {"t": 1}, session_id=2)
 REST, BUSY = GroupState.STABLE, GroupState.REBALANCING
 
 
-def _look(
+def _observed(
     at_ms: int,
     owners: tuple[str | None, str | None],
     *members: MemberStatus,
@@ -46,33 +46,36 @@ def _timeline(*snapshots: GroupStatus) -> GroupTimeline:
     return timeline
 
 
-ALONE = _look(1000, ("g_a-0", "g_a-0"), A)
+ALONE = _observed(1000, ("g_a-0", "g_a-0"), A)
 
 
 def test_a_group_at_rest_has_no_timeline() -> None:
-    """However often it is looked at."""
+    """A group at rest has no rebalances, however often it is read."""
     assert _timeline(ALONE, replace(ALONE, seen_ms=2000)).rebalances == ()
 
 
-def test_a_look_that_shows_not_all_tells_nothing() -> None:
-    """Members and owners that could not be read did not leave, and do not come back."""
-    part = replace(_look(2000, (None, None), state=GroupState.UNKNOWN), whole=False)
+def test_an_incomplete_snapshot_says_nothing() -> None:
+    """An incomplete snapshot says nothing: unread members and owners have not left."""
+    part = replace(_observed(2000, (None, None), state=GroupState.UNKNOWN), whole=False)
     timeline = _timeline(ALONE, part, replace(ALONE, seen_ms=3000))
     assert timeline.rebalances == ()
 
 
 def test_a_rebalance_lasts_from_its_first_sign_until_all_is_at_rest() -> None:
-    """Its reasons and moves are those of all looks together."""
+    """A rebalance lasts from the first sign of it until the group is at rest.
+
+    It has the reasons and moves of all snapshots in between.
+    """
     timeline = GroupTimeline(ALONE.key)
     assert timeline.receive(ALONE, IDS) is None
-    begun = timeline.receive(_look(2000, ("g_a-0", None), A, B, state=BUSY), IDS)
+    begun = timeline.receive(_observed(2000, ("g_a-0", None), A, B, state=BUSY), IDS)
     assert begun is not None
     assert timeline.rebalances == (begun,)
     assert (begun.began_ms, begun.not_before_ms, begun.ended_ms) == (2000, 1000, None)
     assert begun.moved == (Moved(P1, "g_a-0", None),)
     assert begun.lasted_ms(2700) == 700
-    assert timeline.receive(_look(3000, ("g_a-0", None), A, B, state=BUSY), IDS) is None
-    ended = timeline.receive(_look(4000, ("g_a-0", "g_b-0"), A, B), IDS)
+    assert timeline.receive(_observed(3000, ("g_a-0", None), A, B, state=BUSY), IDS) is None
+    ended = timeline.receive(_observed(4000, ("g_a-0", "g_b-0"), A, B), IDS)
     assert ended == Rebalance(
         key=ALONE.key,
         began_ms=2000,
@@ -86,38 +89,38 @@ def test_a_rebalance_lasts_from_its_first_sign_until_all_is_at_rest() -> None:
     assert timeline.rebalances == (ended,)
 
 
-def test_what_comes_back_has_not_moved() -> None:
-    """The original gives up everything first."""
-    busy = _look(2000, (None, None), A, B, state=BUSY)
-    timeline = _timeline(ALONE, busy, _look(3000, ("g_a-0", "g_b-0"), A, B))
+def test_a_partition_that_comes_back_has_not_moved() -> None:
+    """A partition that comes back to its owner has not moved: the original releases all first."""
+    busy = _observed(2000, (None, None), A, B, state=BUSY)
+    timeline = _timeline(ALONE, busy, _observed(3000, ("g_a-0", "g_b-0"), A, B))
     assert timeline.rebalances[0].moved == (Moved(P1, "g_a-0", "g_b-0"),)
 
 
-def test_a_rebalance_between_two_looks_begins_and_ends_with_the_second() -> None:
-    """It took no longer than the time between them."""
-    timeline = _timeline(ALONE, _look(2000, ("g_a-0", "g_b-0"), A, B))
+def test_a_rebalance_between_two_snapshots_begins_and_ends_with_the_second() -> None:
+    """A rebalance between two snapshots begins and ends with the second."""
+    timeline = _timeline(ALONE, _observed(2000, ("g_a-0", "g_b-0"), A, B))
     (only,) = timeline.rebalances
     assert (only.not_before_ms, only.began_ms, only.ended_ms) == (1000, 2000, 2000)
 
 
 def test_owners_that_change_soon_after_belong_to_it() -> None:
-    """A new member has nothing yet, all is owned, and the group seems at rest."""
-    joined = _look(2000, ("g_a-0", "g_a-0"), A, B)
-    timeline = _timeline(ALONE, joined, _look(3000, ("g_a-0", "g_b-0"), A, B))
+    """Owners that change soon after a member joined belong to the same rebalance."""
+    joined = _observed(2000, ("g_a-0", "g_a-0"), A, B)
+    timeline = _timeline(ALONE, joined, _observed(3000, ("g_a-0", "g_b-0"), A, B))
     (only,) = timeline.rebalances
     assert (only.began_ms, only.ended_ms, only.reasons) == (
         2000,
         3000,
         (Reason(RebalanceReason.JOINED, "g_b"),),
     )
-    late = _timeline(ALONE, joined, _look(40_000, ("g_a-0", "g_b-0"), A, B))
+    late = _timeline(ALONE, joined, _observed(40_000, ("g_a-0", "g_b-0"), A, B))
     assert [rebalance.began_ms for rebalance in late.rebalances] == [2000, 40_000]
 
 
 def test_another_reason_begins_another_rebalance() -> None:
-    """Also at once after one."""
+    """A new reason begins a new rebalance, even immediately after one."""
     timeline = _timeline(
-        ALONE, _look(2000, ("g_a-0", "g_b-0"), A, B), _look(3000, ("g_a-0", "g_a-0"), A)
+        ALONE, _observed(2000, ("g_a-0", "g_b-0"), A, B), _observed(3000, ("g_a-0", "g_a-0"), A)
     )
     assert [str(*rebalance.reasons) for rebalance in timeline.rebalances] == [
         "member g_b joined",
@@ -125,20 +128,20 @@ def test_another_reason_begins_another_rebalance() -> None:
     ]
 
 
-def test_owner_nodes_made_anew_tell_of_a_rebalance_that_moved_nothing() -> None:
-    """Such as after a topic's node was touched."""
-    before = _look(1000, ("g_a-0", None), A, since_ms=5)
-    timeline = _timeline(before, _look(2000, ("g_a-0", None), A, since_ms=6))
+def test_recreated_owner_nodes_show_a_rebalance_that_moved_nothing() -> None:
+    """Owner nodes that were created again show a rebalance that moved nothing."""
+    before = _observed(1000, ("g_a-0", None), A, since_ms=5)
+    timeline = _timeline(before, _observed(2000, ("g_a-0", None), A, since_ms=6))
     (only,) = timeline.rebalances
     assert (only.reclaimed, only.moved, only.reasons) == (2, (), ())
-    unknown = _timeline(before, _look(2000, ("g_a-0", None), A))
+    unknown = _timeline(before, _observed(2000, ("g_a-0", None), A))
     assert unknown.rebalances == ()
 
 
 def test_a_long_rebalance_adds_up() -> None:
-    """Each reason once, every owner node that was made anew."""
+    """A long rebalance has each reason once, and counts every recreated owner node."""
     snapshots = [
-        _look(1000 * n, ("g_a-0", None), *members, state=BUSY, since_ms=n)
+        _observed(1000 * n, ("g_a-0", None), *members, state=BUSY, since_ms=n)
         for n, members in enumerate([(A,), (A, B), (A,), (A, B)])
     ]
     (only,) = _timeline(*snapshots).rebalances
@@ -146,39 +149,39 @@ def test_a_long_rebalance_adds_up() -> None:
     assert only.reclaimed == 6
 
 
-def test_a_look_that_is_not_newer_is_dropped() -> None:
-    """Even if it shows something else."""
-    timeline = _timeline(ALONE, _look(1000, (None, None), state=BUSY))
+def test_a_snapshot_that_is_not_newer_is_dropped() -> None:
+    """A snapshot that is not newer is dropped."""
+    timeline = _timeline(ALONE, _observed(1000, (None, None), state=BUSY))
     assert timeline.rebalances == ()
 
 
 def test_a_group_that_is_never_at_rest_has_one_rebalance() -> None:
-    """Nobody knows when it began."""
-    stuck = [_look(at_ms, (None, None), A, state=BUSY) for at_ms in (1000, 2000, 90_000)]
+    """A group that is never at rest has one rebalance, whose start is unknown."""
+    stuck = [_observed(at_ms, (None, None), A, state=BUSY) for at_ms in (1000, 2000, 90_000)]
     (only,) = _timeline(*stuck).rebalances
     assert (only.began_ms, only.not_before_ms, only.ended_ms) == (1000, None, None)
     assert only.lasted_ms(90_000) == 89_000
 
 
-def test_what_could_not_be_seen_ends_nothing_and_begins_nothing() -> None:
-    """Neither does a look that was shown before."""
-    blind = _look(2000, ("g_a-0", "g_a-0"), A, state=GroupState.UNKNOWN)
+def test_an_unknown_state_ends_nothing_and_begins_nothing() -> None:
+    """A snapshot of unknown state neither begins nor ends a rebalance."""
+    blind = _observed(2000, ("g_a-0", "g_a-0"), A, state=GroupState.UNKNOWN)
     assert _timeline(ALONE, blind).rebalances == ()
-    busy = _look(2000, (None, None), A, state=BUSY)
+    busy = _observed(2000, (None, None), A, state=BUSY)
     timeline = _timeline(ALONE, busy, replace(busy, seen_ms=3000, state=GroupState.UNKNOWN))
     assert timeline.under_way is not None
     assert timeline.receive(ALONE, IDS) is None
     assert timeline.under_way is not None
-    left = _look(2000, (None, None), state=GroupState.UNKNOWN)
+    left = _observed(2000, (None, None), state=GroupState.UNKNOWN)
     assert [rebalance.ended_ms for rebalance in _timeline(ALONE, left).rebalances] == [2000]
 
 
-def test_only_so_many_are_kept() -> None:
-    """The latest."""
+def test_only_the_latest_rebalances_are_kept() -> None:
+    """Only the latest rebalances are kept."""
     timeline = GroupTimeline(ALONE.key, limit=2)
     for n in range(6):
         members = (A, B) if n % 2 else (A,)
-        timeline.receive(_look(1000 * n, ("g_a-0", "g_a-0"), *members), IDS)
+        timeline.receive(_observed(1000 * n, ("g_a-0", "g_a-0"), *members), IDS)
     assert [rebalance.began_ms for rebalance in timeline.rebalances] == [4000, 5000]
 
 
@@ -238,7 +241,7 @@ def test_members_give_reasons(
     after: tuple[MemberStatus, ...],
     reasons: tuple[Reason, ...],
 ) -> None:
-    """By coming, going, and what their registrations say."""
+    """Members give reasons by joining, leaving, and changing their registrations."""
     snapshots = [ObservedGroup(group_of(members=members), IDS) for members in (before, after)]
     assert reasons_between(*snapshots) == reasons
 
@@ -255,18 +258,18 @@ def test_members_give_reasons(
         ({"t": (0,)}, {}, ()),
     ],
 )
-def test_topics_give_reasons_to_who_reads_them(
+def test_topics_give_reasons_to_groups_that_read_them(
     before: Mapping[str, tuple[int, ...]],
     after: Mapping[str, tuple[int, ...]],
     reasons: tuple[Reason, ...],
 ) -> None:
-    """Where they were read at all."""
+    """Topics that grow, appear or disappear are reasons for the groups that read them."""
     group = group_of(members=(A,))
     assert reasons_between(ObservedGroup(group, before), ObservedGroup(group, after)) == reasons
 
 
-def test_a_wildcard_that_reads_a_new_topic_has_not_changed_its_mind() -> None:
-    """The topic is the reason."""
+def test_a_regex_that_matches_a_new_topic_is_no_changed_subscription() -> None:
+    """A regex that matches a new topic is no changed subscription: the topic is the reason."""
     before = ObservedGroup(group_of(members=(A,)), IDS)
     grown = replace(A, streams={"t": 1, "u": 1})
     after = ObservedGroup(group_of(members=(grown,)), {**IDS, "u": (0,)})
@@ -275,7 +278,7 @@ def test_a_wildcard_that_reads_a_new_topic_has_not_changed_its_mind() -> None:
 
 @pytest.mark.parametrize("kind", GroupKind)
 def test_another_coordinator_is_a_reason_where_there_is_one(kind: GroupKind) -> None:
-    """A ZooKeeper group has one for its offsets only."""
+    """Another coordinator is a reason for a coordinator's group, not for one in ZooKeeper."""
     snapshots = [
         ObservedGroup(replace(group_of(kind=kind), coordinator=Broker(n, "h", 9092)), IDS)
         for n in (1, 2)
@@ -285,18 +288,18 @@ def test_another_coordinator_is_a_reason_where_there_is_one(kind: GroupKind) -> 
     assert reported == (moved if kind is GroupKind.COORDINATOR else [])
 
 
-def test_a_restarted_member_is_told_with_its_former_id() -> None:
-    """In one sentence."""
+def test_a_restarted_member_is_named_with_its_former_id() -> None:
+    """A restarted member is named with its former id."""
     reason = Reason(RebalanceReason.RESTARTED, "g_h-2", "g_h-1")
     assert str(reason) == "member g_h-2 was restarted (was g_h-1)"
 
 
 def test_all_groups_of_a_cluster_have_timelines() -> None:
-    """As long as they are there."""
+    """Each group has a timeline for as long as it exists."""
     timelines = Timelines()
     other = replace(ALONE, group_id="other")
     assert timelines.record(snapshot_of(ALONE, other, at_ms=1000)) == ()
-    later = _look(2000, ("g_a-0", "g_b-0"), A, B)
+    later = _observed(2000, ("g_a-0", "g_b-0"), A, B)
     events = timelines.record(snapshot_of(later, at_ms=2000))
     assert [event.key for event in events] == [ALONE.key]
     kept = timelines.of(ALONE.key)
@@ -306,11 +309,11 @@ def test_all_groups_of_a_cluster_have_timelines() -> None:
 
 
 def test_a_clock_that_was_set_back_begins_new_timelines() -> None:
-    """What happens from then on is told, at the time that it is now."""
+    """When the clock was set back new timelines begin, and later rebalances are recorded."""
     timelines, back_ms = Timelines(), SET_BACK_MS
     before = replace(ALONE, seen_ms=1000 + back_ms)
     timelines.record(snapshot_of(before, at_ms=1000 + back_ms))
     assert timelines.record(snapshot_of(ALONE, at_ms=1000, set_back_ms=back_ms)) == ()
-    joined = _look(2000, ("g_a-0", "g_b-0"), A, B)
+    joined = _observed(2000, ("g_a-0", "g_b-0"), A, B)
     [event] = timelines.record(snapshot_of(joined, at_ms=2000, set_back_ms=back_ms))
     assert (event.began_ms, event.not_before_ms, event.ended_ms) == (2000, 1000, 2000)

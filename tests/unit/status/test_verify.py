@@ -1,4 +1,4 @@
-"""Whether everything that a group should read is read."""
+"""Whether every partition that a group should read has a proper owner."""
 
 from dataclasses import replace
 
@@ -32,13 +32,13 @@ HEALTHY = group_of(_owned(0, "g_a-0"), _owned(1, "g_a-1"), _owned(2, "g_b-0", 2)
 
 
 def _with(partition: GroupPartition, group: GroupStatus = HEALTHY) -> GroupStatus:
-    """The group, with this partition as it is given."""
+    """Return the group with this partition in place of its own."""
     others = [x for x in group.partitions if x.topic_partition != partition.topic_partition]
     return group_of(*others, partition, members=group.members, kind=group.kind)
 
 
 def test_a_healthy_group_is_sound() -> None:
-    """And shared out as by range; its counts are by thread."""
+    """A healthy group has no faults; its counts are by thread, and its strategy is range."""
     found = verify(HEALTHY, IDS, frozenset({1, 2}))
     assert found.sound
     assert (found.checked, found.faults, found.malformed) == (3, (), ())
@@ -64,10 +64,10 @@ def test_a_healthy_group_is_sound() -> None:
         (_owned(0, "g_a-0", 1, "gone"), OwnershipFault.NO_PARTITION, 1),
     ],
 )
-def test_a_fault_is_told_with_its_evidence(
+def test_a_fault_is_reported_with_its_evidence(
     partition: GroupPartition, fault: OwnershipFault, member_session: int | None
 ) -> None:
-    """One partition is not as it should be; all others are."""
+    """Each fault is reported with the partition, the owner and the sessions."""
     group = _with(partition)
     found = verify(group, IDS, frozenset({1, 2}))
     session = None if partition.owner is None else partition.owner_session
@@ -84,15 +84,15 @@ def test_a_fault_is_told_with_its_evidence(
     assert zookeeper_state(group, IDS, frozenset({1, 2})) is GroupState.REBALANCING
 
 
-def test_what_is_not_known_of_sessions_is_no_fault() -> None:
-    """Old owner values, members without a session, a ZooKeeper that does not tell."""
+def test_unknown_sessions_are_no_fault() -> None:
+    """Unknown sessions are no fault: old nodes, or a ZooKeeper that does not list sessions."""
     assert verify(_with(_owned(2, "g_b-0", None)), IDS).sound
     lost = replace(HEALTHY, members=(A, replace(B, session_id=None)))
     assert verify(lost, IDS).sound
 
 
 def test_a_partition_without_any_node_is_unowned() -> None:
-    """The group has written nothing of it."""
+    """A partition without any node counts as unowned."""
     group = group_of(_owned(0, "g_a-0"), members=(A,))
     found = verify(group, IDS)
     assert [fault.topic_partition.partition for fault in found.faults] == [1, 2]
@@ -100,7 +100,7 @@ def test_a_partition_without_any_node_is_unowned() -> None:
 
 
 def test_a_malformed_registration_is_no_sound_group() -> None:
-    """It stops every rebalance of the original's members, so all looks well until the next."""
+    """A malformed registration is no sound group: it stops the next rebalance of Scala members."""
     broken = MemberStatus(member_id="g_x", problem="no JSON")
     group = replace(HEALTHY, members=(*HEALTHY.members, broken))
     found = verify(group, IDS)
@@ -113,15 +113,15 @@ def test_a_malformed_registration_is_no_sound_group() -> None:
 
 
 def test_topics_that_are_missing_are_named() -> None:
-    """A topic without partitions is not missing."""
+    """Missing topics are named; a topic without partitions is not missing."""
     group = group_of(members=(member("g_a", {"gone": 1, "bare": 1}),))
     found = verify(group, IDS)
     assert found.missing_topics == ("gone",)
     assert (found.checked, found.sound) == (0, True)
 
 
-def test_strategies_that_give_something_else_say_where() -> None:
-    """Two partitions are swapped."""
+def test_a_strategy_with_other_owners_names_the_partitions() -> None:
+    """A strategy that would assign other owners names the partitions that differ."""
     swapped = _with(_owned(1, "g_a-0"), _with(_owned(0, "g_a-1")))
     found = verify(swapped, IDS)
     assert found.sound
@@ -130,22 +130,22 @@ def test_strategies_that_give_something_else_say_where() -> None:
     assert "range" not in found.strategies
 
 
-def test_what_is_owned_beyond_the_expected_differs_too() -> None:
-    """Nobody should have it."""
+def test_a_partition_that_should_have_no_owner_differs() -> None:
+    """A partition that has an owner and should have none differs, too."""
     extra = _with(_owned(0, "g_a-0", 1, "other"))
     assert verify(extra, IDS).expectations["range"].differing == (TopicPartition("other", 0),)
 
 
 def test_faults_are_in_the_order_of_partitions() -> None:
-    """Whatever they are."""
+    """Faults are sorted by partition, of whatever kind they are."""
     ids = {"t": tuple(range(40))}
     owned = [_owned(number, "garbage") for number in range(0, 40, 3)]
     found = verify(group_of(*owned, members=(A,)), ids)
     assert [fault.topic_partition.partition for fault in found.faults] == list(range(40))
 
 
-def test_round_robin_over_unequal_subscriptions_can_not_be() -> None:
-    """The reason is the assignor's."""
+def test_round_robin_over_unequal_subscriptions_is_impossible() -> None:
+    """Round-robin over unequal subscriptions is impossible, with the assignor's reason."""
     group = group_of(members=(A, member("g_c", {"other": 1})))
     expectation = verify(group, IDS).expectations["roundrobin"]
     assert not expectation.met
@@ -154,8 +154,8 @@ def test_round_robin_over_unequal_subscriptions_can_not_be() -> None:
     assert Expectation().met
 
 
-def test_round_robin_is_told_from_range() -> None:
-    """Two topics: range favours the first thread twice."""
+def test_round_robin_is_distinguished_from_range() -> None:
+    """Round-robin is distinguished from range by two topics of one partition."""
     ids = {"alpha": (0,), "beta": (0,)}
     members = (member("g_a", {"alpha": 1, "beta": 1}), member("g_b", {"alpha": 1, "beta": 1}, 2))
     ranged = group_of(
@@ -166,8 +166,11 @@ def test_round_robin_is_told_from_range() -> None:
     assert verify(dealt, ids).strategies == ("roundrobin",)
 
 
-def test_members_that_name_colliding_topics_in_another_order_compute_another_share() -> None:
-    """Of topics with equal hashes both claim the same one, and nobody the other."""
+def test_members_that_order_colliding_topics_differently_compute_different_shares() -> None:
+    """Of topics with equal hashes, members with another order claim the same one.
+
+    Nobody claims the other one.
+    """
     ids = {"Aa": (0,), "BB": (0,)}
     members = (member("g_a", {"Aa": 1, "BB": 1}), member("g_b", {"BB": 1, "Aa": 1}, 2))
     owners = verify(group_of(members=members), ids).expectations["roundrobin"].owners
@@ -175,7 +178,7 @@ def test_members_that_name_colliding_topics_in_another_order_compute_another_sha
 
 
 def test_a_coordinators_group_is_owned_by_members() -> None:
-    """Member ids may end in anything; there are no sessions and no strategies of ZooKeeper."""
+    """Owners in a coordinator's group are members; sessions and strategies do not apply."""
     members = (MemberStatus(member_id="c-1", streams={"t": 1}),)
     owned = [_owned(n, "c-1", None) for n in range(3)]
     group = group_of(*owned, members=members, kind=GroupKind.COORDINATOR)
@@ -187,7 +190,7 @@ def test_a_coordinators_group_is_owned_by_members() -> None:
 
 
 def test_a_group_without_members_is_empty_or_dead() -> None:
-    """Empty if it left offsets; its owner nodes are faults all the same."""
+    """A group without members is empty if it has offsets, else dead; owner nodes are faults."""
     committed = (CommittedOffset(1, "zookeeper", 0),)
     left = group_of(GroupPartition(TopicPartition("t", 0), committed=committed))
     assert verify(left, IDS).sound
@@ -197,8 +200,8 @@ def test_a_group_without_members_is_empty_or_dead() -> None:
     assert [fault.fault for fault in verify(orphan, IDS).faults] == [OwnershipFault.NOT_READ]
 
 
-def test_without_the_topics_nothing_can_be_said() -> None:
-    """Not known is no fault."""
+def test_without_the_topics_the_state_is_unknown() -> None:
+    """Without the topics a group's state is unknown."""
     assert zookeeper_state(HEALTHY, None) is GroupState.UNKNOWN
 
 
@@ -217,13 +220,16 @@ def test_without_the_topics_nothing_can_be_said() -> None:
         ("Sleeping", GroupState.UNKNOWN),
     ],
 )
-def test_a_coordinators_words_are_understood(reported: str, state: GroupState) -> None:
-    """Of all versions; an unknown word is no error."""
+def test_the_states_of_coordinators_are_known(reported: str, state: GroupState) -> None:
+    """The states that coordinators of all versions report are known; others are unknown."""
     assert coordinator_state(reported) is state
 
 
-def test_two_thousand_million_streams_are_counted_and_not_listed() -> None:
-    """By range those of a stranger whose id comes first would read everything; it is told."""
+def test_streams_in_huge_numbers_are_counted_and_not_listed() -> None:
+    """Streams in huge numbers are counted without a list of them.
+
+    By range those of a member whose id is first would have everything.
+    """
     most = 2**31 - 1
     stranger = member("g_0", {"t": most}, session_id=3)
     group = group_of(*HEALTHY.partitions, members=(*HEALTHY.members, stranger))

@@ -1,4 +1,4 @@
-"""Messages as Arrow record batches."""
+"""Messages of a stream as Arrow record batches."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -31,7 +31,7 @@ def stream_of(
     delivery: Delivery = Delivery.AT_LEAST_ONCE,
     gate: DeliveryGate | None = None,
 ) -> tuple[Stream, StreamQueue]:
-    """A stream over these chunks."""
+    """Return a stream over these chunks, and its queue."""
     queue = new_queue(100)
     for chunk in queued:
         assert queue.offer(chunk, ignore)
@@ -47,7 +47,7 @@ def stream_of(
 
 
 def chunk_with(*records: Record, magic: int = 1) -> Chunk:
-    """A chunk of partition 1 with these records."""
+    """Return a chunk of partition 1 with these records."""
     found = (
         chunks.native_records(build_message_set(records, magic=magic), records[0].offset)
         if chunks.are_native()
@@ -57,13 +57,13 @@ def chunk_with(*records: Record, magic: int = 1) -> Chunk:
 
 
 def offsets_of(batch: pa.RecordBatch) -> list[int]:
-    """Its column of offsets."""
+    """Return a batch's column of offsets."""
     found: list[int] = batch.column("offset").to_pylist()
     return found
 
 
 def test_the_columns_are_those_of_sparks_kafka_source() -> None:
-    """Names, types, nulls, empty values, and times that no microsecond can tell."""
+    """Columns have the names, types and nulls of Spark's source; times out of range are clamped."""
     stream, _ = stream_of(
         chunk_with(
             Record(3, b"k", b"v", 1_400_000_000_123, TimestampType.CREATE_TIME),
@@ -97,7 +97,7 @@ def test_the_columns_are_those_of_sparks_kafka_source() -> None:
 
 
 def test_magic_0_has_the_time_that_spark_gives_it() -> None:
-    """One millisecond before the epoch, and no type."""
+    """Records of magic 0 are dated one millisecond before the epoch, and have no timestamp type."""
     stream, _ = stream_of(chunk_with(Record(0, None, b"v"), magic=0))
     batch = next(stream.arrow_batches())
     assert batch.column("timestamp").to_pylist() == [
@@ -106,8 +106,8 @@ def test_magic_0_has_the_time_that_spark_gives_it() -> None:
     assert batch.column("timestampType").to_pylist() == [-1]
 
 
-def test_a_batch_is_of_one_chunk_or_a_part_of_it() -> None:
-    """In order, with no more rows than asked for; the end ends them."""
+def test_a_batch_is_one_chunk_or_a_part_of_it() -> None:
+    """Each batch holds records of one chunk, at most ``max_records``, in the order of the queue."""
     one, two = claim_of(T0, committed=0), claim_of(T1, committed=7)
     stream, queue = stream_of(chunk_of(one, range(5)), chunk_of(two, [7]), chunk_of(one, [5]))
     queue.close()
@@ -117,8 +117,8 @@ def test_a_batch_is_of_one_chunk_or_a_part_of_it() -> None:
     assert queue.used_bytes() == 0
 
 
-def test_no_column_is_longer_than_an_int32_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A batch is cut in front of that; a single message always fits."""
+def test_no_column_exceeds_the_offsets_of_an_int32(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch ends before a column exceeds an int32's offsets; a single message always fits."""
     monkeypatch.setattr(arrow, "MOST_BYTES", 50)
     stream, queue = stream_of(chunk_of(claim_of(committed=0), range(5)))
     queue.close()
@@ -126,8 +126,8 @@ def test_no_column_is_longer_than_an_int32_counts(monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("delivery", Delivery)
-def test_a_batch_is_consumed_when_the_next_is_asked_for(delivery: Delivery) -> None:
-    """As one message is, and single messages go on behind it."""
+def test_a_batch_is_consumed_when_the_next_is_requested(delivery: Delivery) -> None:
+    """A batch is consumed when the next is requested, and single messages continue after it."""
     claim = claim_of(committed=0)
     stream, _ = stream_of(chunk_of(claim, range(4), next_offset=9), delivery=delivery)
     batches = stream.arrow_batches(max_records=2, timeout_ms=0)
@@ -142,7 +142,7 @@ def test_a_batch_is_consumed_when_the_next_is_asked_for(delivery: Delivery) -> N
 
 
 def test_errors_pauses_and_time_outs_are_those_of_a_stream() -> None:
-    """Records first, then the error; nothing while nobody knows what is owned."""
+    """A stream's errors come after its records, and batches are empty while its gate is suspect."""
     gate = DeliveryGate(SystemClock(), 0)
     broken = chunk_of(claim_of(committed=0), [0], error=PartitionFailed(T0, 1, "CRC"))
     lost = claim_of(T1, committed=0)
@@ -162,8 +162,8 @@ def test_errors_pauses_and_time_outs_are_those_of_a_stream() -> None:
 
 
 @pytest.mark.parametrize("arguments", [{"max_records": 0}, {"timeout_ms": -1}])
-def test_what_makes_no_sense_is_refused(arguments: Any) -> None:
-    """The error is raised at the call, not at the first batch."""
+def test_invalid_arguments_are_refused(arguments: Any) -> None:
+    """An invalid argument is refused at the call, not at the first batch."""
     stream, _ = stream_of()
     with pytest.raises(ValueError, match="can't make batches of"):
         stream.arrow_batches(**arguments)

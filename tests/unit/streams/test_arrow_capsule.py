@@ -1,4 +1,4 @@
-"""A stream, and its batches, as a source for readers of Arrow's C streams."""
+"""A stream, and its batches, as an Arrow C stream that other libraries read."""
 
 from typing import Any
 
@@ -18,8 +18,11 @@ QUIET_MS = 20
 from_stream = pa.RecordBatchReader.from_stream
 
 
-def test_a_reader_ends_where_nothing_comes_and_another_goes_on() -> None:
-    """Batch by batch; the schema is there before, and nothing is read for it."""
+def test_a_reader_ends_after_the_time_out_and_the_next_continues() -> None:
+    """The schema is known before anything is read, and a reader ends after ``consumer.timeout.ms``.
+
+    A new reader of the same stream continues.
+    """
     one, two = claim_of(T0, committed=0), claim_of(T1, committed=7)
     stream, queue = stream_of(chunk_of(one, range(5)), chunk_of(two, [7]), timeout_ms=QUIET_MS)
     reader = from_stream(stream)
@@ -31,15 +34,15 @@ def test_a_reader_ends_where_nothing_comes_and_another_goes_on() -> None:
 
 
 def test_a_reader_ends_with_the_stream() -> None:
-    """There is no time-out."""
+    """Without a time-out a reader ends when the stream is closed."""
     stream, queue = stream_of(chunk_of(claim_of(committed=0), range(2)))
     queue.close()
     assert pa.table(stream)["offset"].to_pylist() == [0, 1]
 
 
 @pytest.mark.parametrize("delivery", Delivery)
-def test_a_batch_is_consumed_when_its_reader_asks_for_the_next(delivery: Delivery) -> None:
-    """As with ``arrow_batches``; who stops amid a stream leaves the rest to the next."""
+def test_a_batch_is_consumed_when_its_reader_requests_the_next(delivery: Delivery) -> None:
+    """A batch is consumed when its reader requests the next; a closed reader leaves the rest."""
     claim = claim_of(committed=0)
     chunks = [chunk_of(claim, [0, 1]), chunk_of(claim, [2, 3])]
     stream, _ = stream_of(*chunks, timeout_ms=QUIET_MS, delivery=delivery)
@@ -52,8 +55,8 @@ def test_a_batch_is_consumed_when_its_reader_asks_for_the_next(delivery: Deliver
     assert claim.consumed_offset == (4 if delivery.consumes_delivered else 2)
 
 
-def test_errors_are_told_by_the_reader_which_goes_on() -> None:
-    """Not as an end: records of other partitions lie behind it."""
+def test_a_reader_raises_errors_and_continues() -> None:
+    """A reader raises an error, never ends with one, and then continues with other partitions."""
     broken = chunk_of(claim_of(committed=0), [0], error=PartitionFailed(T0, 1, "bad CRC"))
     stream, _ = stream_of(broken, chunk_of(claim_of(T1, committed=0), [4]), timeout_ms=QUIET_MS)
     reader = from_stream(stream)
@@ -66,7 +69,7 @@ def test_errors_are_told_by_the_reader_which_goes_on() -> None:
 
 
 def some_records() -> list[Record]:
-    """One without a key, one of each kind of time."""
+    """Return records with and without a key, with and without a timestamp."""
     return [
         Record(3, b"k", b"v", 1_400_000_000_123, TimestampType.CREATE_TIME),
         Record(5, None, b"w", -1, TimestampType.CREATE_TIME),
@@ -74,8 +77,8 @@ def some_records() -> list[Record]:
 
 
 @pytest.mark.parametrize("names", [[name] for name in arrow.SCHEMA.names] + [["offset", "key"]])
-def test_chosen_columns_are_those_of_the_whole(names: list[str]) -> None:
-    """In the order in which they are named; empty batches have them, too."""
+def test_chosen_columns_equal_those_of_the_whole_batch(names: list[str]) -> None:
+    """Chosen columns come in the order in which they are named, in empty batches, too."""
     whole, _ = stream_of(chunk_with(*some_records()))
     stream, _ = stream_of(chunk_with(*some_records()))
     batches = stream.arrow_batches(columns=names, timeout_ms=0)
@@ -85,8 +88,8 @@ def test_chosen_columns_are_those_of_the_whole(names: list[str]) -> None:
     assert next(batches).schema.names == names
 
 
-def test_chosen_batches_are_a_source_as_well() -> None:
-    """Of their columns alone."""
+def test_batches_of_chosen_columns_are_a_source_too() -> None:
+    """Batches of chosen columns are an Arrow C stream of just these columns."""
     stream, _ = stream_of(chunk_with(*some_records()), timeout_ms=QUIET_MS)
     table = pa.table(stream.arrow_batches(columns=["value"], max_records=1))
     assert table.to_pydict() == {"value": [b"v", b"w"]}
@@ -94,7 +97,7 @@ def test_chosen_batches_are_a_source_as_well() -> None:
 
 
 def test_a_requested_schema_chooses_and_casts() -> None:
-    """By its names, in its order; types are pyarrow's part."""
+    """A requested schema chooses and orders the columns, and pyarrow casts their types."""
     stream, _ = stream_of(chunk_with(*some_records()), timeout_ms=QUIET_MS)
     requested = pa.schema([("value", pa.string()), ("partition", pa.int64()), ("key", pa.binary())])
     reader = from_stream(stream, schema=requested)
@@ -116,15 +119,15 @@ def test_a_requested_schema_chooses_and_casts() -> None:
         ([["key"]], "no column"),
     ],
 )
-def test_columns_that_are_not_there_are_refused(columns: Any, text: str) -> None:
-    """At once, before anything is read."""
+def test_unknown_columns_are_refused(columns: Any, text: str) -> None:
+    """Unknown columns are refused at the call, before anything is read."""
     stream, _ = stream_of()
     with pytest.raises(ValueError, match=text):
         stream.arrow_batches(columns=columns)
 
 
-def test_a_requested_schema_that_can_not_be_is_refused() -> None:
-    """Names before, types by pyarrow."""
+def test_an_impossible_requested_schema_is_refused() -> None:
+    """Unknown names in a requested schema are refused by us, impossible types by pyarrow."""
     stream, _ = stream_of()
     with pytest.raises(ValueError, match="no column 'keys'"):
         from_stream(stream, schema=pa.schema([("keys", pa.binary())]))

@@ -1,4 +1,4 @@
-"""What is in a stream's hands, message by message: the same from both hands."""
+"""A stream's cursor, message by message: the Python and the native one behave the same."""
 
 import gc
 import weakref
@@ -22,7 +22,7 @@ AnyCursor = ChunkCursor[bytes, bytes]
 
 
 class Maker:
-    """Makes hands of one kind, and chunks that they take."""
+    """Creates cursors of one kind, and chunks for them."""
 
     def __init__(self, *, native: bool) -> None:
         self.native = native
@@ -30,7 +30,7 @@ class Maker:
         self.lease = Lease(self.clock)
 
     def cursor(self, *, consumes_delivered: bool = False) -> AnyCursor:
-        """An empty one."""
+        """Create a cursor without a chunk."""
         if self.native:
             made: Any = native_cursor(consumes_delivered=consumes_delivered, lease=self.lease)
             return made  # type: ignore[no-any-return]
@@ -42,7 +42,7 @@ class Maker:
         )
 
     def chunk(self, claim: PartitionClaim, *offsets: int) -> Chunk:
-        """A chunk with these records; see ``record_sets.records``."""
+        """Return a chunk with these records; see ``record_sets.records``."""
         if not self.native:
             return chunk_of(claim, offsets)
         return chunk_in(b"".join(self._entries(offsets)), claim, offsets[0] if offsets else 0)
@@ -55,7 +55,7 @@ class Maker:
 
 
 def chunk_in(data: bytes, claim: PartitionClaim, fetch_offset: int = 0) -> Chunk:
-    """The native chunk that a set becomes."""
+    """Return the native chunk of a record set."""
     queue = native_queue()
     assert queue.native.put_set(claim, data, fetch_offset) is None
     chunk = queue.take(0)
@@ -65,12 +65,12 @@ def chunk_in(data: bytes, claim: PartitionClaim, fetch_offset: int = 0) -> Chunk
 
 @pytest.fixture(params=["python", pytest.param("native", marks=needs_native_engine)])
 def maker(request: pytest.FixtureRequest) -> Maker:
-    """One kind after the other."""
+    """Return a maker of Python cursors, then one of native cursors."""
     return Maker(native=request.param == "native")
 
 
 def begun(maker: Maker, *offsets: int, consumes_delivered: bool = False) -> tuple[AnyCursor, Chunk]:
-    """A hand that has begun with a chunk, as a reader does it."""
+    """Return a cursor that has begun with a chunk, as a reader begins."""
     claim = claim_of(T1, committed=offsets[0])
     cursor, chunk = (
         maker.cursor(consumes_delivered=consumes_delivered),
@@ -82,12 +82,12 @@ def begun(maker: Maker, *offsets: int, consumes_delivered: bool = False) -> tupl
 
 
 def offsets_of(messages: "list[MessageAndMetadata[bytes, bytes]]") -> list[int]:
-    """Their offsets."""
+    """Return the offsets of messages."""
     return [message.offset for message in messages]
 
 
-def test_an_empty_hand_has_nothing(maker: Maker) -> None:
-    """However it is asked; and again."""
+def test_a_cursor_without_a_chunk_yields_nothing(maker: Maker) -> None:
+    """A cursor without a chunk yields nothing, however and however often it is asked."""
     cursor = maker.cursor()
     assert (list(cursor), next(iter(cursor), None), cursor.chunk, cursor.is_through) == (
         [],
@@ -98,8 +98,8 @@ def test_an_empty_hand_has_nothing(maker: Maker) -> None:
     assert cursor.peek(5)[0] == []
 
 
-def test_messages_come_as_they_lie_in_the_log(maker: Maker) -> None:
-    """Each with its place, key and value."""
+def test_messages_come_in_log_order(maker: Maker) -> None:
+    """Messages come in log order, each with its topic-partition, offset, key and value."""
     cursor, chunk = begun(maker, 3, 4, 5, 9, 10)
     found = list(cursor)
     assert [(message.offset, message.key, message.value) for message in found] == [
@@ -112,8 +112,10 @@ def test_messages_come_as_they_lie_in_the_log(maker: Maker) -> None:
 
 
 @pytest.mark.parametrize("consumes_delivered", [False, True])
-def test_each_message_moves_the_claim(maker: Maker, *, consumes_delivered: bool) -> None:
-    """Delivered with the message; consumed with it, or when the next one is asked for."""
+def test_each_message_advances_the_claims_offsets(
+    maker: Maker, *, consumes_delivered: bool
+) -> None:
+    """A message advances the delivered offset; the consumed one, too, or with the next message."""
     cursor, chunk = begun(maker, 3, 7, 8, consumes_delivered=consumes_delivered)
     claim, messages = chunk.claim, iter(cursor)
     seen = [(claim.consumed_offset, claim.delivered_offset)]
@@ -126,8 +128,8 @@ def test_each_message_moves_the_claim(maker: Maker, *, consumes_delivered: bool)
     assert seen == ([(n, n) for n in (3, 4, 8, 9, 9)] if consumes_delivered else late)
 
 
-def test_nothing_comes_of_a_claim_that_was_given_up(maker: Maker) -> None:
-    """What was in hand before counts as done with all the same."""
+def test_a_claim_that_was_given_up_yields_nothing(maker: Maker) -> None:
+    """After its claim is given up, a cursor yields nothing; the last message is still consumed."""
     cursor, chunk = begun(maker, 0, 1, 2)
     next(cursor)
     chunk.claim.active = False
@@ -136,8 +138,8 @@ def test_nothing_comes_of_a_claim_that_was_given_up(maker: Maker) -> None:
     assert not cursor.is_through
 
 
-def test_nothing_comes_when_the_lease_is_over(maker: Maker) -> None:
-    """Also where it ends between two messages; it goes on where it stood with the next lease."""
+def test_a_cursor_yields_nothing_without_a_lease(maker: Maker) -> None:
+    """A cursor yields nothing without a lease, and continues with the next one."""
     cursor, _ = begun(maker, 0, 1, 2)
     maker.lease.end_at(1_100)
     next(cursor)
@@ -149,8 +151,8 @@ def test_nothing_comes_when_the_lease_is_over(maker: Maker) -> None:
     assert offsets_of(list(cursor)) == [2]
 
 
-def test_looking_moves_nothing_until_the_place_is_stored(maker: Maker) -> None:
-    """A batch is made first and handed over afterwards, in whatever portions."""
+def test_peeking_advances_nothing_until_the_position_is_stored(maker: Maker) -> None:
+    """Peeking advances nothing until the position is stored, whatever the size of a batch."""
     cursor, chunk = begun(maker, *range(20))
     next(cursor)
     before = (chunk.claim.consumed_offset, chunk.claim.delivered_offset)
@@ -170,7 +172,7 @@ def test_looking_moves_nothing_until_the_place_is_stored(maker: Maker) -> None:
 
 
 def test_a_new_chunk_begins_at_its_first_message(maker: Maker) -> None:
-    """Whatever was left of the one before, and whatever partition it is of."""
+    """A new chunk starts at its first message, whatever was left of the one before it."""
     cursor, _ = begun(maker, 0, 1, 2)
     next(cursor)
     other = claim_of(committed=50)
@@ -185,18 +187,18 @@ def test_a_new_chunk_begins_at_its_first_message(maker: Maker) -> None:
 
 
 def test_a_chunk_without_records_is_through(maker: Maker) -> None:
-    """Such a cursor has nothing to deliver from the beginning."""
+    """A cursor whose chunk has no records is through from the beginning."""
     cursor = maker.cursor()
     cursor.chunk = maker.chunk(claim_of())
     assert (cursor.is_through, list(cursor)) == (True, [])
 
 
 class Stop(Exception):
-    """An error for a stream's caller."""
+    """An error for the stream's caller."""
 
 
-def test_what_the_hand_lacks_the_slow_way_gives(maker: Maker) -> None:
-    """Chunk by chunk; errors come through and it goes on; the end is the end."""
+def test_the_slow_path_loads_the_next_chunk(maker: Maker) -> None:
+    """After its chunk a cursor calls the slow path, whose errors are raised without ending it."""
     cursor = maker.cursor()
     claim = claim_of()
     todo: list[object] = [
@@ -230,18 +232,18 @@ def test_what_the_hand_lacks_the_slow_way_gives(maker: Maker) -> None:
 
 
 class Slow:
-    """What a stream is to its hand's iterator: it knows both."""
+    """Stands in for a stream, which refers to its cursor's iterator and is called by it."""
 
     def __init__(self, cursor: AnyCursor) -> None:
         self.messages = cursor.iterate(self)
 
     def __call__(self) -> MessageAndMetadata[bytes, bytes]:
-        """End it."""
+        """End the iteration."""
         raise StopIteration
 
 
-def test_a_hand_in_a_cycle_is_collected(maker: Maker) -> None:
-    """A stream's iterator knows the stream."""
+def test_a_cursor_in_a_reference_cycle_is_collected(maker: Maker) -> None:
+    """A cursor in a reference cycle is collected, as a stream and its iterator are one."""
     cursor, _ = begun(maker, 0, 1)
     slow = Slow(cursor)
     next(slow.messages)
@@ -251,12 +253,12 @@ def test_a_hand_in_a_cycle_is_collected(maker: Maker) -> None:
     assert gone() is None
 
 
-# --- native ones only ----------------------------------------------------------------------------
+# --- only the native cursor ----------------------------------------------------------------------
 
 
 @needs_native_engine
 def test_a_native_cursor_takes_native_chunks_only() -> None:
-    """What it had in hand it has still."""
+    """A native cursor refuses other chunks, and keeps the one that it has."""
     maker = Maker(native=True)
     cursor, chunk = begun(maker, 0, 1)
     with pytest.raises(TypeError):
@@ -267,8 +269,8 @@ def test_a_native_cursor_takes_native_chunks_only() -> None:
 
 
 @needs_native_engine
-def test_a_chunk_that_is_discarded_while_it_is_taken_has_nothing() -> None:
-    """Its claim may be given up between any two steps of a reader."""
+def test_a_chunk_that_is_emptied_while_it_is_taken_yields_nothing() -> None:
+    """A chunk that is emptied while a reader takes it yields nothing: its claim was given up."""
     cursor, chunk = begun(Maker(native=True), 0, 1)
     chunk.claim.active = False
     chunk.records = ()
@@ -277,8 +279,8 @@ def test_a_chunk_that_is_discarded_while_it_is_taken_has_nothing() -> None:
 
 
 @needs_native_engine
-def test_a_place_belongs_to_its_chunk() -> None:
-    """One of another chunk is refused."""
+def test_a_position_belongs_to_its_chunk() -> None:
+    """The position of another chunk is refused."""
     maker = Maker(native=True)
     cursor, _ = begun(maker, 0, 1)
     _, position = cursor.peek(1)
@@ -291,8 +293,8 @@ def test_a_place_belongs_to_its_chunk() -> None:
 @needs_native_engine
 @pytest.mark.parametrize("most", [1, 2, 5, 1_000])
 @pytest.mark.parametrize("read_before", [0, 1, 2, 4])
-def test_runs_come_from_where_the_hand_stands(most: int, read_before: int) -> None:
-    """Whole ones and parts of them, as many messages as were asked for, until it is through."""
+def test_runs_start_at_the_cursors_position(most: int, read_before: int) -> None:
+    """Runs start at the cursor's position, and hold at most as many messages as requested."""
     maker = Maker(native=True)
     claim = claim_of(committed=0)
     plain = b"".join(set_of(range(begin, begin + 4)) for begin in (0, 4))
@@ -312,7 +314,7 @@ def test_runs_come_from_where_the_hand_stands(most: int, read_before: int) -> No
 
 @needs_native_engine
 def test_a_message_outlives_its_chunk() -> None:
-    """It has its own copy of key and value."""
+    """A message has its own copy of key and value, and outlives its chunk."""
     maker = Maker(native=True)
     cursor, chunk = begun(maker, 0, 1)
     call: Callable[[], Any] = iter(cursor).__next__

@@ -1,4 +1,4 @@
-"""What each delivery mode counts as consumed, message by message, and commits ahead of them."""
+"""What each delivery mode counts as consumed, message by message, and what it commits ahead."""
 
 from functools import partial
 
@@ -18,9 +18,9 @@ Stream = KafkaStream[bytes, bytes]
 
 
 class Committer:
-    """Commits ahead as it is told to: True, False or an error, in turn; True once that is used up.
+    """Answers commits with these results in turn, and with True after that.
 
-    It notes what was asked for, and how far the claim's messages were handed over then.
+    It records each commit with the claim's delivered offset at that time.
     """
 
     def __init__(self, *responses: bool | OffsetCommitFailed) -> None:
@@ -41,7 +41,7 @@ class Committer:
 def stream_of(
     delivery: Delivery, *chunks: Chunk, committer: Committer | None = None
 ) -> tuple[Stream, ChunkQueue]:
-    """A stream of this mode over these chunks that raises ConsumerTimeout behind them."""
+    """Return a stream of this mode over these chunks; after them it raises ConsumerTimeout."""
     queue = ChunkQueue(100)
     for chunk in chunks:
         assert queue.offer(chunk, ignore)
@@ -53,7 +53,7 @@ def stream_of(
 
 
 def drain(stream: Stream) -> list[int]:
-    """The offset of every message that is there."""
+    """Return the offsets of all messages."""
     got: list[int] = []
     with pytest.raises(ConsumerTimeout):
         got.extend(message.offset for message in stream)
@@ -68,8 +68,8 @@ def drain(stream: Stream) -> list[int]:
         (Delivery.AT_MOST_ONCE, [6, 8, 10]),
     ],
 )
-def test_consumed_with_each_message_in_hand(delivery: Delivery, consumed: list[int]) -> None:
-    """Up to the message in hand, or with it, also where offsets are missing in between."""
+def test_what_counts_as_consumed_with_each_message(delivery: Delivery, consumed: list[int]) -> None:
+    """The consumed offset excludes the message in hand, or includes it; gaps are skipped."""
     claim = claim_of(committed=5)
     stream, _ = stream_of(delivery, chunk_of(claim, [5, 7]), chunk_of(claim, [9], fetched_at=8))
     seen = []
@@ -81,8 +81,8 @@ def test_consumed_with_each_message_in_hand(delivery: Delivery, consumed: list[i
 
 
 @pytest.mark.parametrize("delivery", Delivery)
-def test_asking_behind_the_last_message_consumes_it_in_every_mode(delivery: Delivery) -> None:
-    """And the gap behind it, up to the chunk's end."""
+def test_requesting_a_message_after_the_last_consumes_it_in_every_mode(delivery: Delivery) -> None:
+    """Requesting a message after the last one consumes it and the gap up to the chunk's end."""
     claim = claim_of(committed=0)
     stream, _ = stream_of(delivery, chunk_of(claim, [0, 1], next_offset=10))
     assert drain(stream) == [0, 1]
@@ -90,7 +90,7 @@ def test_asking_behind_the_last_message_consumes_it_in_every_mode(delivery: Deli
 
 
 def test_a_chunk_is_committed_before_its_first_message_and_once() -> None:
-    """At most once: one commit for each chunk, up to its end, with nothing of it handed over."""
+    """At most once: each chunk is committed up to its end before its first message is delivered."""
     one, two, committer = claim_of(T0, committed=0), claim_of(T1, committed=7), Committer()
     chunks = chunk_of(one, [0, 1, 2]), chunk_of(two, [7]), chunk_of(one, [3], next_offset=9)
     stream, _ = stream_of(Delivery.AT_MOST_ONCE, *chunks, committer=committer)
@@ -103,15 +103,15 @@ def test_a_chunk_is_committed_before_its_first_message_and_once() -> None:
 
 @pytest.mark.parametrize("delivery", [Delivery.AT_LEAST_ONCE, Delivery.SCALA])
 def test_the_other_modes_commit_nothing_ahead(delivery: Delivery) -> None:
-    """A way to do it changes nothing."""
+    """The other modes never commit ahead, even if they could."""
     committer = Committer()
     stream, _ = stream_of(delivery, chunk_of(claim_of(), [0, 1]), committer=committer)
     assert drain(stream) == [0, 1]
     assert committer.requested == []
 
 
-def test_a_commit_that_fails_is_raised_and_tried_again_with_nothing_handed_over() -> None:
-    """At most once: the same chunk, at each of the next calls, until it is committed."""
+def test_a_commit_that_fails_is_raised_and_repeated_with_nothing_delivered() -> None:
+    """At most once: if a commit fails the chunk is kept, and each call commits it again."""
     claim = claim_of(committed=0)
     error = OffsetCommitFailed("g", {T0: "no answer"})
     committer = Committer(error, error)
@@ -124,8 +124,11 @@ def test_a_commit_that_fails_is_raised_and_tried_again_with_nothing_handed_over(
     assert [offset for _, offset, _ in committer.requested] == [2, 2, 2]
 
 
-def test_a_chunk_that_is_not_ours_any_more_is_dropped() -> None:
-    """At most once: a refused commit means that somebody else reads it; the stream goes on."""
+def test_a_chunk_of_another_owner_is_dropped() -> None:
+    """At most once: a refused commit means that another member owns the partition.
+
+    Its chunk is dropped, and the stream goes on.
+    """
     lost, other = claim_of(T0, committed=0), claim_of(T1, committed=4)
     stream, queue = stream_of(
         Delivery.AT_MOST_ONCE,
@@ -155,7 +158,7 @@ def test_giving_up_loses_what_is_left_of_a_committed_chunk() -> None:
 
 
 def test_a_claim_that_is_given_up_during_the_commit_delivers_nothing() -> None:
-    """At most once: the answer comes too late; nothing that was committed comes twice."""
+    """At most once: a claim that is given up during its commit delivers nothing."""
     claim, other = claim_of(committed=0), claim_of(T1, committed=8)
 
     def commit(of: PartitionClaim, _offset: int) -> bool:
@@ -186,8 +189,8 @@ def test_a_jump_without_messages_is_committed_ahead_too() -> None:
     assert [offset for _, offset, _ in committer.requested] == [30, 31]
 
 
-def test_what_cannot_be_read_comes_behind_the_records_in_at_most_once_too() -> None:
-    """Committed up to the poison, delivered up to it, then raised once."""
+def test_poison_comes_after_the_records_in_at_most_once_too() -> None:
+    """At most once: the records before poison are committed and delivered, then it is raised."""
     claim, committer = claim_of(committed=3), Committer()
     broken = chunk_of(claim, [3, 4], error=PartitionFailed(T0, 5, "CRC"))
     stream, _ = stream_of(Delivery.AT_MOST_ONCE, broken, committer=committer)
@@ -200,14 +203,14 @@ def test_what_cannot_be_read_comes_behind_the_records_in_at_most_once_too() -> N
 
 
 def test_at_most_once_needs_a_way_to_commit() -> None:
-    """Nobody may believe that it is on while nothing commits."""
+    """At most once is refused without a way to commit, as it would not hold."""
     build = partial(KafkaStream[bytes, bytes], ChunkQueue(1), clock=ManualClock())
     with pytest.raises(ConfigError, match="at_most_once"):
         build(delivery=Delivery.AT_MOST_ONCE)
 
 
-def test_modes_bear_the_names_of_the_setting() -> None:
-    """``Delivery(config.delivery)`` is how the setting becomes one."""
+def test_modes_have_the_names_of_the_settings_values() -> None:
+    """The values of the setting are the modes' names."""
     assert [Delivery(name) for name in ("at_least_once", "at_most_once", "scala")] == [
         Delivery.AT_LEAST_ONCE,
         Delivery.AT_MOST_ONCE,

@@ -1,4 +1,4 @@
-"""How many messages a stream says that it has handed over."""
+"""How many messages a stream reports as delivered, by topic."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -21,15 +21,15 @@ OTHER = TopicPartition("other", 0)
 
 
 def stream_of(*chunks: Chunk) -> tuple[Stream, StreamQueue]:
-    """A stream over these chunks."""
+    """Return a stream over these chunks, and its queue."""
     queue = new_queue(100)
     for chunk in chunks:
         assert queue.offer(chunk, ignore)
     return Stream(queue, clock=SystemClock()), queue
 
 
-def test_messages_count_one_by_one_by_topic() -> None:
-    """What is queued does not, nor what is left of the chunk in hand."""
+def test_delivered_messages_are_counted_by_topic() -> None:
+    """Only delivered messages count: neither queued ones, nor the rest of the current chunk."""
     one, two = claim_of(T0, committed=0), claim_of(OTHER, committed=5)
     stream, _ = stream_of(chunk_of(one, [0, 1, 2]), chunk_of(two, [5, 6]))
     assert stream.handed_over() == {}
@@ -42,7 +42,7 @@ def test_messages_count_one_by_one_by_topic() -> None:
 
 
 def test_batches_count_what_they_hold() -> None:
-    """Also where they end in the midst of a chunk, and one of several partitions."""
+    """A batch counts its messages, also where it ends within a chunk."""
     one, two = claim_of(T0, committed=0), claim_of(T1, committed=7)
     stream, _ = stream_of(
         chunk_of(one, [0, 1]), chunk_of(two, [7]), chunk_of(one, [2, 3, 4]), chunk_of(two, [8])
@@ -54,8 +54,8 @@ def test_batches_count_what_they_hold() -> None:
     assert stream.handed_over() == {"t": 7}
 
 
-def test_what_is_given_up_in_hand_does_not_count() -> None:
-    """The two messages that nobody got of it."""
+def test_the_rest_of_a_chunk_that_was_given_up_does_not_count() -> None:
+    """The rest of a chunk whose claim was given up does not count."""
     one, two = claim_of(T0, committed=0), claim_of(T1, committed=7)
     stream, _ = stream_of(chunk_of(one, [0, 1, 2]), chunk_of(two, [7]))
     next(stream)
@@ -65,7 +65,7 @@ def test_what_is_given_up_in_hand_does_not_count() -> None:
 
 
 def gathered(stream: Stream, count: int) -> list[BatchPiece[bytes, bytes]]:
-    """A batch of so many chunks that was not handed over yet."""
+    """Return a batch of this many chunks that was not delivered so far."""
     pieces: list[BatchPiece[bytes, bytes]] = []
     while not pieces:
         found = stream._reader.first_piece(100)
@@ -75,8 +75,8 @@ def gathered(stream: Stream, count: int) -> list[BatchPiece[bytes, bytes]]:
     return pieces
 
 
-def test_a_batch_that_is_given_up_before_it_is_there_does_not_count() -> None:
-    """In hand, or taken off the queue for it."""
+def test_a_batch_that_is_given_up_before_its_delivery_does_not_count() -> None:
+    """Chunks of a batch whose claims are given up before its delivery do not count."""
     one, two, three = (claim_of(TopicPartition("t", number), committed=0) for number in range(3))
     stream, queue = stream_of(chunk_of(one, [0, 1]), chunk_of(two, [0]), chunk_of(three, [0, 1]))
     pieces = gathered(stream, 3)
@@ -88,8 +88,8 @@ def test_a_batch_that_is_given_up_before_it_is_there_does_not_count() -> None:
     assert stream.handed_over() == {"t": 0}
 
 
-def test_what_is_given_up_in_the_midst_of_a_batch_does_not_count() -> None:
-    """The others are handed over."""
+def test_a_chunk_of_a_batch_that_is_given_up_does_not_count() -> None:
+    """If one claim of a batch is given up before its delivery, only the others count."""
     one, two, three = (claim_of(TopicPartition("t", number), committed=0) for number in range(3))
     stream, queue = stream_of(chunk_of(one, [0, 1]), chunk_of(two, [0]), chunk_of(three, [0, 1]))
     pieces = gathered(stream, 3)
@@ -100,8 +100,8 @@ def test_what_is_given_up_in_the_midst_of_a_batch_does_not_count() -> None:
     assert stream.handed_over() == {"t": 4}
 
 
-def test_what_is_left_of_a_chunk_that_is_given_up_does_not_count() -> None:
-    """A batch that was full in the midst of it."""
+def test_what_a_batch_left_of_a_chunk_that_is_given_up_does_not_count() -> None:
+    """What a full batch left of a chunk does not count once its claim is given up."""
     one, two = claim_of(T0, committed=0), claim_of(T1, committed=7)
     stream, _ = stream_of(chunk_of(one, [0, 1]), chunk_of(two, [7, 8, 9]), chunk_of(one, [2]))
     batches = stream.batches(max_records=3, timeout_ms=0)
@@ -116,8 +116,8 @@ def test_what_is_left_of_a_chunk_that_is_given_up_does_not_count() -> None:
     st.lists(st.lists(st.integers(1, 3), max_size=4), min_size=1, max_size=6),
     st.lists(st.integers(0, 4), max_size=12),
 )
-def test_at_rest_it_is_what_the_caller_got(gaps: list[list[int]], takes: list[int]) -> None:
-    """Whichever way it is taken, with holes in the log or without: exact between chunks."""
+def test_the_count_is_what_the_caller_got(gaps: list[list[int]], takes: list[int]) -> None:
+    """Between chunks the count is what the caller got, in messages or batches, with any gaps."""
     claim, offset, chunks = claim_of(T0, committed=0), 0, []
     for steps in gaps:
         offsets = []

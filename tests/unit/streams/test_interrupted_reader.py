@@ -31,20 +31,20 @@ PLACES = [(0, 0), (0, 1), (1, 5), (0, 4), (1, 6), (1, 9), (0, 5)]
 
 
 class CountingQueue(ChunkQueue):
-    """A queue that notes the chunks that its stream says to be done with."""
+    """A queue that records which chunks its stream was done with."""
 
     def __init__(self) -> None:
         super().__init__(100)
         self.done: list[Chunk] = []
 
     def done_with(self, chunk: Chunk) -> None:
-        """Note and do it."""
+        """Record the chunk and free its bytes."""
         self.done.append(chunk)
         super().done_with(chunk)
 
 
 class InterruptedStream:
-    """A stream with a bit of everything in its queue, and what it should come to."""
+    """A stream with every kind of item in its queue, and what it should deliver."""
 
     def __init__(self, delivery: Delivery, *, is_suspect: bool = False) -> None:
         self.claims = claim_of(T0, committed=0), claim_of(T1, committed=5)
@@ -72,7 +72,7 @@ class InterruptedStream:
         clock = ManualClock()
         gate = DeliveryGate(clock, 1_000)
         if is_suspect:
-            gate.suspect()  # within what is allowed: every message asks
+            gate.suspect()  # still within the suspicion's limit: each message asks the gate
         self.stream: Stream = KafkaStream(
             self.queue,
             clock=clock,
@@ -92,9 +92,9 @@ class InterruptedStream:
         return True
 
     def read(self) -> None:
-        """One message; what the stream raises by itself is noted."""
+        """Read one message or batch; record an error that the stream itself raises."""
         try:
-            # In a for, no handler runs between a message and its place in the list.
+            # In a for loop no handler runs between taking a message and storing it.
             for got in self.reading:
                 self.got += got if isinstance(got, list) else [got]
                 break
@@ -102,12 +102,12 @@ class InterruptedStream:
             self.received.append(type(error).__name__)
 
     def read_some(self) -> None:
-        """The same, if there is any."""
+        """Read one message or batch, if there is any."""
         with suppress(ConsumerTimeout):
             self.read()
 
     def read_all(self) -> None:
-        """Everything that is there."""
+        """Read everything that is there."""
         for _ in range(20):
             try:
                 self.read()
@@ -116,7 +116,7 @@ class InterruptedStream:
         raise AssertionError("no end")
 
     def check_delivered(self) -> None:
-        """No offset covers what was not handed over: the caller may commit now."""
+        """Assert that no delivered offset covers a message that was not delivered."""
         got = [(message.partition, message.offset) for message in self.got]
         for partition, offset in PLACES:
             delivered = self.claims[partition].delivered_offset
@@ -124,7 +124,7 @@ class InterruptedStream:
             assert not covers or (partition, offset) in got
 
     def check(self) -> None:
-        """Everything came once, the offsets are at their ends, and nothing is held."""
+        """Assert that everything came once, the offsets are at their ends, and nothing is held."""
         assert [(message.partition, message.offset) for message in self.got] == PLACES
         assert [claim.consumed_offset for claim in self.claims] == [6, 10]
         assert self.queue.used_bytes() == 0
@@ -133,7 +133,7 @@ class InterruptedStream:
 
 
 class ByNext:
-    """Asks a stream as ``next(stream)`` does."""
+    """Reads a stream as ``next(stream)`` does."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
@@ -162,12 +162,12 @@ READINGS = [
     pytest.param(_in_threes, False, id="batches of 3"),
     pytest.param(_all_at_once, True, id="batches, suspect"),
 ]
-"""How a stream is read, and whether its gate is to be asked for every message."""
+"""How a stream is read, and whether its gate is suspect, so that each message asks it."""
 
 
 @pytest.mark.parametrize("delivery", Delivery)
-def test_undisturbed_every_chunk_is_done_with_exactly_once(delivery: Delivery) -> None:
-    """Finished, given up, without records, with poison passed over or raised: each once."""
+def test_without_interruption_every_chunk_is_done_with_exactly_once(delivery: Delivery) -> None:
+    """Without interruptions the stream is done with each chunk exactly once, of whatever kind."""
     world = InterruptedStream(delivery)
     world.read_all()
     world.check()
@@ -185,9 +185,9 @@ def test_an_interruption_at_any_place_loses_and_repeats_nothing(
     is_suspect: bool,
     reading: Callable[[Stream], Reading],
 ) -> None:
-    """Whatever the stream was doing, the next calls give all that was not handed over.
+    """Wherever it is interrupted, the next calls deliver all that was not delivered.
 
-    Most of its code does not ask how it delivers: each mode tries the places that others leave out.
+    Most code does not depend on the delivery mode: each mode tries the places that others skip.
     """
     step = stride(len(Delivery))
     for number in count(first % step, step):
@@ -201,11 +201,11 @@ def test_an_interruption_at_any_place_loses_and_repeats_nothing(
             was_interrupted = True
             world.check_delivered()
         if not was_interrupted:
-            # Within a chunk the native hand gives no handler a place.
+            # Within a chunk the native cursor gives no handler a place to run.
             assert number > 3 or are_native()
             break
         if number % 2:
-            world.reading = world.stream  # whoever reads on, and however
+            world.reading = world.stream  # another way of reading continues
         world.read_all()
         world.check()
         assert "RebalanceFailed" in world.received

@@ -23,13 +23,13 @@ PERIOD_S = 0.0001
 
 
 class Alarm:
-    """Raises in the main thread, wherever it is, while it is ``armed``."""
+    """Raises in the main thread, wherever it is, while ``armed``."""
 
     def __init__(self) -> None:
         self.armed = False
 
     def signal(self, _number: int, _frame: FrameType | None) -> None:
-        """The signal handler."""
+        """Handle the signal."""
         if self.armed:
             self.armed = False
             raise HandlerRaised
@@ -37,7 +37,7 @@ class Alarm:
 
 @pytest.fixture
 def alarm() -> Iterator[Alarm]:
-    """The handler of SIGALRM; no garbage collector, whose hooks would swallow its error."""
+    """Install a handler of SIGALRM; the garbage collector is off, as it would swallow its error."""
     made = Alarm()
     before = signal.signal(signal.SIGALRM, made.signal)
     gc.disable()
@@ -53,7 +53,7 @@ def alarm() -> Iterator[Alarm]:
 def test_an_interrupted_reader_misses_nothing(
     alarm: Alarm, chunk_count: int, delivery: Delivery
 ) -> None:
-    """Each message comes once, in order, and none counts as handed over that it did not get."""
+    """Each message comes once, in order; none counts as delivered before the reader has it."""
     total = 50_000
     size = total // chunk_count
     ahead = 0
@@ -75,7 +75,7 @@ def test_an_interrupted_reader_misses_nothing(
         try:
             alarm.armed = True
             signal.setitimer(signal.ITIMER_REAL, PERIOD_S)
-            got.extend(stream)  # no handler runs between a message and its place in the list
+            got.extend(stream)  # no handler runs between taking a message and storing it
         except HandlerRaised:
             interruptions += 1
             assert (claim.consumed_offset or 0) <= (claim.delivered_offset or 0) <= len(got)
@@ -83,7 +83,7 @@ def test_an_interrupted_reader_misses_nothing(
         except ConsumerTimeout:
             alarm.armed = False
             break
-    # Within a chunk the native hand gives no handler a place.
+    # Within a chunk the native cursor gives no handler a place to run.
     assert interruptions > 10 or (are_native() and chunk_count == 1)
     assert [message.offset for message in got] == list(range(total))
     assert claim.consumed_offset == total

@@ -1,4 +1,4 @@
-"""Messages and the decoders that give their keys and values."""
+"""Messages, and the decoders of their keys and values."""
 
 import pickle
 from copy import copy, deepcopy
@@ -16,12 +16,12 @@ from zkconsumer.streams.stream import KafkaStream
 
 
 def message_of(record: Record) -> MessageAndMetadata[str, str]:
-    """A message of partition t-1 with string decoders."""
+    """Return a message of partition t-1 with string decoders."""
     return MessageAndMetadata(T1, record, StringDecoder(), StringDecoder())
 
 
-def test_fields_are_those_of_the_record() -> None:
-    """Place and time come through unchanged."""
+def test_a_messages_fields_are_those_of_the_record() -> None:
+    """A message has the topic, partition, offset and timestamp of its record."""
     message = message_of(Record(3, b"k", b"v", 1_400_000_000_000, TimestampType.LOG_APPEND_TIME))
     assert (message.topic, message.partition, message.offset) == ("t", 1, 3)
     assert message.timestamp == 1_400_000_000_000
@@ -29,27 +29,27 @@ def test_fields_are_those_of_the_record() -> None:
 
 
 def test_magic_0_has_no_timestamp() -> None:
-    """-1 and NONE where the format has none."""
+    """A record of magic 0 has timestamp -1 and timestamp type NONE."""
     message = message_of(Record(0, None, b"v"))
     assert (message.timestamp, message.timestamp_type) == (-1, TimestampType.NONE)
 
 
 def test_keys_and_values_are_decoded_and_their_bytes_kept() -> None:
-    """Decoded on access; the bytes are there as well."""
+    """Keys and values are decoded on access, and their bytes are kept."""
     message = message_of(Record(0, "ключ".encode(), "é".encode()))
     assert (message.key, message.value) == ("ключ", "é")
     assert (message.raw_key, message.raw_value) == ("ключ".encode(), "é".encode())
 
 
 def test_null_is_not_decoded_and_empty_is() -> None:
-    """A null stays None; empty bytes are empty text, not null."""
+    """A null stays None; empty bytes become an empty text."""
     message = message_of(Record(0, None, b""))
     assert (message.key, message.value) == (None, "")
     assert (message.raw_key, message.raw_value) == (None, b"")
 
 
-def test_without_decoders_bytes_come_as_they_are() -> None:
-    """The default decoder is none."""
+def test_without_decoders_keys_and_values_are_bytes() -> None:
+    """Without decoders keys and values are bytes."""
     message: MessageAndMetadata[bytes, bytes] = MessageAndMetadata(
         T1, Record(0, b"", b"\xff"), None, None
     )
@@ -57,7 +57,7 @@ def test_without_decoders_bytes_come_as_they_are() -> None:
 
 
 def test_decoding_happens_at_each_access_and_only_then() -> None:
-    """Never decoded unless asked for; asked twice, decoded twice, as in the original."""
+    """A value is decoded at each access and only then, as in the original."""
     calls: list[bytes] = []
 
     def decode(data: bytes) -> int:
@@ -73,7 +73,7 @@ def test_decoding_happens_at_each_access_and_only_then() -> None:
 
 
 def test_repr_shows_the_place_and_the_bytes_without_decoding() -> None:
-    """A message whose decoder would fail can still be printed."""
+    """``repr`` decodes nothing, so that a message whose decoder would fail can be printed."""
     text = repr(message_of(Record(9, None, b"\xff")))
     assert "topic='t'" in text
     assert "partition=1" in text
@@ -82,7 +82,7 @@ def test_repr_shows_the_place_and_the_bytes_without_decoding() -> None:
 
 
 def test_the_string_decoder_takes_an_encoding_and_what_to_do_with_errors() -> None:
-    """UTF-8 and strict unless told otherwise."""
+    """The string decoder is UTF-8 and strict by default."""
     assert StringDecoder("latin-1")(b"\xe9") == "é"
     assert StringDecoder(errors="replace")(b"\xff") == "\ufffd"
     with pytest.raises(UnicodeDecodeError):
@@ -91,7 +91,7 @@ def test_the_string_decoder_takes_an_encoding_and_what_to_do_with_errors() -> No
 
 @pytest.mark.usefixtures(each_chunk.__name__)
 def test_messages_of_both_engines_are_alike() -> None:
-    """The class by ``isinstance``, the same public attributes, the same text, the same copy."""
+    """Messages of both engines have the same class, attributes, ``repr``, pickles and copies."""
     queue = ChunkQueue(1)
     queue.offer(chunk_of(claim_of(T1), [7]), ignore)
     stream: KafkaStream[bytes, str] = KafkaStream(
@@ -102,7 +102,7 @@ def test_messages_of_both_engines_are_alike() -> None:
     expected = MessageAndMetadata(T1, records(7)[0], bytes, StringDecoder())
     names = [name for name in dir(expected) if not name.startswith("_")]
     dumps = [pickle.dumps(message, protocol) for protocol in range(2, 6)]
-    # Who loads them may have the other engine.
+    # The process that loads a pickle may have the other engine.
     assert not any(b"native" in dump for dump in dumps)
     for twin in (message, *map(pickle.loads, dumps), copy(message), deepcopy(message)):
         assert [getattr(twin, name) for name in names] == [

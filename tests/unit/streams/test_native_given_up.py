@@ -1,4 +1,4 @@
-"""Partitions given up in the very moment in which the stream takes their native chunks."""
+"""Partitions that are given up at the very moment at which a stream takes their native chunks."""
 
 import pytest
 
@@ -15,7 +15,7 @@ pytestmark = needs_native_engine
 
 
 def test_a_claim_may_be_forgotten_while_a_dead_chunk_in_front_is_dropped() -> None:
-    """Whoever waited for that room gives it up, and makes the queue forget what was given up."""
+    """While a dead chunk is dropped, a notified producer may give up the next claim, too."""
     queue, dead, alive = native_queue(), claim_of(), claim_of()
     put(queue, dead, [0])
     put(queue, alive, [1])
@@ -34,24 +34,24 @@ def test_a_claim_may_be_forgotten_while_a_dead_chunk_in_front_is_dropped() -> No
     assert item is None or (isinstance(item, Chunk) and item.claim is alive)
 
 
-def test_a_chunk_that_is_discarded_while_it_is_taken_has_nothing_to_give() -> None:
-    """It was chosen for the native hand by records that it has no more."""
+def test_a_chunk_that_is_emptied_while_it_is_taken_yields_nothing() -> None:
+    """A chunk that is emptied while the native cursor takes it yields nothing."""
     queue, claim = native_queue(), claim_of(T0)
     assert queue.native.put_set(claim, set_of(range(3)), 0) is None
     chunk = queue.head(0)
     assert isinstance(chunk, Chunk)
     claim.active = False
     queue.discard_inactive()
-    one = cursor()
-    one.chunk = chunk
-    assert one.is_through
-    assert list(one) == []
+    taken = cursor()
+    taken.chunk = chunk
+    assert taken.is_through
+    assert list(taken) == []
 
 
-def test_what_a_batch_came_to_may_be_discarded_while_it_is_taken_in_hand(
+def test_a_chunk_may_be_emptied_while_a_batch_takes_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The thread that gives it up may have found it in the queue, and go on long after that."""
+    """The thread that gives a claim up may have found the chunk queued, and empty it much later."""
     queue, lost, kept = native_queue(), claim_of(T0), claim_of(T1)
     put(queue, kept, [0, 1])
     put(queue, lost, [0, 1])

@@ -1,4 +1,4 @@
-"""What native code puts into a stream's queue, beside what Python puts there."""
+"""What the pump puts into a stream's queue, beside what Python puts there."""
 
 import gc
 import weakref
@@ -27,7 +27,7 @@ pytestmark = needs_native_engine
 
 
 def charge_of(*offsets: int) -> int:
-    """What a chunk of these records is charged."""
+    """Return the bytes that a chunk of these records is charged."""
     queue, claim = native_queue(), claim_of()
     put(queue, claim, offsets)
     return queue.used_bytes()
@@ -35,14 +35,14 @@ def charge_of(*offsets: int) -> int:
 
 TEN = range(10)
 SHARE = 40_000
-"""Large against one record, small against the sets of these tests."""
+"""Large compared with one record, small compared with the record sets of these tests."""
 
 
-# --- one line ------------------------------------------------------------------------------------
+# --- one queue -----------------------------------------------------------------------------------
 
 
 def test_a_native_chunk_is_a_chunk_for_whoever_takes_it() -> None:
-    """It has its claim's own object, its place in the log, and the records of its set."""
+    """A native chunk has its claim's own object, its offsets, and the records of its set."""
     queue, claim = native_queue(), claim_of(committed=3)
     assert queue.native.put_set(claim, set_of(range(8)), 3) is None
     chunk = queue.head(0)
@@ -54,8 +54,8 @@ def test_a_native_chunk_is_a_chunk_for_whoever_takes_it() -> None:
     assert chunk.poison is None
 
 
-def test_its_head_is_one_object_however_often_it_is_looked_at() -> None:
-    """As long as it is in the queue or in hand."""
+def test_the_head_is_the_same_object_until_it_is_taken() -> None:
+    """The head of the queue is the same object until it is taken."""
     queue = native_queue()
     put(queue, claim_of(), TEN)
     assert queue.head(0) is queue.head(None) is queue.native.named_head
@@ -63,8 +63,8 @@ def test_its_head_is_one_object_however_often_it_is_looked_at() -> None:
     assert queue.head(0) is None
 
 
-def test_all_that_is_queued_stands_in_one_line() -> None:
-    """Native chunks, those of Python, errors and the end come in the order of their putting."""
+def test_all_kinds_of_items_share_one_queue() -> None:
+    """Native chunks, those of Python, errors and the end come in the order of their puts."""
     queue, claim = native_queue(), claim_of()
     error = ConsumerTimeout("any")
     put(queue, claim, [0])
@@ -83,8 +83,8 @@ def test_all_that_is_queued_stands_in_one_line() -> None:
     assert queue.used_bytes() == 0
 
 
-def test_records_are_a_sequence_for_those_who_want_them() -> None:
-    """Length, truth, items and slices; runs for those who don't."""
+def test_native_records_are_a_sequence() -> None:
+    """A native chunk's records have a length, items and slices, as well as runs."""
     queue, claim = native_queue(), claim_of()
     put(queue, claim, TEN)
     put(queue, claim, [])
@@ -98,8 +98,8 @@ def test_records_are_a_sequence_for_those_who_want_them() -> None:
         found[10]
 
 
-def test_a_set_that_is_not_sound_is_refused() -> None:
-    """The hook of tests puts only what a native loop would."""
+def test_a_corrupt_set_is_refused() -> None:
+    """The tests' own entry point refuses a corrupt record set, as the pump never puts one."""
     queue = native_queue()
     broken = bytearray(set_of(TEN))
     broken[-1] ^= 1
@@ -109,7 +109,7 @@ def test_a_set_that_is_not_sound_is_refused() -> None:
 
 
 def test_claims_that_were_given_up_are_forgotten_in_time() -> None:
-    """A queue that lives long does not keep every claim that it ever had."""
+    """Claims that were given up are removed from the queue's table after some time."""
     queue = native_queue()
     for _ in range(1_000):
         claim = claim_of()
@@ -123,13 +123,13 @@ def test_claims_that_were_given_up_are_forgotten_in_time() -> None:
 
 
 def test_a_chunk_is_charged_the_memory_that_it_pins() -> None:
-    """No less than its messages, no more than twice that and a little."""
+    """A chunk is charged at least its messages' bytes, and little more than twice as many."""
     size = len(set_of(TEN))
     assert size <= charge_of(*TEN) <= 2 * size + 500
 
 
-def test_full_of_chunks_is_full_for_native_code_too() -> None:
-    """The pump is notified once, when the stream has taken a chunk."""
+def test_a_queue_full_of_chunks_is_full_for_the_pump_too() -> None:
+    """Chunks of Python fill the queue for the pump, too, which is notified once."""
     queue, claim, wakeup = native_queue(2), claim_of(), new_wakeup()
     assert put(queue, claim, [0], wakeup) is None
     assert queue.offer(chunk_of(claim, [1]), ignore)
@@ -143,40 +143,40 @@ def test_full_of_chunks_is_full_for_native_code_too() -> None:
     assert not wakeup.wait()
 
 
-def test_native_bytes_keep_python_out_and_the_other_way_round() -> None:
-    """Both are counted together, what the stream has in hand included."""
+def test_bytes_of_the_pump_and_of_python_are_counted_together() -> None:
+    """Bytes of the pump and of Python are counted together, including the chunk in hand."""
     queue, claim, wakeup = native_queue(share_bytes=SHARE), claim_of(), new_wakeup()
-    rung: list[int] = []
+    notifications: list[int] = []
     assert put(queue, claim, range(300)) is None
     assert put(queue, claim, range(300, 600)) is None
     assert put(queue, claim, range(600, 900), wakeup) is not None
-    assert not queue.offer(chunk_of(claim, range(900, 950)), lambda: rung.append(1))
+    assert not queue.offer(chunk_of(claim, range(900, 950)), lambda: notifications.append(1))
     chunk = queue.head(0)
     assert isinstance(chunk, Chunk)
     queue.remove()
     assert wakeup.wait()
-    assert rung == [1]
+    assert notifications == [1]
     assert put(queue, claim, range(600, 900), wakeup) is not None
     queue.done_with(chunk)
     assert wakeup.wait()
     assert queue.offer(chunk_of(claim, range(900, 950)), ignore)
 
 
-def test_a_large_native_chunk_goes_in_by_parts_of_half_a_share() -> None:
-    """Cut without a loss, each part charged for itself; what has no room is offered again."""
+def test_a_large_native_chunk_is_put_in_parts_of_half_a_share() -> None:
+    """A large chunk is put in parts of at most half a share, each charged by itself."""
     queue, claim = native_queue(share_bytes=SHARE), claim_of(committed=0)
     count, got, at = 3_000, [], 0
     whole = set_of(range(count))
     assert len(whole) > 3 * SHARE
-    behind = 0
+    next_offset = 0
     while (left := queue.native.put_set(claim, whole, at)) is not None:
         assert left >= at
         at = left
         assert SHARE // 2 < queue.used_bytes() <= SHARE
         chunk = queue.head(0)
         assert isinstance(chunk, Chunk)
-        assert chunk.fetch_offset == behind
-        behind = chunk.next_offset
+        assert chunk.fetch_offset == next_offset
+        next_offset = chunk.next_offset
         got += offsets_in(queue.take(0))
         assert chunk.size_bytes <= SHARE // 2
     while (item := queue.take(0)) is not None:
@@ -186,7 +186,7 @@ def test_a_large_native_chunk_goes_in_by_parts_of_half_a_share() -> None:
 
 
 def test_a_message_larger_than_the_share_gets_in_when_it_is_alone() -> None:
-    """It must come out, too: neither left behind nor cut."""
+    """A message larger than the share is put once the queue is empty, and is delivered whole."""
     queue, claim, wakeup = native_queue(share_bytes=2_000), claim_of(), new_wakeup()
     large = build_message_set(
         [Record(0, None, b"a"), Record(1, None, bytes(9_000)), Record(2, None, b"b")]
@@ -202,7 +202,7 @@ def test_a_message_larger_than_the_share_gets_in_when_it_is_alone() -> None:
 
 
 def test_the_smallest_share_delivers_everything() -> None:
-    """One message at a time."""
+    """With the smallest share messages are delivered one at a time."""
     queue, claim = native_queue(share_bytes=1), claim_of()
     whole, at, got = set_of(range(20)), 0, []
     while (left := queue.native.put_set(claim, whole, at)) is not None:
@@ -212,8 +212,8 @@ def test_the_smallest_share_delivers_everything() -> None:
     assert got == [[n] for n in range(20)]
 
 
-def test_a_native_chunk_that_python_offers_stays_native_when_it_is_cut() -> None:
-    """As where a loop hands over what it holds; what can't be read behind it comes last."""
+def test_a_native_chunk_that_python_offers_is_split_into_native_parts() -> None:
+    """A native chunk that Python offers is split into native parts, and its poison comes last."""
     queue, claim = native_queue(share_bytes=SHARE), claim_of(committed=0)
     source = native_queue()
     put(source, claim, range(1_000))
@@ -238,7 +238,7 @@ def test_a_native_chunk_that_python_offers_stays_native_when_it_is_cut() -> None
 
 
 def test_shares_shrink_with_every_queue_that_is_made() -> None:
-    """Native code sees at once what the budget says."""
+    """When queues are added to a budget, native code sees the smaller shares at once."""
     budget = ByteBudget(SHARE)
     first = native_queue()
     budgeted = [type(first)(10, budget) for _ in range(4)]
@@ -246,11 +246,11 @@ def test_shares_shrink_with_every_queue_that_is_made() -> None:
     assert first.native.half_share_bytes > SHARE
 
 
-# --- giving up -----------------------------------------------------------------------------------
+# --- claims that are given up --------------------------------------------------------------------
 
 
-def test_native_chunks_of_given_up_claims_take_no_room() -> None:
-    """Nor does anybody see them."""
+def test_native_chunks_of_given_up_claims_do_not_fill_the_queue() -> None:
+    """Native chunks of claims that were given up neither fill the queue nor are delivered."""
     queue, old, new = native_queue(1), claim_of(), claim_of(T1)
     put(queue, old, [0])
     old.active = False
@@ -262,15 +262,15 @@ def test_native_chunks_of_given_up_claims_take_no_room() -> None:
 
 
 def test_nothing_is_put_for_a_claim_that_was_given_up() -> None:
-    """It is taken from the producer, and dropped."""
+    """A chunk for a claim that was given up is accepted from the producer and dropped."""
     queue, claim = native_queue(1), claim_of()
     claim.active = False
     assert put(queue, claim, [0]) is None
     assert (queue.used_bytes(), queue.head(0)) == (0, None)
 
 
-def test_a_claim_may_be_given_up_and_forgotten_while_its_chunk_is_looked_at() -> None:
-    """By whoever is called since there is room."""
+def test_a_claim_may_be_given_up_while_its_chunk_is_looked_at() -> None:
+    """A notified producer may give up the claim whose chunk is just looked at."""
     queue, dead, claim = native_queue(), claim_of(), claim_of(T1)
     put(queue, dead, [0])
     put(queue, claim, [5])
@@ -288,8 +288,8 @@ def test_a_claim_may_be_given_up_and_forgotten_while_its_chunk_is_looked_at() ->
     assert (queue.head(0), queue.used_bytes()) == (None, 0)
 
 
-def test_discarding_frees_what_nobody_will_read() -> None:
-    """Native chunks are freed, the one seen by the stream is emptied, and pumps are notified."""
+def test_discarding_frees_native_chunks() -> None:
+    """Discarding frees native chunks, empties the one that the stream saw, and notifies pumps."""
     queue, old, kept, wakeup = native_queue(3), claim_of(), claim_of(T1), new_wakeup()
     put(queue, old, [0])
     put(queue, kept, [5])
@@ -306,8 +306,8 @@ def test_discarding_frees_what_nobody_will_read() -> None:
     assert queue.head(0) is None
 
 
-def test_memory_is_given_back_with_the_chunk() -> None:
-    """A queue that goes away with everything in it, and one in a cycle, leave nothing."""
+def test_a_queue_with_chunks_is_freed() -> None:
+    """A queue with chunks in it is freed, also in a reference cycle."""
     queue, claim = native_queue(), claim_of()
     claim.sink = queue
     for n in range(10):
@@ -320,23 +320,23 @@ def test_memory_is_given_back_with_the_chunk() -> None:
     assert gone() is None
 
 
-# --- waking --------------------------------------------------------------------------------------
+# --- wakeups -------------------------------------------------------------------------------------
 
 
-def test_a_listener_hears_of_native_puts_too() -> None:
-    """While it is set."""
-    queue, claim, heard = native_queue(), claim_of(), []
-    queue.listen(lambda: heard.append(1))
+def test_a_listener_is_called_for_native_puts_too() -> None:
+    """A listener is called for native puts, too, as long as it is set."""
+    queue, claim, notified = native_queue(), claim_of(), []
+    queue.listen(lambda: notified.append(1))
     put(queue, claim, [0])
     put(queue, claim, [1])
-    assert len(heard) == 2
+    assert len(notified) == 2
     queue.listen(None)
     put(queue, claim, [2])
-    assert len(heard) == 2
+    assert len(notified) == 2
 
 
 def test_a_pause_ends_with_a_native_chunk() -> None:
-    """As with any other item."""
+    """A native chunk ends a pause, as any other item does."""
     queue = native_queue()
     put(queue, claim_of(), [0])
     queue.pause(None)

@@ -1,4 +1,4 @@
-"""What becomes of messages that can't be read: raised, skipped, or put aside in a file."""
+"""What a poison policy does with unreadable messages: raise, skip, or write a dead letter."""
 
 import base64
 import json
@@ -20,7 +20,7 @@ from zkconsumer.streams.poison import RAISE, PoisonMode, PoisonPolicy
 
 
 class Notes:
-    """An observer that remembers."""
+    """An observer that records events."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -32,12 +32,12 @@ class Notes:
 
     @property
     def observation(self) -> Observation:
-        """Something to report to."""
+        """Return an observation that reports to this observer."""
         return Observation(MemberName("g", "c"), (self,))
 
 
 def policy(mode: str, path: Path | str = "", notes: Notes | None = None) -> PoisonPolicy:
-    """A policy as a configuration makes it."""
+    """Create a policy as the configuration does."""
     observation = (notes or Notes()).observation
     return PoisonPolicy.of(mode, str(path), clock=ManualClock(), observation=observation)
 
@@ -46,7 +46,7 @@ def policy(mode: str, path: Path | str = "", notes: Notes | None = None) -> Pois
 
 
 def test_raise_raises_the_poisons_own_error() -> None:
-    """Whether one could go on behind it or not; and that is the default."""
+    """The default policy raises the poison's own error, whether its next offset is known or not."""
     notes = Notes()
     for message in (poison(), poison(next_offset=None)):
         for chosen in (policy("raise", notes=notes), RAISE):
@@ -60,8 +60,8 @@ def test_raise_raises_the_poisons_own_error() -> None:
     ]
 
 
-def test_skip_logs_and_goes_on(caplog: pytest.LogCaptureFixture) -> None:
-    """The log says what is lost and where it goes on."""
+def test_skip_logs_and_continues(caplog: pytest.LogCaptureFixture) -> None:
+    """Skipping logs which offset is lost and where the stream continues."""
     notes = Notes()
     with caplog.at_level(logging.ERROR):
         policy("skip", notes=notes).meet(poison())
@@ -71,10 +71,8 @@ def test_skip_logs_and_goes_on(caplog: pytest.LogCaptureFixture) -> None:
 
 
 @pytest.mark.parametrize("mode", ["skip", "dead_letter"])
-def test_no_policy_gets_past_a_place_behind_which_nothing_is_known(
-    mode: str, tmp_path: Path
-) -> None:
-    """It raises, says so, and puts nothing aside: reading stands in front of it."""
+def test_no_policy_passes_poison_whose_next_offset_is_unknown(mode: str, tmp_path: Path) -> None:
+    """If the next offset is unknown, every policy raises, and no dead letter is written."""
     notes, path = Notes(), tmp_path / "letters"
     with pytest.raises(PartitionFailed):
         policy(mode, path, notes).meet(poison(next_offset=None))
@@ -84,8 +82,8 @@ def test_no_policy_gets_past_a_place_behind_which_nothing_is_known(
     assert not path.exists() or dead_letters(path) == []
 
 
-def test_a_dead_letter_tells_all_about_the_message(tmp_path: Path) -> None:
-    """Where it lay, why it can't be read, when, and its very bytes."""
+def test_a_dead_letter_describes_the_message(tmp_path: Path) -> None:
+    """A dead letter has topic, partition, offset, reason, time and the message's bytes."""
     path = tmp_path / "letters"
     file = dead_letter_file(path)
     file.write(poison())
@@ -104,10 +102,10 @@ def test_a_dead_letter_tells_all_about_the_message(tmp_path: Path) -> None:
     assert (second["offset"], second["raw_is_whole"]) == (9, False)
 
 
-def test_dead_letter_goes_on_once_it_is_written(
+def test_the_stream_continues_once_the_dead_letter_is_written(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Then observers hear of it."""
+    """After the dead letter is written the stream continues, and observers are notified."""
     notes, path = Notes(), tmp_path / "letters"
     with caplog.at_level(logging.ERROR):
         policy("dead_letter", path, notes).meet(poison())
@@ -119,7 +117,7 @@ def test_dead_letter_goes_on_once_it_is_written(
 
 
 def test_the_file_is_its_owners_alone_and_there_from_the_start(tmp_path: Path) -> None:
-    """Messages may be secret: no one else can read what is put aside."""
+    """The file exists from the start and only its owner can read it: messages may be secret."""
     path = tmp_path / "letters"
     dead_letter_file(path)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -127,7 +125,7 @@ def test_the_file_is_its_owners_alone_and_there_from_the_start(tmp_path: Path) -
 
 
 def test_a_restart_appends_to_what_is_there(tmp_path: Path) -> None:
-    """Nothing of before is lost."""
+    """After a restart, dead letters are appended to the file."""
     path = tmp_path / "letters"
     for offset in (1, 2):
         dead_letter_file(path).write(poison(offset))
@@ -135,7 +133,7 @@ def test_a_restart_appends_to_what_is_there(tmp_path: Path) -> None:
 
 
 def test_a_line_that_broke_off_does_not_swallow_the_next(tmp_path: Path) -> None:
-    """After a crash in the middle of a write the next line stands on its own."""
+    """After a crash in the middle of a write, the next line stands on its own."""
     path = tmp_path / "letters"
     path.write_bytes(b'{"topic": "t", "par')
     dead_letter_file(path).write(poison(7))
@@ -144,8 +142,8 @@ def test_a_line_that_broke_off_does_not_swallow_the_next(tmp_path: Path) -> None
     assert json.loads(whole)["offset"] == 7
 
 
-def test_a_file_that_was_moved_away_is_made_anew(tmp_path: Path) -> None:
-    """Log rotation needs no restart."""
+def test_a_file_that_was_moved_away_is_created_again(tmp_path: Path) -> None:
+    """A file that was moved away is created again: log rotation needs no restart."""
     path = tmp_path / "letters"
     file = dead_letter_file(path)
     file.write(poison(1))
@@ -155,10 +153,10 @@ def test_a_file_that_was_moved_away_is_made_anew(tmp_path: Path) -> None:
     assert [line["offset"] for line in dead_letters(tmp_path / "old")] == [1]
 
 
-def test_a_line_is_on_the_disk_before_anybody_goes_on(
+def test_a_dead_letter_is_synced_before_the_stream_continues(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The file is synced with the line in it; a new file's directory, too."""
+    """A dead letter is synced before the stream continues; the directory of a new file, too."""
     synced: list[tuple[str, int]] = []
 
     def fsync(file: int) -> None:
@@ -178,27 +176,27 @@ def test_a_line_is_on_the_disk_before_anybody_goes_on(
 
 
 @pytest.mark.parametrize("path", ["", "missing/letters", "."])
-def test_a_file_that_cannot_be_is_refused_at_the_start(path: str, tmp_path: Path) -> None:
-    """Without a name, without its directory, or a directory itself: the error names the key."""
+def test_an_impossible_file_is_refused_at_the_start(path: str, tmp_path: Path) -> None:
+    """A file without a name or a directory, or one that is a directory, is refused with the key."""
     with pytest.raises(ConfigError, match=r"poison\.dead\.letter\.file"):
         policy("dead_letter", tmp_path / path if path else "")
 
 
-def test_what_is_no_plain_file_is_refused(tmp_path: Path) -> None:
-    """A pipe keeps nothing, and would block whoever opens it."""
+def test_a_file_that_is_not_regular_is_refused(tmp_path: Path) -> None:
+    """A pipe is refused: it keeps nothing, and blocks whoever opens it."""
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(ConfigError, match="not a regular file"):
         dead_letter_file(tmp_path / "pipe")
 
 
 def test_mode_and_file_go_together() -> None:
-    """One without the other is a mistake of whoever put it together."""
+    """The dead-letter policy needs a file, and no other policy takes one."""
     with pytest.raises(ConfigError, match="can't be used with"):
         PoisonPolicy(PoisonMode.DEAD_LETTER)
 
 
-def test_other_policies_do_not_look_at_the_file(tmp_path: Path) -> None:
-    """A path that is left over in a configuration does no harm."""
+def test_other_policies_ignore_the_file(tmp_path: Path) -> None:
+    """Other policies ignore the file's path."""
     policy("raise", tmp_path / "missing" / "letters")
     policy("skip", tmp_path / "letters")
     assert list(tmp_path.iterdir()) == []
@@ -207,7 +205,7 @@ def test_other_policies_do_not_look_at_the_file(tmp_path: Path) -> None:
 def test_a_letter_that_cannot_be_written_holds_the_stream_and_is_tried_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The directory is away: a typed error each time; with it back the message is put aside."""
+    """If a dead letter can't be written each call raises; once it can be, the stream continues."""
     notes, home = Notes(), tmp_path / "home"
     home.mkdir()
     chosen = policy("dead_letter", home / "letters", notes)
@@ -223,7 +221,7 @@ def test_a_letter_that_cannot_be_written_holds_the_stream_and_is_tried_again(
 
 
 def test_a_full_disk_is_an_error_and_the_next_line_is_whole(tmp_path: Path) -> None:
-    """Half a line is on the disk then: it stays one broken line."""
+    """A full disk leaves half a line, and the next dead letter is a line of its own."""
     path = tmp_path / "letters"
     file = dead_letter_file(path)
     file.write(poison(1))

@@ -1,4 +1,4 @@
-"""A stream that meets what can't be read: what it waits for, raises, repeats and passes over."""
+"""A stream that meets poison: what it delivers before it, raises, repeats and skips."""
 
 import logging
 
@@ -19,7 +19,7 @@ POISON = Poison(T0, 5, 8, PartitionFailed(T0, 5, "CRC"))
 
 
 class FullDisk(PoisonPolicy):
-    """A policy whose disk is full for the first ``failures`` tries."""
+    """A policy whose disk is full for the first ``failures`` attempts."""
 
     def __init__(self, failures: int) -> None:
         super().__init__(PoisonMode.SKIP)
@@ -36,17 +36,17 @@ class FullDisk(PoisonPolicy):
 def stream_of(
     policy: PoisonPolicy, *chunks: Chunk, gate: DeliveryGate | None = None
 ) -> tuple[KafkaStream[bytes, bytes], ChunkQueue]:
-    """A stream over these chunks that raises ConsumerTimeout behind them."""
+    """Return a stream over these chunks; after them it raises ConsumerTimeout."""
     queue = ChunkQueue(10)
     for chunk in chunks:
         assert queue.offer(chunk, ignore)
     return KafkaStream(queue, clock=ManualClock(), timeout_ms=0, poison=policy, gate=gate), queue
 
 
-def test_poison_that_is_passed_over_is_consumed_with_its_chunk(
+def test_skipped_poison_is_consumed_with_its_chunk(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The stream goes on behind it as if it were a gap, and says so in the log."""
+    """Skipped poison is consumed with its chunk like a gap, and is logged."""
     claim = claim_of(committed=3)
     poisoned = chunk_of(claim, [3, 4], next_offset=8, poison=POISON)
     stream, queue = stream_of(PoisonPolicy(PoisonMode.SKIP), poisoned, chunk_of(claim, [8]))
@@ -59,8 +59,8 @@ def test_poison_that_is_passed_over_is_consumed_with_its_chunk(
     assert queue.used_bytes() == 0
 
 
-def test_poison_is_met_when_what_lies_before_it_is_consumed() -> None:
-    """Not while the last sound message is in hand."""
+def test_poison_is_handled_when_the_message_before_it_is_consumed() -> None:
+    """Poison is handled only when the message before it is consumed, not while it is in hand."""
     policy = FullDisk(0)
     poisoned = chunk_of(claim_of(committed=4), [4], next_offset=8, poison=POISON)
     stream, _ = stream_of(policy, poisoned)
@@ -72,7 +72,7 @@ def test_poison_is_met_when_what_lies_before_it_is_consumed() -> None:
 
 
 def test_a_chunk_stays_until_its_dead_letter_is_written() -> None:
-    """Each call tries again; the position stays in front of it, and nothing overtakes it."""
+    """Each call attempts the dead letter again; no offset passes it, and no chunk overtakes it."""
     policy, claim = FullDisk(2), claim_of(committed=4)
     poisoned = chunk_of(claim, [4], next_offset=8, poison=POISON)
     stream, queue = stream_of(policy, poisoned, chunk_of(claim, [8]))
@@ -86,8 +86,8 @@ def test_a_chunk_stays_until_its_dead_letter_is_written() -> None:
     assert policy.met == [5, 5, 5]
 
 
-def test_poison_of_a_claim_that_was_given_up_is_not_met() -> None:
-    """It is the next owner's."""
+def test_poison_of_a_claim_that_was_given_up_is_not_handled() -> None:
+    """Poison of a claim that was given up is left to the next owner."""
     policy, claim = FullDisk(5), claim_of(committed=4)
     poisoned = chunk_of(claim, [4], next_offset=8, poison=POISON)
     stream, _ = stream_of(policy, poisoned, chunk_of(claim_of(T1), [1]))
@@ -99,8 +99,8 @@ def test_poison_of_a_claim_that_was_given_up_is_not_met() -> None:
     assert policy.met == [5]
 
 
-def test_poison_is_not_met_while_delivery_pauses() -> None:
-    """Nobody knows whose it is."""
+def test_poison_is_not_handled_while_delivery_pauses() -> None:
+    """Poison is not handled while delivery pauses, as its owner is uncertain."""
     policy, gate = FullDisk(0), DeliveryGate(ManualClock(), 0)
     poisoned = chunk_of(claim_of(committed=4), [4], next_offset=8, poison=POISON)
     stream, _ = stream_of(policy, poisoned, gate=gate)
@@ -116,7 +116,7 @@ def test_poison_is_not_met_while_delivery_pauses() -> None:
 
 
 def test_poison_that_stops_the_partition_is_raised_once() -> None:
-    """Also where the policy would pass over it, but nobody knows where the log goes on."""
+    """Poison whose next offset is unknown is raised once, whatever the policy."""
     unknown = Poison(T0, 5, None, PartitionFailed(T0, 5, "size"))
     claim = claim_of(committed=4)
     poisoned = chunk_of(claim, [4], poison=unknown)

@@ -1,4 +1,4 @@
-"""Record batches of a poll, from slices of both engines, of batches and of old message sets."""
+"""Record batches of a poll, from either engine's slices of message sets of magic 1."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,7 +27,7 @@ rows = st.lists(st.tuples(texts, texts, st.integers(-1, 2**41)), max_size=6)
 
 
 def slice_of(decode: Decode, plain: list[tuple[bytes | None, bytes | None, int]]) -> RecordSlice:
-    """These records, as an engine has them after a fetch."""
+    """Return these records as an engine has them after a fetch."""
     records = [
         Record(offset, key, value, time_ms, TimestampType.CREATE_TIME)
         for offset, (key, value, time_ms) in enumerate(plain)
@@ -39,12 +39,12 @@ def slice_of(decode: Decode, plain: list[tuple[bytes | None, bytes | None, int]]
 
 @pytest.mark.parametrize("decode", DECODERS)
 @given(first=rows, second=rows)
-def test_a_batch_says_what_the_records_say(
+def test_a_batch_holds_the_records(
     decode: Decode,
     first: list[tuple[bytes | None, bytes | None, int]],
     second: list[tuple[bytes | None, bytes | None, int]],
 ) -> None:
-    """Of several partitions, one behind the other."""
+    """A batch holds the records of all partitions, one partition after the other."""
     slices = {A: slice_of(decode, first), B: slice_of(decode, second)}
     expected = [
         (record.key, record.value, record.topic, record.partition, record.offset, record.timestamp)
@@ -63,8 +63,8 @@ def test_a_batch_says_what_the_records_say(
     assert batch.column("headers").null_count == len(expected)
 
 
-def test_what_one_batch_can_not_hold_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    """But for the first, so that there is progress."""
+def test_slices_that_one_batch_can_not_hold_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slices that one batch can't hold are left for the next, but the first always fits."""
     monkeypatch.setattr(polled_batches, "MOST_BYTES", 5)
     big = slice_of(DECODERS[0], [(None, b"1234567", 0)])
     small = slice_of(DECODERS[0], [(None, b"1", 0)])
@@ -74,7 +74,7 @@ def test_what_one_batch_can_not_hold_is_left(monkeypatch: pytest.MonkeyPatch) ->
     assert (list(fit), list(left)) == ([A, B], [])
 
 
-def test_nothing_is_a_batch_without_rows() -> None:
-    """Of the same schema."""
+def test_no_slices_are_a_batch_without_rows() -> None:
+    """A batch of no slices has the same schema and no rows."""
     assert batch_of({}).schema == SCHEMA
     assert batch_of({}).num_rows == 0

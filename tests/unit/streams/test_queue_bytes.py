@@ -1,4 +1,4 @@
-"""The byte bound of a stream's queue: shares, cutting, giving back; nothing stands still."""
+"""The byte bound of a stream's queue: shares, splitting and freeing, without a deadlock."""
 
 from functools import partial
 
@@ -18,22 +18,22 @@ from zkconsumer.streams.queues import StreamQueue
 pytestmark = pytest.mark.usefixtures(each_queue.__name__)
 
 ONE = records_bytes(records(0))
-"""What one of the tests' records takes."""
+"""The bytes of one of the tests' records."""
 
 
 def queue_of(limit_bytes: int, max_chunks: int = 1_000) -> StreamQueue:
-    """The only queue of a budget."""
+    """Create the only queue of a budget."""
     return new_queue(max_chunks, ByteBudget(limit_bytes))
 
 
 def heavy(claim: PartitionClaim, offset: int, size_bytes: int) -> Chunk:
-    """A chunk of one large record."""
+    """Return a chunk of one large record."""
     found = [Record(offset, None, bytes(size_bytes))]
     return Chunk(claim, offset, offset + 1, found, records_bytes(found))
 
 
 def offsets_in(item: object) -> list[int]:
-    """The offsets of a chunk's records."""
+    """Return the offsets of a chunk's records."""
     assert isinstance(item, Chunk)
     return [record.offset for record in item.records]
 
@@ -42,7 +42,7 @@ def offsets_in(item: object) -> list[int]:
 
 
 def test_every_queue_has_an_equal_share() -> None:
-    """The limit over the number of queues, and never nothing."""
+    """A queue's share is the limit divided by the number of queues, and at least one byte."""
     budget = ByteBudget(90)
     assert budget.share_bytes == 90
     queues = [new_queue(1, budget) for _ in range(3)]
@@ -51,20 +51,20 @@ def test_every_queue_has_an_equal_share() -> None:
 
 
 def test_a_queue_takes_chunks_up_to_its_share() -> None:
-    """The one that would go beyond is refused, and called for when the stream is through."""
+    """A chunk beyond the share is refused, and its producer is notified when bytes are free."""
     queue, claim = queue_of(4 * ONE), claim_of()
-    rung: list[int] = []
+    notifications: list[int] = []
     for offset in range(4):
         assert queue.offer(chunk_of(claim, [offset]), ignore)
     assert queue.used_bytes() == 4 * ONE
-    assert not queue.offer(chunk_of(claim, [4]), lambda: rung.append(1))
+    assert not queue.offer(chunk_of(claim, [4]), lambda: notifications.append(1))
     queue.take(0)
-    assert rung
+    assert notifications
     assert queue.offer(chunk_of(claim, [4]), ignore)
 
 
-def test_a_chunk_in_the_streams_hands_counts_until_it_is_done_with() -> None:
-    """Removing makes room for a chunk, being done with it makes room for its bytes."""
+def test_a_chunk_in_hand_counts_until_it_is_done_with() -> None:
+    """Removing a chunk frees its place in the queue; being done with it frees its bytes."""
     queue, claim = queue_of(2 * ONE), claim_of()
     queue.offer(chunk_of(claim, [0]), ignore)
     queue.offer(chunk_of(claim, [1]), ignore)
@@ -78,8 +78,8 @@ def test_a_chunk_in_the_streams_hands_counts_until_it_is_done_with() -> None:
     assert queue.offer(chunk_of(claim, [2]), ignore)
 
 
-def test_giving_back_twice_gives_back_once() -> None:
-    """Also when another chunk is in hand meanwhile."""
+def test_being_done_twice_frees_the_bytes_once() -> None:
+    """Being done twice with a chunk frees its bytes once, even if another one is in hand."""
     queue, claim = queue_of(4 * ONE), claim_of()
     queue.offer(chunk_of(claim, [0]), ignore)
     queue.offer(chunk_of(claim, [1]), ignore)
@@ -92,8 +92,8 @@ def test_giving_back_twice_gives_back_once() -> None:
     assert queue.used_bytes() == ONE
 
 
-def test_a_queue_that_nobody_reads_takes_nothing_from_another() -> None:
-    """However full the one is, the other's share is there."""
+def test_a_queue_that_is_not_read_takes_nothing_from_another() -> None:
+    """A full queue that is not read takes nothing from the share of another."""
     budget = ByteBudget(8 * ONE)
     slow, quick = new_queue(1_000, budget), new_queue(1_000, budget)
     claim, other = claim_of(), claim_of(T1)
@@ -105,21 +105,21 @@ def test_a_queue_that_nobody_reads_takes_nothing_from_another() -> None:
     assert slow.used_bytes() == 4 * ONE
 
 
-def test_discarding_gives_the_bytes_of_given_up_claims_back_at_once() -> None:
-    """The stream need not come by; who waits for room is called."""
+def test_discarding_frees_the_bytes_of_given_up_claims_at_once() -> None:
+    """Discarding frees the bytes of given up claims and notifies producers without the stream."""
     queue, old, new = queue_of(2 * ONE), claim_of(), claim_of()
-    rung: list[int] = []
+    notifications: list[int] = []
     queue.offer(chunk_of(old, [0]), ignore)
     queue.offer(chunk_of(old, [1]), ignore)
-    assert not queue.offer(chunk_of(new, [0]), lambda: rung.append(1))
+    assert not queue.offer(chunk_of(new, [0]), lambda: notifications.append(1))
     old.active = False
     queue.discard_inactive()
-    assert (queue.used_bytes(), rung) == (0, [1])
+    assert (queue.used_bytes(), notifications) == (0, [1])
     assert queue.offer(chunk_of(new, [0]), ignore)
 
 
-def test_discarding_lets_go_of_what_could_not_be_read_too() -> None:
-    """A stream that nobody reads does not pile up the raw bytes of every new try."""
+def test_discarding_frees_poison_too() -> None:
+    """Discarding frees the raw bytes of poison, which each new attempt would add to."""
     queue, claim = queue_of(100 * ONE), claim_of()
     error = PartitionFailed(claim.topic_partition, 0, "CRC")
     poison = Poison(claim.topic_partition, 0, None, error, bytes(1_000))
@@ -133,8 +133,8 @@ def test_discarding_lets_go_of_what_could_not_be_read_too() -> None:
 # --- large chunks --------------------------------------------------------------------------------
 
 
-def test_a_large_chunk_goes_in_by_parts_of_half_a_share() -> None:
-    """What does not fit stays with the producer, who offers it again: nothing lost, in order."""
+def test_a_large_chunk_is_put_in_parts_of_half_a_share() -> None:
+    """What does not fit of a large chunk is offered again: nothing is lost, and order is kept."""
     queue, claim = queue_of(8 * ONE), claim_of(committed=0)
     chunk = chunk_of(claim, range(20))
     got: list[int] = []
@@ -146,8 +146,8 @@ def test_a_large_chunk_goes_in_by_parts_of_half_a_share() -> None:
     assert got == list(range(20))
 
 
-def test_the_parts_of_a_chunk_lie_end_to_end() -> None:
-    """The first begins where the chunk did, each where the last one ended; the poison is last."""
+def test_the_parts_of_a_chunk_are_consecutive() -> None:
+    """The parts of a chunk are consecutive and cover it, gaps included; its poison comes last."""
     queue, claim = queue_of(100 * ONE), claim_of(committed=0)
     poison = Poison(claim.topic_partition, 30, 40, PartitionFailed(claim.topic_partition, 30, "x"))
     chunk = chunk_of(claim, range(5, 120, 2), fetched_at=3, next_offset=125, poison=poison)
@@ -162,7 +162,7 @@ def test_the_parts_of_a_chunk_lie_end_to_end() -> None:
 
 
 def test_a_record_larger_than_the_share_gets_in_when_it_is_alone() -> None:
-    """It waits until all else is done with, and nothing comes in beside it."""
+    """A record larger than the share waits until the queue is empty, and keeps others out."""
     queue, claim = queue_of(4 * ONE), claim_of()
     queue.offer(chunk_of(claim, [0]), ignore)
     large = heavy(claim, 1, 100 * ONE)
@@ -178,7 +178,7 @@ def test_a_record_larger_than_the_share_gets_in_when_it_is_alone() -> None:
 
 
 def test_the_smallest_budget_delivers_everything() -> None:
-    """With one byte for all streams it is one record at a time, and all of them."""
+    """With a budget of one byte records are delivered one at a time."""
     queue, claim = queue_of(1), claim_of(committed=0)
     chunk = chunk_of(claim, range(10))
     got: list[int] = []
@@ -188,32 +188,32 @@ def test_the_smallest_budget_delivers_everything() -> None:
     assert got == list(range(10))
 
 
-def test_room_is_told_before_anything_is_made_for_it() -> None:
-    """What is free, up to half a share; next to nothing is none, and a call when that changes."""
+def test_free_bytes_are_known_before_a_chunk_is_made() -> None:
+    """Free bytes are at most half a share; when next to none are left, the producer is notified."""
     queue, claim = queue_of(16 * ONE), claim_of()
-    rung: list[int] = []
+    notifications: list[int] = []
     assert queue.free_bytes(ignore) == 8 * ONE
     queue.offer(chunk_of(claim, range(8)), ignore)
     assert queue.free_bytes(ignore) == 8 * ONE
     queue.offer(chunk_of(claim, range(5)), ignore)
     assert queue.free_bytes(ignore) == 3 * ONE
     queue.offer(chunk_of(claim, range(2)), ignore)
-    assert queue.free_bytes(lambda: rung.append(1)) == 0
+    assert queue.free_bytes(lambda: notifications.append(1)) == 0
     queue.take(0)
-    assert rung
+    assert notifications
     assert queue.free_bytes(ignore) == 8 * ONE
 
 
-def test_a_queue_full_of_chunks_has_no_room_whatever_the_bytes() -> None:
-    """The limits of chunks and of bytes both hold."""
+def test_a_queue_full_of_chunks_has_no_free_bytes() -> None:
+    """The limits of chunks and of bytes both apply."""
     queue, claim = queue_of(1_000 * ONE, max_chunks=1), claim_of()
     assert queue.offer(chunk_of(claim, [0]), ignore)
     assert queue.free_bytes(ignore) == 0
     assert not queue.offer(chunk_of(claim, [1]), ignore)
 
 
-def test_a_poison_counts_its_raw_bytes_and_travels_last() -> None:
-    """A single record with a large poison is cut between the two."""
+def test_poison_counts_its_raw_bytes_and_comes_last() -> None:
+    """Poison counts with its raw bytes, and is split from a record if both don't fit."""
     queue, claim = queue_of(8 * ONE), claim_of()
     poison = Poison(claim.topic_partition, 1, 2, PartitionFailed(claim.topic_partition, 1, "x"))
     chunk = chunk_of(claim, [0], poison=poison)
@@ -226,11 +226,11 @@ def test_a_poison_counts_its_raw_bytes_and_travels_last() -> None:
     assert (offsets_in(last), last.poison) == ([], poison)
 
 
-# --- waking --------------------------------------------------------------------------------------
+# --- wakeups -------------------------------------------------------------------------------------
 
 
-def test_a_wake_ends_a_wait_once() -> None:
-    """None comes at once, though nothing is there and no time was set; then it waits again."""
+def test_a_wakeup_ends_one_wait() -> None:
+    """A wakeup ends one wait at once with None, and the next wait lasts again."""
     queue = new_queue(1)
     queue.wake()
     assert queue.head(None) is None
@@ -240,8 +240,8 @@ def test_a_wake_ends_a_wait_once() -> None:
     assert offsets_in(queue.head(None)) == [7]
 
 
-def test_a_pause_ends_with_a_wake_or_an_item_whatever_is_there() -> None:
-    """A stream that may not deliver waits although something is queued."""
+def test_a_pause_ends_with_a_wakeup_or_an_item() -> None:
+    """A pause ends with a wakeup or a new item, even if something is queued."""
     queue = new_queue(5)
     queue.pause(10)
     queue.wake()
@@ -250,8 +250,8 @@ def test_a_pause_ends_with_a_wake_or_an_item_whatever_is_there() -> None:
     queue.pause(None)
 
 
-def test_a_listener_hears_of_every_put_and_wake() -> None:
-    """Chunks, errors, the end and wakes; nothing any more once it is taken away."""
+def test_a_listener_is_called_for_every_put_and_wakeup() -> None:
+    """A listener is called for chunks, errors, the end and wakeups, until it is removed."""
     queue, received = new_queue(5), []
     queue.listen(lambda: received.append(1))
     queue.offer(chunk_of(claim_of(), [0]), ignore)
@@ -265,8 +265,8 @@ def test_a_listener_hears_of_every_put_and_wake() -> None:
 
 
 @pytest.mark.parametrize("step", ["remove", "done_with"])
-def test_a_signal_handler_may_do_anything_wherever_it_interrupts_the_stream(step: str) -> None:
-    """Closing, discarding and waking inside of each line block nothing and leave no bytes."""
+def test_a_signal_handler_may_change_the_queue_wherever_it_interrupts(step: str) -> None:
+    """A signal handler may close, discard and wake at any line: nothing blocks, no bytes leak."""
     for stop_at in range(100):
         queue, claim = queue_of(8 * ONE), claim_of()
         chunk = chunk_of(claim, [0])

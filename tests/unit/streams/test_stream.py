@@ -1,4 +1,4 @@
-"""Iterating a stream: what counts as delivered and consumed, ends, time-outs, errors, jumps."""
+"""Iterating a stream: delivered and consumed offsets, its end, time-outs, errors and jumps."""
 
 import logging
 
@@ -30,7 +30,7 @@ Stream = KafkaStream[bytes, bytes]
 
 
 def stream_of(*chunks: Chunk, timeout_ms: int = 0) -> tuple[Stream, StreamQueue]:
-    """A stream over these chunks that raises ConsumerTimeout behind them."""
+    """Return a stream over these chunks; after them it raises ConsumerTimeout."""
     queue = new_queue(100)
     for chunk in chunks:
         assert queue.offer(chunk, ignore)
@@ -38,7 +38,7 @@ def stream_of(*chunks: Chunk, timeout_ms: int = 0) -> tuple[Stream, StreamQueue]
 
 
 def drain(stream: Stream) -> list[tuple[int, int]]:
-    """(partition, offset) of every message that is there."""
+    """Return partition and offset of every message."""
     got: list[tuple[int, int]] = []
     with pytest.raises(ConsumerTimeout):
         got.extend((message.partition, message.offset) for message in stream)
@@ -49,14 +49,14 @@ def drain(stream: Stream) -> list[tuple[int, int]]:
 
 
 def test_messages_come_in_the_order_of_the_queue() -> None:
-    """Chunks of two partitions come one after the other, each in log order."""
+    """Chunks come in the order of the queue, each in log order."""
     one, two = claim_of(T0), claim_of(T1)
     stream, _ = stream_of(chunk_of(one, [0, 1]), chunk_of(two, [7]), chunk_of(one, [2]))
     assert drain(stream) == [(0, 0), (0, 1), (1, 7), (0, 2)]
 
 
-def test_a_message_names_its_place() -> None:
-    """Topic, partition, offset, key and value are those of the record."""
+def test_a_message_has_its_topic_partition_and_offset() -> None:
+    """A message has its record's topic, partition, offset, key and value."""
     stream, _ = stream_of(chunk_of(claim_of(T1), [7]))
     message = next(stream)
     assert (message.topic, message.partition, message.offset) == ("t", 1, 7)
@@ -64,7 +64,7 @@ def test_a_message_names_its_place() -> None:
 
 
 def test_resuming_inside_a_compressed_set() -> None:
-    """Consumed 5, one compressed set 0 to 9, then the end: exactly 5 to 9, then no more."""
+    """From offset 5 of a compressed set of 0 to 9, exactly 5 to 9 are delivered."""
     claim = claim_of(committed=5)
     data = build_message_set(records(*range(10)), codec=Codec.GZIP)
     decoded = decode_record_set(data, fetch_offset=5, max_decompressed_bytes=1 << 20)
@@ -78,7 +78,7 @@ def test_resuming_inside_a_compressed_set() -> None:
 
 
 def test_a_chunk_without_records_moves_on_silently() -> None:
-    """Compacted away: the position is behind it, and the next message follows."""
+    """A chunk without records, as after compaction, advances the position without a message."""
     claim = claim_of(committed=3)
     stream, _ = stream_of(chunk_of(claim, fetched_at=3, next_offset=9), chunk_of(claim, [9]))
     assert next(stream).offset == 9
@@ -86,7 +86,7 @@ def test_a_chunk_without_records_moves_on_silently() -> None:
 
 
 def test_a_gap_at_the_end_of_a_chunk_is_consumed_with_it() -> None:
-    """The position goes to the chunk's end, not to one behind its last record."""
+    """The consumed offset advances to the chunk's end, not only past its last record."""
     claim = claim_of(committed=0)
     stream, _ = stream_of(chunk_of(claim, [0, 1], next_offset=10))
     drain(stream)
@@ -96,8 +96,8 @@ def test_a_gap_at_the_end_of_a_chunk_is_consumed_with_it() -> None:
 # --- consumed, delivered, committed --------------------------------------------------------------
 
 
-def test_a_message_is_consumed_when_the_next_is_asked_for() -> None:
-    """The one in hand is delivered but not consumed: an automatic commit does not cover it."""
+def test_a_message_is_consumed_when_the_next_is_requested() -> None:
+    """The message in hand is delivered but not consumed: an automatic commit does not cover it."""
     claim = claim_of(committed=5)
     stream, _ = stream_of(chunk_of(claim, [5, 6, 7]))
     seen = []
@@ -108,7 +108,7 @@ def test_a_message_is_consumed_when_the_next_is_asked_for() -> None:
 
 
 def test_waiting_for_more_consumes_the_last_message() -> None:
-    """Asking again says that the one in hand is done, though nothing comes."""
+    """Requesting another message consumes the last one, even if none comes."""
     claim = claim_of(committed=5)
     stream, _ = stream_of(chunk_of(claim, [5]))
     next(stream)
@@ -118,7 +118,7 @@ def test_waiting_for_more_consumes_the_last_message() -> None:
 
 
 def test_a_commit_by_the_caller_covers_the_message_in_hand_and_is_not_undone() -> None:
-    """Explicit commit covers what was handed over; the automatic one after it does not go back."""
+    """An explicit commit covers the message in hand, and the automatic one does not undo it."""
     claim = claim_of(committed=5)
     stream, _ = stream_of(chunk_of(claim, [5, 6]))
     next(stream)
@@ -130,7 +130,7 @@ def test_a_commit_by_the_caller_covers_the_message_in_hand_and_is_not_undone() -
 
 
 def test_a_chunk_that_was_not_begun_moves_nothing() -> None:
-    """Fetched and queued is not consumed."""
+    """A chunk that is only queued advances no offset."""
     claim = claim_of(committed=5)
     stream_of(chunk_of(claim, [5, 6]))
     assert (claim.delivered_offset, claim.consumed_offset) == (None, 5)
@@ -139,8 +139,8 @@ def test_a_chunk_that_was_not_begun_moves_nothing() -> None:
 # --- claims that are given up --------------------------------------------------------------------
 
 
-def test_chunks_of_a_given_up_claim_are_passed_over() -> None:
-    """What is still queued of a partition that was handed over is not delivered."""
+def test_chunks_of_a_given_up_claim_are_skipped() -> None:
+    """Queued messages of a partition that was given up are not delivered."""
     old, other = claim_of(T0, committed=0), claim_of(T1)
     stream, _ = stream_of(chunk_of(old, [0]), chunk_of(old, [1]), chunk_of(other, [4]))
     old.active = False
@@ -149,7 +149,7 @@ def test_chunks_of_a_given_up_claim_are_passed_over() -> None:
 
 
 def test_giving_up_stops_in_the_middle_of_a_chunk() -> None:
-    """From the moment a claim is given up nothing more of the current chunk is delivered."""
+    """Once a claim is given up, nothing more of the current chunk is delivered."""
     claim, other = claim_of(T0, committed=0), claim_of(T1)
     stream, _ = stream_of(chunk_of(claim, [0, 1, 2]), chunk_of(other, [4]))
     assert next(stream).offset == 0
@@ -159,7 +159,7 @@ def test_giving_up_stops_in_the_middle_of_a_chunk() -> None:
 
 
 def test_an_error_of_a_given_up_claim_is_not_raised() -> None:
-    """What went wrong with a partition is the next owner's affair."""
+    """An error of a partition that was given up is left to its next owner."""
     claim = claim_of()
     broken = chunk_of(claim, error=PartitionFailed(T0, 3, "any"))
     stream, _ = stream_of(broken)
@@ -167,7 +167,7 @@ def test_an_error_of_a_given_up_claim_is_not_raised() -> None:
     assert drain(stream) == []
 
 
-def test_a_partition_that_comes_back_is_not_moved_by_what_is_left_of_before() -> None:
+def test_a_partition_that_comes_back_is_not_moved_by_its_old_chunk() -> None:
     """The old claim's chunk leaves the new claim's offsets alone."""
     old = claim_of(T0, committed=0)
     stream, queue = stream_of(chunk_of(old, [0, 1, 2]))
@@ -182,8 +182,8 @@ def test_a_partition_that_comes_back_is_not_moved_by_what_is_left_of_before() ->
 # --- the end -------------------------------------------------------------------------------------
 
 
-def test_a_stream_ends_behind_what_is_queued_and_stays_ended() -> None:
-    """After the connector is shut down iteration ends, and every later call says so again."""
+def test_a_stream_ends_after_what_is_queued_and_stays_ended() -> None:
+    """After a shutdown a stream ends with what was queued, and stays ended."""
     stream, queue = stream_of(chunk_of(claim_of(), [0]), timeout_ms=-1)
     queue.close()
     assert [message.offset for message in stream] == [0]
@@ -193,7 +193,7 @@ def test_a_stream_ends_behind_what_is_queued_and_stays_ended() -> None:
 
 
 def test_the_end_consumes_the_last_message() -> None:
-    """The loop asked for more, so the last message is done with."""
+    """The end of an iteration consumes the last message, as another one was requested."""
     claim = claim_of(committed=0)
     stream, queue = stream_of(chunk_of(claim, [0]), timeout_ms=-1)
     queue.close()
@@ -211,7 +211,7 @@ def test_an_iterator_is_its_own_iterator() -> None:
 
 
 def test_iterators_and_next_share_one_position() -> None:
-    """In any order, within a chunk and across chunks and empty moments, old iterators too."""
+    """Iterators and ``next`` share one position, within chunks, across them and after time-outs."""
     claim = claim_of(committed=0)
     stream, queue = stream_of(chunk_of(claim, [0, 1, 2, 3, 4]), chunk_of(claim, range(5, 9)))
     first, second = iter(stream), iter(stream)
@@ -227,8 +227,8 @@ def test_iterators_and_next_share_one_position() -> None:
     assert (claim.consumed_offset, claim.delivered_offset) == (11, 12)
 
 
-def test_iterators_share_their_position_through_a_silence_too() -> None:
-    """While the gate is suspect messages come by another way; nothing comes twice behind it."""
+def test_iterators_share_their_position_while_the_gate_is_suspect() -> None:
+    """A suspect gate takes the slow path, which shares the position, too."""
     gate, queue, claim = DeliveryGate(ManualClock(), 1_000), new_queue(10), claim_of(committed=0)
     queue.offer(chunk_of(claim, range(8)), ignore)
     stream: Stream = KafkaStream(queue, clock=ManualClock(), gate=gate)
@@ -242,7 +242,7 @@ def test_iterators_share_their_position_through_a_silence_too() -> None:
 
 
 def test_an_iterator_goes_on_after_an_error_and_ends_with_the_stream() -> None:
-    """Whatever was raised; and the end is said again and again."""
+    """An iterator continues after each error, and ends with the stream."""
     claim = claim_of(committed=0)
     stream, queue = stream_of(chunk_of(claim, [0]))
     reading = iter(stream)
@@ -273,7 +273,7 @@ def test_no_message_in_time_raises_and_raises_again() -> None:
 
 
 def test_a_stream_is_usable_after_a_timeout() -> None:
-    """What comes later is delivered as if nothing had been."""
+    """Messages that arrive after a time-out are delivered as usual."""
     claim = claim_of(committed=0)
     stream, queue = stream_of(chunk_of(claim, [0]))
     assert drain(stream) == [(0, 0)]
@@ -283,7 +283,7 @@ def test_a_stream_is_usable_after_a_timeout() -> None:
 
 
 def test_given_up_chunks_do_not_make_the_wait_longer() -> None:
-    """The time-out counts from the call, however many dead chunks pass by."""
+    """The time-out counts from the call, however many dead chunks are skipped."""
     clock, dead, queue = ManualClock(), claim_of(), new_queue(100)
     for offset in range(10):
         queue.offer(chunk_of(dead, [offset]), ignore)
@@ -296,7 +296,7 @@ def test_given_up_chunks_do_not_make_the_wait_longer() -> None:
 
 
 def test_what_is_queued_comes_even_with_a_timeout_of_zero() -> None:
-    """0 means not to wait, not to give up at once."""
+    """A time-out of 0 delivers what is queued, and only does not wait."""
     stream, _ = stream_of(chunk_of(claim_of(), [0]), timeout_ms=0)
     assert next(stream).offset == 0
 
@@ -304,8 +304,8 @@ def test_what_is_queued_comes_even_with_a_timeout_of_zero() -> None:
 # --- errors --------------------------------------------------------------------------------------
 
 
-def test_an_error_comes_behind_the_records_of_its_chunk() -> None:
-    """What is sound is delivered first; then the error, once; then the stream goes on."""
+def test_an_error_comes_after_the_records_of_its_chunk() -> None:
+    """The records before an error are delivered, then it is raised once, and the stream goes on."""
     claim, other = claim_of(T0, committed=3), claim_of(T1)
     error = MessageTooLarge(T0, 5, 2_000, 1_000)
     stream, _ = stream_of(chunk_of(claim, [3, 4], error=error), chunk_of(other, [9]))
@@ -317,7 +317,7 @@ def test_an_error_comes_behind_the_records_of_its_chunk() -> None:
 
 
 def test_an_error_leaves_the_position_in_front_of_what_failed() -> None:
-    """The good records are consumed, what could not be read is not."""
+    """The records before an error are consumed, the one that failed is not."""
     claim = claim_of(committed=3)
     failed = chunk_of(claim, [3, 4], error=PartitionFailed(T0, 5, "CRC"))
     stream, _ = stream_of(failed)
@@ -330,7 +330,7 @@ def test_an_error_leaves_the_position_in_front_of_what_failed() -> None:
 
 
 def test_an_error_without_records_keeps_the_committed_position() -> None:
-    """A message that is too large right at the start moves nothing."""
+    """An error without records, as of a message that is too large, advances no offset."""
     claim = claim_of(committed=5)
     stream, _ = stream_of(chunk_of(claim, fetched_at=5, error=MessageTooLarge(T0, 5, -1, 10)))
     with pytest.raises(MessageTooLarge):
@@ -339,7 +339,7 @@ def test_an_error_without_records_keeps_the_committed_position() -> None:
 
 
 def test_a_failed_rebalance_is_raised_and_the_stream_goes_on() -> None:
-    """The caller hears it between two messages and may go on."""
+    """A failed rebalance is raised between two messages, and the stream continues."""
     claim = claim_of(committed=0)
     stream, queue = stream_of(chunk_of(claim, [0]))
     queue.fail(RebalanceFailed("after 4 tries"))
@@ -351,8 +351,8 @@ def test_a_failed_rebalance_is_raised_and_the_stream_goes_on() -> None:
     assert next(stream).offset == 1
 
 
-def test_one_error_object_in_two_streams_keeps_no_trace_of_the_other() -> None:
-    """Each stream raises it with a trace of its own."""
+def test_one_error_object_in_two_streams_keeps_separate_tracebacks() -> None:
+    """Each stream raises a shared error with its own traceback."""
     error = RebalanceFailed("any")
     depths = []
     for _ in range(3):
@@ -367,8 +367,8 @@ def test_one_error_object_in_two_streams_keeps_no_trace_of_the_other() -> None:
 # --- jumps ---------------------------------------------------------------------------------------
 
 
-def test_a_jump_is_taken_behind_what_is_queued_and_said(caplog: pytest.LogCaptureFixture) -> None:
-    """A position that was reset in mid-life: queued messages first, then the new place, logged."""
+def test_a_jump_is_taken_after_what_is_queued_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """A position that was reset is used after the queued messages, and logged."""
     claim = claim_of(committed=5)
     stream, _ = stream_of(
         chunk_of(claim, [5, 6]), chunk_of(claim, fetched_at=100), chunk_of(claim, [100])
@@ -383,7 +383,7 @@ def test_a_jump_is_taken_behind_what_is_queued_and_said(caplog: pytest.LogCaptur
 
 
 def test_a_jump_back_is_followed_too() -> None:
-    """Out of range above the end, smallest: the messages come again from the start."""
+    """A position that was reset to the start delivers the messages again."""
     claim = claim_of(committed=10_000)
     stream, _ = stream_of(chunk_of(claim, fetched_at=0), chunk_of(claim, [0, 1]))
     assert drain(stream) == [(0, 0), (0, 1)]
@@ -392,15 +392,15 @@ def test_a_jump_back_is_followed_too() -> None:
 
 
 def test_a_jump_without_messages_is_consumed() -> None:
-    """The new position can be committed though nothing was read there yet."""
+    """A new position can be committed before a message is read there."""
     claim = claim_of(committed=10_000)
     stream, _ = stream_of(chunk_of(claim, fetched_at=30))
     assert drain(stream) == []
     assert (consumed_offset(claim), delivered_offset(claim)) == (30, 30)
 
 
-def test_following_chunks_are_no_jump(caplog: pytest.LogCaptureFixture) -> None:
-    """Chunks that join on say nothing, gaps inside them or not."""
+def test_consecutive_chunks_are_no_jump(caplog: pytest.LogCaptureFixture) -> None:
+    """Consecutive chunks, with gaps in them or not, log no jump."""
     claim = claim_of(committed=5)
     stream, _ = stream_of(
         chunk_of(claim, [7, 9], fetched_at=5, next_offset=20), chunk_of(claim, [21], fetched_at=20)
@@ -413,7 +413,7 @@ def test_following_chunks_are_no_jump(caplog: pytest.LogCaptureFixture) -> None:
 def test_the_first_chunk_of_a_claim_without_an_offset_is_no_jump(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """A claim that has no position yet takes that of its first chunk."""
+    """A claim without a position takes that of its first chunk."""
     claim: PartitionClaim = claim_of()
     stream, _ = stream_of(chunk_of(claim, [40]))
     with caplog.at_level(logging.WARNING):
@@ -426,7 +426,7 @@ def test_the_first_chunk_of_a_claim_without_an_offset_is_no_jump(
 
 
 def test_a_decoder_that_always_fails_does_not_break_iteration() -> None:
-    """Every offset is walked; only asking for the value raises."""
+    """A decoder that fails raises at each access, and iteration continues."""
 
     def refuse(_data: bytes) -> str:
         raise ValueError("no")

@@ -1,4 +1,4 @@
-"""What fakes can be told to do; how they answer is held to the real one by the contracts."""
+"""What tests can make the fake broker do; its responses are checked by the contract suite."""
 
 import pytest
 
@@ -36,7 +36,7 @@ def fetch(connection: BrokerConnection, timeout_ms: int = LONG_MS) -> FetchedPar
 
 
 def parked(net: FakeNet, now_ms: int, max_wait_ms: int) -> BrokerConversation:
-    """A conversation in which a fetch at the log's end was sent just now."""
+    """Return a conversation in which a fetch at the log's end has just arrived."""
     conversation = net.brokers[0].accept()
     assert conversation is not None
     request = send.fetch(TP, net.cluster.log(TP).end_offset, max_wait_ms=max_wait_ms)
@@ -52,7 +52,7 @@ def decoded_response(data: bytes) -> FetchedPartition:
 
 
 def test_a_fetch_waits_for_records(net: FakeNet) -> None:
-    """At the log's end a fetch is held back until something is appended, and wakes its client."""
+    """A fetch at the log's end is held until something is appended; its client is then woken."""
     conversation = parked(net, now_ms=100, max_wait_ms=50)
     woken: list[bool] = []
     conversation.on_change(lambda: woken.append(True))
@@ -65,20 +65,20 @@ def test_a_fetch_waits_for_records(net: FakeNet) -> None:
 
 
 def test_a_fetch_waits_no_longer_than_it_says(net: FakeNet) -> None:
-    """When its time is over, a fetch at the log's end is answered with nothing."""
+    """A fetch at the log's end is answered empty when its wait time is over."""
     conversation = parked(net, now_ms=100, max_wait_ms=50)
     assert decoded_response(conversation.take_outgoing(150)).error_code == ErrorCode.NONE
 
 
-def test_a_leader_that_moves_ends_the_waiting(net: FakeNet) -> None:
-    """A held fetch is answered with an error as soon as the broker does not lead any more."""
+def test_a_leader_that_moves_ends_the_wait_of_a_fetch(net: FakeNet) -> None:
+    """A held fetch is answered with an error once the broker is no longer the leader."""
     conversation = parked(net, now_ms=100, max_wait_ms=50)
     net.cluster.move_leader(TP, 1)
     code = decoded_response(conversation.take_outgoing(101)).error_code
     assert code == ErrorCode.NOT_LEADER_FOR_PARTITION
 
 
-def test_moved_leaders(net: FakeNet) -> None:
+def test_a_leader_that_moves_is_named_in_metadata(net: FakeNet) -> None:
     """Metadata names the new leader, the old one refuses, and the log is the same."""
     net.cluster.append(TP, ONE)
     net.cluster.move_leader(TP, 1)
@@ -89,7 +89,7 @@ def test_moved_leaders(net: FakeNet) -> None:
     assert fetch(net.connect(1)).high_watermark == 1
 
 
-def test_steps_are_taken_in_order(net: FakeNet) -> None:
+def test_scripted_steps_are_taken_in_order(net: FakeNet) -> None:
     """Each step serves one request of its API; other APIs are not touched."""
     reply = FetchResponse(topics=())
     net.brokers[0].script(ApiKey.FETCH, Fail(7), DefaultReply(), ScriptedReply(reply), Close())
@@ -105,8 +105,8 @@ def test_steps_are_taken_in_order(net: FakeNet) -> None:
     assert fetch(net.connect()).error_code == 0
 
 
-def test_bad_manners(net: FakeNet) -> None:
-    """It can hang, stop in the middle of an answer, and send nonsense."""
+def test_a_broker_can_hang_break_off_and_send_garbage(net: FakeNet) -> None:
+    """A broker can be told to hang, to stop in the middle of a response, and to send garbage."""
     net.brokers[0].script(ApiKey.FETCH, Hang(), Cut(10), Raw(bytes(8)))
     with pytest.raises(RequestTimedOut):
         fetch(net.connect(), SHORT_MS)
@@ -116,7 +116,7 @@ def test_bad_manners(net: FakeNet) -> None:
         fetch(net.connect())
 
 
-def test_down_and_up(net: FakeNet) -> None:
+def test_a_broker_can_be_stopped_and_started(net: FakeNet) -> None:
     """A stopped broker breaks its connections, takes no new ones, and leads nothing."""
     connection = net.connect()
     net.brokers[0].stop()
@@ -133,8 +133,8 @@ def test_down_and_up(net: FakeNet) -> None:
     assert fetch(net.connect()).error_code == 0
 
 
-def test_dead_replicas(net: FakeNet) -> None:
-    """A partition whose follower is down has error 9 and its leader."""
+def test_a_stopped_follower_is_reported(net: FakeNet) -> None:
+    """Where a follower is down, metadata has error 9 and still the leader."""
     net.brokers[1].stop()
     lookup = MetadataRequest(topics=("t",))
     response = net.connect(0).request(lookup, version=0, timeout_ms=LONG_MS)
@@ -142,8 +142,8 @@ def test_dead_replicas(net: FakeNet) -> None:
     assert (partition.error_code, partition.leader) == (ErrorCode.REPLICA_NOT_AVAILABLE, 0)
 
 
-def test_coordinator_moves(net: FakeNet) -> None:
-    """Offsets in Kafka are kept by the coordinator alone; without one nobody is named."""
+def test_only_the_coordinator_serves_offsets(net: FakeNet) -> None:
+    """Only the coordinator serves offsets; without one, no coordinator is named."""
     for coordinator, expected in ((1, (0, 1)), (None, (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1))):
         net.cluster.coordinator = coordinator
         connection = net.connect()
@@ -156,15 +156,15 @@ def test_coordinator_moves(net: FakeNet) -> None:
         assert send.only(fetched).error_code == ErrorCode.NOT_COORDINATOR
 
 
-def test_retention(net: FakeNet) -> None:
-    """Deleting the log's head puts old offsets out of range."""
+def test_deleted_records_are_out_of_range(net: FakeNet) -> None:
+    """Deleting the start of the log puts old offsets out of range."""
     net.cluster.append(TP, ONE * 5)
     net.cluster.log(TP).delete_before(3)
     assert fetch(net.connect()).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-def test_raw_entries(net: FakeNet) -> None:
-    """Bytes put into the log come back as they are."""
+def test_raw_entries_are_fetched_unchanged(net: FakeNet) -> None:
+    """Raw bytes appended to the log are fetched unchanged."""
     assert net.cluster.append_raw(TP, b"not a message", record_count=2) == 0
     fetched = fetch(net.connect())
     assert (bytes(fetched.records), fetched.high_watermark) == (b"not a message", 2)
@@ -183,7 +183,7 @@ FAILING: list[Request[Response]] = [
 
 @pytest.mark.parametrize("request_", FAILING, ids=lambda request_class: request_class.API.key.name)
 def test_every_api_can_fail(request_: Request[Response]) -> None:
-    """A scripted failure has the shape of the right answer, with the code in it."""
+    """A scripted failure is a response of the right type that has the error code."""
     response = failure(request_, 77)
     assert isinstance(response, request_.RESPONSE)
     assert "error_code=77" in repr(response)

@@ -1,4 +1,4 @@
-"""A lane repeats alone what failed beside others, and says so."""
+"""A lane repeats tests that failed in parallel alone, and reports them."""
 
 import json
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from tests.support.lane import AT_MOST, run_lane, tell_repeated
 
 
 class Runs:
-    """Pytest's runs, with the exit statuses given and the failures of the first."""
+    """Stand in for pytest's runs, with given exit statuses; the first one fails these tests."""
 
     def __init__(
         self, folder: Path, statuses: Sequence[int], failed: Sequence[str], report: str = "<a/>"
@@ -34,19 +34,19 @@ class Runs:
 
 
 def test_a_lane_that_passes_runs_once(tmp_path: Path) -> None:
-    """There is nothing to repeat."""
+    """A lane that passes is run once."""
     runs = Runs(tmp_path, [0], [])
     assert run_lane("broker", ["-q", "-n", "3"], run_pytest=runs, folder=tmp_path) == 0
     assert runs.arguments == [["-q", "-n", "3", "-o", f"cache_dir={tmp_path}/broker"]]
 
 
-def test_what_failed_beside_others_and_passes_alone_is_told(tmp_path: Path) -> None:
-    """By name, when it is repeated and at the end of all lanes."""
-    runs, said = Runs(tmp_path, [1, 0], ["tests/a.py::one[x y]", "tests/b.py::two"]), list[str]()
-    assert run_lane("broker", [], run_pytest=runs, folder=tmp_path, say=said.append) == 0
+def test_what_failed_beside_others_and_passes_alone_is_reported(tmp_path: Path) -> None:
+    """Tests that pass when repeated alone are named, at the repetition and after all lanes."""
+    runs, lines = Runs(tmp_path, [1, 0], ["tests/a.py::one[x y]", "tests/b.py::two"]), list[str]()
+    assert run_lane("broker", [], run_pytest=runs, folder=tmp_path, say=lines.append) == 0
     assert runs.arguments[1][1:3] == ["tests/a.py::one[x y]", "tests/b.py::two"]
-    tell_repeated(tmp_path, said.append)
-    assert said == [
+    tell_repeated(tmp_path, lines.append)
+    assert lines == [
         "broker: repeated with nothing beside them: tests/a.py::one[x y], tests/b.py::two",
         "broker: failed beside others and passed alone: tests/a.py::one[x y]",
         "broker: failed beside others and passed alone: tests/b.py::two",
@@ -54,21 +54,21 @@ def test_what_failed_beside_others_and_passes_alone_is_told(tmp_path: Path) -> N
 
 
 def test_what_fails_alone_too_fails_the_lane(tmp_path: Path) -> None:
-    """It was no chance."""
-    runs, said = Runs(tmp_path, [1, 1], ["tests/a.py::one"]), list[str]()
+    """A test that fails again when alone fails the lane."""
+    runs, lines = Runs(tmp_path, [1, 1], ["tests/a.py::one"]), list[str]()
     assert run_lane("broker", [], run_pytest=runs, folder=tmp_path) == 1
-    tell_repeated(tmp_path, said.append)
-    assert said == []
+    tell_repeated(tmp_path, lines.append)
+    assert lines == []
 
 
 def test_what_is_skipped_alone_fails_the_lane(tmp_path: Path) -> None:
-    """It has not passed."""
+    """A test that is skipped in the repetition has not passed, and fails the lane."""
     report = "<testsuites><testsuite><testcase><skipped/></testcase></testsuite></testsuites>"
     runs = Runs(tmp_path, [1, 0], ["tests/a.py::one"], report)
     assert run_lane("broker", [], run_pytest=runs, folder=tmp_path) == 1
-    said: list[str] = []
-    tell_repeated(tmp_path, said.append)
-    assert said == []
+    lines: list[str] = []
+    tell_repeated(tmp_path, lines.append)
+    assert lines == []
 
 
 @pytest.mark.parametrize(
@@ -77,17 +77,17 @@ def test_what_is_skipped_alone_fails_the_lane(tmp_path: Path) -> None:
     ids=["too many", "none that is known", "interrupted", "no tests"],
 )
 def test_nothing_else_is_repeated(tmp_path: Path, status: int, failures: int) -> None:
-    """The lane ends as the first run did."""
+    """Nothing is repeated after too many failures, an interruption or no tests at all."""
     runs = Runs(tmp_path, [status], [f"tests/a.py::test_{number}" for number in range(failures)])
     assert run_lane("broker", [], run_pytest=runs, folder=tmp_path) == status
     assert len(runs.arguments) == 1
 
 
 def test_the_outcome_of_a_former_run_is_forgotten(tmp_path: Path) -> None:
-    """Each run of a lane tells of itself alone."""
+    """Each run of a lane reports only its own repetitions."""
     first = Runs(tmp_path, [1, 0], ["tests/a.py::one"])
     run_lane("broker", [], run_pytest=first, folder=tmp_path)
     assert run_lane("broker", [], run_pytest=Runs(tmp_path, [0], []), folder=tmp_path) == 0
-    said: list[str] = []
-    tell_repeated(tmp_path, said.append)
-    assert said == []
+    lines: list[str] = []
+    tell_repeated(tmp_path, lines.append)
+    assert lines == []

@@ -1,4 +1,4 @@
-"""What only the in-memory ZooKeeper can do: news on demand, counted requests, lost answers."""
+"""What only the in-memory ZooKeeper can do: delayed events, counted requests, lost replies."""
 
 import pytest
 
@@ -10,8 +10,8 @@ from zkconsumer.zk.store import CreateOp
 Seen = list[tuple[str, str]]
 
 
-def test_queued_news_waits_until_it_is_delivered() -> None:
-    """The change is there at once, the word of it when a test says so."""
+def test_queued_events_wait_until_they_are_delivered() -> None:
+    """A change is visible at once; with queued delivery its event comes when the test says so."""
     server = MemoryZkServer(delivery="queued")
     store, other = server.connect(), server.connect()
     seen: Seen = []
@@ -27,8 +27,8 @@ def test_queued_news_waits_until_it_is_delivered() -> None:
     assert seen == [("/b", "CREATED"), ("/a", "CREATED")]
 
 
-def test_a_client_can_be_in_its_next_session_before_it_hears_of_the_loss() -> None:
-    """As with the real one: only the events' session ids tell which is which."""
+def test_a_client_can_be_in_its_next_session_before_it_learns_of_the_loss() -> None:
+    """As with a real ZooKeeper, only session ids tell which session an event is about."""
     server = MemoryZkServer(delivery="queued")
     store = server.connect()
     events: list[SessionEvent] = []
@@ -44,7 +44,10 @@ def test_a_client_can_be_in_its_next_session_before_it_hears_of_the_loss() -> No
 
 
 def test_a_session_may_expire_while_its_client_is_away() -> None:
-    """The others see its nodes go now; the client learns of it when it is back."""
+    """When a session expires while its client is disconnected, others see its nodes go at once.
+
+    The client learns of it when it reconnects.
+    """
     server = MemoryZkServer()
     store, other = server.connect(), server.connect()
     events: list[SessionEvent] = []
@@ -69,7 +72,7 @@ def test_a_session_may_expire_while_its_client_is_away() -> None:
 
 
 def test_requests_are_counted_by_kind() -> None:
-    """A transaction is one request, a pipelined batch as many as it holds."""
+    """A transaction counts as one request, a pipelined batch as many."""
     store = MemoryZkServer().connect()
     store.ensure_paths(["/a"])
     store.requests.clear()
@@ -78,8 +81,8 @@ def test_requests_are_counted_by_kind() -> None:
     assert store.requests == {"get": 3, "multi": 1}
 
 
-def test_a_lost_answer_hides_what_happened() -> None:
-    """The write is there, and its author does not know."""
+def test_a_lost_reply_hides_that_the_write_succeeded() -> None:
+    """When a reply is lost the write has happened, and its author gets an error."""
     store = MemoryZkServer().connect()
     store.lose_replies()
     with pytest.raises(RegistryError, match="before the answer came"):
@@ -87,14 +90,14 @@ def test_a_lost_answer_hides_what_happened() -> None:
     assert store.exists_many(["/a"]) != [None]
 
 
-def test_what_is_done_to_a_stranger_is_a_mistake_of_the_test() -> None:
-    """No client is in that session."""
+def test_an_unknown_session_is_an_error() -> None:
+    """An unknown session id is an error, as the test must have a mistake."""
     with pytest.raises(KeyError):
         MemoryZkServer().expire(7)
 
 
-def test_times_come_from_the_test() -> None:
-    """Nodes are stamped with what it says, in milliseconds."""
+def test_node_times_come_from_the_test() -> None:
+    """Nodes get their times from the test's clock, in milliseconds."""
     now_ms = 1_000
     server = MemoryZkServer(wall_ms=lambda: now_ms)
     store = server.connect()

@@ -1,4 +1,4 @@
-"""What an oracle is compiled against is part of its name."""
+"""Oracles in Java: their compiled classes are kept separately for each class path."""
 
 import subprocess
 from collections.abc import Sequence
@@ -12,20 +12,20 @@ from tests.golden import jvm
 
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
-    """Replace the compiler; notes the class path of each time."""
+    """Replace the compiler, and record the class path of each compilation."""
     paths: list[str] = []
 
-    def compile_it(command: Sequence[Any], **_: Any) -> None:
+    def compile_classes(command: Sequence[Any], **_: Any) -> None:
         paths.append(command[command.index("-cp") + 1])
         (Path(command[command.index("-d") + 1]) / "Oracle.class").touch()
 
     monkeypatch.setattr(jvm, "_CLASSES", tmp_path / "oracles")
-    monkeypatch.setattr(subprocess, "run", compile_it)
+    monkeypatch.setattr(subprocess, "run", compile_classes)
     return paths
 
 
-def test_each_class_path_has_classes_of_its_own(compiled: list[str], tmp_path: Path) -> None:
-    """A compiler copies constants of the release: against another one they would be wrong."""
+def test_each_class_path_has_its_own_compiled_classes(compiled: list[str], tmp_path: Path) -> None:
+    """Each class path has its own compiled classes, since a compiler inlines constants of it."""
     source = tmp_path / "Oracle.java"
     source.touch()
     old, new = Path("/kafka_0.8.jar"), Path("/kafka_3.9.jar")
@@ -36,10 +36,10 @@ def test_each_class_path_has_classes_of_its_own(compiled: list[str], tmp_path: P
     assert sorted((tmp_path / "oracles").iterdir()) == sorted(folders[:2])
 
 
-def test_who_is_beaten_leaves_nothing_behind(
+def test_the_loser_of_a_compilation_race_leaves_nothing_behind(
     compiled: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another process has the same classes there first."""
+    """When another process compiles the same classes first, ours are discarded."""
     source = tmp_path / "Oracle.java"
     source.touch()
     folder = jvm._compiled(source, Path("java"), [])

@@ -1,4 +1,4 @@
-"""Modules that share dear servers go to one worker, as long as there is something else to do."""
+"""Modules that share expensive servers run in one worker, unless another one is idle."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,7 +18,7 @@ MODULES = {
 
 
 class Worker:
-    """Notes which tests it is given, and does them when it is told to."""
+    """A worker that records which tests it is given."""
 
     def __init__(self, name: str) -> None:
         self.gateway = SimpleNamespace(id=name)
@@ -36,16 +36,16 @@ class Worker:
 
 @pytest.fixture
 def tests(tmp_path: Path) -> list[str]:
-    """Three tests in each module."""
+    """Create three tests in each module."""
     for name, text in MODULES.items():
         (tmp_path / name).write_text(text)
     return [f"{name}::test_{number}" for name in MODULES for number in range(3)]
 
 
-def test_who_has_the_brokers_of_versions_gets_all_modules_with_them(
+def test_the_worker_with_the_brokers_gets_all_modules_that_use_them(
     tests: list[str], tmp_path: Path
 ) -> None:
-    """The other one has the rest; when that is done, it helps."""
+    """The worker that starts brokers gets all modules that use them; an idle one then helps."""
     config: Any = SimpleNamespace(
         rootpath=tmp_path,
         option=SimpleNamespace(loadscopereorder=False),

@@ -1,4 +1,4 @@
-"""A module that ``-m`` can't want is told by its text; every other one is loaded."""
+"""Which modules ``-m`` excludes can be told from their text, without importing them."""
 
 import pytest
 
@@ -21,25 +21,25 @@ NONE = "def test_one() -> None: ...\n"
         (SOME, "not sandbox", True),
         (NONE, "not sandbox", True),
         (SERVED, "sandbox and not matrix", True),
-        # They may come with a parameter of another module.
+        # These marks may come from a parameter of another module.
         (NONE, "(sandbox or docker or zk) and not spark", True),
         (SERVED, "(sandbox or docker or zk) and spark", False),
         (SERVED, "not (sandbox or zk)", False),
-        # Those never do.
+        # These marks never do.
         (NONE, "alone and not spark", False),
         (SERVED, "alone", False),
         (SOME, "alone and not spark", True),
         (ENGINES, "not alone and not each_engine", False),
         (CHUNKS, "not alone and not each_chunk", False),
         (ENGINES, "not each_chunk", True),
-        # What pytest itself judges.
+        # Expressions that only pytest can evaluate.
         (NONE, "alone and", True),
         (NONE, "alone(why='so')", True),
         (SERVED, "", True),
     ],
 )
-def test_only_what_is_surely_not_wanted_is_left_out(
+def test_a_module_is_skipped_only_if_no_test_of_it_can_match(
     module: str, expression: str, *, wanted: bool
 ) -> None:
-    """By the marks of the module as a whole, or without the word for marks of its own."""
+    """A module is skipped only if its text proves that no test in it can match the expression."""
     assert can_be_wanted(module, expression) is wanted

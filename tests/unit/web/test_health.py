@@ -1,4 +1,4 @@
-"""Whether what is shown is young enough."""
+"""The health check: whether the snapshot that is shown is recent enough."""
 
 from dataclasses import replace
 
@@ -10,8 +10,8 @@ from zkconsumer.web.health import health_of
 STATE = StatesByHand(snapshot_at(STEPS)).current
 
 
-def test_it_is_well_while_it_is_young() -> None:
-    """Three readings and their pauses; slow readings may take their time."""
+def test_a_recent_snapshot_is_healthy() -> None:
+    """A snapshot is healthy for three intervals and reading times, and at least some seconds."""
     assert health_of(STATE, NOW_MS).well
     assert health_of(STATE, NOW_MS + 15_060).well
     assert not health_of(STATE, NOW_MS + 15_061).well
@@ -22,15 +22,15 @@ def test_it_is_well_while_it_is_young() -> None:
     assert health_of(quick, NOW_MS + 15_000).well
 
 
-def test_parts_that_fail_don_t_make_it_sick() -> None:
-    """It is there to show them."""
+def test_failures_of_parts_leave_it_healthy() -> None:
+    """Failures of parts of the cluster leave the page healthy, as it is there to show them."""
     failing = StatesByHand(snapshot_at(STEPS, failing=True)).current
     assert failing.snapshot.failures
     assert health_of(failing, NOW_MS).well
 
 
-def test_it_says_why_it_is_sick() -> None:
-    """Nothing was read; or nothing is any more."""
+def test_an_unhealthy_page_gives_the_reason() -> None:
+    """An unhealthy page gives the reason: nothing was read so far, or reading fails now."""
     nothing = StatesByHand(ClusterSnapshot(taken_ms=NOW_MS, zookeeper_connect=""), ready=False)
     never = health_of(nothing.current, NOW_MS)
     assert (never.well, never.age_ms) == (False, None)

@@ -1,4 +1,4 @@
-"""Who may see the page, and under which names."""
+"""Who may see the page, and under which host names."""
 
 import pytest
 from hypothesis import given
@@ -20,8 +20,8 @@ TOKEN = "0123456789abcdef-secret"
 NOW_MS = 1_795_000_000_000
 
 
-def test_a_token_is_trimmed_and_has_to_be_a_secret() -> None:
-    """Files end with a newline; a short token can be guessed."""
+def test_a_token_is_stripped_and_must_be_long() -> None:
+    """A token is stripped of a file's newline, and refused if it is short enough to guess."""
     assert check_token(f"  {TOKEN}\n") == TOKEN
     for bad in ("", "short", "with space 0123456789", "ünïcode-0123456789", "\x00" * 20):
         with pytest.raises(ConfigError, match="token"):
@@ -29,7 +29,7 @@ def test_a_token_is_trimmed_and_has_to_be_a_secret() -> None:
 
 
 def test_the_token_is_taken_from_the_header() -> None:
-    """Whatever its scheme's case; nothing else does."""
+    """The token is accepted from the Authorization header only, with the scheme in any case."""
     tokens = Tokens(TOKEN)
     assert tokens.admits({"authorization": f"Bearer {TOKEN}"}, NOW_MS)
     assert tokens.admits({"authorization": f"bearer  {TOKEN} "}, NOW_MS)
@@ -38,16 +38,16 @@ def test_the_token_is_taken_from_the_header() -> None:
     assert not tokens.admits({}, NOW_MS)
 
 
-def test_without_a_token_everybody_is_admitted_and_nobody_signed_in() -> None:
-    """There is no cookie that would mean anything."""
+def test_without_a_token_everybody_is_admitted() -> None:
+    """Without a token everybody is admitted, and no cookie is accepted."""
     tokens = Tokens(None)
     assert tokens.admits({}, NOW_MS)
     assert not tokens.accepts("")
     assert not tokens.wanted
 
 
-def test_a_cookie_holds_for_hours_and_for_one_token() -> None:
-    """Not before it was given, not too late, not after the token was changed."""
+def test_a_cookie_is_valid_for_hours_and_for_one_token() -> None:
+    """A cookie is valid for some hours, and only as long as the token is the same."""
     tokens = Tokens(TOKEN)
     headers = {"cookie": f"other=1; {tokens.cookie_name}={tokens.cookie(NOW_MS)}; last=2"}
     assert tokens.has_session(headers, NOW_MS)
@@ -61,8 +61,8 @@ def test_a_cookie_holds_for_hours_and_for_one_token() -> None:
 
 
 @given(st.text(), st.text())
-def test_a_forged_cookie_is_none(stamp: str, signature: str) -> None:
-    """Whatever somebody makes up, without an error."""
+def test_a_forged_cookie_is_refused(stamp: str, signature: str) -> None:
+    """A forged cookie is refused without an error."""
     tokens = Tokens(TOKEN)
     cookie = f"{tokens.cookie_name}={stamp}.{signature}"
     assert not tokens.has_session({"cookie": cookie}, NOW_MS)
@@ -71,21 +71,24 @@ def test_a_forged_cookie_is_none(stamp: str, signature: str) -> None:
 @pytest.mark.parametrize(
     "host", ["localhost", "localhost:8380", "127.0.0.1:8380", "127.0.0.9", "[::1]:1", "LOCALHOST"]
 )
-def test_on_loopback_its_own_names_do(host: str) -> None:
-    """With any port."""
+def test_on_loopback_its_own_names_are_accepted(host: str) -> None:
+    """On loopback, loopback's own names are accepted with any port."""
     assert Hosts(any_name=False).accepts(host)
 
 
 @pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "", None, "[", "a@b"])
-def test_on_loopback_no_other_name_does(host: str | None) -> None:
-    """A web site's own name for 127.0.0.1 is refused; what was allowed is not."""
+def test_on_loopback_other_names_are_refused(host: str | None) -> None:
+    """On loopback other names are refused, as they may be a web site's names for 127.0.0.1.
+
+    Names that were allowed are accepted.
+    """
     assert not Hosts(any_name=False).accepts(host)
     assert Hosts(any_name=True).accepts(host)
     assert Hosts(any_name=False, names=frozenset({"page.example"})).accepts("Page.Example:80")
 
 
-def test_loopback_is_what_only_this_machine_reaches() -> None:
-    """By address or by its usual name."""
+def test_loopback_is_recognized() -> None:
+    """Loopback is recognized by its addresses and its usual name."""
     assert is_loopback("127.0.0.1")
     assert is_loopback("::1")
     assert is_loopback("localhost")
@@ -109,8 +112,8 @@ def test_loopback_is_what_only_this_machine_reaches() -> None:
         ({}, False),
     ],
 )
-def test_a_post_comes_from_the_page(headers: dict[str, str], ours: bool) -> None:
-    """Or from a program that shows a token."""
+def test_a_post_must_come_from_the_page(headers: dict[str, str], ours: bool) -> None:
+    """A POST is accepted from the page itself, or with a token."""
     assert comes_from_the_page({"host": "page:8380", **headers}) is ours
     assert not comes_from_the_page({"origin": "null://"})
 
@@ -129,18 +132,18 @@ def test_a_post_comes_from_the_page(headers: dict[str, str], ours: bool) -> None
         "/\\",
     ],
 )
-def test_after_a_login_nobody_is_sent_away(address: str) -> None:
-    """Only to pages of ours."""
+def test_after_a_login_no_other_site_is_followed(address: str) -> None:
+    """After a login only addresses of the page itself are followed."""
     assert safe_onward(address) == "/"
 
 
-def test_after_a_login_one_is_where_one_wanted_to_be() -> None:
-    """With the parameters."""
+def test_after_a_login_the_requested_page_is_shown() -> None:
+    """After a login the requested page is shown, with its parameters."""
     assert safe_onward("/groups/zookeeper/a%2Fb?page=2") == "/groups/zookeeper/a%2Fb?page=2"
 
 
-def test_no_answer_allows_scripts_that_are_not_files_of_ours() -> None:
-    """Neither in the page nor from elsewhere; and nobody may frame it."""
+def test_no_response_allows_other_scripts_or_frames() -> None:
+    """No response allows inline scripts, scripts of other sites, or frames."""
     policy = dict(HEADERS)[b"content-security-policy"].decode()
     assert "default-src 'self'" in policy
     assert "unsafe" not in policy

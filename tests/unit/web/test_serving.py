@@ -1,4 +1,4 @@
-"""Where to listen, and how many may come."""
+"""Which address the page listens on, and how many connections it accepts."""
 
 import resource
 import socket
@@ -19,7 +19,7 @@ from zkconsumer.web.serving import Address, connection_limits, listening, parse_
     ],
 )
 def test_an_address_has_a_host_and_a_port(text: str, address: tuple[str, int], shown: str) -> None:
-    """IPv6 ones in brackets, as everywhere."""
+    """An address has a host and a port, with IPv6 hosts in brackets."""
     parsed = parse_address(text)
     assert parsed == address
     assert str(parsed) == shown
@@ -29,13 +29,13 @@ def test_an_address_has_a_host_and_a_port(text: str, address: tuple[str, int], s
     "text", ["", "8380", "host", "host:", "host:x", "::1:80", "h:65536", "a b:1"]
 )
 def test_anything_else_is_refused(text: str) -> None:
-    """With what to write instead."""
+    """Any other address is refused, and the error shows the format."""
     with pytest.raises(ConfigError, match="host:port"):
         parse_address(text)
 
 
-def test_a_port_in_use_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the system's words."""
+def test_a_port_in_use_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A port in use is one line with the system's own text."""
 
     def refuse(*_: object, **__: object) -> socket.socket:
         raise OSError(98, "Address already in use (while attempting to bind on address (...))")
@@ -52,10 +52,10 @@ def test_a_port_in_use_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> N
     ("descriptors", "connections"),
     [(1_024, 496), (65_536, 500), (resource.RLIM_INFINITY, 500), (256, 112), (20, 1)],
 )
-def test_strangers_get_no_more_than_half_of_the_descriptors(
+def test_connections_get_at_most_half_of_the_descriptors(
     monkeypatch: pytest.MonkeyPatch, descriptors: int, connections: int
 ) -> None:
-    """The rest is for brokers, ZooKeeper and the past."""
+    """Connections get at most half of the descriptors; the rest is for cluster and history."""
     monkeypatch.setattr(resource, "getrlimit", lambda _: (descriptors, descriptors))
     found = connection_limits(None, 2_000)
     assert found.connections == connections
@@ -65,8 +65,8 @@ def test_strangers_get_no_more_than_half_of_the_descriptors(
     assert connection_limits(None, 20_000).next_ms == 5_000
 
 
-def test_more_than_there_can_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With what would be needed."""
+def test_a_limit_above_the_descriptors_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit above the descriptors is refused, and the error says how many it needs."""
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1_024, 4_096))
     assert connection_limits(496, 2_000).connections == 496
     with pytest.raises(ConfigError, match=r"need 1026 open files, but the limit is 1024: raise it"):

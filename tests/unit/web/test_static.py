@@ -1,4 +1,4 @@
-"""What the page is served with: all of it here, nothing from elsewhere, nothing inline."""
+"""The page's static files: all are ours, none is loaded from elsewhere, nothing is inline."""
 
 import re
 from pathlib import Path
@@ -13,15 +13,15 @@ OWN = sorted([*WEB.glob("templates/*"), *(file for file in STATIC.iterdir() if f
 REMOTE = re.compile(r"(?:https?:)?//[a-z0-9-]+\.[a-z]{2,}", re.IGNORECASE)
 
 
-def test_all_of_it_is_text_of_ours() -> None:
-    """Styles, scripts, drawings: no library, no font, nothing that was written elsewhere."""
+def test_static_files_are_ours() -> None:
+    """Static files are styles, scripts and drawings of ours, without libraries or fonts."""
     assert {path.suffix for path in STATIC.iterdir()} == {".css", ".js", ".svg"}
     assert max(path.stat().st_size for path in STATIC.iterdir()) < 20_000
 
 
 @pytest.mark.parametrize("path", OWN, ids=lambda path: path.name)
-def test_own_files_ask_nobody_else(path: Path) -> None:
-    """No address of another host, no script or style in a page, which the policy would refuse."""
+def test_no_file_loads_from_elsewhere(path: Path) -> None:
+    """No file names another host, or has inline scripts or styles, which the policy refuses."""
     text = path.read_text().replace("http://www.w3.org/2000/svg", "")
     assert not REMOTE.search(text)
     if path.suffix == ".html":
@@ -30,8 +30,8 @@ def test_own_files_ask_nobody_else(path: Path) -> None:
         assert not re.search(r"\beval\(|new Function|innerHTML|setAttribute\(\"style", text)
 
 
-def test_everything_named_is_there() -> None:
-    """Styles, scripts and fonts that templates and files of the page ask for."""
+def test_every_named_file_exists() -> None:
+    """Every static file that templates and other files name exists."""
     for path in OWN:
         text = path.read_text()
         for named in re.findall(r"[\"(]/static/([\w./-]+)[\")]", text):

@@ -8,8 +8,8 @@ from zkconsumer.web.guarding import client_host
 from zkconsumer.web.throttling import GuessThrottle
 
 
-def test_some_wrong_tokens_are_free_and_later_ones_take_time() -> None:
-    """Of each address by itself; with time all is forgiven."""
+def test_some_wrong_tokens_are_free_and_more_must_wait() -> None:
+    """Some wrong tokens cost nothing, more cost a wait; each address counts alone, for a while."""
     throttle = GuessThrottle(at_once=3, each_ms=100)
     for _ in range(3):
         assert throttle.wait_ms("10.0.0.1", 0) == 0
@@ -26,8 +26,8 @@ def test_some_wrong_tokens_are_free_and_later_ones_take_time() -> None:
     assert throttle.wait_ms("10.0.0.1", 500) == 100
 
 
-def test_as_many_addresses_are_remembered_as_there_is_room_for() -> None:
-    """The one that failed longest ago is forgotten."""
+def test_the_number_of_addresses_is_bounded() -> None:
+    """The number of addresses is bounded, and the one that failed longest ago is removed."""
     throttle = GuessThrottle(at_once=1, each_ms=100, addresses_max=2)
     for host in ("a", "b", "a", "c"):
         throttle.failed(host, 0)
@@ -36,8 +36,8 @@ def test_as_many_addresses_are_remembered_as_there_is_room_for() -> None:
 
 
 @given(st.lists(st.integers(0, 5_000), max_size=200))
-def test_nobody_guesses_quicker_than_allowed(pauses_ms: list[int]) -> None:
-    """Who tries whenever it may, or not so often."""
+def test_guesses_are_no_faster_than_allowed(pauses_ms: list[int]) -> None:
+    """However guesses are timed, they are no more than the allowed rate."""
     throttle = GuessThrottle(at_once=5, each_ms=1_000)
     now_ms, tried = 0, 0
     for pause_ms in pauses_ms:
@@ -48,8 +48,8 @@ def test_nobody_guesses_quicker_than_allowed(pauses_ms: list[int]) -> None:
         assert tried <= 5 + now_ms / 1_000
 
 
-def test_an_address_is_no_longer_than_addresses_are() -> None:
-    """A proxy may say anything."""
+def test_a_long_address_is_shortened() -> None:
+    """An address that a proxy passes is shortened to a sane length."""
     scope = scope_of("GET", "/", {})
     assert client_host(scope) == "127.0.0.1"
     assert len(client_host({**scope, "client": ("x" * 10_000, 0)})) < 100

@@ -1,4 +1,4 @@
-"""The nodes of a group: what is shown, and what never is."""
+"""The znodes of a group: which are shown, and which never are."""
 
 import pytest
 
@@ -9,8 +9,8 @@ ROOT = "/consumers/g"
 MEMBER = "g_h-1400000000000-1a2b3c4d"
 
 
-def test_a_node_is_shown_with_those_below_it() -> None:
-    """With data, sessions, and how many lie below each."""
+def test_a_node_is_shown_with_its_children() -> None:
+    """A node is shown with its children: data, session, and the number of their own children."""
     tree = GroupTree()
     session = tree.join("g", MEMBER, {"t": 1})
     tree.own("g", "t", 0, f"{MEMBER}-0", session)
@@ -28,8 +28,8 @@ def test_a_node_is_shown_with_those_below_it() -> None:
     assert member.ephemeral_owner.startswith("session 0x")
 
 
-def test_what_is_large_is_shown_in_part() -> None:
-    """Bytes that are no text, too."""
+def test_large_data_and_long_lists_are_truncated() -> None:
+    """Large data and long lists of children are truncated, and bytes that are no text replaced."""
     tree = GroupTree()
     tree.write(f"{ROOT}/offsets/t/0", b"\xff" * (DATA_SHOWN + 1))
     for number in range(CHILDREN_SHOWN + 3):
@@ -57,20 +57,20 @@ def test_what_is_large_is_shown_in_part() -> None:
     ],
 )
 def test_only_nodes_of_the_group_are_shown(path: str) -> None:
-    """Whatever an address says."""
+    """A path outside of the group is refused, whatever the address has."""
     assert not is_below("g", path)
     [view] = look_at(GroupTree().store, "g", path)
     assert view.problem is not None
     assert view.data is None
 
 
-def test_what_is_not_there_is_said() -> None:
-    """A group that has gone meanwhile, say."""
+def test_a_missing_node_is_reported() -> None:
+    """A missing node is reported, as of a group that has gone meanwhile."""
     [view] = look_at(GroupTree().store, "nobody", "/consumers/nobody")
     assert view.problem == "there is no such node"
 
 
-def test_a_zookeeper_that_refuses_is_said() -> None:
-    """With its own words; odd characters are refused before they get there."""
+def test_what_zookeeper_refuses_is_reported() -> None:
+    """What ZooKeeper refuses is reported, and odd characters are refused before they get there."""
     [view] = look_at(GroupTree().store, "g", f"{ROOT}/a\x00b")
     assert view.problem is not None

@@ -1,4 +1,4 @@
-"""Frames to messages and back: what is refused, and how clearly."""
+"""Encoding and decoding of frames: what is refused, and how precisely the error says where."""
 
 from dataclasses import replace
 
@@ -49,7 +49,7 @@ FETCHED = FetchResponse(
 
 
 def fetch(partition: FetchPartition, topic: str = "t") -> FetchRequest:
-    """A fetch of one partition, second in its topic."""
+    """Return a fetch request for one partition, as the second of its topic."""
     first = FetchPartition(partition=0, fetch_offset=0, max_bytes=1)
     return FetchRequest(
         max_wait_ms=1,
@@ -62,7 +62,7 @@ GOOD = FetchPartition(partition=0, fetch_offset=0, max_bytes=1)
 
 
 def encode(request: Request[object], *, version: int = 0) -> bytes:
-    """A frame without its length."""
+    """Return a frame without its length."""
     return encode_request(request, version=version, correlation_id=1, client_id="c")[4:]
 
 
@@ -93,27 +93,29 @@ def encode(request: Request[object], *, version: int = 0) -> bytes:
     ],
     ids=lambda value: "" if isinstance(value, Request) else None,
 )
-def test_values_that_cannot_be_sent(request_: Request[object], complaint: str) -> None:
-    """A value that the bytes can't carry is our error, and names the field."""
+def test_values_that_can_not_be_encoded_are_refused(
+    request_: Request[object], complaint: str
+) -> None:
+    """A value that the wire format can't represent is our error, and names the field."""
     with pytest.raises(LocalProtocolError, match=complaint):
         encode(request_)
 
 
-def test_wrong_element_type_is_named() -> None:
-    """An element of another message class is refused."""
+def test_a_wrong_element_type_is_refused() -> None:
+    """An element of another message class is refused with its place."""
     request = FetchRequest(max_wait_ms=1, min_bytes=1, topics=(GOOD,))  # type: ignore[arg-type]
     with pytest.raises(LocalProtocolError, match=r"a FetchPartition where a FetchTopic.*topics\[0"):
         encode(request)
 
 
-def test_longest_text() -> None:
-    """32767 bytes of text are the longest that go through."""
+def test_the_longest_text_is_encoded() -> None:
+    """A text of 32767 bytes is encoded; longer ones are refused above."""
     request = MetadataRequest(topics=("t" * 32767,))
     assert decode_request(encode(request)).request == request
 
 
 @pytest.mark.parametrize("version", [-1, 14, 99])
-def test_versions_that_do_not_exist(version: int) -> None:
+def test_versions_that_do_not_exist_are_refused(version: int) -> None:
     """Versions that the codec lacks are refused in both directions."""
     with pytest.raises(LocalProtocolError, match=f"FetchRequest: there is no version {version}"):
         encode(fetch(GOOD), version=version)
@@ -123,7 +125,7 @@ def test_versions_that_do_not_exist(version: int) -> None:
         decode_response(FetchRequest, version, b"")
 
 
-def test_client_id_out_of_bounds() -> None:
+def test_header_fields_are_checked() -> None:
     """The header's fields are checked like all others."""
     with pytest.raises(LocalProtocolError, match="field client_id"):
         encode_request(
@@ -133,8 +135,8 @@ def test_client_id_out_of_bounds() -> None:
         encode_request(MetadataRequest(topics=()), version=0, correlation_id=1 << 31, client_id="c")
 
 
-def test_commit_version_1_carries_what_version_0_lacks() -> None:
-    """Generation, consumer and timestamp go into version 1 only."""
+def test_commit_version_1_has_fields_that_version_0_lacks() -> None:
+    """Generation, member and timestamp are encoded in version 1, and refused in version 0."""
     request = OffsetCommitRequest(
         group_id="g",
         generation_id=3,
@@ -152,7 +154,7 @@ def test_commit_version_1_carries_what_version_0_lacks() -> None:
 
 
 def test_record_sets_are_views_into_the_frame() -> None:
-    """Nothing of a message set is copied while its response is read."""
+    """Record sets are decoded as views, without copying them from the frame."""
     frame = encode_response(FETCHED, version=0, correlation_id=1)[4:]
     _, response = decode_response(FetchRequest, 0, frame)
     for partition in response.topics[0].partitions:
@@ -160,14 +162,14 @@ def test_record_sets_are_views_into_the_frame() -> None:
         assert partition.records == RECORDS
 
 
-def test_response_to_a_request_or_to_its_class() -> None:
-    """What is answered may be given as the request itself."""
+def test_a_response_is_decoded_for_a_request_or_its_class() -> None:
+    """A response can be decoded for a request, or for its class."""
     frame = encode_response(FETCHED, version=0, correlation_id=-5)[4:]
     assert decode_response(fetch(GOOD), 0, memoryview(frame)) == (-5, FETCHED)
 
 
-def test_null_record_set_is_an_empty_one() -> None:
-    """A null message set, as later brokers send with an error, holds nothing."""
+def test_a_null_record_set_is_an_empty_one() -> None:
+    """A null record set, as later brokers send with an error, is decoded as an empty one."""
     empty = replace(FETCHED.topics[0].partitions[0], records=memoryview(b""))
     response = FetchResponse(topics=(FetchedTopic(topic="t", partitions=(empty,)),))
     frame = encode_response(response, version=0, correlation_id=1)[4:]
@@ -230,7 +232,7 @@ HEADER = "00000001"
         ),
     ],
 )
-def test_where_a_response_goes_wrong(
+def test_a_broken_response_is_an_error_with_the_place(
     request_type: type[Request[Response]],
     version: int,
     body: str,
@@ -238,15 +240,15 @@ def test_where_a_response_goes_wrong(
     position: int,
     reason: str,
 ) -> None:
-    """A broken response names message, field, byte and reason."""
+    """A broken response is an error with message, field, position and reason."""
     with pytest.raises(DecodeError, match=reason) as caught:
         decode_response(request_type, version, bytes.fromhex(HEADER + body))
     assert caught.value.message == f"{request_type.RESPONSE.__name__} v{version}"
     assert (caught.value.field, caught.value.position) == (field, position)
 
 
-def test_response_without_correlation_id() -> None:
-    """A frame that ends in its header is an error as well."""
+def test_a_response_without_a_correlation_id_is_an_error() -> None:
+    """A frame that ends within its header is an error, too."""
     with pytest.raises(DecodeError) as caught:
         decode_response(FetchRequest, 0, b"\0\0")
     assert (caught.value.field, caught.value.position) == ("correlation_id", 0)
@@ -262,23 +264,25 @@ def test_response_without_correlation_id() -> None:
         ("0003 0000 0000", "correlation_id", 4),
     ],
 )
-def test_where_a_request_header_goes_wrong(frame: str, field: str, position: int) -> None:
-    """APIs and versions that are not known, and cut-off headers, are named."""
+def test_a_broken_request_header_is_an_error_with_the_place(
+    frame: str, field: str, position: int
+) -> None:
+    """Unknown APIs and versions, and truncated headers, are errors that name the field."""
     with pytest.raises(DecodeError) as caught:
         decode_request(bytes.fromhex(frame))
     assert caught.value.message == "RequestHeader"
     assert (caught.value.field, caught.value.position) == (field, position)
 
 
-def test_null_client_id() -> None:
-    """A request without client id is read."""
+def test_a_null_client_id_is_decoded() -> None:
+    """A request without a client id is decoded."""
     frame = decode_request(bytes.fromhex("0003 0000 00000007 ffff 00000000"))
     assert (frame.client_id, frame.correlation_id) == (None, 7)
     assert frame.request == MetadataRequest(topics=())
 
 
-def test_no_coordinator() -> None:
-    """The answer that names no coordinator reads as -1, "", -1, also with a null host."""
+def test_a_response_without_a_coordinator_is_decoded() -> None:
+    """A response without a coordinator is decoded as -1, "" and -1, also with a null host."""
     expected = FindCoordinatorResponse(error_code=15, coordinator_id=-1, host="", port=-1)
     for host in ("0000", "ffff"):
         body = bytes.fromhex(f"{HEADER} 000f ffffffff {host} ffffffff")

@@ -1,4 +1,4 @@
-"""What members and leader tell each other, across versions and clients."""
+"""The consumer protocol: subscriptions and assignments, across versions and clients."""
 
 import pytest
 
@@ -40,8 +40,10 @@ OWNED_BYTES = "00000001 0001 61 00000002 00000000 00000002"
         ),
     ],
 )
-def test_subscriptions(subscription: ConsumerSubscription, version: int, hexa: str) -> None:
-    """The oldest version that carries all is written, and reads as what was said."""
+def test_a_subscription_is_encoded_in_the_oldest_version_that_has_all_fields(
+    subscription: ConsumerSubscription, version: int, hexa: str
+) -> None:
+    """The oldest version that has all fields is chosen, and decoded unchanged."""
     data = encode_subscription(subscription)
     assert data.hex() == bytes.fromhex(hexa).hex()
     assert decode_subscription(data) == (version, subscription)
@@ -51,7 +53,7 @@ def test_subscriptions(subscription: ConsumerSubscription, version: int, hexa: s
 
 
 def test_older_versions_leave_out_what_they_lack() -> None:
-    """A caller that asks for version 0 gets it, whatever the subscription says."""
+    """An older version, if requested, is encoded without the fields that it lacks."""
     whole = ConsumerSubscription(
         topics=("a",), owned_partitions=OWNED, generation_id=7, rack_id="r"
     )
@@ -59,8 +61,8 @@ def test_older_versions_leave_out_what_they_lack() -> None:
     assert read == ConsumerSubscription(topics=("a",))
 
 
-def test_versions_to_come() -> None:
-    """A version that is not known reads as the newest that is; what follows is skipped."""
+def test_an_unknown_version_is_decoded_as_the_newest_known() -> None:
+    """An unknown version is decoded as the newest known one, and the rest is skipped."""
     data = bytes.fromhex(f"0009 {TOPICS} ffffffff {OWNED_BYTES} 00000007 0001 72 abcdef")
     version, read = decode_subscription(data)
     assert version == 9
@@ -73,16 +75,16 @@ def test_versions_to_come() -> None:
 
 
 @pytest.mark.parametrize("version", range(4))
-def test_assignments(version: int) -> None:
-    """All versions of an assignment have the same bytes behind their number."""
+def test_all_versions_of_an_assignment_have_the_same_bytes(version: int) -> None:
+    """All versions of an assignment have the same bytes after the version number."""
     assignment = ConsumerAssignment(assigned_partitions=OWNED)
     data = encode_assignment(assignment, version=version)
     assert data == bytes.fromhex(f"{version:04x} {OWNED_BYTES} ffffffff")
     assert decode_assignment(memoryview(data)) == (version, assignment)
 
 
-def test_no_assignment_at_all() -> None:
-    """A member of whom the leader said nothing has nothing."""
+def test_an_empty_assignment_has_no_partitions() -> None:
+    """An empty assignment, as of a member that the leader did not name, has no partitions."""
     assert decode_assignment(b"") == (0, ConsumerAssignment(assigned_partitions=()))
 
 
@@ -97,16 +99,18 @@ def test_no_assignment_at_all() -> None:
         (f"0001 {TOPICS} ffffffff 00000001 0001 61 00000002", "owned_partitions[0].partitions", 20),
     ],
 )
-def test_broken_subscriptions(hexa: str, field: str, position: int) -> None:
-    """What is no subscription says where it goes wrong."""
+def test_a_broken_subscription_is_an_error_with_the_place(
+    hexa: str, field: str, position: int
+) -> None:
+    """A broken subscription is an error with the field and the position."""
     with pytest.raises(DecodeError) as caught:
         decode_subscription(bytes.fromhex(hexa))
     assert caught.value.message.startswith("ConsumerSubscription")
     assert (caught.value.field, caught.value.position) == (field, position)
 
 
-def test_what_cannot_be_sent() -> None:
-    """Values and versions that the bytes can't carry are our error."""
+def test_what_can_not_be_encoded_is_refused() -> None:
+    """Values and versions that can't be encoded are our error."""
     with pytest.raises(LocalProtocolError, match=r"Subscription v0: .*\(field topics\[0\]\)"):
         encode_subscription(ConsumerSubscription(topics=("t" * 40000,)))
     for version in (-1, 4):

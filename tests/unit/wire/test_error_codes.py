@@ -1,4 +1,4 @@
-"""Error codes: every number has a meaning, also the ones that are not known yet."""
+"""Error codes: each number has a meaning, also those that are unknown so far."""
 
 import pytest
 
@@ -29,13 +29,15 @@ def test_every_code_up_to_3_9_is_there() -> None:
         (ErrorCode.UNKNOWN_MEMBER_ID, False, False),
     ],
 )
-def test_advice(code: ErrorCode, retriable: bool, refresh: bool) -> None:
-    """What is worth another try, and what needs new metadata first."""
+def test_codes_say_whether_to_retry_and_to_refresh_metadata(
+    code: ErrorCode, retriable: bool, refresh: bool
+) -> None:
+    """A code says whether the request may be retried, and whether metadata must be refreshed."""
     assert (code.retriable, code.refresh_metadata) == (retriable, refresh)
 
 
 def test_unknown_numbers_keep_their_number() -> None:
-    """A number of a later Kafka counts as UNKNOWN, but is shown as it came."""
+    """An unknown number counts as UNKNOWN, but is shown as a number."""
     assert ErrorCode.of(999) is ErrorCode.UNKNOWN
     assert error_name(999) == "error code 999"
 

@@ -1,4 +1,4 @@
-"""Flexible versions: compact lengths, tagged fields, and headers that end with them."""
+"""Flexible versions: compact lengths, tagged fields, and the tagged fields of headers."""
 
 import struct
 from dataclasses import dataclass
@@ -49,14 +49,14 @@ class Box:
 
 
 def write(message: object, version: int = 1) -> bytes:
-    """Write a message without any header."""
+    """Encode a message without any header."""
     pieces: Pieces = []
     writer_of(type(message), version, FLEXIBLE)(message, pieces)
     return b"".join(pieces)
 
 
 def read(kind: type[Any], data: bytes, version: int = 1) -> tuple[Any, int]:
-    """Read a message without any header."""
+    """Decode a message without any header."""
     value, end = reader_of(kind, version, FLEXIBLE)(memoryview(data), 0)
     return value, end
 
@@ -73,7 +73,7 @@ def read(kind: type[Any], data: bytes, version: int = 1) -> tuple[Any, int]:
     ],
 )
 def test_varints(number: int, hexa: str) -> None:
-    """Seven bits a byte, the lowest first."""
+    """A varint has seven bits in each byte, the lowest first."""
     assert write_uvarint(number).hex() == hexa
     data = memoryview(bytes.fromhex("aa" + hexa + "aa"))
     assert read_uvarint(data, 1) == (number, len(data) - 1)
@@ -83,8 +83,8 @@ def test_varints(number: int, hexa: str) -> None:
 
 
 @pytest.mark.parametrize("hexa", ["ffffffff10", "ffffffffff01", "8080808080", "ffffffff7f"])
-def test_varints_of_too_many_bits(hexa: str) -> None:
-    """What does not fit into 32 bits is refused."""
+def test_varints_of_too_many_bits_are_refused(hexa: str) -> None:
+    """A varint of more than 32 bits is refused."""
     with pytest.raises(Fault, match="more than 32 bits"):
         read_uvarint(memoryview(bytes.fromhex(hexa)), 0)
 
@@ -100,14 +100,14 @@ def test_varints_of_too_many_bits(hexa: str) -> None:
     ],
 )
 def test_tagged_fields(box: Box, version: int, hexa: str) -> None:
-    """They lie behind the others, by ascending tag; those with their defaults are left out."""
+    """Tagged fields follow the others, by ascending tag; those with their default are left out."""
     data = bytes.fromhex(hexa)
     assert write(box, version).hex() == data.hex()
     assert read(Box, data, version) == (box, len(data))
 
 
-def test_tags_that_are_not_known() -> None:
-    """Tags of later versions are skipped, whatever their order."""
+def test_unknown_tags_are_skipped() -> None:
+    """Unknown tags, as of later versions, are skipped in any order."""
     data = bytes.fromhex("0261 00  04  09 04 00000005  07 03 aabbcc  02 01 01  63 00")
     assert read(Box, data) == (Box(name="a", late=5), len(data))
 
@@ -124,14 +124,14 @@ def test_tags_that_are_not_known() -> None:
         ("0261 80", "data", "the bytes end within"),
     ],
 )
-def test_broken_tags(hexa: str, path: str, reason: str) -> None:
-    """A section that contradicts itself is refused, and the field named where it is known."""
+def test_broken_tags_are_refused(hexa: str, path: str, reason: str) -> None:
+    """A contradictory tag section is refused, and the error names the field if it is known."""
     with pytest.raises(Fault, match=reason) as caught:
         read(Box, bytes.fromhex(hexa))
     assert caught.value.path == path
 
 
-def test_tagged_values_that_cannot_be_sent() -> None:
+def test_tagged_values_that_can_not_be_encoded_are_refused() -> None:
     """A tagged field is checked like any other, also for its version."""
     with pytest.raises(Fault, match="32-bit") as caught:
         write(Box(name="", late=1 << 40))
@@ -141,8 +141,8 @@ def test_tagged_values_that_cannot_be_sent() -> None:
     assert caught.value.path == "late"
 
 
-def test_headers() -> None:
-    """Flexible requests and answers have tagged fields behind their headers, others have not."""
+def test_flexible_headers_end_with_tagged_fields() -> None:
+    """Headers of flexible versions end with tagged fields, those of others do not."""
     beat = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
     old = encode_request(beat, version=3, correlation_id=5, client_id="c")
     assert old[4:] == bytes.fromhex("000c 0003 00000005 0001 63  0001 67 00000001 0001 6d ffff")
@@ -158,8 +158,8 @@ def test_headers() -> None:
             decode_response(beat, 4, tagged[:cut])
 
 
-def test_header_of_api_versions() -> None:
-    """Its answers have the old header, since they are read before anything is known."""
+def test_api_versions_responses_have_the_old_header() -> None:
+    """ApiVersions responses have the old header, as they are read before versions are known."""
     response = ApiVersionsResponse(error_code=0, api_versions=(), zk_migration_ready=True)
     frame = encode_response(response, version=3, correlation_id=5)[4:]
     assert frame == bytes.fromhex("00000005  0000 01 00000000 01 03 01 01")
@@ -169,8 +169,8 @@ def test_header_of_api_versions() -> None:
     assert frame == bytes.fromhex("0012 0003 00000005 0001 63 00  0261 0231 00")
 
 
-def test_fetch_in_its_newest_version() -> None:
-    """Sessions, epochs, aborted transactions and tagged answers travel both ways."""
+def test_the_newest_fetch_is_encoded_and_decoded() -> None:
+    """Sessions, epochs, aborted transactions and tagged fields are encoded and decoded."""
     request = FetchRequest(
         max_wait_ms=500,
         min_bytes=1,
@@ -219,8 +219,8 @@ def test_fetch_in_its_newest_version() -> None:
     assert found.topics[0].partitions[0].records.obj is frame
 
 
-def test_hints_are_left_out_where_a_version_lacks_them() -> None:
-    """What an old broker does without is not sent to it; what changes the meaning is refused."""
+def test_hints_that_a_version_lacks_are_left_out() -> None:
+    """Hints that a version lacks are left out; fields that change the meaning are refused."""
     join = JoinGroupRequest(
         group_id="g", session_timeout_ms=1, rebalance_timeout_ms=2, protocols=(), reason="why"
     )
@@ -235,8 +235,8 @@ def test_hints_are_left_out_where_a_version_lacks_them() -> None:
         encode_request(static, version=4, correlation_id=1, client_id="c")
 
 
-def test_all_topics_in_every_version() -> None:
-    """No topics ask for all in version 0, and for none later; a null asks for all."""
+def test_all_topics_are_requested_in_every_version() -> None:
+    """An empty list of topics requests all of them in version 0, and a null does so later."""
     body = {0: "00000000", 1: "ffffffff", 8: "ffffffff 01 00 00", 9: "00 01 00 00 00"}
     for version, hexa in body.items():
         request = MetadataRequest(topics=all_topics(version))
@@ -251,8 +251,8 @@ def test_all_topics_in_every_version() -> None:
         )
 
 
-def test_topics_by_name_where_they_could_have_ids() -> None:
-    """From version 10 on a name travels with an empty id."""
+def test_topics_are_requested_by_name_where_they_could_have_ids() -> None:
+    """From version 10 on a topic's name is sent with an empty id."""
     request = MetadataRequest(topics=("ab",))
     for version, hexa in ((8, "00000001 00026162"), (9, "02 036162 00"), (10, "02" + "00" * 16)):
         frame = encode_request(request, version=version, correlation_id=1, client_id="")[4:]
@@ -264,8 +264,8 @@ def test_topics_by_name_where_they_could_have_ids() -> None:
         )
 
 
-def test_leaving_in_every_version() -> None:
-    """One member goes in the form that the version has."""
+def test_a_member_leaves_in_every_version() -> None:
+    """LeaveGroup names one member in the format of its version."""
     assert leave_request("g", "m", version=2).member_id == "m"
     late = leave_request("g", "m", version=5, reason="done")
     assert late.members == (LeavingMember(member_id="m", reason="done"),)
@@ -276,11 +276,11 @@ def test_leaving_in_every_version() -> None:
 
 
 def test_small_bytes_are_copies() -> None:
-    """They do not keep the frame alive that they came in."""
+    """Decoded bytes fields are copies, and do not keep the frame alive."""
     found, _ = read(Box, bytes.fromhex("01 03 6869 00"))
     assert (type(found.data), found.data) == (bytes, b"hi")
 
 
 def test_passwords_are_not_shown() -> None:
-    """What authenticates us stays out of logs."""
+    """The bytes of a SASL token are in no ``repr``, as it might be logged."""
     assert "secret" not in repr(SaslAuthenticateRequest(auth_bytes=b"\0user\0secret"))

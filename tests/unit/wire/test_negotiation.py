@@ -1,4 +1,4 @@
-"""Which versions to speak: the broker's own words, or what its closed connections tell."""
+"""Which versions a broker serves: as ApiVersions says, or as its closed connections show."""
 
 import re
 from collections.abc import Mapping
@@ -34,14 +34,14 @@ from zkconsumer.wire.negotiation import (
 )
 from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration, VersionRange
 
-ANSWERS: dict[type[Request[Response]], Response] = {
+RESPONSES: dict[type[Request[Response]], Response] = {
     ListGroupsRequest: ListGroupsResponse(error_code=15, groups=()),
     HeartbeatRequest: HeartbeatResponse(error_code=-1),
     OffsetFetchRequest: OffsetFetchResponse(topics=()),
     ListOffsetsRequest: ListOffsetsResponse(topics=()),
 }
 
-# What Kafka 4.0 still serves of the APIs that consumers use (KIP-896).
+# The versions that Kafka 4.0 still serves of the APIs that consumers use (KIP-896).
 FLOOR_OF_4 = {
     ApiKey.PRODUCE: (0, 12),
     ApiKey.FETCH: (4, 17),
@@ -73,7 +73,7 @@ FLOOR_OF_4 = {
 def serving(
     served: Mapping[int, tuple[int, int]], error: ErrorCode = ErrorCode.NONE
 ) -> ApiVersionsResponse:
-    """An answer of a broker that serves these versions."""
+    """Return the response of a broker that serves these versions."""
     return ApiVersionsResponse(
         error_code=error,
         api_versions=tuple(
@@ -83,19 +83,19 @@ def serving(
     )
 
 
-def asked_of(knows: BrokerGeneration) -> tuple[list[tuple[ApiKey, int]], BrokerVersions]:
-    """What a broker of a generation is asked until it is known, each time anew."""
+def probes_of(knows: BrokerGeneration) -> tuple[list[tuple[ApiKey, int]], BrokerVersions]:
+    """Probe a broker of this generation until its versions are known; return the probes sent."""
     requested: list[tuple[ApiKey, int]] = []
     found: BrokerVersions | Probe = FIRST_PROBE
     while isinstance(found, Probe):
         key = found.request.API.key
         requested.append((key, found.version))
-        # 0.8.2 answers Heartbeat, though it does not serve it.
+        # 0.8.2 responds to Heartbeat, though it does not serve it.
         responses = {*KNOWN_VERSIONS[knows]}
         if knows is BrokerGeneration.V0_8_2:
             responses.add(ApiKey.HEARTBEAT)
         if key in responses:
-            found = after_response(found, ANSWERS[type(found.request)])
+            found = after_response(found, RESPONSES[type(found.request)])
         else:
             found = after_close(found)
     return requested, found
@@ -119,18 +119,18 @@ TWICE = [(ApiKey.API_VERSIONS, 3), (ApiKey.API_VERSIONS, 0)]
         ),
     ],
 )
-def test_old_brokers_are_told_by_what_they_answer(
+def test_old_brokers_are_recognized_by_what_they_respond_to(
     generation: BrokerGeneration, requested: list[ApiKey]
 ) -> None:
-    """Where a broker closes on what it does not know, its first answer tells its generation."""
-    lookups, found = asked_of(generation)
+    """An old broker closes the connection on what it does not know; its first response tells it."""
+    lookups, found = probes_of(generation)
     assert lookups == [*TWICE, *((key, 0) for key in requested)]
     assert found == of_generation(generation)
     assert found.generation is generation
 
 
-def test_a_broker_that_ignores_what_it_does_not_know() -> None:
-    """It is a 0.9 if the answer to what went out behind ApiVersions comes first."""
+def test_a_broker_that_ignores_api_versions_is_a_0_9() -> None:
+    """A broker is a 0.9 if it skips ApiVersions and responds to the request after it."""
     for probe in PROBES[:2]:
         sent = FrameReader(1000)
         sent.receive(request_bytes(probe, client_id="c"))
@@ -149,13 +149,13 @@ def test_a_broker_that_ignores_what_it_does_not_know() -> None:
             after_frame(probe, b"\0\0\0\x09" + frame[4:])
 
 
-def test_other_questions_go_out_alone() -> None:
-    """What only an old broker is asked has nothing behind it, and its answer is read."""
+def test_probes_for_old_brokers_are_sent_alone() -> None:
+    """Probes for old brokers are sent alone, and their responses are checked."""
     for probe in PROBES[2:]:
         data = request_bytes(probe, client_id="c")
         read = decode_request(data[4:])
         assert read.request == probe.request
-        response = ANSWERS[type(probe.request)]
+        response = RESPONSES[type(probe.request)]
         frame = encode_response(response, version=0, correlation_id=read.correlation_id)[4:]
         assert probe.proves is not None
         assert after_frame(probe, frame) == of_generation(probe.proves)
@@ -165,14 +165,14 @@ def test_other_questions_go_out_alone() -> None:
             after_frame(probe, b"\0\0\0\x02" + frame[4:])
 
 
-def test_no_question_of_an_old_broker_is_dangerous() -> None:
-    """Nothing is asked that creates a topic, commits, or names a topic."""
+def test_no_probe_of_an_old_broker_is_dangerous() -> None:
+    """No probe of an old broker can create a topic, commit an offset, or name a topic."""
     harmful = {ApiKey.METADATA, ApiKey.FIND_COORDINATOR, ApiKey.OFFSET_COMMIT, ApiKey.PRODUCE}
     assert not harmful & {probe.request.API.key for probe in PROBES}
 
 
-def test_questions_can_be_sent() -> None:
-    """Every question goes through the codec, with a software version that brokers take."""
+def test_probes_can_be_encoded() -> None:
+    """Each probe can be encoded, with a software version that brokers accept."""
     for probe in PROBES:
         frame = encode_request(
             probe.request, version=probe.version, correlation_id=1, client_id="c"
@@ -184,8 +184,8 @@ def test_questions_can_be_sent() -> None:
                 assert re.fullmatch(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?", text)
 
 
-def test_a_stranger_that_closes_everything() -> None:
-    """Who closes on every question is no broker that we could speak with."""
+def test_a_peer_that_closes_on_each_probe_is_refused() -> None:
+    """A peer that closes the connection on each probe is no broker that we support."""
     probe = FIRST_PROBE
     for _ in range(len(PROBES) - 1):
         probe = after_close(probe)
@@ -193,8 +193,8 @@ def test_a_stranger_that_closes_everything() -> None:
         after_close(probe)
 
 
-def test_a_broker_that_says_what_it_serves() -> None:
-    """The newest version of both sides is taken; what we don't know is left out."""
+def test_the_newest_common_version_is_used() -> None:
+    """The newest version of both sides is used, and APIs that we don't know are ignored."""
     response = serving({1: (4, 17), 3: (0, 5), 18: (0, 4), 75: (0, 0), 11: (99, 100)})
     found = after_response(FIRST_PROBE, response)
     assert isinstance(found, BrokerVersions)
@@ -217,10 +217,10 @@ def test_a_broker_that_says_what_it_serves() -> None:
         (ApiKey.JOIN_GROUP, 0, None, "the broker lacks JOIN_GROUP$"),
     ],
 )
-def test_what_a_broker_lacks(
+def test_a_version_that_the_broker_lacks_is_refused(
     api: ApiKey, at_least: int, at_most: int | None, complaint: str
 ) -> None:
-    """Where there is no common version within the bounds, the message says what there is."""
+    """Without a common version within the bounds, the error says which versions there are."""
     found = of_response(serving({1: (4, 17), 3: (0, 5), 11: (10, 12)}))
     assert not found.has(api, at_least=at_least, at_most=at_most)
     with pytest.raises(UnsupportedVersion, match=complaint):
@@ -228,7 +228,7 @@ def test_what_a_broker_lacks(
 
 
 def test_an_old_broker_is_named_where_it_lacks_something() -> None:
-    """The message names the release that the broker proved to be."""
+    """An error about an old broker names the release that it proved to be."""
     with pytest.raises(UnsupportedVersion, match=r"broker \(Kafka 0.8.1\) lacks JOIN_GROUP"):
         of_generation(BrokerGeneration.V0_8_1).version_for(ApiKey.JOIN_GROUP)
 
@@ -236,15 +236,15 @@ def test_an_old_broker_is_named_where_it_lacks_something() -> None:
 @pytest.mark.parametrize(
     ("body", "version"),
     [
-        ("0023 00000000", 0),  # 0.10 to 2.3 name nothing
+        ("0023 00000000", 0),  # 0.10 to 2.3 list no versions
         ("0023 00000001 0012 0000 0002", 2),  # from 2.4 on
         ("0023 00000001 0012 0000 0001", 1),
-        ("0023 00000001 0012 0000 0009", 2),  # contradicts itself: never ask the same again
-        ("002a 00000000", 0),  # dislikes the name of our software, say
+        ("0023 00000001 0012 0000 0009", 2),  # contradicts itself: never request the same again
+        ("002a 00000000", 0),  # refuses the client software's name, for example
     ],
 )
-def test_brokers_that_lack_the_version(body: str, version: int) -> None:
-    """The answer is read as version 0, and says in which version to ask again."""
+def test_a_broker_that_lacks_the_version_is_asked_in_another(body: str, version: int) -> None:
+    """The response is decoded as version 0, and says which version to request next."""
     if body.startswith("0023"):
         frame = bytes.fromhex("00000007" + body)
         correlation_id, response = decode_response(ApiVersionsRequest, 3, frame)
@@ -261,7 +261,7 @@ def test_brokers_that_lack_the_version(body: str, version: int) -> None:
     assert after_close(again) == (PROBES[1] if version else PROBES[2])
 
 
-def test_refusal_in_version_0() -> None:
+def test_a_refusal_of_version_0_is_an_error() -> None:
     """A broker that refuses version 0, too, is an error with its code."""
     with pytest.raises(
         BrokerError, match="does not report its versions: SECURITY_DISABLED"
@@ -270,14 +270,14 @@ def test_refusal_in_version_0() -> None:
     assert caught.value.code == ErrorCode.SECURITY_DISABLED
 
 
-def test_answers_to_other_questions() -> None:
-    """An answer of the wrong kind is the caller's mistake."""
+def test_a_response_to_another_request_is_refused() -> None:
+    """A response to another request is a mistake of the caller."""
     with pytest.raises(TypeError, match="a HeartbeatResponse is no response to a probe"):
         after_response(FIRST_PROBE, HeartbeatResponse(error_code=0))
 
 
 def test_kafka_4_can_be_spoken_with() -> None:
-    """Of every API of consumers there is a version that Kafka 4 still serves."""
+    """For every API of consumers we have a version that Kafka 4 still serves."""
     found = of_response(serving({int(key): versions for key, versions in FLOOR_OF_4.items()}))
     assert set(found.common) == set(REQUESTS)
     assert all(found.has(key) for key in FLOOR_OF_4)

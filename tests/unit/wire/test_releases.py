@@ -1,4 +1,4 @@
-"""Which release a broker is taken for, by what real ones answer."""
+"""Which Kafka release a broker is taken for, by what real brokers responded."""
 
 import gzip
 import json
@@ -27,11 +27,11 @@ NEWEST_OF_3_4 = {
     35: 4,
     48: 1,
 }
-"""What a 3.4 answers, as far as it matters."""
+"""The relevant part of a 3.4 broker's ApiVersions response."""
 
 
 def served_by(kafka: str) -> ApiVersionsResponse:
-    """What a broker of that release answered when these frames were captured."""
+    """Return a captured ApiVersions response of a broker of that release."""
     frames = json.loads(gzip.decompress((DATA / f"negotiated-{kafka}.json.gz").read_bytes()))
     frame = next(
         frame_bytes for frame_bytes in frames if frame_bytes["name"] == "ApiVersionsRequest v0"
@@ -50,8 +50,8 @@ def served_by(kafka: str) -> ApiVersionsResponse:
         ("3.9.1", (3, 9)),
     ],
 )
-def test_a_broker_is_told_by_its_whole_answer(kafka: str, release: Release) -> None:
-    """Also by what the codec does without."""
+def test_a_release_is_recognized_by_the_whole_response(kafka: str, release: Release) -> None:
+    """The release is recognized by all APIs in the response, also those that the codec lacks."""
     assert of_response(served_by(kafka)).release == release
 
 
@@ -64,21 +64,21 @@ def test_a_broker_is_told_by_its_whole_answer(kafka: str, release: Release) -> N
         (BrokerGeneration.V0_9, (0, 9)),
     ],
 )
-def test_a_broker_that_cannot_say_it_is_its_generation(
+def test_a_broker_without_api_versions_has_its_generations_release(
     generation: BrokerGeneration, release: Release
 ) -> None:
-    """As kafka-python calls it."""
+    """A broker without ApiVersions has the release of its generation, as kafka-python names it."""
     assert of_generation(generation).release == release
 
 
-def test_what_shows_no_mark_is_the_first_that_answers() -> None:
-    """Whatever else it serves: it answered the question that came with 0.10."""
+def test_a_broker_without_any_marker_is_a_0_10_0() -> None:
+    """Without any newer API a broker is a 0.10.0, as ApiVersions came with that."""
     assert release_of({}) == (0, 10, 0)
     assert release_of({ApiKey.API_VERSIONS: 0, ApiKey.FETCH: 2, 9_999: 9}) == (0, 10, 0)
 
 
-def test_the_newest_mark_counts() -> None:
-    """Brokers keep what they had; a version newer than the mark proves it, too."""
+def test_the_newest_marker_decides() -> None:
+    """The newest marker decides: brokers keep older ones, and a newer version proves it, too."""
     assert release_of(NEWEST_OF_3_4) == (3, 4)
     without = {key: last for key, last in NEWEST_OF_3_4.items() if key != LEADER_AND_ISR}
     assert release_of(without) == (3, 3)
@@ -87,15 +87,15 @@ def test_the_newest_mark_counts() -> None:
 
 
 @pytest.mark.parametrize("kafka", ["0.10.2.2", "0.11.0.3", "1.1.1", "2.8.2", "3.9.1"])
-def test_a_broker_of_a_cluster_with_a_zookeeper_is_told(kafka: str) -> None:
-    """As real ones answered that had one."""
+def test_a_broker_with_a_zookeeper_is_recognized(kafka: str) -> None:
+    """Captured responses of clusters with a ZooKeeper are not taken for ones without."""
     newest = {versions.api_key: versions.max_version for versions in served_by(kafka).api_versions}
     assert not keeps_no_zookeeper(newest)
     assert not of_response(served_by(kafka)).no_zookeeper
 
 
-def test_a_broker_that_no_controller_tells_who_leads_keeps_no_zookeeper() -> None:
-    """From 2.8 on; one that shows no mark at all may just hide it."""
+def test_a_broker_without_leader_and_isr_has_no_zookeeper() -> None:
+    """From 2.8 on, a broker without LeaderAndIsr has no ZooKeeper; one without any marker may."""
     newest = {int(key): number for key, number in NEWEST_OF_3_4.items() if key != LEADER_AND_ISR}
     assert keeps_no_zookeeper(newest)
     assert not keeps_no_zookeeper({})

@@ -1,4 +1,4 @@
-"""A later version of a message is an annotation on a field."""
+"""Messages described as data: a later version is an annotation on a field."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -43,34 +43,34 @@ class GrowingMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoDefault:
-    """A field that versions lack must have a default."""
+    """A message whose later field lacks the default that older versions need."""
 
     late: Annotated[Int32, Since(1)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoType:
-    """A field that does not say what its bytes are."""
+    """A message with a field whose wire type is missing."""
 
     bare: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lenient:
-    """Text of peers that send nulls."""
+    """A message with text that peers send as null."""
 
     text: LenientString
 
 
 def write(message: object, version: int) -> bytes:
-    """Write a message without any header."""
+    """Encode a message without any header."""
     pieces: Pieces = []
     writer_of(type(message), version)(message, pieces)
     return b"".join(pieces)
 
 
 def test_each_version_has_its_own_bytes() -> None:
-    """Fields lie where they are declared, in the versions that have them."""
+    """Fields are encoded in the order of their declaration, in the versions that have them."""
     old = GrowingMessage(name="n", parts=(Part(number=7),))
     assert write(old, 0).hex(" ", 4) == bytes.fromhex("00016e 00000001 00000007").hex(" ", 4)
     middle = GrowingMessage(name="n", parts=(Part(number=7, time=9),), throttle=5)
@@ -94,7 +94,7 @@ def test_each_version_has_its_own_bytes() -> None:
         ),
     ],
 )
-def test_values_that_a_version_cannot_carry(
+def test_values_that_a_version_can_not_carry_are_refused(
     message: GrowingMessage, version: int, path: str
 ) -> None:
     """A value for a field that the version lacks is refused, not dropped."""
@@ -104,7 +104,7 @@ def test_values_that_a_version_cannot_carry(
 
 
 def test_fields_know_their_types() -> None:
-    """Aliases, versions and nesting are read from the annotations."""
+    """Wire types, versions and nesting are read from the annotations."""
     parts = {field.name: field for field in fields_of(GrowingMessage)}
     assert (parts["throttle"].type, parts["throttle"].since) == (FixedInt("i"), 1)
     assert parts["parts"].type == Array(Struct(Part))
@@ -119,11 +119,11 @@ def test_fields_know_their_types() -> None:
     ],
 )
 def test_incomplete_descriptions_are_refused(message: type[Any], complaint: str) -> None:
-    """A field without wire type, or without the default it needs, is named when it is compiled."""
+    """A field without a wire type, or without the default it needs, is refused when compiled."""
     with pytest.raises(TypeError, match=complaint):
         fields_of(message)
 
 
 def test_lenient_text_reads_null_as_empty() -> None:
-    """Where real peers send null, it reads as no text."""
+    """A lenient text reads null as empty, where real peers send null."""
     assert reader_of(Lenient, 0)(memoryview(b"\xff\xff"), 0) == (Lenient(text=""), 2)

@@ -1,4 +1,4 @@
-"""Which version to send to which broker."""
+"""Which version of a request to send to which broker."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration, version_f
 
 
 def test_every_version_in_the_table_can_be_encoded() -> None:
-    """The table never names a version that the codec lacks."""
+    """The table of known versions names none that the codec lacks."""
     for known in KNOWN_VERSIONS.values():
         for api, versions in known.items():
             spec = REQUESTS[api].API
@@ -29,10 +29,10 @@ def test_every_version_in_the_table_can_be_encoded() -> None:
         (ApiKey.JOIN_GROUP, BrokerGeneration.V0_9, None, 0),
     ],
 )
-def test_newest_version_of_a_generation(
+def test_the_newest_version_of_a_generation_is_chosen(
     api: ApiKey, generation: BrokerGeneration, at_most: int | None, version: int
 ) -> None:
-    """The newest version that the brokers have is chosen, within the given limit."""
+    """The newest version of the generation is chosen, within the given limit."""
     assert version_for(api, generation, at_most=at_most) == version
 
 
@@ -43,7 +43,9 @@ def test_newest_version_of_a_generation(
         (ApiKey.CONSUMER_METADATA, BrokerGeneration.V0_8_1),
     ],
 )
-def test_apis_that_a_generation_lacks(api: ApiKey, generation: BrokerGeneration) -> None:
-    """An API that came later is refused, naming brokers and API."""
+def test_apis_that_a_generation_lacks_are_refused(
+    api: ApiKey, generation: BrokerGeneration
+) -> None:
+    """An API that came later is refused with the broker's release and the API's name."""
     with pytest.raises(UnsupportedVersion, match=rf"Kafka {generation.value} lack {api.name}"):
         version_for(api, generation)

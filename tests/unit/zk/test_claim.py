@@ -1,4 +1,4 @@
-"""Claims and releases in memory: how many requests they take, and what races do to them."""
+"""Claiming and releasing partitions in memory: the number of requests, and races."""
 
 from collections.abc import Callable
 
@@ -15,25 +15,25 @@ OWNER_0 = "/consumers/g/owners/t/0"
 
 
 def all_of(count: int) -> dict[TopicPartition, ConsumerThreadId]:
-    """The first partitions of topic t, for one thread."""
+    """Return the first partitions of topic t, all for one thread."""
     return {TopicPartition("t", number): ALICE for number in range(count)}
 
 
 def names(store: MemoryZkStore) -> list[str]:
-    """The owned partitions of topic t."""
+    """Return the owned partitions of topic t."""
     return store.children_many(["/consumers/g/owners/t"])[0] or []
 
 
 def test_a_large_claim_takes_few_requests() -> None:
-    """2,000 partitions in 20 transactions, besides a handful for parents."""
+    """A claim of 2,000 partitions takes 20 transactions, and a few requests for parents."""
     store = MemoryZkServer().connect()
     assert GroupRegistry(store, "g").claim(all_of(2000)) == Claimed()
     assert store.requests["multi"] == 20
     assert store.requests.total() < 30
 
 
-def test_parents_are_made_once() -> None:
-    """The second claim of the same topics does not ask for them again."""
+def test_parents_are_created_once() -> None:
+    """A second claim of the same topics does not create their parents again."""
     store = MemoryZkServer().connect()
     registry = GroupRegistry(store, "g")
     registry.claim(all_of(10))
@@ -43,8 +43,8 @@ def test_parents_are_made_once() -> None:
     assert +store.requests == {"exists": 1, "multi": 1}
 
 
-def test_a_release_looks_once_and_deletes_in_transactions() -> None:
-    """One look tells that all are still ours; then 20 requests."""
+def test_a_release_reads_once_and_deletes_in_transactions() -> None:
+    """A release checks with one read that all nodes are still ours, then takes 20 transactions."""
     store = MemoryZkServer().connect()
     registry = GroupRegistry(store, "g")
     registry.claim(all_of(2000))
@@ -55,7 +55,7 @@ def test_a_release_looks_once_and_deletes_in_transactions() -> None:
 
 
 def test_a_conflict_at_the_start_costs_one_transaction() -> None:
-    """Most conflicts meet the first one, so it goes alone."""
+    """The first transaction is sent alone, since most conflicts show there."""
     server = MemoryZkServer()
     other, store = server.connect(), server.connect()
     other.create(OWNER_0, b"g_bob-0", ephemeral=True)
@@ -66,8 +66,8 @@ def test_a_conflict_at_the_start_costs_one_transaction() -> None:
 
 
 @pytest.mark.parametrize("supports_multi", [True, False])
-def test_a_lost_answer_does_not_stop_the_next_claim(supports_multi: bool) -> None:
-    """What happened on the server without our knowing counts as ours, by our session."""
+def test_a_lost_reply_does_not_stop_the_next_claim(supports_multi: bool) -> None:
+    """A claim that succeeded without our knowing counts as ours, by its session."""
     store = MemoryZkServer(supports_multi=supports_multi).connect()
     registry = GroupRegistry(store, "g")
     registry.claim({})
@@ -82,7 +82,7 @@ def test_a_lost_answer_does_not_stop_the_next_claim(supports_multi: bool) -> Non
 
 @pytest.mark.parametrize("supports_multi", [True, False])
 def test_a_release_undoes_a_claim_of_unknown_outcome(supports_multi: bool) -> None:
-    """After an error nothing is left that another member would wait for in vain."""
+    """After a claim of unknown outcome, a release leaves no node behind."""
     store = MemoryZkServer(supports_multi=supports_multi).connect()
     registry = GroupRegistry(store, "g")
     registry.claim(all_of(1))
@@ -94,7 +94,7 @@ def test_a_release_undoes_a_claim_of_unknown_outcome(supports_multi: bool) -> No
 
 
 def before(kind: str, number: int, act: Callable[[], object]) -> Callable[[str, int], None]:
-    """Interference before one certain batch."""
+    """Return an interference that acts before one certain batch."""
 
     def interfere(now_kind: str, now_number: int) -> None:
         if (now_kind, now_number) == (kind, number):
@@ -104,8 +104,8 @@ def before(kind: str, number: int, act: Callable[[], object]) -> Callable[[str, 
 
 
 @pytest.mark.parametrize("supports_multi", [True, False])
-def test_an_owner_that_left_before_it_was_judged_is_no_conflict(supports_multi: bool) -> None:
-    """The node was in the way and is gone when it is read: the claim goes on."""
+def test_an_owner_that_left_before_it_was_read_is_no_conflict(supports_multi: bool) -> None:
+    """An owner node that is gone when it is read is no conflict, and the claim goes on."""
     server = MemoryZkServer(supports_multi=supports_multi)
     other = server.connect()
     other.create(OWNER_0, b"g_bob-0", ephemeral=True)
@@ -115,8 +115,11 @@ def test_an_owner_that_left_before_it_was_judged_is_no_conflict(supports_multi: 
 
 
 @pytest.mark.parametrize("supports_multi", [True, False])
-def test_somebody_who_comes_between_two_rounds_is_a_conflict(supports_multi: bool) -> None:
-    """First our own old text was in the way, then another member took a free partition."""
+def test_a_member_that_claims_between_two_rounds_is_a_conflict(supports_multi: bool) -> None:
+    """If another member takes a partition between two rounds of a claim, it is a conflict.
+
+    The first round found an old node of ours in the way.
+    """
     server = MemoryZkServer(supports_multi=supports_multi)
     other = server.connect()
     taken = "/consumers/g/owners/t/120"
@@ -137,7 +140,7 @@ def test_somebody_who_comes_between_two_rounds_is_a_conflict(supports_multi: boo
 
 
 def test_owners_that_come_and_go_for_ever_end_the_claim() -> None:
-    """Nobody holds the node whenever it is read, yet it is always in the way."""
+    """A node that is always in the way, and gone whenever it is read, ends the claim."""
     server = MemoryZkServer()
     other = server.connect()
 
@@ -155,7 +158,7 @@ def test_owners_that_come_and_go_for_ever_end_the_claim() -> None:
 
 @pytest.mark.parametrize("supports_multi", [True, False])
 def test_a_node_that_vanishes_during_the_release_does_not_stop_it(supports_multi: bool) -> None:
-    """Its whole transaction fails; the others of it are deleted one by one."""
+    """If a node vanishes during a release, its transaction's other nodes are deleted singly."""
     server = MemoryZkServer(supports_multi=supports_multi)
     other = server.connect()
     kind = "multi" if supports_multi else "write"
@@ -175,7 +178,7 @@ def test_a_node_that_vanishes_during_the_release_does_not_stop_it(supports_multi
 
 
 def test_an_owner_node_that_cannot_be_written_is_named() -> None:
-    """When the parent turns out to be ephemeral, no retry helps; nothing is left behind."""
+    """An owner node whose parent is ephemeral is an error with its path, and nothing is left."""
     server = MemoryZkServer()
     store = server.connect()
     store.ensure_paths(["/consumers/g/owners"])
@@ -185,14 +188,14 @@ def test_an_owner_node_that_cannot_be_written_is_named() -> None:
 
 
 def test_the_first_claim_of_a_topic_takes_one_transaction_too() -> None:
-    """What it lacks above the nodes is made before, not found out by failing."""
+    """Missing parents are created before the first claim, which is then one transaction."""
     store = MemoryZkServer().connect()
     assert GroupRegistry(store, "g").claim(all_of(10)) == Claimed()
     assert store.requests["multi"] == 1
 
 
-def test_parents_that_somebody_deleted_are_made_again_at_once() -> None:
-    """As operators do it who clean up: one transaction fails, the next one does not."""
+def test_parents_that_were_deleted_are_created_again_at_once() -> None:
+    """Parents that an operator deleted are created again after one failed transaction."""
     server = MemoryZkServer()
     store, other = server.connect(), server.connect()
     registry = GroupRegistry(store, "g")

@@ -1,4 +1,4 @@
-"""Calls of several steps, with somebody else acting in between."""
+"""Calls of several requests, during which another client acts."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from zkconsumer.errors import RegistryError
 
 
 def test_a_node_that_appears_while_it_is_read_is_returned_and_watched() -> None:
-    """Between the read that missed it and the question whether it exists."""
+    """A node that is created right after a read missed it is returned, and watched."""
     server = MemoryZkServer()
     other = server.connect()
 
@@ -27,7 +27,7 @@ def test_a_node_that_appears_while_it_is_read_is_returned_and_watched() -> None:
 
 
 def test_children_of_a_node_that_appears_while_it_is_read_are_watched() -> None:
-    """The list is watched as a list, not only as a node."""
+    """The children of a node that is created meanwhile are watched, not only the node."""
     server = MemoryZkServer()
     other = server.connect()
 
@@ -42,7 +42,7 @@ def test_children_of_a_node_that_appears_while_it_is_read_are_watched() -> None:
 
 
 def test_a_node_that_flickers_while_it_is_read_is_missing_but_watched() -> None:
-    """It came for the question and was gone for the second read: its end has been told."""
+    """A node that is deleted again before the second read is missing, and its watch has fired."""
     server = MemoryZkServer()
     other = server.connect()
 
@@ -57,8 +57,8 @@ def test_a_node_that_flickers_while_it_is_read_is_missing_but_watched() -> None:
     assert seen.events == [("/late", "DELETED")]
 
 
-def test_what_somebody_else_creates_meanwhile_is_overwritten() -> None:
-    """Set, no node, create, node exists, set: the last writer wins, as Scala's does."""
+def test_a_node_that_is_created_meanwhile_is_overwritten() -> None:
+    """If another client creates the node meanwhile it is overwritten: the last writer wins."""
     server = MemoryZkServer()
     other = server.connect()
 
@@ -71,16 +71,16 @@ def test_what_somebody_else_creates_meanwhile_is_overwritten() -> None:
     assert [node and node.data for node in store.get_many(["/o"])] == [b"ours"]
 
 
-def test_one_item_that_cannot_be_written_says_so_alone() -> None:
-    """A path below an ephemeral node can't hold anything; the others are written."""
+def test_one_item_that_can_not_be_written_fails_alone() -> None:
+    """An item below an ephemeral node can't be written, and the others are."""
     store = MemoryZkServer().connect()
     store.create("/mine", b"", ephemeral=True)
     outcome = store.set_or_create_many({"/a": b"1", "/mine/x": b"2"})
     assert outcome == [None, "parent is ephemeral"]
 
 
-def test_a_node_that_cannot_be_made_is_named() -> None:
-    """By path and reason."""
+def test_a_node_that_can_not_be_created_is_named() -> None:
+    """A node that can't be created is an error with its path and the reason."""
     store = MemoryZkServer().connect()
     store.create("/mine", b"", ephemeral=True)
     with pytest.raises(RegistryError, match="/mine/x could not be created: parent is ephemeral"):
@@ -89,8 +89,8 @@ def test_a_node_that_cannot_be_made_is_named() -> None:
         store.ensure_paths(["/mine/x"])
 
 
-def test_parents_are_made_without_data() -> None:
-    """Null, as Scala makes them; not empty bytes."""
+def test_parents_are_created_without_data() -> None:
+    """Parents are created with null data, as Scala does, not with empty bytes."""
     server = MemoryZkServer()
     server.connect().create("/a/b", b"", ephemeral=False)
     assert server.tree.has_null_data("/a")

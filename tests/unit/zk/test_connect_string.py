@@ -1,4 +1,4 @@
-"""``zookeeper.connect``, taken apart."""
+"""Parsing of ``zookeeper.connect``."""
 
 import pytest
 
@@ -18,14 +18,14 @@ from zkconsumer.zk.connect_string import ConnectString, parse_connect_string
         ("zk-1.example.org:65535/a.b", "zk-1.example.org:65535", "/a.b"),
     ],
 )
-def test_servers_and_chroot(text: str, hosts: str, chroot: str) -> None:
-    """A missing port is 2181; a slash at the end means nothing."""
+def test_servers_and_chroot_are_parsed(text: str, hosts: str, chroot: str) -> None:
+    """The default port is 2181, and a trailing slash is ignored."""
     parsed = parse_connect_string(text)
     assert (parsed.hosts, parsed.chroot) == (hosts, chroot)
 
 
-def test_the_parts_of_a_server() -> None:
-    """Hosts without brackets, ports as numbers."""
+def test_a_server_has_a_host_and_a_port() -> None:
+    """Hosts have no brackets, and ports are numbers."""
     assert parse_connect_string("[::1],h:7") == ConnectString((("::1", 2181), ("h", 7)), "")
 
 
@@ -47,7 +47,7 @@ def test_the_parts_of_a_server() -> None:
     ],
 )
 def test_a_malformed_text_says_what_is_wrong(text: str, reason: str) -> None:
-    """The message holds the whole text and names the setting."""
+    """A malformed value is refused with the setting's name and the reason."""
     with pytest.raises(ConfigError, match=reason) as caught:
         parse_connect_string(text)
     assert "zookeeper.connect" in str(caught.value)

@@ -1,4 +1,4 @@
-"""Reading a group while it changes."""
+"""Reading a group's nodes while they change."""
 
 from collections.abc import Callable
 
@@ -12,14 +12,14 @@ WATCHES = GroupWatches(members=lambda *_: None, topics=lambda *_: None)
 
 
 def read(store: ZkStore) -> GroupSnapshot:
-    """The group g; a registration means the topics that it names."""
+    """Read group g; a registration subscribes to the topics that it names."""
     return GroupRegistry(store, "g").read_group(
         watches=WATCHES, expand=lambda registration, _: tuple(registration.subscription)
     )
 
 
 def before_get(number: int, act: Callable[[], object]) -> Callable[[str, int], None]:
-    """Interference before one of the reads."""
+    """Return an interference that acts before one of the reads."""
 
     def interfere(kind: str, now: int) -> None:
         if (kind, now) == ("get", number):
@@ -29,7 +29,7 @@ def before_get(number: int, act: Callable[[], object]) -> Callable[[str, int], N
 
 
 def test_a_member_that_leaves_between_list_and_read_is_no_member() -> None:
-    """It is not malformed either: it is gone, and its watch has said so."""
+    """A member that leaves between the list and its read is no member, and not malformed."""
     server = MemoryZkServer()
     stayer, leaver = server.connect(), server.connect()
     registration = Registration(subscription={}, timestamp_ms=1)
@@ -41,7 +41,7 @@ def test_a_member_that_leaves_between_list_and_read_is_no_member() -> None:
 
 
 def test_a_broker_that_leaves_between_list_and_read_is_no_broker() -> None:
-    """Scala fails the whole attempt there."""
+    """A broker that leaves between the list and its read is no broker; Scala fails there."""
     server = MemoryZkServer()
     broker = server.connect()
     broker.create("/brokers/ids/1", b'{"host":"h","port":1}', ephemeral=True)
@@ -53,7 +53,7 @@ def test_a_broker_that_leaves_between_list_and_read_is_no_broker() -> None:
 
 
 def test_a_large_group_takes_a_handful_of_batches() -> None:
-    """Round trips do not grow with members, brokers or topics."""
+    """The number of round trips does not grow with members, brokers or topics."""
     server = MemoryZkServer()
     batches: list[str] = []
     store = interfered(server, lambda kind, _: batches.append(kind))

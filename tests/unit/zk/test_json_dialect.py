@@ -1,4 +1,4 @@
-"""JSON as Scala members read it: what they can't, and what we take for no JSON."""
+"""JSON in ZooKeeper: which of it Scala members can't read, and what we refuse as no JSON."""
 
 import pytest
 
@@ -20,21 +20,21 @@ from zkconsumer.zk.json_dialect import JsonObject, NotJson, escape, parse_object
 def test_scala_reads_plain_integers_of_32_bits(
     number: str, value: float, is_readable: bool
 ) -> None:
-    """We read the others, too, and say that it does not."""
+    """Scala reads integers of 32 bits only; we read other numbers, and report that it can't."""
     problem = None if is_readable else f"the number {number} is not a 32-bit integer"
     assert parse_object(f'{{"n":{number}}}'.encode()) == JsonObject({"n": value}, problem)
 
 
 def test_the_first_number_that_scala_can_not_read_is_reported() -> None:
-    """Whatever field it is in."""
+    """The first such number is reported, whatever field it is in."""
     parsed = parse_object(b'{"a":1,"b":{"c":[5000000000]},"d":0.5}')
     assert isinstance(parsed, JsonObject)
     assert parsed.scala_problem == "the number 5000000000 is not a 32-bit integer"
 
 
 @pytest.mark.parametrize(("digits", "is_read"), [(64, True), (65, False)])
-def test_a_number_that_nobody_means_is_no_number(digits: int, is_read: bool) -> None:
-    """Python would take very long for one of many thousand digits."""
+def test_a_number_of_too_many_digits_is_refused(digits: int, is_read: bool) -> None:
+    """A number of more than 64 digits is refused, as Python would take long to parse it."""
     parsed = parse_object(b'{"n":%s}' % (b"9" * digits))
     assert isinstance(parsed, JsonObject if is_read else NotJson)
     if isinstance(parsed, NotJson):
@@ -52,21 +52,21 @@ def test_a_number_that_nobody_means_is_no_number(digits: int, is_read: bool) -> 
         (b"{", "not JSON: "),
     ],
 )
-def test_what_is_no_object_says_what_it_is(data: bytes, reason: str) -> None:
-    """The reason is returned as a value, not raised."""
+def test_what_is_no_object_has_a_reason(data: bytes, reason: str) -> None:
+    """What is no JSON object is returned with a reason, and nothing is raised."""
     parsed = parse_object(data)
     assert isinstance(parsed, NotJson)
     assert parsed.reason.startswith(reason)
 
 
 def test_a_backslash_that_starts_no_escape_stands_for_itself() -> None:
-    """As in a regex that 0.8.0 and 0.8.1 wrote; a known escape is one all the same."""
+    """A backslash before no escape is kept, as in a regex that 0.8.0 and 0.8.1 wrote."""
     parsed = parse_object(rb'{"t\d\\e\b\u0041\u00":1}')
     assert parsed == JsonObject({"t\\d\\e\bA\\u00": 1}, None)
 
 
-def test_bytes_and_characters_are_taken_as_java_takes_them() -> None:
-    """What is no UTF-8 is replaced, and control characters may stand in a text."""
+def test_bytes_and_characters_are_read_as_in_java() -> None:
+    """Invalid UTF-8 is replaced, and control characters are allowed, as in Java."""
     assert parse_object(b'{"a":"\xff\x00"}') == JsonObject({"a": "\ufffd\x00"}, None)
 
 
@@ -81,5 +81,5 @@ def test_bytes_and_characters_are_taken_as_java_takes_them() -> None:
     ],
 )
 def test_text_is_escaped_as_kafka_0_8_2_does(text: str, escaped: str) -> None:
-    """The slash too, and C1 control characters."""
+    """Text is escaped as Kafka 0.8.2 does: slashes and C1 control characters, too."""
     assert escape(text) == escaped

@@ -1,4 +1,4 @@
-"""kazoo's answers as our values and errors, whatever they are."""
+"""Calls of kazoo: its requests, and its responses and exceptions as our values and errors."""
 
 from collections.abc import Callable
 from typing import Any
@@ -49,7 +49,7 @@ OF_CREATOR = [*CREATOR_ALL_ACL, *READ_ACL_UNSAFE]
 
 
 class KazooDouble(KazooClient):
-    """A kazoo below a chroot that sends nothing.
+    """A kazoo client with a chroot that sends nothing.
 
     Attributes:
         requests: what it would send, and the response that is waited for.
@@ -63,19 +63,19 @@ class KazooDouble(KazooClient):
         self.requests.append((request, async_object))
 
     def sent(self, op: Op, security: ZookeeperSecurity) -> object:
-        """The request of a single operation."""
+        """Return the request of a single operation."""
         write_call(self, op, security)()
         return self.requests[-1][0]
 
     def sent_together(self, op: Op, security: ZookeeperSecurity) -> object:
-        """The same operation's in a transaction."""
+        """Return the request of the same operation in a transaction."""
         commit: Any = multi_call(self, [op], security)
         [request] = commit.__self__.operations
         return request
 
 
-class Given:
-    """An answer that is there."""
+class ArrivedResponse:
+    """A response that has arrived."""
 
     def __init__(self, value: object) -> None:
         self._value = value
@@ -104,9 +104,9 @@ class Given:
     ],
 )
 def test_expected_failures_of_a_write_are_values(error: Exception, expected: OpError) -> None:
-    """Nothing to catch for what is part of normal life."""
-    assert write_error(CREATE, Given(error)) is expected
-    result = multi_result([CREATE, CREATE], Given([ke.RolledBackError(), error]))
+    """Expected failures of a write are returned, not raised."""
+    assert write_error(CREATE, ArrivedResponse(error)) is expected
+    result = multi_result([CREATE, CREATE], ArrivedResponse([ke.RolledBackError(), error]))
     assert result.errors == (OpError.ROLLED_BACK, expected)
     assert not result.ok
 
@@ -130,27 +130,30 @@ UNEXPECTED = [
     ],
 )
 def test_every_other_failure_is_ours_and_names_the_path(
-    call: Callable[[Given], object], error: Exception, text: str, kind: type[RegistryError]
+    call: Callable[[ArrivedResponse], object],
+    error: Exception,
+    text: str,
+    kind: type[RegistryError],
 ) -> None:
-    """Kazoo's exceptions do not cross the door, not even unknown ones."""
+    """Every exception of kazoo, known or not, becomes our error, which names the path."""
     with pytest.raises(RegistryError, match=text) as caught:
-        call(Given(error))
+        call(ArrivedResponse(error))
     assert type(caught.value) is kind
     assert "/a" in str(caught.value)
     assert caught.value.__cause__ is error
 
 
-def test_a_missing_node_reads_as_nothing() -> None:
-    """And a read that is denied says so."""
-    assert read_result("/a", Given(ke.NoNodeError())) is None
+def test_a_missing_node_is_read_as_none() -> None:
+    """A missing node is read as None, and a read that is denied is an error."""
+    assert read_result("/a", ArrivedResponse(ke.NoNodeError())) is None
     with pytest.raises(RegistryError, match="read /a: access denied"):
-        read_result("/a", Given(ke.NoAuthError()))
+        read_result("/a", ArrivedResponse(ke.NoAuthError()))
 
 
-def test_an_error_without_words_is_named_by_its_type() -> None:
-    """And nothing trails behind."""
+def test_an_exception_without_a_message_is_named_by_its_type() -> None:
+    """An exception without a message is named by its type, without a trailing blank."""
     with pytest.raises(RegistryError) as caught:
-        read_result("/a", Given(ke.UnimplementedError()))
+        read_result("/a", ArrivedResponse(ke.UnimplementedError()))
     assert str(caught.value) == "could not read /a: UnimplementedError"
 
 
@@ -166,14 +169,14 @@ def test_an_error_without_words_is_named_by_its_type() -> None:
 def test_a_write_is_the_same_request_alone_and_in_a_transaction(
     op: Op, request_sent: object
 ) -> None:
-    """Below the chroot, where kazoo puts single operations, but not those built for it."""
+    """A write has the chroot in its path, alone as well as in a transaction."""
     kazoo = KazooDouble()
     assert kazoo.sent(op, OPEN) == request_sent
     assert kazoo.sent_together(op, OPEN) == request_sent
 
 
 def test_a_version_check_belongs_in_a_transaction() -> None:
-    """Alone it would guard nothing."""
+    """A version check is allowed in a transaction only: alone it would guard nothing."""
     kazoo = KazooDouble()
     assert kazoo.sent_together(CheckOp("/d", 5), OPEN) == CheckVersion("/root/d", 5)
     with pytest.raises(RegistryError, match="only in a transaction"):
@@ -181,7 +184,7 @@ def test_a_version_check_belongs_in_a_transaction() -> None:
 
 
 def test_a_parent_may_hold_null_but_not_in_a_transaction() -> None:
-    """Kazoo can't write null there."""
+    """A parent is created with null data, but with empty data in a transaction, due to kazoo."""
     kazoo = KazooDouble()
     assert kazoo.sent(CreateOp("/a", None), OPEN) == Create("/root/a", None, OPEN_ACL_UNSAFE, 0)
     together = kazoo.sent_together(CreateOp("/a", None), OPEN)
@@ -196,10 +199,10 @@ def test_a_parent_may_hold_null_but_not_in_a_transaction() -> None:
         ("/consumers/g", OPEN, OPEN_ACL_UNSAFE),
     ],
 )
-def test_who_may_change_a_node_is_said_when_it_is_created(
+def test_a_nodes_acl_is_set_when_it_is_created(
     path: str, security: ZookeeperSecurity, acl: object
 ) -> None:
-    """Its creator alone, with zookeeper.set.acl; what all groups write below stays open."""
+    """With ``zookeeper.set.acl`` only the creator may change a node, except those of all groups."""
     kazoo = KazooDouble()
     op = CreateOp(path, b"x")
     expected = Create(f"/root{path}", b"x", acl, 0)
@@ -210,7 +213,7 @@ def test_who_may_change_a_node_is_said_when_it_is_created(
 def test_a_read_requests_the_path_of_the_server(
     read: type[Exists] | type[GetChildren] | type[GetData],
 ) -> None:
-    """Kazoo adds no chroot to it; a watch is left only where one is wanted."""
+    """A read's path is the server's, to which kazoo adds no chroot; a watch is optional."""
     kazoo = KazooDouble()
     responses = [read_call(kazoo, read, "/root/a")()]
     seen: list[tuple[str, str]] = []
@@ -232,12 +235,12 @@ def test_a_read_requests_the_path_of_the_server(
     [("", "/", "/"), ("", "/a", "/a"), ("/root", "/", "/root"), ("/root", "/a", "/root/a")],
 )
 def test_the_root_of_a_chroot_is_the_chroot(chroot: str, path: str, expected: str) -> None:
-    """No path ends with a slash but that of the server's own root."""
+    """No path in a chroot ends with a slash, except for the server's root."""
     assert in_chroot(chroot, path) == expected
 
 
-def test_what_is_known_of_a_node_is_taken_over_field_by_field() -> None:
-    """Null data is no bytes."""
+def test_the_stat_of_a_node_is_copied_field_by_field() -> None:
+    """Each field of a node's stat is copied, and null data becomes empty bytes."""
     stat = ZnodeStat(
         czxid=1,
         mzxid=2,
@@ -267,31 +270,31 @@ def test_what_is_known_of_a_node_is_taken_over_field_by_field() -> None:
     assert znode((None, stat)) == ZNode(data=b"", **fields)
 
 
-def test_an_unknown_failure_inside_of_a_transaction_is_no_success() -> None:
-    """Nor is an answer with too few parts."""
+def test_an_unknown_failure_in_a_transaction_is_raised() -> None:
+    """An unknown failure in a transaction is raised, and so are too few results."""
     ops: list[Op] = [CREATE, DeleteOp("/b")]
     with pytest.raises(RegistryError, match="MarshallingError"):
-        multi_result(ops, Given([ke.RolledBackError(), ke.MarshallingError()]))
+        multi_result(ops, ArrivedResponse([ke.RolledBackError(), ke.MarshallingError()]))
     with pytest.raises(RegistryError, match="1 results"):
-        multi_result(ops, Given(["/a"]))
-    assert multi_result(ops, Given(["/a", True])).errors == (None, None)
+        multi_result(ops, ArrivedResponse(["/a"]))
+    assert multi_result(ops, ArrivedResponse(["/a", True])).errors == (None, None)
 
 
-def test_a_watch_is_told_of_events_but_not_of_being_dropped() -> None:
-    """Kazoo calls every watch when the connection breaks; that says nothing about the node."""
+def test_a_watch_is_called_for_events_but_not_for_lost_connections() -> None:
+    """Kazoo calls each watch when the connection breaks, which is no event of the node."""
     seen: list[tuple[str, str]] = []
 
     def watch(path: str, event: str) -> None:
         seen.append((path, event))
 
-    door = KazooWatch(watch)
-    door(WatchedEvent(EventType.NONE, KeeperState.CONNECTING, None))
-    door(WatchedEvent(EventType.CHILD, KeeperState.CONNECTED, "/a"))
+    wrapper = KazooWatch(watch)
+    wrapper(WatchedEvent(EventType.NONE, KeeperState.CONNECTING, None))
+    wrapper(WatchedEvent(EventType.CHILD, KeeperState.CONNECTED, "/a"))
     assert seen == [("/a", "CHILD")]
 
 
-def test_doors_of_the_same_watch_are_one() -> None:
-    """So that kazoo, which keeps watches in sets, calls it once however often it was left."""
+def test_wrappers_of_the_same_watch_are_equal() -> None:
+    """Wrappers of the same watch are equal, so that kazoo's sets call it only once."""
     seen: list[str] = []
     assert len({KazooWatch(lambda *_: None), KazooWatch(lambda *_: None)}) == 2
     assert KazooWatch(seen.__contains__) == KazooWatch(seen.__contains__)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Pings on kazoo's connection, and what is told of their answers."""
+"""Our pings on kazoo's connection, and what their responses report."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +15,7 @@ EVERY_MS = SESSION_MS // PINGS_PER_SESSION
 
 
 class KazooConnectionDouble:
-    """The inner parts of kazoo's that matter; what it waits for is what a test says."""
+    """Stands in for the parts of kazoo's connection that pings use; a test scripts what arrives."""
 
     def __init__(self, clock: ManualClock) -> None:
         self._clock = clock
@@ -23,7 +23,7 @@ class KazooConnectionDouble:
         self.handler = SimpleNamespace(select=self._select_plainly)
         self._read_sock: object | None = object()
         self.sent: list[tuple[object, object]] = []
-        self.naps_ms: list[int] = []
+        self.waits_ms: list[int] = []
         self.coming: list[int] = []
         self.ready_at_ms: int | None = None
 
@@ -36,27 +36,27 @@ class KazooConnectionDouble:
     def _select_plainly(
         self, readers: list[Any], _writers: list[Any], _errors: list[Any], timeout: float
     ) -> tuple[list[Any], list[Any], list[Any]]:
-        nap_ms = round(timeout * 1000)
-        self.naps_ms.append(nap_ms)
+        wait_ms = round(timeout * 1000)
+        self.waits_ms.append(wait_ms)
         now_ms = self._clock.now_ms()
-        if self.ready_at_ms is not None and self.ready_at_ms <= now_ms + nap_ms:
+        if self.ready_at_ms is not None and self.ready_at_ms <= now_ms + wait_ms:
             self._clock.advance(max(0, self.ready_at_ms - now_ms))
             return readers[:1], [], []
-        self._clock.advance(nap_ms)
+        self._clock.advance(wait_ms)
         return [], [], []
 
     def wait(self, timeout_ms: int) -> bool:
-        """As kazoo's loop waits; says whether there is something to read."""
+        """Wait as kazoo's loop does; return whether there is something to read."""
         found = self.handler.select([object(), self._read_sock], [], [], timeout_ms / 1000)
         return bool(found[0])
 
     def pings(self) -> int:
-        """How many were sent."""
+        """Return how many pings were sent."""
         return sum(request is PingInstance for request, _ in self.sent)
 
 
 class PingWorld:
-    """A connection with pings, connected at 1,000 ms by a request of 990 ms."""
+    """A connection with pings, connected at 1,000 ms by a request that was sent at 990 ms."""
 
     def __init__(self) -> None:
         self.clock = ManualClock(990)
@@ -70,34 +70,34 @@ class PingWorld:
         self.connect()
 
     def connect(self) -> None:
-        """A connection comes about; the answer takes 10 ms."""
+        """Connect; the response takes 10 ms."""
         self.connection._submit(Connect(0, 0, 0, 0, b"", False), 1.0)
         self.clock.advance(10)
         self.pings.connected(SESSION_MS)
 
     def response(self, xid: int) -> None:
-        """An answer comes in."""
+        """Let a response arrive."""
         self.connection.coming.append(xid)
         self.connection._read_header(1.0)
 
 
-def test_connecting_counts_from_when_it_was_asked_for() -> None:
-    """The session lives from then on at the latest."""
+def test_a_connection_is_confirmed_as_of_its_request() -> None:
+    """A connection is confirmed as of the time at which its request was sent."""
     world = PingWorld()
     assert world.received == [(990, EVERY_MS)]
 
 
-def test_it_pings_in_time_while_kazoo_waits() -> None:
-    """Within one wait of kazoo's, which lasts as long as it would."""
+def test_pings_are_sent_while_kazoo_waits() -> None:
+    """Pings are sent during one wait of kazoo's, which lasts as long as without them."""
     world = PingWorld()
     assert not world.connection.wait(1_600)
     assert world.clock.now_ms() == 2_600
     assert world.connection.pings() == 3
-    assert world.connection.naps_ms == [490, 500, 500, 110]
+    assert world.connection.waits_ms == [490, 500, 500, 110]
 
 
-def test_a_ping_has_as_long_as_kazoos_own_to_be_written() -> None:
-    """However short the wait is in which it becomes due."""
+def test_a_ping_has_the_write_timeout_of_kazoos_own() -> None:
+    """Writing a ping may take as long as for kazoo's own, however short the current wait."""
     world = PingWorld()
     world.clock.advance(EVERY_MS)
     world.connection.wait(10)
@@ -105,7 +105,7 @@ def test_a_ping_has_as_long_as_kazoos_own_to_be_written() -> None:
 
 
 def test_something_to_read_ends_the_wait() -> None:
-    """At once, and with what it is."""
+    """A wait ends at once when there is something to read."""
     world = PingWorld()
     world.connection.ready_at_ms = 1_700
     assert world.connection.wait(5_000)
@@ -113,7 +113,7 @@ def test_something_to_read_ends_the_wait() -> None:
 
 
 def test_pings_are_sent_amid_traffic() -> None:
-    """Where every wait ends at once, since there is always something to read."""
+    """Pings are sent even if each wait ends at once, as there is always something to read."""
     world = PingWorld()
     for _ in range(100):
         world.clock.advance(50)
@@ -122,8 +122,8 @@ def test_pings_are_sent_amid_traffic() -> None:
     assert world.connection.pings() == 5_000 // EVERY_MS
 
 
-def test_each_answer_tells_when_its_own_ping_was_sent() -> None:
-    """Kazoo's pings count among them; answers to other requests tell nothing."""
+def test_each_response_reports_when_its_ping_was_sent() -> None:
+    """A response reports when its own ping was sent, kazoo's included; other responses do not."""
     world = PingWorld()
     world.received.clear()
     world.connection.wait(500)  # ours at 1,490
@@ -133,12 +133,12 @@ def test_each_answer_tells_when_its_own_ping_was_sent() -> None:
     world.response(7)
     world.clock.advance(300)
     world.response(PING_XID)
-    world.response(PING_XID)  # that nobody has sent
+    world.response(PING_XID)  # without a ping
     assert world.received == [(1_490, EVERY_MS), (1_500, EVERY_MS)]
 
 
 def test_pings_of_a_connection_that_broke_are_forgotten() -> None:
-    """The next one begins anew."""
+    """After a reconnect the pings of the former connection are forgotten."""
     world = PingWorld()
     world.connection.wait(1_100)
     world.connect()
@@ -149,8 +149,8 @@ def test_pings_of_a_connection_that_broke_are_forgotten() -> None:
     assert world.received == [(sent_ms, EVERY_MS)]
 
 
-def test_who_stood_still_pings_at_once() -> None:
-    """And is told nothing before that is answered."""
+def test_a_ping_is_sent_at_once_after_standing_still() -> None:
+    """After standing still a ping is sent at once, and nothing is reported before its response."""
     world = PingWorld()
     world.received.clear()
     world.clock.advance(10_000)
@@ -161,8 +161,8 @@ def test_who_stood_still_pings_at_once() -> None:
     assert world.received == [(11_000, EVERY_MS)]
 
 
-def test_other_waits_are_kazoos() -> None:
-    """Those for a single answer, say, and those of a client that is closed."""
+def test_other_waits_send_no_pings() -> None:
+    """Waits for a single response, or of a closed client, send no pings."""
     world = PingWorld()
     world.clock.advance(10_000)
     world.connection.handler.select([object()], [], [], 0.1)
@@ -171,6 +171,6 @@ def test_other_waits_are_kazoos() -> None:
     assert world.connection.pings() == 0
 
 
-def test_a_kazoo_of_another_make_is_left_alone() -> None:
-    """Where it has no such parts."""
+def test_an_unknown_version_of_kazoo_is_left_unchanged() -> None:
+    """A version of kazoo without these parts is left unchanged."""
     assert install(SimpleNamespace(), ManualClock(), pytest.fail) is None  # type: ignore[arg-type]

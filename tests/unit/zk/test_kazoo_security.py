@@ -20,7 +20,7 @@ ADDRESS = ("10.0.0.1", 2281)
 
 
 class HandshakeDouble:
-    """An ``SSLContext`` whose handshakes end as they are told to.
+    """An ``SSLContext`` whose handshakes end as scripted.
 
     Attributes:
         failure: what the next handshakes raise, if anything.
@@ -40,7 +40,7 @@ class HandshakeDouble:
 
 
 class TlsWorld:
-    """An opener over connections that always come about.
+    """An opener over connections that always succeed.
 
     Attributes:
         sockets: the connections below TLS.
@@ -55,13 +55,13 @@ class TlsWorld:
         self.opener = TlsOpener(context, self.open_plainly)
 
     def open_plainly(self, *args: object, **kwargs: object) -> FakeSocket:
-        """As kazoo's handler opens a connection."""
+        """Open a connection as kazoo's handler does."""
         self.requested.append((*args, kwargs))
         self.sockets.append(FakeSocket())
         return self.sockets[-1]
 
     def refusal(self, failure: OSError) -> str | None:
-        """Why the opener says that the server was not reached."""
+        """Return the opener's reason after a handshake that failed like this."""
         self.context.failure = failure
         with pytest.raises(type(failure)) as caught:
             self.opener.open(ADDRESS, hostname="zk1")
@@ -71,12 +71,12 @@ class TlsWorld:
 
 @pytest.fixture
 def world() -> TlsWorld:
-    """A world without a connection."""
+    """Create a world without a connection."""
     return TlsWorld()
 
 
 def of_openssl(error: ssl.SSLError, **fields: str | None) -> ssl.SSLError:
-    """An error with the fields that only the ``ssl`` module sets."""
+    """Set the fields of an error that only the ``ssl`` module can set."""
     for name, value in fields.items():
         setattr(error, name, value)
     return error
@@ -87,7 +87,7 @@ SASL = ZookeeperSecurity(scheme="sasl", username="me", password="secret")
 
 
 def test_kazoo_authenticates_as_configured() -> None:
-    """The user name and the password go to the mechanism of the scheme."""
+    """User name and password are passed to the mechanism of the scheme."""
     assert arguments_of(OPEN) == {}
     assert arguments_of(DIGEST) == {"auth_data": [("digest", "me:secret")]}
     assert arguments_of(SASL) == {
@@ -95,8 +95,8 @@ def test_kazoo_authenticates_as_configured() -> None:
     }
 
 
-def test_sasl_without_its_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A digest needs no library."""
+def test_sasl_without_its_library_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SASL without its library is refused with what to install; a digest needs no library."""
     monkeypatch.setitem(sys.modules, "puresasl", None)
     with pytest.raises(ConfigError, match=r"pip install 'zkconsumer\[zookeeper-sasl\]'"):
         arguments_of(SASL)
@@ -104,7 +104,7 @@ def test_sasl_without_its_library_says_what_to_install(monkeypatch: pytest.Monke
 
 
 def test_without_tls_connections_stay_as_they_are() -> None:
-    """There is no opener that could say why a server was not reached."""
+    """Without TLS kazoo's way to connect is left unchanged, and there is no opener."""
     handler = SimpleNamespace(create_connection="kazoo's own")
     assert install(SimpleNamespace(handler=handler), OPEN) is None
     assert handler.create_connection == "kazoo's own"
@@ -113,7 +113,7 @@ def test_without_tls_connections_stay_as_they_are() -> None:
 def test_every_connection_of_a_client_is_encrypted(
     world: TlsWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The context is made once, of the configured files."""
+    """Each connection is encrypted, with one context of the configured files."""
     made: list[tuple[TlsSettings, FileSettings]] = []
 
     def noting(files: TlsSettings, *, names: FileSettings) -> HandshakeDouble:
@@ -143,7 +143,7 @@ def test_every_connection_of_a_client_is_encrypted(
 
 
 def test_a_file_that_can_not_be_read_is_named_before_anything_connects(tmp_path: Path) -> None:
-    """By the setting that names it."""
+    """A file that can't be read is refused with its setting, before anything connects."""
     kazoo = SimpleNamespace(handler=SimpleNamespace(create_connection=pytest.fail))
     absent = str(tmp_path / "absent.pem")
     with pytest.raises(ConfigError, match=r"zookeeper\.ssl\.truststore\.location=.*absent\.pem"):
@@ -173,14 +173,14 @@ def test_a_file_that_can_not_be_read_is_named_before_anything_connects(tmp_path:
         ),
     ],
 )
-def test_a_failed_handshake_says_why(world: TlsWorld, failure: OSError, reason: str) -> None:
-    """The error goes on to kazoo, which tries again; the connection below is closed."""
+def test_a_failed_handshake_has_a_reason(world: TlsWorld, failure: OSError, reason: str) -> None:
+    """A failed handshake is raised to kazoo, which retries, with a reason for the user."""
     assert world.refusal(failure) == reason
     assert [sock.closed for sock in world.sockets] == [True]
 
 
 def test_a_handshake_that_succeeds_clears_the_reason_of_earlier_ones(world: TlsWorld) -> None:
-    """What is wrong afterwards is something else."""
+    """A successful handshake clears the reason of earlier failures."""
     assert world.refusal(ConnectionResetError("reset by peer")) is not None
     world.context.failure = None
     assert world.opener.open(ADDRESS, hostname="zk1") == "encrypted"
@@ -188,8 +188,8 @@ def test_a_handshake_that_succeeds_clears_the_reason_of_earlier_ones(world: TlsW
     assert [sock.closed for sock in world.sockets] == [True, False]
 
 
-def test_a_server_that_can_not_be_connected_to_is_no_matter_of_tls() -> None:
-    """It gives no reason: nothing was refused."""
+def test_a_server_that_refuses_connections_has_no_tls_reason() -> None:
+    """A server that refuses connections has no TLS reason."""
 
     def refuse(*_args: object, **_kwargs: object) -> None:
         raise ConnectionRefusedError

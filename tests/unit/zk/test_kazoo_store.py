@@ -1,4 +1,4 @@
-"""What the door to kazoo says where no ZooKeeper is needed for it."""
+"""The client over kazoo, as far as no ZooKeeper is needed."""
 
 import logging
 import ssl
@@ -21,12 +21,12 @@ from zkconsumer.zk.session import SessionState
 
 
 def client() -> _KazooRawClient:
-    """A client that has not been started."""
+    """Create a client that is not started."""
     return _KazooRawClient(parse_connect_string("h:2181"), 6_000, 1_000, ManualClock(), OPEN)
 
 
-def test_who_listens_late_hears_the_last_word_at_once() -> None:
-    """It may be the only one for a while; before the first there is none to hear."""
+def test_a_late_listener_is_called_with_the_last_confirmation() -> None:
+    """A late listener is called at once with the last confirmation, if there is any."""
     made = client()
     first: list[tuple[int, int]] = []
     made.on_response_sent(lambda *reported: first.append(reported))
@@ -40,10 +40,10 @@ def test_who_listens_late_hears_the_last_word_at_once() -> None:
 
 
 @pytest.mark.parametrize("knows", [True, False])
-def test_it_is_said_when_silences_are_noticed_late(
+def test_a_kazoo_without_pings_is_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, knows: bool
 ) -> None:
-    """By whoever updated kazoo to one that is made otherwise."""
+    """A kazoo version for which pings can't be installed is logged: silences are noticed late."""
     if not knows:
         monkeypatch.setattr(kazoo_pings, "install", lambda *_args: None)
     with caplog.at_level(logging.WARNING):
@@ -55,10 +55,10 @@ def test_it_is_said_when_silences_are_noticed_late(
 
 
 @pytest.mark.parametrize(("session_ms", "longest_s"), [(6_000, 0.75), (800, 0.2), (120_000, 5.0)])
-def test_it_reconnects_for_ever_and_in_time_for_the_session(
+def test_reconnects_never_end_and_are_in_time_for_the_session(
     session_ms: int, longest_s: float
 ) -> None:
-    """Pauses double from 50 ms up to an eighth of the session, with jitter; commands fail once."""
+    """Reconnects pause from 50 ms to an eighth of the session, for ever; commands fail at once."""
     made = _KazooRawClient(parse_connect_string("h:2181"), session_ms, 1_000, ManualClock(), OPEN)
     retry = made._kazoo._conn_retry
     assert (retry.max_tries, retry.delay, retry.backoff, retry.max_jitter) == (-1, 0.05, 2, 0.4)
@@ -66,8 +66,8 @@ def test_it_reconnects_for_ever_and_in_time_for_the_session(
     assert made._kazoo._retry.max_tries == 1
 
 
-def test_kazoo_is_given_what_is_configured() -> None:
-    """The chroot, the time-out to the millisecond, and who we are."""
+def test_kazoo_gets_the_configuration() -> None:
+    """Kazoo gets the chroot, the session time-out in milliseconds, and the credentials."""
     security = ZookeeperSecurity(scheme="digest", username="me", password="p")
     servers = parse_connect_string("h:2181/root")
     kazoo = _KazooRawClient(servers, 7_001, 1_000, ManualClock(), security)._kazoo
@@ -92,7 +92,7 @@ def test_a_silent_server_costs_its_share_of_the_session(
     timeout_s: float,
     attempt_s: float,
 ) -> None:
-    """Then the next one is tried, but none for less than half a second if kazoo gives it that."""
+    """A silent server costs its share of the session, and at least half a second if allowed."""
     opened: list[tuple[object, ...]] = []
 
     def create_connection(_handler: object, *args: object, **kwargs: object) -> str:
@@ -107,10 +107,10 @@ def test_a_silent_server_costs_its_share_of_the_session(
     assert opened == [(("10.0.0.1", 1), {"hostname": "a", "timeout": attempt_s})]
 
 
-def test_a_server_that_refuses_tls_is_told_from_one_that_is_silent(
+def test_a_server_that_refuses_tls_is_distinguished_from_a_silent_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With TLS every connection of kazoo's is encrypted, or says why it is not."""
+    """Without a connection the error says whether TLS was refused or the servers are silent."""
     monkeypatch.setattr(
         SequentialThreadingHandler, "create_connection", lambda *_args, **_kwargs: FakeSocket()
     )
@@ -139,26 +139,26 @@ def test_a_server_that_refuses_tls_is_told_from_one_that_is_silent(
         (KeeperState.AUTH_FAILED, "rejected the authentication as me .*: check zookeeper.auth"),
     ],
 )
-def test_a_client_that_stopped_says_why(state: str, reason: str) -> None:
-    """Every request does from then on; the end of a session is no such end."""
+def test_a_client_that_stopped_fails_with_the_reason(state: str, reason: str) -> None:
+    """A client that stopped for good fails each request with the reason, unlike a lost session."""
     security = ZookeeperSecurity(scheme="digest", username="me", password="p")
     made = _KazooRawClient(parse_connect_string("h:2181"), 6_000, 1_000, ManualClock(), security)
-    told: list[SessionState] = []
-    made.on_session(lambda event: told.append(event.state))
+    states: list[SessionState] = []
+    made.on_session(lambda event: states.append(event.state))
     made._tracker.report(SessionState.CONNECTED, 7)
     made._kazoo._state = KeeperState.EXPIRED_SESSION
     made._note_state(KazooState.LOST)
-    assert told == [SessionState.CONNECTED, SessionState.LOST]
+    assert states == [SessionState.CONNECTED, SessionState.LOST]
     made._tracker.report(SessionState.CONNECTED, 8)
     made._kazoo._state = state
     made._note_state(KazooState.LOST)
-    assert told[-1] is SessionState.DEAD
+    assert states[-1] is SessionState.DEAD
     with pytest.raises(RegistryError, match=f"ZooKeeper .*h:2181.*{reason}"):
         made.get(["/"], None, 8)
 
 
-def test_what_the_server_granted_counts_and_the_end_of_a_session_grants_nothing() -> None:
-    """0 says that it is over."""
+def test_the_granted_time_out_counts_and_the_end_of_a_session_grants_none() -> None:
+    """The time-out that the server granted counts; 0, after the end of a session, does not."""
     made = client()
     assert made.negotiated_timeout_ms == 6_000
     made._note_negotiated(4_000)
@@ -167,8 +167,8 @@ def test_what_the_server_granted_counts_and_the_end_of_a_session_grants_nothing(
     assert made.negotiated_timeout_ms == 4_000
 
 
-def test_what_the_server_granted_is_read_off_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the request to connect, and of no other; kazoo gets it as it was."""
+def test_the_granted_time_out_is_read_from_the_response(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The granted time-out is read from the response to Connect, and kazoo gets it unchanged."""
     given = SimpleNamespace(time_out=4_000), 7
     monkeypatch.setattr(ConnectionHandler, "_invoke", lambda *_args: given)
     made = client()

@@ -1,4 +1,4 @@
-"""Which listener of a broker serves a security protocol, by registrations of all versions."""
+"""Which of a broker's listeners has a security protocol, in registrations of all versions."""
 
 import pytest
 
@@ -45,10 +45,10 @@ REGISTRATIONS = {
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("version", REGISTRATIONS)
-def test_a_broker_is_met_where_it_speaks_the_protocol(
+def test_the_first_listener_of_the_protocol_is_used(
     version: str, protocol: SecurityProtocol
 ) -> None:
-    """The first such listener, by its scheme or by the map of names; or none at all."""
+    """The first listener of the protocol is used, by its scheme or by the map of names, or none."""
     data, addresses = REGISTRATIONS[version]
     parsed = parse_object(data)
     assert isinstance(parsed, JsonObject)
@@ -74,8 +74,8 @@ def test_a_broker_is_met_where_it_speaks_the_protocol(
         b"7",
     ],
 )
-def test_nonsense_is_passed_over(endpoints: bytes) -> None:
-    """Nodes are others': whatever is no address is none."""
+def test_invalid_endpoints_are_ignored(endpoints: bytes) -> None:
+    """What is no valid address among a broker's endpoints is ignored."""
     data = b'{"version":2,"host":null,"port":-1,"endpoints":' + endpoints + b"}"
     for protocol in PROTOCOLS:
         assert isinstance(parse_broker(1, data, protocol), Malformed)
@@ -84,8 +84,8 @@ def test_nonsense_is_passed_over(endpoints: bytes) -> None:
         assert parse_broker(1, sound, "SSL") == Broker(1, "good", 9093)
 
 
-def test_the_host_and_port_of_a_secured_broker_are_not_what_it_speaks_tls_at() -> None:
-    """They are those of its plain listener."""
+def test_host_and_port_are_those_of_the_plaintext_listener() -> None:
+    """Host and port of a registration without endpoints are those of a plaintext listener."""
     data = b'{"version":1,"host":"h","port":9092}'
     reason = parse_broker(1, data, "SSL")
     assert isinstance(reason, Malformed)

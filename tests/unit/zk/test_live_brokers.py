@@ -1,4 +1,4 @@
-"""Where there is no broker: why, and where there are some."""
+"""Live brokers in ZooKeeper; where there are none, why, and which chroot has some."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +16,7 @@ BROKER = b'{"jmx_port":-1,"timestamp":"9","host":"h","version":1,"port":9092}'
 
 
 def store_with(*paths: str) -> ZkStore:
-    """A server with these nodes; those of brokers hold a registration."""
+    """Return a store with these nodes, of which those of brokers hold a registration."""
     store = MemoryZkServer().connect()
     for path in paths:
         store.create(path, BROKER if "/ids/" in path else b"", ephemeral=False)
@@ -24,19 +24,19 @@ def store_with(*paths: str) -> ZkStore:
 
 
 def children_of(tree: Mapping[str, Sequence[str]]) -> object:
-    """Reads a tree that is written down."""
+    """Return a function that lists the children in this tree."""
     return lambda paths: [None if path not in tree else sorted(tree[path]) for path in paths]
 
 
-def test_brokers_that_live() -> None:
-    """They are what was wanted, and a cluster is there."""
+def test_live_brokers_are_returned() -> None:
+    """Live brokers are returned, and their cluster counts as existing."""
     store = store_with("/brokers/ids/0")
     assert live_brokers(store, "zk:1/kafka") == (Broker(0, "h", 9092),)
     require_cluster(store, "zk:1/kafka")
 
 
-def test_a_chroot_that_was_forgotten() -> None:
-    """No node of a cluster is there: the one that would fit is named, as it would be given."""
+def test_a_forgotten_chroot_is_named() -> None:
+    """Without a cluster at the root, the error names the chroot that has brokers."""
     store = store_with("/zookeeper/quota", "/kafka/brokers/ids/0", "/other/brokers/ids", "/odd")
     found = why_no_brokers(store, "zk:1,zk:2")
     assert found == NoBrokers(
@@ -51,8 +51,8 @@ def test_a_chroot_that_was_forgotten() -> None:
             request(store, "zk:1,zk:2")
 
 
-def test_all_brokers_are_down() -> None:
-    """Another sentence; who only needs the cluster's nodes may go on."""
+def test_all_brokers_being_down_is_reported() -> None:
+    """If all brokers are down the error says so, and the cluster still counts as existing."""
     store = store_with("/brokers/ids", "/brokers/topics/t")
     require_cluster(store, "zk:1")
     with pytest.raises(RegistryError, match=r"all of its brokers are down\. Start the brokers"):
@@ -60,8 +60,8 @@ def test_all_brokers_are_down() -> None:
     assert why_no_brokers(store, "zk:1").evidence == ("/brokers/ids is empty in zk:1",)
 
 
-def test_what_helps_depends_on_what_is_there() -> None:
-    """Other chroots with brokers come first, then brokers that are down, then both to check."""
+def test_the_remedy_depends_on_the_cause() -> None:
+    """The remedy depends on the cause: other chroots, brokers that are down, or both to check."""
     elsewhere = NoBrokers(zookeeper_connect="zk:1", is_cluster=True, elsewhere=("zk:1/a", "zk:1/b"))
     assert elsewhere.repair.startswith("Did you mean zk:1/a or zk:1/b (")
     down = NoBrokers(zookeeper_connect="zk:1", is_cluster=True)
@@ -72,8 +72,8 @@ def test_what_helps_depends_on_what_is_there() -> None:
     assert str(nothing) == f"{nothing.what} {nothing.repair}"
 
 
-def test_a_consumer_may_be_there_before_its_cluster() -> None:
-    """On servers that have none at all; not where another chroot holds one."""
+def test_a_consumer_may_start_before_its_cluster() -> None:
+    """A consumer may start before its cluster, unless another chroot has a cluster."""
     store = store_with("/consumers")
     require_cluster(store, "zk:1", may_be_to_come=True)
     with pytest.raises(RegistryError, match="none ever was"):
@@ -83,16 +83,16 @@ def test_a_consumer_may_be_there_before_its_cluster() -> None:
         require_cluster(store, "zk:1", may_be_to_come=True)
 
 
-def test_a_registration_that_can_not_be_used_is_said() -> None:
-    """There is a broker, but nobody could speak to it."""
+def test_a_malformed_registration_is_reported() -> None:
+    """A broker whose registration is malformed is reported as unusable."""
     store = store_with("/brokers/ids")
     store.create("/brokers/ids/7", b"nonsense", ephemeral=False)
     with pytest.raises(RegistryError, match="has no usable broker"):
         live_brokers(store, "zk:1")
 
 
-def test_chroots_of_two_levels_and_none() -> None:
-    """The root counts where a chroot was given; the nearest level is told."""
+def test_chroots_of_two_levels_and_the_root_are_searched() -> None:
+    """Chroots of up to two levels are searched, and the root if a chroot was given."""
     deep = children_of(
         {"/": ["a"], "/a": ["b", "c"], "/a/b/brokers/ids": ["0"], "/a/c/brokers/ids": []}
     )
@@ -101,8 +101,8 @@ def test_chroots_of_two_levels_and_none() -> None:
     assert clusters_at("zk:1/a", root) == ("zk:1",)  # type: ignore[arg-type]
 
 
-def test_the_search_is_bounded_and_tells_no_strange_names() -> None:
-    """However many nodes somebody made; and nobody's escape sequences reach a terminal."""
+def test_the_search_is_bounded_and_shows_no_strange_names() -> None:
+    """The search is bounded, and names with blanks or escape sequences are never shown."""
     requested: list[str] = []
 
     def many(paths: Sequence[str]) -> list[list[str] | None]:
@@ -119,7 +119,7 @@ def test_the_search_is_bounded_and_tells_no_strange_names() -> None:
 
 
 def test_a_node_that_may_not_be_read_hides_no_other() -> None:
-    """Its ACL is nobody's concern here."""
+    """A node that may not be read hides no other chroot."""
     server = MemoryZkServer()
     for path in ("/a/brokers/ids/0", "/secret/brokers/ids/0"):
         server.connect().create(path, BROKER, ephemeral=False)
@@ -129,7 +129,7 @@ def test_a_node_that_may_not_be_read_hides_no_other() -> None:
 
 
 def test_a_zookeeper_that_goes_away_gives_no_hint() -> None:
-    """The hint is none to fail for."""
+    """If ZooKeeper goes away during the search, there is no hint and no error."""
 
     def away(paths: Sequence[str]) -> list[list[str] | None]:
         raise RegistryError(f"no answer about {paths}")

@@ -1,4 +1,4 @@
-"""What brokers, topics, offsets and owner nodes hold, of every version."""
+"""What the nodes of brokers, topics, offsets and owners hold, in every version."""
 
 import pytest
 
@@ -58,27 +58,27 @@ from zkconsumer.zk.nodes import (
     ],
 )
 def test_brokers_of_every_version_are_read(data: bytes) -> None:
-    """Whoever has a PLAINTEXT endpoint can be reached."""
+    """A broker of any version that has a PLAINTEXT endpoint is read."""
     assert parse_broker(3, data) == Broker(3, "h1", 9092)
 
 
 def test_an_endpoint_may_hold_an_ipv6_address() -> None:
-    """The brackets belong to the URL, not to the host."""
+    """An IPv6 address in an endpoint loses the URL's brackets."""
     data = b'{"endpoints":["PLAINTEXT://[::1]:9092"],"host":null,"port":-1}'
     assert parse_broker(3, data) == Broker(3, "::1", 9092)
 
 
 @pytest.mark.parametrize(
-    ("port", "is_one"), [(1, True), (65_535, True), (0, False), (65_536, False), (-1, False)]
+    ("port", "is_port"), [(1, True), (65_535, True), (0, False), (65_536, False), (-1, False)]
 )
-def test_a_port_is_a_number_of_16_bits(port: int, is_one: bool) -> None:
-    """Whether it stands alone or in an endpoint."""
+def test_a_port_is_a_number_of_16_bits(port: int, is_port: bool) -> None:
+    """A port is a number of 16 bits, alone and in an endpoint."""
     for data in (
         f'{{"version":1,"host":"h","port":{port}}}',
         f'{{"version":2,"host":null,"port":-1,"endpoints":["PLAINTEXT://h:{port}"]}}',
     ):
         found = parse_broker(3, data.encode())
-        assert found == Broker(3, "h", port) if is_one else isinstance(found, Malformed)
+        assert found == Broker(3, "h", port) if is_port else isinstance(found, Malformed)
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_a_port_is_a_number_of_16_bits(port: int, is_one: bool) -> None:
         (b'{"endpoints":[7,"x","PLAINTEXT://:1","PLAINTEXT://h:0"]}', "no PLAINTEXT listener"),
     ],
 )
-def test_a_broker_that_cannot_be_reached_says_what_to_do(data: bytes, reason: str) -> None:
-    """The reason names the broker and what to change there."""
+def test_a_broker_that_can_not_be_reached_has_a_reason(data: bytes, reason: str) -> None:
+    """A broker that can't be reached has a reason that names it, and what to change there."""
     assert reason in malformed(parse_broker(3, data))
 
 
@@ -131,7 +131,7 @@ def test_a_broker_that_cannot_be_reached_says_what_to_do(data: bytes, reason: st
     ],
 )
 def test_partitions_come_sorted_as_numbers(data: bytes, expected: tuple[int, ...]) -> None:
-    """Versions 1 to 3; Scala writes the keys in hash order."""
+    """Partitions are sorted by number, as Scala writes the keys in hash order."""
     assert parse_topic(data) == expected
 
 
@@ -147,8 +147,8 @@ def test_partitions_come_sorted_as_numbers(data: bytes, expected: tuple[int, ...
         ('{"partitions":{"\u0663":[1]}}'.encode(), "not a number"),
     ],
 )
-def test_a_topic_that_makes_no_sense_says_why(data: bytes, reason: str) -> None:
-    """The reason is returned as a value, not raised."""
+def test_an_invalid_topic_has_a_reason(data: bytes, reason: str) -> None:
+    """An invalid topic is returned with a reason, and nothing is raised."""
     assert reason in malformed(parse_topic(data))
 
 
@@ -157,7 +157,7 @@ def test_a_topic_that_makes_no_sense_says_why(data: bytes, reason: str) -> None:
     [(b"6", 6), (b"0", 0), (b"-1", -1), (b"+6", 6), (b"9223372036854775807", 2**63 - 1)],
 )
 def test_offsets_are_read_as_java_reads_a_long(data: bytes, offset: int) -> None:
-    """Bare decimal text, signs allowed."""
+    """Offsets are decimal text with an optional sign, as Java reads a long."""
     assert parse_offset(data) == offset
 
 
@@ -165,23 +165,23 @@ def test_offsets_are_read_as_java_reads_a_long(data: bytes, offset: int) -> None
     "data", [b"", b" 6", b"6\n", b"6.0", b'"6"', b"9223372036854775808", b"\xd9\xa3", b"1" * 6000]
 )
 def test_anything_else_is_no_offset(data: bytes) -> None:
-    """Scala would fail the whole attempt on it; here it is a value."""
+    """Any other offset is returned as malformed; Scala fails the whole rebalance on it."""
     assert "is not an offset" in malformed(parse_offset(data))
 
 
 def test_offsets_are_written_bare() -> None:
-    """Nothing around the number."""
+    """Offsets are written as the bare number."""
     assert encode_offset(1234567890123) == b"1234567890123"
 
 
-def test_an_owner_is_plain_text_whatever_it_is() -> None:
-    """Another client's bytes must not stop us from naming the owner."""
+def test_an_owner_is_text_whatever_the_bytes() -> None:
+    """An owner is read as text from any bytes, so that it can be named."""
     assert parse_owner(b"g1_vm-1795227905282-175d85c9-0") == "g1_vm-1795227905282-175d85c9-0"
     assert parse_owner(b"\xff") == "\ufffd"
 
 
-def test_what_is_shown_of_a_long_node_is_its_beginning() -> None:
-    """Nodes may hold a megabyte, which no log line or page should."""
+def test_a_reason_shows_the_beginning_of_a_long_value() -> None:
+    """A reason shows the beginning of a long value: a node may hold a megabyte."""
     found = parse_topic(b'{"version":1,"partitions":"' + b"x" * 5_000 + b'"}')
     assert isinstance(found, Malformed)
     assert "'xxx" in found.reason
@@ -189,7 +189,7 @@ def test_what_is_shown_of_a_long_node_is_its_beginning() -> None:
     assert len(found.reason) < 150
 
 
-def test_what_scala_thinks_of_a_registration_is_no_part_of_it() -> None:
-    """It says the same as one that was written otherwise."""
+def test_registrations_are_equal_whether_or_not_scala_reads_them() -> None:
+    """Registrations are equal whether or not Scala can read their JSON."""
     plain = Registration(subscription={"t": 1})
     assert plain == Registration(subscription={"t": 1}, scala_problem="a number in quotes")

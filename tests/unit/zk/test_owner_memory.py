@@ -1,4 +1,4 @@
-"""What is remembered of owner nodes: asked for once, and forgotten as soon as a child has moved."""
+"""The cache of owner nodes: read once, and invalid as soon as any child node has changed."""
 
 import pytest
 
@@ -13,7 +13,7 @@ OWNER_7 = "/consumers/g/owners/t/7"
 
 
 class OwnerWorld:
-    """A member that owns a hundred partitions, and somebody else."""
+    """A member that owns a hundred partitions, and another client."""
 
     def __init__(self) -> None:
         self.server = MemoryZkServer()
@@ -24,7 +24,7 @@ class OwnerWorld:
         self.store.requests.clear()
 
     def owned_by_us(self) -> list[int]:
-        """The partitions whose nodes are our session's."""
+        """Return the partitions whose owner nodes are of our session."""
         owners = self.registry.read_owners(TPS)
         mine = Owner(str(ALICE), self.store.session_id)
         return [tp.partition for tp, owner in owners.items() if owner == mine]
@@ -32,19 +32,19 @@ class OwnerWorld:
 
 @pytest.fixture
 def world() -> OwnerWorld:
-    """A fresh one."""
+    """Create a world."""
     return OwnerWorld()
 
 
-def test_while_nobody_came_or_went_one_look_is_enough(world: OwnerWorld) -> None:
-    """However often it is asked."""
+def test_without_changes_one_request_is_enough(world: OwnerWorld) -> None:
+    """While no owner node changes, one request confirms the cache, however often."""
     for _ in range(3):
         assert len(world.owned_by_us()) == 100
     assert +world.store.requests == {"exists": 3}
 
 
-def test_after_any_coming_or_going_everything_is_read_once(world: OwnerWorld) -> None:
-    """Then it is known again."""
+def test_after_any_change_everything_is_read_once(world: OwnerWorld) -> None:
+    """After a change all owner nodes are read once, and are cached again."""
     world.other.delete_many([OWNER_7])
     assert 7 not in world.owned_by_us()
     assert world.store.requests["get"] == 100
@@ -53,23 +53,23 @@ def test_after_any_coming_or_going_everything_is_read_once(world: OwnerWorld) ->
     assert +world.store.requests == {"exists": 1, "get": 1}
 
 
-def test_one_that_was_deleted_and_made_again_by_another_is_the_others(world: OwnerWorld) -> None:
-    """Text and version are the same, but the count is not."""
+def test_a_node_that_another_client_recreated_is_not_ours(world: OwnerWorld) -> None:
+    """A node that another client recreated is not ours, though its text is the same."""
     world.other.delete_many([OWNER_7])
     world.other.create(OWNER_7, str(ALICE).encode(), ephemeral=True)
     assert 7 not in world.owned_by_us()
     assert len(world.owned_by_us()) == 99
 
 
-def test_a_change_that_races_with_our_own_write_is_seen(world: OwnerWorld) -> None:
-    """Our own count and what is found there differ, now and ever after."""
+def test_a_change_that_races_with_our_own_write_is_noticed(world: OwnerWorld) -> None:
+    """A change that races with our own write is noticed: the parent's version differs for good."""
     world.registry.release({TPS[0]: ALICE})
     world.other.delete_many([OWNER_7])
     assert world.owned_by_us() == [n for n in range(1, 100) if n != 7]
 
 
-def test_parents_that_were_deleted_and_made_again_are_others(world: OwnerWorld) -> None:
-    """The counts begin anew with them, and could come out the same."""
+def test_recreated_parents_invalidate_the_cache(world: OwnerWorld) -> None:
+    """Parents that were recreated invalidate the cache, even if their versions are the same."""
     for tp in TPS:
         world.other.delete_many([f"/consumers/g/owners/t/{tp.partition}"])
     world.other.delete_many(["/consumers/g/owners/t"])
@@ -78,8 +78,8 @@ def test_parents_that_were_deleted_and_made_again_are_others(world: OwnerWorld) 
     assert world.owned_by_us() == []
 
 
-def test_a_write_of_unknown_outcome_is_looked_after(world: OwnerWorld) -> None:
-    """Half of them may be gone: nothing is taken from memory."""
+def test_a_write_of_unknown_outcome_invalidates_the_cache(world: OwnerWorld) -> None:
+    """After a write of unknown outcome nothing is taken from the cache."""
     world.store.lose_replies()
     with pytest.raises(RegistryError):
         world.registry.release(dict.fromkeys(TPS[:50], ALICE))
@@ -89,13 +89,13 @@ def test_a_write_of_unknown_outcome_is_looked_after(world: OwnerWorld) -> None:
 
 
 def test_what_an_ended_session_owned_is_not_ours(world: OwnerWorld) -> None:
-    """Its nodes are gone, or another's."""
+    """Nodes of an ended session are not ours."""
     world.server.expire(world.store.session_id)
     assert world.owned_by_us() == []
 
 
-def test_a_conflict_over_many_reads_a_few(world: OwnerWorld) -> None:
-    """A listing and some owners, where reading all would take longer than the wait for them."""
+def test_a_conflict_over_many_partitions_reads_a_few_owners(world: OwnerWorld) -> None:
+    """A conflict over many partitions reads a list and a few owners, as all would take too long."""
     newcomer = GroupRegistry(world.other, "g")
     bob = ConsumerThreadId("g_bob", 0)
     newcomer.claim({TopicPartition("t", 100): bob})

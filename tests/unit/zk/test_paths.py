@@ -1,4 +1,4 @@
-"""Paths of the registry, and what may not be part of one."""
+"""Paths in ZooKeeper, and which names may be part of one."""
 
 import pytest
 
@@ -17,7 +17,7 @@ from zkconsumer.zk.paths import (
 
 
 def test_the_paths_are_those_of_kafka_0_8() -> None:
-    """Not those of 0.7, which old comments still show."""
+    """The paths are Kafka 0.8's, not those of 0.7, which old comments still show."""
     group = GroupPaths("g1")
     tp = TopicPartition("t.1", 3)
     assert group.ids == "/consumers/g1/ids"
@@ -32,8 +32,8 @@ def test_the_paths_are_those_of_kafka_0_8() -> None:
 @pytest.mark.parametrize(
     "name", ["", ".", "..", "a/b", "\x00", "a\x1f", "\x7f", "\ud800", "\uf8ff"]
 )
-def test_what_zookeeper_refuses_is_no_segment(name: str) -> None:
-    """So no such name ever reaches it, as a group's or as anything else's."""
+def test_names_that_zookeeper_refuses_are_no_segments(name: str) -> None:
+    """Names that ZooKeeper refuses are no path segments, and are never sent to it."""
     assert not is_segment(name)
     with pytest.raises(ConfigError):
         GroupPaths(name)
@@ -43,19 +43,19 @@ def test_what_zookeeper_refuses_is_no_segment(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["a", "a b", "...", "\u00e9", "-", "a.b_c-d"])
 def test_other_names_are_segments(name: str) -> None:
-    """ZooKeeper is more generous than Kafka."""
+    """ZooKeeper allows more names than Kafka does."""
     assert is_segment(name)
     assert is_path(f"/x/{name}")
 
 
 @pytest.mark.parametrize("path", ["", "a", "//", "/a/", "/a//b", "/./a"])
-def test_what_is_no_absolute_path(path: str) -> None:
-    """Nothing is normalised silently."""
+def test_an_invalid_path_is_refused(path: str) -> None:
+    """An invalid path is refused, not normalized."""
     assert not is_path(path)
 
 
-def test_parents_and_ancestors() -> None:
-    """From the top down, without the root."""
+def test_parents_and_ancestors_of_a_path() -> None:
+    """The ancestors of a path are listed from the top, without the root."""
     assert is_path("/")
     assert parent_of("/a/b") == "/a"
     assert parent_of("/a") == "/"
@@ -64,8 +64,8 @@ def test_parents_and_ancestors() -> None:
 
 
 @pytest.mark.parametrize("name", ["a", "a.b_c-D9", "...", "x" * 255, "0"])
-def test_topic_names_are_kafkas(name: str) -> None:
-    """Letters, digits, dot, underscore, dash; at most 255."""
+def test_topic_names_follow_kafkas_rules(name: str) -> None:
+    """Topic names are of letters, digits, dot, underscore and dash, at most 255."""
     assert is_topic_name(name)
 
 
@@ -74,6 +74,6 @@ def test_topic_names_are_kafkas(name: str) -> None:
     ["", ".", "..", "x" * 256, *(f"a{bad}b" for bad in "/\\,\0:\"';*? \t\r\n="), "a\n", "é", "²",
      None, 3],
 )  # fmt: skip
-def test_other_names_are_none_of_topics(name: object) -> None:
-    """Each Scala member of the group would fail on what we register."""
+def test_other_names_are_no_topics(name: object) -> None:
+    """Other names are no topics: Scala members would fail on a registration with one."""
     assert not is_topic_name(name)

@@ -1,4 +1,4 @@
-"""Batches of requests on their way: order, bounds, time-outs."""
+"""Batches of requests in flight: their order, bounds and time-outs."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from zkconsumer.zk.session_tracker import SessionTracker
 
 
 class Wire:
-    """Requests on their way: each answered when somebody waits for it, or never."""
+    """Requests in flight, each answered when its response is waited for, or never."""
 
     def __init__(self, clock: ManualClock) -> None:
         self.clock = clock
@@ -23,13 +23,13 @@ class Wire:
     def send(self) -> "PromisedResponse":
         response = PromisedResponse(self, len(self.sent))
         self.sent.append(response)
-        in_flight = sum(not promised_answer.is_there for promised_answer in self.sent)
+        in_flight = sum(not promised_response.is_there for promised_response in self.sent)
         self.most_in_flight = max(self.most_in_flight, in_flight)
         return response
 
 
 class PromisedResponse:
-    """One answer; the server answers in order, so waiting for it brings all before it."""
+    """A response; the server responds in order, so waiting for it brings all before it."""
 
     def __init__(self, wire: Wire, number: int) -> None:
         self._wire = wire
@@ -52,7 +52,7 @@ class PromisedResponse:
 
 
 class LateResponse:
-    """An answer that takes its own time, or never comes."""
+    """A response that takes its own time, or never arrives."""
 
     def __init__(self, clock: ManualClock, *, comes: bool = True) -> None:
         self._clock = clock
@@ -75,19 +75,19 @@ class LateResponse:
 
 @pytest.fixture
 def clock() -> ManualClock:
-    """The time."""
+    """Create a clock."""
     return ManualClock(0)
 
 
 @pytest.fixture
 def wire(clock: ManualClock) -> Wire:
-    """Where requests go."""
+    """Create a wire."""
     return Wire(clock)
 
 
 @pytest.fixture
 def tracker(clock: ManualClock) -> SessionTracker:
-    """Session 7, connected."""
+    """Create a tracker that is connected in session 7."""
     tracker = SessionTracker("zk:2181", clock)
     tracker.report(SessionState.CONNECTED, 7)
     return tracker
@@ -95,24 +95,24 @@ def tracker(clock: ManualClock) -> SessionTracker:
 
 @pytest.fixture
 def pipeline(tracker: SessionTracker, clock: ManualClock) -> Pipeline:
-    """Batches may take two seconds."""
+    """Create a pipeline whose batches may take two seconds."""
     return Pipeline(tracker, clock, timeout_ms=2_000)
 
 
 def values(responses: list[PendingResponse]) -> list[object]:
-    """What the answers say."""
+    """Return the values of responses."""
     return [response.get_nowait() for response in responses]
 
 
-def test_answers_come_in_the_order_of_the_requests(pipeline: Pipeline, wire: Wire) -> None:
-    """All of them, however many."""
+def test_responses_are_in_the_order_of_the_requests(pipeline: Pipeline, wire: Wire) -> None:
+    """Responses are in the order of the requests, however many there are."""
     responses = pipeline.run([wire.send] * 3000, fence=7)
     assert values(responses) == list(range(3000))
     assert all(response.ready() for response in responses)
 
 
-def test_never_too_many_are_on_their_way(pipeline: Pipeline, wire: Wire) -> None:
-    """More than the bound would block the sender inside of the session's lock."""
+def test_requests_in_flight_are_bounded(pipeline: Pipeline, wire: Wire) -> None:
+    """The number of requests in flight is bounded: more would block the sender under its lock."""
     pipeline.run([wire.send] * 3000, fence=7)
     assert MAX_IN_FLIGHT // 2 < wire.most_in_flight <= MAX_IN_FLIGHT
 
@@ -120,7 +120,7 @@ def test_never_too_many_are_on_their_way(pipeline: Pipeline, wire: Wire) -> None
 def test_the_bound_holds_over_batches_that_timed_out(
     pipeline: Pipeline, wire: Wire, clock: ManualClock
 ) -> None:
-    """What a batch left behind unanswered still counts for the next ones."""
+    """Requests of a batch that timed out still count as in flight."""
     wire.responses_before_silence = 0
     for _ in range(5):
         with pytest.raises(RegistryError, match="did not respond within 2000 ms"):
@@ -129,28 +129,26 @@ def test_the_bound_holds_over_batches_that_timed_out(
     assert clock.now_ms() == 10_000
 
 
-def test_an_answer_that_is_handed_over_late_is_waited_for(
-    pipeline: Pipeline, wire: Wire, clock: ManualClock
-) -> None:
-    """The last one is there already; the batch is not complete without the others."""
+def test_a_late_response_is_waited_for(pipeline: Pipeline, wire: Wire, clock: ManualClock) -> None:
+    """A batch waits for each of its responses, even if the last one has arrived."""
     late = LateResponse(clock)
     responses = pipeline.run([wire.send, lambda: late, wire.send], fence=7)
     assert late.waited_ms == 2_000
     assert all(response.ready() for response in responses)
 
 
-def test_an_answer_that_never_comes_does_not_keep_later_ones_from_counting(
+def test_a_lost_response_does_not_count_as_in_flight_for_ever(
     pipeline: Pipeline, wire: Wire, clock: ManualClock
 ) -> None:
-    """One lost answer fails its own batch only, and the bound holds as before."""
+    """A response that never arrives fails its own batch only, and does not count for ever."""
     with pytest.raises(RegistryError, match="did not respond"):
         pipeline.run([lambda: LateResponse(clock, comes=False)], fence=7)
     assert values(pipeline.run([wire.send] * 1000, fence=7)) == list(range(1000))
     assert wire.most_in_flight < MAX_IN_FLIGHT
 
 
-def test_an_empty_batch_asks_nothing(pipeline: Pipeline, wire: Wire) -> None:
-    """No request is sent, and the result is empty."""
+def test_an_empty_batch_sends_nothing(pipeline: Pipeline, wire: Wire) -> None:
+    """An empty batch sends no request."""
     assert pipeline.run([], fence=7) == []
     assert wire.sent == []
 
@@ -158,7 +156,7 @@ def test_an_empty_batch_asks_nothing(pipeline: Pipeline, wire: Wire) -> None:
 def test_the_whole_batch_is_bounded_in_time(
     pipeline: Pipeline, wire: Wire, clock: ManualClock
 ) -> None:
-    """Not each request of it."""
+    """The time-out is that of the whole batch, not of each request."""
     wire.responses_before_silence = 10
     with pytest.raises(RegistryError, match="did not respond within 2000 ms"):
         pipeline.run([wire.send] * 50, fence=7)
@@ -166,7 +164,7 @@ def test_the_whole_batch_is_bounded_in_time(
 
 
 def failing_after(count: int, wire: Wire, act: Callable[[], None]) -> Callable[[], PendingResponse]:
-    """Sends that do something to the session once ``count`` of them are out."""
+    """Return a send that acts on the session once ``count`` requests are sent."""
 
     def send() -> PendingResponse:
         if len(wire.sent) == count:
@@ -179,7 +177,7 @@ def failing_after(count: int, wire: Wire, act: Callable[[], None]) -> Callable[[
 def test_a_session_that_ends_in_mid_batch_ends_the_batch(
     pipeline: Pipeline, wire: Wire, tracker: SessionTracker
 ) -> None:
-    """No request of the batch goes into the session that follows."""
+    """No request of the batch is sent in the session that follows."""
 
     def expire() -> None:
         tracker.report(SessionState.LOST)
@@ -190,10 +188,10 @@ def test_a_session_that_ends_in_mid_batch_ends_the_batch(
     assert len(wire.sent) == 11
 
 
-def test_the_turn_is_given_back_after_a_failure(
+def test_the_lock_is_released_after_a_failure(
     pipeline: Pipeline, wire: Wire, tracker: SessionTracker
 ) -> None:
-    """A batch that failed does not keep the next one waiting."""
+    """A batch that failed does not block the next one."""
     tracker.report(SessionState.SUSPENDED)
     with pytest.raises(RegistryError):
         pipeline.run([failing_after(0, wire, lambda: None)], fence=6)

@@ -1,4 +1,4 @@
-"""The brokers as the leader finder asks for them."""
+"""Live brokers of ZooKeeper, as the leader finder reads them."""
 
 import logging
 
@@ -14,7 +14,7 @@ from zkconsumer.zk.registry import GroupRegistry
 
 
 def test_live_brokers_come_from_zookeeper() -> None:
-    """Each time anew; one whose registration can't be read is left out."""
+    """Brokers are read again each time, without those whose registration is malformed."""
     group = Group()
     brokers = LiveBrokers(GroupRegistry(group.admin, "g"))
     assert brokers.read() == (Broker(0, "h", 9092),)
@@ -23,8 +23,8 @@ def test_live_brokers_come_from_zookeeper() -> None:
     assert brokers.read() == (Broker(0, "h", 9092), Broker(2, "x", 1))
 
 
-def test_while_zookeeper_is_away_the_last_answer_counts() -> None:
-    """Leaders may move meanwhile: the fetchers must be able to follow."""
+def test_while_zookeeper_is_unavailable_the_last_brokers_count() -> None:
+    """While ZooKeeper is unavailable the last brokers count, as leaders may move meanwhile."""
     group = Group()
     store = group.server.connect()
     brokers = LiveBrokers(GroupRegistry(store, "g"))
@@ -33,8 +33,8 @@ def test_while_zookeeper_is_away_the_last_answer_counts() -> None:
     assert brokers.read() == (Broker(0, "h", 9092),)
 
 
-def test_without_any_answer_ever_it_is_an_error() -> None:
-    """Nothing is known: the leader finder tries again."""
+def test_brokers_that_were_never_read_are_an_error() -> None:
+    """If ZooKeeper was never read it is an error, and the leader finder tries again."""
     group = Group()
     store = group.server.connect()
     brokers = LiveBrokers(GroupRegistry(store, "g"))
@@ -43,8 +43,8 @@ def test_without_any_answer_ever_it_is_an_error() -> None:
         brokers.read()
 
 
-def test_no_broker_is_an_answer_too() -> None:
-    """An empty list from ZooKeeper is the truth, not a reason to use the last one."""
+def test_an_empty_list_of_brokers_counts() -> None:
+    """An empty list of brokers counts: the last one is not used in its place."""
     group = Group()
     brokers = LiveBrokers(GroupRegistry(group.admin, "g"))
     brokers.read()
@@ -52,8 +52,8 @@ def test_no_broker_is_an_answer_too() -> None:
     assert brokers.read() == ()
 
 
-def test_it_is_said_when_brokers_are_those_of_before(caplog: pytest.LogCaptureFixture) -> None:
-    """With why: a leader that has moved to a new broker is not found meanwhile."""
+def test_the_use_of_the_last_known_brokers_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """The use of the last known brokers is logged with the reason."""
     group = Group()
     store = group.server.connect()
     brokers = LiveBrokers(GroupRegistry(store, "g"))
@@ -67,15 +67,15 @@ def test_it_is_said_when_brokers_are_those_of_before(caplog: pytest.LogCaptureFi
     assert message.startswith("ZooKeeper can't be read, using the last known brokers: ")
 
 
-def test_brokers_that_register_as_old_are_not_asked_what_they_serve() -> None:
-    """Those of 0.8 and 0.9 can't be; what a later one serves only it can say."""
+def test_brokers_registered_as_old_have_known_versions() -> None:
+    """Brokers registered as 0.8 or 0.9 have known versions; later ones must be asked."""
     group = Group()
     brokers = LiveBrokers(GroupRegistry(group.admin, "g"))
     old, later = Broker(0, "h", 9092), Broker(1, "x", 1)
     assert brokers.versions_of(old) is None
     brokers.read()
     assert brokers.versions_of(old) == of_generation(OLDEST)
-    assert brokers.versions_of(later) == of_generation(OLDEST)  # all of its cluster are
+    assert brokers.versions_of(later) == of_generation(OLDEST)  # all brokers of its cluster are old
     group.write("/brokers/ids/1", b'{"version":4,"host":"x","port":1,"endpoints":[]}')
     brokers.read()
     assert brokers.versions_of(old) == of_generation(OLDEST)

@@ -1,4 +1,4 @@
-"""Registrations of members: Scala's bytes out, everything that Scala may read in."""
+"""Registrations of members: written as Scala does, and read in every form that Scala may read."""
 
 import pytest
 
@@ -15,7 +15,7 @@ from zkconsumer.zk.nodes import (
 
 
 def test_a_static_registration_is_written_as_scala_writes_it() -> None:
-    """Field order, no spaces, the timestamp as text: seen on a running 0.8.2.2."""
+    """A static registration has the field order and spacing of a running 0.8.2.2."""
     registration = Registration(
         subscription={"t1": 2, "auto1": 1}, timestamp_ms=1795227905398, pattern=Pattern.STATIC
     )
@@ -26,7 +26,7 @@ def test_a_static_registration_is_written_as_scala_writes_it() -> None:
 
 
 def test_an_empty_subscription_is_legal() -> None:
-    """A member may consume nothing."""
+    """An empty subscription is written, as a member may consume nothing."""
     assert encode_registration(Registration(subscription={}, timestamp_ms=1)) == (
         b'{"version":1,"subscription":{},"pattern":"static","timestamp":"1"}'
     )
@@ -46,7 +46,7 @@ def test_an_empty_subscription_is_legal() -> None:
     ],
 )
 def test_a_regex_is_escaped_as_scala_escapes_it(regex: str, written: bytes) -> None:
-    """Slashes and C1 control characters too; everything else goes as it is."""
+    """Slashes and C1 control characters are escaped, too, and everything else is unchanged."""
     registration = Registration(subscription={regex: 2}, pattern=Pattern.WHITE_LIST, timestamp_ms=7)
     encoded = encode_registration(registration)
     assert encoded == (
@@ -78,7 +78,7 @@ def test_a_regex_is_escaped_as_scala_escapes_it(regex: str, written: bytes) -> N
     ],
 )
 def test_what_scala_could_not_read_is_not_written(registration: Registration, reason: str) -> None:
-    """Our own mistake stops us, not the whole group."""
+    """A registration that Scala could not read is refused, as the whole group would fail on it."""
     with pytest.raises(LocalProtocolError, match=reason):
         encode_registration(registration)
 
@@ -154,7 +154,7 @@ def test_what_scala_could_not_read_is_not_written(registration: Registration, re
     ],
 )
 def test_registrations_of_every_version_are_read(data: bytes, expected: Registration) -> None:
-    """Order, spacing and extra fields do not matter; Scala has no trouble with these either."""
+    """Order, spacing and extra fields do not matter, and Scala reads these, too."""
     parsed = parse_registration(data)
     assert parsed == expected
     assert isinstance(parsed, Registration)
@@ -166,8 +166,8 @@ def test_registrations_of_every_version_are_read(data: bytes, expected: Registra
     ("field", "number"),
     [("timestamp", "1795227905398"), ("version", "1.0"), ("extra", "1e3"), ("x", "-2147483649")],
 )
-def test_a_number_that_scala_chokes_on_is_noted(field: str, number: str) -> None:
-    """We read the registration; the note says on what every Scala member fails."""
+def test_a_number_that_scala_can_not_read_is_noted(field: str, number: str) -> None:
+    """A registration with a number that Scala can't read is read, and the number is noted."""
     data = f'{{"subscription":{{"t":1}},"pattern":"static","{field}":{number}}}'
     parsed = parse_registration(data.encode())
     assert isinstance(parsed, Registration)
@@ -175,8 +175,8 @@ def test_a_number_that_scala_chokes_on_is_noted(field: str, number: str) -> None
     assert number in str(parsed.scala_problem)
 
 
-def test_a_numeric_timestamp_is_still_a_time() -> None:
-    """What the foreign client meant is clear."""
+def test_a_numeric_timestamp_is_read() -> None:
+    """A timestamp that is a number is read as one, unlike Scala's text."""
     parsed = parse_registration(b'{"subscription":{},"pattern":"","timestamp":1795227905398}')
     assert isinstance(parsed, Registration)
     assert parsed.timestamp_ms == 1795227905398
@@ -205,6 +205,6 @@ def test_a_numeric_timestamp_is_still_a_time() -> None:
         (b"[" * 100_000, "not JSON"),
     ],
 )
-def test_what_is_no_registration_says_why(data: bytes, reason: str) -> None:
-    """Garbage of a foreign client is a value with a reason, never an exception."""
+def test_an_invalid_registration_has_a_reason(data: bytes, reason: str) -> None:
+    """An invalid registration is returned with a reason, and nothing is raised."""
     assert reason in malformed(parse_registration(data))

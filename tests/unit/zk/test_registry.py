@@ -1,4 +1,4 @@
-"""The registry's own memory: the session that it writes for, and clocks that disagree."""
+"""The group registry: the session that its writes are fenced by, and clock skew."""
 
 import pytest
 
@@ -13,7 +13,7 @@ REGISTRATION = Registration(subscription={"t": 1}, timestamp_ms=1)
 
 
 class FixedClock:
-    """A clock that shows one time."""
+    """A clock that stands still."""
 
     def __init__(self, wall_ms: int) -> None:
         self._wall_ms = wall_ms
@@ -27,7 +27,7 @@ class FixedClock:
 
 @pytest.mark.parametrize(("our_ms", "age_ms"), [(15_000, 5_000), (9_000, 0)])
 def test_the_age_of_a_conflict_is_never_negative(our_ms: int, age_ms: int) -> None:
-    """The server stamps the node with its clock, which may be ahead of ours."""
+    """The server's clock may be ahead of ours, and the age of a conflict is then 0."""
     server = MemoryZkServer(wall_ms=lambda: 10_000)
     holder, late = server.connect(), server.connect()
     GroupRegistry(holder, "g").register("g_same", REGISTRATION)
@@ -36,7 +36,7 @@ def test_the_age_of_a_conflict_is_never_negative(our_ms: int, age_ms: int) -> No
 
 
 def test_writes_are_fenced_by_the_session_of_the_registration() -> None:
-    """Unregistered, by the one in force; registered, by that one until registered anew."""
+    """Writes are fenced by the registration's session, or by the current one before that."""
     server = MemoryZkServer()
     store = server.connect()
     registry = GroupRegistry(store, "g")
@@ -52,7 +52,7 @@ def test_writes_are_fenced_by_the_session_of_the_registration() -> None:
 
 
 def test_a_registration_can_be_bound_to_a_session() -> None:
-    """What was decided for one session is not written into the next, which nobody heard of yet."""
+    """A registration for an ended session is not written into the next one."""
     server = MemoryZkServer()
     store = server.connect()
     registry = GroupRegistry(store, "g")
@@ -66,7 +66,7 @@ def test_a_registration_can_be_bound_to_a_session() -> None:
 
 
 def test_unregistering_after_the_session_ended_touches_nothing() -> None:
-    """Not even a node that our next session made."""
+    """After its session ended unregistering deletes nothing, not even our next session's node."""
     server = MemoryZkServer()
     store = server.connect()
     registry = GroupRegistry(store, "g")
@@ -77,8 +77,8 @@ def test_unregistering_after_the_session_ended_touches_nothing() -> None:
     assert store.children_many(["/consumers/g/ids"]) == [["g_a"]]
 
 
-def test_a_registration_whose_answer_was_lost_can_be_repeated() -> None:
-    """The node is there, and it is ours."""
+def test_a_registration_whose_reply_was_lost_can_be_repeated() -> None:
+    """A registration whose reply was lost can be repeated: the node is there, and is ours."""
     store = MemoryZkServer().connect()
     store.ensure_paths(["/consumers/g/ids"])
     registry = GroupRegistry(store, "g")
@@ -91,8 +91,8 @@ def test_a_registration_whose_answer_was_lost_can_be_repeated() -> None:
     assert registry.register("g_a", REGISTRATION) == Registered(store.session_id)
 
 
-def test_a_node_that_comes_and_goes_for_ever_ends_the_try() -> None:
-    """Registering is bounded, whatever the others do."""
+def test_a_node_that_can_not_be_written_ends_the_attempt() -> None:
+    """Registering ends with an error if the node can never be written."""
     server = MemoryZkServer()
     store = server.connect()
     store.ensure_paths(["/consumers/g"])
@@ -101,14 +101,14 @@ def test_a_node_that_comes_and_goes_for_ever_ends_the_try() -> None:
         GroupRegistry(store, "g").register("g_a", REGISTRATION)
 
 
-def test_a_registration_that_flickers_for_ever_ends_the_try() -> None:
-    """It is in the way of each write, and gone whenever it is looked at."""
+def test_a_registration_that_flickers_for_ever_ends_the_attempt() -> None:
+    """Registering ends with an error if a node is always in the way, and gone when it is read."""
     server = MemoryZkServer()
     other, tries = server.connect(), list[int]()
     path = "/consumers/g/ids/g_a"
 
     def flicker(kind: str, number: int) -> None:
-        if kind == "write" and number >= 1:  # behind the parents
+        if kind == "write" and number >= 1:  # after the parents
             other.ensure_paths(["/consumers/g/ids"])
             other.create(path, b"", ephemeral=True)
             tries.append(number)

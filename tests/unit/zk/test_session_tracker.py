@@ -1,4 +1,4 @@
-"""Which session is in force, and what may be sent into it."""
+"""Which ZooKeeper session is current, and which requests may be sent in it."""
 
 import pytest
 
@@ -12,12 +12,12 @@ CONNECTED, SUSPENDED, LOST = SessionState.CONNECTED, SessionState.SUSPENDED, Ses
 
 @pytest.fixture
 def tracker() -> SessionTracker:
-    """A tracker before the first connect."""
+    """Create a tracker that was never connected."""
     return SessionTracker("zk:2181", ManualClock())
 
 
-def test_events_carry_the_session_they_are_about(tracker: SessionTracker) -> None:
-    """The loss of a session names it though a new one is about to come."""
+def test_events_have_the_id_of_their_session(tracker: SessionTracker) -> None:
+    """A session's events have its id, also its loss, when the next one is about to start."""
     events: list[SessionEvent] = []
     tracker.add(events.append)
     tracker.report(CONNECTED, 7)
@@ -34,8 +34,8 @@ def test_events_carry_the_session_they_are_about(tracker: SessionTracker) -> Non
     ]
 
 
-def test_nothing_is_told_before_there_is_a_session(tracker: SessionTracker) -> None:
-    """A failed first connect is no loss of anything."""
+def test_there_are_no_events_before_there_is_a_session(tracker: SessionTracker) -> None:
+    """A failed first connection is no loss of a session, and no event."""
     events: list[SessionEvent] = []
     tracker.add(events.append)
     tracker.report(SUSPENDED)
@@ -44,8 +44,8 @@ def test_nothing_is_told_before_there_is_a_session(tracker: SessionTracker) -> N
     assert not tracker.connected
 
 
-def test_requests_go_into_their_session_only(tracker: SessionTracker) -> None:
-    """While connected in it they pass; suspended they fail; in the next session they are lost."""
+def test_requests_are_sent_in_their_session_only(tracker: SessionTracker) -> None:
+    """A request is sent in its own session only: suspended it fails, afterwards it is lost."""
     tracker.report(CONNECTED, 7)
     assert tracker.send(7, lambda: "sent") == "sent"
     tracker.report(SUSPENDED)
@@ -60,14 +60,14 @@ def test_requests_go_into_their_session_only(tracker: SessionTracker) -> None:
     assert tracker.send(8, lambda: "sent") == "sent"
 
 
-def test_waiting_for_a_connection_ends_with_the_time(tracker: SessionTracker) -> None:
-    """With the servers named."""
+def test_waiting_for_a_connection_ends_at_the_deadline(tracker: SessionTracker) -> None:
+    """Waiting for a connection ends at the deadline with an error that names the servers."""
     with pytest.raises(RegistryError, match="no connection to ZooKeeper zk:2181"):
         tracker.await_connected(None, deadline_ms=1_000)
 
 
-def test_closed_it_lets_nothing_through_and_tells_nobody(tracker: SessionTracker) -> None:
-    """The session's end by our own will is no news."""
+def test_a_closed_tracker_sends_nothing_and_has_no_events(tracker: SessionTracker) -> None:
+    """A closed tracker sends nothing, and its session's end is no event."""
     events: list[SessionEvent] = []
     tracker.report(CONNECTED, 7)
     tracker.add(events.append)
@@ -80,8 +80,8 @@ def test_closed_it_lets_nothing_through_and_tells_nobody(tracker: SessionTracker
         tracker.send(7, lambda: "sent")
 
 
-def test_a_client_beyond_help_says_why(tracker: SessionTracker) -> None:
-    """Every call fails with the reason, none waits."""
+def test_after_a_final_failure_calls_raise_the_reason(tracker: SessionTracker) -> None:
+    """After a final failure every call raises its reason, without waiting."""
     tracker.report(CONNECTED, 7)
     tracker.report(LOST)
     tracker.fail("the client stopped")

@@ -1,4 +1,4 @@
-"""Topics changed in ZooKeeper, for brokers that lack the requests: which nodes hold what."""
+"""Topics changed in ZooKeeper, for brokers without the requests: which nodes are written."""
 
 import json
 from collections.abc import Sequence
@@ -17,34 +17,34 @@ OF_0_10_0, OF_0_10_1 = (0, 10, 0), (0, 10, 1)
 
 
 class Cluster:
-    """The nodes of a cluster, and the topic t."""
+    """The nodes of a cluster, and topic t."""
 
     def __init__(self) -> None:
         self.server = MemoryZkServer()
         self.admin = self.server.connect()
 
     def topic(self, release: Release = OF_0_8_2) -> TopicNodes:
-        """The topic, as brokers of that release want it."""
+        """Return the topic's nodes in the format of a release."""
         return TopicNodes(self.admin, "t", release)
 
     def value(self, path: str) -> object:
-        """What a node holds, as JSON; None where there is none."""
+        """Return a node's content as JSON, or None if the node is missing."""
         (node,) = self.admin.get_many([path])
         return None if node is None else json.loads(node.data)
 
     def notifications(self) -> Sequence[str]:
-        """The names of the notifications, in their order."""
+        """Return the names of the notifications in their order."""
         return sorted(self.admin.children_many([CHANGES])[0] or [])
 
 
 @pytest.fixture
 def cluster() -> Cluster:
-    """One without the topic."""
+    """Create a cluster without the topic."""
     return Cluster()
 
 
-def test_a_topic_is_created_with_its_settings(cluster: Cluster) -> None:
-    """As the original's tool writes it; a second time is refused, and changes nothing."""
+def test_a_topic_is_created_with_its_configs(cluster: Cluster) -> None:
+    """A topic is created with the original's nodes; a second creation is refused."""
     cluster.topic().create({0: [1, 2], 1: [2, 1]}, {"retention.ms": "5"})
     partitions = {"0": [1, 2], "1": [2, 1]}
     assert cluster.value(TOPIC) == {"version": 1, "partitions": partitions}
@@ -54,8 +54,8 @@ def test_a_topic_is_created_with_its_settings(cluster: Cluster) -> None:
     assert cluster.value(TOPIC) == {"version": 1, "partitions": partitions}
 
 
-def test_a_topic_of_0_8_0_has_no_settings(cluster: Cluster) -> None:
-    """It can be created without; whoever wants some is told before anything is done."""
+def test_a_topic_of_0_8_0_has_no_configs(cluster: Cluster) -> None:
+    """In 0.8.0 topics have no configs: any is refused, and nothing is written."""
     with pytest.raises(ConfigError, match="no topic settings; nothing was done"):
         cluster.topic(OF_0_8_0).create({0: [1]}, {"retention.ms": "5"})
     assert cluster.value(TOPIC) is None
@@ -67,7 +67,7 @@ def test_a_topic_of_0_8_0_has_no_settings(cluster: Cluster) -> None:
 
 
 def test_a_topic_grows_and_keeps_what_it_has(cluster: Cluster) -> None:
-    """Its partitions, and fields that later releases write beside them."""
+    """New partitions keep the others, and the fields of later releases."""
     cluster.admin.ensure_paths(["/brokers/topics"])
     cluster.admin.create(
         TOPIC, b'{"version":2,"partitions":{"0":[1]},"adding_replicas":{}}', ephemeral=False
@@ -80,15 +80,15 @@ def test_a_topic_grows_and_keeps_what_it_has(cluster: Cluster) -> None:
     }
 
 
-def test_a_topic_that_is_not_there_does_not_grow(cluster: Cluster) -> None:
-    """Nothing is created for it."""
+def test_a_missing_topic_does_not_grow(cluster: Cluster) -> None:
+    """A topic that does not exist is not created by adding partitions."""
     with pytest.raises(ConfigError, match="there is no topic t"):
         cluster.topic().grow({1: [2]})
     assert cluster.value(TOPIC) is None
 
 
-def test_partitions_that_somebody_else_added_stay_as_they_are(cluster: Cluster) -> None:
-    """Their replicas may hold records already."""
+def test_partitions_that_another_client_added_are_kept(cluster: Cluster) -> None:
+    """Partitions that another client added keep their replicas, which may hold records."""
     cluster.topic().create({0: [1], 1: [2]}, {})
     with pytest.raises(
         RegistryError, match="topic t was changed meanwhile by another client: look at it again"
@@ -98,7 +98,7 @@ def test_partitions_that_somebody_else_added_stay_as_they_are(cluster: Cluster) 
 
 
 def test_a_change_between_read_and_write_is_not_overwritten(cluster: Cluster) -> None:
-    """The version of the node tells."""
+    """A change between our read and write fails the write, as the node's version differs."""
     cluster.topic().create({0: [1]}, {})
     other = b'{"version":1,"partitions":{"0":[7]}}'
 
@@ -122,10 +122,10 @@ def test_a_change_between_read_and_write_is_not_overwritten(cluster: Cluster) ->
         (OF_0_10_1, {"version": 2, "entity_path": "topics/t"}),
     ],
 )
-def test_settings_are_changed_and_brokers_are_notified(
+def test_configs_are_changed_and_brokers_are_notified(
     cluster: Cluster, release: Release, notification: object
 ) -> None:
-    """In the form that the release reads; what is not named stays."""
+    """Configs are changed and brokers notified in the release's format; others are kept."""
     cluster.topic(release).create({0: [1]}, {"retention.ms": "5", "segment.bytes": "9"})
     cluster.topic(release).configure({"cleanup.policy": "compact"}, ["retention.ms", "absent"])
     assert cluster.value(CONFIG) == {
@@ -136,8 +136,8 @@ def test_settings_are_changed_and_brokers_are_notified(
     assert cluster.value(f"{CHANGES}/config_change_0000000000") == notification
 
 
-def test_a_topic_without_settings_gets_some(cluster: Cluster) -> None:
-    """Also where its node holds no config."""
+def test_a_topic_without_configs_gets_some(cluster: Cluster) -> None:
+    """A topic without a config node, or with an empty one, gets configs."""
     cluster.topic().configure({"retention.ms": "5"}, [])
     assert cluster.value(CONFIG) == {"version": 1, "config": {"retention.ms": "5"}}
     cluster.admin.set_or_create_many({CONFIG: b'{"version":1}'})
@@ -145,8 +145,8 @@ def test_a_topic_without_settings_gets_some(cluster: Cluster) -> None:
     assert cluster.value(CONFIG) == {"version": 1, "config": {"segment.bytes": "9"}}
 
 
-def test_notifications_are_numbered_on_though_brokers_delete_old_ones(cluster: Cluster) -> None:
-    """A number below the last one that they saw they would pass over."""
+def test_notification_numbers_go_on_after_deleted_ones(cluster: Cluster) -> None:
+    """Notification numbers go on after deleted ones, as brokers skip those that they have seen."""
     for _ in range(3):
         cluster.topic().configure({"retention.ms": "5"}, [])
     cluster.admin.delete_many([f"{CHANGES}/config_change_000000000{number}" for number in (0, 1)])
@@ -155,7 +155,7 @@ def test_notifications_are_numbered_on_though_brokers_delete_old_ones(cluster: C
 
 
 class Rival:
-    """Another client, which takes the number that was counted, right before it is written.
+    """Another client that takes each number right before it is written.
 
     Args:
         most: how many numbers it takes.
@@ -179,16 +179,16 @@ class Rival:
             self.taken += 1
 
 
-def test_a_number_that_somebody_else_took_is_not_used_again(cluster: Cluster) -> None:
-    """The next one is."""
+def test_a_number_that_another_client_took_is_not_used_again(cluster: Cluster) -> None:
+    """A notification number that another client took is not used again, but the next one."""
     rival = Rival(cluster, most=4)
     rival.topic.configure({"retention.ms": "5"}, [])
     values = [cluster.value(f"{CHANGES}/{name}") for name in cluster.notifications()]
     assert values == ["u", "u", "u", "u", "t"]
 
 
-def test_brokers_that_could_not_be_notified_are_told_of(cluster: Cluster) -> None:
-    """The settings are written all the same, and it is said when they will be read."""
+def test_brokers_that_could_not_be_notified_are_reported(cluster: Cluster) -> None:
+    """If brokers could not be notified the error says that the configs are written."""
     rival = Rival(cluster, most=100)
     with pytest.raises(RegistryError, match="topic t are written, but brokers could not be noti"):
         rival.topic.configure({"retention.ms": "6"}, [])
@@ -198,14 +198,14 @@ def test_brokers_that_could_not_be_notified_are_told_of(cluster: Cluster) -> Non
 
 @pytest.mark.parametrize("release", [OF_0_8_1, OF_0_8_2])
 def test_a_deletion_is_requested_once(cluster: Cluster, release: Release) -> None:
-    """The controller does it; asking again changes nothing."""
+    """A topic's deletion is requested with one node, also if requested twice."""
     cluster.topic(release).delete()
     cluster.topic(release).delete()
     assert cluster.admin.children_many(["/admin/delete_topics"]) == [["t"]]
 
 
 def test_kafka_0_8_0_deletes_no_topics(cluster: Cluster) -> None:
-    """No node is left that a later release would act on."""
+    """0.8.0 can't delete topics: no node is left that a later release would act on."""
     with pytest.raises(ConfigError, match=r"Kafka 0\.8\.0 can't delete topics; nothing was done"):
         cluster.topic(OF_0_8_0).delete()
     assert cluster.admin.exists_many(["/admin/delete_topics"]) == [None]

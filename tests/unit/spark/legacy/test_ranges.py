@@ -1,4 +1,4 @@
-"""Each batch of a direct stream: behind the last one, and the same when it is made again."""
+"""The offset ranges of a direct stream's batches: consecutive, and the same when recomputed."""
 
 import pickle
 import time
@@ -15,12 +15,12 @@ from zkconsumer.spark.legacy.ranges import REMEMBERED, BatchRanges, given_offset
 from zkconsumer.spark.legacy.values import OffsetRange, TopicAndPartition
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
-START = datetime(2015, 5, 5)  # noqa: DTZ001 - Spark gives batches' times so
+START = datetime(2015, 5, 5)  # noqa: DTZ001 - Spark passes the times of batches like this
 
 
 @pytest.fixture
 def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Local time is that of Berlin, which puts its clocks back in October."""
+    """Set the local time to Berlin's, where clocks are put back in October."""
     with monkeypatch.context() as patched:
         patched.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
         time.tzset()
@@ -29,7 +29,7 @@ def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_batches_follow_each_other() -> None:
-    """A new batch starts where the last one that was kept ended."""
+    """A new batch starts where the last batch that was kept has ended."""
     ranges = BatchRanges({P0: 5, P1: 0}, most=None)
     first = ranges.next({P0: 9, P1: 0})
     assert first == (OffsetRange("t", 0, 5, 9), OffsetRange("t", 1, 0, 0))
@@ -39,13 +39,13 @@ def test_batches_follow_each_other() -> None:
 
 
 def test_a_log_that_became_shorter_adds_nothing() -> None:
-    """The range is empty, and the stream does not go back."""
+    """If a log became shorter the range is empty, and the stream does not go back."""
     ranges = BatchRanges({P0: 5}, most=None)
     assert ranges.next({P0: 3}) == (OffsetRange("t", 0, 5, 5),)
 
 
 def test_a_restored_stream_repeats_its_batches() -> None:
-    """A checkpoint holds what batches had; making one again moves nothing."""
+    """A checkpoint holds the ranges of batches, and recomputing a batch advances nothing."""
     ranges = BatchRanges({P0: 0}, most=None)
     first = ranges.next({P0: 4})
     ranges.keep(START, first)
@@ -57,7 +57,7 @@ def test_a_restored_stream_repeats_its_batches() -> None:
 
 
 def test_old_batches_are_forgotten() -> None:
-    """What is kept is bounded."""
+    """The number of batches whose ranges are remembered is bounded."""
     ranges = BatchRanges({P0: 0}, most=None)
     for number in range(REMEMBERED + 2):
         ranges.keep(START + timedelta(seconds=number), ranges.next({P0: number}))
@@ -66,11 +66,11 @@ def test_old_batches_are_forgotten() -> None:
 
 
 @pytest.mark.usefixtures("berlin")
-def test_the_hour_that_comes_twice_is_two_hours() -> None:
-    """When clocks are put back, a batch is not taken for the one an hour before."""
+def test_the_repeated_hour_when_clocks_are_put_back_is_two_hours() -> None:
+    """When clocks are put back, a batch is not mistaken for the one an hour earlier."""
     ranges = BatchRanges({P0: 0}, most=None)
     first, second = (
-        datetime.fromtimestamp(seconds)  # noqa: DTZ006 - as Spark makes them
+        datetime.fromtimestamp(seconds)  # noqa: DTZ006 - as Spark creates them
         for seconds in (1445733000, 1445733000 + 3600)
     )
     assert first == second
@@ -85,7 +85,7 @@ def test_the_hour_that_comes_twice_is_two_hours() -> None:
     ends=st.lists(st.integers(0, 200), min_size=1, max_size=20), most=st.none() | st.integers(1, 30)
 )
 def test_nothing_is_left_out_or_read_twice(ends: list[int], most: int | None) -> None:
-    """Whatever logs do, batches are one behind the other, and none has more than it may."""
+    """Whatever the log's end does, batches are consecutive and none exceeds the limit."""
     ranges = BatchRanges({P0: 0}, most=most)
     reached = 0
     for number, end in enumerate(ends):
@@ -101,7 +101,7 @@ def test_nothing_is_left_out_or_read_twice(ends: list[int], most: int | None) ->
 
 @pytest.mark.parametrize("topics", [["t", "u"], ["u"]])
 def test_offsets_of_other_topics_are_refused(topics: list[str]) -> None:
-    """A topic without one would be left out without a word."""
+    """Starting offsets must be given for each topic: without any, its messages would be skipped."""
     offsets = {TopicAndPartition("t", 0): 7, TopicAndPartition("t", 1): 9}
     assert given_offsets(["t"], offsets) == {P0: 7, P1: 9}
     with pytest.raises(ConfigError, match=r"fromOffsets has offsets of t, and topics names .*u: "):

@@ -1,4 +1,4 @@
-"""Parameters and values under the names of Spark 1 and 2."""
+"""Parameters and values under the names that they had in Spark 1 and 2."""
 
 import pickle
 from dataclasses import replace
@@ -19,8 +19,8 @@ from zkconsumer.spark.legacy.values import (
 
 
 @pytest.mark.parametrize("key", ["metadata.broker.list", "bootstrap.servers"])
-def test_brokers_by_either_name(key: str) -> None:
-    """As ``KafkaCluster`` took them; streams start at the largest offset unless told otherwise."""
+def test_brokers_are_given_by_either_name(key: str) -> None:
+    """Both names of the broker list work as in ``KafkaCluster``, and streams start at the end."""
     params = legacy_params({key: "a:9092,b:9093", "fetch.message.max.bytes": "1234"})
     assert str(params.address) == "a:9092,b:9093"
     assert params.settings.fetch_bytes == 1234
@@ -28,8 +28,8 @@ def test_brokers_by_either_name(key: str) -> None:
     assert not params.from_smallest
 
 
-def test_zookeeper_instead_of_brokers() -> None:
-    """Ours takes that as well."""
+def test_zookeeper_may_be_given_in_place_of_brokers() -> None:
+    """ZooKeeper's address may be given in place of brokers, which Spark's own did not support."""
     params = legacy_params({"zookeeper.connect": "zk:2181/k", "auto.offset.reset": "smallest"})
     assert params.address.zookeeper_connect == "zk:2181/k"
     assert params.from_smallest
@@ -44,21 +44,21 @@ def test_zookeeper_instead_of_brokers() -> None:
         ({"metadata.broker.list": "x:1", "socket.timeout.ms": "soon"}, "socket.timeout.ms is"),
     ],
 )
-def test_bad_parameters(params: dict[str, str], message: str) -> None:
-    """One clear error that names the key."""
+def test_bad_parameters_are_refused(params: dict[str, str], message: str) -> None:
+    """A missing or invalid parameter is one error that names its key."""
     with pytest.raises(ConfigError, match=message):
         legacy_params(params)
 
 
 def test_values_compare_and_pickle() -> None:
-    """They are keys of old programs' maps, and go to executors."""
+    """Ranges, topic-partitions and brokers can be keys of a dict, and can be pickled."""
     for value in (OffsetRange("t", 1, 2, 3), TopicAndPartition("t", 1), Broker("h", 9092)):
         assert pickle.loads(pickle.dumps(value)) == value
         assert len({value, value}) == 1
 
 
-def test_a_message_decodes_when_asked() -> None:
-    """Key and value go through their decoders; nulls stay null."""
+def test_a_message_is_decoded_on_access() -> None:
+    """Key and value are decoded on access; nulls stay null."""
     message = KafkaMessageAndMetadata(
         "t", 1, 7, None, b"5", value_decoder=lambda raw: int(raw or 0)
     )
@@ -67,7 +67,10 @@ def test_a_message_decodes_when_asked() -> None:
 
 
 def test_a_checkpoint_holds_no_secret() -> None:
-    """What is left out is asked for in words, before anything connects."""
+    """A checkpoint holds no security settings, and a stream restored from it asks for them.
+
+    It does so before anything connects.
+    """
     open_ones = legacy_params({"bootstrap.servers": "a:9092"})
     assert open_ones.without_secrets() is open_ones
     secured = SecuritySettings(

@@ -1,4 +1,4 @@
-"""One clear error on the driver, naming the option."""
+"""The options of the sink: their defaults, their names, and which values are refused."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ BROKERS = {"kafka.bootstrap.servers": "one:9092,two:9093"}
 
 
 def test_defaults_lose_nothing() -> None:
-    """All in-sync replicas acknowledge, and tries last longer than it takes to replace a broker."""
+    """By default all in-sync replicas acknowledge, and retries outlast a leader election."""
     chosen = sink_options(BROKERS)
     assert str(chosen.address) == "one:9092,two:9093"
     assert chosen.topic is None
@@ -33,8 +33,8 @@ def test_defaults_lose_nothing() -> None:
     assert chosen.notes == ()
 
 
-def test_everything_given() -> None:
-    """Names of either producer, in any case."""
+def test_every_option_is_read() -> None:
+    """The names of the old and of the new producer are read, in any case."""
     chosen = sink_options(
         {
             "zookeeper.connect": "zk:2181/kafka",
@@ -60,7 +60,7 @@ def test_everything_given() -> None:
 
 
 def test_settings_without_effect_are_noted() -> None:
-    """As in Spark any name is taken, but the log says which do nothing."""
+    """As in Spark any name is accepted, but a note says which settings have no effect."""
     [note] = sink_options({**BROKERS, "kafka.linger.ms": "5"}).notes
     assert "kafka.linger.ms" in note
 
@@ -88,19 +88,19 @@ def test_settings_without_effect_are_noted() -> None:
     ],
 )
 def test_bad_values_are_refused(name: str, text: str) -> None:
-    """The error starts with the option's name."""
+    """The error for a bad value starts with the option's name."""
     with pytest.raises(ConfigError, match=rf"^{name.replace('.', '[.]')}\b"):
         sink_options({**BROKERS, name: text})
 
 
-def test_a_cluster_is_needed() -> None:
-    """Without any address, the error names both ways to give one."""
+def test_an_address_is_required() -> None:
+    """Without an address, the error names both options that can give one."""
     with pytest.raises(ConfigError, match=r"zookeeper\.connect.*kafka\.bootstrap\.servers"):
         sink_options({"topic": "out"})
 
 
 def test_the_page_has_every_option() -> None:
-    """Names and defaults, and the partitioners."""
+    """The page on writing names each option, its default, and the partitioners."""
     page = (Path(__file__).parents[4] / "docs" / "spark-writing.md").read_text("utf-8")
     assert [
         name for name in (*_EFFECTIVE - ALIASES.keys(), *PARTITIONERS) if name not in page

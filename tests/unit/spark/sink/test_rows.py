@@ -1,4 +1,4 @@
-"""The columns of Spark's own Kafka sink, with their types."""
+"""The columns that the sink writes: those of Spark's own Kafka sink, with their types."""
 
 import pyarrow as pa
 import pytest
@@ -24,7 +24,7 @@ TYPES: dict[str, DataType] = {
 
 
 def schema(ddl: str) -> StructType:
-    """A schema from ``name type, ...``."""
+    """Return the schema that ``name type, ...`` describes."""
     built = StructType()
     for column in ddl.split(", "):
         name, kind = column.split(" ")
@@ -44,28 +44,30 @@ def schema(ddl: str) -> StructType:
         ("key string, value string, key bigint", "t", "there are two columns key"),
     ],
 )
-def test_columns_that_cant_be_written(ddl: str, topic: str | None, message: str) -> None:
-    """Refused on the driver, with the column's name."""
+def test_columns_that_can_not_be_written_are_refused(
+    ddl: str, topic: str | None, message: str
+) -> None:
+    """Columns of a wrong name or type are refused on the driver, with the column's name."""
     with pytest.raises(ConfigError, match=message):
         sink_columns(schema(ddl), topic=topic)
 
 
 def test_headers_are_refused() -> None:
-    """To write the rows without them would lose them."""
+    """A headers column is refused, as rows written without it would lose their headers."""
     headers = schema("value string").add("headers", ArrayType(schema("key string, value binary")))
     with pytest.raises(ConfigError, match=r"column headers: .* drop the column"):
         sink_columns(headers, topic="t")
 
 
-def test_the_option_goes_before_the_column() -> None:
-    """As in Spark; other columns, such as a source's offset, are let be."""
+def test_the_topic_option_overrides_the_column() -> None:
+    """The topic option overrides the topic column, as in Spark; other columns are ignored."""
     columns = sink_columns(schema("offset bigint, topic string, value string"), topic="t")
     assert (columns.topic, columns.value, columns.key) == (None, 2, None)
 
 
 @pytest.mark.parametrize("text", [pa.string(), pa.large_string(), pa.binary(), pa.large_binary()])
-def test_texts_become_utf8(text: pa.DataType) -> None:
-    """Texts and bytes of either width; nulls stay null, and empty stays empty."""
+def test_strings_become_utf8(text: pa.DataType) -> None:
+    """Strings and bytes of either width are written; nulls stay null, and empty stays empty."""
     wanted = [None, b"", "é".encode()]
     batch = pa.record_batch(
         {

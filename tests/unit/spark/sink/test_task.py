@@ -1,4 +1,4 @@
-"""A task's rows: each acknowledged, or the task fails and says how far it came."""
+"""A task of the sink: each row is acknowledged, or the task fails and says how far it got."""
 
 from collections.abc import Iterator
 
@@ -32,7 +32,7 @@ Row = tuple[str | None, int | None, str | None, str | None]
 
 @pytest.fixture
 def net() -> FakeNet:
-    """One broker with two topics of three partitions."""
+    """Create one broker with two topics of three partitions."""
     net = fake_net()
     net.cluster.create_topic("a", partitions=3)
     net.cluster.create_topic("b", partitions=3)
@@ -41,7 +41,7 @@ def net() -> FakeNet:
 
 @pytest.fixture
 def producer(net: FakeNet) -> Iterator[BatchProducer]:
-    """Writes to it."""
+    """Create a producer that writes to that broker."""
     sender = BatchProducer(
         net.brokers.addresses, connector=net.network, settings=SETTINGS, wait=lambda _ms: None
     )
@@ -57,7 +57,7 @@ def task(
     number: int = 0,
     flush: int = 1 << 20,
 ) -> SinkTask:
-    """A task."""
+    """Create a task of the sink."""
     plan = SinkPlan(
         brokers=net.brokers.addresses,
         topic=topic,
@@ -69,7 +69,7 @@ def task(
 
 
 def batches(*rows: Row, size: int = 2) -> list[pa.RecordBatch]:
-    """Rows as Spark hands them out."""
+    """Return the rows in record batches, as Spark hands them to a task."""
     kinds = [pa.string(), pa.int32(), pa.string(), pa.string()]
     return [
         pa.record_batch(
@@ -84,14 +84,14 @@ def batches(*rows: Row, size: int = 2) -> list[pa.RecordBatch]:
 
 
 def log(net: FakeNet, topic: str, partition: int) -> list[str]:
-    """The values that a partition holds."""
+    """Return the values of a partition's log."""
     data = net.cluster.log(TopicPartition(topic, partition)).read(0, 1 << 24)
     records = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 24).records
     return [(record.value or b"").decode() for record in records]
 
 
-def test_rows_go_where_they_say(net: FakeNet, producer: BatchProducer) -> None:
-    """By topic column, by partition column, by key, and round the partitions without either."""
+def test_rows_go_to_the_partition_that_they_name(net: FakeNet, producer: BatchProducer) -> None:
+    """Rows go to the partition in their column, else by key, else round-robin."""
     rows: list[Row] = [
         ("a", 2, "k", "two"),
         ("b", None, "k", "keyed"),
@@ -108,15 +108,15 @@ def test_rows_go_where_they_say(net: FakeNet, producer: BatchProducer) -> None:
     assert tally.partitions[TopicPartition("a", 2)].next_offset == 1
 
 
-def test_the_option_names_the_topic(net: FakeNet, producer: BatchProducer) -> None:
-    """It goes before what the rows say."""
+def test_the_topic_option_overrides_the_rows(net: FakeNet, producer: BatchProducer) -> None:
+    """The topic option overrides the topic in the rows."""
     task(net, producer, topic="a").write(batches(("b", 0, None, "x"), (None, 0, None, "y")))
     assert log(net, "a", 0) == ["x", "y"]
     assert log(net, "b", 0) == []
 
 
 def test_memory_is_bounded_and_order_kept(net: FakeNet, producer: BatchProducer) -> None:
-    """What is held is written once it is enough, in order, and the tally spans all of it."""
+    """Buffered rows are written once they are large enough, in order, and all are counted."""
     rows: list[Row] = [("a", 0, None, f"{number:04}") for number in range(100)]
     tally = task(net, producer, flush=300).write(batches(*rows, size=7))
     assert log(net, "a", 0) == [f"{number:04}" for number in range(100)]
@@ -138,7 +138,7 @@ def test_memory_is_bounded_and_order_kept(net: FakeNet, producer: BatchProducer)
 def test_bad_rows_fail_the_task(
     net: FakeNet, producer: BatchProducer, bad: Row, message: str
 ) -> None:
-    """Which row, why, and how many were written."""
+    """An invalid row fails the task with its number, the reason, and how many were written."""
     net.cluster.auto_create = True
     good: Row = ("a", 0, None, "x")
     with pytest.raises(RowRefused, match=message) as caught:
@@ -150,7 +150,7 @@ def test_bad_rows_fail_the_task(
 
 
 def test_a_topic_that_is_created_meanwhile_is_found(net: FakeNet, producer: BatchProducer) -> None:
-    """A topic that the task has not seen yet is asked for when a row names it."""
+    """A topic that was created after the task began is looked up when a row names it."""
 
     def rows() -> Iterator[pa.RecordBatch]:
         yield from batches(("a", 0, None, "x"))
@@ -162,13 +162,13 @@ def test_a_topic_that_is_created_meanwhile_is_found(net: FakeNet, producer: Batc
 
 
 def test_refused_rows_fail_the_task(net: FakeNet, producer: BatchProducer) -> None:
-    """A broker that does not take them ends the task; it never goes on without them."""
+    """If a broker rejects rows the task fails; it never goes on without them."""
     net.brokers[0].script(ApiKey.PRODUCE, *[Fail(ErrorCode.NOT_ENOUGH_REPLICAS)] * 3)
     with pytest.raises(WriteFailed, match=r"1 record not acknowledged.*NOT_ENOUGH_REPLICAS"):
         task(net, producer).write(batches(("a", 0, None, "x")))
 
 
-def test_no_rows(net: FakeNet, producer: BatchProducer) -> None:
-    """A task without rows asks nobody."""
+def test_without_rows_nothing_is_sent(net: FakeNet, producer: BatchProducer) -> None:
+    """A task without rows sends no request."""
     assert task(net, producer).write([]).count == 0
     assert net.brokers[0].requests == []

@@ -1,4 +1,4 @@
-"""Brokers, topics, replicas, clocks, and parts that were not read."""
+"""The doctor's findings about brokers, topics, replicas and clocks, and about unread parts."""
 
 from dataclasses import replace
 
@@ -21,12 +21,12 @@ FAILURE = PartFailure(part="log ends of broker 1", reason="no answer", since_ms=
 
 
 def message(snapshot: ClusterSnapshot) -> list[Diagnosis]:
-    """What the doctor says."""
+    """Return the doctor's findings."""
     return list(examine(snapshot, Circumstances()))
 
 
 def with_partition(**fields: object) -> ClusterSnapshot:
-    """A cluster whose first partition of topic ``t`` is otherwise."""
+    """Return a cluster whose first partition of topic ``t`` has these fields."""
     snapshot = healthy().snapshot()
     topic = snapshot.topics[0]
     first: PartitionStatus = replace(topic.partitions[0], **fields)  # type: ignore[arg-type]
@@ -34,16 +34,16 @@ def with_partition(**fields: object) -> ClusterSnapshot:
     return replace(snapshot, topics=(topic, *snapshot.topics[1:]))
 
 
-def test_what_was_not_read_is_told() -> None:
-    """Silence about it must not pass for health."""
+def test_parts_that_were_not_read_are_reported() -> None:
+    """Parts that could not be read are reported, so that silence does not pass for health."""
     (found,) = message(replace(healthy().snapshot(), failures=(FAILURE,)))
     assert found.code is Code.NOT_LOOKED_AT
     assert found.severity is Severity.WARNING
     assert found.evidence == ("log ends of broker 1: no answer, for 7 s",)
 
 
-def test_a_cluster_without_brokers() -> None:
-    """Mostly a wrong chroot; nothing is said where brokers were not read."""
+def test_a_cluster_without_brokers_is_an_error() -> None:
+    """A cluster without brokers is an error, mostly a wrong chroot, unless they were not read."""
     empty = replace(SickWorld().snapshot(), brokers=())
     (found,) = message(empty)
     assert found.code is Code.NO_BROKERS
@@ -52,8 +52,8 @@ def test_a_cluster_without_brokers() -> None:
     assert codes(message(replace(empty, failures=(FAILURE,)))) == ["not-looked-at"]
 
 
-def test_a_cluster_without_a_controller() -> None:
-    """And none where that may not have been read."""
+def test_a_missing_controller_is_an_error() -> None:
+    """A missing controller is an error, unless the controller may not have been read."""
     broker = BrokerStatus(broker=Broker(7, "h", 9092), seen_ms=NOW_MS)
     headless = replace(SickWorld().snapshot(), brokers=(broker,))
     assert [(diagnosis.code, diagnosis.severity) for diagnosis in message(headless)] == [
@@ -62,8 +62,8 @@ def test_a_cluster_without_a_controller() -> None:
     assert codes(message(replace(headless, failures=(FAILURE,)))) == ["not-looked-at"]
 
 
-def test_a_broker_that_cant_be_used() -> None:
-    """With what its registration lacks."""
+def test_a_broker_that_can_not_be_used_is_an_error() -> None:
+    """A broker whose registration can't be used is an error that says what it lacks."""
     broker = BrokerStatus(
         broker=Broker(7, "", -1), seen_ms=NOW_MS, is_controller=True, problem="no PLAINTEXT"
     )
@@ -73,8 +73,8 @@ def test_a_broker_that_cant_be_used() -> None:
     assert found.evidence == ("broker 7: no PLAINTEXT",)
 
 
-def test_topics_that_cant_be_read() -> None:
-    """Those without partitions, with who reads them, and those whose node makes no sense."""
+def test_topics_that_can_not_be_read_are_reported() -> None:
+    """Topics without partitions are reported with their groups, and malformed topics as such."""
     world = SickWorld(t=1, none=0)
     world.register("g_a", 1, t=1, none=1)
     world.register("g_b", 2, t=1)
@@ -88,8 +88,8 @@ def test_topics_that_cant_be_read() -> None:
     assert codes_now.count("topic-without-partitions") == 0
 
 
-def test_a_partition_without_a_leader() -> None:
-    """With its replicas, and the groups that wait for it."""
+def test_a_partition_without_a_leader_is_an_error() -> None:
+    """A partition without a leader is reported with its replicas and the groups that read it."""
     (found,) = message(with_partition(leader=None, replicas=(0, 5), in_sync=(5,)))
     assert found.code is Code.LEADER_MISSING
     assert found.severity is Severity.ERROR
@@ -97,8 +97,8 @@ def test_a_partition_without_a_leader() -> None:
     assert found.evidence == ("t-0: replicas 0 (runs), 5 (is gone, in sync)",)
 
 
-def test_a_leader_that_is_not_registered() -> None:
-    """Nobody has written another one's name yet, or nobody is left to; it is told once."""
+def test_a_leader_that_is_not_registered_is_missing() -> None:
+    """A leader that is not registered counts as missing, and is reported once."""
     snapshot = with_partition(leader=5, replicas=(5, 0), in_sync=(5,))
     (found,) = message(snapshot)
     assert found.code is Code.LEADER_MISSING
@@ -107,14 +107,14 @@ def test_a_leader_that_is_not_registered() -> None:
 
 
 def test_a_topic_that_is_being_deleted_may_be_headless() -> None:
-    """Leaders go first."""
+    """A topic that is being deleted may lack leaders, as they go first."""
     snapshot = with_partition(leader=None)
     deleting = replace(snapshot.topics[0], deleting=True)
     assert message(replace(snapshot, topics=(deleting, *snapshot.topics[1:]))) == []
 
 
-def test_replicas_that_are_behind() -> None:
-    """By broker first, then by partition."""
+def test_under_replicated_partitions_are_reported() -> None:
+    """Under-replicated partitions are reported by broker, then by partition."""
     (found,) = message(with_partition(replicas=(0, 1, 5), in_sync=(0,)))
     assert found.code is Code.UNDER_REPLICATED
     assert found.severity is Severity.WARNING
@@ -126,8 +126,8 @@ def test_replicas_that_are_behind() -> None:
     )
 
 
-def test_clocks_that_differ() -> None:
-    """Ours, and those of brokers, from ZooKeeper's; a minute is nothing."""
+def test_clocks_that_differ_are_reported() -> None:
+    """Our clock and those of brokers may differ from ZooKeeper's by a minute at most."""
     snapshot = SickWorld().snapshot()
     assert message(replace(snapshot, clock_skew_ms=Seen(-60_000, NOW_MS))) == []
     late = replace(snapshot.brokers[1], registered_ms=NOW_MS - 90_000, created_ms=NOW_MS)
@@ -144,7 +144,7 @@ def test_clocks_that_differ() -> None:
 
 
 def alone(*, no_zookeeper: bool | None, **fields: object) -> ClusterSnapshot:
-    """A cluster that was read through its brokers alone, of which one is the controller or none."""
+    """Return a cluster that was read through its brokers only, with one that is no controller."""
     through = BrokersAlone(bootstrap_servers="b:9092", no_zookeeper=no_zookeeper)
     broker = BrokerStatus(broker=Broker(7, "h", 9092), seen_ms=NOW_MS, is_controller=None)
     snapshot = ClusterSnapshot(
@@ -154,22 +154,22 @@ def alone(*, no_zookeeper: bool | None, **fields: object) -> ClusterSnapshot:
 
 
 def test_a_zookeeper_that_was_not_given_is_a_note() -> None:
-    """No alarm; and no word of it where there is none, nor of a controller that nobody names."""
+    """An unknown ZooKeeper is a note; a missing one, or an unknown controller, is no finding."""
     [found] = message(alone(no_zookeeper=False))
     assert (found.code, found.severity) == (Code.ZOOKEEPER_UNKNOWN, Severity.NOTE)
     assert "b:9092" in found.evidence[0]
     assert message(alone(no_zookeeper=True)) == []
 
 
-def test_brokers_that_could_not_be_asked_are_a_part_that_was_not_read() -> None:
-    """Not a chroot that is wrong."""
+def test_brokers_that_could_not_be_asked_are_an_unread_part() -> None:
+    """Brokers that could not be asked are an unread part, not a wrong chroot."""
     unread = alone(no_zookeeper=None, brokers=(), failures=(FAILURE,))
     assert codes(message(unread)) == ["not-looked-at"]
     assert message(alone(no_zookeeper=None, brokers=())) == []
 
 
-def test_what_brokers_say_of_a_topic_is_no_matter_of_nodes() -> None:
-    """Nobody is sent to look at what is not there."""
+def test_what_brokers_report_of_a_topic_needs_no_znode() -> None:
+    """A topic that brokers report as unreadable has a remedy that names no znode."""
     topic = TopicStatus(name="t", seen_ms=NOW_MS, config=None, deleting=None, problem="denied")
     [found] = message(alone(no_zookeeper=True, topics=(topic,)))
     assert found.code is Code.TOPIC_UNREADABLE

@@ -1,4 +1,4 @@
-"""Offsets that stand still between two looks."""
+"""Committed offsets that do not advance between two snapshots."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +22,7 @@ Change = Callable[[GroupPartition], GroupPartition]
 
 
 def changed(snapshot: ClusterSnapshot, change: Change) -> ClusterSnapshot:
-    """The same with another first partition, and nothing to read in the others."""
+    """Return the snapshot with this change of its first partition, and no lag in the others."""
     group = snapshot.groups[KEY]
     partitions = tuple(
         change(partition) if partition.topic_partition == T0 else partition._replace(log_end=90)
@@ -32,25 +32,25 @@ def changed(snapshot: ClusterSnapshot, change: Change) -> ClusterSnapshot:
 
 
 def between(then: Change, now: Change, apart_ms: int = 600_000) -> list[Diagnosis]:
-    """What is said of two looks."""
+    """Return the findings of two snapshots."""
     world: SickWorld = healthy()
     earlier = changed(world.snapshot(taken_ms=NOW_MS - apart_ms), then)
     return list(examine(changed(world.snapshot(), now), Circumstances(earlier=earlier)))
 
 
-def same(one: GroupPartition) -> GroupPartition:
-    """As it is: committed at 90, the log ends at 100."""
-    return one
+def same(partition: GroupPartition) -> GroupPartition:
+    """Leave the partition unchanged: committed at 90, with a log end of 100."""
+    return partition
 
 
 def committed(offset: int, at_ms: int, storage: str = "zookeeper") -> Change:
-    """Another commit."""
+    """Return the change to another commit."""
     at = CommittedOffset(offset, "kafka" if storage == "kafka" else "zookeeper", NOW_MS, "", at_ms)
     return lambda partition: partition._replace(committed=(at,))
 
 
-def test_nothing_committed_although_there_was_something_to_read() -> None:
-    """The finding names the owner."""
+def test_no_commit_with_records_to_read_is_an_error() -> None:
+    """No commit between two snapshots, with records to read, is an error that names the owner."""
     (found,) = between(same, lambda partition: partition._replace(log_end=300))
     assert found.code is Code.COMMITS_PAUSED
     assert found.severity is Severity.ERROR
@@ -58,7 +58,7 @@ def test_nothing_committed_although_there_was_something_to_read() -> None:
         "t-0: committed 90 then and now, the log end went from 100 to 300; "
         "owner g_a-1399996300000-0a0b0c0d-0; last commit 60 min ago",
     )
-    # Since the last commit, which was before our first look; what was to read is sure since that.
+    # No commit since the last one, before the first snapshot; since that there surely is a lag.
     assert "have not advanced the committed offset for 60 min" in found.what
     assert "something to read for the last 600 s at least." in found.what
     (found,) = between(
@@ -69,8 +69,8 @@ def test_nothing_committed_although_there_was_something_to_read() -> None:
     assert "committed nothing" in found.evidence[0]
 
 
-def test_what_moves_is_fine() -> None:
-    """So is what had nothing to read at the first look, and what another owner stands at."""
+def test_a_commit_that_advances_is_no_finding() -> None:
+    """A commit that advances, a log without a lag, or another owner is no finding."""
     assert between(same, committed(91, NOW_MS)) == []
     assert (
         between(
@@ -85,8 +85,8 @@ def test_what_moves_is_fine() -> None:
     assert len(between(same, same, apart_ms=300_000)) == 1
 
 
-def test_the_same_offset_committed_again_and_again() -> None:
-    """Kafka's storage shows that commits come: then it is reading that stands."""
+def test_a_repeated_commit_of_the_same_offset_means_stalled_reading() -> None:
+    """In Kafka a repeated commit of the same offset means that reading stalls, not committing."""
     found = between(committed(90, LONG_AGO_MS, "kafka"), committed(90, NOW_MS, "kafka"))
     kinds = {diagnosis.code for diagnosis in found}
     assert all(diagnosis.severity is Severity.ERROR for diagnosis in found)

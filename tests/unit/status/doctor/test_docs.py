@@ -1,4 +1,4 @@
-"""The page about findings knows all of them, and no others."""
+"""The page about findings lists each code, and no other."""
 
 import re
 
@@ -6,8 +6,8 @@ from tests.support.sick_world import PAGE, told_severities
 from zkconsumer.status.doctor.diagnosis import Code
 
 
-def test_every_code_has_its_line() -> None:
-    """Exactly one, in a table."""
+def test_every_code_has_a_row() -> None:
+    """Each code has exactly one row in a table of the page."""
     reported = re.findall(r"^\| `([a-z-]+)` \|", PAGE.read_text(), re.MULTILINE)
     assert sorted(reported) == sorted(code.value for code in Code)
     assert told_severities(PAGE).keys() == set(Code)

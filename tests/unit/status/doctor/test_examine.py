@@ -1,4 +1,4 @@
-"""The doctor's round over several groups, and how findings read."""
+"""The doctor's examination of several groups, and how findings are worded."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from zkconsumer.status.model import GroupKey, GroupKind, PartFailure
 
 
 def test_the_worst_comes_first_and_the_cluster_leads() -> None:
-    """Then groups by name; of one, in the order of the codes."""
+    """Findings are sorted by severity, the cluster's first, then by group, then by code."""
     world = healthy()
     world.commit(TopicPartition("gone", 0), 1)
     world.commit(TopicPartition("t", 0), 101)
@@ -30,18 +30,18 @@ def test_the_worst_comes_first_and_the_cluster_leads() -> None:
     ]
 
 
-def test_one_group_alone() -> None:
-    """As its page shows it."""
+def test_one_group_can_be_examined_alone() -> None:
+    """One group can be examined alone, as for its page."""
     world = healthy()
     world.commit(TopicPartition("t", 0), 101)
     snapshot = world.snapshot()
     group = snapshot.groups[GroupKey(GroupKind.ZOOKEEPER, "g")]
-    look = GroupContext(group, snapshot, Circumstances(), snapshot.partition_ids())
-    assert codes(examine_group(look)) == ["offset-beyond-end"]
+    context = GroupContext(group, snapshot, Circumstances(), snapshot.partition_ids())
+    assert codes(examine_group(context)) == ["offset-beyond-end"]
 
 
-def test_much_evidence_is_cut_and_counted() -> None:
-    """Lists of names, too."""
+def test_long_evidence_is_shortened_and_counted() -> None:
+    """Long evidence and long lists of names are shortened, with a count of the rest."""
     lines = [str(number) for number in range(EVIDENCE_SHOWN + 2)]
     assert some(lines[:-1]) == tuple(lines[:-1])
     cut = (*lines[:EVIDENCE_SHOWN], "... and 2 more")
@@ -51,18 +51,18 @@ def test_much_evidence_is_cut_and_counted() -> None:
 
 
 def test_numbers_agree_with_their_nouns() -> None:
-    """One is singular."""
+    """A count of one has a noun in the singular."""
     assert counted(1, "member") == "1 member"
     assert counted(0, "member") == "0 members"
 
 
 def test_a_cluster_without_anything_is_well() -> None:
-    """A new one, with brokers alone."""
+    """A new cluster, with brokers and nothing else, has no findings."""
     assert SickWorld().findings() == ()
 
 
 def test_codes_are_words_for_scripts() -> None:
-    """Lower case with dashes, each once."""
+    """Codes are in lower case with dashes, and unique, for use in scripts."""
     values = [code.value for code in Code]
     assert len(set(values)) == len(values)
     assert all(value == value.lower() and " " not in value and "_" not in value for value in values)

@@ -1,4 +1,4 @@
-"""Repairs against nodes that changed meanwhile, and their undoing."""
+"""The doctor's repairs: against nodes that changed meanwhile, and their undoing."""
 
 import pytest
 
@@ -18,20 +18,20 @@ from zkconsumer.zk.store import CreateOp, DeleteOp, SetOp
 
 
 def fix_of(*writes: Write, absent: tuple[str, ...] = (), childless: tuple[str, ...] = ()) -> Fix:
-    """A repair with these writes."""
+    """Return a repair with these writes."""
     return Fix(what="w", caution="c", writes=writes, absent=absent, childless=childless)
 
 
 def world_of(**nodes: bytes) -> SickWorld:
-    """Persistent nodes below the root."""
+    """Return a world with these persistent nodes below the root."""
     world = SickWorld()
     for name, data in nodes.items():
         world.make(f"/{name}", data)
     return world
 
 
-def test_writes_carry_the_version_that_was_read() -> None:
-    """So that whoever writes in between makes them fail."""
+def test_writes_have_the_version_that_was_read() -> None:
+    """A write has the version of the node that was read, so that it fails if another came first."""
     world = world_of(a=b"1", b=b"2")
     world.tree.apply([SetOp("/a", b"1"), SetOp("/a", b"1")], 0)
     delete = DeleteNode("/a", Expected(data=b"1"))
@@ -45,8 +45,8 @@ def test_writes_carry_the_version_that_was_read() -> None:
     assert plan == FixPlan(writes=plan.writes, skipped={})
 
 
-def test_what_changed_is_left_as_it_is() -> None:
-    """One by one, with the reason; the others are done."""
+def test_nodes_that_changed_are_skipped() -> None:
+    """A node that changed is skipped with the reason, and the other writes are planned."""
     world = world_of(data=b"other", same=b"new", fine=b"1")
     world.make("/session", b"1", 7)
     plan = world.plan(
@@ -68,13 +68,13 @@ def test_what_changed_is_left_as_it_is() -> None:
 
 
 def test_a_persistent_node_in_place_of_an_ephemeral_one_is_another() -> None:
-    """Sessions are compared, too."""
+    """A persistent node in place of an ephemeral one is skipped, as its session differs."""
     plan = world_of(a=b"1").plan(fix_of(DeleteNode("/a", Expected(session_id=7, data=b"1"))))
     assert plan.skipped == {"/a": "it is now a persistent node"}
 
 
-def test_what_must_not_be_there_keeps_everything_from_being_done() -> None:
-    """A node, or children of one."""
+def test_a_node_that_must_not_exist_prevents_all_writes() -> None:
+    """If a node, or a child of one, exists that must not, nothing is written at all."""
     world = world_of(a=b"1", b=b"2")
     write = DeleteNode("/a", Expected(data=b"1"))
     assert world.plan(fix_of(write, absent=("/b",))).refused == "/b exists by now"
@@ -85,8 +85,8 @@ def test_what_must_not_be_there_keeps_everything_from_being_done() -> None:
     assert plan == FixPlan(refused="/b has 1 by now: x", skipped={})
 
 
-def test_nothing_is_written_whatever_there_is() -> None:
-    """A write has to say what it expects, and a repair has to write."""
+def test_a_write_needs_an_expected_state() -> None:
+    """A write needs an expected state, and a repair needs a write."""
     with pytest.raises(ValueError, match="expected state"):
         Expected()
     with pytest.raises(ValueError, match="at least one write"):
@@ -94,13 +94,13 @@ def test_nothing_is_written_whatever_there_is() -> None:
 
 
 def test_nodes_to_read_are_named_once() -> None:
-    """Those that are written, and those that must be absent."""
+    """The paths of a repair are those that it writes and those that must be absent, each once."""
     write = DeleteNode("/a", Expected(data=b"1"))
     assert fix_of(write, write, absent=("/a", "/b")).paths == ("/a", "/b")
 
 
 def undo(world: SickWorld, plan: FixPlan) -> UndoPlan:
-    """Undo what was done, out of the file's text, and do it."""
+    """Undo a plan, from the text of its undo file."""
     record = UndoRecord(
         zookeeper="zk", made_ms=5, steps=tuple(write.undone for write in plan.writes)
     )
@@ -111,8 +111,8 @@ def undo(world: SickWorld, plan: FixPlan) -> UndoPlan:
     return back
 
 
-def test_persistent_nodes_come_back() -> None:
-    """With what they held, which need not be text."""
+def test_persistent_nodes_are_restored() -> None:
+    """An undo restores persistent nodes with their bytes, which need not be text."""
     world = world_of(a=b"\xff\x00", b="ü".encode())
     before = world.contents()
     plan = world.repair(
@@ -127,8 +127,8 @@ def test_persistent_nodes_come_back() -> None:
     assert undo(world, plan).skipped == {"/a": "it is unchanged", "/b": "it is unchanged"}
 
 
-def test_a_node_of_a_session_does_not_come_back() -> None:
-    """Made by us it would be of our session, or stay for ever."""
+def test_an_ephemeral_node_is_not_restored() -> None:
+    """An ephemeral node of another session is not restored: it would be of our own session."""
     world = SickWorld()
     world.make("/e", b"1", 7)
     plan = world.repair(fix_of(DeleteNode("/e", Expected(session_id=7))))
@@ -137,8 +137,8 @@ def test_a_node_of_a_session_does_not_come_back() -> None:
     assert back.skipped == {"/e": "it belonged to session 0x7: only its owner can create it again"}
 
 
-def test_what_was_written_since_is_not_undone() -> None:
-    """Nor what is gone, nor what somebody made again."""
+def test_nodes_that_were_written_since_are_not_undone() -> None:
+    """An undo skips nodes that were written, deleted or created again since."""
     steps = (
         Undone(path="/a", before=b"1", after=None, session_id=0),
         Undone(path="/b", before=b"1", after=b"2", session_id=0),
@@ -158,7 +158,7 @@ def test_what_was_written_since_is_not_undone() -> None:
 
 
 def test_the_last_write_is_undone_first() -> None:
-    """Parents are there before their children."""
+    """The last write is undone first, so that parents exist before their children."""
     steps = (
         Undone(path="/a/b", before=b"", after=None, session_id=0),
         Undone(path="/a", before=b"", after=None, session_id=0),
@@ -178,7 +178,7 @@ def test_the_last_write_is_undone_first() -> None:
     ],
 )
 def test_other_files_are_refused(text: str, why: str) -> None:
-    """With their name."""
+    """Another file is refused with its name."""
     with pytest.raises(ConfigError, match=f"f.json {why}"):
         decode_undo(text, "f.json")
 
@@ -194,7 +194,7 @@ def test_other_files_are_refused(text: str, why: str) -> None:
     ],
 )
 def test_damaged_files_are_refused(sound: str, damaged: str) -> None:
-    """Wherever the damage is."""
+    """A damaged undo file is refused, wherever the damage is."""
     step = Undone(path="/a", before=b"1", after=None, session_id=0)
     text = encode_undo(UndoRecord(zookeeper="zk", made_ms=5, steps=(step,)))
     assert sound in text
@@ -203,13 +203,13 @@ def test_damaged_files_are_refused(sound: str, damaged: str) -> None:
 
 
 def test_sessions_are_written_as_zookeeper_does() -> None:
-    """Unsigned; servers of a high number give negative ids."""
+    """Session ids are written unsigned in hex, as by ZooKeeper, also negative ones."""
     assert session_name(-1) == "session 0xffffffffffffffff"
     assert session_name(0) == "no session"
     assert session_name(None) == "an unknown session"
 
 
 def test_a_node_that_was_not_read_counts_as_gone() -> None:
-    """Nothing is written blindly."""
+    """A node that was not read counts as gone, and is not written."""
     fix = fix_of(DeleteNode("/a", Expected(data=b"1")))
     assert plan_fix(fix, {}, {}).skipped == {"/a": "it is gone"}

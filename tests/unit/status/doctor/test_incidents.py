@@ -1,4 +1,4 @@
-"""One cause is one incident; what does not follow from it stays beside it."""
+"""Findings with one cause are one incident; findings that it does not explain stay separate."""
 
 from dataclasses import replace
 
@@ -10,32 +10,32 @@ from zkconsumer.status.doctor.examine import examine
 from zkconsumer.status.doctor.incidents import unfolded
 from zkconsumer.status.model import ClusterSnapshot
 
-GHOST = "g_gone-1399996300000-0a0b0c0d"
+STALE = "g_gone-1399996300000-0a0b0c0d"
 
 
-def ghostly() -> SickWorld:
-    """Two members that share with a third, which is registered and not there."""
+def stale_world() -> SickWorld:
+    """Create two live members that share partitions with a stale registration."""
     world = SickWorld(t=6)
     for name, session in (("g_a-1399996300000-0a0b0c0d", 1), ("g_b-1399996300000-0a0b0c0d", 2)):
         world.register(name, session, t=1)
-    world.register(GHOST, 0, t=1, u=1)
+    world.register(STALE, 0, t=1, u=1)
     world.settle()
     for number in range(6):
         tp = TopicPartition("t", number)
         world.commit(tp, 90)
-        if world.group().partitions[number].owner == f"{GHOST}-0":
+        if world.group().partitions[number].owner == f"{STALE}-0":
             world.remove(f"/consumers/g/owners/t/{number}")
     return world
 
 
 def twice(world: SickWorld) -> tuple[Diagnosis, ...]:
-    """The findings of a second look that shows the same, long enough after the first."""
+    """Return the findings when an earlier snapshot, long enough before, shows the same."""
     earlier = world.snapshot(taken_ms=NOW_MS - 600_000)
     return examine(world.snapshot(), Circumstances(earlier=earlier))
 
 
 def live(snapshot: ClusterSnapshot) -> ClusterSnapshot:
-    """The same, with partitions where the owners of all have committed just now."""
+    """Return the snapshot with all partitions read up to their log ends."""
     groups = {
         key: replace(
             group,
@@ -49,8 +49,8 @@ def live(snapshot: ClusterSnapshot) -> ClusterSnapshot:
 
 
 def test_one_stale_registration_is_one_incident() -> None:
-    """What is left to the ghost nobody reads, and that it reads a topic of its own makes more."""
-    world = ghostly()
+    """Partitions without an owner and unequal subscriptions follow from a stale registration."""
+    world = stale_world()
     earlier = live(world.snapshot(taken_ms=NOW_MS - 600_000))
     found = examine(live(world.snapshot()), Circumstances(earlier=earlier))
     (incident,) = found
@@ -64,23 +64,23 @@ def test_one_stale_registration_is_one_incident() -> None:
     assert unfolded(list(found)) == [incident, *incident.consequences]
 
 
-def test_what_the_ghost_does_not_explain_stays() -> None:
-    """Owners that live and commit nothing are an incident of their own."""
-    found = twice(ghostly())
+def test_a_finding_that_the_registration_does_not_explain_stays() -> None:
+    """Live owners that commit nothing are an incident besides the stale registration."""
+    found = twice(stale_world())
     assert {diagnosis.code for diagnosis in found} == {Code.MEMBER_STALE, Code.COMMITS_PAUSED}
 
 
-def test_a_partition_that_nobody_left_to_the_ghost_stays() -> None:
-    """Somebody else let go of it, too: the finding has more than the cause explains."""
-    world = ghostly()
+def test_a_partition_that_another_member_released_stays() -> None:
+    """If another partition lost its owner, too, the registration does not explain the finding."""
+    world = stale_world()
     owned = next(partition for partition in world.group().partitions if partition.owner is not None)
     tp = owned.topic_partition
     world.remove(f"/consumers/g/owners/t/{tp.partition}")
     assert Code.OWNER_MISSING in {diagnosis.code for diagnosis in twice(world)}
 
 
-def test_an_owner_that_does_not_go_explains_that_nothing_is_read_there() -> None:
-    """A node of no session."""
+def test_a_persistent_owner_explains_that_nothing_is_committed() -> None:
+    """A persistent owner node explains that nothing is committed for its partition."""
     world = healthy()
     world.remove("/consumers/g/owners/t/0")
     world.own(TopicPartition("t", 0), "g_a-1399996300000-0a0b0c0d-0", 0)

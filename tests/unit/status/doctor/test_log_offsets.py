@@ -1,4 +1,4 @@
-"""Committed offsets that the log does not hold."""
+"""Committed offsets outside of their logs."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ NODE = "/consumers/g/offsets/t/0"
 
 
 def stopped(offset: int, log: tuple[int, int]) -> SickWorld:
-    """A group that nobody is in, with one offset."""
+    """Return a group without members and with one committed offset."""
     world = SickWorld(t=1)
     world.logs[T0] = log
     world.commit(T0, offset)
@@ -23,13 +23,13 @@ def stopped(offset: int, log: tuple[int, int]) -> SickWorld:
 
 
 def test_offsets_within_the_log_are_fine() -> None:
-    """Its beginning and its end among them."""
+    """Offsets from the log start to the log end are no finding."""
     for offset in (10, 50, 90):
         assert stopped(offset, (10, 90)).findings() == ()
 
 
-def test_an_offset_below_the_log_is_set_to_its_beginning() -> None:
-    """Of a group that is stopped."""
+def test_an_offset_below_the_log_is_set_to_its_start() -> None:
+    """In a stopped group an offset below the log start can be set to the log start."""
     world = stopped(9, (40, 90))
     found = world.one(Code.OFFSET_BELOW_LOG)
     assert found.severity is Severity.ERROR
@@ -41,8 +41,8 @@ def test_an_offset_below_the_log_is_set_to_its_beginning() -> None:
     assert world.findings() == ()
 
 
-def test_nothing_is_set_once_a_member_is_there() -> None:
-    """Nor once somebody else wrote the offset."""
+def test_no_offset_is_set_once_there_is_a_member() -> None:
+    """The repair is refused once there is a member, or once the offset was committed again."""
     world = stopped(9, (40, 90))
     fix = world.one(Code.OFFSET_BELOW_LOG).fix
     assert fix is not None
@@ -56,7 +56,7 @@ def test_nothing_is_set_once_a_member_is_there() -> None:
 
 
 def test_a_group_that_is_running_gets_no_offsets_set() -> None:
-    """Its members would overwrite them; and it may have been cut behind them just now."""
+    """In a running group the repair is not offered: its members would overwrite it."""
     world = healthy()
     world.logs[T0] = (95, 100)
     found = world.one(Code.OFFSET_BELOW_LOG)
@@ -64,8 +64,8 @@ def test_a_group_that_is_running_gets_no_offsets_set() -> None:
     assert found.fix is None
 
 
-def test_an_offset_beyond_the_end() -> None:
-    """What to do about it depends on what happened: nothing is offered."""
+def test_an_offset_beyond_the_end_is_an_error() -> None:
+    """For an offset beyond the log end no repair is offered, as the cause decides."""
     found = stopped(91, (10, 90)).one(Code.OFFSET_BEYOND_END)
     assert found.severity is Severity.ERROR
     assert found.evidence == ("t-0: committed 91 in zookeeper, the log ends at 90",)
@@ -75,7 +75,7 @@ def test_an_offset_beyond_the_end() -> None:
 def seen(
     committed: CommittedOffset, log_at_ms: int, *, before: CommittedOffset | None = None
 ) -> tuple[Diagnosis, ...]:
-    """What is said of one offset, and a log that ended at 90 when it was asked."""
+    """Return the findings for one committed offset, and a log whose end of 90 was read then."""
     sightings = Sightings()
     if before is not None:
         sightings.record(_committed(before, before.seen_ms - 1))
@@ -98,7 +98,7 @@ def _committed(committed: CommittedOffset, log_at_ms: int) -> ClusterSnapshot:
 
 
 def test_a_commit_that_was_read_after_the_log_proves_nothing() -> None:
-    """The log may have grown in between, unless the commit is older than the look at the log."""
+    """An offset that was read after the log end proves nothing, unless it was committed before."""
     late = CommittedOffset(95, "zookeeper", NOW_MS)
     assert seen(late, NOW_MS - 1) == ()
     assert codes(seen(late, NOW_MS)) == ["offset-beyond-end"]
@@ -107,8 +107,8 @@ def test_a_commit_that_was_read_after_the_log_proves_nothing() -> None:
     assert seen(late._replace(committed_ms=NOW_MS - 1000), NOW_MS - 1) == ()
 
 
-def test_a_commit_that_an_earlier_look_saw_is_older_than_the_look_at_the_log() -> None:
-    """Groups and logs are read side by side: the log's end can be the older of the two."""
+def test_a_commit_in_an_earlier_snapshot_is_older_than_the_log_end() -> None:
+    """An offset that an earlier snapshot has is older than the log end, though read after it."""
     now = CommittedOffset(95, "zookeeper", NOW_MS)
     before = now._replace(seen_ms=NOW_MS - 1000)
     assert codes(seen(now, NOW_MS - 500, before=before)) == ["offset-beyond-end"]
@@ -116,17 +116,19 @@ def test_a_commit_that_an_earlier_look_saw_is_older_than_the_look_at_the_log() -
     assert seen(now, NOW_MS - 500, before=before._replace(offset=90)) == ()
 
 
-def test_the_larger_of_two_places_counts() -> None:
-    """As for members that commit to both; a fix sets ZooKeeper's only if that is the larger."""
+def test_the_larger_of_two_offsets_counts() -> None:
+    """The larger of a group's two offsets counts, and can be repaired if it is ZooKeeper's."""
     world = stopped(9, (40, 90))
     group = world.group()
     in_kafka = CommittedOffset(50, "kafka", NOW_MS)
-    (one,) = group.partitions
-    fine = replace(group, partitions=(one._replace(committed=(*one.committed, in_kafka)),))
+    (partition,) = group.partitions
+    fine = replace(
+        group, partitions=(partition._replace(committed=(*partition.committed, in_kafka)),)
+    )
     snapshot = world.snapshot()
     assert examine(replace(snapshot, groups={fine.key: fine}), Circumstances()) == ()
     late = in_kafka._replace(offset=20)
-    below = replace(group, partitions=(one._replace(committed=(*one.committed, late)),))
+    below = replace(group, partitions=(partition._replace(committed=(*partition.committed, late)),))
     (found,) = examine(replace(snapshot, groups={below.key: below}), Circumstances())
     assert found.code is Code.OFFSET_BELOW_LOG
     assert found.fix is None

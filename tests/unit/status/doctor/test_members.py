@@ -1,4 +1,4 @@
-"""Registrations that are of nobody, unreadable, foreign, idle, or out of their time."""
+"""Registrations that are stale, unreadable, of foreign clients, idle, or wrongly dated."""
 
 from tests.support.sick_world import LONG_AGO_MS, NOW_MS, SickWorld, codes, healthy
 from zkconsumer.model import TopicPartition
@@ -8,8 +8,8 @@ T0 = TopicPartition("t", 0)
 IDS = "/consumers/g/ids"
 
 
-def test_a_healthy_group_has_nothing() -> None:
-    """No finding at all, with and without the list of living sessions."""
+def test_a_healthy_group_has_no_findings() -> None:
+    """A healthy group has no findings, with and without the list of live sessions."""
     world = healthy()
     assert world.findings() == ()
     world.live = frozenset({1, 2})
@@ -17,7 +17,7 @@ def test_a_healthy_group_has_nothing() -> None:
 
 
 def test_a_persistent_registration_is_stale_and_can_be_deleted() -> None:
-    """It is nobody's, and takes a share that nobody reads."""
+    """A persistent registration has no member, and gets partitions that nobody reads."""
     world = SickWorld(t=2)
     world.register("g_a", 1, t=1)
     world.register("g_b", 0, t=1)
@@ -33,7 +33,7 @@ def test_a_persistent_registration_is_stale_and_can_be_deleted() -> None:
 
 
 def test_a_registration_of_a_dead_session_is_stale() -> None:
-    """As far as ZooKeeper tells which sessions are alive; one that just began may be missing."""
+    """A registration of a session that ZooKeeper does not list is stale, unless it is very new."""
     world = healthy()
     world.live = frozenset({1})
     found = world.one(Code.MEMBER_STALE)
@@ -49,7 +49,7 @@ def test_a_registration_of_a_dead_session_is_stale() -> None:
 
 
 def test_a_bare_topic_name_is_pykafkas() -> None:
-    """Its registration stops the Scala members of the group."""
+    """A registration of a bare topic name is pykafka's, and stops the group's Scala members."""
     world = healthy()
     world.make(f"{IDS}/g_x:4a", b"t", 3)
     found = world.one(Code.MEMBER_FOREIGN)
@@ -61,7 +61,10 @@ def test_a_bare_topic_name_is_pykafkas() -> None:
 
 
 def test_a_group_of_pykafkas_alone_is_left_alone() -> None:
-    """They share among themselves: who deletes their registrations stops a group that is well."""
+    """In a group of pykafka's members alone no registration is offered for deletion.
+
+    Such a group works: they share partitions among themselves.
+    """
     world = SickWorld(t=2)
     world.make(f"{IDS}/host1:4a", b"t", 3)
     world.make(f"{IDS}/host2:4b", b"t", 4)
@@ -76,8 +79,8 @@ def test_a_group_of_pykafkas_alone_is_left_alone() -> None:
     assert codes(world.findings()).count(Code.MEMBER_FOREIGN) == 2
 
 
-def test_garbage_is_told_with_what_it_holds() -> None:
-    """Also where nobody knows who wrote it."""
+def test_an_unreadable_registration_is_reported_with_its_content() -> None:
+    """An unreadable registration is reported with its content and its session."""
     world = healthy()
     world.make(f"{IDS}/g_x", b'{"version":1', 3)
     found = world.one(Code.MEMBER_UNREADABLE)
@@ -87,7 +90,7 @@ def test_garbage_is_told_with_what_it_holds() -> None:
 
 
 def test_a_garbage_registration_that_was_corrected_stays() -> None:
-    """What was written since is not deleted."""
+    """A registration that was corrected meanwhile is not deleted by the repair."""
     world = healthy()
     world.make(f"{IDS}/g_x", b"{", 3)
     fix = world.one(Code.MEMBER_UNREADABLE).fix
@@ -99,8 +102,8 @@ def test_a_garbage_registration_that_was_corrected_stays() -> None:
     assert "now holds" in plan.skipped[f"{IDS}/g_x"]
 
 
-def test_a_number_that_scala_cant_read_stops_the_others() -> None:
-    """It is no error while the member is alone."""
+def test_a_number_that_scala_can_not_read_stops_the_others() -> None:
+    """A number that Scala can't read is an error if there are other members, else a warning."""
     data = b'{"version":1,"subscription":{"t":1},"pattern":"static","timestamp":1399996400000}'
     world = SickWorld(t=1)
     world.make(f"{IDS}/g_x", data, 1)
@@ -112,8 +115,8 @@ def test_a_number_that_scala_cant_read_stops_the_others() -> None:
     assert "1399996400000 is not a 32-bit integer" in found.evidence[0]
 
 
-def test_a_filter_that_we_cant_expand_is_not_called_garbage() -> None:
-    """Scala members read it; we only don't know what they read."""
+def test_a_regex_that_we_can_not_expand_is_not_called_garbage() -> None:
+    """A regex that we can't expand is no garbage: Scala reads it, and we don't know its topics."""
     world = SickWorld(t=1)
     text = r'{"version":1,"subscription":{"[a[b]]":1},"pattern":"white_list","timestamp":"1"}'
     world.make(f"{IDS}/g_x", text.encode(), 1)
@@ -122,8 +125,8 @@ def test_a_filter_that_we_cant_expand_is_not_called_garbage() -> None:
     assert not {Code.MEMBER_UNREADABLE, Code.OWNER_NOT_SUBSCRIBED} & set(codes(world.findings()))
 
 
-def test_of_several_expressions_only_the_first_counts() -> None:
-    """As kafka-node registers its topics."""
+def test_of_several_regexes_only_the_first_counts() -> None:
+    """Of several regexes in a registration, as kafka-node writes it, only the first counts."""
     world = SickWorld(t=1, u=1)
     text = b'{"version":1,"subscription":{"t":1,"u":1},"pattern":"white_list","timestamp":"1"}'
     world.make(f"{IDS}/g_x", text, 1)
@@ -133,8 +136,8 @@ def test_of_several_expressions_only_the_first_counts() -> None:
     assert "names t, u" in found.evidence[0]
 
 
-def test_who_owns_nothing_of_what_lies_open_gave_up() -> None:
-    """The others have theirs; two partitions are left, and they are this one's share."""
+def test_a_member_without_partitions_of_its_share_is_idle() -> None:
+    """A member without partitions while its share is unowned is idle: it gave up claiming."""
     world = healthy()
     for topic in "tu":
         for number in (2, 3):
@@ -145,7 +148,7 @@ def test_who_owns_nothing_of_what_lies_open_gave_up() -> None:
 
 
 def test_a_group_that_just_changed_is_given_time() -> None:
-    """Who came a moment ago owns nothing yet."""
+    """A member that joined a moment ago is not idle yet."""
     world = SickWorld(t=2)
     world.register("g_a", 1, t=1)
     world.clock_ms = NOW_MS - 5000
@@ -156,8 +159,8 @@ def test_a_group_that_just_changed_is_given_time() -> None:
     assert found[0].severity is Severity.NOTE
 
 
-def test_times_that_are_far_from_zookeepers_are_told() -> None:
-    """By what a registration says of itself, or by the time in an id."""
+def test_times_that_are_far_from_zookeepers_are_reported() -> None:
+    """A registration whose own date, or whose id's, is far from ZooKeeper's is reported."""
     world = SickWorld(t=2)
     world.register("g_a-1399996300000-0a", 1, t=1)
     world.register(f"g_b-{LONG_AGO_MS + 7_200_000}-0b", 2, t=1)
@@ -178,8 +181,8 @@ def test_times_that_are_far_from_zookeepers_are_told() -> None:
     )
 
 
-def test_an_old_process_that_registered_anew_is_fine() -> None:
-    """Its id tells when it started; its session may have ended since."""
+def test_an_old_process_that_registered_again_is_no_finding() -> None:
+    """An old id is fine: a long-running process may have registered in a new session."""
     world = SickWorld(t=1)
     world.register("g_a-1300000000000-0a", 1, t=1)
     world.settle()

@@ -1,4 +1,4 @@
-"""Offsets in ZooKeeper, in Kafka, in both, and of topics that are gone."""
+"""Committed offsets in ZooKeeper, in Kafka, in both, and of deleted topics."""
 
 from dataclasses import replace
 
@@ -20,12 +20,12 @@ T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 
 
 def at(offset: int, storage: Storage, committed_ms: int | None = NOW_MS) -> CommittedOffset:
-    """An offset that was seen now."""
+    """Return an offset that was read now."""
     return CommittedOffset(offset, storage, NOW_MS, committed_ms=committed_ms)
 
 
 def findings(**partitions: tuple[CommittedOffset, ...]) -> tuple[Diagnosis, ...]:
-    """What is said of a group with these offsets; names are those of partitions of ``t``."""
+    """Return the findings of a group with these offsets, by number of a partition of ``t``."""
     world = SickWorld(t=3)
     world.commit(T0, 1)
     group = replace(
@@ -38,15 +38,15 @@ def findings(**partitions: tuple[CommittedOffset, ...]) -> tuple[Diagnosis, ...]
     return examine(replace(world.snapshot(), groups={group.key: group}), Circumstances())
 
 
-def test_one_place_for_all_is_fine() -> None:
-    """Whichever; and both with the same."""
+def test_one_storage_for_all_partitions_is_no_finding() -> None:
+    """Offsets in one storage, or the same offsets in both, are no finding."""
     assert findings(p0=(at(1, "zookeeper"),), p1=(at(1, "zookeeper"),)) == ()
     assert findings(p0=(at(1, "kafka"),), p1=(at(1, "kafka"),)) == ()
     assert findings(p0=(at(1, "zookeeper"), at(1, "kafka")), p1=(at(1, "zookeeper"),)) == ()
 
 
-def test_offsets_that_are_split() -> None:
-    """Some here, some there."""
+def test_offsets_that_are_split_are_an_error() -> None:
+    """Offsets of some partitions in ZooKeeper and of others in Kafka are an error."""
     (found,) = findings(p0=(at(1, "zookeeper"),), p1=(at(1, "kafka"),), p2=(at(2, "kafka"),))
     assert found.code is Code.OFFSETS_SPLIT
     assert found.severity is Severity.ERROR
@@ -58,8 +58,8 @@ def test_offsets_that_are_split() -> None:
     )
 
 
-def test_one_of_two_places_is_no_longer_written() -> None:
-    """It is told which, and how old it is; what is written together is fine."""
+def test_a_storage_that_is_no_longer_written_is_named() -> None:
+    """If one storage lags behind it is named with its age; commits to both are no finding."""
     assert findings(p0=(at(9, "zookeeper"), at(8, "kafka"))) == ()
     assert findings(p0=(at(9, "zookeeper", None), at(8, "kafka"))) == ()
     (found,) = findings(p0=(at(5, "zookeeper", LONG_AGO_MS), at(8, "kafka")))
@@ -70,8 +70,8 @@ def test_one_of_two_places_is_no_longer_written() -> None:
     assert found.evidence[0].endswith("Kafka's is 3600 s older")
 
 
-def test_without_times_an_earlier_look_tells_which_place_is_left_behind() -> None:
-    """The one that did not move; nothing is said if both did, or neither, or it was just now."""
+def test_without_times_an_earlier_snapshot_tells_which_storage_lags() -> None:
+    """Without commit times the storage whose offset did not move between snapshots is named."""
 
     def message(then: tuple[int, int], apart_ms: int = 600_000) -> list[str]:
         world = SickWorld(t=1)
@@ -92,8 +92,8 @@ def test_without_times_an_earlier_look_tells_which_place_is_left_behind() -> Non
     assert message((4, 7)) == message((5, 8)) == message((5, 7), apart_ms=60_000) == []
 
 
-def test_what_new_consumers_commit_is_not_the_old_groups() -> None:
-    """They keep their offsets in Kafka under the same name; the old one may be stopped for good."""
+def test_offsets_of_new_consumers_are_not_the_old_groups() -> None:
+    """Offsets of new consumers with the same group id are not counted as the old group's."""
     world = SickWorld(t=3)
     world.commit(T0, 1)
     places = (at(1, "zookeeper"), at(1, "kafka"))
@@ -118,7 +118,7 @@ def test_what_new_consumers_commit_is_not_the_old_groups() -> None:
 
 
 def test_offsets_of_deleted_topics_are_deleted() -> None:
-    """Those of topics that are there stay; so does everything once a topic is back."""
+    """Offsets of deleted topics can be deleted, unless the topic exists again by then."""
     world = SickWorld(t=1)
     world.commit(T0, 5)
     world.commit(TopicPartition("gone", 0), 7)
@@ -136,8 +136,8 @@ def test_offsets_of_deleted_topics_are_deleted() -> None:
     assert world.contents()["/consumers/g/offsets/t/0"] == (b"5", 0)
 
 
-def test_where_no_topic_is_known_none_counts_as_deleted() -> None:
-    """They were not read."""
+def test_without_known_topics_none_counts_as_deleted() -> None:
+    """If no topics were read, none counts as deleted."""
     world = SickWorld()
     world.commit(T0, 5)
     assert codes(world.findings()) == []

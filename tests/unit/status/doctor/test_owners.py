@@ -1,4 +1,4 @@
-"""Owner nodes of the dead, of strangers, of nobody; and partitions without one."""
+"""Owner nodes of dead sessions, of no member or of no session; and partitions without one."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ A = "g_a-1399996300000-0a0b0c0d"
 
 
 def replaced(owner: str, session_id: int) -> SickWorld:
-    """A healthy group but for the owner of the first partition."""
+    """Return a healthy group in which the first partition has another owner."""
     world = healthy()
     world.remove("/consumers/g/owners/t/0")
     world.own(T0, owner, session_id)
@@ -25,7 +25,7 @@ def replaced(owner: str, session_id: int) -> SickWorld:
 
 
 def test_a_persistent_owner_is_deleted() -> None:
-    """Nothing else ever would; whoever is asked to sees the node's text."""
+    """A persistent owner node can be deleted, as nothing else ever would."""
     world = replaced(f"{A}-0", 0)
     found = world.one(Code.OWNER_PERSISTENT)
     assert found.severity is Severity.ERROR
@@ -36,7 +36,7 @@ def test_a_persistent_owner_is_deleted() -> None:
 
 
 def test_an_owner_of_a_dead_session_is_deleted() -> None:
-    """Only where ZooKeeper said that it is dead."""
+    """An owner of a dead session can be deleted, if ZooKeeper reports the session as dead."""
     world = replaced("g_gone-0", 9)
     assert Code.OWNER_OF_DEAD_SESSION not in codes(world.findings())
     world.live = frozenset({1, 2})
@@ -46,16 +46,16 @@ def test_an_owner_of_a_dead_session_is_deleted() -> None:
     assert codes(world.findings()) == ["owner-missing"]
 
 
-def test_a_member_that_came_back_in_another_session() -> None:
-    """Its old node goes with the old session: nothing is offered but to look."""
+def test_an_owner_node_of_a_members_former_session_is_an_error() -> None:
+    """An owner node of a member's former session is an error without a repair: it will expire."""
     found = replaced(f"{A}-0", 9).one(Code.OWNER_OF_OTHER_SESSION)
     assert found.severity is Severity.ERROR
     assert "of session 0x9; that member is now in session 0x1" in found.evidence[0]
     assert found.fix is None
 
 
-def test_an_owner_that_is_no_member() -> None:
-    """The session can tell whose it is all the same."""
+def test_an_owner_that_is_no_member_is_an_error() -> None:
+    """An owner that is no member is reported with what is known of its session."""
     found = replaced("g_gone-0", 9).one(Code.OWNER_NO_MEMBER)
     assert found.severity is Severity.ERROR
     assert "whether that session is alive is unknown" in found.evidence[0]
@@ -65,7 +65,7 @@ def test_an_owner_that_is_no_member() -> None:
 
 
 def test_an_owner_that_came_a_moment_ago_may_be_a_new_member() -> None:
-    """The members were read before it."""
+    """An owner node created a moment ago may be of a new member: members are read before owners."""
     world = healthy()
     world.remove("/consumers/g/owners/t/0")
     world.clock_ms = NOW_MS - 1000
@@ -74,21 +74,21 @@ def test_an_owner_that_came_a_moment_ago_may_be_a_new_member() -> None:
 
 
 @pytest.mark.parametrize("text", ["nobody", f"{A}-7"])
-def test_an_owner_that_is_no_stream_of_its_member(text: str) -> None:
-    """A text without a number, and a number beyond the member's streams."""
+def test_an_owner_that_is_no_stream_of_its_member_is_reported(text: str) -> None:
+    """An owner without a thread number, or with one beyond its member's streams, is reported."""
     assert replaced(text, 1).one(Code.OWNER_NO_THREAD).severity is Severity.WARNING
 
 
-def test_an_owner_of_a_topic_that_nobody_reads() -> None:
-    """The member did not give it up."""
+def test_an_owner_of_a_topic_that_its_member_does_not_read_is_reported() -> None:
+    """An owner of a topic that its member does not read did not release it."""
     world = healthy()
     world.topics["v"] = 1
     world.own(TopicPartition("v", 0), f"{A}-0", 1)
     assert codes(world.findings()) == ["owner-not-subscribed"]
 
 
-def test_a_second_look_tells_a_stuck_group_from_one_on_its_way() -> None:
-    """What nobody owned before, too, is an error; what was owned then is not."""
+def test_an_earlier_snapshot_tells_a_stuck_group_from_a_rebalancing_one() -> None:
+    """A partition without an owner is an error if an earlier snapshot has none, too."""
     world = healthy()
     world.remove("/consumers/g/owners/t/0")
     assert world.one(Code.OWNER_MISSING).severity is Severity.WARNING
@@ -110,8 +110,8 @@ def test_a_second_look_tells_a_stuck_group_from_one_on_its_way() -> None:
     assert found.severity is Severity.WARNING
 
 
-def test_the_same_as_before_is_said_of_what_was_the_same() -> None:
-    """A partition that was owned then, or did not exist, has only just lost its owner."""
+def test_partitions_that_had_no_owner_before_are_named() -> None:
+    """If only some partitions had no owner before, the finding says which."""
     world = healthy()
     world.remove("/consumers/g/owners/t/0")
     before = Circumstances(earlier=replace(world.snapshot(), taken_ms=NOW_MS - 60_000))
@@ -129,8 +129,8 @@ def test_the_same_as_before_is_said_of_what_was_the_same() -> None:
     assert found.about == {TopicPartition("t", 4)}
 
 
-def test_partitions_of_a_coordinators_group_that_nobody_has() -> None:
-    """Only of a group at rest."""
+def test_unassigned_partitions_of_a_coordinators_group_are_reported() -> None:
+    """Partitions that no member of a coordinator's group has are reported once it is stable."""
     world = SickWorld(t=2)
     member = MemberStatus(member_id="m", streams={"t": 1})
     group = GroupStatus(

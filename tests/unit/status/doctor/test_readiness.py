@@ -1,4 +1,4 @@
-"""What stands in the way of another release."""
+"""What has to change before a cluster can be upgraded to a given release."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def found(
 
 
 def facts(release: Release, **more: object) -> ReadinessFacts:
-    """Return what brokers of one release tell."""
+    """Return the facts about brokers that all are of one release."""
     snapshot = healthy().snapshot()
     known = ReadinessFacts(
         releases={broker.broker.id: release for broker in snapshot.brokers},
@@ -34,28 +34,28 @@ def facts(release: Release, **more: object) -> ReadinessFacts:
 
 
 def new_cluster() -> ClusterSnapshot:
-    """A cluster that has no ZooKeeper."""
+    """Return a cluster without a ZooKeeper."""
     alone = BrokersAlone(bootstrap_servers="b:9092", no_zookeeper=True)
     return replace(healthy().snapshot(), groups={}, brokers_alone=alone)
 
 
-def test_an_old_cluster_has_to_be_mirrored() -> None:
-    """Brokers, groups, formats and clients of 0.8 are all in the way; the steps say the order."""
+def test_a_cluster_of_0_8_has_to_be_mirrored() -> None:
+    """From 0.8 to 4.0 brokers, groups, formats and clients are obstacles, and a mirror helps."""
     snapshot = healthy().snapshot()
-    told = facts((0, 8, 2), formats={"t": 0})
-    reported = found(snapshot, told)
+    known_facts = facts((0, 8, 2), formats={"t": 0})
+    reported = found(snapshot, known_facts)
     assert reported[Code.READY_BROKERS].severity is Severity.ERROR
     assert "broker 0: 0.8.2" in reported[Code.READY_BROKERS].evidence
     assert reported[Code.READY_ZOOKEEPER_GROUPS].severity is Severity.ERROR
     assert reported[Code.READY_MESSAGE_FORMATS].evidence == ("t: format 0",)
     assert reported[Code.READY_CLIENTS].severity is Severity.WARNING
-    by_mirror, _ = ways(snapshot, told, "4.0")
-    words = [step.split(":")[0].split()[0] for step in by_mirror.steps]
-    assert words == ["Set", "Mirror", "Migrate", "Verify", "Switch"]
+    by_mirror, _ = ways(snapshot, known_facts, "4.0")
+    first_words = [step.split(":")[0].split()[0] for step in by_mirror.steps]
+    assert first_words == ["Set", "Mirror", "Migrate", "Verify", "Switch"]
 
 
 def test_3_9_is_reached_in_place() -> None:
-    """From 0.8.2 on; groups in ZooKeeper are then a warning."""
+    """3.9 is reached in place from 0.8.2 on, with a warning about groups in ZooKeeper."""
     snapshot = healthy().snapshot()
     reported = found(snapshot, facts((0, 8, 2)), "3.9")
     assert reported[Code.READY_BROKERS].severity is Severity.NOTE
@@ -68,35 +68,37 @@ def test_3_9_is_reached_in_place() -> None:
 
 @pytest.mark.parametrize("wanted", NEXT)
 @pytest.mark.parametrize("known", [0, 1])
-def test_a_broker_of_unknown_release_is_never_fine(wanted: str, known: int) -> None:
-    """None told, or not all: nothing is said to go in place, or to be there."""
+def test_a_broker_of_unknown_release_is_a_warning(wanted: str, known: int) -> None:
+    """If any broker's release is unknown, it is a warning, and no upgrade in place is proposed."""
     snapshot = healthy().snapshot()
     late = {broker.broker.id: (4, 1) for broker in snapshot.brokers[:known]}
-    told = replace(facts((4, 1)), releases=late)
-    reported = found(snapshot, told, wanted)
+    known_facts = replace(facts((4, 1)), releases=late)
+    reported = found(snapshot, known_facts, wanted)
     assert reported[Code.READY_NOT_SEEN].severity is Severity.WARNING
     assert Code.READY_BROKERS not in reported
     assert (Code.READY_CLIENTS in reported) is (wanted == "4.0")
-    (route,) = ways(snapshot, told, wanted)
+    (route,) = ways(snapshot, known_facts, wanted)
     assert route.way is Way.MIRROR
-    old = replace(told, releases=dict.fromkeys(late, (2, 8)))
+    old = replace(known_facts, releases=dict.fromkeys(late, (2, 8)))
     if known:
         assert found(snapshot, old, wanted)[Code.READY_BROKERS].severity > Severity.NOTE
     (route,) = ways(snapshot, old, wanted)
     assert "Find out the release of broker" in route.steps[0]
 
 
-def test_a_cluster_of_which_no_broker_is_known_is_not_fine() -> None:
-    """That nothing is wrong with none of them says nothing."""
+def test_a_cluster_without_known_brokers_is_not_ready() -> None:
+    """A cluster without known brokers is a warning, not ready."""
     snapshot = replace(new_cluster(), brokers=(), topics=())
-    told = ReadinessFacts(settings={})
+    known_facts = ReadinessFacts(settings={})
     for wanted in NEXT:
-        assert found(snapshot, told, wanted)[Code.READY_NOT_SEEN].severity is Severity.WARNING
-        assert "none of which is known" in ways(snapshot, told, wanted)[0].steps[0]
+        assert (
+            found(snapshot, known_facts, wanted)[Code.READY_NOT_SEEN].severity is Severity.WARNING
+        )
+        assert "none of which is known" in ways(snapshot, known_facts, wanted)[0].steps[0]
 
 
-def test_a_zookeeper_is_in_the_way_of_4_even_for_late_brokers() -> None:
-    """3.9 with one has to be migrated to KRaft first; without one it follows in place."""
+def test_a_zookeeper_is_an_obstacle_to_4_even_for_late_brokers() -> None:
+    """4.0 needs KRaft: 3.9 with a ZooKeeper is an error, and 3.9 without one is a note."""
     late = facts((3, 9))
     with_zookeeper = found(healthy().snapshot(), late)[Code.READY_BROKERS]
     assert with_zookeeper.severity is Severity.ERROR
@@ -104,20 +106,20 @@ def test_a_zookeeper_is_in_the_way_of_4_even_for_late_brokers() -> None:
     assert found(new_cluster(), late)[Code.READY_BROKERS].severity is Severity.NOTE
 
 
-def test_a_cluster_that_is_there_is_ready() -> None:
-    """Nothing is found of it."""
+def test_a_cluster_of_the_release_is_ready() -> None:
+    """A cluster that has the release already has no findings and no route."""
     assert found(new_cluster(), facts((4, 1))) == {}
     assert ways(new_cluster(), facts((4, 1)), "4.0") == ()
 
 
-def test_settings_that_are_gone_are_named_with_what_replaces_them() -> None:
-    """Those of topics, and of the file that was given."""
+def test_removed_settings_are_named_with_their_replacement() -> None:
+    """Settings that the release lacks are named with their replacement, of topics and of a file."""
     snapshot = new_cluster()
     topic = replace(snapshot.topics[0], config={"message.format.version": "0.9.0"})
-    given_ = {"zookeeper.connect": "zk", "port": "9092", "log.dirs": "/d"}
+    broker_settings = {"zookeeper.connect": "zk", "port": "9092", "log.dirs": "/d"}
     for wanted, names in (("4.0", ("port", "zookeeper.connect")), ("3.9", ("port",))):
         reported = examine_readiness(
-            replace(snapshot, topics=(topic,)), facts((3, 5), settings=given_), wanted
+            replace(snapshot, topics=(topic,)), facts((3, 5), settings=broker_settings), wanted
         )
         lines = [
             diagnosis.evidence for diagnosis in reported if diagnosis.code is Code.READY_SETTINGS
@@ -128,8 +130,8 @@ def test_settings_that_are_gone_are_named_with_what_replaces_them() -> None:
         assert tuple(line.split(":")[0] for line in lines[1]) == names
 
 
-def test_a_setting_of_topics_that_3_9_goes_by_is_in_the_way_of_4_alone() -> None:
-    """It is deprecated there, no more."""
+def test_a_topic_setting_that_3_9_deprecates_is_an_obstacle_to_4_alone() -> None:
+    """A topic setting that 3.9 only deprecates is an obstacle to 4.0 alone."""
     snapshot = new_cluster()
     topic = replace(snapshot.topics[0], config={"message.timestamp.difference.max.ms": "5"})
     for wanted, is_named in (("4.0", True), ("3.9", False)):
@@ -137,8 +139,8 @@ def test_a_setting_of_topics_that_3_9_goes_by_is_in_the_way_of_4_alone() -> None
         assert (Code.READY_SETTINGS in reported) is is_named
 
 
-def test_abandoned_groups_are_not_in_the_way() -> None:
-    """They are named, so that nobody starts them again."""
+def test_abandoned_groups_are_no_obstacle() -> None:
+    """Abandoned groups are no obstacle, but are named, so that they are not started again."""
     snapshot = healthy().snapshot()
     groups = {
         key: replace(group, state=GroupState.ABANDONED) for key, group in snapshot.groups.items()
@@ -153,20 +155,20 @@ def test_abandoned_groups_are_not_in_the_way() -> None:
     st.booleans(),
     st.sampled_from(sorted(NEXT)),
 )
-def test_what_was_not_seen_is_never_well(
+def test_what_was_not_seen_is_a_warning(
     releases: dict[int, Release], formats: bool, wanted: str
 ) -> None:
-    """A broker or a topic of which nothing was told is a warning."""
+    """A broker without a known release, or a topic without a known format, is a warning."""
     snapshot = new_cluster()
-    told = replace(facts((4, 1)), releases=releases)
-    told = told if formats else replace(told, formats={})
-    reported = found(snapshot, told, wanted)
+    known_facts = replace(facts((4, 1)), releases=releases)
+    known_facts = known_facts if formats else replace(known_facts, formats={})
+    reported = found(snapshot, known_facts, wanted)
     is_unseen = not {broker.broker.id for broker in snapshot.brokers} <= releases.keys()
     seen = reported.get(Code.READY_NOT_SEEN)
     assert (seen is not None and seen.severity is Severity.WARNING) is (is_unseen or not formats)
 
 
-def test_the_format_stands_at_one_place_in_all_formats() -> None:
-    """After offset, size, and checksum or leader epoch."""
+def test_the_magic_byte_has_one_position_in_all_formats() -> None:
+    """All record formats have the magic byte at the same position."""
     assert magic_of(bytes(16) + b"\x01" + bytes(10)) == 1
     assert magic_of(bytes(16)) is None

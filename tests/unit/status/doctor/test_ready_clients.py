@@ -1,4 +1,4 @@
-"""When clients are said to stand in the way of Kafka 4."""
+"""Whether clients are ready for Kafka 4, by the requests that brokers counted or logged."""
 
 from dataclasses import replace
 
@@ -16,18 +16,18 @@ UNTOLD = RequestCount(request="FetchConsumer", version=None, count=5)
 
 
 def found(*metrics: RequestMetrics) -> Diagnosis:
-    """The one diagnosis."""
+    """Return the only finding."""
     (diagnosis,) = examine_clients(healthy().snapshot(), metrics)
     return diagnosis
 
 
 def broker(number: int, *counts: RequestCount, problem: str | None = None) -> RequestMetrics:
-    """What one of them told."""
+    """Return the metrics of one broker."""
     return RequestMetrics(source=f"broker {number}", counts=counts, problem=problem, broker=number)
 
 
-def test_what_is_refused_is_an_error_that_names_it() -> None:
-    """Though another broker could not be read, which is said."""
+def test_a_refused_version_is_an_error() -> None:
+    """A request version that Kafka 4 refuses is an error, even if another broker was not read."""
     diagnosis = found(broker(0, NEW, OLD), broker(1, problem="ConnectException"))
     assert diagnosis.severity is Severity.ERROR
     assert diagnosis.evidence == (
@@ -36,8 +36,8 @@ def test_what_is_refused_is_an_error_that_names_it() -> None:
     )
 
 
-def test_many_lines_of_one_kind_leave_room_for_the_other() -> None:
-    """What was not read is said beside a hundred refusals, and clients beside what was not read."""
+def test_many_lines_of_one_kind_do_not_hide_the_other() -> None:
+    """Of many lines each kind is shown: refused requests, unread brokers and known clients."""
     refused = found(*[broker(0, OLD)] * 100, broker(1, problem="ConnectException")).evidence
     assert refused[-2:] == ("... and 91 more", "broker 1: ConnectException")
     member = MemberStatus(member_id="m", client_id="old", host="h", streams={})
@@ -49,16 +49,16 @@ def test_many_lines_of_one_kind_leave_room_for_the_other() -> None:
     assert unseen.evidence[-2:] == ("... and 91 more", "g: client old at h")
 
 
-def test_all_brokers_without_one_are_a_note() -> None:
-    """They count from their start, so it is not for ever."""
+def test_all_brokers_without_a_refused_version_are_a_note() -> None:
+    """If no broker counted a refused version, it is a note, as counts start with the broker."""
     size = len(healthy().snapshot().brokers)
     diagnosis = found(*(broker(number, NEW) for number in range(size)))
     assert diagnosis.severity is Severity.NOTE
     assert "since the brokers started" in diagnosis.what
 
 
-def test_what_was_not_read_is_never_well() -> None:
-    """Of a broker that fails, tells no versions, tells nothing, or was not asked."""
+def test_a_broker_that_was_not_read_is_a_warning() -> None:
+    """A broker that fails, counts no versions, counts nothing, or was not read, is a warning."""
     size = len(healthy().snapshot().brokers)
     well = [broker(number, NEW) for number in range(size - 1)]
     for last in (broker(9, problem="refused"), broker(9, UNTOLD), broker(9), None):
@@ -68,8 +68,8 @@ def test_what_was_not_read_is_never_well() -> None:
         assert "JMX_PORT" in diagnosis.repair
 
 
-def test_a_broker_that_is_read_in_two_ways_is_one() -> None:
-    """Whatever two endpoints of it are: the other one was never read, which is said."""
+def test_a_broker_that_is_read_twice_counts_once() -> None:
+    """A broker that is read at several endpoints counts once, and the unread one is named."""
     twice = [replace(broker(0, NEW), source=source) for source in ("a:7071", "a:8778", "10.0.0.1")]
     diagnosis = found(*twice)
     assert diagnosis.severity is Severity.WARNING
@@ -78,8 +78,8 @@ def test_a_broker_that_is_read_in_two_ways_is_one() -> None:
     assert found(*twice, broker(1, NEW)).severity is Severity.NOTE
 
 
-def test_what_belongs_to_no_known_broker_makes_nobody_well() -> None:
-    """An endpoint of another cluster, through a tunnel, or of a host with several brokers."""
+def test_metrics_of_no_known_broker_count_for_none() -> None:
+    """Metrics of no known broker make no broker count as read, but their refused requests count."""
     for owner in (None, 7):
         stranger = replace(broker(9, NEW), broker=owner)
         diagnosis = found(broker(0, NEW), stranger, stranger)
@@ -93,8 +93,8 @@ def test_what_belongs_to_no_known_broker_makes_nobody_well() -> None:
     assert refused.severity is Severity.ERROR, "it is bad news all the same"
 
 
-def test_request_logs_name_who_is_refused_and_make_nobody_well() -> None:
-    """They are of some time, and of one broker."""
+def test_request_logs_name_refused_clients_and_count_for_no_broker() -> None:
+    """Request logs name the clients that are refused, and never make a broker count as read."""
     old = RequestCount(request="Produce", version=0, count=7, library="client 'old' at 10.0.0.7")
     log = RequestLog(source="requests.log", total=10, refused=(old,))
     (refused,) = examine_clients(healthy().snapshot(), [], [log])
@@ -102,12 +102,15 @@ def test_request_logs_name_who_is_refused_and_make_nobody_well() -> None:
     assert refused.evidence == (
         "requests.log: Produce version 0, 7 times, by client 'old' at 10.0.0.7",
     )
-    for quiet, said in ((replace(log, refused=()), "none of 10 requests"), (EMPTY, "at DEBUG (")):
+    for quiet, evidence in (
+        (replace(log, refused=()), "none of 10 requests"),
+        (EMPTY, "at DEBUG ("),
+    ):
         (unseen,) = examine_clients(healthy().snapshot(), [], [quiet])
         assert unseen.severity is Severity.WARNING
-        assert said in unseen.evidence[0]
+        assert evidence in unseen.evidence[0]
 
 
-def test_a_place_without_any_counts_is_taken_for_a_wrong_one() -> None:
-    """A wrong address, or rules that leave them out; not for an old broker."""
+def test_a_source_without_counts_is_reported_as_a_wrong_one() -> None:
+    """A source without any counts is reported as a probably wrong address."""
     assert any("is this a broker's endpoint?" in line for line in found(broker(9)).evidence)

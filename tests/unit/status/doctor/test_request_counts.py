@@ -1,4 +1,4 @@
-"""What brokers have counted of requests, in the three forms in which it is read."""
+"""Brokers' request counts, as read from MBeans and from two forms of an exporter's samples."""
 
 import time
 
@@ -51,20 +51,20 @@ kafka_server_brokertopicmetrics_totalfetchrequests_total{topic="t"} 2.0
 
 
 def lines(counts: tuple[RequestCount, ...]) -> list[str]:
-    """What is said of those that are refused."""
+    """Return the descriptions of those counts that Kafka 4 refuses."""
     return [str(count) for count in RequestMetrics(source="b", counts=counts).refused()]
 
 
 def test_mbeans_of_3_9_name_the_library() -> None:
-    """Each request once: what is counted as refused is counted by version, too."""
+    """MBeans of 3.9 name the client library; a request that is counted twice is listed once."""
     assert lines(counts_of_mbeans(OF_3_9)) == [
         "FetchConsumer version 3, 4 times, by sarama 1.2.3",
         "ListOffsets version 0, 1 time, by an unnamed client library",
     ]
 
 
-def test_mbeans_of_2_0_tell_versions_alone() -> None:
-    """What Kafka 4 takes is known; followers' requests are none of a client."""
+def test_mbeans_of_2_0_have_versions_only() -> None:
+    """MBeans of 2.0 have versions, which show what Kafka 4 refuses; followers don't count."""
     older = [bean for bean in OF_3_9 if "Deprecated" not in bean[0]]
     older += [(BEAN + "RequestsPerSec,request=FetchFollower,version=2", 9)]
     assert lines(counts_of_mbeans(older)) == [
@@ -73,8 +73,8 @@ def test_mbeans_of_2_0_tell_versions_alone() -> None:
     ]
 
 
-def test_mbeans_of_1_1_tell_no_versions() -> None:
-    """So nothing can be concluded of them."""
+def test_mbeans_of_1_1_have_no_versions() -> None:
+    """MBeans of 1.1 have no versions, so nothing follows from them."""
     read = RequestMetrics(
         source="b", counts=counts_of_mbeans([(BEAN + "RequestsPerSec,request=Fetch", 9)])
     )
@@ -84,15 +84,15 @@ def test_mbeans_of_1_1_tell_no_versions() -> None:
 
 
 @pytest.mark.parametrize(("text", "library"), [(UNRULED, "sarama 1.2.3"), (RULED, "")])
-def test_samples_of_an_exporter(text: str, library: str) -> None:
-    """As its own names are, and as the usual rules make them, which lose the library."""
+def test_samples_of_an_exporter_are_read(text: str, library: str) -> None:
+    """An exporter's samples are read with its own names, and as its usual rules rewrite them."""
     by = library or "an unnamed client library"
     assert lines(counts_of_samples(text)) == [f"FetchConsumer version 3, 4 times, by {by}"]
 
 
 @given(st.text(), st.one_of(st.none(), st.text(), st.floats(), st.integers()))
-def test_whatever_comes_harms_nobody(text: str, count: object) -> None:
-    """It is a count of a printable request, or nothing."""
+def test_hostile_counts_are_harmless(text: str, count: object) -> None:
+    """Hostile names and counts become a short, printable count, or none."""
     hostile = [(BEAN + f"RequestsPerSec,request={text},version={text}", count)]
     sample = f'requestmetrics_count{{name="RequestsPerSec",request="{text}"}} {count}'
     for found in (*counts_of_mbeans(hostile), *counts_of_samples(sample)):
@@ -100,8 +100,8 @@ def test_whatever_comes_harms_nobody(text: str, count: object) -> None:
         assert len(found.request) <= 60
 
 
-def test_long_words_are_read_once() -> None:
-    """Not once for each of their letters: an answer has room for thousands of such lines."""
+def test_long_words_are_parsed_in_linear_time() -> None:
+    """Long words in samples are parsed in linear time."""
     began = time.process_time()
     for _ in range(20):
         assert counts_of_samples("requestmetrics_count{" + "a" * 4_000 + "} 1\n") == ()

@@ -1,4 +1,4 @@
-"""Request logs of real brokers, and what others make of them."""
+"""Request logs of brokers of all releases, and hostile lines in them."""
 
 import time
 
@@ -56,18 +56,18 @@ LINES = {
 
 
 @pytest.mark.parametrize("release", LINES)
-def test_who_asks_in_old_versions_is_named(release: str) -> None:
-    """Each once, with how often; brokers among each other and other lines do not count."""
-    line, told = LINES[release]
+def test_clients_of_old_versions_are_named(release: str) -> None:
+    """Clients of old request versions are named once with a count; followers don't count."""
+    line, expected = LINES[release]
     log = read_request_log("log", [*OTHERS, line, line])
-    assert [str(count) for count in log.refused] == [told]
+    assert [str(count) for count in log.refused] == [expected]
     assert log.total == len(OTHERS) - 1 + 2
 
 
 @pytest.mark.parametrize("client_id", ["replicaId=1", "a, replica_id=1", 'x\\"replicaId":1,'])
 @pytest.mark.parametrize("release", LINES)
-def test_a_client_that_is_called_like_a_follower_counts(release: str, client_id: str) -> None:
-    """Only what stands behind the header tells a follower."""
+def test_a_client_whose_id_looks_like_a_follower_counts(release: str, client_id: str) -> None:
+    """A client whose id looks like a follower's request counts as a client."""
     line = {
         "0.8": LINES["0.8"][0].replace("billing", client_id),
         "0.10": "Completed request:{api_key=1,api_version=1,correlation_id=2,client_id="
@@ -90,8 +90,8 @@ def test_a_client_that_is_called_like_a_follower_counts(release: str, client_id:
 
 
 @given(st.lists(st.text(max_size=200) | st.sampled_from([*OTHERS, *map(str, LINES.values())])))
-def test_whatever_stands_in_a_log_harms_nobody(lines: list[str]) -> None:
-    """What it tells is a short, printable line for each kind of request."""
+def test_hostile_lines_are_harmless(lines: list[str]) -> None:
+    """Whatever a log contains, a count is short and printable."""
     log = read_request_log("log", (f"Completed request:{line}" for line in lines))
     assert log.total <= len(lines)
     for count in log.refused:
@@ -108,8 +108,8 @@ def test_whatever_stands_in_a_log_harms_nobody(lines: list[str]) -> None:
         LINES["1.1"][0].partition(" from ")[0] + "from connection " * 50 + "1:1-" * 650,
     ],
 )
-def test_a_client_cannot_make_a_line_dear(line: str) -> None:
-    """Its id is the client's choice, and so is what stands there: tens of seconds a line, once."""
+def test_a_client_can_not_make_a_line_slow_to_parse(line: str) -> None:
+    """A hostile client id can't make a line slow to parse."""
     begin = time.process_time()
     read_request_log("log", [f"Completed request:{line}"] * 5)
     assert time.process_time() - begin < 5
@@ -127,7 +127,7 @@ def test_a_client_cannot_make_a_line_dear(line: str) -> None:
 def test_a_request_whose_client_id_is_too_long_to_be_read_to_its_end_counts(
     head: str, rest: str
 ) -> None:
-    """Only the beginning of a line is looked at."""
+    """A request counts even if its client id is too long to be read to its end."""
     for filling in ("x", "\\"):
         line = f"Completed request:{head}{filling * 9_000}{rest}"
         (refused,) = read_request_log("log", [line]).refused

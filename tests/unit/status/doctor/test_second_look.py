@@ -1,4 +1,4 @@
-"""What one look can't tell, how long to wait for it, and what clears it."""
+"""Suspicions that one snapshot can't decide: when to take a second, and what clears them."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,12 +26,12 @@ T0 = TopicPartition("t", 0)
 
 
 def suspected(snapshot: ClusterSnapshot) -> list[Suspicion]:
-    """What is suspected of the group."""
+    """Return the suspicions about the group."""
     return list(suspicions(snapshot, [KEY, GroupKey(GroupKind.COORDINATOR, "none")], AROUND))
 
 
 def with_first(change: Callable[[GroupPartition], GroupPartition]) -> ClusterSnapshot:
-    """A healthy world that has read everything, but for the first partition, which is changed."""
+    """Return a healthy group without a lag, except for the first partition after this change."""
     snapshot = healthy().snapshot()
     group = snapshot.groups[KEY]
     partitions = tuple(
@@ -42,27 +42,27 @@ def with_first(change: Callable[[GroupPartition], GroupPartition]) -> ClusterSna
 
 
 def committed(offset: int, at_ms: int | None) -> tuple[CommittedOffset, ...]:
-    """A commit."""
+    """Return a committed offset."""
     return (CommittedOffset(offset, "kafka" if at_ms is None else "zookeeper", NOW_MS, "", at_ms),)
 
 
-def test_a_group_at_rest_needs_no_second_look() -> None:
-    """Nor does one without members, or one that is not there."""
+def test_a_group_at_rest_has_no_suspicion() -> None:
+    """A group without a lag, without members, or that does not exist, has no suspicion."""
     assert suspected(with_first(lambda partition: partition._replace(log_end=90))) == []
     assert suspected(SickWorld(t=1).snapshot()) == []
 
 
-def test_a_group_that_shares_out() -> None:
-    """It is clear when it has, or when it is gone."""
+def test_a_rebalance_is_suspected_until_it_ends() -> None:
+    """A rebalance is suspected until all partitions have owners, or the group is gone."""
     world = healthy()
     world.remove("/consumers/g/owners/t/0")
     for tp in list(world.snapshot().groups[KEY].partitions):
         world.commit(tp.topic_partition, 100)
-    (one,) = suspected(world.snapshot())
-    assert (one.key, one.why, one.wait_ms) == (KEY, "is rebalancing", 30_000)
-    assert not one.cleared(world.snapshot())
-    assert one.cleared(healthy().snapshot())
-    assert one.cleared(SickWorld(t=1).snapshot())
+    (suspicion,) = suspected(world.snapshot())
+    assert (suspicion.key, suspicion.why, suspicion.wait_ms) == (KEY, "is rebalancing", 30_000)
+    assert not suspicion.cleared(world.snapshot())
+    assert suspicion.cleared(healthy().snapshot())
+    assert suspicion.cleared(SickWorld(t=1).snapshot())
 
 
 @pytest.mark.parametrize(
@@ -80,19 +80,19 @@ def test_a_group_that_shares_out() -> None:
         (lambda item: item._replace(log_end=None), False),
     ],
 )
-def test_an_offset_that_may_stand(
+def test_an_offset_with_a_lag_and_no_recent_commit_is_suspected(
     change: Callable[[GroupPartition], GroupPartition], is_suspected: bool
 ) -> None:
-    """Somebody has something to read, and is not known to have committed lately."""
+    """An offset is suspected of standing still if it has a lag and no recent commit."""
     found = suspected(with_first(change))
     assert [suspicion.wait_ms for suspicion in found if suspicion.standing] == [
         75_000
     ] * is_suspected
 
 
-def test_what_clears_an_offset() -> None:
-    """That it moves, or is another's; not that it is committed again, or that the log grows."""
-    (one,) = suspected(with_first(lambda partition: partition))
+def test_only_an_offset_that_moves_clears_the_suspicion() -> None:
+    """Only an offset that moves, or another owner, clears the suspicion."""
+    (suspicion,) = suspected(with_first(lambda partition: partition))
     moves = [
         lambda item: item._replace(committed=committed(91, NOW_MS)),
         lambda item: item._replace(owner="other-0"),
@@ -101,12 +101,12 @@ def test_what_clears_an_offset() -> None:
         lambda item: item._replace(committed=committed(90, NOW_MS)),
         lambda item: item._replace(log_end=200),
     ]
-    assert [one.cleared(with_first(change)) for change in moves] == [True, True]
-    assert [one.cleared(with_first(change)) for change in stays] == [False, False]
+    assert [suspicion.cleared(with_first(change)) for change in moves] == [True, True]
+    assert [suspicion.cleared(with_first(change)) for change in stays] == [False, False]
 
 
-def test_what_is_about_a_group() -> None:
-    """Its topics however they are, others only if they are well; the same id of the other kind."""
+def test_a_snapshot_about_a_group_has_its_topics_and_its_twin() -> None:
+    """A snapshot about a group has its topics, other topics that are healthy, and its twin."""
     world = healthy()
     world.topics |= {"sick": 1, "fine": 1}
     twin = GroupStatus(group_id="g", kind=GroupKind.COORDINATOR, seen_ms=NOW_MS)

@@ -1,4 +1,4 @@
-"""Subscriptions against each other, against the topics, and against who owns what."""
+"""Subscriptions compared with each other, with the topics, and with the owners."""
 
 from dataclasses import replace
 
@@ -19,22 +19,22 @@ ROUND_ROBIN = Circumstances(strategies={"g": "roundrobin"})
 
 
 def uneven() -> SickWorld:
-    """Two members that don't read the same."""
+    """Create a group of two members with different subscriptions."""
     world = SickWorld(t=2, u=2)
     world.register("g_a", 1, t=1, u=1)
     world.register("g_b", 2, t=1)
     return world
 
 
-def test_range_does_not_mind_unequal_subscriptions() -> None:
-    """A group that is shared out by range is well, whatever its members read."""
+def test_unequal_subscriptions_are_no_finding_under_range() -> None:
+    """A group assigned by range has no finding for unequal subscriptions."""
     world = uneven()
     world.settle("range")
     assert world.findings() == ()
 
 
 def test_unequal_subscriptions_are_a_suspicion_unless_the_strategy_is_known() -> None:
-    """Under round-robin they are the reason; under range they are none."""
+    """Unequal subscriptions are an error under round-robin, nothing under range, else a warning."""
     world = uneven()
     found = world.one(Code.SUBSCRIPTIONS_UNEQUAL)
     assert found.severity is Severity.WARNING
@@ -49,7 +49,7 @@ def test_unequal_subscriptions_are_a_suspicion_unless_the_strategy_is_known() ->
 
 
 def test_round_robin_with_equal_subscriptions_is_well() -> None:
-    """It is told from range by who owns what."""
+    """Round-robin is recognized by the owners, and equal subscriptions are no finding."""
     world = SickWorld(t=4, u=3)
     world.register("g_a", 1, t=2, u=2)
     world.register("g_b", 2, t=2, u=2)
@@ -57,8 +57,8 @@ def test_round_robin_with_equal_subscriptions_is_well() -> None:
     assert world.findings(ROUND_ROBIN) == ()
 
 
-def test_members_that_share_out_differently() -> None:
-    """One has its whole share by round-robin, the other by range; one partition is nobody's."""
+def test_members_of_different_strategies_are_an_error() -> None:
+    """If members' partitions match different strategies, it is an error that names both."""
     world = SickWorld(t=1, u=3)
     world.register("g_a", 1, t=1, u=1)
     world.register("g_b", 2, t=1, u=1)
@@ -73,8 +73,8 @@ def test_members_that_share_out_differently() -> None:
     )
 
 
-def test_members_that_share_out_by_a_rule_of_their_own() -> None:
-    """All is owned, but not as either strategy has it."""
+def test_owners_by_no_known_strategy_are_a_warning() -> None:
+    """If all partitions are owned, but by neither strategy, it is a warning."""
     world = healthy()
     for number, owner, session in ((0, "g_b", 2), (3, "g_a", 1)):
         world.remove(f"/consumers/g/owners/t/{number}")
@@ -84,8 +84,8 @@ def test_members_that_share_out_by_a_rule_of_their_own() -> None:
     assert all(line.endswith("its share by neither strategy") for line in found.evidence)
 
 
-def test_streams_without_partitions() -> None:
-    """They are told by name, with the topics that are too small."""
+def test_streams_without_partitions_are_named() -> None:
+    """Streams without partitions are named, with the topics that have too few."""
     world = SickWorld(t=2, u=5)
     world.register("g_a", 1, t=3, u=1)
     world.settle()
@@ -96,7 +96,7 @@ def test_streams_without_partitions() -> None:
 
 
 def test_only_topics_that_are_too_small_are_named() -> None:
-    """Of equal numbers, each stream gets one."""
+    """Only topics with fewer partitions than streams are named."""
     world = SickWorld(t=2, u=2)
     world.register("g_a", 1, t=3, u=2)
     world.settle()
@@ -105,7 +105,7 @@ def test_only_topics_that_are_too_small_are_named() -> None:
 
 
 def test_round_robin_may_keep_every_stream_busy() -> None:
-    """It deals all topics to all streams, where range begins anew with each."""
+    """Round-robin deals all topics to all streams, so that fewer are idle than by range."""
     world = SickWorld(t=1, u=1)
     world.register("g_a", 1, t=2, u=2)
     world.settle("range")
@@ -116,8 +116,8 @@ def test_round_robin_may_keep_every_stream_busy() -> None:
     assert world.findings() == ()
 
 
-def test_streams_that_get_nothing_by_any_strategy() -> None:
-    """They are told of although the group is not shared out; where it depends, they are not."""
+def test_streams_that_are_idle_by_any_strategy_are_reported() -> None:
+    """Streams that are idle by any strategy are reported before the group is assigned."""
     world = SickWorld(t=2)
     world.register("g_a", 1, t=3)
     assert codes(world.findings())[-1] == "too-few-partitions"
@@ -126,8 +126,8 @@ def test_streams_that_get_nothing_by_any_strategy() -> None:
     assert Code.TOO_FEW_PARTITIONS not in codes(world.findings())
 
 
-def test_a_topic_that_is_not_there() -> None:
-    """Its streams are not said to be too many."""
+def test_the_streams_of_a_missing_topic_are_not_too_many() -> None:
+    """The streams of a missing topic are not counted as too many."""
     world = SickWorld(t=1)
     world.register("g_a", 1, t=1, wrong=2)
     world.settle()
@@ -137,7 +137,7 @@ def test_a_topic_that_is_not_there() -> None:
 
 
 def coordinator_group(*members: MemberStatus, owner: str = "m1") -> GroupStatus:
-    """A group at rest, of a topic with one partition."""
+    """Return a stable group that reads a topic of one partition."""
     tp = TopicPartition("t", 0)
     return GroupStatus(
         group_id="new",
@@ -150,16 +150,16 @@ def coordinator_group(*members: MemberStatus, owner: str = "m1") -> GroupStatus:
     )
 
 
-def test_more_members_than_partitions_at_a_coordinator() -> None:
-    """Spares are told of."""
+def test_idle_members_of_a_coordinators_group_are_named() -> None:
+    """Idle members of a coordinator's group are named."""
     members = [MemberStatus(member_id=name, streams={"t": 1}) for name in ("m1", "m2")]
     found = examine(SickWorld(t=1).snapshot(coordinator_group(*members)), Circumstances())
     assert codes(found) == ["too-few-partitions"]
     assert found[0].evidence == ("2 members, 1 partition", "idle: m2")
 
 
-def test_members_of_a_coordinator_that_name_different_assignors() -> None:
-    """As far as the coordinator tells what each named."""
+def test_members_with_different_assignors_are_reported() -> None:
+    """Members that name different assignors are reported, if the coordinator lists them."""
     members = [
         MemberStatus(member_id="m1", streams={"t": 1}, assignor="range"),
         MemberStatus(member_id="m2", streams={"t": 1}, assignor="sticky"),
@@ -171,7 +171,7 @@ def test_members_of_a_coordinator_that_name_different_assignors() -> None:
 
 
 def test_streams_without_end_are_counted_and_not_listed() -> None:
-    """A registration may name 2147483647 of them; the first idle ones are named."""
+    """Streams in huge numbers are counted, and only the first idle ones are named."""
     most = 2**31 - 1
     world = SickWorld(t=3, u=1)
     world.register("g_a", 1, t=most)

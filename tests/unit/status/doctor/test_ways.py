@@ -1,4 +1,4 @@
-"""The ways to another release: each step is possible when its turn comes."""
+"""The routes to another release: each step is possible when its turn comes."""
 
 from itertools import product
 
@@ -16,8 +16,8 @@ EARLY_CLIENTS = {Step.CLIENTS, Step.CLIENTS_TO_3}
 LATE_CLIENTS = {Step.GROUPS_AND_CLIENTS, Step.SWITCH_AND_CLIENTS}
 
 
-def test_each_origin_has_a_row_for_each_way() -> None:
-    """Five origins, two releases, two ways."""
+def test_the_table_has_a_row_for_each_origin_and_way() -> None:
+    """The table has a row for each origin, wanted release, and way."""
     assert set(STEPS) == set(product(Way, NEXT))
     assert all(set(rows) == set(OriginRelease) for rows in STEPS.values())
 
@@ -26,7 +26,7 @@ def test_each_origin_has_a_row_for_each_way() -> None:
 def test_each_step_is_possible_when_its_turn_comes(
     way: Way, oldest: Release, wanted: str, has_zookeeper: bool
 ) -> None:
-    """By what brokers and clients of each release can do."""
+    """Each step is allowed by what brokers and clients of the release before it can do."""
     brokers, zookeeper, clients_are_new = oldest, has_zookeeper, oldest >= (4, 0)
     done: list[Step] = []
     for step in steps_of(way, oldest, wanted, has_zookeeper=has_zookeeper):
@@ -74,10 +74,10 @@ def test_each_step_is_possible_when_its_turn_comes(
         ((3, 3), "4.0", False, Way.IN_PLACE),
     ],
 )
-def test_the_way_with_fewest_releases_comes_first(
+def test_the_route_with_the_fewest_upgrades_comes_first(
     oldest: Release, wanted: str, has_zookeeper: bool, first: Way
 ) -> None:
-    """The other one is named, too."""
+    """The route with the fewest upgrades is first, and the other one is listed, too."""
     found = routes(oldest, "", wanted, has_zookeeper=has_zookeeper)
     assert [route.way for route in found] == sorted(Way, key=lambda way: way is not first)
     assert not any("{" in step for route in found for step in route.steps)
@@ -85,10 +85,10 @@ def test_the_way_with_fewest_releases_comes_first(
 
 @pytest.mark.parametrize("wanted", NEXT)
 @pytest.mark.parametrize("has_zookeeper", [True, False])
-def test_of_an_unknown_release_nothing_is_said_to_go_in_place(
+def test_from_an_unknown_release_only_a_mirror_is_proposed(
     wanted: str, has_zookeeper: bool
 ) -> None:
-    """First it is to be found out; the steps below are those that hold for every release."""
+    """From an unknown release only a mirror is proposed, after finding out the release."""
     (route,) = routes(None, "broker 3", wanted, has_zookeeper=has_zookeeper)
     assert route.way is Way.MIRROR
     assert "the release of broker 3" in route.steps[0]
@@ -100,7 +100,7 @@ def test_of_an_unknown_release_nothing_is_said_to_go_in_place(
     assert route.steps[1:] == oldest.steps
 
 
-def test_who_is_there_has_no_way_to_go() -> None:
-    """Of that release, or a later one."""
+def test_a_cluster_of_the_wanted_release_has_no_route() -> None:
+    """A cluster of the wanted release, or a later one, has no route."""
     assert routes((4, 1), "", "4.0", has_zookeeper=False) == ()
     assert routes((3, 9), "", "3.9", has_zookeeper=True) == ()

@@ -1,4 +1,4 @@
-"""Groups as a whole, and group ids that two kinds of consumers use."""
+"""Findings about groups as a whole, and about group ids of old and new consumers."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ T0 = TopicPartition("t", 0)
 
 
 def coordinated(group_id: str = "g", **fields: object) -> GroupStatus:
-    """A group at rest with one member that reads topic ``t``."""
+    """Return a stable group with one member that reads topic ``t``."""
     group = GroupStatus(
         group_id=group_id,
         kind=GroupKind.COORDINATOR,
@@ -34,8 +34,8 @@ def coordinated(group_id: str = "g", **fields: object) -> GroupStatus:
     return replace(group, **fields)  # type: ignore[arg-type]
 
 
-def test_old_and_new_consumers_under_one_name() -> None:
-    """Both read everything; another name, or nobody there, is fine."""
+def test_old_and_new_consumers_with_one_group_id_are_an_error() -> None:
+    """Old and new consumers with one group id both read everything: that is an error."""
     world = healthy()
     (found,) = examine(world.snapshot(coordinated()), Circumstances())
     assert found.code is Code.GROUP_OLD_AND_NEW
@@ -46,16 +46,16 @@ def test_old_and_new_consumers_under_one_name() -> None:
     assert examine(world.snapshot(empty), Circumstances()) == ()
 
 
-def test_a_group_without_a_coordinator() -> None:
-    """Its state is all that is known."""
+def test_a_group_without_a_coordinator_is_reported() -> None:
+    """A group without a coordinator is reported with its state."""
     group = coordinated(coordinator=None, reported_state="Dead", members=(), partitions=())
     (found,) = examine(SickWorld(t=4).snapshot(group), Circumstances())
     assert found.code is Code.COORDINATOR_MISSING
     assert found.evidence == ("the group's state: Dead",)
 
 
-def test_a_rebalance_without_end() -> None:
-    """It was on its way at both looks, and the members are others."""
+def test_a_rebalance_without_end_is_reported() -> None:
+    """A rebalance that is under way in two snapshots, with new members, is endless."""
     world = SickWorld(t=4)
     now = coordinated(state=GroupState.REBALANCING, reported_state="PreparingRebalance")
     then = replace(now, members=(MemberStatus(member_id="m0"),))
@@ -69,8 +69,8 @@ def test_a_rebalance_without_end() -> None:
     assert examine(world.snapshot(now), Circumstances(earlier=just_now)) == ()
 
 
-def test_problems_of_reading_are_passed_on() -> None:
-    """Of the group, and of its partitions: an offset that is none, say."""
+def test_problems_of_reading_are_findings() -> None:
+    """Problems in reading a group or its partitions are findings."""
     world = healthy()
     world.remove("/consumers/g/offsets/t/0")
     world.make("/consumers/g/offsets/t/0", b"six")
@@ -81,8 +81,8 @@ def test_problems_of_reading_are_passed_on() -> None:
     assert codes(world.findings()) == ["group-problem", "partition-problem"]
 
 
-def test_a_group_that_is_none_of_consumers_is_not_sick() -> None:
-    """Kafka Connect's, say: its members read no topics."""
+def test_a_group_that_is_not_of_consumers_is_a_note() -> None:
+    """A group that is not of consumers, such as Kafka Connect's, is only a note."""
     group = coordinated(
         members=(MemberStatus(member_id="m"),), partitions=(), problems=("it speaks 'connect'",)
     )

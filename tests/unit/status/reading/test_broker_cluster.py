@@ -1,4 +1,4 @@
-"""Brokers and topics by the word of a broker."""
+"""Brokers and topics as read from a broker's Metadata response."""
 
 import pytest
 
@@ -26,7 +26,7 @@ NOW_MS = 1_000
 
 
 def partition(number: int, leader: int, error: int = 0) -> PartitionMetadata:
-    """One with replicas 1 and 2, of which 1 is in sync."""
+    """Return a partition with replicas 1 and 2, of which 1 is in sync."""
     return PartitionMetadata(
         error_code=error, partition=number, leader=leader, replicas=(1, 2), isr=(1,)
     )
@@ -35,7 +35,7 @@ def partition(number: int, leader: int, error: int = 0) -> PartitionMetadata:
 def read(
     *topics: TopicMetadata, last: int = 12, controller: int = 2, no_zookeeper: bool = False
 ) -> ClusterRead:
-    """What a broker says that serves Metadata up to this version."""
+    """Return what is read of a broker that serves Metadata up to this version."""
     response = MetadataResponse(
         brokers=(
             MetadataBroker(id=2, host="b2", port=9092),
@@ -52,8 +52,8 @@ def read(
     )
 
 
-def test_brokers_come_in_order_with_their_controller() -> None:
-    """As ZooKeeper's nodes would say it; what only they say is not known."""
+def test_brokers_are_sorted_and_have_their_controller() -> None:
+    """Brokers are sorted, with their controller; what only ZooKeeper has is unknown."""
     found = read()
     assert [
         (broker.broker.id, broker.broker.host, broker.is_controller) for broker in found.brokers
@@ -68,20 +68,23 @@ def test_brokers_come_in_order_with_their_controller() -> None:
 
 
 @pytest.mark.parametrize(("last", "no_zookeeper"), [(0, False), (12, True)])
-def test_a_controller_that_nobody_tells_is_not_known(last: int, *, no_zookeeper: bool) -> None:
-    """Brokers of 0.9 name none; those without a ZooKeeper name any broker."""
+def test_a_controller_that_brokers_do_not_name_is_unknown(last: int, *, no_zookeeper: bool) -> None:
+    """The controller is unknown for 0.9, which names none, and without a ZooKeeper.
+
+    Brokers without a ZooKeeper name any broker as the controller.
+    """
     found = read(last=last, no_zookeeper=no_zookeeper)
     assert [broker.is_controller for broker in found.brokers] == [None, None]
     assert found.no_zookeeper is no_zookeeper
 
 
-def test_a_cluster_that_has_no_controller_now_is_told() -> None:
-    """Where brokers do tell."""
+def test_a_cluster_without_a_controller_is_known_as_such() -> None:
+    """A cluster without a controller is known as such if brokers name one."""
     assert [broker.is_controller for broker in read(controller=-1).brokers] == [False, False]
 
 
-def test_a_topic_has_leaders_and_replicas_and_nothing_that_is_guessed() -> None:
-    """Partitions come in any order; settings and deletion are unknown."""
+def test_a_topic_has_leaders_and_replicas_and_no_guesses() -> None:
+    """Partitions are sorted, with leader and replicas; configs and deletion are unknown."""
     parts = (partition(1, -1, ErrorCode.LEADER_NOT_AVAILABLE), partition(0, 1))
     [topic] = read(TopicMetadata(error_code=0, topic="t", partitions=parts)).topics
     assert (topic.config, topic.deleting, topic.problem) == (None, None, None)
@@ -91,8 +94,8 @@ def test_a_topic_has_leaders_and_replicas_and_nothing_that_is_guessed() -> None:
     assert (second.leader, second.problem) == (None, None)
 
 
-def test_what_is_wrong_with_a_topic_or_a_partition_is_in_words() -> None:
-    """By the codes that the broker gives."""
+def test_error_codes_of_topics_and_partitions_become_problems() -> None:
+    """Error codes of topics and partitions become problems with the code's name."""
     denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     unsupported = TopicMetadata(error_code=0, topic="t", partitions=(partition(0, 1, denied),))
     closed = TopicMetadata(error_code=denied, topic="u", partitions=())
@@ -102,17 +105,17 @@ def test_what_is_wrong_with_a_topic_or_a_partition_is_in_words() -> None:
 
 
 @pytest.mark.parametrize(("last", "lacks"), [(0, True), (1, False)])
-def test_a_replica_that_is_left_out_is_missed_all_the_same(last: int, *, lacks: bool) -> None:
-    """Version 0 names only those that are there."""
+def test_a_replica_that_is_omitted_counts_as_missing(last: int, *, lacks: bool) -> None:
+    """In version 0 an offline replica is omitted, and the partition still is under-replicated."""
     code = ErrorCode.REPLICA_NOT_AVAILABLE
-    one = PartitionMetadata(error_code=code, partition=0, leader=1, replicas=(1,), isr=(1,))
-    [topic] = read(TopicMetadata(error_code=0, topic="t", partitions=(one,)), last=last).topics
+    metadata = PartitionMetadata(error_code=code, partition=0, leader=1, replicas=(1,), isr=(1,))
+    [topic] = read(TopicMetadata(error_code=0, topic="t", partitions=(metadata,)), last=last).topics
     [found] = topic.partitions
     assert (found.under_replicated, found.problem) == (lacks, None)
 
 
-def test_what_is_named_twice_counts_once() -> None:
-    """A broker may send anything."""
+def test_topics_and_partitions_that_are_named_twice_count_once() -> None:
+    """A topic or partition that a broker names twice counts once."""
     twice = TopicMetadata(error_code=0, topic="t", partitions=(partition(0, 1), partition(0, 2)))
     [topic] = read(twice, twice).topics
     assert [
@@ -120,8 +123,8 @@ def test_what_is_named_twice_counts_once() -> None:
     ] == [0]
 
 
-def test_a_broker_that_knows_of_none_is_not_believed() -> None:
-    """It would make all topics be gone."""
+def test_a_broker_that_knows_no_brokers_is_an_error() -> None:
+    """A broker that knows of no brokers is an error: all topics would seem to be gone."""
     cluster = SpokenCluster(leaders={TopicPartition("t", 0): 0})
     empty = MetadataResponse(brokers=(), topics=())
     for broker in cluster.brokers:

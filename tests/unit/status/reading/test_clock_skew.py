@@ -1,4 +1,4 @@
-"""How far ZooKeeper's clock is from ours, from what others write."""
+"""The skew between ZooKeeper's clock and ours, bounded by the times of nodes that others write."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +12,7 @@ START_MS = 1_000_000
 
 
 def group(written_ms: int, seen_ms: int, offsets_ms: int | None = None) -> GroupStatus:
-    """A group whose one offset was written at that time, by ZooKeeper's clock."""
+    """Return a group whose one offset was written at that time by ZooKeeper's clock."""
     entry = CommittedOffset(0, "zookeeper", offsets_ms or seen_ms, "", written_ms)
     return GroupStatus(
         group_id="g",
@@ -22,23 +22,23 @@ def group(written_ms: int, seen_ms: int, offsets_ms: int | None = None) -> Group
     )
 
 
-def test_nothing_tells() -> None:
-    """An old offset may have been written by any clock."""
+def test_an_old_offset_says_nothing() -> None:
+    """An old offset says nothing about the skew."""
     skew = ClockSkew()
     assert skew.seen() is None
     skew.note({}, {"g": group(START_MS - 5_000, START_MS)}, START_MS)
     assert skew.seen() is None
 
 
-def test_written_after_it_was_read() -> None:
-    """ZooKeeper is ahead, at least so far."""
+def test_an_offset_dated_after_its_read_bounds_the_skew() -> None:
+    """An offset dated after it was read shows that ZooKeeper's clock is ahead, at least so far."""
     skew = ClockSkew()
     skew.note({}, {"g": group(START_MS + 700, START_MS)}, START_MS + 100)
     assert skew.seen() == Seen(600, START_MS + 100)
 
 
-def test_written_before_it_was_written_again() -> None:
-    """ZooKeeper is behind, at least so far."""
+def test_an_offset_dated_before_the_former_read_bounds_the_skew() -> None:
+    """An offset dated before the one that it replaced was read shows that the clock is behind."""
     skew = ClockSkew()
     before = {"g": group(START_MS - 9_000, START_MS)}
     skew.note({}, before, START_MS)
@@ -46,8 +46,8 @@ def test_written_before_it_was_written_again() -> None:
     assert skew.seen() == Seen(-700, START_MS + 60)
 
 
-def test_written_again_while_the_offsets_were_read() -> None:
-    """An offset may have been read as early as its group: that ZooKeeper is behind is not known."""
+def test_an_offset_written_during_a_read_says_nothing() -> None:
+    """An offset may have been read as early as its group, and then says nothing."""
     skew = ClockSkew()
     before = {"g": group(START_MS - 9_000, START_MS, START_MS + 400)}
     skew.note({}, before, START_MS + 400)
@@ -55,8 +55,8 @@ def test_written_again_while_the_offsets_were_read() -> None:
     assert skew.seen() == Seen(0, START_MS + 1_000)
 
 
-def test_a_clock_that_was_set() -> None:
-    """What contradicts all before counts from now on; and nothing counts for ever."""
+def test_a_clock_that_was_set_back_replaces_the_bound() -> None:
+    """After a clock was set, contradicting bounds are dropped, and any bound expires."""
     skew = ClockSkew()
     skew.note({}, {"g": group(START_MS + 700, START_MS)}, START_MS)
     before = {"g": group(START_MS, START_MS + 1_000)}
@@ -67,8 +67,8 @@ def test_a_clock_that_was_set() -> None:
     assert skew.seen() is None
 
 
-def test_a_clock_that_was_set_forward() -> None:
-    """The same the other way round."""
+def test_a_clock_that_was_set_forward_replaces_the_bound() -> None:
+    """A clock that was set forward replaces the former bound, too."""
     skew = ClockSkew()
     before = {"g": group(START_MS - 9_000, START_MS)}
     skew.note(before, {"g": group(START_MS - 700, START_MS + 50)}, START_MS + 60)
@@ -80,8 +80,8 @@ def test_a_clock_that_was_set_forward() -> None:
     st.integers(-100_000, 100_000),
     st.lists(st.tuples(st.integers(1, 5_000), st.integers(0, 5_000)), min_size=1, max_size=20),
 )
-def test_never_more_than_it_is(skew_ms: int, steps: list[tuple[int, int]]) -> None:
-    """Commits at any times between readings at any times: no false alarm, and close in the end."""
+def test_the_skew_is_never_overestimated(skew_ms: int, steps: list[tuple[int, int]]) -> None:
+    """The skew is never overestimated, and ends up as close as the commits allow."""
     skew = ClockSkew()
     now_ms = START_MS
     known = {"g": group(now_ms + skew_ms - 1, now_ms)}

@@ -5,8 +5,8 @@ import pytest
 from zkconsumer.status.reading.garbage import no_collection
 
 
-def test_the_collector_rests_and_goes_on() -> None:
-    """Also where the block fails."""
+def test_the_collector_is_off_within_the_block() -> None:
+    """The garbage collector is off within the block, and on again after it, even if it raises."""
     assert gc.isenabled()
     with no_collection():
         assert not gc.isenabled()
@@ -16,8 +16,8 @@ def test_the_collector_rests_and_goes_on() -> None:
     assert gc.isenabled()
 
 
-def test_who_switched_it_off_keeps_it_so() -> None:
-    """It is the whole process's."""
+def test_a_collector_that_was_off_stays_off() -> None:
+    """If the garbage collector was off before, it stays off: it is the whole process's."""
     gc.disable()
     try:
         with no_collection():

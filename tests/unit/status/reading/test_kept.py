@@ -1,4 +1,4 @@
-"""What is kept of a cluster: what a look saw is not replaced by what was read before it."""
+"""What is kept of a cluster: newer results are not replaced by older reads."""
 
 import pytest
 
@@ -30,7 +30,7 @@ LOOKED_MS = 2_000
 
 
 def covered() -> Kept:
-    """A look saw that offset 50 was committed, and that the log ends at 60."""
+    """Return results of a look at one group: offset 50 is committed, and the log ends at 60."""
     kept = Kept()
     group = GroupStatus(group_id="g", kind=GroupKind.ZOOKEEPER, seen_ms=LOOKED_MS)
     kept.take_look(
@@ -46,20 +46,20 @@ def covered() -> Kept:
 
 
 def take_offsets(kept: Kept, began_ms: int) -> None:
-    """A reading that began then finds nothing, since the group's offsets were deleted."""
+    """Take in a read of offsets that began then, and found them deleted."""
     kept.take_offsets(
         OffsetsRead(offsets={"g": {}}, failures={}, moved=frozenset()), began_ms, LOOKED_MS
     )
 
 
 def take_logs(kept: Kept, at_ms: int) -> None:
-    """A reading then found that the log ends at 55."""
+    """Take in a read of logs at that time, which found a log end of 55."""
     read = LogsRead(spans={T0: LogSpan(0, 55, at_ms)}, problems={}, failures={})
     kept.take_logs(read, LOOKED_MS)
 
 
-def test_offsets_that_were_asked_for_before_a_look() -> None:
-    """They don't go back; what is read after the look counts, also that there are none."""
+def test_offsets_that_were_requested_before_a_look_are_dropped() -> None:
+    """Offsets requested before a look don't replace its results; those read after it do."""
     kept = covered()
     take_offsets(kept, LOOKED_MS - 1)
     assert kept.offsets["g"][T0] == CommittedOffset(50, "kafka", LOOKED_MS)
@@ -69,7 +69,10 @@ def test_offsets_that_were_asked_for_before_a_look() -> None:
 
 @pytest.mark.parametrize("is_look", [False, True])
 def test_an_error_for_one_partition_keeps_its_last_offset(is_look: bool) -> None:
-    """With its age and the error; that nothing, or no offset, is committed there replaces it."""
+    """An error for one partition keeps its last offset, with age and error.
+
+    A response that no offset is committed, or that it is invalid, replaces it.
+    """
     kept = covered()
     read_ms = LOOKED_MS + 500
 
@@ -107,7 +110,7 @@ def test_an_error_for_one_partition_keeps_its_last_offset(is_look: bool) -> None
 
 
 def test_an_offset_that_is_kept_beside_an_error_keeps_its_age() -> None:
-    """Also when the local clock is set back."""
+    """An offset that is kept beside an error keeps its age when the local clock is set back."""
     kept = covered()
     read = GroupReads(offsets={"g": {T0: UnreadOffset("refused")}})
     kept.take_look(read, LOOKED_MS)
@@ -116,16 +119,16 @@ def test_an_offset_that_is_kept_beside_an_error_keeps_its_age() -> None:
     assert kept.offsets["g"] == {T0: UnreadOffset("refused", last)}
 
 
-def test_logs_that_were_asked_for_before_a_look() -> None:
-    """Their ends don't go back, either; unless a log really is shorter."""
+def test_log_ends_that_were_requested_before_a_look_are_dropped() -> None:
+    """Log ends requested before a look don't go back; those read after it may be smaller."""
     kept = covered()
     for at_ms, end in ((LOOKED_MS - 1, 60), (LOOKED_MS, 55)):
         take_logs(kept, at_ms)
         assert kept.spans[T0].end == end
 
 
-def test_a_replica_that_brokers_leave_out_is_missed_in_the_snapshot() -> None:
-    """Brokers of 0.9 omit offline replicas, and say so by an error code alone."""
+def test_a_replica_that_brokers_omit_counts_as_missing_in_the_snapshot() -> None:
+    """A replica that 0.9 omits, with only an error code, makes the partition under-replicated."""
     partition = PartitionStatus(
         topic_partition=TopicPartition("t", 0),
         leader=1,

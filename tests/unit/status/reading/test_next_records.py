@@ -1,4 +1,4 @@
-"""When the next record of each group was written: what is asked, kept and forgotten."""
+"""When the next record of each group was written: what is looked up, kept and dropped."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 
 
 def group_at(offsets: Mapping[TopicPartition, int], group_id: str = "g") -> GroupStatus:
-    """A group at these offsets of logs that hold 10 to 100."""
+    """Return a group at these offsets of logs that hold 10 to 100."""
     return group_of(
         *(
             GroupPartition(
@@ -25,16 +25,16 @@ def group_at(offsets: Mapping[TopicPartition, int], group_id: str = "g") -> Grou
     )
 
 
-def test_where_there_is_something_to_read() -> None:
-    """Not at the end of the log, nor before its beginning, nor where nothing is committed."""
+def test_only_offsets_with_records_after_them_are_looked_up() -> None:
+    """Only committed offsets within the log, with records after them, are looked up."""
     group = group_at({T0: 40, T1: 100, T2: 9})
     bare = group_of(GroupPartition(T0, log_start=0, log_end=9))
     assert list(partitions_of(group)) == [(T0, 40)]
     assert list(partitions_of(bare)) == []
 
 
-def test_a_place_is_asked_about_once() -> None:
-    """Of the others as many as can be asked about, those first that were waited for longest."""
+def test_each_offset_is_looked_up_once() -> None:
+    """Each offset is looked up once, and those that have waited longest come first."""
     memory = TimesMemory()
     places = [(T0, 40), (T1, 40), (T2, 40)]
     assert memory.unknown(places, 0, 2) == places[:2]
@@ -43,16 +43,16 @@ def test_a_place_is_asked_about_once() -> None:
     assert memory.unknown([(T0, 41), (T2, 40)], 5, 2) == [(T2, 40), (T0, 41)]
 
 
-def test_a_log_without_times_is_left_alone_for_a_while() -> None:
-    """It costs some kilobytes each time; but records to come may have them."""
+def test_a_log_without_timestamps_is_not_looked_up_for_a_while() -> None:
+    """A log without timestamps is not looked up again for a while: it costs some kilobytes."""
     memory = TimesMemory()
     memory.learn([(T0, 40)], {}, 1_000)
     assert memory.unknown([(T0, 40), (T0, 41)], 30_999, 9) == []
     assert memory.unknown([(T0, 41)], 31_000, 9) == [(T0, 41)]
 
 
-def test_the_snapshot_says_it_to_everybody() -> None:
-    """Exactly, for groups at other offsets of one partition as well; what is not known is not."""
+def test_the_snapshot_has_the_times_of_each_group() -> None:
+    """The snapshot has the times for each group whose offset was looked up."""
     memory = TimesMemory()
     memory.learn([(T0, 40)], {(T0, 40): 3_000}, 0)
     seen = snapshot_of(group_at({T0: 40, T1: 40}), group_at({T0: 50}, "other"), at_ms=5_000)
@@ -66,8 +66,8 @@ def test_the_snapshot_says_it_to_everybody() -> None:
     assert memory.filled(seen, [group_at({}, "other").key]) == seen
 
 
-def test_nobody_is_there_any_more() -> None:
-    """So nothing is kept: memory is no larger than what groups have to read."""
+def test_times_that_no_group_needs_are_dropped() -> None:
+    """Times of offsets at which no group is any more are dropped."""
     memory = TimesMemory()
     memory.learn([(T0, 40), (T1, 40)], {(T0, 40): 1, (T1, 40): 2}, 0)
     memory.keep_only([(T1, 40)])

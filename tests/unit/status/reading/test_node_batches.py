@@ -1,4 +1,4 @@
-"""Many nodes at once: one that is refused, time that runs out, a connection that breaks."""
+"""Reading many nodes at once: refused ones, the deadline, and a broken connection."""
 
 import pytest
 from hypothesis import given
@@ -18,7 +18,7 @@ LIMIT_MS = 1_000
 
 @given(st.sets(st.integers(0, 40)), st.sets(st.integers(0, 40)))
 def test_a_node_that_is_refused_hides_no_other(there: set[int], refused: set[int]) -> None:
-    """Every path gets its own answer, in order."""
+    """Each path has its own result, in order, and a refused node hides no other."""
     server = MemoryZkServer()
     writer = server.connect()
     for number in there:
@@ -46,8 +46,8 @@ def test_a_node_that_is_refused_hides_no_other(there: set[int], refused: set[int
     ]
 
 
-def test_what_is_refused_costs_little_more() -> None:
-    """Halves, not one by one."""
+def test_a_refused_node_costs_few_more_requests() -> None:
+    """A batch with a refused node is halved until it is found, not read one by one."""
     store, client = refusing(MemoryZkServer())
     client.refuses = lambda path: path == "/n7"
     NodeBatches(store, Deadline(ManualClock(), LIMIT_MS)).get(
@@ -56,8 +56,8 @@ def test_what_is_refused_costs_little_more() -> None:
     assert client.batches["get"] == 21
 
 
-def test_the_time_is_over() -> None:
-    """Between two batches: what takes longer is a failure, with the place it came to."""
+def test_reading_ends_at_the_deadline() -> None:
+    """Reading ends at the deadline, between two batches, with the next node in the error."""
     clock = ManualClock()
     store, client = refusing(MemoryZkServer())
     client.before = lambda _: clock.advance(LIMIT_MS)
@@ -66,8 +66,8 @@ def test_the_time_is_over() -> None:
     assert client.read == {"get": 4000}
 
 
-def test_a_broken_connection_is_no_refusal() -> None:
-    """The whole call fails, at once."""
+def test_a_broken_connection_fails_the_call() -> None:
+    """A broken connection fails the whole call at once."""
     server = MemoryZkServer()
     store, client = refusing(server)
     server.disconnect(store.session_id)

@@ -1,4 +1,4 @@
-"""Which sessions are alive: the word of who counts them, and nobody else's."""
+"""Which ZooKeeper sessions are live: only the leader's, or a lone server's, list counts."""
 
 from collections.abc import Callable
 
@@ -58,7 +58,7 @@ OF_THE_CAREFUL = "dump is not executed because it is not in the whitelist.\n"
 
 
 class Server:
-    """Answers four letters, and hangs up, or says nothing at all."""
+    """Responds to a four-letter command and closes the connection, or never responds."""
 
     def __init__(self, text: str | None) -> None:
         self.text = text
@@ -93,7 +93,7 @@ class Server:
 
 
 def requested(*responses: str | None) -> frozenset[int] | None:
-    """What is known of an ensemble whose servers answer so; ``down`` is one that is away."""
+    """Return the known sessions of an ensemble whose servers respond so, or are ``down``."""
     network = MemoryNetwork()
     for number, response in enumerate(responses):
         if response != "down":
@@ -105,8 +105,8 @@ def requested(*responses: str | None) -> frozenset[int] | None:
     return ensemble(Deadline(clock, LIMIT_MS))
 
 
-def test_what_lone_servers_and_leaders_say() -> None:
-    """Ids are numbers of 64 bits with a sign, as nodes have them."""
+def test_lists_of_lone_servers_and_leaders_are_parsed() -> None:
+    """Session ids are signed numbers of 64 bits, as in nodes."""
     assert parse_dump(OF_346) == frozenset({OWN, 0xFFA1FFD304AC0017 - (1 << 64)})
     assert parse_dump(OF_384) == frozenset({OWN})
     assert parse_dump(OF_A_LEADER_WITH_LOCAL_SESSIONS) == frozenset({OWN})
@@ -116,13 +116,13 @@ def test_what_lone_servers_and_leaders_say() -> None:
     "text",
     [OF_A_FOLLOWER, OF_A_FOLLOWER_OF_35, OF_THE_CAREFUL, "", OF_346[: len(OF_346) // 2]],
 )
-def test_what_is_no_list_of_all(text: str) -> None:
-    """A follower's, a refusal, one that was cut off."""
+def test_a_partial_list_does_not_count(text: str) -> None:
+    """A follower's list, a refusal, or a truncated list does not count."""
     assert parse_dump(text) is None
 
 
 def test_the_leader_is_found() -> None:
-    """Whoever else is away, silent or a follower."""
+    """The leader is found, whichever other servers are down, silent or followers."""
     assert requested(OF_384) == frozenset({OWN})
     assert requested("down", OF_A_FOLLOWER, None, OF_346) == parse_dump(OF_346)
 
@@ -136,6 +136,6 @@ def test_the_leader_is_found() -> None:
         [OF_346.replace(f"{OWN:x}", "abc")],
     ],
 )
-def test_nobody_knows(responses: list[str]) -> None:
-    """Without the leader, or where what answers is another ensemble."""
+def test_nothing_is_known_without_the_leader(responses: list[str]) -> None:
+    """Nothing is known without the leader, or if the list lacks our own session."""
     assert requested(*responses) is None

@@ -1,4 +1,4 @@
-"""Brokers and topics out of ZooKeeper: what there is, and what is wrong with it."""
+"""Brokers and topics as read from ZooKeeper, and the problems of their nodes."""
 
 import pytest
 
@@ -19,7 +19,7 @@ STATE = b'{"controller_epoch":1,"leader":%d,"version":1,"leader_epoch":0,"isr":[
 
 
 def world(nodes: dict[str, bytes]) -> tuple[NodeBatches, RefusingClient]:
-    """A ZooKeeper with these nodes."""
+    """Create a ZooKeeper with these nodes."""
     server = MemoryZkServer(wall_ms=lambda: CREATED_MS)
     writer = server.connect()
     for path, data in nodes.items():
@@ -28,15 +28,15 @@ def world(nodes: dict[str, bytes]) -> tuple[NodeBatches, RefusingClient]:
     return NodeBatches(store, Deadline(ManualClock(), 10_000)), client
 
 
-def test_an_empty_cluster() -> None:
-    """Nothing is there, and nothing is wrong."""
+def test_an_empty_cluster_is_read() -> None:
+    """An empty cluster is read without an error."""
     batches, _ = world({})
     assert read_brokers(batches, NOW_MS) == ()
     assert read_topics(batches, NOW_MS) == ()
 
 
-def test_brokers() -> None:
-    """By id; who leads the cluster; one that can't be used says why."""
+def test_brokers_are_read() -> None:
+    """Brokers are sorted by id, with the controller, and unusable ones have a problem."""
     batches, _ = world(
         {
             "/brokers/ids/10": BROKER % (-1, 10),
@@ -61,8 +61,8 @@ def test_brokers() -> None:
     assert (ten.broker, ten.jmx_port, ten.is_controller) == (Broker(10, "h10", 9092), None, False)
 
 
-def test_topics() -> None:
-    """Replicas, leaders, settings, and whether they are to be deleted."""
+def test_topics_are_read() -> None:
+    """Topics have replicas, leaders, configs, and whether they are being deleted."""
     batches, _ = world(
         {
             "/brokers/topics/b": b'{"version":1,"partitions":{"1":[2,1],"0":[1]}}',
@@ -95,8 +95,8 @@ def test_topics() -> None:
     )
 
 
-def test_what_is_malformed_or_refused_hides_nothing_else() -> None:
-    """Each says why; the rest is there."""
+def test_malformed_and_refused_nodes_hide_nothing_else() -> None:
+    """Malformed and refused nodes are problems, and hide nothing else."""
     batches, client = world(
         {
             "/brokers/ids/1": BROKER % (-1, 1),
@@ -134,8 +134,8 @@ def test_what_is_malformed_or_refused_hides_nothing_else() -> None:
     assert all(topic.partitions == () for topic in (b, d))
 
 
-def test_a_list_that_is_refused() -> None:
-    """Then nothing is known, which is not the same as nothing being there."""
+def test_a_refused_list_is_an_error() -> None:
+    """A refused list of topics is an error: an empty one would mean that there are none."""
     batches, client = world({"/brokers/topics/a": b""})
     client.refuses = lambda path: path == "/brokers/topics"
     with pytest.raises(RegistryError, match="/brokers/topics: access denied"):
@@ -143,7 +143,7 @@ def test_a_list_that_is_refused() -> None:
 
 
 def test_many_topics_take_a_handful_of_batches() -> None:
-    """Round trips don't grow with their number."""
+    """The number of round trips does not grow with the number of topics."""
     nodes = {
         f"/brokers/topics/t{number}": b'{"version":1,"partitions":{"0":[1]}}'
         for number in range(300)

@@ -1,4 +1,4 @@
-"""Groups out of ZooKeeper: whole, malformed, refused, too many for the time, and read again."""
+"""Groups as read from ZooKeeper: malformed, refused, beyond the deadline, and read again."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -35,31 +35,31 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 @pytest.fixture
 def tree() -> GroupTree:
-    """An empty ZooKeeper."""
+    """Create an empty ZooKeeper."""
     return GroupTree()
 
 
 @pytest.fixture
 def clock() -> ManualClock:
-    """Time."""
+    """Create a clock."""
     return ManualClock()
 
 
 def read_once(tree: GroupTree, clock: ManualClock) -> dict[str, GroupStatus]:
-    """All groups, by somebody who remembers nothing."""
+    """Read all groups with a new reader."""
     read = ZookeeperGroups(tree.store, clock).read(TOPICS, Deadline(clock, LIMIT_MS))
     assert read.failure is None
     assert read.listed == read.groups.keys()
     return dict(read.groups)
 
 
-def test_no_groups_at_all(tree: GroupTree, clock: ManualClock) -> None:
-    """There need not even be a node for them."""
+def test_without_groups_the_result_is_empty(tree: GroupTree, clock: ManualClock) -> None:
+    """Without groups, and without a node for them, the result is empty."""
     assert read_once(tree, clock) == {}
 
 
-def test_a_group(tree: GroupTree, clock: ManualClock) -> None:
-    """Members, owners, offsets, each with sessions and times."""
+def test_a_group_is_read(tree: GroupTree, clock: ManualClock) -> None:
+    """A group has members, owners and offsets, with their sessions and times."""
     member = "g_host-1-1400000000000-1a2b3c4d"
     session = tree.join("g", member, {"t": 2})
     tree.own("g", "t", 0, f"{member}-0", session)
@@ -96,8 +96,8 @@ def test_a_group(tree: GroupTree, clock: ManualClock) -> None:
     )
 
 
-def test_wildcards_are_expanded(tree: GroupTree, clock: ManualClock) -> None:
-    """A regex that means something else outside Java is a problem, not a guess."""
+def test_regexes_are_expanded(tree: GroupTree, clock: ManualClock) -> None:
+    """Regexes are expanded as in Java, and one that can't be is a problem of its member."""
     text = b'{"version":1,"subscription":{"%s":1},"pattern":"%s","timestamp":"1"}'
     tree.join_as("g", "a", text % (b"[st]", b"white_list"))
     tree.join_as("g", "b", text % (b"t", b"black_list"))
@@ -109,8 +109,8 @@ def test_wildcards_are_expanded(tree: GroupTree, clock: ManualClock) -> None:
     assert "'('" in str(c.problem)
 
 
-def test_what_is_malformed_hides_nothing_else(tree: GroupTree, clock: ManualClock) -> None:
-    """Registrations, offsets, names."""
+def test_malformed_nodes_hide_nothing_else(tree: GroupTree, clock: ManualClock) -> None:
+    """Malformed registrations, offsets and names are problems, and hide nothing else."""
     tree.join("g", "fine", {"t": 1})
     tree.join_as("g", "garbage", b"garbage")
     tree.commit("g", "t", 0, b"five")
@@ -129,8 +129,8 @@ def test_what_is_malformed_hides_nothing_else(tree: GroupTree, clock: ManualCloc
     )
 
 
-def test_what_is_refused_hides_nothing_else(tree: GroupTree, clock: ManualClock) -> None:
-    """A group that keeps us out stands beside one that does not."""
+def test_refused_nodes_hide_nothing_else(tree: GroupTree, clock: ManualClock) -> None:
+    """Refused nodes are problems of their group, and hide no other group."""
     for group in ("open", "shut"):
         session = tree.join(group, "m", {"t": 1})
         tree.own(group, "t", 0, "m-0", session)
@@ -154,8 +154,8 @@ def test_what_is_refused_hides_nothing_else(tree: GroupTree, clock: ManualClock)
     assert "owners/t/0: access denied" in str(only.problem)
 
 
-def test_what_is_refused_stays_so(tree: GroupTree, clock: ManualClock) -> None:
-    """It is not remembered as nothing."""
+def test_a_refused_node_is_not_remembered_as_missing(tree: GroupTree, clock: ManualClock) -> None:
+    """A refused owner node is not remembered as a missing one."""
     tree.own("g", "t", 0, "m-0")
     tree.own("g", "t", 1, "m-0")
     tree.client.refuses = lambda path: path == "/consumers/g/owners/t/1"
@@ -170,8 +170,8 @@ def test_what_is_refused_stays_so(tree: GroupTree, clock: ManualClock) -> None:
     assert [partition.owner for partition in read.groups["g"].partitions] == ["m-0", "m-0"]
 
 
-def test_wildcards_leave_internal_topics_out(tree: GroupTree, clock: ManualClock) -> None:
-    """As members do, unless they are set otherwise."""
+def test_regexes_match_no_internal_topics(tree: GroupTree, clock: ManualClock) -> None:
+    """Regexes match no internal topics, as by default in members."""
     tree.join_as(
         "g", "a", b'{"version":1,"subscription":{".*":1},"pattern":"white_list","timestamp":"1"}'
     )
@@ -180,8 +180,8 @@ def test_wildcards_leave_internal_topics_out(tree: GroupTree, clock: ManualClock
     assert read.groups["g"].members[0].streams == {"s": 1, "t": 1}
 
 
-def test_a_group_that_comes_again_is_a_new_one(tree: GroupTree, clock: ManualClock) -> None:
-    """Nothing of the old one is remembered: it is read before those that were read already."""
+def test_a_group_that_is_created_again_is_a_new_one(tree: GroupTree, clock: ManualClock) -> None:
+    """A group that is created again is read before known groups: nothing of it is remembered."""
     for name in ("a", "b"):
         tree.commit(name, "t", 0, b"5")
     groups = ZookeeperGroups(tree.store, clock)
@@ -195,8 +195,8 @@ def test_a_group_that_comes_again_is_a_new_one(tree: GroupTree, clock: ManualClo
     assert requested.index("/consumers/b/ids") < requested.index("/consumers/a/ids")
 
 
-def test_one_that_leaves_meanwhile_is_no_member(tree: GroupTree, clock: ManualClock) -> None:
-    """It was listed, and was gone when it was read."""
+def test_a_member_that_leaves_meanwhile_is_none(tree: GroupTree, clock: ManualClock) -> None:
+    """A member that leaves between the list and its read is no member."""
     tree.join("g", "stays", {"t": 1})
     leaves = tree.join("g", "leaves", {"t": 1})
 
@@ -208,8 +208,11 @@ def test_one_that_leaves_meanwhile_is_no_member(tree: GroupTree, clock: ManualCl
     assert [member.member_id for member in read_once(tree, clock)["g"].members] == ["stays"]
 
 
-def test_offsets_bear_the_time_after_they_were_read(tree: GroupTree, clock: ManualClock) -> None:
-    """All were committed by then; members and owners that came since the beginning may lack."""
+def test_offsets_have_the_time_after_their_read(tree: GroupTree, clock: ManualClock) -> None:
+    """Offsets have a time after their read, since they were committed by then.
+
+    Members and owners have the time of the group's list, as later ones may be missing.
+    """
     session = tree.join("g", "m", {"t": 1})
     tree.own("g", *T0, "m-0", session)
     began_ms = clock.wall_ms()
@@ -224,14 +227,14 @@ def test_offsets_bear_the_time_after_they_were_read(tree: GroupTree, clock: Manu
     group = read_once(tree, clock)["g"]
     [committed] = group.partitions[0].committed
     assert (committed.offset, committed.seen_ms) == (6, clock.wall_ms())
-    # After the list of groups.
+    # This is after the list of groups.
     assert group.seen_ms == began_ms + 1
 
 
-def test_groups_beyond_the_time_are_first_the_next_time(
+def test_groups_beyond_the_deadline_are_first_the_next_time(
     tree: GroupTree, clock: ManualClock
 ) -> None:
-    """What is complete counts; nobody is left out for ever."""
+    """Groups that were not read before the deadline are read first the next time."""
     names = [f"g{number:02}" for number in range(40)]
     for name in names:
         tree.commit(name, "t", 0, b"5")
@@ -249,8 +252,8 @@ def test_groups_beyond_the_time_are_first_the_next_time(
     )
 
 
-def test_groups_that_somebody_looks_at_are_read_first(tree: GroupTree, clock: ManualClock) -> None:
-    """Even where the time is not enough for all."""
+def test_groups_that_a_page_shows_are_read_first(tree: GroupTree, clock: ManualClock) -> None:
+    """Groups that a page shows are read first if the deadline does not allow all."""
     for number in range(40):
         tree.commit(f"g{number:02}", "t", 0, b"5")
     tree.client.before = lambda _: clock.advance(1)
@@ -260,8 +263,8 @@ def test_groups_that_somebody_looks_at_are_read_first(tree: GroupTree, clock: Ma
         assert ("g39" in read.groups) == bool(first)
 
 
-def test_no_list_of_groups(tree: GroupTree, clock: ManualClock) -> None:
-    """That is a failure, not an empty cluster."""
+def test_a_refused_list_of_groups_is_an_error(tree: GroupTree, clock: ManualClock) -> None:
+    """A refused list of groups is an error, not an empty cluster."""
     tree.client.refuses = lambda path: path == "/consumers"
     with pytest.raises(RegistryError, match="access denied"):
         ZookeeperGroups(tree.store, clock).read(TOPICS, Deadline(clock, LIMIT_MS))
@@ -270,7 +273,7 @@ def test_no_list_of_groups(tree: GroupTree, clock: ManualClock) -> None:
 def test_owners_that_can_not_have_changed_are_not_read_again(
     tree: GroupTree, clock: ManualClock
 ) -> None:
-    """Offsets are, since they change without a sign; owners after a while, as tools may write."""
+    """Owners are read again only if their parent changed, or after a while; offsets always."""
     session = tree.join("g", "m", {"t": 1})
     for tp in (T0, T1):
         tree.own("g", *tp, "m-0", session)
@@ -303,8 +306,10 @@ STEPS = st.lists(
 
 @given(STEPS)
 @settings(max_examples=examples(150))
-def test_who_remembers_sees_what_all_see(steps: list[tuple[str, str, int, bool]]) -> None:
-    """Whatever happened meanwhile, a reading from memory is the same as a first one."""
+def test_a_reader_that_remembers_returns_the_same_as_a_new_one(
+    steps: list[tuple[str, str, int, bool]],
+) -> None:
+    """Whatever happened meanwhile, a reader that remembers returns the same as a new one."""
     tree, clock = GroupTree(), ManualClock()
     groups = ZookeeperGroups(tree.store, clock)
     for number, (what, group, partition, other) in enumerate(steps):
@@ -340,7 +345,7 @@ def test_who_remembers_sees_what_all_see(steps: list[tuple[str, str, int, bool]]
 def test_a_group_whose_owners_are_refused_has_no_state(
     tree: GroupTree, clock: ManualClock, refused: str, whole: bool
 ) -> None:
-    """Nobody knows whether it is stable, empty or dead; offsets say nothing about that."""
+    """A group whose members or owners are refused has an unknown state; offsets don't matter."""
     session = tree.join("g", "m", {"t": 1})
     for number in range(2):
         tree.own("g", "t", number, "m-0", session)
@@ -354,10 +359,10 @@ def test_a_group_whose_owners_are_refused_has_no_state(
     assert verify(group, TOPICS).faults == ()
 
 
-def test_a_hostile_filter_is_a_problem_of_its_member_alone(
+def test_a_hostile_regex_is_a_problem_of_its_member_alone(
     tree: GroupTree, clock: ManualClock
 ) -> None:
-    """One that Python's ``re`` would not be done with in years, and one that nobody can use."""
+    """A hostile regex is a problem of its member only, and takes no long time."""
     for name, regex in {"g_x": rb"(\\w+)+!", "g_y": b"((.{200}){200}){200}"}.items():
         data = b'{"version":1,"subscription":{"%s":1},"pattern":"white_list","timestamp":"1"}'
         tree.write(f"/consumers/g/ids/{name}", data % regex)
@@ -372,10 +377,10 @@ def test_a_hostile_filter_is_a_problem_of_its_member_alone(
     assert read.groups["other"].members[0].streams == {"t": 1}
 
 
-def test_filters_take_so_much_in_each_group_as_for_its_members(
+def test_each_group_has_a_budget_for_its_regexes(
     tree: GroupTree, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those of another group take nothing from it; who takes little is always read."""
+    """Each group has a budget for its regexes, and cheap ones are always expanded."""
     monkeypatch.setattr(zookeeper_groups, "FilterBudget", partial(FilterBudget, 1))
     data = b'{"version":1,"subscription":{"%s":1},"pattern":"white_list","timestamp":"1"}'
     regexes = {"m": b"(x?){200}.{99}", "n": b"((y?){99}){99}", "o": b".*"}
@@ -393,10 +398,10 @@ def test_filters_take_so_much_in_each_group_as_for_its_members(
             assert (list(quick.streams), quick.problem) == (["w" * 200], None)
 
 
-def test_groups_whose_filters_take_the_time_leave_the_others_unread(
+def test_groups_whose_regexes_take_too_long_leave_others_unread(
     tree: GroupTree, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And are told; those come first the next time."""
+    """If regexes take too long, other groups are reported as unread and come first next time."""
     for name in "abc":
         tree.join(name, f"{name}_m", {"t": 1})
     status = group_nodes.group_status
@@ -413,10 +418,8 @@ def test_groups_whose_filters_take_the_time_leave_the_others_unread(
     assert next(iter(reader.read(TOPICS, Deadline(clock, LIMIT_MS)).groups)) == "c"
 
 
-def test_topics_of_a_wildcard_come_as_zookeeper_lists_them(
-    tree: GroupTree, clock: ManualClock
-) -> None:
-    """On their order it depends who reads what by round-robin, where hashes are equal."""
+def test_topics_of_a_regex_keep_zookeepers_order(tree: GroupTree, clock: ManualClock) -> None:
+    """A regex's topics keep ZooKeeper's order, which decides round-robin where hashes are equal."""
     data = b'{"version":1,"subscription":{".*":1},"pattern":"white_list","timestamp":"1"}'
     tree.write("/consumers/g/ids/g_x", data)
     read = ZookeeperGroups(tree.store, clock).read(

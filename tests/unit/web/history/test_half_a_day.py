@@ -1,4 +1,4 @@
-"""Half a day at the pace of the page, in seconds: the file, queries, a gap and a restart."""
+"""Half a day of the page's history, written in seconds: its size, queries, a gap, a restart."""
 
 import time
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ KEY = GroupKey(GroupKind.ZOOKEEPER, "g")
 
 
 def seen(at_ms: int) -> ClusterSnapshot:
-    """A group whose lag grows by the minute, and has a peak of one reading."""
+    """Return a snapshot of a group whose lag grows by the minute, with a peak in one reading."""
     lag = 1_000_000 if at_ms == PEAK_MS else (at_ms - BEGIN_MS) // MINUTE_MS
     partitions = [
         GroupPartition(
@@ -50,7 +50,7 @@ def seen(at_ms: int) -> ClusterSnapshot:
 
 
 def readings() -> Iterator[int]:
-    """When the cluster was read."""
+    """Yield the times at which the cluster was read."""
     for at_ms in range(BEGIN_MS, END_MS, PACE_MS):
         if not GAP_MS[0] <= at_ms < GAP_MS[1]:
             yield at_ms
@@ -58,7 +58,7 @@ def readings() -> Iterator[int]:
 
 @pytest.fixture(scope="module")
 def past(tmp_path_factory: pytest.TempPathFactory) -> RecordedPast:
-    """Half a day of a file that may have 256 KiB, by two runs of the program."""
+    """Record half a day into a file of at most 256 KiB, in two runs of the program."""
     path = tmp_path_factory.mktemp("past") / "past"
     keep, largest = Keep(max_bytes=MAX_BYTES), 0
     connection, writer = open_for_writing(path), SampleWriter(4_000, 60_000)
@@ -79,8 +79,8 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> RecordedPast:
     return RecordedPast(Recorder(path))
 
 
-def test_all_of_it_is_there_and_quick(past: RecordedPast) -> None:
-    """From the first hour to the last moment, restart included; the peak, too."""
+def test_the_whole_half_day_is_returned_quickly(past: RecordedPast) -> None:
+    """A query takes less than a second for the whole half day, with the peak and the restart."""
     began = time.process_time()
     series = past.lag_series(KEY, BEGIN_MS, END_MS, 300)
     took = time.process_time() - began
@@ -97,8 +97,8 @@ def test_all_of_it_is_there_and_quick(past: RecordedPast) -> None:
         assert lag in {(at_ms - BEGIN_MS) // MINUTE_MS, 1_000_000}
 
 
-def test_where_nothing_was_read_nothing_is_shown(past: RecordedPast) -> None:
-    """The gap is the longest step by far, also where moments are few."""
+def test_a_gap_in_the_readings_is_a_gap_in_the_series(past: RecordedPast) -> None:
+    """The gap in the readings is a gap in the series, also with few points."""
     series = past.lag_series(KEY, BEGIN_MS, END_MS, 300)
     before, after = max(pairwise(series.times_ms), key=lambda span: span[1] - span[0])
     assert before < GAP_MS[0]
@@ -109,8 +109,8 @@ def test_where_nothing_was_read_nothing_is_shown(past: RecordedPast) -> None:
     assert None not in past.trends([KEY], GAP_MS[1] + 10 * MINUTE_MS, END_MS, 10)[KEY]
 
 
-def test_the_last_minutes_are_whole(past: RecordedPast) -> None:
-    """Who looks at a group now sees each reading."""
+def test_the_last_minute_has_every_reading(past: RecordedPast) -> None:
+    """The last minute is kept with every reading."""
     since_ms = END_MS - MINUTE_MS
     series = past.lag_series(KEY, since_ms, END_MS, 300)
     assert series.times_ms == tuple(range(since_ms, END_MS, PACE_MS))

@@ -1,4 +1,4 @@
-"""The file of the history: what is kept, for how long, and what becomes of bad files and disks."""
+"""The history's file: what is kept and for how long, and how bad files are handled."""
 
 import os
 import sqlite3
@@ -52,12 +52,12 @@ KEY = GroupKey(GroupKind.ZOOKEEPER, "g")
 
 
 def times(connection: sqlite3.Connection) -> list[int]:
-    """Of the samples that are left."""
+    """Return the times of the samples that are left."""
     return [at for (at,) in connection.execute("SELECT at_ms FROM samples ORDER BY at_ms")]
 
 
 def kept(samples: dict[int, int], now_ms: int) -> list[int]:
-    """What is left of samples, said in another way."""
+    """Return which samples should be left, computed in another way."""
     wanted: dict[tuple[int, int], tuple[int, int]] = {}
     for at_ms, lag in samples.items():
         width_ms = 10_000
@@ -83,8 +83,8 @@ NEAR_BORDERS = st.builds(
     st.dictionaries(NEAR_BORDERS, st.integers(-1, 5), max_size=60),
     st.lists(st.integers(0, 3 * HOUR_MS), min_size=1, max_size=3),
 )
-def test_the_older_the_thinner(samples: dict[int, int], later_ms: list[int]) -> None:
-    """Samples of an hour all stay; of older ones the worst of each interval; then none."""
+def test_older_samples_are_thinned_out(samples: dict[int, int], later_ms: list[int]) -> None:
+    """All samples of the last hour stay, and of older ones the worst in each interval."""
     with closing(history_with(Path(":memory:"), list(samples.items()))) as connection:
         for now_ms in sorted(20 * DAY_MS + time_ms for time_ms in later_ms):
             keep_up(connection, Keep(days=14), now_ms)
@@ -93,8 +93,8 @@ def test_the_older_the_thinner(samples: dict[int, int], later_ms: list[int]) -> 
 
 
 @given(st.integers(0, 2**45), st.integers(1, 30 * DAY_MS), st.integers(5, POINTS))
-def test_bands_lie_side_by_side(now_ms: int, age_ms: int, points: int) -> None:
-    """From the oldest on, at whole intervals of their own; each keeps about as many."""
+def test_bands_are_adjacent(now_ms: int, age_ms: int, points: int) -> None:
+    """The bands of intervals are adjacent, each interval twice as long as in the band before."""
     found = list(bands(now_ms, now_ms - age_ms, points))
     if age_ms <= points * 10_000:
         assert found == []
@@ -110,16 +110,16 @@ def test_bands_lie_side_by_side(now_ms: int, age_ms: int, points: int) -> None:
     assert found[-1][0] <= now_ms - age_ms
 
 
-def test_groups_that_are_long_gone_leave_nothing(tmp_path: Path) -> None:
-    """Neither names nor layouts."""
+def test_groups_that_are_gone_for_long_leave_nothing(tmp_path: Path) -> None:
+    """Groups that are gone for longer than samples are kept leave neither names nor layouts."""
     with closing(history_with(tmp_path / "past", [(0, 1)])) as connection:
         keep_up(connection, Keep(days=1), 2 * DAY_MS)
         for table in ("series", "layouts", "samples", "rebalances"):
             assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
 
 
-def test_a_large_file_keeps_fewer_moments_of_the_same_time(tmp_path: Path) -> None:
-    """And gives back the room on the disk."""
+def test_a_large_file_keeps_fewer_samples_of_the_same_time_span(tmp_path: Path) -> None:
+    """A file beyond its size keeps fewer samples of the same time span, and shrinks on the disk."""
     path = tmp_path / "past"
     samples = [(at_ms, 1) for at_ms in range(0, 12 * HOUR_MS, 5_000)]
     with closing(history_with(path, samples)) as connection:
@@ -133,8 +133,8 @@ def test_a_large_file_keeps_fewer_moments_of_the_same_time(tmp_path: Path) -> No
         assert path.stat().st_size <= before // 5
 
 
-def test_layouts_that_nobody_needs_any_more_cost_no_sample(tmp_path: Path) -> None:
-    """A group whose partitions changed often."""
+def test_unused_layouts_are_removed_before_samples(tmp_path: Path) -> None:
+    """Unused layouts are removed before any sample is."""
     with closing(
         history_with(tmp_path / "past", [(HOUR_MS + at_ms, 1) for at_ms in range(500)])
     ) as past:
@@ -145,8 +145,8 @@ def test_layouts_that_nobody_needs_any_more_cost_no_sample(tmp_path: Path) -> No
         assert len(times(past)) == 500
 
 
-def test_a_file_that_gives_no_room_back_holds_up_nobody(tmp_path: Path) -> None:
-    """Whoever created it empty did not say that it should."""
+def test_samples_are_removed_from_a_file_that_can_not_shrink(tmp_path: Path) -> None:
+    """A file created without auto-vacuum can't shrink; its samples are removed all the same."""
     path = tmp_path / "past"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("VACUUM")
@@ -156,8 +156,8 @@ def test_a_file_that_gives_no_room_back_holds_up_nobody(tmp_path: Path) -> None:
         assert times(connection) == []
 
 
-def test_what_no_thinning_helps_loses_its_oldest(tmp_path: Path) -> None:
-    """The newest stay."""
+def test_the_oldest_samples_are_removed_where_thinning_is_not_enough(tmp_path: Path) -> None:
+    """If fewer samples per interval are not enough, the oldest samples are removed."""
     path = tmp_path / "past"
     with closing(history_with(path, [(at_ms, 1) for at_ms in range(0, 50_000, 5)])) as connection:
         before = size_of(connection)
@@ -171,7 +171,7 @@ def test_what_no_thinning_helps_loses_its_oldest(tmp_path: Path) -> None:
 
 
 def test_other_files_are_left_alone(tmp_path: Path) -> None:
-    """Text, other programs' databases, directories."""
+    """Text files, other programs' databases and directories are refused and left as they are."""
     text = tmp_path / "text"
     text.write_text("mine")
     other = tmp_path / "other"
@@ -188,8 +188,8 @@ def test_other_files_are_left_alone(tmp_path: Path) -> None:
     assert text.read_text() == "mine"
 
 
-def test_a_file_that_only_we_name_is_set_aside_whatever_it_is(tmp_path: Path) -> None:
-    """After a power cut it may hold anything, and nobody is there at night to name another."""
+def test_a_damaged_file_under_the_default_name_is_moved_aside(tmp_path: Path) -> None:
+    """A damaged file under the default name is moved aside, as after a power cut at night."""
     path = tmp_path / "past"
     path.write_bytes(bytes(5_000))
     check_file(path, ours=True)
@@ -207,10 +207,10 @@ def test_a_file_that_only_we_name_is_set_aside_whatever_it_is(tmp_path: Path) ->
     st.tuples(st.just(5_000), STORED, STORED, STORED, STORED | JSON_TEXTS),
 )
 @example((0.5, 0, 1, zlib.compress(bytes(24))), '[["t",[0]]]', (5_000, None, None, None, None))
-def test_whatever_stands_in_a_file_is_a_chart_or_a_sentence(
+def test_any_content_of_a_file_is_a_chart_or_an_error_message(
     sample: tuple[object, ...], layout: object, moved: tuple[object, ...]
 ) -> None:
-    """Any type in any column: no page fails by it."""
+    """Any value in any column yields a chart or an error message, and no page fails."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "past"
         with closing(open_for_writing(path)) as connection, suppress(sqlite3.IntegrityError):
@@ -229,8 +229,8 @@ def test_whatever_stands_in_a_file_is_a_chart_or_a_sentence(
             assert all(isinstance(reason, str) for reason in rebalance.reasons)
 
 
-def test_a_body_of_a_few_bytes_takes_no_gigabyte(tmp_path: Path) -> None:
-    """However large it says that it is."""
+def test_a_body_that_expands_too_far_is_refused(tmp_path: Path) -> None:
+    """A body that expands to hundreds of megabytes is refused without allocating them."""
     path = tmp_path / "past"
     with closing(history_with(path, [])) as connection:
         connection.execute(sql.ADD_SAMPLE, (1, 5_000, 1, 1, zlib.compress(bytes(300 << 20), 9)))
@@ -243,8 +243,8 @@ def test_a_body_of_a_few_bytes_takes_no_gigabyte(tmp_path: Path) -> None:
         tracemalloc.stop()
 
 
-def test_what_is_no_plain_file_is_refused_at_once(tmp_path: Path) -> None:
-    """A pipe would keep it waiting for ever; beside a device SQLite would leave files."""
+def test_a_file_that_is_not_regular_is_refused_at_once(tmp_path: Path) -> None:
+    """A pipe or a device is refused at once: it would block, or get files beside it."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (pipe, Path("/dev/null")):
@@ -252,8 +252,8 @@ def test_what_is_no_plain_file_is_refused_at_once(tmp_path: Path) -> None:
             check_file(path)
 
 
-def test_a_new_file_an_empty_one_and_our_own_will_do(tmp_path: Path) -> None:
-    """Also one that a power cut left without tables."""
+def test_new_files_empty_ones_and_our_own_are_accepted(tmp_path: Path) -> None:
+    """A new file, an empty one, our own, and one without tables after a power cut are accepted."""
     path = tmp_path / "new"
     check_file(path)
     assert path.stat().st_size == 0

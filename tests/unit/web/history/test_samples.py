@@ -1,4 +1,4 @@
-"""A group at one moment as a row, and rows as series."""
+"""Samples of groups: a group at one time as a row, and rows as a series."""
 
 import zlib
 
@@ -28,7 +28,7 @@ def row_of(
     *,
     log_at_ms: int = 0,
 ) -> tuple[StoredSample, int]:
-    """A row of committed offsets, log ends and ages, as it is read again; and its lag."""
+    """Return the stored row of committed offsets, log ends and ages, and its lag."""
     partitions = tuple(
         GroupPartition(
             tp,
@@ -54,10 +54,10 @@ def row_of(
         max_size=20,
     )
 )
-def test_what_was_seen_is_read_again(
+def test_samples_are_read_back(
     values: dict[TopicPartition, tuple[int | None, int | None, int | None]],
 ) -> None:
-    """Every number, and what is not known; lags are never negative."""
+    """Every number is read back as written, unknown ones as unknown; lags are never negative."""
     row, lag = row_of(values)
     series = series_of([row])
     lags = {
@@ -69,21 +69,21 @@ def test_what_was_seen_is_read_again(
     assert lag == (sum(lags.values()) if lags else UNKNOWN)
     assert set(series.partitions) == set(values)
     for tp, (offset, end, age) in values.items():
-        one = series.partitions[tp]
-        assert (one.committed, one.log_end) == ((offset,), (end,))
-        assert one.lag == (lags.get(tp),)
+        partition_series = series.partitions[tp]
+        assert (partition_series.committed, partition_series.log_end) == ((offset,), (end,))
+        assert partition_series.lag == (lags.get(tp),)
         known = age is not None and end is not None
-        assert one.seconds == (age / 1000 if known and age is not None else None,)
+        assert partition_series.seconds == (age / 1000 if known and age is not None else None,)
 
 
 @given(st.lists(st.builds(TopicPartition, NAMES, st.integers(0, 10**6))))
-def test_layouts_are_text_and_back(partitions: list[TopicPartition]) -> None:
-    """In their order."""
+def test_layouts_are_read_back(partitions: list[TopicPartition]) -> None:
+    """A layout is read back in its order."""
     assert parse_layout(layout_text(partitions)) == tuple(partitions)
 
 
 def test_partitions_come_and_go() -> None:
-    """Where one was not there, nothing is known of it."""
+    """While a partition did not exist, its values are unknown."""
     a, b = TopicPartition("a", 0), TopicPartition("b", 0)
     rows = [row_of({a: (1, 4, None)})[0], row_of({a: (2, 4, 500), b: (0, 9, None)})[0]]
     series = series_of(rows)
@@ -93,8 +93,8 @@ def test_partitions_come_and_go() -> None:
     assert series.partitions[b].lag == (None, 9)
 
 
-def test_of_many_partitions_the_worst_are_shown() -> None:
-    """In the order of their names; the total has all."""
+def test_only_the_worst_of_many_partitions_are_shown() -> None:
+    """Of many partitions only the worst are in the series; the total counts all of them."""
     values: dict[TopicPartition, tuple[int | None, int | None, int | None]] = {
         TopicPartition("t", number): (0, number, None) for number in range(10)
     }
@@ -103,18 +103,23 @@ def test_of_many_partitions_the_worst_are_shown() -> None:
     assert (series.left_out, series.total) == (7, (45,))
 
 
-def test_an_old_log_end_is_none() -> None:
-    """While a broker is away, a lag that stands still would be made up."""
+def test_an_old_log_end_is_unknown() -> None:
+    """A log end that is too old counts as unknown, as the lag from it would be made up."""
     tp = TopicPartition("t", 0)
     assert row_of({tp: (1, 4, 9)}, log_at_ms=-60_000)[1] == 3
     row, lag = row_of({tp: (1, 4, 9)}, log_at_ms=-60_001)
     assert lag == UNKNOWN
-    one = series_of([row]).partitions[tp]
-    assert (one.committed, one.log_end, one.lag, one.seconds) == ((1,), (None,), (None,), (None,))
+    partition_series = series_of([row]).partitions[tp]
+    assert (
+        partition_series.committed,
+        partition_series.log_end,
+        partition_series.lag,
+        partition_series.seconds,
+    ) == ((1,), (None,), (None,), (None,))
 
 
 def test_a_damaged_row_is_an_error() -> None:
-    """And no chart of something else."""
+    """A damaged row is an error, not another chart."""
     row = row_of({TopicPartition("t", 0): (1, 4, 9)})[0]
     with pytest.raises(ValueError, match="for 2 partitions"):
         series_of([row._replace(layout=(*row.layout, *row.layout))])

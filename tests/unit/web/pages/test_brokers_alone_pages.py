@@ -1,4 +1,4 @@
-"""What pages show of a cluster that is read through its brokers alone."""
+"""What pages show of a cluster that is read through its brokers only, without ZooKeeper."""
 
 from dataclasses import replace
 
@@ -18,11 +18,11 @@ from zkconsumer.web.publishing import Publisher
 from zkconsumer.web.rendering import render
 from zkconsumer.web.state import ClusterState
 
-ASKED = PageRequest(path="/", query={}, now_ms=NOW_MS)
+REQUEST = PageRequest(path="/", query={}, now_ms=NOW_MS)
 
 
 def alone_state(*, no_zookeeper: bool) -> ClusterState:
-    """The tale's cluster as brokers tell it: without groups of ZooKeeper, settings, controller."""
+    """Return the tale's cluster as read from brokers: no ZooKeeper groups, configs, controller."""
     state = state_at()
     before = state.snapshot
     snapshot = replace(
@@ -43,8 +43,8 @@ def alone_state(*, no_zookeeper: bool) -> ClusterState:
 
 
 def html(view: View, state: ClusterState) -> str:
-    """As a browser gets it."""
-    return render(view, ASKED, state)
+    """Return the page's HTML."""
+    return render(view, REQUEST, state)
 
 
 @pytest.mark.parametrize(
@@ -54,29 +54,29 @@ def html(view: View, state: ClusterState) -> str:
         (False, "ZooKeeper unknown", "unknown", "no ZooKeeper was given"),
     ],
 )
-def test_every_page_says_what_is_not_known(
+def test_every_page_says_what_is_unknown(
     no_zookeeper: bool, head: str, groups: str, why: str
 ) -> None:
-    """And why: neither as something broken nor as none."""
+    """Every page says what is unknown and why: neither as a fault nor as none."""
     state = alone_state(no_zookeeper=no_zookeeper)
-    first = html(cluster_page(state, ASKED), state)
+    first = html(cluster_page(state, REQUEST), state)
     assert f">{head}</span>" in first
     assert "<code>b1:9092</code>" in first
     assert f"in a ZooKeeper: {groups}" in first
     assert "no controller" not in first
     assert "controller unknown" in first
-    listed = html(groups_page(state, ASKED), state)
+    listed = html(groups_page(state, REQUEST), state)
     assert f"Groups in ZooKeeper: unknown, since {why}." in listed
     assert "<option>zookeeper</option>" not in listed
     [name, *_] = [topic.name for topic in state.snapshot.topics]
-    assert f"Unknown: {why}" in html(topic_page(state, ASKED, name), state)
-    absent = group_page(state, ASKED, GroupKey(GroupKind.ZOOKEEPER, "g"))
+    assert f"Unknown: {why}" in html(topic_page(state, REQUEST, name), state)
+    absent = group_page(state, REQUEST, GroupKey(GroupKind.ZOOKEEPER, "g"))
     assert absent.status == 404
     assert f"is unknown, since {why}" in html(absent, state)
 
 
-def test_programs_are_told_the_same() -> None:
-    """What there is not is null."""
+def test_the_json_says_what_is_unknown() -> None:
+    """The JSON has null for what is unknown, too."""
     reported = state_json(alone_state(no_zookeeper=False), NOW_MS)
     assert (
         reported["zookeeper_connect"],
@@ -91,10 +91,10 @@ def test_programs_are_told_the_same() -> None:
 
 
 def test_before_the_first_reading_its_address_is_shown() -> None:
-    """That of the brokers, and nothing is said to be wrong with a ZooKeeper."""
+    """Before the first reading the brokers' address is shown, and no fault of a ZooKeeper."""
     publisher = Publisher(
         None, 5_000, lambda _state, _rebalances: None, SystemClock(), bootstrap_servers="b1:9092"
     )
-    first = html(cluster_page(publisher.current, ASKED), publisher.current)
+    first = html(cluster_page(publisher.current, REQUEST), publisher.current)
     assert "<code>b1:9092</code>" in first
     assert "ZooKeeper unknown" in first

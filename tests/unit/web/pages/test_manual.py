@@ -1,4 +1,4 @@
-"""The documentation in the page: every finding's link leads somewhere."""
+"""The documentation in the web interface: each finding links to a section of it."""
 
 from pathlib import Path
 
@@ -12,16 +12,16 @@ from zkconsumer.web.pages.manual import ManualBlock, ManualText, blocks_of, manu
 DOCTOR = Path(zkconsumer.web.__file__).parent / "manual" / "doctor.md"
 
 
-def test_every_code_has_its_place() -> None:
-    """An anchor for each, so that no link of a finding leads nowhere."""
+def test_every_code_has_an_anchor() -> None:
+    """Each finding's code has an anchor, so that its link works."""
     blocks = manual_page(DOCTOR.read_text()).context["blocks"]
     assert isinstance(blocks, list)
     anchors = {anchor for block in blocks for anchor, _ in block.rows}
     assert {code.value for code in Code} <= anchors
 
 
-def test_blocks() -> None:
-    """What our documentation is written with."""
+def test_markdown_is_parsed_into_blocks() -> None:
+    """The Markdown that our documentation uses is parsed into blocks."""
     text = "# A *b*\n\none\ntwo `x | y`\n- no item\n\n- an\n  item\n- **c**\n\n```\n| code |\n```\n"
     assert list(blocks_of(text)) == [
         ManualBlock(
@@ -50,7 +50,7 @@ def test_blocks() -> None:
 
 
 @given(st.text(alphabet="# |`*-[]()ab\n"))
-def test_no_text_breaks_it(text: str) -> None:
-    """Whatever is written."""
+def test_any_text_is_parsed(text: str) -> None:
+    """Any text is parsed without an error."""
     for block in blocks_of(text):
         assert block.kind

@@ -1,4 +1,4 @@
-"""What each page shows of a cluster, and how little of a large one."""
+"""What each page shows of a cluster, and that it stays small for a large one."""
 
 import re
 from dataclasses import replace
@@ -49,30 +49,30 @@ from zkconsumer.web.state import ClusterState
 
 
 def page_request(path: str = "/", **query: str) -> PageRequest:
-    """A request, two seconds after the latest look."""
+    """Return a request, two seconds after the latest snapshot."""
     return PageRequest(path=path, query=query, now_ms=NOW_MS + 2_000)
 
 
 @pytest.fixture(scope="module")
 def state() -> ClusterState:
-    """The latest of the tale."""
+    """Return the tale's latest state."""
     return state_at()
 
 
 def sentence(view: View) -> str:
-    """The banner of the first page."""
+    """Return the sentence in the first page's banner."""
     outcome = view.context["verdict"]
     assert isinstance(outcome, ClusterHealth)
     return outcome.sentence
 
 
 def html(view: View, state: ClusterState, what: PageRequest) -> str:
-    """As a browser gets it."""
+    """Return the page's HTML."""
     return render(view, what, state)
 
 
 def test_the_first_page_says_what_is_wrong_first(state: ClusterState) -> None:
-    """Errors of groups, then warnings of the cluster; a sentence above all."""
+    """The first page begins with a sentence, the errors of groups, and the cluster's warnings."""
     view = cluster_page(state, page_request())
     findings = view.context["findings"]
     assert isinstance(findings, list)
@@ -98,15 +98,15 @@ def test_the_first_page_says_what_is_wrong_first(state: ClusterState) -> None:
 
 
 def badges(page: str, key: GroupKey) -> set[str]:
-    """What a page says of a group beside its name."""
+    """Return the badges that a page shows beside the group's name."""
     name = re.escape(html_escape(key.group_id))
     return set(
         re.findall(rf'>{name}</(?:a|h1)>.*?<span class="(badge [a-z]+"[^<]*)', page, re.DOTALL)
     )
 
 
-def test_each_page_says_the_same_of_a_group(state: ClusterState) -> None:
-    """As the doctor and the banner do: what is stuck there is green nowhere."""
+def test_each_page_has_the_same_verdict_of_a_group(state: ClusterState) -> None:
+    """Each page shows the doctor's verdict of a group: one that is stuck is green nowhere."""
     everything = {
         "cluster": html(cluster_page(state, page_request()), state, page_request()),
         "groups": html(groups_page(state, page_request()), state, page_request()),
@@ -124,9 +124,12 @@ def test_each_page_says_the_same_of_a_group(state: ClusterState) -> None:
             for topic in topics & group.topics_read
         }
         pages = [own, listed, everything["groups"], *readers.values()]
-        said = [found for page in pages if (found := badges(page, key))]
-        assert len(said) >= 2, key
-        assert all(found == said[0] and len(found) == 1 for found in said), (key, said)
+        shown_badges = [found for page in pages if (found := badges(page, key))]
+        assert len(shown_badges) >= 2, key
+        assert all(found == shown_badges[0] and len(found) == 1 for found in shown_badges), (
+            key,
+            shown_badges,
+        )
     for key, word in ((FRAUD, "stuck"), (SETTLEMENT, "stuck"), (MAILER, "can&#39;t rebalance")):
         page = html(group_page(state, page_request(), key), state, page_request())
         [badge] = badges(page, key)
@@ -134,18 +137,18 @@ def test_each_page_says_the_same_of_a_group(state: ClusterState) -> None:
         assert f"</svg>{word}</span>" in page
 
 
-def test_programs_are_told_the_verdict_of_the_pages(
+def test_the_json_has_the_verdict_of_the_pages(
     state: ClusterState, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Word for word; of a group that the doctor left out, that it did."""
+    """The JSON has the words of the pages, and says which groups the doctor did not examine."""
 
-    def told() -> dict[GroupKey, dict[str, Any]]:
+    def verdicts_in_json() -> dict[GroupKey, dict[str, Any]]:
         return {
             GroupKey(GroupKind(group["kind"]), group["group_id"]): group["verdict"]
             for group in groups_json(state)["groups"]
         }
 
-    verdicts = told()
+    verdicts = verdicts_in_json()
     assert verdicts.keys() == state.snapshot.groups.keys()
     for key, verdict in verdicts.items():
         shown = group_row(state, key).verdict
@@ -163,18 +166,18 @@ def test_programs_are_told_the_verdict_of_the_pages(
     assert verdicts[SETTLEMENT]["findings"] >= 1
     assert (verdicts[CHECKOUT]["code"], verdicts[CHECKOUT]["findings"]) == (None, 0)
     monkeypatch.setattr(group_rows, "LOOKED_AT", 0)
-    assert {verdict["findings"] for verdict in told().values()} == {None}
+    assert {verdict["findings"] for verdict in verdicts_in_json().values()} == {None}
 
 
 def test_a_group_page_begins_with_what_the_banner_says(state: ClusterState) -> None:
-    """The cause and the member; the rebalance that does not end has that cause, too."""
-    for key, said in (
+    """A group's page begins with the banner's cause and member, and so does its rebalance."""
+    for key, expected in (
         (SETTLEMENT, "settlement is stuck: settlement_host7 is registered but gone"),
         (MAILER, "mailer can&#39;t rebalance: mail-legacy is another kind of client"),
         (BILLING, "billing: makes progress, but falls further behind (orders-5)"),
     ):
         page = html(group_page(state, page_request(), key), state, page_request())
-        assert said in page.partition('<dl class="tiles">')[0]
+        assert expected in page.partition('<dl class="tiles">')[0]
         assert "no cause was seen" not in page
     page = html(group_page(state, page_request(), SETTLEMENT), state, page_request())
     assert "<strong>settlement_host7 is registered but gone</strong>" in page
@@ -184,7 +187,7 @@ def test_a_group_page_begins_with_what_the_banner_says(state: ClusterState) -> N
 
 
 def test_each_finding_has_its_command_and_its_page(state: ClusterState) -> None:
-    """One incident with what follows from it; the repair where there is one."""
+    """An incident is one finding with its effects, its command and its link to the manual."""
     page = html(cluster_page(state, page_request()), state, page_request())
     assert page.count('class="finding') == 4
     assert (
@@ -200,8 +203,8 @@ def test_each_finding_has_its_command_and_its_page(state: ClusterState) -> None:
     assert '<use href="#i-ok"/></svg>reads</span>' not in fraud
 
 
-def test_rates_are_told_of_cluster_and_groups(state: ClusterState) -> None:
-    """And when a group is caught up, or that it never is."""
+def test_rates_of_cluster_and_groups_are_shown(state: ClusterState) -> None:
+    """Pages show rates, and when a group will have caught up, or that it will not."""
     page = html(cluster_page(state, page_request()), state, page_request())
     assert "<dt>Written/s</dt><dd>4.9k</dd>" in page
     assert "records to read; 3 groups do not catch up" in page
@@ -217,8 +220,8 @@ def test_rates_are_told_of_cluster_and_groups(state: ClusterState) -> None:
     assert "<dt>Read/s</dt><dd>915</dd>" in group
 
 
-def test_silence_is_not_called_well_before_it_is_called_a_stop(state: ClusterState) -> None:
-    """Burrow's rules take minutes: until then a group that commits nothing is not green."""
+def test_a_silent_group_is_not_green_before_it_counts_as_stopped(state: ClusterState) -> None:
+    """Burrow's rules take minutes: until they report a stop, a silent group is not green."""
     row = replace(group_row(state, FRAUD), last_commit_ms=None, late=(), findings=())
     seen = replace(row, burrow=BurrowStatus.OK, rates=GroupRates())
     silent = replace(seen, rates=GroupRates(written=29, read=0))
@@ -240,8 +243,8 @@ def test_silence_is_not_called_well_before_it_is_called_a_stop(state: ClusterSta
     assert "no commit was" not in replace(silent, last_commit_ms=NOW_MS).verdict.about
 
 
-def test_a_group_that_nobody_is_in_does_not_keep_up(state: ClusterState) -> None:
-    """Whether it has read all there was, was read from lately, or is abandoned."""
+def test_a_group_without_members_does_not_keep_up(state: ClusterState) -> None:
+    """A group without members is not shown as keeping up, whatever its lag and state."""
     row = group_row(state, GroupKey(GroupKind.ZOOKEEPER, "nightly-export"))
     assert (row.members, row.lag, row.rates.read, row.state) == (0, 0, 0, GroupState.EMPTY)
     assert (row.verdict.word, row.verdict.tone) == ("nobody reads", Tone.CALM)
@@ -254,8 +257,8 @@ def test_a_group_that_nobody_is_in_does_not_keep_up(state: ClusterState) -> None
     assert (stopped.verdict.word, stopped.verdict.tone) == ("stuck", Tone.BAD)
 
 
-def test_who_falls_behind_in_one_partition_is_not_caught_up(state: ClusterState) -> None:
-    """Though the lag of all comes down; that partition is named."""
+def test_a_group_that_falls_behind_in_one_partition_is_not_caught_up(state: ClusterState) -> None:
+    """A group that falls behind in one partition is late, though its total lag shrinks."""
     row = group_row(state, BILLING)
     assert row.rates.falls is not None
     assert (row.hindrance, row.caught_up) == ("falls behind: orders-5", "not at this rate")
@@ -264,8 +267,8 @@ def test_who_falls_behind_in_one_partition_is_not_caught_up(state: ClusterState)
     assert replace(row, late=()).caught_up == "2 min 34 s"
 
 
-def test_where_no_lag_is_known_no_rate_is_too_low(state: ClusterState) -> None:
-    """A group that has not committed yet is not called late for ever."""
+def test_a_group_of_unknown_lag_is_not_late(state: ClusterState) -> None:
+    """A group whose lag is unknown, as without a commit, is not called late."""
     view = group_page(state, page_request(), LONG)
     row = replace(group_row(state, LONG), lag=None, rates=GroupRates(written=0, read=0))
     page = html(replace(view, context={**view.context, "row": row}), state, page_request())
@@ -274,16 +277,16 @@ def test_where_no_lag_is_known_no_rate_is_too_low(state: ClusterState) -> None:
     assert "falling" not in tile
 
 
-def test_who_keeps_up_does_not_hide_when_others_are_caught_up(state: ClusterState) -> None:
-    """At nearly the pace of its log a small lag takes for ever, and is none."""
+def test_groups_that_keep_up_do_not_change_the_catch_up_time(state: ClusterState) -> None:
+    """The cluster's catch-up time ignores groups with a small lag that read at their log's rate."""
     late = group_row(state, LONG)
     pace = replace(late, lag=20, burrow=BurrowStatus.OK, rates=GroupRates(written=9, read=9.001))
     assert _caught_up([late, pace]) == "caught up in 3 min 45 s"
     assert _caught_up([pace]) == ""
 
 
-def test_what_could_not_be_read_is_no_health() -> None:
-    """Nothing is wrong as far as is known, and that is not far."""
+def test_a_cluster_that_is_partly_unreadable_is_not_healthy() -> None:
+    """If parts can't be read, nothing else wrong is not called health."""
     failing = state_at(1, failing=True)
     quiet = replace(failing.snapshot, groups={}, topics=())
     state = replace(failing, snapshot=quiet, judgements=Judgements(quiet, None, Memory()))
@@ -293,28 +296,28 @@ def test_what_could_not_be_read_is_no_health() -> None:
     assert "log ends of broker 2" in html(view, state, then)
 
 
-def at_its_time(state: ClusterState) -> tuple[str, str]:
-    """The sentence of the first page, and the page."""
+def banner_and_page(state: ClusterState) -> tuple[str, str]:
+    """Return the first page's sentence, and its HTML, two seconds after the snapshot."""
     then = replace(page_request(), now_ms=state.snapshot.taken_ms + 2_000)
     view = cluster_page(state, then)
     return sentence(view), html(view, state, then)
 
 
-def shown(state: ClusterState, **changes: Any) -> ClusterState:
-    """The same with other groups or topics."""
+def state_with(state: ClusterState, **changes: Any) -> ClusterState:
+    """Return the state with other groups or topics."""
     memory = Memory()
     snapshot = replace(state.snapshot, **changes)
     memory.record(snapshot)
     return replace(state, snapshot=snapshot, judgements=Judgements(snapshot, None, memory))
 
 
-def test_what_was_well_is_not_well_for_ever(state: ClusterState) -> None:
-    """Neither where ZooKeeper can't even be connected to, nor where a reading never ends."""
-    well = shown(state, groups={}, topics=())
-    outcome, page = at_its_time(well)
+def test_an_old_snapshot_is_not_healthy(state: ClusterState) -> None:
+    """An old snapshot is not shown as healthy, whether reading failed or never ends."""
+    well = state_with(state, groups={}, topics=())
+    outcome, page = banner_and_page(well)
     assert outcome == "All is well"
     assert "icon-ok.svg" in page
-    outcome, page = at_its_time(replace(well, problem="ZooKeeper does not answer"))
+    outcome, page = banner_and_page(replace(well, problem="ZooKeeper does not answer"))
     assert outcome == "The cluster can't be read now"
     assert "icon-bad.svg" in page
     late = replace(page_request(), now_ms=NOW_MS + 3_600_000)
@@ -322,12 +325,12 @@ def test_what_was_well_is_not_well_for_ever(state: ClusterState) -> None:
     assert sentence(cluster_page(state, late)).endswith(" committing, when it was last read")
 
 
-def test_a_group_that_does_not_get_on_is_no_health(state: ClusterState) -> None:
-    """Though the doctor has not looked back far enough to say why."""
+def test_a_group_without_progress_is_not_healthy(state: ClusterState) -> None:
+    """A group that makes no progress is shown before the doctor knows the reason."""
     snapshot = state.snapshot
     alone = replace(snapshot, groups={FRAUD: snapshot.groups[FRAUD]})
     judged = Judgements(alone, None, state.judgements._memory)
-    outcome, page = at_its_time(replace(state, snapshot=alone, judgements=judged))
+    outcome, page = banner_and_page(replace(state, snapshot=alone, judgements=judged))
     assert outcome == (
         "fraud-scoring: no longer commits, though there is something to read "
         "(payments-0 and 3 more)"
@@ -336,42 +339,42 @@ def test_a_group_that_does_not_get_on_is_no_health(state: ClusterState) -> None:
     assert "icon-bad.svg" in page
 
 
-def test_what_nobody_looked_at_is_not_called_well() -> None:
-    """A group too large for this page hides no other one."""
+def test_a_group_that_was_not_examined_is_not_healthy() -> None:
+    """A group too large to be examined is named, and hides no other group's findings."""
     state = large_state(topics=501)
     broker = BrokerStatus(broker=Broker(0, "b0", 9092), seen_ms=NOW_MS, is_controller=True)
-    outcome, page = at_its_time(shown(state, brokers=(broker,)))
+    outcome, page = banner_and_page(state_with(state, brokers=(broker,)))
     assert outcome == "Nothing is wrong in what was examined"
     assert "1 group too large to examine here" in page
     assert "icon-ok.svg" not in page
     mailer = state_at().snapshot.groups[MAILER]
-    both = shown(state, groups={**state.snapshot.groups, MAILER: mailer})
+    both = state_with(state, groups={**state.snapshot.groups, MAILER: mailer})
     found = cluster_page(both, page_request()).context["findings"]
     assert Code.MEMBER_FOREIGN in [item.code for item in found]  # type: ignore[attr-defined]
 
 
 def test_a_lag_is_as_old_as_the_log_ends_it_is_counted_from(state: ClusterState) -> None:
-    """A broker that hangs tells no new ones, however fresh members and offsets are."""
+    """A lag has the age of the log end, however fresh members and committed offsets are."""
     group = state.snapshot.groups[BILLING]
     old_ms = NOW_MS - 600_000
     first, *others = group.partitions
     old = replace(group, partitions=(first._replace(log_at_ms=old_ms), *others))
-    what = shown(state, groups={BILLING: old})
+    what = state_with(state, groups={BILLING: old})
     page = html(group_page(what, page_request(), BILLING), what, page_request())
     assert f'<div class="tile" data-at="{old_ms}"><dt>Lag</dt>' in page
 
 
-def test_a_lag_that_is_not_known_is_not_called_none(state: ClusterState) -> None:
-    """A group that never committed has read nothing that anybody knows of."""
+def test_an_unknown_lag_is_not_called_zero(state: ClusterState) -> None:
+    """The lag of a group that never committed is unknown, not zero."""
     group = state.snapshot.groups[BILLING]
     bare = tuple(partition._replace(committed=()) for partition in group.partitions)
-    _, page = at_its_time(shown(state, groups={BILLING: replace(group, partitions=bare)}))
+    _, page = banner_and_page(state_with(state, groups={BILLING: replace(group, partitions=bare)}))
     assert "every group has read everything" not in page
     assert f"the lag of {len(bare)} partitions is unknown" in page
 
 
-def test_groups_in_trouble_lead(state: ClusterState) -> None:
-    """Then by name; other orders and filters are those that are asked for."""
+def test_groups_with_problems_come_first(state: ClusterState) -> None:
+    """Groups with problems come first, then by name; a request may sort and filter otherwise."""
 
     def names(**query: str) -> list[str]:
         table = groups_page(state, page_request("/groups", **query)).context["table"]
@@ -385,8 +388,8 @@ def test_groups_in_trouble_lead(state: ClusterState) -> None:
     assert names(q="in bill") == ["billing"]
 
 
-def test_a_group_is_told_by_short_names(state: ClusterState) -> None:
-    """Of ids made by the original and by coordinators; the whole id is there, too."""
+def test_members_have_short_names(state: ClusterState) -> None:
+    """Members have short names beside their ids, from the original or from a coordinator."""
     page = html(
         group_page(state, page_request(), BILLING, TalePast().rebalances(BILLING, 0)),
         state,
@@ -400,8 +403,8 @@ def test_a_group_is_told_by_short_names(state: ClusterState) -> None:
     assert member_label(CHECKOUT, "just-a-name") == "just-a-name"
 
 
-def test_a_past_that_is_known_twice_is_told_once(state: ClusterState) -> None:
-    """What was seen since the start counts by what was seen."""
+def test_a_rebalance_that_is_known_twice_is_shown_once(state: ClusterState) -> None:
+    """A rebalance that is both in memory and in the history is shown once, from memory."""
     past = TalePast().rebalances(BILLING, 0)
     [recent] = state.judgements.rebalances(BILLING)
     written = replace(past[0], began_ms=recent.began_ms, reasons=("written down",))
@@ -414,8 +417,8 @@ def test_a_past_that_is_known_twice_is_told_once(state: ClusterState) -> None:
     assert "written down" not in html(view, state, page_request())
 
 
-def test_what_is_wrong_stands_in_the_grid(state: ClusterState) -> None:
-    """A member that can't be understood, an owner that reads nothing, a stop."""
+def test_faults_are_shown_in_the_grid(state: ClusterState) -> None:
+    """The grid shows unreadable members, owners that read nothing, and partitions that stopped."""
     assert "can&#39;t be read" in html(
         group_page(state, page_request(), MAILER), state, page_request()
     )
@@ -426,8 +429,8 @@ def test_what_is_wrong_stands_in_the_grid(state: ClusterState) -> None:
     assert "No partition matches." in html(only, state, page_request(show="faults"))
 
 
-def test_what_is_not_there_says_so(state: ClusterState) -> None:
-    """With the status that programs look at."""
+def test_a_missing_group_or_topic_is_a_404_page(state: ClusterState) -> None:
+    """A missing group or topic is a page with status 404, and its name is escaped."""
     none = GroupKey(GroupKind.ZOOKEEPER, "<script>")
     for view in (
         group_page(state, page_request(), none),
@@ -440,7 +443,7 @@ def test_what_is_not_there_says_so(state: ClusterState) -> None:
 
 
 def test_a_large_cluster_makes_small_pages() -> None:
-    """No page grows with the cluster: rows, columns and filters have their limits."""
+    """The pages of a large cluster are limited in rows, columns and filters."""
     state = large_state()
     topics = topics_page(state, page_request("/topics"))
     table = topics.context["table"]
@@ -463,7 +466,7 @@ def test_a_large_cluster_makes_small_pages() -> None:
 
 
 def test_a_group_beyond_the_end_of_a_log_has_not_read_all_there_is() -> None:
-    """Its lag is 0 and says nothing; nor is it caught up now."""
+    """A group after the log's end has lag 0, and is not shown as having read everything."""
     state = troubled_state()
     key = GroupKey(GroupKind.ZOOKEEPER, group_name("beyond"))
     row = group_row(state, key)

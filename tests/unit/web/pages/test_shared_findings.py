@@ -1,4 +1,4 @@
-"""A group id that old and new consumers use: one trouble of two groups, said wherever either is."""
+"""A group id that old and new consumers share: one finding about two groups, shown at both."""
 
 from dataclasses import replace
 
@@ -21,53 +21,57 @@ from zkconsumer.web.rendering import render
 
 OLD = GroupKey(GroupKind.ZOOKEEPER, group_name("spare"))
 NEW = GroupKey(GroupKind.COORDINATOR, group_name("spare"))
-SAID = "it exists both in ZooKeeper and at a coordinator"
+FINDING_TEXT = "it exists both in ZooKeeper and at a coordinator"
 REQUEST = PageRequest(path="/", query={"findings": "all"}, now_ms=NOW_MS + 2_000)
 
 
 @pytest.mark.parametrize("key", [OLD, NEW])
-def test_the_page_of_either_group_says_it(key: GroupKey) -> None:
-    """Its verdict is no green one, and the finding stands there."""
+def test_the_page_of_either_group_shows_it(key: GroupKey) -> None:
+    """The page of either group has the finding, and its verdict is not green."""
     state = troubled_state()
     found = [finding.code for finding in state.judgements.findings(key)]
     assert found.count(Code.GROUP_OLD_AND_NEW) == 1
     verdict = group_row(state, key).verdict
     assert verdict.tone is Tone.BAD
-    assert SAID in verdict.sentence
+    assert FINDING_TEXT in verdict.sentence
     shown = render(group_page(state, REQUEST, key), REQUEST, state)
     assert f'data-code="{Code.GROUP_OLD_AND_NEW}"' in shown
 
 
-def test_both_rows_of_a_list_say_it() -> None:
-    """On the page of all groups, and of a topic."""
+def test_both_rows_of_a_list_show_it() -> None:
+    """The rows of both groups have it, in the list of groups and on a topic's page."""
     for row in group_rows(troubled_state(), [OLD, NEW]):
-        assert SAID in row.verdict.sentence
+        assert FINDING_TEXT in row.verdict.sentence
 
 
 def test_the_cluster_page_and_the_doctor_list_it_once() -> None:
-    """One cause is one finding, under the group of ZooKeeper."""
+    """The cluster page and the doctor list it once, under the group in ZooKeeper."""
     state = troubled_state()
     listed = cluster_page(state, REQUEST).context["findings"]
     everything = examine(state.snapshot, Circumstances())
     for findings in (listed, everything):
         assert isinstance(findings, list | tuple)
-        assert [it.group for it in findings if it.code is Code.GROUP_OLD_AND_NEW] == [OLD]
+        assert [
+            diagnosis.group for diagnosis in findings if diagnosis.code is Code.GROUP_OLD_AND_NEW
+        ] == [OLD]
 
 
 @pytest.mark.parametrize("key", [OLD, NEW])
-def test_the_doctor_of_either_group_says_it(key: GroupKey) -> None:
-    """``doctor --group``, of whichever kind."""
+def test_the_doctor_lists_it_for_either_group(key: GroupKey) -> None:
+    """``doctor --group`` lists it for either kind of group."""
     found = examine(about(troubled_state().snapshot, [key]), Circumstances())
-    assert [it.group for it in found if it.code is Code.GROUP_OLD_AND_NEW] == [OLD]
+    assert [diagnosis.group for diagnosis in found if diagnosis.code is Code.GROUP_OLD_AND_NEW] == [
+        OLD
+    ]
 
 
-def test_it_is_told_once_and_of_the_group() -> None:
-    """Not of the cluster: silencing the group silences it. The other group is not told as well."""
+def test_it_is_reported_once_for_the_group() -> None:
+    """Notifications report it once, for the group: silencing the group silences it."""
     state = troubled_state()
-    told = {it.subject: it.trouble for it in observe(state).conditions}
-    trouble = told[OLD]
+    troubles = {condition.subject: condition.trouble for condition in observe(state).conditions}
+    trouble = troubles[OLD]
     assert trouble is not None
     assert (trouble.code, trouble.severity) == (Code.GROUP_OLD_AND_NEW, Severity.ERROR)
-    assert [it.code for it in told.values() if it is not None].count(trouble.code) == 1
-    (look,) = observe(replace(state, covered=frozenset([OLD]))).conditions
-    assert look.trouble == trouble
+    assert [found.code for found in troubles.values() if found is not None].count(trouble.code) == 1
+    (condition,) = observe(replace(state, covered=frozenset([OLD]))).conditions
+    assert condition.trouble == trouble

@@ -1,4 +1,4 @@
-"""Tables that are sorted and cut into pages."""
+"""Tables that can be sorted, and are split into pages."""
 
 from typing import Final
 
@@ -16,17 +16,17 @@ ROWS: Final[list[tuple[str, int | None]]] = [("b", 3), ("a", None), ("C", 20), (
 
 
 def page_request(**query: str) -> PageRequest:
-    """A request for the table."""
+    """Return a request for the table."""
     return PageRequest(path="/things", query=query, now_ms=0)
 
 
 def names(**query: str) -> str:
-    """The names in the order that is shown."""
+    """Return the names in the order in which they are shown."""
     return "".join(row[0] for row in table_of(ROWS, COLUMNS, page_request(**query)).rows)
 
 
-def test_order() -> None:
-    """What is not known comes last either way; what can't be sorted by changes nothing."""
+def test_rows_are_sorted() -> None:
+    """Unknown values come last in either direction; an unknown sort key changes nothing."""
     assert names() == names(sort="colour") == names(sort="") == "baCd"
     assert names(sort="name") == "abCd"
     assert names(sort="-name") == "dCba"
@@ -34,8 +34,8 @@ def test_order() -> None:
     assert names(sort="-size") == "Cbda"
 
 
-def test_heads_lead_to_the_other_order() -> None:
-    """Names begin with the first, numbers with the largest; a filter stays, the page does not."""
+def test_heads_link_to_the_other_order() -> None:
+    """A column's head links to the other direction, with the filter and without the page."""
     table = table_of(ROWS, COLUMNS, page_request(q="x", sort="name", page="2"))
     name, size = table.heads
     assert (name.sorted, name.address) == ("ascending", "/things?q=x&sort=-name")
@@ -47,7 +47,7 @@ def test_heads_lead_to_the_other_order() -> None:
 
 @given(st.integers(0, 60), st.integers(1, 9), st.text(max_size=12))
 def test_pages_show_every_row_once(rows: int, page_rows: int, nonsense: str) -> None:
-    """Following the links from the first page; whatever an address says, there is a page."""
+    """Links to the next page show each row once, and any page number leads to a page."""
     all_rows: list[tuple[str, int | None]] = [(str(row), row) for row in range(rows)]
     seen: list[tuple[str, int | None]] = []
     address: str | None = "/things"
@@ -68,14 +68,14 @@ def test_pages_show_every_row_once(rows: int, page_rows: int, nonsense: str) -> 
     assert 1 <= unsupported.paging.page <= unsupported.paging.pages
 
 
-def test_numbers_of_addresses() -> None:
-    """What is none counts as not said."""
+def test_invalid_numbers_in_addresses_are_ignored() -> None:
+    """A page number that is not a number is ignored."""
     for message in ("", "-1", "x", "1e3", "9" * 40, "٣"):
         assert number_in({"page": message}, "page", 7) == 7
     assert number_in({"page": "12"}, "page", 7) == 12
 
 
-def test_all_words_must_be_there() -> None:
-    """In any order and case."""
+def test_all_words_must_match() -> None:
+    """All words must match, in any order and case."""
     found = matching(["Orders-in", "orders", "in"], lambda topic: topic, " IN ord ")
     assert found == ["Orders-in"]

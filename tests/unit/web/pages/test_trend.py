@@ -1,4 +1,4 @@
-"""Lines as large as words."""
+"""Trend lines as high as a line of text."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,13 +7,13 @@ from zkconsumer.web.pages.trend import HEIGHT, trend_of
 
 
 def points(line: str) -> list[tuple[float, float]]:
-    """Of one line."""
+    """Return the points of one line."""
     found = [point.split(",") for point in line.split()]
     return [(float(x), float(y)) for x, y in found]
 
 
 def test_a_line_rises_as_the_lag_does() -> None:
-    """The largest at the top; a stop of the server is a gap, a look that was missed is none."""
+    """The largest lag is at the top; one missing sample is no gap, but several are."""
     trend = trend_of([0, None, 5, None, None, None, 10, 20])
     assert trend is not None
     first, second = trend.lines
@@ -23,7 +23,7 @@ def test_a_line_rises_as_the_lag_does() -> None:
 
 
 def test_little_is_shown_as_little() -> None:
-    """Nothing seen is no line; one sample is a dot; no lag lies at the bottom."""
+    """No samples are no line, one sample is a dot, and a lag of zero is a line at the bottom."""
     assert trend_of([]) is None
     assert trend_of([None, None]) is None
     dot = trend_of([None, 7])
@@ -36,7 +36,7 @@ def test_little_is_shown_as_little() -> None:
 
 @given(st.lists(st.none() | st.integers(0, 2**62), max_size=70))
 def test_every_value_is_drawn_within_the_picture(lags: list[int | None]) -> None:
-    """Once, in its place."""
+    """Each value is drawn once, at its place, within the picture."""
     trend = trend_of(lags)
     known = [place for place, lag in enumerate(lags) if lag is not None]
     if trend is None:

@@ -1,4 +1,4 @@
-"""Numbers and times in words."""
+"""Numbers and times as the pages print them."""
 
 import re
 from pathlib import Path
@@ -32,7 +32,7 @@ LONG_MS = 400 * 86_400_000
     ],
 )
 def test_short_numbers(number: int | None, message: str) -> None:
-    """Three digits at most."""
+    """Numbers have at most three digits."""
     assert words.short(number) == message
 
 
@@ -53,13 +53,13 @@ def test_short_numbers(number: int | None, message: str) -> None:
     ],
 )
 def test_durations(ms: int | None, message: str) -> None:
-    """Two units at most."""
+    """Durations have at most two units."""
     assert words.duration(ms) == message
 
 
 @given(st.integers(-1_000, LONG_MS), st.integers(0, LONG_MS))
 def test_ages_are_one_number_of_one_unit(ms: int, at_ms: int) -> None:
-    """Rounded down, so that nothing is younger than it says."""
+    """Ages have one unit and are rounded down, so that nothing is younger than shown."""
     message = words.age(at_ms, at_ms + ms)
     if ms < 1_000:
         assert message == "now"
@@ -70,7 +70,7 @@ def test_ages_are_one_number_of_one_unit(ms: int, at_ms: int) -> None:
 
 
 def test_the_script_counts_ages_in_the_same_words() -> None:
-    """Else the page would change its words between two updates."""
+    """The script that updates ages uses the same units and words as the server."""
     script = (TEMPLATES.parent / "static" / "ages.js").read_text()
     reported = re.findall(r"\[([\d_]+), \"(\w+)\"\]", script)
     assert [(int(ms.replace("_", "")), unit) for ms, unit in reported] == [
@@ -84,14 +84,14 @@ def test_the_script_counts_ages_in_the_same_words() -> None:
 
 @given(st.integers(0, 4_000_000_000_000))
 def test_instants(at_ms: int) -> None:
-    """In UTC, to the millisecond for programs."""
+    """Times are in UTC, and in milliseconds for programs."""
     assert words.iso(at_ms).startswith(words.moment(at_ms)[:10])
     assert words.moment(at_ms)[11:] == words.clock(at_ms)
     assert int(words.iso(at_ms)[-4:-1]) == at_ms % 1_000
 
 
 def test_time_lags_and_counts() -> None:
-    """A guess is marked; what is not known is a dash."""
+    """Estimated time lags are marked, and unknown ones are a dash."""
     assert words.time_lag(None) == words.NOT_KNOWN
     assert words.time_lag(TimeLag(0)) == "0 s"
     assert words.time_lag(TimeLag(61_000, estimated=True)) == "~1 min 1 s"
@@ -101,8 +101,8 @@ def test_time_lags_and_counts() -> None:
     assert words.segment("a/b c") == "a%2Fb%20c"
 
 
-def test_every_state_has_its_tone_and_every_tone_its_sign() -> None:
-    """No state is told by colour alone."""
+def test_every_state_has_a_tone_and_every_tone_an_icon() -> None:
+    """Each state has a tone, and each tone an icon: no state is shown by colour alone."""
     assert set(words.STATE_TONES) == set(words.STATE_MEANINGS) == set(GroupState)
     assert set(words.BURROW_TONES) == set(BurrowStatus)
     assert set(words.SEVERITY_TONES) == set(Severity)
