@@ -1,4 +1,4 @@
-"""A unit test starts no thread and no process, and opens no socket: see docs/testing.md."""
+"""Unit tests start no thread and no process, and open no socket: see docs/testing.md."""
 
 from collections.abc import Generator
 
@@ -9,14 +9,14 @@ from tests.support.barring import barring, sentence
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup() -> Generator[None]:
-    """Refuse it to fixtures."""
+    """Forbid them to fixtures."""
     with barring():
         return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None]:
-    """Refuse it to the test, also where what is tested has caught the refusal."""
+    """Forbid them to the test, and fail it even if the tested code caught the refusal."""
     with barring() as refused:
         result = yield
     if refused:

@@ -14,12 +14,12 @@ REQUIRED = {"zookeeper.connect": "h1:2181,h2:2181/kafka", "group.id": "g1"}
 
 
 def config(**settings: Any) -> ConsumerConfig:
-    """A configuration with the required settings and these."""
+    """Build a configuration of the required settings and these."""
     return ConsumerConfig(REQUIRED, **settings)
 
 
 def test_defaults_are_those_of_kafka_0_8_2() -> None:
-    """Only two settings are required."""
+    """With only the two required settings, all others have the defaults of 0.8.2."""
     found = config()
     assert found.zookeeper_connect == "h1:2181,h2:2181/kafka"
     assert found.group_id == "g1"
@@ -37,7 +37,7 @@ def test_defaults_are_those_of_kafka_0_8_2() -> None:
 
 
 def test_our_own_settings_have_defaults_too() -> None:
-    """Growth of fetches, bound on decompression, time for shutting down."""
+    """Settings that the original lacks have defaults as well."""
     found = config()
     assert found.fetch_message_growth_max_bytes == 104_857_600
     assert found.fetch_max_decompressed_bytes == 134_217_728
@@ -45,7 +45,7 @@ def test_our_own_settings_have_defaults_too() -> None:
 
 
 def test_some_defaults_follow_other_settings() -> None:
-    """Unless they are given themselves."""
+    """A default may depend on another setting, but an explicit value wins."""
     found = config(zookeeper_session_timeout_ms=9000, zookeeper_sync_time_ms=200)
     assert found.zookeeper_connection_timeout_ms == 9000
     assert found.rebalance_backoff_ms == 200
@@ -57,8 +57,8 @@ def test_some_defaults_follow_other_settings() -> None:
     assert large.fetch_message_growth_max_bytes == 200_000_000
 
 
-def test_settings_come_as_texts_or_as_python_values() -> None:
-    """A properties file has only texts."""
+def test_settings_may_be_strings_or_python_values() -> None:
+    """A properties file holds only strings, which give the same settings as Python values."""
     texts = ConsumerConfig({**REQUIRED, "auto.commit.enable": "false", "fetch.min.bytes": " +7 "})
     values = config(auto_commit_enable=False, fetch_min_bytes=7)
     assert texts == values
@@ -66,7 +66,7 @@ def test_settings_come_as_texts_or_as_python_values() -> None:
 
 
 def test_keyword_arguments_win_over_the_dictionary() -> None:
-    """And None counts as not given, in both."""
+    """Keyword arguments override the dictionary; None counts as not given in both."""
     assert config(group_id="other").group_id == "other"
     assert config(group_id=None).group_id == "g1"
     assert ConsumerConfig({**REQUIRED, "client.id": None}).client_id == "g1"
@@ -82,12 +82,12 @@ def test_keyword_arguments_win_over_the_dictionary() -> None:
     ],
 )
 def test_offset_reset_knows_the_names_of_later_versions(given: str, expected: str) -> None:
-    """One attribute value for both."""
+    """The later names "earliest" and "latest" become "smallest" and "largest"."""
     assert config(auto_offset_reset=given).auto_offset_reset == expected
 
 
 def test_offsets_storage_may_be_written_in_any_case() -> None:
-    """As in the original; the other choices may not."""
+    """``offsets.storage`` ignores case, as in the original; other choices do not."""
     assert config(offsets_storage="Kafka").offsets_storage == "kafka"
     with pytest.raises(ConfigError, match=r"auto\.offset\.reset"):
         config(auto_offset_reset="Smallest")
@@ -143,13 +143,13 @@ def test_a_wrong_value_is_refused_by_name(key: str, value: object, allowed: str)
 
 @pytest.mark.parametrize("key", ["zookeeper.connect", "group.id"])
 def test_a_missing_setting_is_named(key: str) -> None:
-    """And so is what it should be."""
+    """The error names the missing setting and how to give it."""
     with pytest.raises(ConfigError, match=f"{key} is required: give it"):
         ConsumerConfig({other: value for other, value in REQUIRED.items() if other != key})
 
 
 def test_settings_that_contradict_each_other_are_refused() -> None:
-    """A socket must wait longer than the broker may; growth starts where the fetch size is."""
+    """The socket time-out must exceed the fetch wait, and the growth limit the fetch size."""
     with pytest.raises(ConfigError, match=r"socket.timeout.ms is 50.*fetch.wait.max.ms \(100\)"):
         config(socket_timeout_ms=50)
     with pytest.raises(ConfigError, match=r"fetch.message.growth.max.bytes is 10"):
@@ -158,19 +158,19 @@ def test_settings_that_contradict_each_other_are_refused() -> None:
 
 @pytest.mark.parametrize("props", [["group.id=g"], "group.id=g", [], 1])
 def test_settings_must_be_a_map(props: object) -> None:
-    """The error shows one."""
+    """The error shows an example of a map."""
     with pytest.raises(ConfigError, match=r"settings .*: give a map such as \{'group.id': 'g'\}"):
         ConsumerConfig(props)  # type: ignore[arg-type]
 
 
-def test_what_is_no_text_is_told_apart_from_a_wrong_text() -> None:
-    """A 7 consists of digits, so what is allowed in a group id would not say what is wrong."""
+def test_a_value_of_the_wrong_type_gets_its_own_error() -> None:
+    """For the number 7 the error says that a text is needed, not which characters are allowed."""
     with pytest.raises(ConfigError, match=r"group.id is 7: it must be a text: letters, digits"):
         config(group_id=7)
 
 
 def test_a_key_must_be_text() -> None:
-    """A dictionary may hold anything."""
+    """A key that is not a string is refused."""
     with pytest.raises(ConfigError, match="setting 1"):
         ConsumerConfig({**REQUIRED, 1: "x"})  # type: ignore[dict-item]
 
@@ -191,25 +191,28 @@ def test_a_key_must_be_text() -> None:
 def test_what_a_program_misspelt_is_refused(
     props: dict[str, object], settings: dict[str, Any], message: str
 ) -> None:
-    """It would go on with a default that nobody wanted; the nearest name is told."""
+    """The error suggests the nearest name; otherwise a default would apply silently."""
     with pytest.raises(ConfigError, match=re.escape(message)):
         ConsumerConfig({**REQUIRED, **props}, **settings)
 
 
-def test_a_map_may_have_either_spelling() -> None:
-    """As the poll API takes it."""
+def test_a_map_may_use_dots_or_underscores() -> None:
+    """Keys may be spelled with underscores, as in the poll API."""
     assert ConsumerConfig({**REQUIRED, "consumer_id": "x"}).consumer_id == "x"
 
 
-def test_a_setting_of_somebody_else_is_let_through() -> None:
-    """The prefix is that of the original."""
+def test_external_settings_are_allowed() -> None:
+    """Settings with the original's prefix "external." are ignored."""
     ConsumerConfig({**REQUIRED, "external.foo": 1}, external_bar=2)  # type: ignore[call-arg]
 
 
 def test_an_unknown_setting_of_a_file_is_warned_about_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """As in the original, with the nearest name; a keyword beside it must be known all the same."""
+    """Unknown settings of a file are logged with the nearest name, as in the original.
+
+    An unknown keyword argument beside the file is refused all the same.
+    """
     props = {**REQUIRED, "fetch.size": "1", "consumer_id": "x", "external.foo": "1"}
     with caplog.at_level(logging.WARNING):
         found = ConsumerConfig.from_properties(props, fetch_min_bytes=7)
@@ -222,8 +225,8 @@ def test_an_unknown_setting_of_a_file_is_warned_about_once(
         ConsumerConfig.from_properties(REQUIRED, fetch_min_byte=7)  # type: ignore[call-arg]
 
 
-def test_a_setting_without_effect_is_noted(caplog: pytest.LogCaptureFixture) -> None:
-    """Files for the original hold such; that is no reason for a warning."""
+def test_a_setting_without_effect_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """Files for the original may contain such settings, so it is no warning."""
     with caplog.at_level(logging.INFO):
         found = config(kafka_metrics_reporters="com.example.Reporter")
     assert found.kafka_metrics_reporters == "com.example.Reporter"
@@ -233,7 +236,7 @@ def test_a_setting_without_effect_is_noted(caplog: pytest.LogCaptureFixture) -> 
 
 
 def test_a_configuration_is_frozen() -> None:
-    """Neither a setting nor a new attribute can be set; equal settings are equal."""
+    """No attribute can be set or added; equal settings are equal and pickle as such."""
     found = config()
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.group_id = "other"  # type: ignore[misc]
@@ -245,7 +248,7 @@ def test_a_configuration_is_frozen() -> None:
 
 
 def test_a_configuration_can_be_replaced_in_part() -> None:
-    """The copy is checked like the first one."""
+    """``dataclasses.replace`` checks the copy like a new configuration."""
     changed = dataclasses.replace(config(), fetch_min_bytes=5)
     assert changed.fetch_min_bytes == 5
     assert changed.zookeeper_connect == REQUIRED["zookeeper.connect"]
@@ -254,7 +257,7 @@ def test_a_configuration_can_be_replaced_in_part() -> None:
 
 
 def test_a_properties_file_can_be_read(tmp_path: Path) -> None:
-    """Keyword arguments win over what it says."""
+    """A properties file is parsed in all its notations; keyword arguments override it."""
     path = tmp_path / "consumer.properties"
     path.write_bytes(b"# mine\nzookeeper.connect = h:1\ngroup.id: g\nfetch.min.bytes 3\n")
     found = ConsumerConfig.from_file(path, fetch_min_bytes=4)
@@ -262,7 +265,7 @@ def test_a_properties_file_can_be_read(tmp_path: Path) -> None:
 
 
 def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
-    """Missing, a folder, or malformed."""
+    """The error names a file that is missing, a folder or malformed."""
     with pytest.raises(ConfigError, match=r"missing\.properties: No such file"):
         ConsumerConfig.from_file(tmp_path / "missing.properties")
     with pytest.raises(ConfigError, match=r"cannot read"):
@@ -275,8 +278,8 @@ def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
         ConsumerConfig.from_file(bad)
 
 
-def test_a_fetch_size_that_is_given_is_not_grown_beyond() -> None:
-    """Also where it is what it would be anyway."""
+def test_an_explicit_fetch_size_is_also_the_catch_up_size() -> None:
+    """A fetch size that is set, even to its default, is not exceeded unless that is set, too."""
 
     def catching_up(**given: Any) -> int:
         config = ConsumerConfig(None, zookeeper_connect="h:2181", group_id="g", **given)

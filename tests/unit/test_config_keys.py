@@ -13,7 +13,7 @@ ROOT = Path(zkconsumer.__file__).parents[1]
 
 
 def type_of(spec: ConfigKey) -> object:
-    """The annotation that an attribute of this setting should have."""
+    """Return the annotation that the attribute of this setting should have."""
     optional = spec.default is None and spec.derive is None and not spec.required
     match spec.kind:
         case "int":
@@ -21,14 +21,14 @@ def type_of(spec: ConfigKey) -> object:
         case "bool":
             return bool
         case "choice":
-            one: Any = typing.Literal[spec.choices]
-            return one | None if optional else one
+            literal: Any = typing.Literal[spec.choices]
+            return literal | None if optional else literal
         case "text":
             return str | None if optional else str
 
 
 def test_the_table_and_the_attributes_agree() -> None:
-    """Same names, same types."""
+    """The table of settings and the attributes have the same names and types."""
     hints = typing.get_type_hints(ConsumerConfig)
     fields = [field.name for field in dataclasses.fields(ConsumerConfig)]
     assert sorted(fields) == sorted(spec.attribute for spec in KEYS)
@@ -38,13 +38,13 @@ def test_the_table_and_the_attributes_agree() -> None:
 
 
 def test_keys_are_unique_and_spelled_as_in_kafka() -> None:
-    """Lower case with dots, so that underscores always mean dots."""
+    """Keys are lower case with dots, so an underscore always stands for a dot."""
     assert len(BY_KEY) == len(KEYS)
     assert all(key == key.lower() and "_" not in key for key in BY_KEY)
 
 
 def test_every_default_is_allowed() -> None:
-    """A setting may always be given its own default."""
+    """Each setting can be given its own default."""
     required = {"zookeeper.connect": "h:1", "group.id": "g"}
     defaults = ConsumerConfig(required)
     again = ConsumerConfig(
@@ -54,7 +54,7 @@ def test_every_default_is_allowed() -> None:
 
 
 def test_every_key_is_described() -> None:
-    """A sentence on each, and the version that has it first."""
+    """Each setting has a sentence and the version that introduced it."""
     assert all(spec.doc.endswith(".") and spec.since for spec in KEYS)
     ours = {spec.key for spec in KEYS if spec.since == "zkconsumer"}
     assert ours == {
@@ -75,13 +75,13 @@ def test_every_key_is_described() -> None:
     }
 
 
-def test_the_documentation_is_fresh() -> None:
-    """docs/configuration.md is what ``make generated`` prints."""
+def test_the_documentation_is_up_to_date() -> None:
+    """docs/configuration.md equals what ``make generated`` prints."""
     assert (ROOT / "docs" / "configuration.md").read_text() == markdown()
 
 
 def test_the_documentation_holds_a_row_for_each_key() -> None:
-    """With as many columns as its header."""
+    """The table lists every setting once, with as many columns as its header."""
     rows = [line for line in markdown().splitlines() if line.startswith("| `")]
     assert [row.split("`")[1] for row in rows] == sorted(
         BY_KEY, key=lambda key: (BY_KEY[key].inert, list(BY_KEY).index(key))

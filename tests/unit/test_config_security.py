@@ -1,4 +1,4 @@
-"""Settings of secured brokers, in Kafka's spelling and in kafka-python's."""
+"""Security settings in Kafka's spelling and in kafka-python's."""
 
 import contextlib
 
@@ -14,8 +14,8 @@ SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
 
-def test_a_file_of_kafkas_own_tools_comes_to_the_same() -> None:
-    """Both spellings give the same values."""
+def test_kafka_s_names_and_ours_give_the_same_settings() -> None:
+    """Settings of a file for Kafka's own tools give the same values as our names."""
     javas = {
         "security.protocol": "SASL_SSL",
         "ssl.truststore.location": "/etc/ca.pem",
@@ -53,14 +53,14 @@ def test_a_file_of_kafkas_own_tools_comes_to_the_same() -> None:
         ("security.protocol", "TLS", r"security\.protocol.*PLAINTEXT or SSL"),
     ],
 )
-def test_what_cant_be_read_is_named(key: str, value: object, reported: str) -> None:
-    """And what to do about it."""
+def test_an_invalid_security_setting_is_refused(key: str, value: object, reported: str) -> None:
+    """The error names the setting and what to do about it."""
     with pytest.raises(ConfigError, match=reported):
         read_values({key: value})
 
 
-def test_one_thing_by_two_names_is_refused_where_they_differ() -> None:
-    """The same twice is fine."""
+def test_two_names_of_a_setting_must_agree() -> None:
+    """Two names of one setting may have the same value; otherwise the error names both."""
     assert by_our_names({"ssl.cafile": "a", "ssl.truststore.location": "a"}) == {"ssl.cafile": "a"}
     with pytest.raises(ConfigError, match=r"ssl\.truststore\.location and ssl\.cafile are both"):
         by_our_names({"ssl.cafile": "a", "ssl.truststore.location": "b"})
@@ -71,8 +71,8 @@ def test_one_thing_by_two_names_is_refused_where_they_differ() -> None:
     assert "one" not in str(reported.value).replace("give one", "")
 
 
-def test_the_module_says_the_mechanism_where_it_has_one() -> None:
-    """What was given as the mechanism itself is left alone."""
+def test_the_login_module_implies_the_mechanism() -> None:
+    """A mechanism that is set explicitly wins over the one that the login module implies."""
     jaas = f'{PLAIN} required username="u" password="p";'
     assert by_our_names({"sasl.jaas.config": jaas})["sasl.mechanism"] == "PLAIN"
     given = {"sasl.jaas.config": jaas, "sasl.mechanism": "SCRAM-SHA-256"}
@@ -92,8 +92,8 @@ def test_the_module_says_the_mechanism_where_it_has_one() -> None:
         ("x" * 100_000, "not a login module"),
     ],
 )
-def test_a_jaas_configuration_that_cant_be_read(text: str, reported: str) -> None:
-    """One line, without what it says."""
+def test_an_invalid_jaas_configuration_is_refused(text: str, reported: str) -> None:
+    """The error is short and does not quote the configuration, which may hold a password."""
     with pytest.raises(ConfigError, match=reported) as caught:
         settings_in_jaas("sasl.jaas.config", text)
     assert len(str(caught.value)) < 300
@@ -101,7 +101,7 @@ def test_a_jaas_configuration_that_cant_be_read(text: str, reported: str) -> Non
 
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_any_name_and_password_can_be_quoted(username: str, password: str) -> None:
-    """As Java's quoting has it."""
+    """Any user name and password can be quoted as in Java."""
 
     def quoted(text: str) -> str:
         return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
@@ -114,8 +114,8 @@ def test_any_name_and_password_can_be_quoted(username: str, password: str) -> No
 
 
 @given(st.text(max_size=200))
-def test_no_text_is_too_odd(text: str) -> None:
-    """It is read, or refused with a line."""
+def test_any_jaas_text_is_parsed_or_refused(text: str) -> None:
+    """Any text is parsed or refused with ``ConfigError``, nothing else."""
     found: object = None
     with contextlib.suppress(ConfigError):
         found = settings_in_jaas("s", f"a.PlainLoginModule required {text}")

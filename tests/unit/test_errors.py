@@ -1,4 +1,4 @@
-"""Errors by kafka-python's names: what catches what, and what a code of a broker becomes."""
+"""Errors under kafka-python's names: which ``except`` catches what, and errors by broker code."""
 
 import gc
 import importlib.util
@@ -21,7 +21,7 @@ TP = TopicPartition("t", 0)
 
 
 def kafka_pythons_errors() -> ModuleType:
-    """Its module by itself: the package would import its clients, too."""
+    """Load kafka-python's module alone: importing the package would import its clients, too."""
     package = importlib.util.find_spec("kafka")
     assert package is not None
     assert package.origin is not None
@@ -30,7 +30,7 @@ def kafka_pythons_errors() -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # it looks for itself there
+    sys.modules[spec.name] = module  # the module looks itself up there
     spec.loader.exec_module(module)
     return module
 
@@ -40,7 +40,7 @@ THEIRS = {
     for name, kind in vars(kafka_pythons_errors()).items()
     if inspect.isclass(kind) and issubclass(kind, Exception)
 }
-"""Those of kafka-python 3."""
+"""The errors of kafka-python 3."""
 
 ONLY_OLDER = {
     "AsyncProducerQueueFull",
@@ -56,7 +56,7 @@ ONLY_OLDER = {
     "ProtocolError",
     "StaleLeaderEpochCodeError",
 }
-"""Those that 2.0 or 2.2 has, and 3 has not."""
+"""Errors of kafka-python 2.0 or 2.2 that 3 lacks."""
 
 ALIASES = {
     "AuthenticationFailed": "AuthenticationFailedError",
@@ -77,15 +77,15 @@ ALIASES = {
 
 GROUP = errors.GroupFailed("g", "no", code=30, final=True)
 MADE: Mapping[str, Exception] = {
-    "a plain one": errors.IllegalStateError("no"),
-    "one without words": errors.CommitFailedError(),
+    "a plain error": errors.IllegalStateError("no"),
+    "one without a message": errors.CommitFailedError(),
     "one with a code": GROUP,
     "a later code": errors.BrokerError(999, "Fetch", "no", TP),
     "by its code alone": for_code(999)("no"),
-    "a set in front": errors.TopicAuthorizationFailedError(["b", "a"]),
+    "a set as its first argument": errors.TopicAuthorizationFailedError(["b", "a"]),
     "an offset": errors.OffsetOutOfRangeError(TP, 5, 6, 9),
     "a position": errors.NoOffsetForPartitionError([TP]),
-    "a log cut back": errors.LogTruncationError(TP, 9, 5, 2),
+    "a truncated log": errors.LogTruncationError(TP, 9, 5, 2),
     "corruption": errors.CorruptRecord("bad", offset=1, position=0, next_offset=None, raw=b"x"),
     "a partition": errors.PartitionFailed(TP, 3, "bad", code=2),
     "commits": errors.OffsetCommitFailed("g", {TP: "no"}, code=12),
@@ -97,22 +97,22 @@ MADE: Mapping[str, Exception] = {
 
 
 @pytest.mark.parametrize("name", sorted({*THEIRS, *ONLY_OLDER}))
-def test_every_name_of_kafka_python_is_there(name: str) -> None:
-    """As a class that can be caught, and listed."""
+def test_every_error_of_kafka_python_exists(name: str) -> None:
+    """Each name is a class that can be caught and is listed in ``__all__``."""
     kind = getattr(errors, name)
     assert issubclass(kind, errors.KafkaError)
     assert name in vars(errors)["__all__"]
 
 
 @pytest.mark.parametrize("name", sorted(THEIRS))
-def test_each_derives_as_it_does_there_and_says_the_same(name: str) -> None:
-    """So that every ``except`` that caught it does, and what is asked of it is answered alike."""
+def test_each_error_has_the_bases_and_attributes_of_kafka_python(name: str) -> None:
+    """Each ``except`` that caught kafka-python's error catches ours, with the same attributes."""
     theirs, ours = THEIRS[name], getattr(errors, name)
     assert ours.__name__ == theirs.__name__
     above = {kind.__name__ for kind in ours.__mro__}
     assert {kind.__name__ for kind in theirs.__mro__} <= above
     if name == "TransactionAbortedError":
-        return  # its message is a sentence, of a producer
+        return  # its message is a sentence about a producer
     for attribute in ("errno", "message", "retriable", "invalid_metadata"):
         if hasattr(theirs, attribute):
             assert getattr(ours, attribute) == getattr(theirs, attribute), attribute
@@ -121,7 +121,7 @@ def test_each_derives_as_it_does_there_and_says_the_same(name: str) -> None:
 
 
 def test_every_code_has_one_class() -> None:
-    """Numbers that came later are unknown errors, of their own number."""
+    """Each code has its class; a later code gets a subclass of ``UnknownError`` with its number."""
     assert kafka_errors.keys() == {int(code) for code in ErrorCode}
     assert all(kind.errno == code and for_code(code) is kind for code, kind in kafka_errors.items())
     later = for_code(999)
@@ -130,8 +130,8 @@ def test_every_code_has_one_class() -> None:
 
 
 @pytest.mark.parametrize(("ours", "theirs"), ALIASES.items())
-def test_our_names_are_the_same_classes(ours: str, theirs: str) -> None:
-    """Which bear kafka-python's."""
+def test_our_names_are_aliases_of_kafka_python_s(ours: str, theirs: str) -> None:
+    """Our name is the same class, which carries kafka-python's name."""
     assert getattr(errors, ours) is getattr(errors, theirs)
     assert getattr(errors, ours).__name__ == theirs
 
@@ -150,15 +150,17 @@ def test_our_names_are_the_same_classes(ours: str, theirs: str) -> None:
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
 )
-def test_what_each_is_caught_by(error: Exception, caught_by: tuple[type[Exception], ...]) -> None:
-    """By what the versions of kafka-python raise in its place."""
+def test_errors_are_caught_as_in_every_version_of_kafka_python(
+    error: Exception, caught_by: tuple[type[Exception], ...]
+) -> None:
+    """An error is caught by whatever any version of kafka-python raises in its place."""
     for kind in (*caught_by, errors.KafkaError, errors.ZkConsumerError):
         with pytest.raises(kind):
             raise error
 
 
-def test_what_comes_with_a_code_is_caught_by_the_codes_name() -> None:
-    """And by ours; it bears the name that programs look for in logs."""
+def test_an_error_with_a_code_is_caught_by_the_class_of_its_code() -> None:
+    """It is caught by our class as well, and carries the name that programs look for in logs."""
     assert isinstance(GROUP, errors.GroupFailed)
     assert isinstance(GROUP, errors.GroupAuthorizationFailedError)
     assert type(GROUP).__name__ == "GroupAuthorizationFailedError"
@@ -169,15 +171,15 @@ def test_what_comes_with_a_code_is_caught_by_the_codes_name() -> None:
     assert isinstance(moved, errors.NotLeaderForPartitionError)
     assert moved.retriable
     assert moved.invalid_metadata
-    # Classes that are made of something else than a text.
+    # The class of this code takes something else than a message.
     refused = errors.BrokerError(29, "ListOffsets", "t-0: not allowed", TP)
     assert isinstance(refused, errors.TopicAuthorizationFailedError)
     assert str(refused) == "t-0: not allowed"
 
 
 @pytest.mark.parametrize("code", list(ErrorCode), ids=lambda code: code.name)
-def test_every_code_goes_with_every_error_that_may_have_one(code: ErrorCode) -> None:
-    """None is made of classes that don't fit together."""
+def test_every_code_combines_with_every_error_that_has_a_code(code: ErrorCode) -> None:
+    """The combined classes have compatible bases for every code."""
     made: list[errors.Coded] = [
         errors.GroupFailed("g", "no", code=code),
         errors.PartitionFailed(TP, 3, "no", code=code),
@@ -194,7 +196,7 @@ def test_every_code_goes_with_every_error_that_may_have_one(code: ErrorCode) -> 
 
 
 def test_args_are_those_of_kafka_python() -> None:
-    """Programs look there for what to seek; the words are ours all the same."""
+    """``args`` hold what programs read from kafka-python's errors, while the message is ours."""
     out = errors.OffsetOutOfRangeError(TP, 5)
     assert out.args == ({TP: 5},)
     assert "t-0: offset 5 is not in the log" in str(out)
@@ -210,13 +212,13 @@ def test_args_are_those_of_kafka_python() -> None:
 
 
 def mro_of(error: Exception) -> list[str]:
-    """Of names: a class for a code that came later may be made anew."""
+    """Return class names, since the class of a later code may be created anew."""
     return [kind.__name__ for kind in type(error).__mro__]
 
 
 @pytest.mark.parametrize("what", MADE)
 def test_every_error_can_be_pickled(what: str) -> None:
-    """It crosses to other processes with its class, its words, and what it holds."""
+    """An error reaches other processes with its class, its message and its attributes."""
     error = MADE[what]
     again = pickle.loads(pickle.dumps(error))
     assert mro_of(again) == mro_of(error)
@@ -224,8 +226,8 @@ def test_every_error_can_be_pickled(what: str) -> None:
     assert vars(again) == vars(error)
 
 
-def test_what_is_kept_of_an_error_with_a_code_has_no_frames() -> None:
-    """As of any other."""
+def test_an_error_with_a_code_can_be_stored_without_frames() -> None:
+    """``without_frames`` drops the traceback of an error with a code as well."""
     try:
         raise errors.GroupFailed("g", "no", code=24)
     except errors.InvalidGroupIdError as error:
@@ -233,8 +235,8 @@ def test_what_is_kept_of_an_error_with_a_code_has_no_frames() -> None:
     assert kept.__traceback__ is None
 
 
-def test_codes_that_others_make_up_do_not_pile_up() -> None:
-    """Whoever answers chooses the number: classes are kept for some of them only."""
+def test_classes_of_made_up_codes_do_not_accumulate() -> None:
+    """A broker chooses the code, so only a limited number of classes is cached."""
     made = [weakref.ref(type(errors.BrokerError(code, "", "no"))) for code in range(1_000, 3_000)]
     gc.collect()
     assert sum(reference() is not None for reference in made) <= 512

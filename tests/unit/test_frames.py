@@ -1,4 +1,4 @@
-"""Errors that are kept carry no frames: what they passed on their way is let go of."""
+"""Stored errors hold no frames, so they keep no local variables alive."""
 
 import gc
 import weakref
@@ -16,11 +16,11 @@ __all__ = ["each_engine"]
 
 
 class Ballast:
-    """Something large in a variable of a function."""
+    """Something large in a local variable."""
 
 
 def chained(seen: list[weakref.ref[Ballast]]) -> PartitionFailed:
-    """Raise and catch an error with a cause, and another one around it; each passes a ballast."""
+    """Return an error with a cause, each raised past a ballast in a local variable."""
 
     def raising(error: Exception) -> None:
         ballast = Ballast()
@@ -43,8 +43,8 @@ def chained(seen: list[weakref.ref[Ballast]]) -> PartitionFailed:
     raise AssertionError
 
 
-def test_an_error_is_kept_without_what_it_passed() -> None:
-    """Its causes stay, with their words; what lay in variables on the way is gone at once."""
+def test_a_stored_error_keeps_no_local_variables_alive() -> None:
+    """The causes and their messages stay; the local variables on the way are freed at once."""
     seen: list[weakref.ref[Ballast]] = []
     gc.disable()
     try:
@@ -59,15 +59,15 @@ def test_an_error_is_kept_without_what_it_passed() -> None:
     assert kept.__context__ is None
 
 
-def test_causes_in_a_circle() -> None:
-    """Nobody makes these, and they end."""
-    one, other = ValueError(), ValueError()
-    one.__cause__, other.__cause__ = other, one
-    assert without_frames(one) is one
+def test_causes_in_a_circle_are_handled() -> None:
+    """A cycle of causes, which nobody creates, does not loop for ever."""
+    first, second = ValueError(), ValueError()
+    first.__cause__, second.__cause__ = second, first
+    assert without_frames(first) is first
 
 
 def test_events() -> None:
-    """Observers may keep them."""
+    """Observers may store events, so the errors in them hold no frames."""
     with pytest.raises(ZeroDivisionError) as caught:
         1 / 0  # noqa: B018 - it raises
     event = ErrorSeen("somewhere", caught.value)
@@ -76,8 +76,8 @@ def test_events() -> None:
 
 @pytest.mark.usefixtures("each_engine")
 @pytest.mark.parametrize("decode", [record_sets.decode, batches.decode])
-def test_damage_is_told_without_what_it_was_found_in(decode: Callable[..., object]) -> None:
-    """A set that unpacks to more than the bound: what was unpacked is gone with the call."""
+def test_an_error_about_damage_does_not_keep_the_data_alive(decode: Callable[..., object]) -> None:
+    """A set that exceeds the decompression limit is freed with the call that decoded it."""
     bomb = wrapper_around(0, gzip_of_zeros(3))
     error = decode(bomb, 0, 1 << 20).error  # type: ignore[attr-defined]
     assert "decompresses to more than" in str(error)

@@ -1,6 +1,6 @@
-"""Each import contract notices what it forbids: violations are planted into the graph of imports.
+"""Each import contract detects what it forbids: violations are planted into the import graph.
 
-What is forbidden is forbidden to everything, so most are planted into modules that don't exist yet.
+A contract must hold for future modules too, so most are planted into modules that don't exist yet.
 """
 
 import pkgutil
@@ -81,7 +81,7 @@ def graph() -> grimp.ImportGraph:
 
 @pytest.fixture(scope="module")
 def contracts() -> dict[str, Contract]:
-    """Those of setup.cfg, by their ids."""
+    """The contracts of setup.cfg by their ids."""
     configure()
     options = read_user_options(str(ROOT / "setup.cfg"))
     for line in (*BUILT_IN, *options.session_options["contract_types"]):
@@ -96,7 +96,7 @@ def contracts() -> dict[str, Contract]:
 
 
 def is_kept(contract: Contract, graph: grimp.ImportGraph) -> bool:
-    """Whether a contract holds for these imports, which are left as they are."""
+    """Return whether a contract holds for these imports, which are not modified."""
     return contract.check(deepcopy(graph), verbose=False).kept
 
 
@@ -108,7 +108,7 @@ def test_a_planted_violation_breaks_the_contract(
     importer: str,
     imported: str,
 ) -> None:
-    """That is kept without it, as the next test has it."""
+    """Without the planted import the contract is kept, as the next test checks."""
     planted = deepcopy(graph)
     if not imported.startswith("zkconsumer"):
         planted.add_module(imported, is_squashed=True)
@@ -116,16 +116,18 @@ def test_a_planted_violation_breaks_the_contract(
     assert not is_kept(contracts[contract], planted)
 
 
-def test_every_contract_is_kept_and_has_its_plants(
+def test_every_contract_is_kept_and_has_planted_violations(
     graph: grimp.ImportGraph, contracts: dict[str, Contract]
 ) -> None:
-    """None is believed because it is green."""
+    """A contract that no planted violation breaks proves nothing."""
     assert {contract for contract, _, _ in PLANTS} == contracts.keys()
     assert [name for name in contracts if not is_kept(contracts[name], graph)] == []
 
 
-def test_a_module_declares_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its docstring, and by nothing that stands elsewhere in it."""
+def test_a_module_declares_itself_pure_in_its_docstring(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only the word in the docstring counts, not a name elsewhere in the module."""
     package = tmp_path / "declaring"
     (package / "inner").mkdir(parents=True)
     texts = {

@@ -1,4 +1,4 @@
-"""What a program for kafka-python imports, after only the package's name was changed."""
+"""What a program for kafka-python imports when only the package's name was changed."""
 
 import re
 
@@ -16,14 +16,14 @@ ABSENT = ("AsyncConsumerRebalanceListener", "KafkaAdminClient", "OffsetSpec")
 
 
 @pytest.mark.parametrize("name", OF_KAFKA.split())
-def test_what_a_consumers_program_imports_is_there(name: str) -> None:
-    """By the same name."""
+def test_names_that_a_consumer_imports_exist(name: str) -> None:
+    """Each name of kafka-python's consumer API can be imported from our package."""
     assert name in zkconsumer.__all__
     assert getattr(zkconsumer, name).__name__ == name
 
 
-def test_structs_are_those_of_the_package() -> None:
-    """Not others of the same name."""
+def test_structs_are_the_classes_of_the_package() -> None:
+    """``structs`` exports the same classes as the package, not copies of them."""
     assert len(structs.__all__) == 6
     for name in set(structs.__all__) - {"MemberState"}:
         assert getattr(structs, name) is getattr(zkconsumer, name)
@@ -32,16 +32,16 @@ def test_structs_are_those_of_the_package() -> None:
 
 
 @pytest.mark.parametrize("name", ABSENT)
-def test_what_is_not_there_says_what_to_do(name: str) -> None:
-    """Instead of that it can't be imported."""
+def test_a_missing_name_says_what_to_use_instead(name: str) -> None:
+    """The ``ImportError`` of a known missing name names the alternative."""
     with pytest.raises(ImportError, match=re.escape(f"zkconsumer has no {name}: ")):
         exec(f"from zkconsumer import {name}")
     with pytest.raises(ImportError, match="cannot import name 'KafkaConsumers'"):
         exec("from zkconsumer import KafkaConsumers")
 
 
-def test_deserialisers_as_objects() -> None:
-    """Text and JSON, both ways; null stays null."""
+def test_serializer_objects_convert_text_and_json() -> None:
+    """Text and JSON are converted both ways; null stays null."""
     text, as_json = serializer.DefaultSerializer(), serializer.JsonSerializer()
     assert text.deserialize("t", [], "\u00e4".encode()) == "\u00e4"
     assert text.serialize("t", [], "\u00e4") == "\u00e4".encode()

@@ -32,7 +32,7 @@ def required(extras: set[str]) -> Iterator[Requirement]:
 
 
 def test_the_lock_fulfils_each_requirement_for_development() -> None:
-    """A changed requirement in setup.cfg needs a new lock (CONTRIBUTING.md)."""
+    """A changed requirement in setup.cfg needs a new lock file (CONTRIBUTING.md)."""
     for requirement in required({"test", "lint"}):
         if requirement.marker is not None and not requirement.marker.evaluate():
             continue
@@ -42,7 +42,10 @@ def test_the_lock_fulfils_each_requirement_for_development() -> None:
 
 
 def test_each_locked_file_is_one_of_pypi_with_a_hash() -> None:
-    """No other index is named, and the project itself, which has no file, is left out."""
+    """Every locked package comes from PyPI with its hash.
+
+    No other index is used, and the project itself, which has no file, is left out.
+    """
     files = [
         file
         for package in LOCKED

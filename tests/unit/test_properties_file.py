@@ -33,27 +33,27 @@ from zkconsumer.properties_file import load_properties, parse_properties
         ("", {}),
     ],
 )
-def test_properties_are_read_as_by_java(text: str, expected: dict[str, str]) -> None:
-    """Separators, comments, continuations, escapes."""
+def test_properties_are_parsed_as_in_java(text: str, expected: dict[str, str]) -> None:
+    """Separators, comments, continuation lines and escapes mean the same as in Java."""
     assert parse_properties(text) == expected
 
 
 @pytest.mark.parametrize("text", [r"a=\u", r"a=\u12", r"a=\u00g1", r"\u=1"])
 def test_a_malformed_escape_is_refused(text: str) -> None:
-    """As in Java; the error shows where."""
+    """A malformed escape is an error, as in Java."""
     with pytest.raises(ConfigError, match="malformed"):
         parse_properties(text)
 
 
 def test_a_malformed_escape_shows_no_password() -> None:
-    """It names the setting instead."""
+    """The error names the setting and does not quote its value."""
     with pytest.raises(ConfigError, match="'password'") as refused:
         parse_properties("password=hidden\\user")
     assert "hidden" not in str(refused.value)
 
 
 def test_files_are_latin_1(tmp_path: Path) -> None:
-    """Every byte is a character, so no file fails to decode."""
+    """Files are decoded as Latin-1, in which every byte is a character."""
     path = tmp_path / "all.properties"
     path.write_bytes(b"a=" + bytes(range(0x80, 0x100)))
     assert load_properties(path) == {"a": "".join(map(chr, range(0x80, 0x100)))}

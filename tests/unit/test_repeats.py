@@ -1,4 +1,4 @@
-"""Warnings that would come again and again: at once, then counted, then over."""
+"""Repeated warnings: logged at once, then counted, then reported as over."""
 
 import logging
 
@@ -12,20 +12,20 @@ log = logging.getLogger("test.repeats")
 
 @pytest.fixture
 def clock() -> ManualClock:
-    """The time."""
+    """The clock that the test advances."""
     return ManualClock()
 
 
 @pytest.fixture
 def repeats(clock: ManualClock) -> Repeats:
-    """Says what goes on once a minute, and what works for ten seconds is over."""
+    """Logs a lasting failure once a minute, and its end after ten seconds of success."""
     return Repeats(log, clock)
 
 
-def test_the_first_is_said_and_the_others_are_counted(
+def test_the_first_failure_is_logged_and_the_others_are_counted(
     repeats: Repeats, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """17 a second for two minutes are three lines."""
+    """17 failures a second for two minutes are three log lines."""
     for number in range(17 * 120):
         repeats.happened("broker 1", f"broker 1 is down, try {number}")
         clock.advance(59)
@@ -36,10 +36,10 @@ def test_the_first_is_said_and_the_others_are_counted(
     ]
 
 
-def test_what_works_for_a_while_is_over(
+def test_the_end_of_a_failure_is_logged_once(
     repeats: Repeats, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is said once; and the next failure is the first of another trouble."""
+    """After some time of success the end is logged, and the next failure counts as a new one."""
     repeats.happened("reading", "no answer")
     clock.advance(3_000)
     repeats.happened("reading", "no answer")
@@ -60,10 +60,10 @@ def test_what_works_for_a_while_is_over(
     ]
 
 
-def test_what_works_now_and_then_goes_on(
+def test_an_intermittent_failure_is_not_over(
     repeats: Repeats, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A broker that takes every connection and ends it is one trouble."""
+    """A broker that accepts every connection and then closes it is one failure."""
     for _ in range(200):
         repeats.happened("broker", "closed the connection")
         repeats.works("broker")
@@ -72,28 +72,30 @@ def test_what_works_now_and_then_goes_on(
     assert len(caplog.messages) == 1
 
 
-def test_troubles_are_told_apart(repeats: Repeats, caplog: pytest.LogCaptureFixture) -> None:
-    """One of many brokers does not hide another; what was never in trouble is not over."""
+def test_failures_are_tracked_separately(
+    repeats: Repeats, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A failing broker does not hide another; what never failed is not reported as over."""
     repeats.works("broker 3")
     repeats.happened("broker 1", "1 is down")
     repeats.happened("broker 2", "2 is down")
     assert caplog.messages == ["1 is down", "2 is down"]
 
 
-def test_a_long_silence_begins_anew(
+def test_a_failure_after_a_long_silence_is_a_new_one(
     repeats: Repeats, clock: ManualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Nobody said that it works; but nobody counts hours that were well either."""
+    """A failure after an hour of silence is logged at once, without a count."""
     repeats.happened("commit", "refused")
     clock.advance(3_600_000)
     repeats.happened("commit", "refused")
     assert caplog.messages == ["refused", "refused"]
 
 
-def test_names_of_others_take_a_bounded_room(
+def test_a_limited_number_of_failures_is_tracked(
     repeats: Repeats, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The one that was silent for longest is forgotten first."""
+    """Names may come from others, so the one that was silent longest is dropped first."""
     repeats.happened("first", "first")
     for number in range(1_000):
         repeats.happened(str(number), "other")

@@ -1,4 +1,4 @@
-"""A filter held against all topics: bounded, the same for all members, and remembered."""
+"""Matching a topic filter against all topics: bounded, the same for all members, and cached."""
 
 import itertools
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ TOO_MUCH = "(?=.*a)" * 3000 + ".*"
 
 
 def matching(pattern: str, names: tuple[str, ...]) -> Iterator[bool]:
-    """The results for the only filter of a reading."""
+    """Return the match results of a filter that has a budget of its own."""
     return filtering.matching(pattern, names, FilterBudget())
 
 
-def counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """A list that grows by one for each automaton that is made."""
+def count_automatons(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that grows by one entry with each automaton that is built."""
     made: list[int] = []
 
     def make(*args: object) -> Automaton:
@@ -30,15 +30,15 @@ def counting(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
-def test_one_answer_for_each_name_in_their_order() -> None:
-    """Also for what is no name of a topic."""
+def test_each_name_gets_a_result_in_order() -> None:
+    """A result is returned for every name in order, even for one that no topic can have."""
     assert list(matching("a.*", ("b", "a", "é", "", "ab"))) == [False, True, False, False, True]
     assert list(matching("a.*", ())) == []
 
 
-def test_an_answer_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every member of a group asks for every other's, in each rebalance."""
-    made = counting(monkeypatch)
+def test_results_are_cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A filter is matched once per set of topics, however many members evaluate it."""
+    made = count_automatons(monkeypatch)
     first = list(matching("b+remembered|a.*", NAMES))
     assert list(matching("b+remembered|a.*", tuple(NAMES))) == first
     assert len(made) == 1
@@ -46,11 +46,11 @@ def test_an_answer_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(made) == 2
 
 
-def test_what_took_too_much_is_not_tried_again_for_more_topics(
+def test_a_filter_that_took_too_long_is_not_retried_for_more_topics(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Only when there are fewer of those that it was too much for."""
-    made = counting(monkeypatch)
+    """A filter that ran out of steps is evaluated again only for fewer topics."""
+    made = count_automatons(monkeypatch)
     for names in (NAMES, (*NAMES, "new"), tuple(reversed(NAMES))):
         with pytest.raises(FilterRefused, match="too many steps") as refused:
             list(matching(TOO_MUCH, names))
@@ -65,17 +65,17 @@ def test_what_took_too_much_is_not_tried_again_for_more_topics(
     [(")", True), ("x" * 100_001, True), ("((.{250}){250}){250}", True), (r"(a)\1", False)],
     ids=["invalid", "long", "large", "unknown"],
 )
-def test_a_filter_that_may_mean_something_elsewhere_is_told_apart(
+def test_an_unsupported_filter_is_told_apart_from_an_unusable_one(
     pattern: str, is_unusable: bool
 ) -> None:
-    """From what nobody can use."""
+    """A filter that other members may understand is not reported as one that nobody can use."""
     with pytest.raises(FilterRefused) as refused:
         matching(pattern, NAMES)
     assert refused.value.is_unusable is is_unusable
 
 
 def test_a_refusal_is_one_line_of_bounded_length() -> None:
-    """Whatever a stranger wrote."""
+    """The error for a refused filter is short and printable, whatever the filter contains."""
     with pytest.raises(FilterRefused) as refused:
         matching("a\n\x1b[31m" + "b" * 5000 + ")", NAMES)
     reported = str(refused.value)
@@ -85,12 +85,12 @@ def test_a_refusal_is_one_line_of_bounded_length() -> None:
 
 
 def hostile(number: int) -> str:
-    """One of many filters that take as much as they may."""
+    """Return a filter that takes as many steps as it is allowed; each number gives another one."""
     return f"{TOO_MUCH}|x{number}"
 
 
 def refusal(pattern: str, names: tuple[str, ...], budget: FilterBudget) -> str:
-    """Why a filter is refused; empty: it is not."""
+    """Return why a filter is refused, or an empty string if it is accepted."""
     try:
         filtering.matching(pattern, names, budget)
     except FilterRefused as error:
@@ -98,9 +98,9 @@ def refusal(pattern: str, names: tuple[str, ...], budget: FilterBudget) -> str:
     return ""
 
 
-def test_filters_of_a_reading_take_so_much_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The others are not tried, and cost their own members; the next reading comes to the same."""
-    made = counting(monkeypatch)
+def test_filters_of_one_evaluation_share_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Filters beyond the shared budget are refused untried, and the same ones the next time."""
+    made = count_automatons(monkeypatch)
     patterns = [hostile(number) for number in range(5)]
     first, second = FilterBudget(3), FilterBudget(3)
     refusals = [refusal(pattern, NAMES, first) for pattern in patterns]
@@ -114,16 +114,16 @@ def test_filters_of_a_reading_take_so_much_together(monkeypatch: pytest.MonkeyPa
     assert len(made) == 3
 
 
-def test_who_takes_little_is_not_refused_for_others() -> None:
-    """However many they are, and whatever others took."""
+def test_cheap_filters_are_not_refused_because_of_expensive_ones() -> None:
+    """Any number of cheap filters are accepted, even after an expensive one used up the budget."""
     budget = FilterBudget(1)
     assert refusal(hostile(99), NAMES, budget)
     for number in range(300):
         assert sum(filtering.matching(f"a.*|b{number}", NAMES, budget)) == 4**4
 
 
-def test_large_filters_count_as_well() -> None:
-    """To write one out takes time, too, though it then matches at once."""
+def test_the_size_of_a_filter_counts_against_the_budget() -> None:
+    """Expanding a large filter takes time as well, even if it then matches in a few steps."""
     budget = FilterBudget(2)
     patterns = [f"x{number}((a?){{20}}){{200}}" for number in range(12)]
     refusals = [refusal(pattern, ("b",), budget) for pattern in patterns]

@@ -36,15 +36,15 @@ from zkconsumer.assignment.java_regex import java_matcher
         ("(?<=a)a|b", "b", "a"),
     ],
 )
-def test_a_pattern_answers_as_in_java(pattern: str, yes: str, no: str) -> None:
-    """One text that matches as a whole and one that does not."""
+def test_a_pattern_matches_as_in_java(pattern: str, yes: str, no: str) -> None:
+    """Each pattern matches one text as a whole and rejects another, as in Java."""
     matches = java_matcher(pattern)
     assert matches(yes)
     assert not matches(no)
 
 
 def test_only_printable_ascii_matches() -> None:
-    """No topic has another name, so nothing else is told apart."""
+    """Only printable ASCII matches: topics have no other names."""
     for text in ("é", "a\n", "\t", "", "a\u2028"):
         assert not java_matcher("(?s).*")(text)
 
@@ -93,7 +93,9 @@ def test_only_printable_ascii_matches() -> None:
         ("(" * 61 + ")" * 61, "nested deeper"),
     ],
 )
-def test_what_is_not_certain_is_refused_with_its_reason(pattern: str, reason: str) -> None:
-    """Both what Java refuses and what could mean something else."""
+def test_a_pattern_that_may_differ_from_java_is_refused_with_a_reason(
+    pattern: str, reason: str
+) -> None:
+    """Patterns that Java rejects, and those that could mean something else in it, are refused."""
     with pytest.raises(RegexRefused, match=reason):
         java_matcher(pattern)

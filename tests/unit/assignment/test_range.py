@@ -4,7 +4,7 @@ from zkconsumer.model import TopicPartition
 
 
 def shares(view: GroupView) -> dict[str, list[str]]:
-    """Partitions as text by thread as text."""
+    """Return the partitions of each thread that has any, all as text."""
     found: dict[str, list[str]] = {}
     for tp, thread in sorted(range_assignor.assign(view).items()):
         found.setdefault(str(thread), []).append(f"{tp}")
@@ -12,7 +12,7 @@ def shares(view: GroupView) -> dict[str, list[str]]:
 
 
 def group(members: dict[str, dict[str, int]], partitions: dict[str, int]) -> GroupView:
-    """A group of members with their topics, over topics with so many partitions."""
+    """Build a group: members with their topics and stream counts, and partition counts by topic."""
     return GroupView(
         {name: MemberSubscription(topics) for name, topics in members.items()},
         {topic: tuple(range(count)) for topic, count in partitions.items()},
@@ -20,7 +20,7 @@ def group(members: dict[str, dict[str, int]], partitions: dict[str, int]) -> Gro
 
 
 def test_the_first_threads_get_one_more() -> None:
-    """Five partitions for four threads."""
+    """Of five partitions for four threads, the first thread gets two."""
     view = group({"C1": {"t": 2}, "C2": {"t": 2}}, {"t": 5})
     assert shares(view) == {
         "C1-0": ["t-0", "t-1"],
@@ -31,7 +31,7 @@ def test_the_first_threads_get_one_more() -> None:
 
 
 def test_threads_are_sorted_as_text() -> None:
-    """Thread 10 comes before thread 2, and the later threads get nothing."""
+    """Thread 10 comes before thread 2, and the last threads get nothing."""
     view = group({"c": {"t": 11}, "d": {"t": 1}}, {"t": 4})
     assert shares(view) == {
         "c-0": ["t-0"],
@@ -42,19 +42,19 @@ def test_threads_are_sorted_as_text() -> None:
 
 
 def test_every_topic_starts_with_the_first_thread() -> None:
-    """So the first member is favoured on every topic."""
+    """Each topic is dealt out separately, so the first member is favoured on every topic."""
     view = group({"a": {"t": 1, "u": 1}, "b": {"t": 1, "u": 1}}, {"t": 1, "u": 3})
     assert shares(view) == {"a-0": ["t-0", "u-0", "u-1"], "b-0": ["u-2"]}
 
 
 def test_only_the_threads_that_read_a_topic_share_it() -> None:
-    """Members may read different topics, with different numbers of threads."""
+    """Members may read different topics with different numbers of threads."""
     view = group({"a": {"t": 1}, "b": {"u": 2}}, {"t": 2, "u": 2})
     assert shares(view) == {"a-0": ["t-0", "t-1"], "b-0": ["u-0"], "b-1": ["u-1"]}
 
 
 def test_partitions_are_sorted_as_numbers_and_may_have_gaps() -> None:
-    """They arrive in any order, for they come from a map's text keys."""
+    """Partition numbers are sorted numerically, although they are read from a map's text keys."""
     view = GroupView(
         {"a": MemberSubscription({"t": 1}), "b": MemberSubscription({"t": 1})},
         {"t": (11, 2, 1, 30)},
@@ -62,13 +62,13 @@ def test_partitions_are_sorted_as_numbers_and_may_have_gaps() -> None:
     assert shares(view) == {"a-0": ["t-1", "t-2"], "b-0": ["t-11", "t-30"]}
 
 
-def test_a_missing_or_empty_topic_gives_nothing() -> None:
-    """That is no error: the topic may come later."""
+def test_a_missing_or_empty_topic_assigns_nothing() -> None:
+    """A topic without partitions is no error, for it may be created later."""
     view = group({"a": {"gone": 1, "empty": 2, "t": 1}}, {"empty": 0, "t": 1})
     assert list(range_assignor.assign(view)) == [TopicPartition("t", 0)]
 
 
 def test_a_group_without_members_or_topics_owns_nothing() -> None:
-    """Nothing to share out."""
+    """Without members or topics the assignment is empty."""
     assert range_assignor.assign(GroupView({}, {"t": (0,)})) == {}
     assert range_assignor.assign(group({"a": {}}, {"t": 1})) == {}

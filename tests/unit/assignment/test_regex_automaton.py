@@ -1,4 +1,4 @@
-"""Matching in bounded steps: what would take Python's ``re`` years, and what takes too much."""
+"""Matching in a bounded number of steps, also where backtracking would take years."""
 
 import itertools
 
@@ -38,7 +38,7 @@ LONG = "w" * 255
     ],
 )
 def test_the_longest_name_is_matched_in_bounded_steps(pattern: str, expected: bool) -> None:
-    """One whose matching by backtracking may take longer than the world stands."""
+    """The longest topic name is matched at once by patterns that would take backtracking years."""
     assert java_matcher(pattern)(LONG) is expected
 
 
@@ -62,15 +62,15 @@ def test_the_longest_name_is_matched_in_bounded_steps(pattern: str, expected: bo
         ("(?>^a|b$)", "a", "ab"),
     ],
 )
-def test_conditions_and_atomic_groups(pattern: str, yes: str, no: str) -> None:
-    """One text that matches as a whole and one that does not."""
+def test_assertions_and_atomic_groups_match_as_in_java(pattern: str, yes: str, no: str) -> None:
+    """Each pattern matches one text as a whole and rejects another."""
     matches = java_matcher(pattern)
     assert matches(yes)
     assert not matches(no)
 
 
 def test_only_names_that_a_topic_can_have_are_matched() -> None:
-    """One that is longer belongs to none."""
+    """A name longer than a topic's may be matches nothing."""
     assert not java_matcher(".*")(LONG + "w")
 
 
@@ -79,34 +79,34 @@ def test_only_names_that_a_topic_can_have_are_matched() -> None:
     ["((.{250}){250}){250}", "(((a?){254}){254}){254}", "x" * 100_001, "[a-z]{255}" * 400],
     ids=["nested", "empty", "long", "written out"],
 )
-def test_what_is_too_large_is_refused_before_it_is_made(pattern: str) -> None:
-    """In memory as well: what is counted would be written out."""
+def test_a_pattern_that_is_too_large_is_refused_before_it_is_built(pattern: str) -> None:
+    """The expanded size is checked first, so a refused pattern takes no memory either."""
     with pytest.raises(RegexUnusable, match=r"too large|longer than"):
         java_program(pattern)
 
 
-def test_what_takes_too_many_steps_is_given_up() -> None:
-    """Look-arounds by the thousand, each of which goes through the whole name."""
+def test_matching_ends_when_it_takes_too_many_steps() -> None:
+    """Thousands of look-aheads, each over the whole name, are refused; a short name still works."""
     matches = java_matcher("(?=.*w)" * 3000 + ".*")
     with pytest.raises(RegexUnusable, match="too many steps"):
         matches(LONG)
     assert not matches("no")
 
 
-def test_thousands_of_names_do_not_use_up_what_one_may_take() -> None:
-    """What was learnt from them is forgotten before it grows too large."""
+def test_matching_thousands_of_names_does_not_exhaust_the_limit() -> None:
+    """Cached states are dropped before they grow too large, so the limit applies to each name."""
     matches = java_matcher(".*(?=[ab]*a.{12}b).*")
     names = ["".join(letters) for letters in itertools.product("ab", repeat=12)]
     assert not any(map(matches, names))
     assert matches("a" * 13 + "b")
 
 
-def test_how_many_steps_it_takes_does_not_depend_on_the_order_of_names() -> None:
-    """So all members of a group come to the same verdict."""
+def test_the_number_of_steps_does_not_depend_on_the_order_of_names() -> None:
+    """All members of a group must agree on whether a filter takes too many steps."""
     program = java_program(r"(?:(?!web).)*|(?>(?:\w|-)+).*b")
     names = ["".join(letters) + "-web" for letters in itertools.product("abc", repeat=5)]
 
-    def enough(order: list[str], steps: int) -> bool:
+    def is_enough(order: list[str], steps: int) -> bool:
         automaton = Automaton(program, steps)
         try:
             for name in order:
@@ -115,6 +115,6 @@ def test_how_many_steps_it_takes_does_not_depend_on_the_order_of_names() -> None
             return False
         return True
 
-    needed = next(steps for steps in range(1000, 10**7, 1000) if enough(names, steps))
-    assert enough(names[::-1], needed)
-    assert not enough(names[::-1], needed - 1000)
+    needed = next(steps for steps in range(1000, 10**7, 1000) if is_enough(names, steps))
+    assert is_enough(names[::-1], needed)
+    assert not is_enough(names[::-1], needed - 1000)

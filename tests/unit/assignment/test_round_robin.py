@@ -7,7 +7,7 @@ TOPICS = {"alpha": 3, "beta": 4, "gamma.x-1": 2}
 
 
 def test_partitions_are_dealt_out_by_the_hash_of_their_text() -> None:
-    """Checked against a running 0.8.2.2."""
+    """The order is by the hash of "topic-partition", checked against a running 0.8.2.2."""
     view = group({"a": dict.fromkeys(TOPICS, 2), "b": dict.fromkeys(TOPICS, 1)}, TOPICS)
     dealt = [(f"{tp}", str(thread)) for tp, thread in round_robin.assign(view, "a").items()]
     assert dealt == [
@@ -24,14 +24,14 @@ def test_partitions_are_dealt_out_by_the_hash_of_their_text() -> None:
 
 
 def test_threads_form_a_ring_sorted_as_text() -> None:
-    """Thread 10 takes its turn before thread 2."""
+    """Threads take turns in the order of their text, so thread 10 comes before thread 2."""
     view = group({"c": {"t": 11}}, {"t": 12})
-    signal = [thread.thread for thread in round_robin.assign(view, "c").values()]
-    assert signal == [0, 1, 10, 2, 3, 4, 5, 6, 7, 8, 9, 0]
+    threads = [thread.thread for thread in round_robin.assign(view, "c").values()]
+    assert threads == [0, 1, 10, 2, 3, 4, 5, 6, 7, 8, 9, 0]
 
 
-def test_of_equal_hashes_the_order_in_the_own_registration_decides() -> None:
-    """As in the original, whose members then both take the one and nobody the other."""
+def test_equal_hashes_are_ordered_by_the_member_s_own_registration() -> None:
+    """As in the original, two members may then both claim one partition and neither the other."""
     partitions = {"Aa": (0,), "BB": (0,)}
     members = {
         "a": MemberSubscription({"Aa": 1, "BB": 1}),
@@ -45,7 +45,7 @@ def test_of_equal_hashes_the_order_in_the_own_registration_decides() -> None:
 
 
 def test_uneven_topics_names_two_that_differ() -> None:
-    """Other members, or another number of threads."""
+    """Two topics differ if other members read them, or with another number of threads."""
     view = group({"a": {"t": 1, "u": 1}, "b": {"t": 1}}, {})
     assert round_robin.uneven_topics(view) == ("t", "u")
     view = group({"a": {"t": 1, "u": 1, "v": 2}}, {})
@@ -54,13 +54,13 @@ def test_uneven_topics_names_two_that_differ() -> None:
 
 
 def test_a_member_that_reads_nothing_does_not_count() -> None:
-    """It is in the group, but no topic's threads are its."""
+    """A member without topics gets no partitions and does not make subscriptions uneven."""
     view = group({"a": {"t": 1}, "idle": {}}, {"t": 2})
     assert round_robin.uneven_topics(view) is None
     assert {str(thread) for thread in round_robin.assign(view, "a").values()} == {"a-0"}
 
 
 def test_a_group_without_topics_owns_nothing() -> None:
-    """Nothing to share out."""
+    """Without topics the assignment is empty."""
     assert round_robin.uneven_topics(group({"a": {}}, {})) is None
     assert round_robin.assign(group({"a": {}}, {}), "a") == {}

@@ -4,7 +4,7 @@ from zkconsumer.model import ConsumerThreadId, TopicPartition
 
 
 def test_the_strategy_picks_the_assignor() -> None:
-    """Range leaves the second member without the second topic's partition; round-robin deals."""
+    """Range gives both partitions to the first member; round-robin deals them out."""
     view = group({"a": {"t": 1, "u": 1}, "b": {"t": 1, "u": 1}}, {"t": 1, "u": 1})
     by_range = assign("range", view, "a")
     dealt = assign("roundrobin", view, "a")
@@ -14,8 +14,8 @@ def test_the_strategy_picks_the_assignor() -> None:
     assert set(dealt.owners.values()) == {ConsumerThreadId("a", 0), ConsumerThreadId("b", 0)}
 
 
-def test_the_whole_group_comes_back() -> None:
-    """Not only the share of the member that asks."""
+def test_the_assignment_of_the_whole_group_is_returned() -> None:
+    """The result holds all members' partitions, not only those of the member that computes it."""
     view = group({"a": {"t": 1}, "b": {"t": 1}}, {"t": 2})
     result = assign("range", view, "b")
     assert isinstance(result, GroupAssignment)
@@ -26,7 +26,7 @@ def test_the_whole_group_comes_back() -> None:
 
 
 def test_round_robin_over_uneven_subscriptions_says_what_to_do() -> None:
-    """The reason names two topics, the threads that read only one of them, and the way out."""
+    """The reason names two topics, the threads that read only one of them, and the remedy."""
     view = group({"a": {"t": 1, "u": 1}, "b": {"t": 1}}, {"t": 2, "u": 2})
     result = assign("roundrobin", view, "a")
     assert isinstance(result, CannotAssign)
@@ -36,8 +36,8 @@ def test_round_robin_over_uneven_subscriptions_says_what_to_do() -> None:
     assert "partition.assignment.strategy=range" in result.reason
 
 
-def test_a_long_list_of_odd_threads_is_cut() -> None:
-    """A reason is one readable line."""
+def test_a_long_list_of_differing_threads_is_shortened() -> None:
+    """The reason stays short enough to read, however many threads differ."""
     view = group({"a": {"t": 1, "u": 1}, "b": {"t": 40}}, {"t": 2, "u": 2})
     result = assign("roundrobin", view, "a")
     assert isinstance(result, CannotAssign)
@@ -45,7 +45,7 @@ def test_a_long_list_of_odd_threads_is_cut() -> None:
 
 
 def test_a_member_that_is_not_registered_gets_no_assignment() -> None:
-    """Others would not count it, so it must not count itself."""
+    """The other members do not count it, so it must not count itself."""
     view = group({"a": {"t": 1}}, {"t": 2})
     for strategy in ("range", "roundrobin"):
         result = assign(strategy, view, "ghost")
@@ -54,7 +54,7 @@ def test_a_member_that_is_not_registered_gets_no_assignment() -> None:
 
 
 def test_a_group_that_reads_nothing_is_assigned_nothing() -> None:
-    """Under both strategies; that is no failure."""
+    """A group without topics gets an empty assignment, not a failure, under both strategies."""
     view = group({"a": {}}, {"t": 2})
     assert assign("range", view, "a") == GroupAssignment({})
     assert assign("roundrobin", view, "a") == GroupAssignment({})

@@ -19,12 +19,15 @@ MOST = 2**31 - 1
     ],
 )
 def test_numbers_come_sorted_as_text(low: int, high: int, expected: list[int]) -> None:
-    """Those of a span, and no others are gone through."""
+    """The numbers of a range come in the order of their text, without visiting any others."""
     assert list(text_order(low, high)) == expected
 
 
 def test_the_first_of_two_thousand_million_threads() -> None:
-    """Members whose ids begin alike take turns, as their threads do as text."""
+    """The first threads are listed in text order without listing all two thousand million.
+
+    Threads of members whose ids share a prefix interleave.
+    """
     threads = Threads({"g_a": MOST, "g_a-1": 2})
     assert threads.count == MOST + 2
     assert list(map(str, threads.first(6))) == [
@@ -40,8 +43,8 @@ def test_the_first_of_two_thousand_million_threads() -> None:
     assert ConsumerThreadId("g_a", MOST) not in threads
 
 
-def test_what_some_threads_have_that_others_lack() -> None:
-    """Counted, and the first of them at hand."""
+def test_threads_can_be_subtracted_and_united() -> None:
+    """A difference returns its size and its first threads; a union holds the threads of all."""
     many, few = Threads({"a": MOST, "b": 1}), Threads({"a": MOST - 2, "c": 3})
     number, first = many.without(few)
     assert number == 3
@@ -49,8 +52,8 @@ def test_what_some_threads_have_that_others_lack() -> None:
     assert union([many, few]) == Threads({"a": MOST, "b": 1, "c": 3})
 
 
-def test_threads_are_equal_by_what_they_hold() -> None:
-    """In whatever order the members came."""
+def test_threads_are_equal_whatever_the_order_of_members() -> None:
+    """Threads are equal and hash alike whatever the order of their members."""
     assert Threads({"a": 1, "b": 2}) == Threads({"b": 2, "a": 1})
     assert len({Threads({"a": 1, "b": 2}), Threads({"b": 2, "a": 1}), Threads({"a": 1})}) == 2
     assert "'a': 1" in repr(Threads({"a": 1}))
@@ -60,7 +63,7 @@ def test_threads_are_equal_by_what_they_hold() -> None:
 def test_a_member_with_two_thousand_million_streams_takes_what_comes_first(
     strategy: Strategy,
 ) -> None:
-    """Who has more threads than there are partitions may leave others none."""
+    """A member with more threads than there are partitions may leave few for the others."""
     view = GroupView(
         {"g_a": MemberSubscription({"t": 1}), "g_b": MemberSubscription({"t": MOST})},
         {"t": (0, 1, 2, 3)},
@@ -73,8 +76,8 @@ def test_a_member_with_two_thousand_million_streams_takes_what_comes_first(
         assert str(result.owners[TopicPartition("t", 3)]) == "g_b-10"
 
 
-def test_uneven_streams_without_end_are_told_in_one_line() -> None:
-    """Five of them are named."""
+def test_the_error_for_uneven_streams_names_only_five_threads() -> None:
+    """However many threads differ, the reason names five of them."""
     view = GroupView({"g_a": MemberSubscription({"t": MOST, "u": 1})}, {"t": (0,), "u": (0,)})
     result = assign("roundrobin", view, "g_a")
     assert isinstance(result, CannotAssign)

@@ -1,4 +1,4 @@
-"""Bytes of strangers become text that harms nobody."""
+"""Showing arbitrary keys and values: any bytes become text that is safe to print."""
 
 import json
 import struct
@@ -33,8 +33,8 @@ class Schemas:
         return SchemaDefinition(kind="avro", text=RECORD) if key in {1, UUID(int=1)} else None
 
 
-def test_what_bytes_are_taken_for() -> None:
-    """JSON, text, hex, null; control characters are never text."""
+def test_bytes_are_recognised_as_json_text_or_hex() -> None:
+    """Bytes are shown as JSON, text, hex or null; control characters are never shown as text."""
     decode = BytesDecoder().decode
     assert decode(None).kind == "null"
     assert decode(b'{"a": [1]}').value == {"a": [1]}
@@ -46,8 +46,8 @@ def test_what_bytes_are_taken_for() -> None:
     assert decode(b"\xff" * 5_000).text.endswith("ff ... 5000 bytes")
 
 
-def test_bytes_are_shown_as_what_is_asked_for() -> None:
-    """Whatever they seem to be, and without a registry; control characters drive no terminal."""
+def test_bytes_are_shown_in_the_requested_form() -> None:
+    """A requested form applies whatever the bytes hold, without looking up a schema."""
     schemas = Schemas()
     decode = BytesDecoder(schemas).decode
     framed = b"\0\0\0\0\x01\x54\xff\n"
@@ -59,8 +59,8 @@ def test_bytes_are_shown_as_what_is_asked_for() -> None:
     assert schemas.looked_up == []
 
 
-def test_avro_by_a_registry() -> None:
-    """Each schema is asked for once; what does not fit is hex, and says why."""
+def test_avro_is_decoded_with_schemas_of_a_registry() -> None:
+    """Each schema is looked up once; what cannot be decoded is shown as hex with the reason."""
     schemas = Schemas()
     decoder = BytesDecoder(schemas)
     found = decoder.decode(b"\0\0\0\0\x01\x54")
@@ -82,18 +82,18 @@ def test_avro_by_a_registry() -> None:
     assert decoder.decode(b"plain").kind == "text"
 
 
-def test_every_avro_value_is_json() -> None:
-    """Numbers that JSON has none of are texts, bytes are characters; none stumbles over it."""
+def test_every_avro_value_is_shown_as_json() -> None:
+    """Numbers that JSON cannot hold become strings, and bytes become characters."""
     fields = [{"name": "f", "type": "double"}, {"name": "b", "type": "bytes"}]
     text = json.dumps({"type": "record", "name": "R", "fields": fields})
 
-    class One:
+    class OneSchema:
         def find(self, key: SchemaKey) -> SchemaDefinition | None:
             del key
             return SchemaDefinition(kind="avro", text=text)
 
     value = struct.pack("<d", float("nan")) + b"\x04\xff<"
-    found = BytesDecoder(One()).decode(b"\0\0\0\0\x01" + value)
+    found = BytesDecoder(OneSchema()).decode(b"\0\0\0\0\x01" + value)
     assert (found.kind, found.text) == ("avro", '{"f":"nan","b":"\u00ff<"}')
 
 
@@ -101,7 +101,7 @@ def test_every_avro_value_is_json() -> None:
 def test_a_line_is_json_whatever_it_holds(
     key: bytes | None, value: bytes | None, name: str
 ) -> None:
-    """One line, that any program reads."""
+    """A message is written as one line of valid JSON, whatever bytes it holds."""
     decode = BytesDecoder().decode
     line = ndjson_line(
         SeenMessage(
@@ -122,8 +122,8 @@ def test_a_line_is_json_whatever_it_holds(
     assert (fields["value"] is None) == (value is None or fields.get("value_format") == "json")
 
 
-def test_what_is_kept_takes_no_more_than_its_text() -> None:
-    """The objects of a hostile JSON take 27 times as much."""
+def test_a_decoded_value_takes_no_more_memory_than_its_text() -> None:
+    """A hostile JSON value is kept as text: its objects would take 27 times as much memory."""
     data = b"[" + b"{}," * 100_000 + b"{}]"
     tracemalloc.start()
     try:

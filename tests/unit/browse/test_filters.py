@@ -1,4 +1,4 @@
-"""Filters of messages, as people write them."""
+"""Message filters as users type them."""
 
 import json
 
@@ -21,7 +21,7 @@ JSON = st.recursive(
 def message(
     value: bytes | None = None, key: bytes | None = None, **headers: bytes | None
 ) -> SeenMessage:
-    """A message of which only this matters."""
+    """Build a message of which only key, value and headers matter."""
     return SeenMessage(
         topic="t",
         partition=0,
@@ -76,14 +76,14 @@ ORDER = message(
         (".n < 2", True),
     ],
 )
-def test_what_passes(text: str, passes: bool) -> None:
-    """Text anywhere, in one place, headers, paths with each sign."""
+def test_filters_select_by_text_key_value_header_and_path(text: str, passes: bool) -> None:
+    """A filter looks for text anywhere or in one place, for headers, or compares a JSON path."""
     assert parse_filter(text)(ORDER) is passes
 
 
 @pytest.mark.parametrize("text", [".a ? 1", ".a[", ".", "$", "$.", ".a == 1" + "0" * 1_000])
-def test_what_is_no_filter(text: str) -> None:
-    """Says so, and how one is written."""
+def test_a_malformed_filter_is_refused(text: str) -> None:
+    """A malformed path is refused; a lone "$" is plain text."""
     if text == "$":
         assert not parse_filter(text)(ORDER)
         return
@@ -91,8 +91,8 @@ def test_what_is_no_filter(text: str) -> None:
         parse_filter(text)
 
 
-def test_several_have_to_pass() -> None:
-    """And none is no filter at all."""
+def test_all_of_several_filters_have_to_pass() -> None:
+    """A message must pass all filters; blank ones count as no filter at all."""
     assert parse_filters(["", "  "]) is None
     both = parse_filters(["ann", ".user.id == 41"])
     assert both is not None
@@ -100,8 +100,8 @@ def test_several_have_to_pass() -> None:
 
 
 @given(st.binary() | JSON.map(lambda value: json.dumps(value).encode()), st.text())
-def test_nothing_breaks_it(value: bytes, text: str) -> None:
-    """Whatever lies in the log, and whatever is typed."""
+def test_a_filter_never_fails_on_a_message(value: bytes, text: str) -> None:
+    """A filter that was accepted returns a result for any message and never raises."""
     try:
         passes = parse_filter(text)
     except ConfigError:
@@ -110,8 +110,8 @@ def test_nothing_breaks_it(value: bytes, text: str) -> None:
 
 
 @given(st.dictionaries(st.from_regex(r"[a-z]{1,5}", fullmatch=True), JSON, min_size=1))
-def test_a_path_finds_what_is_there(fields: dict[str, object]) -> None:
-    """By its JSON literal."""
+def test_a_path_equals_the_json_literal_of_its_value(fields: dict[str, object]) -> None:
+    """A path compared with the JSON literal of its field passes."""
     there = message(json.dumps(fields).encode())
     for name, value in fields.items():
         literal = json.dumps(value)
@@ -120,8 +120,8 @@ def test_a_path_finds_what_is_there(fields: dict[str, object]) -> None:
             assert parse_filter(f".{name}")(there)
 
 
-def test_what_is_nested_too_deep_does_not_pass() -> None:
-    """It was parsed by whoever stood less deep."""
+def test_a_value_nested_too_deeply_does_not_pass() -> None:
+    """A value too deep for the remaining stack does not pass, though it could be parsed."""
     passes = parse_filter(".a ~ x")
 
     def deeper(frames: int, nested: SeenMessage) -> bool:

@@ -1,4 +1,4 @@
-"""Instants and durations as users write them."""
+"""Parsing instants and durations as users write them."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -24,8 +24,8 @@ NOW_MS = 1_795_293_000_500
         ("2026-11-21 20:30:00", 1_795_293_000_000),
     ],
 )
-def test_a_time_is_milliseconds_or_iso(text: str, at_ms: int) -> None:
-    """UTC where nothing else is said."""
+def test_an_instant_is_milliseconds_or_iso_8601(text: str, at_ms: int) -> None:
+    """An instant without a time zone is taken as UTC."""
     assert parse_instant(text, NOW_MS) == at_ms
 
 
@@ -41,8 +41,8 @@ def test_a_time_is_milliseconds_or_iso(text: str, at_ms: int) -> None:
         ("1w ago", 604_800_000),
     ],
 )
-def test_a_time_may_be_told_from_now(text: str, ms: int) -> None:
-    """In seconds, minutes, hours, days and weeks."""
+def test_an_instant_may_be_relative_to_now(text: str, ms: int) -> None:
+    """An instant such as "15m ago" counts back in seconds, minutes, hours, days or weeks."""
     assert parse_instant(text, NOW_MS) == NOW_MS - ms
 
 
@@ -64,15 +64,15 @@ def test_a_time_may_be_told_from_now(text: str, ms: int) -> None:
         *("999999999w ago", "9999999999s ago", "15m from now"),
     ],
 )
-def test_what_is_no_time_is_told(text: str) -> None:
-    """With an example, or why not."""
+def test_an_invalid_instant_is_refused(text: str) -> None:
+    """The error shows how to write an instant, or says that it is before 1970."""
     with pytest.raises(ConfigError, match=r"write milliseconds since 1970|is before 1970"):
         parse_instant(text, NOW_MS)
 
 
 @given(st.datetimes(datetime(1970, 1, 1), datetime(9999, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001 - with the zone
-def test_every_instant_is_read_as_it_is_written(at: datetime) -> None:
-    """To the millisecond."""
+def test_every_instant_is_parsed_to_the_millisecond(at: datetime) -> None:
+    """An instant is parsed to the same millisecond from ISO 8601 and from a number."""
     at = at.replace(microsecond=at.microsecond // 1000 * 1000)
     at_ms = (at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
     assert parse_instant(at.isoformat(timespec="milliseconds"), NOW_MS) == at_ms
@@ -91,13 +91,13 @@ def test_every_instant_is_read_as_it_is_written(at: datetime) -> None:
         ("PT0.001S", 1),
     ],
 )
-def test_a_duration_is_iso(text: str, ms: int) -> None:
-    """Down to milliseconds."""
+def test_a_duration_is_iso_8601(text: str, ms: int) -> None:
+    """ISO 8601 durations are parsed down to milliseconds."""
     assert parse_duration(text) == ms
 
 
 @pytest.mark.parametrize("text", ["", "P", "PT", "1D", "P1Y", "PT1.2345S", "P-1D", "90m"])
-def test_what_is_no_duration_is_told(text: str) -> None:
-    """With an example."""
+def test_an_invalid_duration_is_refused(text: str) -> None:
+    """The error shows how to write a duration."""
     with pytest.raises(ConfigError, match="is not a duration: write it like PT90M"):
         parse_duration(text)

@@ -1,4 +1,4 @@
-"""Looks at messages of a log in memory: the right ones, within bounds."""
+"""Reading messages of an in-memory log: the right ones, within limits."""
 
 import tracemalloc
 from collections.abc import Iterator
@@ -20,36 +20,36 @@ from zkconsumer.records.engine import decode_fetched
 
 
 def log_of(count: int, each_bytes: int) -> RangeBench:
-    """A partition whose values begin with their offset."""
+    """Build a cluster with a partition whose values begin with their offset."""
     world = bench()
     for offset in range(count):
         world.net.cluster.append(TP, [Record(-1, None, b"%05d" % offset + b"x" * each_bytes)])
     return world
 
 
-def look(world: RangeBench, query: MessageQuery, max_bytes: int = 1 << 20) -> BrowseResult:
-    """Read with a bound."""
+def run_query(world: RangeBench, query: MessageQuery, max_bytes: int = 1 << 20) -> BrowseResult:
+    """Run a query with a limit on its bytes."""
     limits = BrowseLimits(max_bytes=max_bytes)
     return MessageBrowser(world.client(), BytesDecoder(), limits=limits).read(query)
 
 
 def offsets_of(result: BrowseResult) -> list[int]:
-    """Of what was found."""
+    """Return the offsets of a result's messages."""
     return [message.offset for message in result.messages]
 
 
-def test_the_last_ones_are_the_last_ones() -> None:
-    """Of few or many."""
+def test_a_query_for_the_last_messages_returns_exactly_those() -> None:
+    """The last messages are returned in order; if the log has fewer, all of them."""
     world = log_of(120, 10)
-    found = look(world, MessageQuery(topic="t", limit=50))
+    found = run_query(world, MessageQuery(topic="t", limit=50))
     assert (offsets_of(found), found.scanned, found.notes) == (list(range(70, 120)), 50, ())
-    assert offsets_of(look(world, MessageQuery(topic="t", limit=500))) == list(range(120))
+    assert offsets_of(run_query(world, MessageQuery(topic="t", limit=500))) == list(range(120))
 
 
-def test_of_large_ones_the_last_ones_are_shown() -> None:
-    """What does not fit into the bound is older, not newer; and it is said."""
+def test_of_large_messages_the_newest_are_returned() -> None:
+    """If the byte limit is reached, the older messages are left out, and a note says so."""
     world = log_of(100, 10_000)
-    found = look(world, MessageQuery(topic="t", limit=50), max_bytes=500_000)
+    found = run_query(world, MessageQuery(topic="t", limit=50), max_bytes=500_000)
     shown = offsets_of(found)
     assert shown == list(range(shown[0], 100))
     assert len(shown) >= 5
@@ -58,25 +58,25 @@ def test_of_large_ones_the_last_ones_are_shown() -> None:
     assert note == f"t-0: read from offset {shown[0]} on: the byte limit of one query was reached"
 
 
-def test_one_that_is_larger_than_the_bound_is_shown() -> None:
-    """Or the page would never show any."""
-    found = look(log_of(3, 300_000), MessageQuery(topic="t", limit=50), max_bytes=1)
+def test_a_message_larger_than_the_byte_limit_is_returned() -> None:
+    """The newest message is returned even if it alone exceeds the limit, or none ever would be."""
+    found = run_query(log_of(3, 300_000), MessageQuery(topic="t", limit=50), max_bytes=1)
     assert offsets_of(found) == [2]
 
 
 @pytest.mark.parametrize(("wanted", "scanned"), [("00118", 120), ("x", 50)])
-def test_a_filter_looks_back_no_further_than_it_must(wanted: str, scanned: int) -> None:
-    """Until enough has passed."""
+def test_a_filter_scans_back_no_further_than_needed(wanted: str, scanned: int) -> None:
+    """A filtered query stops scanning back once enough messages have passed."""
     query = MessageQuery(topic="t", limit=50, passes=parse_filter(wanted))
-    assert look(log_of(120, 10), query).scanned == scanned
+    assert run_query(log_of(120, 10), query).scanned == scanned
 
 
-def test_a_filter_sees_what_bytes_are_however_they_are_shown() -> None:
-    """A path into JSON passes, and the message is hex."""
+def test_a_filter_sees_json_even_if_it_is_shown_as_hex() -> None:
+    """A JSON path passes although the value is to be shown as hex."""
     world = log_of(0, 0)
     world.net.cluster.append(TP, [Record(-1, None, b'{"a": %d}' % number) for number in range(9)])
     query = MessageQuery(topic="t", passes=parse_filter(".a == 7"), form="hex")
-    [found] = look(world, query).messages
+    [found] = run_query(world, query).messages
     assert (found.offset, found.value.kind, found.value.text) == (
         7,
         "hex",
@@ -86,7 +86,7 @@ def test_a_filter_sees_what_bytes_are_however_they_are_shown() -> None:
 
 
 def test_a_record_of_empty_headers_takes_no_gigabytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two bytes in the log are hundreds in memory: so many are not shown, and it is said."""
+    """A million empty headers are left out of the result, with a note, and take little memory."""
     count = 1_000_000
     data = build_batch(
         [Record(0, None, b"before"), Record(1, b"k", b"hostile"), Record(2, None, b"after")],
@@ -95,18 +95,20 @@ def test_a_record_of_empty_headers_takes_no_gigabytes(monkeypatch: pytest.Monkey
     fetched = decode_fetched(memoryview(data), fetch_offset=0, max_decompressed_bytes=64 << 20)
     parts = list(parts_of(fetched, 3, 1 << 18))
 
-    class Given:
+    class GivenParts:
         def __init__(self, *_: object, **__: object) -> None:
-            """Of whatever."""
+            """Accept any arguments."""
 
         def read(self, _range: OffsetRange) -> Iterator[RangePart]:
             yield from parts
 
-    monkeypatch.setattr(reading, "RangeReader", Given)
+    monkeypatch.setattr(reading, "RangeReader", GivenParts)
     world = log_of(3, 1)
     tracemalloc.start()
     try:
-        found = look(world, MessageQuery(topic="t", start="offset", limit=50), max_bytes=32 << 20)
+        found = run_query(
+            world, MessageQuery(topic="t", start="offset", limit=50), max_bytes=32 << 20
+        )
         assert tracemalloc.get_traced_memory()[1] < 20 << 20
     finally:
         tracemalloc.stop()
@@ -117,8 +119,8 @@ def test_a_record_of_empty_headers_takes_no_gigabytes(monkeypatch: pytest.Monkey
     assert note.endswith(" bytes are not shown")
 
 
-def test_time_ends_a_look_amid_a_part() -> None:
-    """A registry may take long for each message."""
+def test_the_time_limit_ends_a_query_within_a_part() -> None:
+    """Decoding may be slow for each message, so the time limit is checked between messages."""
     clock = ManualClock()
 
     class Slow(BytesDecoder):

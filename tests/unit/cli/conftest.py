@@ -1,4 +1,4 @@
-"""What tests of commands share."""
+"""Fixtures that tests of commands share."""
 
 import os
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def pipe() -> Iterator[tuple[int, int]]:
-    """Open a pipe: the end to read from and the end to write to."""
+    """Open a pipe; yields its read end and its write end."""
     reader, writer = os.pipe()
     yield reader, writer
     for end in (reader, writer):

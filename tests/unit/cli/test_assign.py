@@ -38,7 +38,7 @@ COORDINATED = GroupStatus(
 
 
 def topic(name: str, count: int) -> TopicStatus:
-    """A topic of so many partitions."""
+    """Build a topic with ``count`` partitions."""
     partitions = tuple(
         PartitionStatus(topic_partition=TopicPartition(name, number), leader=0)
         for number in range(count)
@@ -57,7 +57,7 @@ SNAPSHOT = ClusterSnapshot(
 
 @pytest.fixture(autouse=True)
 def cluster(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The snapshot's; gives the servers that were connected to."""
+    """Commands see the snapshot; returns the servers that were connected to."""
     opened: list[str] = []
 
     @contextmanager
@@ -75,12 +75,14 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def plan(*flags: str, group: str = "g") -> int:
-    """On the cluster; gives the exit status."""
+    """Plan with the cluster and return the exit status."""
     return main(["assign", "plan", "--zookeeper", "zk:2181", "--group", group, *flags])
 
 
-def test_one_more_member(cluster: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """What it would take over; what could not be read is told beside it."""
+def test_the_plan_shows_what_a_new_member_takes_over(
+    cluster: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Parts of the snapshot that could not be read are reported on standard error."""
     assert plan("--members", "2") == 0
     printed = capsys.readouterr()
     assert printed.out.splitlines() == [
@@ -95,8 +97,10 @@ def test_one_more_member(cluster: list[str], capsys: pytest.CaptureFixture[str])
     assert cluster == ["zk:2181"]
 
 
-def test_as_it_is_but_with_more_streams(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of a topic that would be larger."""
+def test_the_plan_may_assume_more_streams_and_partitions(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Streams per member and the partition count of a topic can be overridden."""
     assert plan("--streams", "3", "--topic", "t:6", "--json") == 0
     readers = json.loads(capsys.readouterr().out)["readers"]
     assert [(reader["reader"], len(reader["partitions"])) for reader in readers] == [
@@ -106,8 +110,10 @@ def test_as_it_is_but_with_more_streams(capsys: pytest.CaptureFixture[str]) -> N
     ]
 
 
-def test_a_coordinator_s_group_goes_by_its_own_rule(capsys: pytest.CaptureFixture[str]) -> None:
-    """By round-robin here; unless another is asked for."""
+def test_a_coordinator_group_is_planned_with_its_own_strategy(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The group's own strategy applies unless another is given."""
     assert plan("--members", "2", "--json", group="c") == 0
     readers = json.loads(capsys.readouterr().out)["readers"]
     assert readers[0]["partitions"] == [["t", 0], ["t", 2], ["u", 0]]
@@ -116,10 +122,10 @@ def test_a_coordinator_s_group_goes_by_its_own_rule(capsys: pytest.CaptureFixtur
     assert readers[0]["partitions"] == [["t", 0], ["t", 1], ["u", 0]]
 
 
-def test_a_group_that_is_not_there_yet(
+def test_a_group_that_does_not_exist_can_be_planned(
     cluster: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With topics of the cluster, or with such as are said, which needs no cluster."""
+    """With partition counts on the command line no cluster is needed."""
     assert plan("--members", "2", "--topic", "t", group="new") == 0
     assert "there is no group new yet" in capsys.readouterr().err
     words = ["assign", "plan", "--group", "new", "--topic", "orders:3", "--members", "2"]
@@ -140,10 +146,10 @@ def test_a_group_that_is_not_there_yet(
         (["--topic", "t:-1"], "'-1' is not a number of at least 1"),
     ],
 )
-def test_what_can_not_be_planned_is_told(
+def test_invalid_arguments_are_refused(
     capsys: pytest.CaptureFixture[str], flags: list[str], reported: str
 ) -> None:
-    """Exit status 2, whoever finds it out."""
+    """The exit status is 2, whether the parser or the planner notices it."""
     try:
         status = plan(*flags)
     except SystemExit as end:
@@ -160,22 +166,22 @@ def test_what_can_not_be_planned_is_told(
         ("c", ["--streams", "2"], "members of a coordinator's group have no streams"),
     ],
 )
-def test_a_group_that_can_not_be_planned_is_told(
+def test_arguments_that_do_not_fit_the_group_are_refused(
     capsys: pytest.CaptureFixture[str], group: str, flags: list[str], reported: str
 ) -> None:
-    """The same for what has to do with the group."""
+    """The exit status is 2, and the error says what the group lacks."""
     assert plan(*flags, group=group) == 2
     assert reported in capsys.readouterr().err
 
 
 def test_without_a_cluster_the_counts_are_needed(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of every topic."""
+    """Without a cluster every topic needs its partition count."""
     for topics in ([], ["--topic", "t"], ["--topic", "t:3", "--topic", "u"]):
         assert main(["assign", "plan", "--group", "g", "--members", "1", *topics]) == 2
         assert "without a cluster" in capsys.readouterr().err
 
 
-def test_members_that_could_not_share_anything_out(capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit status 3, and the reason."""
+def test_a_strategy_of_another_kind_of_group_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """The exit status is 3, with the reason."""
     assert plan("--members", "2", "--strategy", "sticky") == 3
     assert "sticky is not a strategy of ZooKeeper groups" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""What commands open, and the groups they name."""
+"""Connecting to the cluster that a command names, and finding its group."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,44 +23,44 @@ from zkconsumer.status.model import (
 
 @pytest.fixture
 def world() -> Iterator[StatusWorld]:
-    """A cluster."""
+    """A cluster in memory."""
     world = StatusWorld()
     yield world
     world.close()
 
 
 @pytest.mark.parametrize("flag", ["--zookeeper", "--zkconnect", "--zookeeper.connect"])
-def test_zookeeper_has_the_names_of_the_originals(flag: str) -> None:
-    """Each tool had its own."""
+def test_zookeeper_is_accepted_under_all_names_of_the_original(flag: str) -> None:
+    """Each of the original's tools has its own name for the flag."""
     assert parsed_arguments(flag, "zk:2181/chroot").zookeeper == "zk:2181/chroot"
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "1.5", "ten", "1234567890"])
 def test_a_wrong_duration_is_refused(text: str) -> None:
-    """As wrong usage."""
+    """A time-out must be a positive integer of milliseconds."""
     with pytest.raises(SystemExit, match="2"):
         parsed_arguments(f"--timeout-ms={text}")
 
 
-def test_no_cluster_is_refused_in_words() -> None:
-    """Both ways to say where one is are named."""
+def test_a_missing_cluster_is_an_error() -> None:
+    """The error names both flags that can give one."""
     both = r"--zookeeper HOSTS, or --bootstrap-server HOSTS"
     with pytest.raises(ConfigError, match=both), open_cluster(parsed_arguments()):
         pass
 
 
-def test_groups_of_a_zookeeper_that_nobody_gave_are_refused() -> None:
-    """Rather than said to be none."""
+def test_zookeeper_groups_need_zookeeper() -> None:
+    """Without ZooKeeper they are refused, rather than reported as none."""
     args = parsed_arguments("--bootstrap-server", "b0:9092")
     args.kind = GroupKind.ZOOKEEPER
     with pytest.raises(ConfigError, match="--kind zookeeper needs"), open_cluster(args):
         pass
 
 
-def test_what_is_not_known_is_said_once_to_who_asks_for_all(
+def test_groups_unknown_without_zookeeper_are_mentioned(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """And with the name of a group that is not there, which may be in ZooKeeper."""
+    """A list of all groups, and the error for an unknown one, say that ZooKeeper was not given."""
     alone = BrokersAlone(bootstrap_servers="b:9092", no_zookeeper=False)
     snapshot = ClusterSnapshot(taken_ms=0, zookeeper_connect=None, brokers_alone=alone)
     print_unknown(snapshot, None)
@@ -71,8 +71,8 @@ def test_what_is_not_known_is_said_once_to_who_asks_for_all(
         find_group(snapshot, "g", None)
 
 
-def test_no_broker_to_ask(world: StatusWorld) -> None:
-    """It says where it looked, and what to look at."""
+def test_an_error_says_that_no_broker_is_registered(world: StatusWorld) -> None:
+    """The error names the ZooKeeper path that was read, and what to check."""
     for number in range(2):
         world.tree.delete(f"/brokers/ids/{number}")
     args = parsed_arguments("--zookeeper", "zk")
@@ -83,12 +83,12 @@ def test_no_broker_to_ask(world: StatusWorld) -> None:
         _ = access.client
 
 
-def test_a_group_is_found_or_its_like_are_named() -> None:
-    """In one place, or in the one that is said."""
-    one, other = group_of(), group_of(kind=GroupKind.COORDINATOR)
+def test_a_group_is_found_or_similar_names_are_suggested() -> None:
+    """A group that exists in both places needs ``--kind``."""
+    in_zookeeper, in_kafka = group_of(), group_of(kind=GroupKind.COORDINATOR)
     orders = group_of(group_id="orders-eu")
-    snapshot = snapshot_of(one, other, orders, at_ms=0)
-    assert find_group(snapshot, "g", GroupKind.COORDINATOR) is other
+    snapshot = snapshot_of(in_zookeeper, in_kafka, orders, at_ms=0)
+    assert find_group(snapshot, "g", GroupKind.COORDINATOR) is in_kafka
     assert find_group(snapshot, "orders-eu", None) is orders
     with pytest.raises(ConfigError, match="--kind zookeeper or --kind coordinator"):
         find_group(snapshot, "g", None)

@@ -7,8 +7,10 @@ from zkconsumer.cli.main import main
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_every_shell_gets_its_code(shell: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Which calls the command itself."""
+def test_each_shell_gets_a_completion_script(
+    shell: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The script calls the command itself."""
     assert main(["completion", shell]) == 0
     printed = capsys.readouterr().out
     assert "zkconsumer" in printed
@@ -18,7 +20,7 @@ def test_every_shell_gets_its_code(shell: str, capsys: pytest.CaptureFixture[str
 def test_without_argcomplete_it_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In one line; and a shell that asks gets no answer rather than a trace."""
+    """The error is one line; a shell that completes gets nothing rather than a traceback."""
     monkeypatch.setitem(sys.modules, "argcomplete.shell_integration", None)
     monkeypatch.setitem(sys.modules, "argcomplete", None)
     assert main(["completion", "bash"]) == 2

@@ -14,7 +14,7 @@ from zkconsumer.errors import ConfigError
 
 
 def parser() -> Parser:
-    """One with an option of each sort."""
+    """Build a parser with an option of each type."""
     made = Parser(prog="x")
     made.add_argument("--zookeeper")
     made.add_argument("--bootstrap-server")
@@ -30,14 +30,14 @@ def parser() -> Parser:
 
 
 def parsed(text: str, *words: str, cluster: str | None = None) -> dict[str, object]:
-    """What the words mean, with this file."""
+    """Return the parsed arguments with this configuration file."""
     return parsed_by(parser(), text, *words, cluster=cluster)
 
 
 def parsed_by(
     made: Parser, text: str, *words: str, cluster: str | None = None
 ) -> dict[str, object]:
-    """The same by another parser."""
+    """Return what another parser makes of them."""
     defaults = Defaults(parse_configuration(text, "c.toml"), cluster)
     defaults.apply("lag", made)
     args = made.parse_args(words)
@@ -46,7 +46,7 @@ def parsed_by(
 
 
 def test_the_file_is_the_default_and_the_command_line_wins() -> None:
-    """Numbers go through the option's own type."""
+    """Numbers of the file are converted by the option's own type."""
     text = 'zookeeper = "zk:1"\n[lag]\nmax = 5\nformat = "json"\nwatch = true\nto = "here"\n'
     assert parsed(text) == {
         "zookeeper": "zk:1",
@@ -64,8 +64,8 @@ def test_the_file_is_the_default_and_the_command_line_wins() -> None:
     assert (found["earliest"], found["to"]) == (True, None)
 
 
-def test_who_names_brokers_does_not_get_the_files_cluster() -> None:
-    """But a cluster that was typed stays, so that the command can refuse both."""
+def test_brokers_on_the_command_line_replace_the_file_s_cluster() -> None:
+    """A ZooKeeper that is typed as well stays, so that the command can refuse both."""
     text = 'zookeeper = "zk:1"\n[lag]\nearliest = true\n'
     assert parsed(text, "--bootstrap-server", "b:1")["zookeeper"] is None
     assert parsed(text, "--to", "x")["earliest"] is False
@@ -73,8 +73,8 @@ def test_who_names_brokers_does_not_get_the_files_cluster() -> None:
     assert both["zookeeper"] == "typed:2"
 
 
-def test_a_named_cluster_replaces_what_counts_everywhere() -> None:
-    """The one that the file itself names, or the one of ``--cluster``."""
+def test_a_named_cluster_overrides_the_top_level_address() -> None:
+    """The cluster is named by the file itself or by ``--cluster``."""
     text = (
         'zookeeper = "all:1"\ncluster = "a"\n[clusters.a]\nzookeeper = "a:1"\n'
         '[clusters.b]\nzookeeper = "b:1"\n'
@@ -104,8 +104,8 @@ def test_a_named_cluster_replaces_what_counts_everywhere() -> None:
         ("[clusters.a]\nmax = 3", r"\[clusters.a\] max is none of"),
     ],
 )
-def test_what_makes_no_sense_is_refused(text: str, message: str) -> None:
-    """By name, with what would make sense."""
+def test_an_invalid_file_is_refused(text: str, message: str) -> None:
+    """The error names the key and what is expected."""
     with pytest.raises(ConfigError, match=message):
         parsed(text, "--earliest")
 
@@ -118,15 +118,15 @@ def test_what_makes_no_sense_is_refused(text: str, message: str) -> None:
         ("groups", "delete"),
     ],
 )
-def test_what_deletes_is_typed_each_time(command: str, key: str) -> None:
-    """A line in a file that nobody remembers must not delete offsets."""
+def test_deletions_cannot_be_configured_in_the_file(command: str, key: str) -> None:
+    """A forgotten line in a file must not delete offsets."""
     defaults = Defaults(parse_configuration(f"[{command}]\n{key} = true", "c.toml"), None)
     with pytest.raises(ConfigError, match=f"{key} can only be given on the command line"):
         defaults.apply(command, commands_of(build_parser(command))[command])
 
 
-def test_tables_of_commands_of_commands() -> None:
-    """``[offsets.export]`` is for ``zkconsumer offsets export`` alone."""
+def test_a_table_may_be_of_one_subcommand() -> None:
+    """The table ``[offsets.export]`` applies to ``zkconsumer offsets export`` alone."""
     top = Parser(prog="x")
     commands = top.add_subparsers()
     for name in ("export", "import"):
@@ -136,8 +136,8 @@ def test_tables_of_commands_of_commands() -> None:
     assert (top.parse_args(["export"]).file, top.parse_args(["import"]).file) == ("f", None)
 
 
-def test_where_the_file_is(tmp_path: Path) -> None:
-    """As the environment says, else below the home."""
+def test_the_file_is_found_by_environment_or_home(tmp_path: Path) -> None:
+    """The environment names the file; otherwise it is below the home directory."""
     file = tmp_path / ".config/zkconsumer/config.toml"
     assert find_file({}, tmp_path) is None
     file.parent.mkdir(parents=True)
@@ -154,7 +154,7 @@ def test_where_the_file_is(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    """Also one of another encoding."""
+    """The error names a file that is missing or has another encoding."""
     with pytest.raises(ConfigError, match=r"cannot read .*none: No such file"):
         read_configuration(tmp_path / "none")
     (tmp_path / "latin").write_bytes(b'zookeeper = "\xe4"')
@@ -169,28 +169,28 @@ ALONE = (
 
 
 def address(*words: str, cluster: str | None = None) -> tuple[object, object]:
-    """Where the cluster is then: ZooKeeper and brokers."""
+    """Return the addresses of ZooKeeper and of the brokers."""
     found = parsed_by(address_parser(), ALONE, *words, cluster=cluster)
     return found["zookeeper"], found["bootstrap_servers"]
 
 
 def address_parser() -> Parser:
-    """One of a command that takes either, or both."""
+    """Build the parser of a command that takes either address or both."""
     made = Parser(prog="x")
     made.add_argument("--zookeeper")
     made.add_argument("--bootstrap-server", dest="bootstrap_servers")
     return made
 
 
-def test_a_cluster_of_the_file_may_be_brokers_alone() -> None:
-    """Its address is all of it: none of another cluster is added."""
+def test_a_cluster_in_the_file_may_have_only_brokers() -> None:
+    """A named cluster has only its own addresses; the default's are not added."""
     assert address() == ("zk:1", None)
     assert address(cluster="new") == (None, "b:2")
     assert address(cluster="both") == ("zk:3", "b:3")
 
 
-def test_who_names_a_cluster_gets_that_alone() -> None:
-    """Not half of the file's."""
+def test_an_address_on_the_command_line_replaces_both_of_the_file() -> None:
+    """The other address of the file's cluster is not used beside it."""
     assert address("--bootstrap-server", "x:9") == (None, "x:9")
     assert address("--zookeeper", "x:9", cluster="new") == ("x:9", None)
     assert address("--zookeeper", "x:9", cluster="both") == ("x:9", None)
@@ -198,15 +198,15 @@ def test_who_names_a_cluster_gets_that_alone() -> None:
     assert address("--zookeeper", "x:8", "--bootstrap-server", "x:9") == ("x:8", "x:9")
 
 
-def test_a_command_that_takes_one_address_gets_the_zookeeper_of_two() -> None:
-    """As before there were brokers in the file."""
+def test_a_command_with_one_address_prefers_zookeeper() -> None:
+    """If the file has both addresses, such a command uses ZooKeeper."""
     both = parsed('zookeeper = "zk:3"\nbootstrap-server = "b:3"\n', "--to", "x")
     assert (both["zookeeper"], both["bootstrap_server"]) == ("zk:3", None)
     assert parsed('bootstrap-server = "b:2"\n', "--to", "x")["bootstrap_server"] == "b:2"
 
 
-def test_the_environment_takes_the_place_of_the_files_addresses() -> None:
-    """Of its default cluster, too; set to nothing it does nothing."""
+def test_the_environment_replaces_the_file_s_addresses() -> None:
+    """It also replaces the default cluster; an empty variable has no effect."""
     file = Configuration(
         everywhere={"bootstrap-server": "b:1", "timeout-ms": 5},
         clusters={"plant": {"zookeeper": "plant:2181"}},

@@ -1,4 +1,4 @@
-"""Questions before something is deleted."""
+"""Confirmations before something is deleted."""
 
 import io
 
@@ -15,7 +15,7 @@ def test_the_name_has_to_be_typed(
     typed: str,
     goes_on: bool,
 ) -> None:
-    """Nothing else will do, nor the end of the input."""
+    """Neither another input nor the end of the input confirms."""
     monkeypatch.setattr("sys.stdin", FakeTerminal(typed))
     assert confirm("Delete group g?", "g", yes=False) is goes_on
     printed = capsys.readouterr()
@@ -23,10 +23,10 @@ def test_the_name_has_to_be_typed(
     assert printed.err.startswith("Delete group g?\nType g to go on: ")
 
 
-def test_where_nobody_can_be_asked_the_answer_is_no(
+def test_without_a_terminal_nothing_is_confirmed(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A pipe that happens to hold the name is nobody; --yes is."""
+    """A pipe that happens to hold the name does not confirm; ``--yes`` does."""
     monkeypatch.setattr("sys.stdin", io.StringIO("g\n"))
     assert not confirm("Delete group g?", "g", yes=False)
     assert "--yes" in capsys.readouterr().err
@@ -34,10 +34,10 @@ def test_where_nobody_can_be_asked_the_answer_is_no(
     assert capsys.readouterr().err == ""
 
 
-def test_an_empty_line_is_no_answer(
+def test_an_empty_line_does_not_confirm(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Though a group's name may be blanks alone; and no name reaches the terminal as it is."""
+    """Not even for a name of blanks; and names are escaped before they are printed."""
     monkeypatch.setattr("sys.stdin", FakeTerminal("\n"))
     assert not confirm("Delete\ngroup \x1b[31m?", "  ", yes=False)
     assert capsys.readouterr().err.startswith("Delete\ngroup \\x1b[31m?\n")

@@ -11,19 +11,19 @@ from zkconsumer.errors import ConfigError
 
 
 def parse(*arguments: str) -> argparse.Namespace:
-    """The parsed command line ``consume ...``."""
+    """Return the parsed command line ``consume ...``."""
     return build_parser().parse_args(["consume", *arguments])
 
 
 def settings(*arguments: str, **file: str) -> ConsoleSettings:
-    """What a command line and a file come to; underscores in the file's keys stand for dots."""
+    """Return the settings of a command line and a file, whose keys have underscores for dots."""
     return console_settings(
         parse(*arguments), {key.replace("_", "."): value for key, value in file.items()}
     )
 
 
 def test_a_plain_command_line_starts_at_the_end_in_no_group() -> None:
-    """As the original: what comes from now on, in a group that is made up."""
+    """As in the original, it reads new messages, in a generated group."""
     found = settings("--zookeeper", "h:1/k", "--topic", "logs")
     assert found.settings == {"zookeeper.connect": "h:1/k", "auto.offset.reset": "largest"}
     assert found.group_id is None
@@ -35,7 +35,7 @@ def test_a_plain_command_line_starts_at_the_end_in_no_group() -> None:
 
 
 def test_the_command_line_wins_over_the_file() -> None:
-    """Where ZooKeeper is, how long to wait, and where to start."""
+    """The command line overrides the file's ZooKeeper, time-out and start."""
     found = settings(
         *("--zookeeper", "h:1", "--topic", "t", "--timeout-ms", "5", "--from-beginning"),
         zookeeper_connect="other:1",
@@ -54,15 +54,15 @@ def test_the_command_line_wins_over_the_file() -> None:
     assert found.from_beginning
 
 
-def test_the_file_counts_where_the_command_line_says_nothing() -> None:
-    """Where to start included."""
+def test_the_file_applies_where_the_command_line_is_silent() -> None:
+    """The file may also say where to start."""
     found = settings("--topic", "t", zookeeper_connect="h:1", auto_offset_reset="smallest")
     assert found.settings["auto.offset.reset"] == "smallest"
     assert found.settings["zookeeper.connect"] == "h:1"
 
 
 def test_the_group_comes_from_either_place() -> None:
-    """But two different ones are a mistake."""
+    """Two different groups are an error."""
     assert settings("--topic", "t", "--group", "g").group_id == "g"
     assert settings("--topic", "t", group_id="g").group_id == "g"
     assert settings("--topic", "t", "--group", "g", group_id="g").group_id == "g"
@@ -70,8 +70,8 @@ def test_the_group_comes_from_either_place() -> None:
         settings("--topic", "t", "--group", "g", group_id="f")
 
 
-def test_filters_are_what_they_are_named() -> None:
-    """A topic is a whitelist, too."""
+def test_topics_are_selected_by_whitelist_or_blacklist() -> None:
+    """``--topic`` is a whitelist as well."""
     assert settings("--whitelist", "a,b").topic_filter == Whitelist("a,b")
     assert settings("--blacklist", "a.*").topic_filter == Blacklist("a.*")
     with pytest.raises(ConfigError, match="filter"):
@@ -79,7 +79,7 @@ def test_filters_are_what_they_are_named() -> None:
 
 
 def test_the_output_is_text_or_json() -> None:
-    """Properties shape the text, and only that."""
+    """Formatting properties apply to text only."""
     shaped = settings(
         *("--topic", "t", "--property", "print.key=true", "--property", "key.separator==")
     )
@@ -89,8 +89,8 @@ def test_the_output_is_text_or_json() -> None:
         settings("--topic", "t", "--output", "json", "--property", "print.key=true")
 
 
-def test_a_negative_number_of_messages_means_no_end() -> None:
-    """As in the original."""
+def test_a_negative_number_of_messages_means_no_limit() -> None:
+    """As in the original, ``--max-messages -1`` reads without end."""
     assert settings("--topic", "t", "--max-messages", "-1").max_messages is None
     assert settings("--topic", "t", "--max-messages", "3").max_messages == 3
 
@@ -108,10 +108,10 @@ def test_a_negative_number_of_messages_means_no_end() -> None:
         ("--topic", "a", "--no-such-flag"),
     ],
 )
-def test_wrong_usage_ends_with_2(
+def test_wrong_usage_exits_with_status_2(
     arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In one line, which says where to read on."""
+    """The error is one line that refers to ``--help``."""
     with pytest.raises(SystemExit) as ended:
         parse(*arguments)
     assert ended.value.code == 2
@@ -120,8 +120,8 @@ def test_wrong_usage_ends_with_2(
     assert reported.count("\n") == 1
 
 
-def test_brokers_keep_the_group_where_a_bootstrap_server_is_given() -> None:
-    """On the command line or in the file; a topic is then what was written, not an expression."""
+def test_a_bootstrap_server_means_a_coordinator_group() -> None:
+    """With a bootstrap server, ``--topic`` is a name, not a regular expression."""
     found = settings("--bootstrap-server", "h:1", "--topic", "a,b")
     assert found.has_coordinator
     assert (found.topic, found.settings["bootstrap.servers"]) == ("a,b", "h:1")
@@ -131,14 +131,14 @@ def test_brokers_keep_the_group_where_a_bootstrap_server_is_given() -> None:
     assert not settings("--zookeeper", "h:1", "--topic", "t").has_coordinator
 
 
-def test_one_keeper_of_the_group_is_enough() -> None:
-    """Whoever gives two must choose."""
+def test_zookeeper_and_bootstrap_server_exclude_each_other() -> None:
+    """Only one of them can manage the group."""
     with pytest.raises(ConfigError, match="in ZooKeeper or at the brokers"):
         settings("--bootstrap-server", "h:1", "--topic", "t", zookeeper_connect="z:1")
 
 
-def test_a_made_up_group_is_one_that_nobody_uses() -> None:
-    """It is deleted at the end, so it must be ours alone."""
+def test_a_generated_group_does_not_exist_yet() -> None:
+    """The group is deleted at the end, so nobody else may use it."""
     numbers = iter((5, 5, 17))
     taken = {"console-consumer-5"}
     assert free_group(taken.__contains__, lambda _: next(numbers)) == "console-consumer-17"

@@ -9,66 +9,66 @@ from zkconsumer.cli.consume.format import TextFormat
 
 
 def messages(count: int, *, then: BaseException | None = None) -> Iterator[Printed]:
-    """So many messages, and then an end or an error."""
+    """Yield ``count`` messages and then end, or raise an error."""
     for number in range(count):
         yield Printed(raw_value=b"%d" % number, offset=number)
     if then is not None:
         raise then
 
 
-class TornOutput:
-    """What was written; tears where told to."""
+class InterruptedOutput:
+    """An output that records its lines and is interrupted at one of them."""
 
-    def __init__(self, tears_at: int | None = None) -> None:
+    def __init__(self, interrupted_at: int | None = None) -> None:
         self.lines: list[bytes] = []
-        self._tears_at = tears_at
+        self._interrupted_at = interrupted_at
 
     def write(self, line: bytes) -> None:
-        if len(self.lines) == self._tears_at:
+        if len(self.lines) == self._interrupted_at:
             raise Interrupted
         self.lines.append(line)
 
 
 def test_everything_is_copied_until_the_stream_ends() -> None:
-    """An ended stream leaves nothing in hand but a question."""
-    paper = TornOutput()
-    copier = Copier(TextFormat(), paper.write)
+    """After the last message the copier was waiting for another one."""
+    output = InterruptedOutput()
+    copier = Copier(TextFormat(), output.write)
     copier.copy(messages(3))
-    assert paper.lines == [b"0\n", b"1\n", b"2\n"]
+    assert output.lines == [b"0\n", b"1\n", b"2\n"]
     assert (copier.count, copier.cursor) == (3, CurrentMessage.ASKING)
 
 
-def test_the_wanted_count_is_copied_and_no_further_message_asked_for() -> None:
-    """What is asked for would be handed over, and so be committed unprinted."""
-    paper = TornOutput()
-    copier = Copier(TextFormat(), paper.write)
+def test_the_limit_is_copied_and_no_further_message_requested() -> None:
+    """A message that is requested counts as consumed, and would be committed unprinted."""
+    output = InterruptedOutput()
+    copier = Copier(TextFormat(), output.write)
     source = messages(3)
     copier.copy(source, limit=2)
-    assert paper.lines == [b"0\n", b"1\n"]
+    assert output.lines == [b"0\n", b"1\n"]
     assert copier.cursor is CurrentMessage.WRITTEN
     assert next(source).offset == 2
 
 
-def test_of_no_messages_nothing_is_asked() -> None:
-    """A limit of zero is met at once."""
-    copier = Copier(TextFormat(), TornOutput().write)
+def test_with_a_limit_of_zero_nothing_is_requested() -> None:
+    """A limit of zero is reached at once."""
+    copier = Copier(TextFormat(), InterruptedOutput().write)
     copier.copy(messages(0, then=Interrupted()), limit=0)
     assert (copier.count, copier.cursor) == (0, CurrentMessage.WRITTEN)
 
 
-def test_a_message_that_could_not_be_written_stays_in_hand() -> None:
-    """It must not be committed: nobody has seen it."""
-    paper = TornOutput(tears_at=1)
-    copier = Copier(TextFormat(), paper.write)
+def test_a_message_that_could_not_be_written_is_not_consumed() -> None:
+    """It must not be committed, since nobody has seen it."""
+    output = InterruptedOutput(interrupted_at=1)
+    copier = Copier(TextFormat(), output.write)
     with pytest.raises(Interrupted):
         copier.copy(messages(3))
-    assert paper.lines == [b"0\n"]
+    assert output.lines == [b"0\n"]
     assert (copier.count, copier.cursor) == (1, CurrentMessage.HOLDING)
 
 
-def test_an_interruption_while_asking_shows_that_a_message_may_be_under_way() -> None:
-    """The stream may have counted it as handed over already."""
-    copier = Copier(TextFormat(), TornOutput().write)
+def test_an_interruption_of_a_request_leaves_the_last_message_uncertain() -> None:
+    """The stream may already have counted the next message as delivered."""
+    copier = Copier(TextFormat(), InterruptedOutput().write)
     with pytest.raises(Interrupted):
         copier.copy(messages(2, then=Interrupted()))
     assert (copier.count, copier.cursor) == (2, CurrentMessage.ASKING)

@@ -1,4 +1,4 @@
-"""``zkconsumer drain`` and ``drain verify``: what needs no Spark."""
+"""``zkconsumer drain`` and ``drain verify``, without Spark."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +14,10 @@ from zkconsumer.drain.proving.proof import DrainProof
 from zkconsumer.drain.proving.report import as_text
 
 
-def test_a_fault_of_ours_says_nothing_of_the_drain(
+def test_an_internal_error_is_not_a_failed_proof(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is not what "not proven" means."""
+    """The exit status of an internal error differs from that of "not proven"."""
 
     def fail(_args: object) -> tuple[int, str]:
         raise KeyError("oops")
@@ -27,10 +27,10 @@ def test_a_fault_of_ours_says_nothing_of_the_drain(
     assert "unexpected KeyError('oops')" in capsys.readouterr().err
 
 
-def test_what_a_path_holds_can_not_drive_a_terminal(
+def test_control_characters_in_paths_are_escaped(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Neither in a refusal nor in a report: files there may be anybody's."""
+    """Anybody may create files there, so errors and reports escape their names."""
     assert main(["drain", "verify", f"{tmp_path}/\x1b[31m", "--engine", "local"]) == 2
     assert "\\x1b[31m: _zkconsumer/drain.json is not there" in capsys.readouterr().err
     proof = DrainProof(
@@ -43,8 +43,8 @@ def test_what_a_path_holds_can_not_drive_a_terminal(
     assert "wrong: \\x1b[2J is foreign\n" in as_text(proof)
 
 
-def test_the_cluster_may_be_named_before_the_word_verify() -> None:
-    """Otherwise it would be left out without a word, and less proven than was asked for."""
+def test_the_cluster_may_be_named_before_verify() -> None:
+    """Options in front of ``verify`` apply; otherwise less would be proven without a warning."""
     before = ["drain", "--zookeeper", "zk:1", "--bootstrap-servers", "b:1", "--master", "local"]
     args = build_parser().parse_args([*before, "verify", "x"])
     assert (args.zookeeper, args.bootstrap_servers, args.master) == ("zk:1", "b:1", "local")
@@ -54,8 +54,8 @@ def test_the_cluster_may_be_named_before_the_word_verify() -> None:
     assert (args.zookeeper, args.bootstrap_servers, args.master) == (None, None, None)
 
 
-def test_a_file_says_how_to_get_into_the_cluster(tmp_path: Path) -> None:
-    """Wherever it is named; by itself it is no cluster to compare with."""
+def test_a_command_config_is_used_to_connect(tmp_path: Path) -> None:
+    """The file may be named before or after ``verify``; alone it names no cluster."""
     file = tmp_path / "client.properties"
     file.write_text("security.protocol=SSL\n")
     named = ["--command-config", str(file)]
@@ -70,11 +70,11 @@ def test_a_file_says_how_to_get_into_the_cluster(tmp_path: Path) -> None:
     )
 
 
-def test_the_format_of_a_drain_is_looked_up_below_a_uri_too(tmp_path: Path) -> None:
-    """A mirror's state would go to the engine that can't read it."""
-    place = tmp_path / "a state" / layout.IDENTITY
-    place.parent.mkdir(parents=True)
-    place.write_bytes(replace(IDENTITY, format="kafka").to_bytes())
+def test_the_format_of_a_drain_is_read_below_a_uri_too(tmp_path: Path) -> None:
+    """A mirror's state must not be verified by an engine that cannot read it."""
+    identity_file = tmp_path / "a state" / layout.IDENTITY
+    identity_file.parent.mkdir(parents=True)
+    identity_file.write_bytes(replace(IDENTITY, format="kafka").to_bytes())
     state = tmp_path / "a state"
     for path in (str(state), state.as_uri(), f"file:{tmp_path}/a%20state", f"FILE:{state}"):
         assert drain_verify._format_at(path) == "kafka"

@@ -37,18 +37,18 @@ class Printed(NamedTuple):
 def test_text_is_printed_as_by_the_original(
     properties: dict[str, str], message: Printed, expected: bytes
 ) -> None:
-    """The value, the key before it if wanted, null as a word, all other bytes as they are."""
+    """The key is printed if wanted, null is a word, and all other bytes are unchanged."""
     assert TextFormat.from_properties(properties)(message) == expected
 
 
 def test_an_unknown_property_is_refused() -> None:
-    """A slip must not silently print something else."""
+    """A mistyped property must not silently change the output."""
     with pytest.raises(ConfigError, match=r"unknown property print\.kye: expected print\.key"):
         TextFormat.from_properties({"print.kye": "true"})
 
 
-def test_json_holds_the_message_and_its_place() -> None:
-    """One object on one line."""
+def test_json_holds_the_message_and_its_position() -> None:
+    """A message is one JSON object on one line."""
     line = json_line(Printed(timestamp=1_700_000_000_000))
     assert line == (
         b'{"topic":"logs","partition":3,"offset":42,"timestamp":1700000000000,'
@@ -56,16 +56,16 @@ def test_json_holds_the_message_and_its_place() -> None:
     )
 
 
-def test_json_says_null_for_what_is_not_there() -> None:
-    """A log of the old format has no timestamps; keys and values may be null."""
+def test_missing_fields_are_null_in_json() -> None:
+    """Old message formats have no timestamp, and keys and values may be null."""
     found = json.loads(json_line(Printed(raw_key=None, raw_value=None)))
     assert (found["timestamp"], found["key"], found["value"]) == (None, None, None)
     assert "key_encoding" not in found
     assert json.loads(json_line(Printed(timestamp=0)))["timestamp"] == 0
 
 
-def test_json_marks_bytes_that_are_no_text() -> None:
-    """They are in base64, each of key and value by itself."""
+def test_json_marks_bytes_that_are_not_utf_8() -> None:
+    """Such a key or value is base64, with a field that says so."""
     found = json.loads(json_line(Printed(raw_key=b"\xff\x00", raw_value="gr\u00fcn".encode())))
     assert (found["key"], found["key_encoding"]) == ("/wA=", "base64")
     assert found["value"] == "gr\u00fcn"
@@ -73,7 +73,7 @@ def test_json_marks_bytes_that_are_no_text() -> None:
 
 
 def test_json_stays_on_one_line() -> None:
-    """Line ends and quotes inside a value are escaped."""
+    """Line ends and quotes within a value are escaped."""
     line = json_line(Printed(raw_value=b'a\nb\r"c"\x00'))
     assert line.count(b"\n") == 1
     assert line.endswith(b"\n")

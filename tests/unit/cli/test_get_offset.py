@@ -1,4 +1,4 @@
-"""``zkconsumer get-offset`` on brokers in memory."""
+"""``zkconsumer get-offset`` with brokers in memory."""
 
 import argparse
 import json
@@ -21,7 +21,7 @@ T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 
 @pytest.fixture
 def brokers(monkeypatch: pytest.MonkeyPatch) -> SpokenCluster:
-    """Two brokers that lead a partition each; a third one has no leader."""
+    """Two brokers that lead a partition each; a third partition has no leader."""
     brokers = SpokenCluster(leaders={T0: 0, T1: 1, T2: -1})
 
     @contextmanager
@@ -35,13 +35,13 @@ def brokers(monkeypatch: pytest.MonkeyPatch) -> SpokenCluster:
 
 
 def run(*flags: str) -> int:
-    """The command; gives its exit status."""
+    """Run the command and return its exit status."""
     return main(["get-offset", "--broker-list", "b0:9092", "--topic", "t", *flags])
 
 
 @pytest.mark.usefixtures("brokers")
-def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    """Whoever has no leader is not waited for, but is not forgotten either."""
+def test_the_table_lists_all_partitions(capsys: pytest.CaptureFixture[str]) -> None:
+    """A partition without a leader is listed with its error, without waiting for one."""
     assert run("--time", "-1") == 1
     assert capsys.readouterr().out.splitlines() == [
         "TOPIC  PARTITION  OFFSET  NOTE",
@@ -56,8 +56,8 @@ def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("brokers")
-def test_as_the_original(capsys: pytest.CaptureFixture[str]) -> None:
-    """Its lines go to standard output, its errors to the other."""
+def test_the_output_equals_the_original_s(capsys: pytest.CaptureFixture[str]) -> None:
+    """Offsets go to standard output, errors to standard error."""
     assert run("--time", "-2", "--partitions", "2,0,9", "--format", "scala") == 0
     printed = capsys.readouterr()
     assert printed.out == "t:0:0\n"
@@ -67,10 +67,10 @@ def test_as_the_original(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_other_errors_are_not_passed_over(
+def test_other_errors_are_reported(
     brokers: SpokenCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In the original's format neither: there the original dies."""
+    """Even in the original's format, where the original itself crashes."""
     brokers.fails[T1] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     assert run("--format", "scala", "--partitions", "0,1") == 1
     printed = capsys.readouterr()
@@ -79,8 +79,8 @@ def test_other_errors_are_not_passed_over(
 
 
 @pytest.mark.usefixtures("brokers")
-def test_wrong_wishes(capsys: pytest.CaptureFixture[str]) -> None:
-    """A partition or a topic that is not there; a time that is none; nobody to ask."""
+def test_invalid_arguments_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """An unknown partition or topic and an invalid time are errors."""
     assert run("--partitions", "3") == 2
     assert "it has 0, 1, 2" in capsys.readouterr().err
     assert run("--time", "yesterday") == 2
@@ -88,20 +88,20 @@ def test_wrong_wishes(capsys: pytest.CaptureFixture[str]) -> None:
     assert "there is no topic gone" in capsys.readouterr().err
 
 
-def test_leaders_too_old_for_times(
+def test_old_leaders_return_offsets_of_segments(
     brokers: SpokenCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """They tell of segments, which is marked."""
+    """An offset that is only that of a segment is marked with "~"."""
     for broker in brokers.brokers:
         broker.serves = {**broker.serves, ApiKey.LIST_OFFSETS: VersionRange(0, 0)}
     assert run("--time", "2026-11-21T08:00:00Z", "--partitions", "0") == 0
     assert capsys.readouterr().out.splitlines()[1] == "t              0  ~1795248000000"
 
 
-def test_leaders_too_new_for_segments(
+def test_several_offsets_are_refused_by_new_leaders(
     brokers: SpokenCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is said what to leave out."""
+    """The error says to leave out ``--offsets``."""
     for broker in brokers.brokers:
         broker.serves = {**broker.serves, ApiKey.LIST_OFFSETS: VersionRange(1, 7)}
     assert run("--partitions", "0") == 0
@@ -109,7 +109,7 @@ def test_leaders_too_new_for_segments(
     assert "leave out --offsets" in capsys.readouterr().err
 
 
-def test_somebody_must_be_there_to_be_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    """Brokers, or ZooKeeper, which names them."""
+def test_a_cluster_must_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """Without brokers or ZooKeeper the error names the flag."""
     assert main(["get-offset", "--topic", "t"]) == 2
     assert "--bootstrap-server" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""A ``--group`` that may be given again."""
+"""A ``--group`` option that may be repeated."""
 
 import argparse
 
@@ -6,14 +6,14 @@ from zkconsumer.cli.group_arguments import add_groups_argument
 
 
 def parser_of() -> argparse.ArgumentParser:
-    """A parser with it."""
+    """Build a parser with the option."""
     parser = argparse.ArgumentParser()
     add_groups_argument(parser, "only this group")
     return parser
 
 
-def test_every_group_counts() -> None:
-    """In their order, each once; none means all."""
+def test_groups_are_listed_once_in_order() -> None:
+    """Without the option the list is empty, which means all groups."""
     parser = parser_of()
     words = ["--group", "b", "--group=a", "--group", "b"]
     assert parser.parse_args(words).group == ["b", "a"]
@@ -21,8 +21,8 @@ def test_every_group_counts() -> None:
     assert parser.parse_args(["--group", "c"]).group == ["c"]
 
 
-def test_a_default_counts_where_none_is_given() -> None:
-    """That of the configuration file is a text; the command line takes its place."""
+def test_a_default_applies_if_no_group_is_given() -> None:
+    """The configuration file's default is a string; the command line replaces it."""
     parser = parser_of()
     parser.set_defaults(group="filed")
     assert parser.parse_args([]).group == ["filed"]

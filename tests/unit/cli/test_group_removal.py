@@ -1,4 +1,4 @@
-"""Groups are deleted from ZooKeeper, unless somebody is in them."""
+"""Groups are deleted from ZooKeeper unless they have live members."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -36,33 +36,33 @@ def server() -> MemoryZkServer:
 
 @pytest.fixture
 def store(server: MemoryZkServer) -> MemoryZkStore:
-    """A client."""
+    """A client of that ZooKeeper."""
     return server.connect()
 
 
 def below(store: MemoryZkStore, path: str = "/consumers/g") -> list[str]:
-    """All nodes below."""
+    """Return all nodes below a path."""
     names = store.children_many([path])[0]
     return [
         node for name in names or () for node in (f"{path}/{name}", *below(store, f"{path}/{name}"))
     ]
 
 
-def test_everything(store: MemoryZkStore) -> None:
-    """Its neighbours stay; the second time there is nothing."""
+def test_a_group_is_deleted_as_a_whole(store: MemoryZkStore) -> None:
+    """Other groups stay; a second deletion finds no group."""
     assert GroupRemoval(store, "g").everything() is Deletion.DONE
     assert store.children_many(["/consumers"]) == [["g2"]]
     assert GroupRemoval(store, "g").everything() is Deletion.NO_GROUP
 
 
-def test_without_a_node_for_members(store: MemoryZkStore) -> None:
-    """Offsets can have been set by a tool."""
+def test_a_group_without_a_node_for_members_is_deleted(store: MemoryZkStore) -> None:
+    """A tool may have set offsets of a group that never had members."""
     assert GroupRemoval(store, "g2").everything() is Deletion.DONE
     assert store.children_many(["/consumers"]) == [["g"]]
 
 
-def test_of_one_topic(store: MemoryZkStore) -> None:
-    """The rest stays, until it is the last that is owned."""
+def test_one_topic_of_a_group_is_deleted(store: MemoryZkStore) -> None:
+    """The rest stays until the last owned topic is deleted."""
     removal = GroupRemoval(store, "g")
     assert removal.topics() == {"t", "u"}
     assert removal.topic("t") is Deletion.DONE
@@ -80,7 +80,7 @@ def test_of_one_topic(store: MemoryZkStore) -> None:
 
 
 def test_offsets_of_other_topics_stay(store: MemoryZkStore) -> None:
-    """Also where nothing else is owned; the original deletes them without a word."""
+    """Offsets of topics that are not owned stay, too; the original silently deletes them."""
     store.delete_many(["/consumers/g/owners/u/0", "/consumers/g/owners/u"])
     assert GroupRemoval(store, "g").topic("t") is Deletion.DONE
     assert "/consumers/g/offsets/u/0" in below(store)
@@ -89,8 +89,8 @@ def test_offsets_of_other_topics_stay(store: MemoryZkStore) -> None:
     assert store.children_many(["/consumers"]) == [["g2"]]
 
 
-def test_a_live_group_is_an_error_where_it_has_to_go(store: MemoryZkStore) -> None:
-    """It names who has to be stopped; a group that nobody used is no error."""
+def test_deleting_a_live_group_is_an_error(store: MemoryZkStore) -> None:
+    """The error names the members to stop; a group that never existed is no error."""
     store.create("/consumers/g/ids/g_host-1", b"{}", ephemeral=True)
     removal = GroupRemoval(store, "g")
     with pytest.raises(RegistryError, match=r"group g can't be deleted.*stop g_host-1 first"):
@@ -104,7 +104,7 @@ def test_a_live_group_is_an_error_where_it_has_to_go(store: MemoryZkStore) -> No
 
 
 def test_a_live_group_is_left_alone(server: MemoryZkServer, store: MemoryZkStore) -> None:
-    """In all of its topics."""
+    """Nothing is deleted, neither the group nor one of its topics."""
     server.connect().create("/consumers/g/ids/a", b"", ephemeral=True)
     before = below(store)
     assert GroupRemoval(store, "g").everything() is Deletion.ACTIVE
@@ -112,15 +112,15 @@ def test_a_live_group_is_left_alone(server: MemoryZkServer, store: MemoryZkStore
     assert below(store) == before
 
 
-class Between:
-    """Does something before one of the transactions of a store."""
+class ActBeforeTransaction:
+    """Runs an action before one of a store's transactions."""
 
     def __init__(self, store: MemoryZkStore, number: int, act: Callable[[], object]) -> None:
         self._multi, self._number, self._act = store.multi, number, act
         self.count = 0
 
     def __call__(self, ops: Sequence[Op], *, session_id: int | None = None) -> MultiResult:
-        """As ``ZkStore.multi``."""
+        """Replaces ``ZkStore.multi``."""
         if self.count == self._number:
             self._act()
         self.count += 1
@@ -130,10 +130,12 @@ class Between:
 def test_who_joins_meanwhile_keeps_everything(
     server: MemoryZkServer, store: MemoryZkStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the look at the members and the deletion."""
+    """A member may join between the check for members and the transaction."""
     other = server.connect()
     before = below(store)
-    join = Between(store, 0, lambda: other.create("/consumers/g/ids/a", b"", ephemeral=True))
+    join = ActBeforeTransaction(
+        store, 0, lambda: other.create("/consumers/g/ids/a", b"", ephemeral=True)
+    )
     monkeypatch.setattr(store, "multi", join)
     assert GroupRemoval(store, "g").everything() is Deletion.ACTIVE
     after = ["/consumers/g/ids", "/consumers/g/ids/a", *before[1:]]
@@ -144,21 +146,23 @@ def test_who_joins_meanwhile_keeps_everything(
     assert below(store) == after
 
 
-def test_what_appears_meanwhile_goes_too(
+def test_an_offset_committed_meanwhile_is_deleted_too(
     server: MemoryZkServer, store: MemoryZkStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A late commit of one who has left."""
+    """A member that has left may still commit late."""
     other = server.connect()
     late = {"/consumers/g/offsets/t/1": b"5"}
-    monkeypatch.setattr(store, "multi", Between(store, 0, lambda: other.set_or_create_many(late)))
+    monkeypatch.setattr(
+        store, "multi", ActBeforeTransaction(store, 0, lambda: other.set_or_create_many(late))
+    )
     assert GroupRemoval(store, "g").everything() is Deletion.DONE
     assert store.children_many(["/consumers"]) == [["g2"]]
 
 
-def test_somebody_who_writes_all_the_time(
+def test_a_deletion_gives_up_if_nodes_keep_appearing(
     server: MemoryZkServer, store: MemoryZkStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It does not go on for ever."""
+    """The error says to stop the clients that write; it does not retry for ever."""
     other, real = server.connect(), store.multi
     names = iter(range(100))
 
@@ -171,14 +175,16 @@ def test_somebody_who_writes_all_the_time(
         GroupRemoval(store, "g").everything()
 
 
-def test_a_large_group_goes_in_parts(
+def test_a_large_group_is_deleted_in_several_transactions(
     server: MemoryZkServer, store: MemoryZkStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each of which nobody may have joined before; it is said where somebody has."""
+    """Each transaction checks for members; a member that joins in between is reported."""
     monkeypatch.setattr(group_removal, "_AT_ONCE", 3)
     count = len(below(store))
     other = server.connect()
-    join = Between(store, 1, lambda: other.create("/consumers/g/ids/a", b"", ephemeral=True))
+    join = ActBeforeTransaction(
+        store, 1, lambda: other.create("/consumers/g/ids/a", b"", ephemeral=True)
+    )
     with monkeypatch.context() as patch:
         patch.setattr(store, "multi", join)
         with pytest.raises(RegistryError, match="a joined group g"):
@@ -189,23 +195,23 @@ def test_a_large_group_goes_in_parts(
     assert store.children_many(["/consumers"]) == [["g2"]]
 
 
-def test_what_others_delete_meanwhile_does_not_hide_what_was_deleted(
+def test_a_deletion_finished_by_another_client_is_done(
     server: MemoryZkServer, store: MemoryZkStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A part was deleted here, and the rest by another client: the group was there."""
+    """The group existed and this client deleted part of it, so the result is not "no group"."""
     monkeypatch.setattr(group_removal, "_AT_ONCE", 3)
     others = GroupRemoval(server.connect(), "g")
     with monkeypatch.context() as patch:
-        patch.setattr(store, "multi", Between(store, 1, others.everything))
+        patch.setattr(store, "multi", ActBeforeTransaction(store, 1, others.everything))
         removal = GroupRemoval(store, "g")
         assert removal.everything() is Deletion.DONE
     assert removal.everything() is Deletion.NO_GROUP
 
 
-def test_who_joins_after_a_deletion_is_not_said_to_have_come_amid_it(
+def test_a_member_that_joins_after_one_topic_prevents_the_next(
     server: MemoryZkServer, store: MemoryZkStore
 ) -> None:
-    """One topic is gone, and the next is refused as if it was the first."""
+    """The second topic is refused like a first one, without mention of the finished deletion."""
     removal = GroupRemoval(store, "g")
     assert removal.topic("t") is Deletion.DONE
     server.connect().create("/consumers/g/ids/a", b"", ephemeral=True)
@@ -213,7 +219,7 @@ def test_who_joins_after_a_deletion_is_not_said_to_have_come_amid_it(
 
 
 class SlowCoordinator:
-    """A client, dialer and connection in one; each call takes some time, or what it may take."""
+    """A client, dialer and connection in one; each call takes a fixed time, within its time-out."""
 
     def __init__(self, clock: ManualClock, *, takes_ms: int, code: ErrorCode) -> None:
         self.limits: list[int] = []
@@ -244,11 +250,11 @@ class SlowCoordinator:
         return DeleteGroupsResponse(results=(deleted,))
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: there is no connection."""
 
 
-def test_a_coordinator_has_one_time_limit_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Finding it, connecting, requesting, and each attempt after the first."""
+def test_deleting_a_coordinator_group_has_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit covers finding the coordinator, connecting, and all attempts."""
     clock = ManualClock()
     monkeypatch.setattr(group_removal, "wait_ms", clock.advance)
 
@@ -266,8 +272,8 @@ def test_a_coordinator_has_one_time_limit_for_all(monkeypatch: pytest.MonkeyPatc
     assert busy.limits == [1_000, 800, 600, 150, 1, 1]
 
 
-def test_an_old_zookeeper_without_transactions() -> None:
-    """Deletes all the same."""
+def test_a_group_is_deleted_without_transactions() -> None:
+    """A ZooKeeper that has no multi is supported."""
     store = MemoryZkServer(supports_multi=False).connect()
     store.set_or_create_many({"/consumers/g/offsets/t/0": b"1"})
     assert GroupRemoval(store, "g").everything() is Deletion.DONE

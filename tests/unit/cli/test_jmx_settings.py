@@ -1,4 +1,4 @@
-"""The file that says how JMX is reached."""
+"""The file that configures how JMX is reached."""
 
 import argparse
 import os
@@ -11,7 +11,7 @@ from zkconsumer.errors import ConfigError
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "reported"),
     [
         ("ssl=yes\n", "ssl has to be true or false"),
         ("user=me\npassword=hidden\nssl=true \n", "ssl has to be true or false"),
@@ -20,17 +20,20 @@ from zkconsumer.errors import ConfigError
         ("pasword=hidden\n", "did you mean password"),
     ],
 )
-def test_what_java_would_pass_over_is_refused(text: str, told: str, tmp_path: Path) -> None:
-    """A password must not leave without the TLS that was asked for; nor does it stand in a word."""
+def test_an_invalid_file_is_refused(text: str, reported: str, tmp_path: Path) -> None:
+    """What Java would ignore is an error, which does not quote the password.
+
+    Otherwise a password could be sent without the TLS that was asked for.
+    """
     file = tmp_path / "jmx.properties"
     file.write_text(text)
-    with pytest.raises(ConfigError, match=told) as refused:
+    with pytest.raises(ConfigError, match=reported) as refused:
         _check(str(file))
     assert "hidden" not in str(refused.value)
 
 
 def test_a_pipe_is_refused() -> None:
-    """It is empty when Java reads it, which would then go without the password."""
+    """The file is read twice; Java would find the pipe empty and connect without the password."""
     reading, writing = os.pipe()
     with os.fdopen(reading), os.fdopen(writing, "w") as pipe:
         pipe.write("user=me\npassword=hidden\n")

@@ -1,4 +1,4 @@
-"""Rows of the lag table, and seconds by how a log grows."""
+"""Rows of the lag table, with the lag in seconds estimated from the log's growth."""
 
 import argparse
 
@@ -28,24 +28,26 @@ T0 = TopicPartition("t", 0)
         (TimeLag(99_000, estimated=True), "~99.0"),
     ],
 )
-def test_seconds_as_text(time: TimeLag | None, text: str | None) -> None:
-    """Three digits are enough; a guess looks like one."""
+def test_seconds_have_three_digits(time: TimeLag | None, text: str | None) -> None:
+    """Three digits are enough, and an estimate is marked with "~"."""
     assert seconds_text(time) == text
 
 
-def on_snapshot(log_end: int, at_ms: int) -> ClusterSnapshot:
-    """A group at 400 of a log that ends there."""
-    one = GroupPartition(
+def snapshot_with(log_end: int, at_ms: int) -> ClusterSnapshot:
+    """Build a snapshot of a group at offset 400 of a log with this end."""
+    group_partition = GroupPartition(
         T0, committed=(CommittedOffset(400, "zookeeper", at_ms),), log_end=log_end, log_at_ms=at_ms
     )
-    return snapshot_of(group_of(one), at_ms=at_ms, log_ends={T0: log_end})
+    return snapshot_of(group_of(group_partition), at_ms=at_ms, log_ends={T0: log_end})
 
 
 @pytest.mark.parametrize(("grown", "seconds"), [(1_120, "~10.0"), (1_000, None)])
-def test_a_log_that_grows_says_how_long_the_rest_took(grown: int, seconds: str | None) -> None:
-    """600 records at 60 a second; one that stands still says nothing."""
+def test_the_lag_in_seconds_is_estimated_from_the_log_s_growth(
+    grown: int, seconds: str | None
+) -> None:
+    """600 records at 60 a second are 10 seconds; a log that does not grow gives no estimate."""
     world = StatusWorld()
-    first, second = on_snapshot(1_000, 10_000), on_snapshot(grown, 12_000)
+    first, second = snapshot_with(1_000, 10_000), snapshot_with(grown, 12_000)
     args = argparse.Namespace(zookeeper="zk", timeout_ms=DEFAULT_TIMEOUT_MS)
     with opening(world)(args) as access:
         found = LagSeconds(access)

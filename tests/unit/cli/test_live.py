@@ -1,4 +1,4 @@
-"""Showing something again and again."""
+"""Output that is refreshed in place."""
 
 import argparse
 import os
@@ -12,7 +12,10 @@ from zkconsumer.cli.live import Screen, add_watch_arguments, snapshots
 
 
 def on_terminal(monkeypatch: pytest.MonkeyPatch) -> FakeTerminal:
-    """Make standard output one, five lines high; what a fixture sets would be taken away again."""
+    """Make standard output a terminal of five lines.
+
+    A fixture would not do, since pytest sets standard output again after it.
+    """
     terminal = FakeTerminal()
     monkeypatch.setattr("sys.stdout", terminal)
     size = os.terminal_size((80, 5))
@@ -20,8 +23,8 @@ def on_terminal(monkeypatch: pytest.MonkeyPatch) -> FakeTerminal:
     return terminal
 
 
-def test_a_terminal_is_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cleared once, so that nothing flickers; what was longer before is wiped out."""
+def test_a_terminal_is_redrawn_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The screen is cleared once, to avoid flicker; leftovers of longer output are erased."""
     terminal = on_terminal(monkeypatch)
     screen = Screen()
     screen.show("a\nb\n")
@@ -31,24 +34,24 @@ def test_a_terminal_is_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def test_what_has_no_room_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A terminal that scrolls would show garbage."""
+def test_lines_that_do_not_fit_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Output that scrolled would be garbled by the next refresh."""
     terminal = on_terminal(monkeypatch)
     Screen().show("".join(f"{number}\n" for number in range(9)))
     shown = terminal.getvalue().replace("\x1b[K", "").splitlines()
     assert shown[1:4] == ["1", "2", "... 6 more lines: make the window larger"]
 
 
-def test_elsewhere_it_is_appended(capsys: pytest.CaptureFixture[str]) -> None:
-    """As it is."""
+def test_without_a_terminal_output_is_appended(capsys: pytest.CaptureFixture[str]) -> None:
+    """Output to a file or pipe has no control sequences."""
     screen = Screen()
     screen.show("a\n")
     screen.show("b\n")
     assert capsys.readouterr().out == "a\nb\n"
 
 
-def test_looks_keep_their_pace(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who is late is not made up for; nobody waits behind the last one."""
+def test_refreshes_keep_their_interval(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A late refresh is not made up for, and there is no wait after the last one."""
     clock = ManualClock()
     waited: list[int] = []
     monkeypatch.setattr(live, "wait_ms", waited.append)
@@ -58,15 +61,15 @@ def test_looks_keep_their_pace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_long_wait_can_be_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is cut into naps, between which signals are heard."""
+    """A wait is split into short ones, between which signals are handled."""
     waited: list[int] = []
     monkeypatch.setattr(live, "wait_ms", waited.append)
     assert list(snapshots(1_200, 2, ManualClock())) == [0, 1]
     assert (sum(waited), max(waited)) == (1_200, 500)
 
 
-def test_flags() -> None:
-    """Seconds, with a fraction."""
+def test_the_interval_is_given_in_seconds() -> None:
+    """The interval may be a fraction of a second."""
     parser = argparse.ArgumentParser()
     add_watch_arguments(parser)
     assert parser.parse_args([]).interval_ms == 2_000

@@ -1,4 +1,4 @@
-"""What others wrote can neither drive the terminal nor look like another line of our log."""
+"""Text of others in our log neither controls the terminal nor looks like another line."""
 
 import logging
 import sys
@@ -11,7 +11,7 @@ SAFE = r"\x1b[2J\x1b]0;owned\x07host\nzkconsumer: all is well\r"
 
 
 def line(message: str, *arguments: object, exc_info: bool = False) -> str:
-    """As it is printed."""
+    """Return a log line as it is printed."""
     record = logging.LogRecord(
         *("name", logging.WARNING, "file.py", 1, message, arguments),
         sys.exc_info() if exc_info else None,
@@ -20,12 +20,12 @@ def line(message: str, *arguments: object, exc_info: bool = False) -> str:
 
 
 def test_a_message_is_one_line() -> None:
-    """Names in it are escaped, what prints is left as it is."""
+    """Control characters in names are escaped; printable ones are left as they are."""
     assert line("%s is größer", HOSTILE) == f"zkconsumer: {SAFE} is größer"
 
 
 def test_a_traceback_keeps_its_lines() -> None:
-    """And nothing but these: an error's own text can't move the cursor."""
+    """Only the traceback has several lines; the text of the error itself is escaped."""
     text = ""
     try:
         int("\x1b[31mred")
@@ -37,6 +37,6 @@ def test_a_traceback_keeps_its_lines() -> None:
 
 
 def test_values_print_themselves_safely() -> None:
-    """Wherever they come to stand: in the log of whoever embeds us, too."""
+    """Their text is escaped in any log, also in that of an embedding program."""
     assert str(Broker(1, HOSTILE, 9092)) == f"broker 1 ({SAFE}:9092)"
     assert f"{TopicPartition(HOSTILE, 3)}" == f"{SAFE}-3"

@@ -1,4 +1,4 @@
-"""Where a time lies in logs of brokers of any age."""
+"""Finding offsets by time with brokers of any version."""
 
 from collections.abc import Mapping
 from typing import cast
@@ -17,16 +17,16 @@ from zkconsumer.records.transactions import IsolationLevel
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 LOGS = {A: LogRange(0, 30), B: LogRange(5, 9)}
 SEGMENTS = {0: 100, 10: 200, 20: 300}
-"""Where segments of ``t-0`` begin, and when each was last written to; the log ends at 30."""
+"""Base offsets of the segments of ``t-0``, and their last write times; the log ends at 30."""
 
 
-def told(found: OffsetsByTime) -> tuple[Mapping[TopicPartition, int], bool]:
-    """The offsets, and whether they are exact."""
+def result_of(found: OffsetsByTime) -> tuple[Mapping[TopicPartition, int], bool]:
+    """Return the offsets, and whether they are exact."""
     return found.offsets, found.is_exact
 
 
 class LogClient:
-    """What answers, in the way of a ``ClusterClient``."""
+    """A stand-in for ``ClusterClient``."""
 
     def __init__(self) -> None:
         self.by_record: Mapping[TopicPartition, TimedOffset | int] | None = None
@@ -39,7 +39,7 @@ class LogClient:
         timeout_ms: int,
         isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     ) -> dict[TopicPartition, TimedOffset | int]:
-        """Ends always; times only where they are known."""
+        """Return both ends always, and offsets by time only if the test sets them."""
         assert isolation is IsolationLevel.READ_UNCOMMITTED
         assert timeout_ms == 7
         if self.silent:
@@ -55,7 +55,7 @@ class LogClient:
     def segment_starts(
         self, times: Mapping[TopicPartition, int], *, timeout_ms: int, max_offsets: int
     ) -> dict[TopicPartition, tuple[int, ...] | int]:
-        """As a broker of 0.8.2 reckons, of ``t-0``; ``t-1`` has an error."""
+        """Return segments of ``t-0`` as a broker of 0.8.2 does, and an error for ``t-1``."""
         assert timeout_ms == 7
         (time,) = set(times.values())
         entries = [*SEGMENTS.items(), (30, 1000)]
@@ -69,20 +69,20 @@ class LogClient:
 
 @pytest.fixture
 def brokers() -> LogClient:
-    """Those of 0.8.2."""
+    """Brokers of 0.8.2."""
     return LogClient()
 
 
 @pytest.fixture
 def lookup(brokers: LogClient) -> CommandLogLookup:
-    """What asks them."""
+    """A lookup that asks them."""
     return CommandLogLookup(cast("ClusterClient", brokers), timeout_ms=7)
 
 
-def test_logs_are_those_of_leaders_that_answer(
+def test_logs_are_returned_for_leaders_that_respond(
     brokers: LogClient, lookup: CommandLogLookup
 ) -> None:
-    """None at all where nobody does."""
+    """If no leader responds, no logs are returned."""
     assert lookup.logs([A, B]) == LOGS
     assert lookup.logs([]) == {}
     brokers.silent = True
@@ -92,38 +92,40 @@ def test_logs_are_those_of_leaders_that_answer(
 @pytest.mark.parametrize(
     ("time", "since", "until"),
     [
-        (50, 0, 10),  # in front of all, or in the first segment
+        (50, 0, 10),  # before the first write, or in the first segment
         (100, 0, 20),
         (150, 0, 20),  # in the second one
         (250, 10, 30),  # in the third one
-        (350, 20, 30),  # behind all that was written
+        (350, 20, 30),  # after the last write
         (2000, 30, 30),  # in the future
     ],
 )
-def test_by_segments_more_comes_on_both_sides_and_never_less(
+def test_offsets_by_segments_cover_more_but_never_less(
     lookup: CommandLogLookup, time: int, since: int, until: int
 ) -> None:
-    """A segment holds what was written after the last write to the one before it."""
+    """A segment holds what was written after the last write to the previous one."""
     logs = {A: LOGS[A]}
-    assert told(lookup.since(time, logs)) == ({A: since}, False)
-    assert told(lookup.until(time, logs)) == ({A: until}, False)
+    assert result_of(lookup.since(time, logs)) == ({A: since}, False)
+    assert result_of(lookup.until(time, logs)) == ({A: until}, False)
 
 
-def test_by_records_it_is_exact(brokers: LogClient, lookup: CommandLogLookup) -> None:
-    """-1 where none is that new."""
-    brokers.by_record = {A: TimedOffset(17, 150), B: TimedOffset(-1)}
-    assert told(lookup.since(150, LOGS)) == ({A: 17, B: -1}, True)
-    assert told(lookup.until(150, LOGS)) == ({A: 17, B: -1}, True)
-
-
-def test_logs_without_times_are_asked_for_segments(
+def test_offsets_by_record_timestamps_are_exact(
     brokers: LogClient, lookup: CommandLogLookup
 ) -> None:
-    """Those alone; one whose leader does not answer is left out."""
+    """The offset is -1 if no record is that new."""
+    brokers.by_record = {A: TimedOffset(17, 150), B: TimedOffset(-1)}
+    assert result_of(lookup.since(150, LOGS)) == ({A: 17, B: -1}, True)
+    assert result_of(lookup.until(150, LOGS)) == ({A: 17, B: -1}, True)
+
+
+def test_logs_without_timestamps_are_looked_up_by_segments(
+    brokers: LogClient, lookup: CommandLogLookup
+) -> None:
+    """Only those logs are; a partition whose leader does not respond is left out."""
     without = int(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
     brokers.by_record = {A: without, B: TimedOffset(6, 150)}
-    assert told(lookup.since(250, LOGS)) == ({A: 10, B: 6}, False)
+    assert result_of(lookup.since(250, LOGS)) == ({A: 10, B: 6}, False)
     brokers.by_record = {A: int(ErrorCode.NOT_LEADER_FOR_PARTITION), B: TimedOffset(6, 150)}
-    assert told(lookup.since(250, LOGS)) == ({B: 6}, True)
+    assert result_of(lookup.since(250, LOGS)) == ({B: 6}, True)
     brokers.by_record = None
-    assert told(lookup.since(250, LOGS)) == ({A: 10}, False)
+    assert result_of(lookup.since(250, LOGS)) == ({A: 10}, False)

@@ -1,4 +1,4 @@
-"""What commands on offsets take for the partitions of the cluster."""
+"""Which partitions offset commands consider to be in the cluster."""
 
 from types import SimpleNamespace
 from typing import Any, cast
@@ -9,8 +9,8 @@ from zkconsumer.cluster.view import NOTHING_KNOWN
 from zkconsumer.model import TopicPartition
 
 
-def test_a_broker_that_has_just_started_leaves_nothing_out() -> None:
-    """It knows of no topics for a moment; ZooKeeper does."""
+def test_partitions_unknown_to_a_broker_are_read_from_zookeeper() -> None:
+    """A broker that has just started knows no topics for a moment; ZooKeeper does."""
     store = MemoryZkServer().connect()
     topic = b'{"version": 1, "partitions": {"0": [1], "1": [1]}}'
     store.set_or_create_many({"/brokers/topics/t": topic})

@@ -1,4 +1,4 @@
-"""``zkconsumer mirror``: flags of the original and ours, and what is printed."""
+"""``zkconsumer mirror``: the flags of the original and ours, and what is printed."""
 
 import argparse
 from collections.abc import Sequence
@@ -28,14 +28,14 @@ TARGET = ["--target-bootstrap-servers", "new:9092"]
 
 
 def settings(*words: str) -> MirrorSettings:
-    """What these words come to."""
+    """Return the settings of these arguments."""
     parser = argparse.ArgumentParser()
     mirror.add_arguments(parser)
     return mirror.settings_of(parser.parse_args(list(words)))
 
 
-def test_the_flags_of_the_original(tmp_path: Path) -> None:
-    """Two sources, one target, as its manual has it."""
+def test_the_flags_of_the_original_are_understood(tmp_path: Path) -> None:
+    """Two source clusters and one target, as in the original's manual."""
     files = []
     for number in range(2):
         file = tmp_path / f"consumer-{number}"
@@ -61,8 +61,8 @@ def test_the_flags_of_the_original(tmp_path: Path) -> None:
     assert found.partitioning is Partitioning.SAME
 
 
-def test_flags_of_ours_win() -> None:
-    """And those of 0.9 are known."""
+def test_our_own_flags_override_the_files() -> None:
+    """Flags of the original of 0.9 are understood as well."""
     found = settings(
         *(*SHORT, *TARGET, "--partitions", "key", "--topic-prefix", "copy-", "--create-topics"),
         *("--offset.commit.interval.ms", "700", "--abort.on.send.failure", "false"),
@@ -88,14 +88,14 @@ def test_flags_of_ours_win() -> None:
         ([*SHORT, *TARGET, "--source-bootstrap-servers", "b:1"], "the group is kept there"),
     ],
 )
-def test_what_is_missing_or_contradicts_itself(words: Sequence[str], reported: str) -> None:
-    """Nothing is done, and the line says what to give."""
+def test_missing_or_contradictory_flags_are_refused(words: Sequence[str], reported: str) -> None:
+    """Nothing is mirrored, and the error says what to give."""
     with pytest.raises(ConfigError, match=reported):
         settings(*words)
 
 
 def test_usage_errors_do_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    """The exit status says so."""
+    """The exit status is 2."""
     for words in (["--num.streams", "0"], ["--partitions", "any"], ["verify"]):
         with pytest.raises(SystemExit) as ended:
             main(["mirror", *SHORT, *TARGET, *words])
@@ -104,7 +104,7 @@ def test_usage_errors_do_nothing(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_summary_adds_up() -> None:
-    """A row for each partition and one for all; unknown is a dash, or null."""
+    """There is a row per partition and a total; an unknown value is a dash, or null in JSON."""
     progress = MirrorProgress(
         1_500,
         {
@@ -130,8 +130,8 @@ def test_the_summary_adds_up() -> None:
     assert partitions[1]["committed"] is None
 
 
-def test_several_sources_are_told_apart(tmp_path: Path) -> None:
-    """In the table and in JSON; what is about one source can't be had for several."""
+def test_several_sources_are_distinguished(tmp_path: Path) -> None:
+    """Table and JSON name the source; a flag about a single source is refused."""
     account = PartitionAccount(read=1)
     progress = MirrorProgress(1, {"zk0:1": {T0: account}, "zk1:1": {T0: account}})
     lines = summary_table(progress).splitlines()
@@ -148,8 +148,8 @@ def test_several_sources_are_told_apart(tmp_path: Path) -> None:
             settings(*files, *TARGET, "--whitelist", "t", *words)
 
 
-def test_metrics_of_each_partition() -> None:
-    """What is not known has no sample."""
+def test_each_partition_has_metrics() -> None:
+    """An unknown value has no sample."""
     account = PartitionAccount(read=12, acknowledged=10, again=2, dropped=1, gap=4, position=9)
     families = {
         family.name: {sample.labels: sample.value for sample in family.samples}
@@ -167,8 +167,8 @@ def test_metrics_of_each_partition() -> None:
     }
 
 
-def test_the_proof_is_told_in_words() -> None:
-    """With the place of each fault."""
+def test_the_proof_is_printed_with_its_faults() -> None:
+    """A proof says whether every committed message is in the target, and where one is missing."""
     good = MirroredPartition(T0, 0, 9, messages=9, mirrored=9, copies=1)
     bad = MirroredPartition(T1, 0, 5, messages=5, mirrored=4, missing=1, examples=["offset 3 ..."])
     text = text_of(MirrorProof((good,), {T0: 2}))

@@ -1,4 +1,4 @@
-"""Several clusters of the configuration file."""
+"""Commands for several clusters of the configuration file."""
 
 import argparse
 from pathlib import Path
@@ -26,14 +26,14 @@ zookeeper = "ab:2181"
 
 
 def named(names: str) -> dict[str, argparse.Namespace]:
-    """The clusters of a command line."""
+    """Return the arguments of each cluster that a command line names."""
     return clusters_of(
         argparse.Namespace(clusters=names, zookeeper=None, bootstrap_servers=None, listen=":1")
     )
 
 
-def test_each_has_its_own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its address replaces the file's; the rest of the command line is for all."""
+def test_each_cluster_has_its_own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster's address replaces the file's; the rest of the command line applies to all."""
     path = tmp_path / "config.toml"
     path.write_text(FILE)
     monkeypatch.setenv("ZKCONSUMER_CONFIG", str(path))
@@ -47,8 +47,12 @@ def test_each_has_its_own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         ":1",
     )
     assert (new.zookeeper, new.bootstrap_servers, new.timeout_ms) == (None, "kafka1:9092", 500)
-    for names, said in (("nwe", "no .clusters.nwe"), ("all", "can't be part"), (",", "names no")):
-        with pytest.raises(ConfigError, match=said):
+    for names, reported in (
+        ("nwe", "no .clusters.nwe"),
+        ("all", "can't be part"),
+        (",", "names no"),
+    ):
+        with pytest.raises(ConfigError, match=reported):
             named(names)
     path.write_text(FILE.partition('[clusters."a b"]')[0])
     assert list(named("all")) == ["plant", "new"]
@@ -58,13 +62,13 @@ def test_each_has_its_own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("flag", ["--zookeeper", "--bootstrap-servers"])
-def test_an_address_beside_them_is_refused(
+def test_an_address_beside_named_clusters_is_refused(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     flag: str,
 ) -> None:
-    """It would be left out in silence; the file's own is just a default."""
+    """It would be ignored silently; an address in the file is only a default."""
     path = tmp_path / "config.toml"
     path.write_text(FILE)
     monkeypatch.setenv("ZKCONSUMER_CONFIG", str(path))
@@ -76,10 +80,10 @@ def test_an_address_beside_them_is_refused(
     assert "no [clusters.nwe]" in capsys.readouterr().err
 
 
-def test_clusters_of_the_file_win_over_its_address_and_the_environments(
+def test_clusters_of_the_file_override_its_address_and_the_environment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nobody gave two addresses: what is wrong here is the name alone."""
+    """Only the wrong name is reported, not two addresses."""
     path = tmp_path / "config.toml"
     path.write_text(FILE + '[serve]\nclusters = "nwe"\n')
     monkeypatch.setenv("ZKCONSUMER_CONFIG", str(path))
@@ -89,10 +93,10 @@ def test_clusters_of_the_file_win_over_its_address_and_the_environments(
         assert "no [clusters.nwe]" in capsys.readouterr().err
 
 
-def test_a_time_out_that_is_none_is_refused(
+def test_an_invalid_time_out_of_a_cluster_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As it is for one cluster: naming the file and the cluster."""
+    """The error names the file and the cluster."""
     path = tmp_path / "config.toml"
     path.write_text('[clusters.plant]\nzookeeper = "plant:2181"\ntimeout-ms = "soon"\n')
     monkeypatch.setenv("ZKCONSUMER_CONFIG", str(path))
@@ -100,8 +104,8 @@ def test_a_time_out_that_is_none_is_refused(
         named("all")
 
 
-def test_messages_about_each_lead_to_its_own_pages() -> None:
-    """There is no /groups above them."""
+def test_notifications_link_to_the_pages_of_their_cluster() -> None:
+    """With several clusters there is no /groups page at the top level."""
     settings = NotifySettings(page="https://kafka.example.org/")
     plant = argparse.Namespace(clusters="all", cluster_name="plant", address="plant:2181")
     assert origin_of(plant, settings).page == "https://kafka.example.org/clusters/plant"

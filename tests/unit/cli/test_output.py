@@ -5,8 +5,8 @@ import pytest
 from zkconsumer.cli.output import Output, OutputClosed
 
 
-def test_what_is_written_has_left_at_once() -> None:
-    """There is no buffer in between."""
+def test_output_is_not_buffered() -> None:
+    """A line can be read from the pipe as soon as it is written."""
     reader, writer = os.pipe()
     try:
         Output(writer).write(b"line\n")
@@ -17,7 +17,7 @@ def test_what_is_written_has_left_at_once() -> None:
 
 
 def test_a_closed_reader_is_noticed() -> None:
-    """By an exception of its own, which is no error."""
+    """Writing raises ``OutputClosed``, which is not an error."""
     reader, writer = os.pipe()
     os.close(reader)
     try:
@@ -28,7 +28,7 @@ def test_a_closed_reader_is_noticed() -> None:
 
 
 def test_a_full_disk_is_an_error() -> None:
-    """It is not taken for a reader that has gone."""
+    """It is not mistaken for a closed reader."""
     device = os.open("/dev/full", os.O_WRONLY)
     try:
         with pytest.raises(OSError, match="No space left"):

@@ -28,8 +28,8 @@ from zkconsumer.cli.parsing import (
         (["--cluster"], Called(None, None)),
     ],
 )
-def test_the_command_is_found_among_the_words(words: list[str], expected: Called) -> None:
-    """Also behind options with a value."""
+def test_the_command_is_found_among_the_arguments(words: list[str], expected: Called) -> None:
+    """It is found after options with a value, too."""
     assert called(words) == expected
 
 
@@ -40,10 +40,10 @@ def test_the_command_is_found_among_the_words(words: list[str], expected: Called
         (["xyzzy"], "there is no command 'xyzzy' (see zkconsumer --help)"),
     ],
 )
-def test_a_wrong_command_is_one_line(
+def test_an_unknown_command_is_a_one_line_error(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With status 2, and the nearest one that there is."""
+    """The exit status is 2, and the nearest command is suggested."""
     with pytest.raises(SystemExit) as ended:
         parser_for(words)
     reported = capsys.readouterr().err
@@ -53,7 +53,7 @@ def test_a_wrong_command_is_one_line(
 
 
 def test_the_innermost_parser_is_found() -> None:
-    """Through commands of commands."""
+    """The parser of a subcommand is found through its parents."""
     words = ["sandbox", "up", "--brokers", "3"]
     assert innermost(parser_for(words), words).prog == "zkconsumer sandbox up"
 
@@ -61,7 +61,7 @@ def test_the_innermost_parser_is_found() -> None:
 def valued_options(
     parser: argparse.ArgumentParser,
 ) -> Iterator[tuple[argparse.ArgumentParser, str, argparse.Action]]:
-    """Every option that takes a value, of a command and of those below."""
+    """Yield every option that takes a value, of a command and its subcommands."""
     for below in commands_of(parser).values():
         yield from valued_options(below)
     for flag, action in options_of(parser).items():
@@ -69,18 +69,18 @@ def valued_options(
             yield parser, flag, action
 
 
-def test_no_option_takes_the_place_of_another_silently(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of any command: where one value is meant a second one ends it, elsewhere both count."""
+def test_no_repeated_option_is_ignored_silently(capsys: pytest.CaptureFixture[str]) -> None:
+    """For every option, a second value is either an error or counts beside the first."""
     refusing = set()
     for parser, flag, action in valued_options(build_parser()):
         args = argparse.Namespace()
         action(parser, args, ["a"], flag)
-        action(parser, args, ["a"], flag)  # does no harm
+        action(parser, args, ["a"], flag)  # the same value again is allowed
         try:
             action(parser, args, ["b"], flag)
         except SystemExit:
-            said = f"{flag} is given twice, ['a'] and ['b']: give it once"
-            assert said in capsys.readouterr().err
+            error = f"{flag} is given twice, ['a'] and ['b']: give it once"
+            assert error in capsys.readouterr().err
             refusing.add((parser.prog, flag))
         else:
             assert {"a", "b"} <= {text for value in getattr(args, action.dest) for text in value}
@@ -89,10 +89,10 @@ def test_no_option_takes_the_place_of_another_silently(capsys: pytest.CaptureFix
     assert len(refusing) > 200
 
 
-def test_a_second_value_is_refused_also_behind_the_default(
+def test_a_second_value_is_refused_even_after_the_default(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Who writes the default means it; a parser that parses again has forgotten the last time."""
+    """Giving the default counts as giving a value; each parse starts without former values."""
     parser = Parser(prog="p")
     parser.add_argument("--timeout-ms", type=int, default=5)
     parser.add_argument("--most", type=lambda text: None if text == "all" else int(text))
@@ -106,15 +106,15 @@ def test_a_second_value_is_refused_also_behind_the_default(
 
 @pytest.mark.parametrize("command", every_command())
 def test_every_command_can_be_loaded(command: tuple[str, str, str | None]) -> None:
-    """Each sets what runs it, or has commands that do; and says more than its summary."""
+    """Each command has a parser with a description."""
     parser = parser_for([command[0]])
     described = innermost(parser, [command[0]])
     assert described.prog == f"zkconsumer {command[0]}"
     assert described.description
 
 
-def test_a_cluster_may_be_called_like_a_command() -> None:
-    """Its name is no command, so what comes after it may still stand there."""
+def test_a_cluster_may_have_the_name_of_a_command() -> None:
+    """Such a name is not taken for the command, so global options may follow it."""
     words = ["--cluster", "lag", "--debug", "lag", "--zookeeper", "z:2181"]
     args = parse(parser_for(words), words)
     assert args.debug
@@ -143,10 +143,10 @@ def test_a_cluster_may_be_called_like_a_command() -> None:
         ),
     ],
 )
-def test_a_misspelt_flag_is_named_also_where_the_right_one_is_required(
+def test_a_misspelt_flag_is_reported_even_if_a_required_one_is_missing(
     words: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With the nearest one, and not as one that is missing."""
+    """The error suggests the nearest flag instead of reporting the missing one."""
     with pytest.raises(SystemExit) as ended:
         parse(parser_for(words), words)
     assert ended.value.code == 2
@@ -163,12 +163,12 @@ def test_a_misspelt_flag_is_named_also_where_the_right_one_is_required(
     ],
 )
 def test_help_is_a_command(words: list[str], expected: list[str]) -> None:
-    """As of git; of everything else the words stay."""
+    """``help`` works as in git, and other arguments are left as they are."""
     assert list(without_help_command(words)) == expected
 
 
 def every_parser(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    """A parser, and those of all commands below it."""
+    """Yield a parser and those of all its subcommands."""
     yield parser
     for below in commands_of(parser).values():
         yield from every_parser(below)
@@ -178,7 +178,7 @@ def every_parser(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentP
 def test_the_help_of_every_command_fits_the_terminal(
     monkeypatch: pytest.MonkeyPatch, columns: int
 ) -> None:
-    """Its usage, too; and all of its words are there, whatever the width."""
+    """Usage and help are wrapped to any width without losing a word."""
     parsers = list(every_parser(build_parser()))
     assert len(parsers) > 30
     for parser in parsers:
@@ -192,14 +192,14 @@ def test_the_help_of_every_command_fits_the_terminal(
 
 
 def test_help_is_shown_on_a_terminal_of_one_column(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Longer than it is, as argparse's own."""
+    """Lines that cannot fit are longer, as in argparse itself."""
     monkeypatch.setenv("COLUMNS", "1")
     for parser in every_parser(build_parser("serve")):
         assert parser.format_help()
 
 
-def test_a_command_that_is_too_long_can_be_copied(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its lines go on as a shell's; what is said of it stands below it."""
+def test_a_wrapped_example_can_be_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its lines continue with a backslash, and its comment is below."""
     monkeypatch.setenv("COLUMNS", "60")
     parser = build_parser("doctor")
     text = commands_of(parser)["doctor"].format_help()

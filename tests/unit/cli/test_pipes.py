@@ -1,4 +1,4 @@
-"""How much waits in a pipe that nobody may ever read."""
+"""How much may wait in a pipe that perhaps nobody reads."""
 
 import os
 import sys
@@ -14,8 +14,8 @@ LONG_MS = 20_000
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the calls are Linux's")
 
 
-def test_who_reads_on_gets_the_whole_pipe(pipe: tuple[int, int]) -> None:
-    """After a megabyte it is as large as it was, and nothing is waited for."""
+def test_a_reader_that_keeps_reading_gets_the_full_pipe_size(pipe: tuple[int, int]) -> None:
+    """After a megabyte the pipe has its full size again, and writes do not wait for the reader."""
     reader, writer = pipe
     window = PipeWindow(writer, grace_ms=LONG_MS)
     opened = []
@@ -28,8 +28,8 @@ def test_who_reads_on_gets_the_whole_pipe(pipe: tuple[int, int]) -> None:
     assert opened[0] + 1 >= 1 << 10
 
 
-def test_who_takes_nothing_gets_it_too(pipe: tuple[int, int]) -> None:
-    """A program may wait for our end before it reads."""
+def test_a_reader_that_reads_nothing_gets_the_full_pipe_size(pipe: tuple[int, int]) -> None:
+    """After a grace period, since a program may read only after ours has ended."""
     _, writer = pipe
     window = PipeWindow(writer, grace_ms=20)
     os.write(writer, LINE)
@@ -37,8 +37,8 @@ def test_who_takes_nothing_gets_it_too(pipe: tuple[int, int]) -> None:
     assert window.is_open
 
 
-def test_what_was_read_before_the_reader_went_counts(pipe: tuple[int, int]) -> None:
-    """And what was not does not."""
+def test_only_data_read_before_the_reader_closed_counts(pipe: tuple[int, int]) -> None:
+    """A write counts as read if the reader took it before closing."""
     reader, writer = pipe
     window = PipeWindow(writer, grace_ms=LONG_MS)
     os.write(writer, LINE)
@@ -49,8 +49,8 @@ def test_what_was_read_before_the_reader_went_counts(pipe: tuple[int, int]) -> N
     assert not window.wrote(len(LINE))
 
 
-def test_the_pipe_is_left_as_it_was(pipe: tuple[int, int]) -> None:
-    """Who writes into it after us has all of it."""
+def test_the_pipe_size_is_restored(pipe: tuple[int, int]) -> None:
+    """A later writer to the pipe has its full size."""
     reader, writer = pipe
     output = Output(writer)
     output.close()
@@ -59,8 +59,8 @@ def test_the_pipe_is_left_as_it_was(pipe: tuple[int, int]) -> None:
     assert len(os.read(reader, 65_536)) == 65_536
 
 
-def test_a_file_is_no_pipe(tmp_path: object) -> None:
-    """Nothing is waited for."""
+def test_output_to_a_file_is_not_limited(tmp_path: object) -> None:
+    """Writes to a file do not wait for a reader."""
     with open(f"{tmp_path}/out", "wb") as file:
         assert PipeWindow(file.fileno()).is_open
         with watching_reader(file.fileno(), pytest.fail):

@@ -6,16 +6,16 @@ from zkconsumer.cli import progress as module
 from zkconsumer.cli.progress import nothing, progress
 
 
-def test_nothing_is_drawn_in_a_script(capsys: pytest.CaptureFixture[str]) -> None:
-    """Nor is anything loaded for it."""
+def test_no_progress_is_shown_without_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    """The library that draws it is not even loaded."""
     with progress("writing offsets", 10) as advance:
         advance(10)
         assert advance is nothing
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_plain_line_where_rich_is_missing() -> None:
-    """A few times a second at most, and gone at the end."""
+def test_without_rich_progress_is_a_plain_line() -> None:
+    """The line is updated a few times a second at most, and erased at the end."""
     clock, stream = ManualClock(), FakeTerminal()
     for advance in module._plain("writing", 3, "offsets", stream, clock):
         advance(1)
@@ -26,8 +26,8 @@ def test_a_plain_line_where_rich_is_missing() -> None:
     assert stream.getvalue().endswith("\r                       \r")
 
 
-def test_a_dumb_terminal_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It can't go back to the beginning of a line."""
+def test_no_progress_is_shown_on_a_dumb_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It cannot return to the start of a line."""
     stream = FakeTerminal()
     monkeypatch.setattr("sys.stderr", stream)
     monkeypatch.setenv("TERM", "dumb")

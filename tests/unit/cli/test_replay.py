@@ -1,4 +1,4 @@
-"""``zkconsumer replay`` on brokers in memory, of 0.8.2."""
+"""``zkconsumer replay`` with in-memory brokers of 0.8.2."""
 
 import json
 from collections.abc import Iterator
@@ -24,23 +24,23 @@ OTHER = TopicPartition("t", 1)
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[RangeBench]:
-    """``t-0`` has a hundred records, ``t-1`` ten; we are in an empty folder."""
-    one = bench(are_old=False)
-    one.net.cluster.append(TP, values(*range(100)))
-    one.net.cluster.append(OTHER, values(*range(200, 210)))
+    """``t-0`` has 100 records and ``t-1`` ten; the working directory is empty."""
+    world = bench(are_old=False)
+    world.net.cluster.append(TP, values(*range(100)))
+    world.net.cluster.append(OTHER, values(*range(200, 210)))
 
     @contextmanager
     def opened(_args: object) -> Iterator[SimpleNamespace]:
-        yield SimpleNamespace(client=one.client())
+        yield SimpleNamespace(client=world.client())
 
     monkeypatch.setattr(replay, "open_cluster", opened)
     monkeypatch.chdir(tmp_path)
-    yield one
-    one.connections.stop()
+    yield world
+    world.connections.stop()
 
 
 class ReplayOutput:
-    """What a run printed."""
+    """The exit status and the output of a run."""
 
     def __init__(self, capfd: pytest.CaptureFixture[str], *flags: str) -> None:
         ours = {"--topic": "t", "--timeout-ms": "2000"}
@@ -51,10 +51,10 @@ class ReplayOutput:
         self.lines = out.splitlines()
 
 
-def test_all_partitions_one_after_the_other(
+def test_all_partitions_are_printed_one_after_the_other(
     world: RangeBench, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """To where they end now."""
+    """Each is printed up to its end at the start of the command."""
     printed = ReplayOutput(capfd)
     assert printed.status == 0
     assert printed.numbers == [*range(100), *range(200, 210)]
@@ -75,24 +75,24 @@ def test_all_partitions_one_after_the_other(
         (["--to-offset", "3", "--max-messages", "4"], [0, 1, 2, 200]),
     ],
 )
-def test_a_part_of_it(
+def test_a_part_of_the_log_is_printed(
     world: RangeBench, capfd: pytest.CaptureFixture[str], flags: list[str], expected: list[int]
 ) -> None:
-    """By offsets and counts; where one log is too short for it, gaps must be allowed."""
+    """Offsets and counts limit it; a log that is too short for them needs ``--allow-gaps``."""
     printed = ReplayOutput(capfd, *flags, "--allow-gaps")
     assert (printed.status, printed.numbers) == (0, expected)
     assert f"{len(expected)} messages of" in printed.err
     assert world.pauses == []
 
 
-def test_files_say_from_where_to_where(
+def test_ranges_may_come_from_offset_files(
     world: RangeBench, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """In either form; of the one group, or of the one that is named."""
+    """Both formats are read; a file of several groups needs ``--group``."""
     Path("from").write_text("t,0,97\nt,1,208\n")
     Path("to").write_text("/consumers/g/offsets/t/0:99\n/consumers/g/offsets/t/1:209\n")
     flags = ("--offsets-file", "from", "--to-offsets-file", "to")
-    assert ReplayOutput(capfd, *flags).status == 1, "208 lies behind 209 of no log: t-1 ends at 10"
+    assert ReplayOutput(capfd, *flags).status == 1, "t-1 ends at 10, so 208 is not in its log"
     Path("from").write_text("t,0,97\nt,1,8\n")
     Path("to").write_text("/consumers/g/offsets/t/0:99\n/consumers/g/offsets/t/1:9\n")
     assert ReplayOutput(capfd, *flags).numbers == [97, 98, 208]
@@ -109,10 +109,10 @@ def test_files_say_from_where_to_where(
     assert world.pauses == []
 
 
-def test_what_was_deleted_is_named_before_anything_is_printed(
+def test_deleted_offsets_are_reported_before_anything_is_printed(
     world: RangeBench, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """And left out, where gaps are allowed."""
+    """``--allow-gaps`` leaves them out."""
     world.net.cluster.log(TP).delete_before(30)
     flags = ("--partitions", "0", "--from-offset", "10", "--output-file", "out")
     printed = ReplayOutput(capfd, *flags)
@@ -126,13 +126,13 @@ def test_what_was_deleted_is_named_before_anything_is_printed(
 
 
 @pytest.mark.parametrize("allowed", [True, False])
-def test_what_is_deleted_meanwhile_is_named(
+def test_offsets_deleted_meanwhile_are_reported(
     world: RangeBench,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     allowed: bool,
 ) -> None:
-    """To the offset: nobody takes what is there for all."""
+    """The error gives the exact offsets, so that the rest is not mistaken for everything."""
     log = world.net.cluster.log(TP)
 
     def and_then_deleted(*args: object) -> object:
@@ -155,13 +155,13 @@ def test_what_is_deleted_meanwhile_is_named(
 
 
 @pytest.mark.parametrize("error", [StopRequested(), OSError(28, "No space left on device")])
-def test_what_is_broken_off_leaves_no_half_file(
+def test_an_interrupted_run_leaves_no_partial_file(
     world: RangeBench,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     error: BaseException,
 ) -> None:
-    """An older one of that name stays; it is told how far it came."""
+    """An older file of the name stays, and the error says how far the run got."""
     Path("out").write_text("before")
 
     def broken(self: Replay, *_: object, **__: object) -> None:
@@ -178,10 +178,10 @@ def test_what_is_broken_off_leaves_no_half_file(
     assert world.pauses == []
 
 
-def test_what_compaction_took_is_counted(
+def test_compacted_offsets_are_counted(
     world: RangeBench, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """It is no gap."""
+    """An offset that compaction removed is no gap."""
     world.net.cluster.log(OTHER).end_offset = 15
     world.net.cluster.append(OTHER, values(300))
     printed = ReplayOutput(capfd, "--partitions", "1")
@@ -189,16 +189,18 @@ def test_what_compaction_took_is_counted(
     assert "11 messages of 1 partition; 5 offsets have no message" in printed.err
 
 
-def test_what_passes_is_tried_again(world: RangeBench, capfd: pytest.CaptureFixture[str]) -> None:
-    """Each message comes once."""
+def test_temporary_failures_are_retried(
+    world: RangeBench, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Each message is printed once."""
     world.net.brokers[0].script(ApiKey.FETCH, Close(), Fail(6))
     assert ReplayOutput(capfd, "--partitions", "0").numbers == [*range(100)]
 
 
-def test_a_partition_without_a_leader_stops_it(
+def test_a_partition_without_a_leader_prevents_a_replay(
     world: RangeBench, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The others can be named."""
+    """The other partitions can be replayed by naming them."""
     world.net.cluster.move_leader(OTHER, None)
     printed = ReplayOutput(capfd, "--timeout-ms", "50")
     assert (printed.status, printed.lines) == (1, [])
@@ -220,10 +222,10 @@ def test_a_partition_without_a_leader_stops_it(
         (["--offsets-file", "other"], "other has no offsets of topic t"),
     ],
 )
-def test_wrong_wishes_are_told(
+def test_invalid_arguments_are_refused(
     world: RangeBench, capfd: pytest.CaptureFixture[str], flags: list[str], reported: str
 ) -> None:
-    """Exit status 2, and nothing is printed."""
+    """The exit status is 2, and nothing is printed."""
     Path("other").write_text("u,0,1\n")
     printed = ReplayOutput(capfd, *flags)
     assert (printed.status, printed.lines) == (2, [])
@@ -232,15 +234,15 @@ def test_wrong_wishes_are_told(
 
 
 def test_a_cluster_must_be_given(capsys: pytest.CaptureFixture[str]) -> None:
-    """And a topic."""
+    """A cluster and a topic are required."""
     assert main(["replay", "--topic", "t"]) == 2
     assert "give --zookeeper HOSTS, or --bootstrap-server HOSTS" in capsys.readouterr().err
     assert main(["replay"]) == 2
     assert "no topic given" in capsys.readouterr().err
 
 
-def test_base64_holds_whatever_there_is() -> None:
-    """Null and empty are told apart."""
+def test_base64_output_holds_any_bytes() -> None:
+    """Null and empty values differ."""
     message = SimpleNamespace(
         topic="t", partition=1, offset=2, timestamp=-1, raw_key=b"", raw_value=b"\xff\n"
     )

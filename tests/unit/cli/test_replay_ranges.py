@@ -1,4 +1,4 @@
-"""Which offsets are replayed, and which are gone."""
+"""Which offsets are replayed, and which are no longer available."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,35 +16,39 @@ OFFSETS = st.integers(0, 30)
     st.none() | OFFSETS,
     st.none() | OFFSETS,
 )
-def test_what_is_there_and_what_is_gone_make_up_what_was_asked_for(
+def test_available_and_unavailable_ranges_make_up_the_request(
     log: list[int], start: int | None, end: int | None
 ) -> None:
-    """Every offset is in just one of them, and what is read is in the log."""
-    first, behind = log
+    """Every requested offset is in exactly one range, and ranges to read are in the log."""
+    first, log_end = log
     plan = plan_replay(
-        {A: LogRange(first, behind)},
+        {A: LogRange(first, log_end)},
         {} if start is None else {A: start},
         {} if end is None else {A: end},
     )
-    low, high = first if start is None else start, behind if end is None else end
+    low, high = first if start is None else start, log_end if end is None else end
     if low > high:
         if start is not None and end is not None:
             assert plan.wrong == (f"t-0: the start offset {low} is after the end offset {high}",)
         else:
-            assert plan.notes == (f"t-0: nothing to read: its log is {first} to {behind}",)
+            assert plan.notes == (f"t-0: nothing to read: its log is {first} to {log_end}",)
         assert (plan.ranges, plan.gone) == ((), ())
         return
-    stretches = [*plan.ranges, *(unavailable.range_ for unavailable in plan.gone)]
-    covered = [n for stretch in stretches for n in range(stretch.from_offset, stretch.until_offset)]
+    all_ranges = [*plan.ranges, *(unavailable.range_ for unavailable in plan.gone)]
+    covered = [
+        n
+        for offset_range in all_ranges
+        for n in range(offset_range.from_offset, offset_range.until_offset)
+    ]
     assert sorted(covered) == list(range(low, high))
     read = [n for range_ in plan.ranges for n in range(range_.from_offset, range_.until_offset)]
-    assert read == [n for n in range(low, high) if first <= n < behind]
+    assert read == [n for n in range(low, high) if first <= n < log_end]
     assert all(unavailable.range_.count for unavailable in plan.gone)
     assert plan.count == len(read)
 
 
-def test_partitions_come_in_order_and_empty_ones_not_at_all() -> None:
-    """Whatever order the logs are in."""
+def test_partitions_are_sorted_and_empty_ones_left_out() -> None:
+    """The order of the logs does not matter."""
     plan = plan_replay({B: LogRange(0, 5), A: LogRange(3, 3)}, {}, {})
     assert [range_.topic_partition for range_ in plan.ranges] == [B]
     plan = plan_replay({B: LogRange(0, 5), A: LogRange(3, 9)}, {B: 1}, {A: 4})

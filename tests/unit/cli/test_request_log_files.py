@@ -1,4 +1,4 @@
-"""The files of ``--request-log``."""
+"""Reading the broker's request log for ``--request-log``."""
 
 import argparse
 from pathlib import Path
@@ -19,7 +19,7 @@ END = "]} from connection 10.0.0.1:9092-10.0.0.7:61040-0;totalTime:2.42 (kafka.r
 
 @pytest.mark.parametrize("size", [0, 65_000, 66_000, 131_072, 400_000])
 def test_a_long_line_is_one_request_of_its_client(tmp_path: Path, size: int) -> None:
-    """Its address is at its end; what lies between takes no memory."""
+    """The client's address is at the end of the line; the part in between is not kept in memory."""
     file = tmp_path / "kafka-request.log"
     line = HEAD + "old" + REST + "x" * size + END
     file.write_text(line * 3)
@@ -30,8 +30,8 @@ def test_a_long_line_is_one_request_of_its_client(tmp_path: Path, size: int) -> 
     ]
 
 
-def test_a_client_id_ends_no_line(tmp_path: Path) -> None:
-    """Bytes that are no text do no harm, nor does a last line that is being written."""
+def test_a_client_id_may_hold_line_separators(tmp_path: Path) -> None:
+    """Bytes that are not UTF-8 and an incomplete last line are accepted."""
     file = tmp_path / "kafka-request.log"
     lines = HEAD + "o\rd\u2028" + REST + END + HEAD + "half"
     file.write_bytes(lines.encode() + b"\xff")
@@ -43,10 +43,8 @@ def test_a_client_id_ends_no_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["missing.log", "."])
-def test_a_log_that_is_not_there_is_refused_before_the_cluster_is_read(
-    tmp_path: Path, name: str
-) -> None:
-    """A misspelt name costs no minute."""
+def test_a_missing_log_is_refused_before_the_cluster_is_read(tmp_path: Path, name: str) -> None:
+    """A misspelt name is reported at once."""
     parser = argparse.ArgumentParser()
     add_readiness_options(parser)
     file = str(tmp_path / name)

@@ -1,4 +1,4 @@
-"""When a stop signal interrupts, and when it waits for the line in hand."""
+"""When a stop signal interrupts at once, and when it waits for the current line."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ from zkconsumer.streams.message import MessageAndMetadata
 
 
 def messages_of(count: int) -> list[Message]:
-    """So many messages of partition t-0."""
+    """Build ``count`` messages of partition t-0."""
     decoders = (None, None)
     return [
         MessageAndMetadata[bytes, bytes](TopicPartition("t", 0), Record(n, None, b""), *decoders)
@@ -24,14 +24,14 @@ def messages_of(count: int) -> list[Message]:
     ]
 
 
-def test_with_nothing_in_hand_it_interrupts_at_once() -> None:
-    """The exception comes out of the very call that sent the signal."""
+def test_without_a_pending_line_the_stop_is_immediate() -> None:
+    """The exception is raised by the call that sent the signal."""
     with stop_signals(), pytest.raises(StopRequested):
         os.kill(os.getpid(), signal.SIGTERM)
 
 
 def test_a_line_that_is_written_is_counted_before_the_stop() -> None:
-    """The signal that comes right behind the write does not tear line and account apart."""
+    """A signal right after the write does not leave the line uncounted."""
     written: list[bytes] = []
 
     def write(data: bytes) -> None:
@@ -51,8 +51,8 @@ def test_a_line_that_is_written_is_counted_before_the_stop() -> None:
     assert (len(written), copier.count) == (3, 3)
 
 
-def test_a_write_that_nobody_reads_is_interrupted_in_the_end() -> None:
-    """And its line is not counted."""
+def test_a_blocked_write_is_interrupted_eventually() -> None:
+    """Its line is not counted."""
 
     def write(_data: bytes) -> None:
         os.kill(os.getpid(), signal.SIGTERM)
@@ -66,8 +66,8 @@ def test_a_write_that_nobody_reads_is_interrupted_in_the_end() -> None:
     assert copier.count == 0
 
 
-def test_nothing_interrupts_the_way_out() -> None:
-    """Signals behind ``leave`` are ignored."""
+def test_signals_after_leave_are_ignored() -> None:
+    """Nothing interrupts the shutdown."""
     with stop_signals() as stop:
         stop.leave()
         os.kill(os.getpid(), signal.SIGTERM)
@@ -75,8 +75,8 @@ def test_nothing_interrupts_the_way_out() -> None:
     assert signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN
 
 
-def test_handlers_are_put_back() -> None:
-    """As they were before, the alarm's too."""
+def test_former_signal_handlers_are_restored() -> None:
+    """The handler of the alarm is restored as well."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
     before = [signal.getsignal(number) for number in numbers]
     with stop_signals():
@@ -85,8 +85,8 @@ def test_handlers_are_put_back() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_what_whoever_started_us_ignores_stays_ignored(number: signal.Signals) -> None:
-    """As nohup does with SIGHUP, and a shell without job control with SIGINT in the background."""
+def test_signals_ignored_at_the_start_stay_ignored(number: signal.Signals) -> None:
+    """``nohup`` ignores SIGHUP, and a shell without job control SIGINT in the background."""
     before = signal.signal(number, signal.SIG_IGN)
     try:
         with stop_signals():
@@ -97,8 +97,8 @@ def test_what_whoever_started_us_ignores_stays_ignored(number: signal.Signals) -
         signal.signal(number, before)
 
 
-def test_what_can_end_by_itself_is_woken_in_place_of_a_raise() -> None:
-    """Behind the line in hand, if there is one; more signals are ignored."""
+def test_a_wake_function_replaces_the_exception() -> None:
+    """It is called after the pending line, once."""
     woken: list[int] = []
     pending: list[int] = [7]
     with stop_signals() as stop:

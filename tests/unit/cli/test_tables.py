@@ -1,4 +1,4 @@
-"""Tables, colours, JSON."""
+"""Tables, colours and JSON output."""
 
 import argparse
 import io
@@ -26,8 +26,8 @@ from zkconsumer.printable import printable
 COLUMNS = ["NAME", ">LAG"]
 
 
-def test_numbers_stand_to_the_right_and_the_unknown_is_a_dash() -> None:
-    """As in every table of the commands."""
+def test_numbers_are_right_aligned_and_unknown_values_a_dash() -> None:
+    """All tables of the commands share this layout."""
     rows: list[list[Cell]] = [["a", 1], ["long name", 1000], ["c", None]]
     assert table(COLUMNS, rows, coloured=False).splitlines() == [
         "NAME        LAG",
@@ -38,13 +38,13 @@ def test_numbers_stand_to_the_right_and_the_unknown_is_a_dash() -> None:
 
 
 def test_wide_characters_take_two_columns() -> None:
-    """As on a terminal."""
+    """Columns are aligned as a terminal shows them."""
     lines = table(COLUMNS, [["日本", 1], ["abcd", 1]], coloured=False).splitlines()
     assert lines[1:] == ["日本    1", "abcd    1"]
 
 
-def test_colour_changes_no_width() -> None:
-    """It is around the text, not around the blanks."""
+def test_colour_does_not_change_the_width() -> None:
+    """Only the text is coloured, not the padding."""
     rows: list[list[Cell]] = [[Painted("a", Colour.BAD), 1], ["bc", 22]]
     lines = table(COLUMNS, rows, coloured=True).splitlines()
     assert lines[1] == "\x1b[31ma\x1b[0m       1"
@@ -52,19 +52,19 @@ def test_colour_changes_no_width() -> None:
 
 @given(st.lists(st.tuples(st.text(), st.integers()), max_size=5))
 def test_every_row_is_one_line_without_control_characters(rows: list[tuple[str, int]]) -> None:
-    """Whatever groups are called."""
+    """Names of groups may hold any character."""
     lines = table(COLUMNS, rows, coloured=False).split("\n")
     assert len(lines) == len(rows) + 2
     assert all(line.isprintable() for line in lines)
 
 
 def test_an_id_can_not_drive_the_terminal() -> None:
-    """Ids of coordinator groups are any text."""
+    """Ids of coordinator groups may be any text, so control characters are escaped."""
     assert printable("a\x1b[2J\nb é") == "a\\x1b[2J\\nb é"
 
 
-def test_colour_is_for_terminals_whose_users_want_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the convention of NO_COLOR."""
+def test_colour_is_used_on_terminals_unless_disabled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NO_COLOR and a dumb terminal disable it."""
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     assert shows_colour(FakeTerminal())
@@ -76,8 +76,8 @@ def test_colour_is_for_terminals_whose_users_want_it(monkeypatch: pytest.MonkeyP
     assert not shows_colour(FakeTerminal())
 
 
-def test_instants_and_json() -> None:
-    """In UTC, to the millisecond; what is no time is null."""
+def test_instants_are_formatted_in_utc() -> None:
+    """To the millisecond; a number that is no time gives null."""
     assert instant(1_400_000_000_007) == "2014-05-13T16:53:20.007Z"
     assert instant(0) == "1970-01-01T00:00:00.000Z"
     assert instant(-1) == "1969-12-31T23:59:59.999Z"
@@ -87,7 +87,7 @@ def test_instants_and_json() -> None:
 
 
 def test_formats() -> None:
-    """``--json`` is short for one of them; not all commands have an original."""
+    """``--json`` is short for ``--format json``; only some commands have the original's format."""
     parser = argparse.ArgumentParser()
     add_format_arguments(parser, scala="the tool")
     assert parser.parse_args([]).format == "table"
@@ -103,8 +103,8 @@ NAMES = st.text("abc-", min_size=1, max_size=60)
 
 
 @given(st.lists(st.tuples(NAMES, st.integers(0, 10**9), NAMES), max_size=5), st.integers(20, 120))
-def test_a_table_fits_and_nothing_is_cut_off(rows: list[tuple[str, int, str]], limit: int) -> None:
-    """Texts go on in the next line; where that is not enough, each row is a list of its cells."""
+def test_a_table_fits_without_losing_text(rows: list[tuple[str, int, str]], limit: int) -> None:
+    """Long texts are wrapped; if that is not enough, each row becomes a list of its cells."""
     columns = ["NAME", ">N", "NOTE"]
     text = table(columns, rows, coloured=False, limit=limit)
     whole = "".join("".join(map(str, row)) for row in rows)
@@ -121,9 +121,9 @@ def test_a_table_fits_and_nothing_is_cut_off(rows: list[tuple[str, int, str]], l
         (200, "  group a-name-that-is-long: one two\n"),
     ],
 )
-def test_a_sentence_goes_on_between_words(
+def test_a_sentence_is_wrapped_between_words(
     width: int | None, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a terminal alone; names are never cut."""
+    """Only on a terminal, and names are never broken."""
     monkeypatch.setattr(tables, "terminal_width", lambda: width)
     assert tables.sentence("  group a-name-that-is-long: one two") == expected

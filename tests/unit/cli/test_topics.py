@@ -1,4 +1,4 @@
-"""``zkconsumer topics`` on a cluster in memory."""
+"""``zkconsumer topics`` with a cluster in memory."""
 
 import json
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ SICK = "/brokers/topics/sick"
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[StatusWorld]:
-    """Two brokers; partition 0 of topic ``sick`` has no leader, partition 1 lacks a replica."""
+    """Partition 0 of topic ``sick`` has no leader, partition 1 lacks a replica."""
     world = StatusWorld()
     monkeypatch.setattr(topics, "open_cluster", opening(world))
     world.tree.write("/brokers/topics/sick", b'{"version":1,"partitions":{"0":[0],"1":[0,1]}}')
@@ -30,12 +30,14 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[StatusWorld]:
 
 
 def run(*flags: str) -> int:
-    """The command; gives its exit status."""
+    """Run the command and return its exit status."""
     return main(["topics", "--zookeeper", "zk", *flags])
 
 
-def test_a_list(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
-    """With what is wrong; no broker is asked."""
+def test_the_list_shows_topics_with_their_problems(
+    world: StatusWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is read from ZooKeeper alone, without a request to a broker."""
     assert run() == 0
     assert capsys.readouterr().out.splitlines() == [
         "TOPIC  PARTITIONS  REPLICAS  SETTINGS           NOTE",
@@ -47,8 +49,8 @@ def test_a_list(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("world")
-def test_a_description(capsys: pytest.CaptureFixture[str]) -> None:
-    """A line a partition; only of topics whose whole name matches."""
+def test_the_description_has_a_row_per_partition(capsys: pytest.CaptureFixture[str]) -> None:
+    """Filters match whole topic names."""
     assert run("describe", "--topic", "si.*,x") == 0
     assert capsys.readouterr().out.splitlines() == [
         "TOPIC  PARTITION  LEADER  REPLICAS  IN SYNC  NOTE",
@@ -69,10 +71,10 @@ def test_a_description(capsys: pytest.CaptureFixture[str]) -> None:
     ],
 )
 @pytest.mark.usefixtures("world")
-def test_what_is_wrong_shows_in_the_exit_status(
+def test_problems_show_in_the_exit_status(
     capsys: pytest.CaptureFixture[str], flags: list[str], found: list[int]
 ) -> None:
-    """For checks in scripts; the original ends with 0 whatever it finds."""
+    """Scripts can check it; with the original's format the status is always 0."""
     assert run(*flags, "--json") == (3 if found else 0)
     reported = json.loads(capsys.readouterr().out)["topics"]
     assert [
@@ -82,16 +84,16 @@ def test_what_is_wrong_shows_in_the_exit_status(
 
 
 @pytest.mark.usefixtures("world")
-def test_all_is_well(capsys: pytest.CaptureFixture[str]) -> None:
-    """Which is said, rather than nothing."""
+def test_the_absence_of_problems_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    """One line says so, rather than no output."""
     assert run("under-replicated", "--topic", "t") == 0
     assert capsys.readouterr().out == "no partition is under-replicated\n"
 
 
-def test_what_is_not_there_or_not_read_is_not_well(
+def test_an_unknown_or_unreadable_topic_is_an_error(
     world: StatusWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A name that is misspelt; a topic of which nobody knows what it has."""
+    """A misspelt or unreadable topic must not look healthy."""
     assert run("under-replicated", "--topic", "tt") == 2
     assert capsys.readouterr().out == ""
     world.tree.write("/brokers/topics/t", b"garbage")
@@ -102,16 +104,18 @@ def test_what_is_not_there_or_not_read_is_not_well(
 
 
 @pytest.mark.usefixtures("world")
-def test_settings_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
-    """As the original tells them: without partitions."""
+def test_topics_with_overrides_are_listed_without_partitions(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The output equals the original's."""
     assert run("--describe", "--topics-with-overrides", "--format", "scala") == 0
     reported = capsys.readouterr().out
     assert reported == "Topic:t\tPartitionCount:2\tReplicationFactor:1\tConfigs:retention.ms=1000\n"
 
 
 @pytest.mark.usefixtures("world")
-def test_leaders(capsys: pytest.CaptureFixture[str]) -> None:
-    """Who leads how much, and what nobody leads; with brokers that are gone."""
+def test_leaders_are_counted_by_broker(capsys: pytest.CaptureFixture[str]) -> None:
+    """Partitions without a leader are counted below the table."""
     assert run("leaders") == 0
     assert capsys.readouterr().out.splitlines() == [
         "BROKER  ADDRESS  LEADS  PREFERRED  REPLICAS  NOT IN SYNC  NOTE",
@@ -121,10 +125,10 @@ def test_leaders(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_a_broker_that_is_gone_is_named(
+def test_an_unregistered_broker_is_shown(
     world: StatusWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its partitions are not available, whatever their nodes say."""
+    """Its partitions are unavailable, whatever their state nodes say."""
     world.tree.delete("/brokers/ids/1")
     assert run("leaders", "--json") == 0
     reported = json.loads(capsys.readouterr().out)
@@ -144,6 +148,6 @@ def test_a_broker_that_is_gone_is_named(
     ],
 )
 @pytest.mark.usefixtures("world")
-def test_wishes_that_contradict_each_other(flags: list[str]) -> None:
-    """Are wrong usage."""
+def test_contradictory_flags_are_refused(flags: list[str]) -> None:
+    """The exit status is 2."""
     assert run(*flags) == 2

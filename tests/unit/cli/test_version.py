@@ -1,4 +1,4 @@
-"""``zkconsumer --version``: all that a report of a fault should begin with."""
+"""``zkconsumer --version``: what a bug report should start with."""
 
 from importlib import metadata
 
@@ -11,27 +11,27 @@ from zkconsumer.records import engine
 from zkconsumer.version import __version__
 
 
-def test_libraries_are_listed_by_version() -> None:
-    """Those that are missing too: that may be what is wrong."""
+def test_libraries_are_listed_with_their_versions() -> None:
+    """Missing ones are listed too, since they may be the cause."""
     libraries = {"lz4": "4.4.5", "pyarrow": None, "isal": None}
-    some = BuildInfo("1.0", "CPython 3.13.0", "pure", "zlib", "it was asked for", libraries)
-    assert described(some).splitlines()[3] == (
+    info = BuildInfo("1.0", "CPython 3.13.0", "pure", "zlib", "it was asked for", libraries)
+    assert described(info).splitlines()[3] == (
         "optional libraries: lz4 4.4.5; not installed: pyarrow, isal"
     )
-    everything = some._replace(libraries={"lz4": "4.4.5"})
+    everything = info._replace(libraries={"lz4": "4.4.5"})
     assert described(everything).endswith("optional libraries: lz4 4.4.5")
 
 
-def test_it_comes_without_a_command(capsys: pytest.CaptureFixture[str]) -> None:
-    """And ends well."""
+def test_the_version_needs_no_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """The exit status is 0."""
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert ended.value.code == 0
     assert capsys.readouterr().out == described(build_info()) + "\n"
 
 
-def test_what_a_metric_needs_is_there() -> None:
-    """Labels are short words, the same for as long as the process lives."""
+def test_the_build_has_labels_for_metrics() -> None:
+    """Labels are short words that do not change while the process runs."""
     found = build_info()
     assert found.labels() == {
         "version": __version__,

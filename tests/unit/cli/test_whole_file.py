@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all, and go nowhere that somebody else chose."""
+"""Files are written atomically, and never where another user has planted a link."""
 
 import os
 from pathlib import Path
@@ -8,8 +8,8 @@ import pytest
 from zkconsumer.cli.files import whole_file
 
 
-def test_a_name_that_others_can_guess_is_not_used(tmp_path: Path) -> None:
-    """While it is written it stands under one that was not there, for its owner alone."""
+def test_the_temporary_file_has_an_unpredictable_name(tmp_path: Path) -> None:
+    """The file is created exclusively, with permissions for its owner alone."""
     for name in ("out.new", "out.tmp", ".out"):
         (tmp_path / name).symlink_to(tmp_path / "victim")
     with whole_file(str(tmp_path / "out")) as file:
@@ -22,8 +22,8 @@ def test_a_name_that_others_can_guess_is_not_used(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("follows", [True, False])
-def test_links(tmp_path: Path, *, follows: bool) -> None:
-    """Followed where the user named it; else the file takes the link's place."""
+def test_links_are_followed_only_on_request(tmp_path: Path, *, follows: bool) -> None:
+    """A link that the user named is followed; otherwise the file replaces it."""
     name, target = tmp_path / "out", tmp_path / "target"
     target.write_text("before")
     name.symlink_to(target)
@@ -34,8 +34,8 @@ def test_links(tmp_path: Path, *, follows: bool) -> None:
     assert target.read_text() == ("after" if follows else "before")
 
 
-def test_what_fails_leaves_nothing(tmp_path: Path) -> None:
-    """Neither half a file, nor another one instead of what was there."""
+def test_a_failure_leaves_the_former_file(tmp_path: Path) -> None:
+    """Neither a partial file nor a temporary one remains."""
     (tmp_path / "out").write_text("before")
     with pytest.raises(ZeroDivisionError), whole_file(str(tmp_path / "out")) as file:
         file.write(b"half" * (1 // 0))

@@ -1,4 +1,4 @@
-"""Whom to ask first, and that nobody is forgotten."""
+"""The order in which brokers are tried."""
 
 from zkconsumer.cluster.broker_order import BrokerOrder
 from zkconsumer.model import Broker
@@ -7,33 +7,33 @@ BOOT_A, BOOT_B = Broker(-1, "a", 1), Broker(-2, "balancer", 1)
 A, C, D = Broker(1, "a", 1), Broker(2, "c", 1), Broker(3, "d", 1)
 
 
-def order(failed: set[Broker]) -> BrokerOrder:
-    """Without chance."""
+def sorted_order(failed: set[Broker]) -> BrokerOrder:
+    """Build an order that sorts where the product shuffles."""
     return BrokerOrder([BOOT_A, BOOT_B], list.sort, failed.__contains__)
 
 
-def test_the_bootstrap_before_anything_is_known() -> None:
-    """Also where the cluster says that it knows nobody."""
-    one = order(set())
-    assert one.next_round() == [BOOT_B, BOOT_A]
-    one.know([])
-    assert one.next_round() == [BOOT_B, BOOT_A]
+def test_bootstrap_servers_are_tried_before_metadata_is_known() -> None:
+    """Bootstrap servers are used until metadata names at least one broker."""
+    order = sorted_order(set())
+    assert order.next_round() == [BOOT_B, BOOT_A]
+    order.know([])
+    assert order.next_round() == [BOOT_B, BOOT_A]
 
 
-def test_live_brokers_first() -> None:
-    """Then the rest of the bootstrap: an address that is known already is not asked twice."""
-    one = order(set())
-    one.know([C, A, D])
-    assert one.next_round() == [A, C, D, BOOT_B]
-    one.know([])
-    assert one.next_round() == [A, C, D, BOOT_B]
+def test_known_brokers_are_tried_before_the_bootstrap_servers() -> None:
+    """Known brokers come first; a bootstrap server at a known address is not tried twice."""
+    order = sorted_order(set())
+    order.know([C, A, D])
+    assert order.next_round() == [A, C, D, BOOT_B]
+    order.know([])
+    assert order.next_round() == [A, C, D, BOOT_B]
 
 
-def test_who_failed_comes_last() -> None:
-    """Among its own."""
+def test_a_broker_that_failed_is_tried_after_the_others() -> None:
+    """A failed broker is tried after the other known ones, but before the bootstrap servers."""
     failed = {A}
-    one = order(failed)
-    one.know([A, C, D])
-    assert one.next_round() == [C, D, A, BOOT_B]
+    order = sorted_order(failed)
+    order.know([A, C, D])
+    assert order.next_round() == [C, D, A, BOOT_B]
     failed.clear()
-    assert one.next_round() == [A, C, D, BOOT_B]
+    assert order.next_round() == [A, C, D, BOOT_B]

@@ -1,4 +1,4 @@
-"""Questions to a cluster: who answers, who hangs, who is wrong, and when it is given up."""
+"""Requests to a cluster: which broker is asked, retries, and when a call gives up."""
 
 import pytest
 
@@ -29,18 +29,18 @@ B0, B1 = Broker(0, "b0", 9092), Broker(1, "b1", 9092)
 
 @pytest.fixture
 def cluster() -> SpokenCluster:
-    """Two brokers, each leads a partition."""
+    """A cluster of two brokers, each of which leads a partition."""
     return SpokenCluster(leaders={T0: 0, T1: 1}, epochs={T0: 3, T1: 4})
 
 
 @pytest.fixture
 def client(cluster: SpokenCluster) -> ClusterClient:
-    """What asks it."""
+    """A client of the cluster."""
     return cluster.client()
 
 
-def serving(cluster: SpokenCluster, api: ApiKey, last: int) -> None:
-    """Let all brokers be ones that serve less of an API."""
+def limit_version(cluster: SpokenCluster, api: ApiKey, last: int) -> None:
+    """Let all brokers support an API only up to version ``last``."""
     for broker in cluster.brokers:
         broker.serves = {**MODERN, api: VersionRange(0, last)}
 
@@ -48,8 +48,8 @@ def serving(cluster: SpokenCluster, api: ApiKey, last: int) -> None:
 # --- Who leads ------------------------------------------------------------------------------------
 
 
-def test_a_view_of_some_topics(client: ClusterClient) -> None:
-    """Leaders by their own ids, and an error for what does not exist."""
+def test_a_view_holds_leaders_epochs_and_errors(client: ClusterClient) -> None:
+    """A view names leaders by broker id, and holds an error for a topic that does not exist."""
     view = client.view(["t", "none"], timeout_ms=LONG_MS)
     assert view.leaders == {T0: B0, T1: B1}
     assert view.leader_epochs == {T0: 3, T1: 4}
@@ -58,9 +58,9 @@ def test_a_view_of_some_topics(client: ClusterClient) -> None:
 
 
 @pytest.mark.parametrize("last", [0, 1, 3, 4, 12])
-def test_asking_creates_nothing(cluster: SpokenCluster, client: ClusterClient, last: int) -> None:
-    """Before 0.11 a broker can't be told so: then it is asked about all topics."""
-    serving(cluster, ApiKey.METADATA, last)
+def test_a_view_creates_no_topics(cluster: SpokenCluster, client: ClusterClient, last: int) -> None:
+    """No topic is created; brokers before 0.11 create those named, so all topics are requested."""
+    limit_version(cluster, ApiKey.METADATA, last)
     for topics in (["none"], ["t", "none"], []):
         view = client.view(topics, timeout_ms=LONG_MS)
         assert set(view.errors) == {"none"} & set(topics)
@@ -70,23 +70,25 @@ def test_asking_creates_nothing(cluster: SpokenCluster, client: ClusterClient, l
 
 
 @pytest.mark.parametrize("last", [0, 3, 12])
-def test_asking_creates_on_demand(cluster: SpokenCluster, client: ClusterClient, last: int) -> None:
-    """Where the caller allows it."""
-    serving(cluster, ApiKey.METADATA, last)
+def test_a_view_creates_topics_if_allowed(
+    cluster: SpokenCluster, client: ClusterClient, last: int
+) -> None:
+    """A missing topic is created only if the caller allows it."""
+    limit_version(cluster, ApiKey.METADATA, last)
     client.view(["none", "t"], timeout_ms=LONG_MS, allow_auto_create=True)
     assert cluster.created == ["none"]
     assert client.view([], timeout_ms=LONG_MS, allow_auto_create=True).partitions == {}
 
 
-def test_a_broker_that_hangs_or_is_away_is_passed_over(cluster: SpokenCluster) -> None:
-    """The next one answers; and is asked first the next time."""
+def test_a_broker_that_hangs_or_is_down_is_skipped(cluster: SpokenCluster) -> None:
+    """The next broker serves the request, and is tried first the next time."""
     client = cluster.client(timeout_ms=SHORT_MS)
     cluster.words[0] = Word.SILENCE
     assert client.view(["t"], timeout_ms=LONG_MS).leaders
     hung = len(cluster.brokers[0].requests)
     assert hung
     assert client.view(["t"], timeout_ms=LONG_MS).leaders
-    # By its own id it is another one, which has not failed yet.
+    # Known by its id now, the broker counts as another one that has not failed yet.
     client.view(["t"], timeout_ms=LONG_MS)
     hung = len(cluster.brokers[0].requests)
     client.view(["t"], timeout_ms=LONG_MS)
@@ -96,21 +98,25 @@ def test_a_broker_that_hangs_or_is_away_is_passed_over(cluster: SpokenCluster) -
 def test_a_broker_that_hangs_leaves_time_for_the_others(
     cluster: SpokenCluster, client: ClusterClient
 ) -> None:
-    """Although one answer alone may take as long as all tries together."""
+    """A request to one broker may not take the whole time of the call."""
     cluster.words[0] = Word.SILENCE
     assert client.view(["t"], timeout_ms=4 * SHORT_MS).leaders
 
 
-def test_giving_up_names_everybody(cluster: SpokenCluster, client: ClusterClient) -> None:
-    """Who was asked what, and what each said."""
+def test_the_error_names_every_broker_and_its_failure(
+    cluster: SpokenCluster, client: ClusterClient
+) -> None:
+    """The error of a failed call names the request, and each broker with its failure."""
     cluster.brokers[0].down = True
     cluster.words[1] = Word.CLOSE
     with pytest.raises(ConnectFailed, match=r"topics t: .*b0:9092: can't connect.*b1:9092.*closes"):
         client.view(["t"], timeout_ms=SHORT_MS)
 
 
-def test_the_bootstrap_stays_a_way_in(cluster: SpokenCluster) -> None:
-    """Where all brokers that were known have moved, those of the settings are asked."""
+def test_bootstrap_servers_are_tried_when_all_known_brokers_are_gone(
+    cluster: SpokenCluster,
+) -> None:
+    """If all known brokers have moved, the configured bootstrap servers are tried again."""
     client = cluster.client()
     client.view(None, timeout_ms=LONG_MS)
     for broker in cluster.brokers:
@@ -121,8 +127,8 @@ def test_the_bootstrap_stays_a_way_in(cluster: SpokenCluster) -> None:
     assert moved.requested(ApiKey.METADATA)
 
 
-def test_a_connection_that_broke_while_idle() -> None:
-    """Nobody hears of it: the broker is called anew at once, not behind a pause."""
+def test_a_connection_that_broke_while_idle_is_reopened_at_once() -> None:
+    """A connection that broke while idle is no failure: it is reopened without a pause."""
     cluster = SpokenCluster(count=1, leaders={T0: 0})
     client = cluster.client(backoff_ms=LONG_MS)
     for _ in range(2):
@@ -133,8 +139,8 @@ def test_a_connection_that_broke_while_idle() -> None:
     assert cluster.brokers[0].accepted == accepted + 1
 
 
-def test_what_was_idle_for_long_is_not_trusted(cluster: SpokenCluster) -> None:
-    """The machine behind it may be gone without a word: then nobody would answer for long."""
+def test_a_connection_that_was_idle_for_long_is_replaced(cluster: SpokenCluster) -> None:
+    """Its peer may have vanished silently, so a request on it could wait for its whole time-out."""
     clock = ManualClock()
     client = cluster.client(clock=clock)
     for _ in range(2):
@@ -149,7 +155,7 @@ def test_what_was_idle_for_long_is_not_trusted(cluster: SpokenCluster) -> None:
 
 
 def test_final_errors_are_raised_at_once(cluster: SpokenCluster, client: ClusterClient) -> None:
-    """Nothing would change by asking again."""
+    """An error that a retry cannot fix is raised at once."""
 
     def wants_tls(_: RequestFrame) -> bytes:
         return b"\x15\x03\x03\x00\x02\x02\x50"
@@ -160,7 +166,7 @@ def test_final_errors_are_raised_at_once(cluster: SpokenCluster, client: Cluster
         client.view(["t"], timeout_ms=LONG_MS)
     for broker in cluster.brokers:
         broker.response = lambda _: b"HTTP/1.1 400 Bad Request\r\n\r\n"
-    # And whose fault it is: the bytes don't tell that.
+    # The bytes do not say which side is wrong, so all brokers are named.
     with pytest.raises(RemoteProtocolError, match=r"topics t: .*b0:9092.*b1:9092.*another proto"):
         client.view(["t"], timeout_ms=LONG_MS)
 
@@ -168,8 +174,10 @@ def test_final_errors_are_raised_at_once(cluster: SpokenCluster, client: Cluster
 # --- Offsets by time ------------------------------------------------------------------------------
 
 
-def test_offsets_of_many_leaders(cluster: SpokenCluster, client: ClusterClient) -> None:
-    """Each leader is asked once about all of its partitions."""
+def test_offsets_are_requested_once_from_each_leader(
+    cluster: SpokenCluster, client: ClusterClient
+) -> None:
+    """Each leader gets one request for all of its partitions."""
     cluster.leaders[T2] = 1
     listed = client.list_offsets({T0: EARLIEST, T1: LATEST, T2: 1234}, timeout_ms=LONG_MS)
     assert listed == {
@@ -181,8 +189,10 @@ def test_offsets_of_many_leaders(cluster: SpokenCluster, client: ClusterClient) 
     assert client.list_offsets({}, timeout_ms=LONG_MS) == {}
 
 
-def test_offsets_of_old_brokers(cluster: SpokenCluster, client: ClusterClient) -> None:
-    """They know the two ends, and no times."""
+def test_old_brokers_list_only_the_ends_of_a_log(
+    cluster: SpokenCluster, client: ClusterClient
+) -> None:
+    """Brokers before 0.10.1 know the two ends of a log; a timestamp is refused with the reason."""
     for broker in cluster.brokers:
         broker.become(BrokerGeneration.V0_8_2)
     assert client.list_offsets({T0: LATEST, T1: EARLIEST}, timeout_ms=LONG_MS) == {
@@ -193,8 +203,10 @@ def test_offsets_of_old_brokers(cluster: SpokenCluster, client: ClusterClient) -
         client.list_offsets({T0: 1234}, timeout_ms=LONG_MS)
 
 
-def test_a_leader_that_moved(cluster: SpokenCluster, client: ClusterClient) -> None:
-    """Whoever is not the leader any more says so: the metadata is asked for again."""
+def test_a_moved_leader_is_found_with_fresh_metadata(
+    cluster: SpokenCluster, client: ClusterClient
+) -> None:
+    """A broker that no longer leads a partition says so, and the metadata is refreshed."""
     client.view(["t"], timeout_ms=LONG_MS)
     cluster.leaders[T0] = 1
     assert client.list_offsets({T0: LATEST}, timeout_ms=LONG_MS) == {T0: TimedOffset(100, -1, 5)}
@@ -202,8 +214,10 @@ def test_a_leader_that_moved(cluster: SpokenCluster, client: ClusterClient) -> N
 
 
 @pytest.mark.parametrize("word", [Word.SILENCE, Word.CLOSE])
-def test_a_leader_that_does_not_answer(cluster: SpokenCluster, word: Word) -> None:
-    """The others' answers are there all the same; the code of that one may be tried again."""
+def test_a_leader_that_does_not_respond_costs_only_its_own_partitions(
+    cluster: SpokenCluster, word: Word
+) -> None:
+    """Other leaders' offsets are returned; the silent one's partitions get a retriable code."""
     client = cluster.client(timeout_ms=SHORT_MS)
     client.view(["t"], timeout_ms=LONG_MS)
     cluster.words[0] = word
@@ -212,8 +226,10 @@ def test_a_leader_that_does_not_answer(cluster: SpokenCluster, word: Word) -> No
     assert ErrorCode.NETWORK_EXCEPTION.retriable
 
 
-def test_codes_of_partitions(cluster: SpokenCluster, client: ClusterClient) -> None:
-    """What does not help is given back at once; what might, when the time is over."""
+def test_partition_errors_are_returned_by_partition(
+    cluster: SpokenCluster, client: ClusterClient
+) -> None:
+    """A final code is returned without a retry, a retriable one when the time is over."""
     cluster.fails[T0] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     cluster.leaders[T2] = -1
     client.view(["t"], timeout_ms=LONG_MS)
@@ -229,8 +245,8 @@ def test_codes_of_partitions(cluster: SpokenCluster, client: ClusterClient) -> N
     assert len([request for request in cluster.requested(ApiKey.LIST_OFFSETS) if request == 0]) == 1
 
 
-def test_what_was_answered_is_not_lost(cluster: SpokenCluster) -> None:
-    """Where all brokers go away in the middle of it."""
+def test_offsets_that_were_received_are_returned(cluster: SpokenCluster) -> None:
+    """Offsets received so far are returned even if all brokers then become unreachable."""
     client = cluster.client(backoff_ms=20)
     client.view(["t"], timeout_ms=LONG_MS)
     cluster.fails[T0] = ErrorCode.NOT_LEADER_FOR_PARTITION
@@ -249,8 +265,10 @@ def test_what_was_answered_is_not_lost(cluster: SpokenCluster) -> None:
     }
 
 
-def test_a_partition_that_is_left_out(cluster: SpokenCluster, client: ClusterClient) -> None:
-    """No answer is one that may come."""
+def test_a_partition_missing_from_the_response_gets_a_retriable_code(
+    cluster: SpokenCluster, client: ClusterClient
+) -> None:
+    """A partition that a leader leaves out of its response is retried until the time is over."""
     client.view(["t"], timeout_ms=LONG_MS)
     responses = cluster.brokers[0].response
     cluster.brokers[0].response = lambda frame: (
@@ -262,11 +280,11 @@ def test_a_partition_that_is_left_out(cluster: SpokenCluster, client: ClusterCli
 
 
 @pytest.mark.parametrize(("last", "named"), [(9, 3), (8, -1)])
-def test_epochs_that_brokers_may_not_have_heard_of_are_not_named(
+def test_leader_epochs_are_sent_only_if_the_metadata_is_recent_enough(
     cluster: SpokenCluster, client: ClusterClient, last: int, named: int
 ) -> None:
-    """Before 2.4: a leader whose partition is being reassigned would refuse until that is over."""
-    serving(cluster, ApiKey.METADATA, last)
+    """Metadata before 2.4 may hold an epoch that a leader does not know during a reassignment."""
+    limit_version(cluster, ApiKey.METADATA, last)
     responses = cluster.brokers[0].response
     requested: list[int] = []
 
@@ -284,8 +302,10 @@ def test_epochs_that_brokers_may_not_have_heard_of_are_not_named(
 # --- Ends of epochs, coordinators -----------------------------------------------------------------
 
 
-def test_ends_of_epochs(cluster: SpokenCluster, client: ClusterClient) -> None:
-    """From those that can say it; None from those that can't."""
+def test_epoch_ends_are_none_for_brokers_that_cannot_tell(
+    cluster: SpokenCluster, client: ClusterClient
+) -> None:
+    """The end of an epoch is None where the leader's version cannot report it."""
     requested = {T0: (3, 2), T1: (4, 4)}
     assert client.epoch_ends(requested, timeout_ms=LONG_MS) == {
         T0: EpochEnd(2, END_OFFSET),
@@ -302,8 +322,10 @@ def test_ends_of_epochs(cluster: SpokenCluster, client: ClusterClient) -> None:
     }
 
 
-def test_the_coordinator(cluster: SpokenCluster, client: ClusterClient) -> None:
-    """A broker, or the code that came instead: the caller decides when to ask again."""
+def test_the_coordinator_is_a_broker_or_an_error_code(
+    cluster: SpokenCluster, client: ClusterClient
+) -> None:
+    """A code is returned instead of a broker; the caller decides when to try again."""
     cluster.coordinator = 1
     assert client.coordinator("g", timeout_ms=LONG_MS) == B1
     cluster.coordinator = -ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -318,15 +340,15 @@ def test_the_coordinator(cluster: SpokenCluster, client: ClusterClient) -> None:
 
 
 def test_no_coordinator_before_0_8_2(cluster: SpokenCluster, client: ClusterClient) -> None:
-    """Such brokers don't know what that is."""
+    """Brokers before 0.8.2 have no coordinators, which the error says."""
     for broker in cluster.brokers:
         broker.become(BrokerGeneration.V0_8_1)
     with pytest.raises(UnsupportedVersion, match=r"0.8.1.*CONSUMER_METADATA"):
         client.coordinator("g", timeout_ms=LONG_MS)
 
 
-def test_any_broker_of_0_8_1_keeps_offsets(cluster: SpokenCluster, client: ClusterClient) -> None:
-    """By way of ZooKeeper; those of 0.8.0 don't."""
+def test_any_broker_of_0_8_1_stores_offsets(cluster: SpokenCluster, client: ClusterClient) -> None:
+    """Brokers of 0.8.1 store offsets in ZooKeeper; those of 0.8.0 store none."""
     for broker in cluster.brokers:
         broker.become(BrokerGeneration.V0_8_1)
     cluster.words[0] = Word.CLOSE
@@ -339,15 +361,15 @@ def test_any_broker_of_0_8_1_keeps_offsets(cluster: SpokenCluster, client: Clust
         client.coordinator_of_offsets(timeout_ms=LONG_MS)
 
 
-def test_stop_leaves_others_alone(cluster: SpokenCluster) -> None:
-    """Who dials by the same dialer goes on; the dialer's own stop is the end of all."""
+def test_stopping_a_client_leaves_others_of_its_dialer_alone(cluster: SpokenCluster) -> None:
+    """A stopped client leaves others of the same dialer working; stopping the dialer stops all."""
     dialer = cluster.dialer()
-    one, two = cluster.client(dialer=dialer), cluster.client(dialer=dialer)
-    one.stop()
-    assert two.view(["t"], timeout_ms=LONG_MS).leaders
+    first, second = cluster.client(dialer=dialer), cluster.client(dialer=dialer)
+    first.stop()
+    assert second.view(["t"], timeout_ms=LONG_MS).leaders
     dialer.dial(B0).close()
     dialer.stop()
     for broker in cluster.brokers:
         broker.break_all()
     with pytest.raises(ConnectFailed, match="aborted"):
-        two.view(["t"], timeout_ms=SHORT_MS)
+        second.view(["t"], timeout_ms=SHORT_MS)

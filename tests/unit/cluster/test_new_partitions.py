@@ -1,4 +1,4 @@
-"""Which partitions came to be while we looked."""
+"""Recognising partitions that were created while we watched."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ U0 = TopicPartition("u", 0)
 
 
 def view(*partitions: TopicPartition, **errors: ErrorCode) -> ClusterView:
-    """A cluster with these."""
+    """Build a cluster view with these partitions and topic errors."""
     topics = {tp.topic for tp in partitions}
     return replace(
         NOTHING_KNOWN,
@@ -24,8 +24,8 @@ def view(*partitions: TopicPartition, **errors: ErrorCode) -> ClusterView:
     )
 
 
-def on_snapshot(*views: ClusterView, watched: frozenset[str] | None = T) -> NewPartitions:
-    """After these looks, a second apart."""
+def after_views(*views: ClusterView, watched: frozenset[str] | None = T) -> NewPartitions:
+    """Return what is known after these views, a second apart."""
     new = NewPartitions()
     new.watch(watched)
     for number, cluster_view in enumerate(views):
@@ -33,61 +33,61 @@ def on_snapshot(*views: ClusterView, watched: frozenset[str] | None = T) -> NewP
     return new
 
 
-def test_what_was_there_at_the_first_look_is_old() -> None:
-    """Before it nothing is known."""
-    assert on_snapshot().is_new(T0, 0) is None
-    new = on_snapshot(view(T0, T1), view(T0, T1))
+def test_partitions_of_the_first_view_are_not_new() -> None:
+    """Partitions in the first view are old; before it, nothing is known."""
+    assert after_views().is_new(T0, 0) is None
+    new = after_views(view(T0, T1), view(T0, T1))
     assert (new.is_new(T0, 0), new.is_new(T1, 0)) == (False, False)
 
 
-def test_what_was_added_is_new_also_before_we_see_it() -> None:
-    """Others of the group may hear of it first."""
-    new = on_snapshot(view(T0, T1))
+def test_an_added_partition_is_new_even_before_we_see_it() -> None:
+    """Other members of the group may see an added partition before this one does."""
+    new = after_views(view(T0, T1))
     assert new.is_new(T2, 0) is True
-    assert on_snapshot(view(T0, T1), view(T0, T1, T2)).is_new(T2, 1_000) is True
+    assert after_views(view(T0, T1), view(T0, T1, T2)).is_new(T2, 1_000) is True
 
 
 def test_a_topic_that_was_missing_is_new() -> None:
-    """Also one that is just being made, by our asking perhaps."""
+    """A topic that was missing or still being created in the first view is new."""
     for code in (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.LEADER_NOT_AVAILABLE):
         missing = view(t=code)
-        assert on_snapshot(missing).is_new(T0, 0) is True
-        assert on_snapshot(missing, view(T0)).is_new(T0, 1_000) is True
+        assert after_views(missing).is_new(T0, 0) is True
+        assert after_views(missing, view(T0)).is_new(T0, 1_000) is True
 
 
-def test_a_topic_that_was_away_is_another_one_when_it_is_back() -> None:
-    """It was deleted, and made again."""
+def test_a_topic_that_comes_back_is_new() -> None:
+    """A topic that vanished and came back was deleted and created again."""
     missing = view(t=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    assert on_snapshot(view(T0), missing, view(T0)).is_new(T0, 2_000) is True
+    assert after_views(view(T0), missing, view(T0)).is_new(T0, 2_000) is True
 
 
-def test_what_may_not_be_seen_says_nothing() -> None:
-    """The policy holds, at once; a later look counts as the first."""
+def test_an_unauthorized_topic_counts_as_not_seen() -> None:
+    """A topic that may not be described is not new; the first view that shows it counts."""
     refused = view(t=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
-    assert on_snapshot(refused).is_new(T0, 0) is False
-    assert on_snapshot(refused, view(T0)).is_new(T0, 0) is False
-    assert on_snapshot(refused, view(T0)).is_new(T1, 0) is True
-    assert on_snapshot(view(T0), refused, view(T0, T1)).is_new(T1, 2_000) is True
+    assert after_views(refused).is_new(T0, 0) is False
+    assert after_views(refused, view(T0)).is_new(T0, 0) is False
+    assert after_views(refused, view(T0)).is_new(T1, 0) is True
+    assert after_views(view(T0), refused, view(T0, T1)).is_new(T1, 2_000) is True
 
 
-def test_where_all_topics_are_watched_whoever_appears_is_new() -> None:
-    """A pattern's topics that come later."""
-    new = on_snapshot(view(T0), view(T0, U0), watched=None)
+def test_with_all_topics_watched_a_topic_that_appears_is_new() -> None:
+    """When all topics are watched, as for a pattern, a topic that appears later is new."""
+    new = after_views(view(T0), view(T0, U0), watched=None)
     assert (new.is_new(T0, 0), new.is_new(U0, 1_000)) == (False, True)
-    assert on_snapshot(view(T0), watched=None).is_new(U0, 0) is True
-    assert on_snapshot(watched=None).is_new(U0, 0) is None
+    assert after_views(view(T0), watched=None).is_new(U0, 0) is True
+    assert after_views(watched=None).is_new(U0, 0) is None
 
 
-def test_what_was_seen_long_ago_is_new_no_more() -> None:
-    """Others read it, perhaps without committing: a rebalance is not to bring all of it again."""
-    new = on_snapshot(view(T0), view(T0, T1))
+def test_a_new_partition_becomes_old() -> None:
+    """Others may have read it without committing; a later rebalance must not read it all again."""
+    new = after_views(view(T0), view(T0, T1))
     assert new.is_new(T1, 1_000 + LEAST_LAPSE_MS - 1) is True
     assert new.is_new(T1, 1_000 + LEAST_LAPSE_MS) is False
 
 
-def test_who_comes_back_to_a_topic_looks_anew() -> None:
-    """Unless it was watched all the time."""
-    new = on_snapshot(view(T0))
+def test_a_topic_watched_again_starts_over() -> None:
+    """A topic that was not watched for a while starts over; one watched throughout does not."""
+    new = after_views(view(T0))
     new.watch(frozenset({"u"}))
     assert new.is_new(T1, 0) is None
     new.watch(frozenset({"t", "u"}))

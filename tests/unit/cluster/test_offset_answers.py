@@ -1,4 +1,4 @@
-"""Numbers in answers that can be no offsets: refused, partition by partition."""
+"""Impossible offsets in responses are refused, partition by partition."""
 
 import pytest
 
@@ -25,12 +25,12 @@ absurd = pytest.mark.parametrize("offset", [-2, -1001, -(1 << 63), (1 << 63) - 1
 
 
 def listed(*partitions: ListedPartition) -> ListOffsetsResponse:
-    """An answer to ListOffsets."""
+    """Build a ListOffsets response."""
     return ListOffsetsResponse(topics=(ListedTopic(topic="t", partitions=partitions),))
 
 
 def stored(*offsets: int) -> OffsetFetchResponse:
-    """An answer to OffsetFetch."""
+    """Build an OffsetFetch response."""
     parts = tuple(
         OffsetFetchedPartition(partition=number, offset=offset, metadata="", error_code=0)
         for number, offset in enumerate(offsets)
@@ -39,8 +39,8 @@ def stored(*offsets: int) -> OffsetFetchResponse:
 
 
 @absurd
-def test_offsets_by_time(offset: int) -> None:
-    """They may come right with another try; -1 means that there is none."""
+def test_an_impossible_listed_offset_is_an_error(offset: int) -> None:
+    """An impossible offset becomes a retriable error; -1 means that there is no such offset."""
     response = listed(
         ListedPartition(partition=0, error_code=0, offset=-1),
         ListedPartition(partition=1, error_code=0, offset=offset),
@@ -49,8 +49,8 @@ def test_offsets_by_time(offset: int) -> None:
 
 
 @absurd
-def test_lists_of_offsets(offset: int) -> None:
-    """One that is none spoils its list."""
+def test_one_impossible_offset_invalidates_its_list(offset: int) -> None:
+    """In responses of version 0, one impossible offset invalidates its partition's whole list."""
     found = read_segment_starts(
         listed(
             ListedPartition(partition=0, error_code=0, offsets=(7, 0)),
@@ -58,15 +58,15 @@ def test_lists_of_offsets(offset: int) -> None:
         )
     )
     assert found == {GOOD: (7, 0), BAD: ErrorCode.UNKNOWN}
-    [(tp, one)] = read_times(
+    [(tp, offset_or_code)] = read_times(
         listed(ListedPartition(partition=0, error_code=0, offsets=(offset,))), version=0
     ).items()
-    assert (tp, one) == (GOOD, ErrorCode.UNKNOWN)
+    assert (tp, offset_or_code) == (GOOD, ErrorCode.UNKNOWN)
 
 
 @absurd
-def test_ends_of_epochs(offset: int) -> None:
-    """Both -1: the leader has no such epoch."""
+def test_an_impossible_end_of_an_epoch_is_an_error(offset: int) -> None:
+    """An impossible end offset is an error; both values -1 mean that there is no such epoch."""
     parts = tuple(
         ends.EpochEndOffset(error_code=0, partition=number, leader_epoch=-1, end_offset=end)
         for number, end in enumerate((-1, offset))
@@ -78,8 +78,8 @@ def test_ends_of_epochs(offset: int) -> None:
 
 
 @pytest.mark.parametrize("offset", [-2, -1001, -(1 << 63)])
-def test_committed_offsets(offset: int) -> None:
-    """What is stored and is no offset is not taken for none: -1 is."""
+def test_an_impossible_committed_offset_is_an_error(offset: int) -> None:
+    """An impossible committed offset is reported; only -1 means that none was committed."""
     read = positions(stored(-1, offset))
     assert (read.found, read.codes) == ({GOOD: None}, {BAD: ErrorCode.UNKNOWN})
     seen = read_committed(read, 0)

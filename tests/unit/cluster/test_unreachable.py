@@ -1,4 +1,4 @@
-"""What a user sees of a wrong address, and of a misspelt name: the log says so, at once."""
+"""What the log says of a wrong address or an unreachable cluster."""
 
 import logging
 
@@ -12,8 +12,10 @@ from zkconsumer.errors import ConnectFailed
 from zkconsumer.model import TopicPartition
 
 
-def test_that_nobody_answers_is_said_at_once_and_once(caplog: pytest.LogCaptureFixture) -> None:
-    """Not only when the time for all tries is over; and again after somebody has answered."""
+def test_an_unreachable_cluster_is_logged_at_once_and_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The warning is logged at the first failure, not at the time-out, and not for each call."""
     cluster = SpokenCluster(leaders={TopicPartition("t", 0): 0})
     client = cluster.client()
     with caplog.at_level(logging.WARNING, "zkconsumer.cluster.cluster_client"):
@@ -32,8 +34,8 @@ def test_that_nobody_answers_is_said_at_once_and_once(caplog: pytest.LogCaptureF
         assert len(caplog.records) == 1
 
 
-def test_a_leader_at_an_address_that_is_good_elsewhere(caplog: pytest.LogCaptureFixture) -> None:
-    """As ``advertised.listeners`` often are: the log names broker and address, once."""
+def test_an_unreachable_advertised_address_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    """The log names the broker and the address that its ``advertised.listeners`` gave."""
     tp = TopicPartition("t", 0)
     cluster = SpokenCluster(leaders={tp: 1})
     client = cluster.client()
@@ -48,11 +50,11 @@ def test_a_leader_at_an_address_that_is_good_elsewhere(caplog: pytest.LogCapture
     )
 
 
-def test_a_call_that_requested_nothing_says_why() -> None:
-    """After a stop, however late the thread runs; and where the time-out is too short."""
+def test_a_call_that_sent_no_request_says_why() -> None:
+    """The error says that the time was over, or that the client was stopped, before any request."""
     cluster = SpokenCluster(leaders={TopicPartition("t", 0): 0})
     clock = ManualClock()
-    clock.step_ms = 20  # at every look: the time is over before anything is begun
+    clock.step_ms = 20  # at every reading: the time is over before a request is sent
     client = cluster.client(clock=clock)
     with pytest.raises(ConnectFailed, match="the time was over before a request was sent"):
         client.view(["t"], timeout_ms=1)

@@ -1,4 +1,4 @@
-"""A topic is gone when it stays away, not when one broker has not heard of it yet."""
+"""A topic is considered deleted once it stays missing, not if one broker does not know it yet."""
 
 from dataclasses import replace
 
@@ -31,35 +31,35 @@ WITHOUT_T = replace(
 )
 
 
-def is_some(topics: VanishedTopics) -> bool:
-    """Whether some are away now."""
+def has_some(topics: VanishedTopics) -> bool:
+    """Return whether any topics are missing now."""
     return topics.some
 
 
-def test_kept_for_a_moment() -> None:
-    """As it was, until it is back or stays away; whether it was asked for by name or not."""
+def test_a_vanished_topic_is_kept_for_a_while() -> None:
+    """A vanished topic keeps its leaders until it stays missing long enough to be believed."""
     for watched, message in ((BOTH, WITHOUT_T), (None, replace(WITHOUT_T, errors={}))):
         topics = VanishedTopics()
         assert topics.kept(NOTHING_KNOWN, FULL, watched, 0) == FULL
-        assert not is_some(topics)
+        assert not has_some(topics)
         assert topics.kept(FULL, message, watched, 1_000) == FULL
-        assert is_some(topics)
+        assert has_some(topics)
         assert topics.kept(FULL, message, watched, 999 + BELIEVED_AFTER_MS) == FULL
         assert topics.kept(FULL, message, watched, 1_000 + BELIEVED_AFTER_MS) == message
         assert topics.kept(message, message, watched, 1_001 + BELIEVED_AFTER_MS) == message
-        assert not is_some(topics)
+        assert not has_some(topics)
 
 
-def test_back_in_between() -> None:
-    """The time begins anew when it vanishes again."""
+def test_a_topic_that_reappears_resets_the_time() -> None:
+    """When a topic reappears and vanishes again, the time starts over."""
     topics = VanishedTopics()
     assert topics.kept(FULL, WITHOUT_T, BOTH, 0) == FULL
     assert topics.kept(FULL, FULL, BOTH, 2_000) == FULL
     assert topics.kept(FULL, WITHOUT_T, BOTH, 4_000) == FULL
 
 
-def test_a_leader_that_is_away_leads_nothing() -> None:
-    """Unless no broker was named at all, as brokers of 0.8 do that know of no topic."""
+def test_a_kept_topic_loses_leaders_that_are_not_live() -> None:
+    """A kept partition has no leader if its broker is gone, unless no broker was named at all."""
     topics = VanishedTopics()
     kept = topics.kept(FULL, replace(WITHOUT_T, brokers={1: B1}), BOTH, 0)
     assert kept.leaders == {T0: B1, U0: B1}
@@ -67,8 +67,8 @@ def test_a_leader_that_is_away_leads_nothing() -> None:
     assert topics.kept(FULL, replace(NOTHING_KNOWN, brokers={}), BOTH, 1).leaders == FULL.leaders
 
 
-def test_what_is_believed_at_once() -> None:
-    """Another error, such as missing rights; and what nobody watches any more."""
+def test_other_errors_and_unwatched_topics_are_believed_at_once() -> None:
+    """Another error, or a topic that is no longer watched, takes effect at once."""
     topics = VanishedTopics()
     refused = replace(WITHOUT_T, errors={"t": 29})
     assert topics.kept(FULL, refused, BOTH, 0) == refused

@@ -1,4 +1,4 @@
-"""Who leads what, from a metadata answer."""
+"""Leaders and errors from a metadata response."""
 
 from zkconsumer.cluster.view import from_metadata
 from zkconsumer.model import Broker, TopicPartition
@@ -11,13 +11,13 @@ from zkconsumer.wire.messages.metadata import (
 
 
 def partition(number: int, leader: int, error_code: int = 0) -> PartitionMetadata:
-    """A partition with that leader."""
+    """Build the metadata of a partition with this leader."""
     return PartitionMetadata(
         error_code=error_code, partition=number, leader=leader, replicas=(), isr=()
     )
 
 
-def test_leaders_brokers_and_errors() -> None:
+def test_a_view_holds_leaders_leaderless_partitions_and_errors() -> None:
     """Leaders, partitions without one, and topics with an error all have their place.
 
     Ids may have gaps and come in any order; a dead replica (error 9) does not unseat a leader; a

@@ -1,4 +1,4 @@
-"""Who leads, by the word of brokers that somebody else names: one round, as streams ask."""
+"""Finding leaders by asking given brokers, in one round, as streams do."""
 
 from collections.abc import Sequence
 
@@ -23,24 +23,24 @@ from zkconsumer.wire.messages.metadata import MetadataRequest
 
 @pytest.fixture
 def net() -> FakeNet:
-    """Three brokers, and a topic that each of them leads a partition of."""
+    """Three brokers, each of which leads a partition of topic t."""
     net = fake_net(3)
     net.cluster.create_topic("t", partitions=3)
     return net
 
 
 def read(net: FakeNet, topics: Sequence[str], *, order: Sequence[int] = (0, 1, 2)) -> ClusterView:
-    """Ask the brokers, in that order."""
+    """Request the view from the brokers, in this order."""
     return impatient_client(net).view_by([net.brokers[number].address for number in order], topics)
 
 
 def requests_to(net: FakeNet, broker: int) -> list[object]:
-    """Everything that a broker was asked."""
+    """Return every request that a broker received."""
     return [request.request for request in net.brokers[broker].requests]
 
 
-def test_leaders_come_back(net: FakeNet) -> None:
-    """One broker is asked, over one connection and in one question; it says who leads what."""
+def test_one_request_finds_all_leaders(net: FakeNet) -> None:
+    """One broker gets one request, over one connection, and names all leaders."""
     view = read(net, ["t"], order=[1, 0, 2])
     assert view.leaders == {
         TopicPartition("t", number): net.brokers[number].address for number in range(3)
@@ -51,8 +51,8 @@ def test_leaders_come_back(net: FakeNet) -> None:
     assert [conversation.is_over for conversation in net.brokers[1]._conversations] == [True]
 
 
-def test_whoever_is_named_now_is_asked(net: FakeNet) -> None:
-    """Not who was named before, nor who the cluster itself names."""
+def test_only_the_given_brokers_are_asked(net: FakeNet) -> None:
+    """Brokers of an earlier call, or those in the cluster's metadata, are not asked."""
     client = impatient_client(net)
     for number in (2, 0):
         client.view_by([net.brokers[number].address], ["t"])
@@ -60,8 +60,8 @@ def test_whoever_is_named_now_is_asked(net: FakeNet) -> None:
 
 
 @pytest.mark.parametrize("step", [Hang(), Close(), Raw(b"HTTP/1.1 400 Bad Request")])
-def test_the_next_broker_is_asked(net: FakeNet, step: Step) -> None:
-    """A broker that hangs, leaves or talks nonsense does not keep the others from answering."""
+def test_the_next_broker_is_asked_after_a_failure(net: FakeNet, step: Step) -> None:
+    """A broker that hangs, disconnects or sends garbage is followed by the next one."""
     net.brokers[2].script(ApiKey.METADATA, step)
     net.brokers[0].stop()
     addresses = [net.brokers[number].address for number in (0, 2, 1)]
@@ -70,8 +70,8 @@ def test_the_next_broker_is_asked(net: FakeNet, step: Step) -> None:
     assert requested_brokers(net) == [1, 2]
 
 
-def test_nobody_answers(net: FakeNet) -> None:
-    """When no broker answers, the error names all of them and why."""
+def test_the_error_names_every_broker_and_its_failure(net: FakeNet) -> None:
+    """When no broker responds, the error names all of them and why."""
     net.brokers[0].stop()
     net.brokers[1].script(ApiKey.METADATA, Hang(), Hang())
     net.brokers[2].script(ApiKey.METADATA, Raw(bytes(100)))
@@ -83,21 +83,21 @@ def test_nobody_answers(net: FakeNet) -> None:
         assert part in reported
 
 
-def test_nobody_to_ask(net: FakeNet) -> None:
-    """Without any broker the error says so."""
+def test_an_empty_list_of_brokers_is_an_error(net: FakeNet) -> None:
+    """Without any broker the error says that none is registered."""
     with pytest.raises(TransportError, match="no broker is registered"):
         impatient_client(net).view_by([], ["t"])
 
 
 def test_no_topics_are_not_all_topics(net: FakeNet) -> None:
-    """An empty list, which to an old broker means everything, is not sent."""
+    """An empty list of topics is refused, since to an old broker it means all topics."""
     with pytest.raises(LocalProtocolError, match="topics"):
         read(net, [])
     assert requested_brokers(net) == []
 
 
-def test_an_illegal_topic_name(net: FakeNet) -> None:
-    """A refusal because of one illegal name is reported as such, with the names."""
+def test_an_illegal_topic_name_is_reported(net: FakeNet) -> None:
+    """The error of a request with an illegal topic name lists the requested names."""
     net.cluster.auto_create = True
     with pytest.raises(
         BrokerError, match="one of these topic names is illegal: no good, t2"
@@ -106,7 +106,7 @@ def test_an_illegal_topic_name(net: FakeNet) -> None:
     assert caught.value.code == ErrorCode.INVALID_TOPIC
 
 
-def test_topic_errors_are_values(net: FakeNet) -> None:
+def test_topic_errors_are_returned_beside_other_topics(net: FakeNet) -> None:
     """Topics with errors do not hide the others."""
     view = read(net, ["missing", "t"])
     assert view.errors == {"missing": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
@@ -115,15 +115,15 @@ def test_topic_errors_are_values(net: FakeNet) -> None:
     assert read(net, ["t"]).errors == {"t": ErrorCode.LEADER_NOT_AVAILABLE}
 
 
-def test_what_is_missing_may_be_created(net: FakeNet) -> None:
-    """By brokers that are set up so, as for the original."""
+def test_a_missing_topic_may_be_created(net: FakeNet) -> None:
+    """Brokers with automatic creation create a requested topic, as for the original."""
     net.cluster.auto_create = True
     read(net, ["new"])
     assert set(read(net, ["new"]).leaders) == {TopicPartition("new", 0)}
 
 
-def test_a_silent_broker_is_not_waited_for_where_another_answers(net: FakeNet) -> None:
-    """The time that one may take is far longer than what its silence costs."""
+def test_a_silent_broker_is_not_waited_for_if_another_responds(net: FakeNet) -> None:
+    """A silent broker costs far less than the time-out of a request."""
     net.brokers[0].script(ApiKey.METADATA, Hang())
     net.brokers[1].script(ApiKey.METADATA, Hang())
     began_ms = SystemClock().now_ms()
@@ -134,7 +134,7 @@ def test_a_silent_broker_is_not_waited_for_where_another_answers(net: FakeNet) -
 
 
 def test_the_only_broker_is_asked_once_more() -> None:
-    """Over another connection: what was lost is one answer."""
+    """A lone silent broker is asked again over another connection: one response may be lost."""
     net = fake_net(1)
     net.cluster.create_topic("t")
     net.brokers[0].script(ApiKey.METADATA, Hang())
@@ -143,8 +143,8 @@ def test_the_only_broker_is_asked_once_more() -> None:
     assert SystemClock().now_ms() - began_ms < LONG_MS / 2
 
 
-class _Vanished:
-    """A network in which machines are gone: connecting to them takes as long as it may."""
+class _NetworkWithLostHosts:
+    """A network in which some hosts are gone: connecting to them takes the whole time-out."""
 
     def __init__(self, net: FakeNet, *gone: str, clock: ManualClock | None = None) -> None:
         self._net = net
@@ -164,16 +164,18 @@ class _Vanished:
         return self._net.network.connect(host, port, timeout_ms=timeout_ms)
 
 
-def view_over(network: _Vanished, timeout_ms: int, brokers: Sequence[Broker]) -> ClusterView:
-    """Ask about topic t."""
+def view_over(
+    network: _NetworkWithLostHosts, timeout_ms: int, brokers: Sequence[Broker]
+) -> ClusterView:
+    """Request the view of topic t over this network."""
     dialer = plain_dialer(network, timeout_ms=timeout_ms)
     client = plain_client(dialer, timeout_ms=timeout_ms, clock=network.clock)
     return client.view_by(brokers, ["t"])
 
 
-def test_a_machine_that_is_gone_is_not_waited_for_either(net: FakeNet) -> None:
-    """It does not even answer that nobody listens there."""
-    network, timeout_ms = _Vanished(net, "fake-0", "fake-1"), 2_000
+def test_a_lost_host_is_not_waited_for(net: FakeNet) -> None:
+    """A host that does not even refuse connections costs a fraction of the time-out."""
+    network, timeout_ms = _NetworkWithLostHosts(net, "fake-0", "fake-1"), 2_000
     assert len(view_over(network, timeout_ms, net.brokers.addresses).leaders) == 3
     assert all(time_ms <= timeout_ms // 4 for time_ms in network.tried_ms)
     assert len(network.tried_ms) == 2
@@ -182,27 +184,27 @@ def test_a_machine_that_is_gone_is_not_waited_for_either(net: FakeNet) -> None:
 @pytest.mark.parametrize(
     ("request_ms", "dial_ms"), [(30_000, 2_000), (8_000, 2_000), (4_000, 1_000), (100, 50)]
 )
-def test_a_connect_costs_two_seconds_at_most_where_others_can_be_asked(
+def test_a_connect_takes_two_seconds_at_most_if_others_can_be_asked(
     request_ms: int, dial_ms: int
 ) -> None:
-    """Less where a request has less, but enough for the steps of TLS and SASL."""
+    """A shorter request time-out shortens it, but leaves enough for TLS and SASL."""
     assert first_dial_ms(request_ms) == dial_ms
 
 
-def test_at_the_end_of_the_line_a_connect_may_take_longer(net: FakeNet) -> None:
-    """The way there may be a slow one."""
+def test_a_connect_may_take_longer_once_all_brokers_failed(net: FakeNet) -> None:
+    """After a round of short attempts the link may just be slow, so the next round waits longer."""
     timeout_ms = 1_500
-    network = _Vanished(net, "fake-0", "fake-1", "fake-2", clock=ManualClock())
+    network = _NetworkWithLostHosts(net, "fake-0", "fake-1", "fake-2", clock=ManualClock())
     with pytest.raises(TransportError, match="timed out"):
         view_over(network, timeout_ms, net.brokers.addresses)
     first, second = network.tried_ms[:3], network.tried_ms[3:]
-    assert all(broker_id <= timeout_ms // 4 for broker_id in first)
+    assert all(tried_ms <= timeout_ms // 4 for tried_ms in first)
     assert len(second) == 3
     assert min(second) > max(first)
 
 
-def test_the_ends_of_what_was_seen_are_asked_for_at_once(net: FakeNet) -> None:
-    """By whom it said leads, without another question about that."""
+def test_offsets_are_requested_from_the_leaders_of_the_view(net: FakeNet) -> None:
+    """Offsets are requested from the leaders just found, without another metadata request."""
     client = impatient_client(net, LONG_MS)
     view = client.view_by(net.brokers.addresses, ["t"])
     reported = client.segment_starts(dict.fromkeys(view.leaders, LATEST), timeout_ms=LONG_MS)

@@ -1,4 +1,4 @@
-"""What a view says of some topics; and that it does not go back behind what was known."""
+"""Restricting a view to some topics, and merging it without going back to older epochs."""
 
 from dataclasses import replace
 
@@ -19,14 +19,14 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 ID, OTHER_ID = b"a" * 16, b"b" * 16
 
 
-def seen(
+def view_with(
     leader: int,
     epoch: int,
     *,
     topic_id: bytes = ID,
     brokers: tuple[MetadataBroker, ...] = (ONE, TWO),
 ) -> ClusterView:
-    """A view of one partition."""
+    """Build a view of one partition."""
     partition = PartitionMetadata(
         error_code=0, partition=0, leader=leader, leader_epoch=epoch, replicas=(), isr=()
     )
@@ -34,8 +34,8 @@ def seen(
     return from_metadata(MetadataResponse(brokers=brokers, topics=(topic,)), version=12)
 
 
-def test_what_newer_brokers_tell() -> None:
-    """Partitions ascending, epochs, ids, what is internal, and who leads the cluster."""
+def test_a_view_of_a_new_broker_has_epochs_ids_and_controller() -> None:
+    """A view holds sorted partitions, epochs, topic ids, internal topics and the controller."""
     partitions = tuple(
         PartitionMetadata(
             error_code=0,
@@ -67,17 +67,17 @@ def test_what_newer_brokers_tell() -> None:
     assert (view.cluster_id, view.controller_id) == ("cluster", 1)
 
 
-def test_what_old_brokers_do_not_tell() -> None:
-    """It is missing, not a number that means nothing."""
-    view = seen(1, -1, topic_id=bytes(16))
+def test_fields_that_an_old_broker_lacks_are_left_out() -> None:
+    """Epochs, ids and the controller are missing, not filled with a placeholder."""
+    view = view_with(1, -1, topic_id=bytes(16))
     assert view.leader_epochs == {}
     assert view.topic_ids == {}
     assert (view.cluster_id, view.controller_id) == (None, None)
 
 
-def test_limited_to_some_topics() -> None:
-    """As if they had been asked for by name: what does not exist has an error."""
-    view = replace(seen(1, 3), errors={"bad": 17, "worse": 29})
+def test_a_limited_view_looks_as_if_requested_by_name() -> None:
+    """A topic that does not exist has an error, as if it had been requested by name."""
+    view = replace(view_with(1, 3), errors={"bad": 17, "worse": 29})
     limited = limited_to(view, ["bad", "none"])
     assert limited.errors == {"bad": 17, "none": 3}
     assert (limited.leaders, limited.partitions, limited.leader_epochs) == ({}, {}, {})
@@ -85,44 +85,47 @@ def test_limited_to_some_topics() -> None:
     assert limited_to(view, ["t"]) == replace(view, errors={})
 
 
-def test_an_older_epoch_does_not_win() -> None:
-    """The broker that was asked had not heard of the new leader yet."""
-    known = seen(2, 7)
-    assert kept_current(known, seen(1, 6)) == known
-    assert kept_current(known, seen(1, 7)) == seen(1, 7)
-    assert kept_current(known, seen(1, 8)) == seen(1, 8)
+def test_an_older_leader_epoch_does_not_win() -> None:
+    """A broker that does not know the new leader yet does not overwrite it."""
+    known = view_with(2, 7)
+    assert kept_current(known, view_with(1, 6)) == known
+    assert kept_current(known, view_with(1, 7)) == view_with(1, 7)
+    assert kept_current(known, view_with(1, 8)) == view_with(1, 8)
 
 
-def test_a_leader_that_is_gone_is_none() -> None:
-    """What was known stays, but a broker that is not there can't be asked."""
-    kept = kept_current(seen(2, 7), seen(1, 6, brokers=(ONE,)))
+def test_a_known_leader_that_is_not_live_is_dropped() -> None:
+    """The known epoch stays, but a broker that is not live cannot lead."""
+    kept = kept_current(view_with(2, 7), view_with(1, 6, brokers=(ONE,)))
     assert kept.leaders == {}
     assert kept.leaderless == {T0: 5}
     assert kept.leader_epochs == {T0: 7}
 
 
-def test_a_leader_that_moved_to_another_address() -> None:
-    """Brokers are where the newer view says."""
+def test_addresses_come_from_the_newer_view() -> None:
+    """The leader stays, with the address that the newer view gives its broker."""
     moved = MetadataBroker(id=2, host="new", port=3)
-    kept = kept_current(seen(2, 7), seen(1, 6, brokers=(ONE, moved)))
+    kept = kept_current(view_with(2, 7), view_with(1, 6, brokers=(ONE, moved)))
     assert kept.leaders == {T0: Broker(2, "new", 3)}
 
 
-def test_a_topic_that_was_made_again_starts_anew() -> None:
-    """Its epochs begin at 0: so also where nobody can tell whether it was."""
-    assert kept_current(seen(2, 7), seen(1, 0, topic_id=OTHER_ID)).leaders == {T0: AT_1}
-    untold = bytes(16)
-    assert kept_current(seen(2, 7, topic_id=untold), seen(1, 0, topic_id=untold)).leaders == {
-        T0: AT_1
-    }
-    assert kept_current(seen(2, 7), seen(2, 0, topic_id=untold)).leaders == {T0: AT_2}
+def test_a_recreated_topic_starts_over() -> None:
+    """A topic whose id changed, or is unknown, starts over, since its epochs begin at 0."""
+    assert kept_current(view_with(2, 7), view_with(1, 0, topic_id=OTHER_ID)).leaders == {T0: AT_1}
+    unknown = bytes(16)
+    assert kept_current(
+        view_with(2, 7, topic_id=unknown), view_with(1, 0, topic_id=unknown)
+    ).leaders == {T0: AT_1}
+    assert kept_current(view_with(2, 7), view_with(2, 0, topic_id=unknown)).leaders == {T0: AT_2}
 
 
 @pytest.mark.parametrize(("version", "named"), [(7, {}), (8, {}), (9, {T0: 3}), (12, {T0: 3})])
-def test_epochs_that_brokers_may_not_have_heard_of_are_not_named(
+def test_leader_epochs_are_sent_only_from_recent_enough_metadata(
     version: int, named: dict[TopicPartition, int]
 ) -> None:
-    """Before 2.4: leaders refuse who names one that a reassignment under way made an old one."""
+    """Epochs of metadata before 2.4 are kept but not sent in requests.
+
+    During a reassignment a leader would refuse such an epoch as an old one.
+    """
     partition = PartitionMetadata(
         error_code=0, partition=0, leader=1, leader_epoch=3, replicas=(), isr=()
     )

@@ -21,14 +21,14 @@ from zkconsumer.scope import ThreadScope
 
 
 class BrokenClock(ManualClock):
-    """What the wiring up fails of."""
+    """A clock that makes the assembly fail."""
 
     def now_ms(self) -> int:
         raise RegistryError("the connection broke again")
 
 
-def test_a_generated_name_is_that_of_the_original() -> None:
-    """Group, host, milliseconds, eight hex digits; another one each time."""
+def test_a_generated_consumer_id_has_the_original_s_form() -> None:
+    """The id is made of group, host, milliseconds and random hex digits, new each time."""
     config = ConsumerConfig(zookeeper_connect="h:2181", group_id="g1")
     clock = ManualClock(wall_ms=1_795_227_905_282)
     name = new_consumer_id(config, clock)
@@ -38,13 +38,13 @@ def test_a_generated_name_is_that_of_the_original() -> None:
 
 
 def test_a_configured_name_replaces_the_generated_part() -> None:
-    """The setting is ``consumer.id``."""
+    """``consumer.id`` replaces everything after the group."""
     config = ConsumerConfig(zookeeper_connect="h:2181", group_id="g1", consumer_id="consumer1")
     assert new_consumer_id(config, ManualClock()) == "g1_consumer1"
 
 
-def test_a_session_that_nobody_can_use_is_ended() -> None:
-    """Something failed between connecting and the first thread that could end it."""
+def test_a_failed_assembly_ends_the_zookeeper_session() -> None:
+    """If assembly fails after connecting, nobody else would end the session."""
     store = MemoryZkServer().connect()
 
     def connect(
@@ -65,8 +65,8 @@ def test_a_session_that_nobody_can_use_is_ended() -> None:
         store.get_many(["/"])
 
 
-def test_a_connector_says_first_what_it_runs_on() -> None:
-    """Its engine above all: half of what is odd about speed is there."""
+def test_the_first_event_of_a_connector_names_its_engine() -> None:
+    """``Created``, with the build and the engine, comes before all other events, and once."""
     received: list[tuple[MemberName, Event]] = []
 
     class Listening:
@@ -87,7 +87,7 @@ def test_a_connector_says_first_what_it_runs_on() -> None:
 
 
 class StuckScope(ThreadScope):
-    """Its threads do not end in the time that it is given."""
+    """A scope whose threads do not end in the time that it is given."""
 
     def __init__(self, clock: ManualClock) -> None:
         super().__init__("stuck")
@@ -101,10 +101,10 @@ class StuckScope(ThreadScope):
         return ["stuck/thread"]
 
 
-def test_threads_that_do_not_end_share_the_time_there_is(
+def test_stuck_threads_share_the_time_limit_of_close(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """It is the time of the whole close, not of each part of it; what is left is only logged."""
+    """The time-out is for the whole close; threads that still run are logged."""
     member, clock = Group().member("a"), ManualClock()
     fetch, control = StuckScope(clock), StuckScope(clock)
     parts_of(member, clock=clock, fetch_scope=fetch, control_scope=control).close(200)

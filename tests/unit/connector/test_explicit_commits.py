@@ -1,4 +1,4 @@
-"""``commit_offsets`` with offsets: exactly those, back or forth, and only of what is ours."""
+"""``commit_offsets`` with explicit offsets: exactly those, in any direction, if owned."""
 
 import pytest
 
@@ -19,7 +19,7 @@ T1 = TopicPartition("t", 1)
 
 
 def reading(group: Group, *, auto_commit: bool = False) -> ControlledMember:
-    """Member a, to whom five of ten messages of partition 0 were handed over."""
+    """Return member a, which has consumed five of ten messages of partition 0."""
     member = group.joined("a", auto_commit=auto_commit)
     member.deliver(T0, range(10))
     member.consume(5)
@@ -27,7 +27,7 @@ def reading(group: Group, *, auto_commit: bool = False) -> ControlledMember:
 
 
 def commit(group: Group, member: ControlledMember, offsets: dict[TopicPartition, int]) -> int:
-    """Commit these; gives how many were written."""
+    """Commit these offsets and return how many were written."""
     request = member.commit(offsets)
     group.settle()
     count, is_done = request.reply.wait(0)
@@ -35,8 +35,8 @@ def commit(group: Group, member: ControlledMember, offsets: dict[TopicPartition,
     return count or 0
 
 
-def test_just_these_offsets_are_written() -> None:
-    """Neither what was handed over, nor the other partition."""
+def test_only_the_given_offsets_are_written() -> None:
+    """Neither the consumed position nor other partitions are committed."""
     group = Group()
     member = reading(group)
     member.deliver(T1, range(3))
@@ -44,8 +44,8 @@ def test_just_these_offsets_are_written() -> None:
     assert (group.offset(0), group.offset(1)) == ("2", None)
 
 
-def test_they_may_go_back_and_forth() -> None:
-    """Below what is committed, and above what was delivered; each time as told."""
+def test_explicit_offsets_may_go_back_or_ahead() -> None:
+    """Offsets below the committed one and above the consumed one are written as given."""
     group = Group()
     member = reading(group)
     for offset in (4, 1, 0, 1_000_000_000_000, 3):
@@ -53,8 +53,8 @@ def test_they_may_go_back_and_forth() -> None:
         assert group.offset(0) == str(offset)
 
 
-def test_the_same_again_is_written_again() -> None:
-    """The answer says how many were written, as asked."""
+def test_an_unchanged_offset_is_written_again() -> None:
+    """A repeated commit counts as written, as its caller expects."""
     group = Group()
     member = reading(group)
     assert commit(group, member, {T0: 2}) == 1
@@ -62,16 +62,16 @@ def test_the_same_again_is_written_again() -> None:
     assert group.offset(0) == "2"
 
 
-def test_no_offsets_are_no_commit() -> None:
-    """An empty map is not the same as none at all."""
+def test_an_empty_map_commits_nothing() -> None:
+    """An empty map differs from no map at all, which commits what was consumed."""
     group = Group()
     member = reading(group)
     assert commit(group, member, {}) == 0
     assert group.offset(0) is None
 
 
-def test_they_overwrite_what_somebody_else_wrote() -> None:
-    """The caller means it: larger or not an offset at all."""
+def test_explicit_offsets_overwrite_what_others_wrote() -> None:
+    """An explicit offset replaces a larger one and even invalid data."""
     group = Group()
     member = reading(group)
     for there in (b"700", b"garbage", b"1"):
@@ -80,8 +80,8 @@ def test_they_overwrite_what_somebody_else_wrote() -> None:
         assert group.offset(0) == "2"
 
 
-def test_a_commit_of_what_was_handed_over_does_not_overwrite_somebody_else_s_larger_one() -> None:
-    """Without offsets the caller does not mean to go back."""
+def test_a_commit_of_consumed_offsets_does_not_overwrite_a_larger_one() -> None:
+    """A commit without explicit offsets never moves a stored offset back."""
     group = Group()
     member = reading(group)
     group.write("/consumers/g/offsets/t/0", b"700")
@@ -92,8 +92,8 @@ def test_a_commit_of_what_was_handed_over_does_not_overwrite_somebody_else_s_lar
     assert group.offset(0) == "700"
 
 
-def test_what_is_not_ours_is_refused_by_name_and_the_rest_is_written() -> None:
-    """Another member's, another topic's, one that does not exist."""
+def test_partitions_not_owned_are_refused_and_the_rest_is_written() -> None:
+    """The error names partitions of other members and topics, and ones that do not exist."""
     group = Group()
     member = reading(group)
     group.joined("b")
@@ -109,8 +109,8 @@ def test_what_is_not_ours_is_refused_by_name_and_the_rest_is_written() -> None:
 
 
 @pytest.mark.parametrize("offset", [-1, 2**63])
-def test_what_can_be_no_offset_is_refused(offset: int) -> None:
-    """It names the number; nothing is written."""
+def test_an_impossible_offset_is_refused(offset: int) -> None:
+    """The error names the number, and nothing is written."""
     group = Group()
     member = reading(group)
     with pytest.raises(OffsetCommitFailed, match=str(offset)):
@@ -118,15 +118,15 @@ def test_what_can_be_no_offset_is_refused(offset: int) -> None:
     assert group.offset(0) is None
 
 
-def test_before_joining_nothing_is_ours() -> None:
-    """A commit before joining is refused for every partition."""
+def test_a_commit_before_joining_is_refused() -> None:
+    """A member that has not joined owns nothing, so every partition is refused."""
     group = Group()
     with pytest.raises(OffsetCommitFailed, match="t-0"):
         commit(group, group.member("a"), {T0: 1})
 
 
-def test_the_stream_does_not_move_by_a_commit() -> None:
-    """It goes on where it is; only who comes later starts at the commit."""
+def test_a_commit_does_not_move_the_stream() -> None:
+    """The stream continues at its position; the next owner starts at the committed offset."""
     group = Group()
     member = reading(group)
     commit(group, member, {T0: 1})
@@ -134,8 +134,8 @@ def test_the_stream_does_not_move_by_a_commit() -> None:
     assert group.joined("0").starts()[T0] == 1
 
 
-def test_without_automatic_commits_they_are_the_last_word() -> None:
-    """Neither time, nor a rebalance, nor the end writes another one."""
+def test_without_automatic_commits_an_explicit_offset_stays() -> None:
+    """Neither time, a rebalance nor closing commits anything else."""
     group = Group()
     member = reading(group)
     commit(group, member, {T0: 1})
@@ -147,8 +147,8 @@ def test_without_automatic_commits_they_are_the_last_word() -> None:
     assert group.offset(0) == "1"
 
 
-def test_automatic_commits_leave_it_alone_until_more_is_consumed() -> None:
-    """The caller named it: it stands, though more was consumed before; progress goes past it."""
+def test_automatic_commits_keep_an_explicit_offset_until_more_is_consumed() -> None:
+    """An explicit offset stands until further messages are consumed."""
     group = Group()
     member = reading(group, auto_commit=True)
     commit(group, member, {T0: 1})
@@ -159,8 +159,8 @@ def test_automatic_commits_leave_it_alone_until_more_is_consumed() -> None:
     assert group.offset(0) == "6"
 
 
-def test_an_automatic_commit_does_not_go_back_behind_the_message_in_hand() -> None:
-    """The caller is done with it, though it did not ask for the next one yet."""
+def test_an_automatic_commit_does_not_undo_the_commit_of_the_current_message() -> None:
+    """The caller has committed the current message, though it has not requested the next one."""
     group = Group()
     member = reading(group, auto_commit=True)
     commit(group, member, {T0: 5})
@@ -168,8 +168,8 @@ def test_an_automatic_commit_does_not_go_back_behind_the_message_in_hand() -> No
     assert group.offset(0) == "5"
 
 
-def test_an_automatic_commit_does_not_go_back_behind_an_explicit_one() -> None:
-    """The caller wants to leave out what lies between."""
+def test_an_automatic_commit_does_not_go_back_from_an_explicit_one() -> None:
+    """A caller that commits ahead wants to skip the messages in between."""
     group = Group()
     member = reading(group, auto_commit=True)
     commit(group, member, {T0: 100})
@@ -179,7 +179,10 @@ def test_an_automatic_commit_does_not_go_back_behind_an_explicit_one() -> None:
 
 @pytest.mark.parametrize("named", [4, 100])
 def test_an_explicit_one_does_not_outlast_a_log_that_went_back(named: int) -> None:
-    """An unclean election, or the reset policy: what it named lies in another log by now."""
+    """Once the log went back, automatic commits follow it instead of an explicit offset.
+
+    After an unclean election or a reset, that offset belongs to another log.
+    """
     group = Group()
     member = reading(group, auto_commit=True)
     member.consume(5)
@@ -196,8 +199,8 @@ def test_an_explicit_one_does_not_outlast_a_log_that_went_back(named: int) -> No
     assert group.offset(0) == str(named)
 
 
-def test_a_commit_of_all_after_an_explicit_one_is_about_what_was_handed_over() -> None:
-    """The later word of the caller counts, be it larger or smaller."""
+def test_a_later_commit_without_offsets_replaces_an_explicit_one() -> None:
+    """The latest call counts, whether the consumed offset is larger or smaller."""
     group = Group()
     member = reading(group)
     for explicit in (1, 100):
@@ -208,8 +211,8 @@ def test_a_commit_of_all_after_an_explicit_one_is_about_what_was_handed_over() -
         assert group.offset(0) == "5"
 
 
-def test_one_whose_answer_was_lost_may_be_repeated() -> None:
-    """It may have happened; the caller hears so, and the second try succeeds."""
+def test_a_commit_whose_response_was_lost_can_be_repeated() -> None:
+    """The caller gets an error, since the outcome is unknown, and a repeated commit succeeds."""
     group = Group()
     member = reading(group)
     member.store.lose_replies(1)
@@ -219,8 +222,8 @@ def test_one_whose_answer_was_lost_may_be_repeated() -> None:
     assert group.offset(0) == "3"
 
 
-def test_after_a_lost_session_they_are_about_the_new_ownership() -> None:
-    """Refused while nothing is owned, written when it is again."""
+def test_after_a_lost_session_commits_need_the_new_ownership() -> None:
+    """A commit is refused while nothing is owned, and written once partitions are owned again."""
     group = Group()
     member = reading(group)
     group.server.disconnect(member.store.session_id)
@@ -232,8 +235,11 @@ def test_after_a_lost_session_they_are_about_the_new_ownership() -> None:
     assert commit(group, member, {T0: 3}) == 1
 
 
-def test_after_a_release_whose_answer_was_lost_a_commit_is_about_what_is_left() -> None:
-    """The nodes are gone all the same: a commit of all succeeds, one of what is gone does not."""
+def test_after_a_release_with_a_lost_response_only_owned_partitions_commit() -> None:
+    """The owner nodes are gone although the response was lost.
+
+    A commit of everything succeeds for what is left; one of the released partition is refused.
+    """
     group = Group()
     member = reading(group)
     member.deliver(T1, range(3))
@@ -253,13 +259,13 @@ def test_after_a_release_whose_answer_was_lost_a_commit_is_about_what_is_left() 
     assert (group.offset(0), group.offset(1)) == (None, "3")
 
 
-# --- what is no map of offsets -------------------------------------------------------------------
+# --- Checking the map of offsets ------------------------------------------------------------------
 
 _GOOD = OffsetAndMetadata(1)
 
 
 def test_the_map_may_change_while_it_is_being_committed() -> None:
-    """It is copied first."""
+    """The caller's map is copied before it is used."""
     offsets = {T0: _GOOD}
     taken = check_offsets(offsets)
     offsets[T1] = _GOOD

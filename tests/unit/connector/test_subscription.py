@@ -19,22 +19,22 @@ from zkconsumer.zk.nodes import Pattern, encode_registration
 
 
 def queues(count: int) -> tuple[ChunkQueue, ...]:
-    """As many queues."""
+    """Return ``count`` queues."""
     return tuple(ChunkQueue(1) for _ in range(count))
 
 
 def test_named_topics_have_queues_of_their_own() -> None:
-    """One a thread and topic: thread 0 of one topic is not thread 0 of another."""
-    one, two = queues(2), queues(1)
-    subscription = StaticSubscription({"a": one, "b": two})
-    assert subscription.queue_of(TopicPartition("a", 5), 1) is one[1]
-    assert subscription.queue_of(TopicPartition("b", 5), 0) is two[0]
-    assert subscription.queues() == (*one, *two)
+    """Each thread of each topic has a queue: thread 0 of one topic is not thread 0 of another."""
+    queues_of_a, queues_of_b = queues(2), queues(1)
+    subscription = StaticSubscription({"a": queues_of_a, "b": queues_of_b})
+    assert subscription.queue_of(TopicPartition("a", 5), 1) is queues_of_a[1]
+    assert subscription.queue_of(TopicPartition("b", 5), 0) is queues_of_b[0]
+    assert subscription.queues() == (*queues_of_a, *queues_of_b)
     assert (subscription.wildcard, subscription.static_topics) == (False, ("a", "b"))
 
 
 def test_named_topics_register_in_the_order_given() -> None:
-    """Round-robin of the original depends on one fixed order."""
+    """The original's round-robin depends on the order of topics in a registration."""
     subscription = StaticSubscription({"b": queues(2), "a": queues(1)})
     registration = subscription.registration(1_400_000_000_000)
     assert list(registration.subscription.items()) == [("b", 2), ("a", 1)]
@@ -43,8 +43,8 @@ def test_named_topics_register_in_the_order_given() -> None:
     )
 
 
-def test_an_empty_subscription_registers_nothing_but_itself() -> None:
-    """Legal, and owns nothing."""
+def test_an_empty_subscription_registers_no_topics() -> None:
+    """An empty subscription is legal, and owns nothing."""
     subscription = StaticSubscription({})
     assert subscription.queues() == ()
     assert dict(subscription.registration(1).subscription) == {}
@@ -57,7 +57,7 @@ def test_an_empty_subscription_registers_nothing_but_itself() -> None:
 def test_a_filter_shares_its_queues_among_all_topics(
     chosen: Whitelist | Blacklist, pattern: Pattern
 ) -> None:
-    """Its registration holds the expression as it is used."""
+    """All matching topics share the threads' queues; the rewritten pattern is registered."""
     shared = queues(2)
     subscription = FilterSubscription(chosen, shared)
     assert subscription.queue_of(TopicPartition("t1", 0), 1) is shared[1]
@@ -69,14 +69,14 @@ def test_a_filter_shares_its_queues_among_all_topics(
 
 
 @pytest.mark.parametrize("count", [0, -1, True, 1.0, "1", None])
-def test_a_number_of_streams_is_a_whole_number_from_one(count: object) -> None:
-    """A 0 trips an assertion in every Scala member; the error names what it is for."""
+def test_the_number_of_streams_is_a_positive_integer(count: object) -> None:
+    """A 0 would trip an assertion in every Scala member; the error names the topic."""
     with pytest.raises(ConfigError, match="topic t: the number of streams"):
         check_stream_count(count, "topic t")
 
 
 def test_every_topic_of_a_map_is_checked() -> None:
-    """Names and counts; an empty map is fine."""
+    """Names and counts of all topics are checked; an empty map is allowed."""
     check_topic_counts({})
     check_topic_counts({"a": 1, "b": 1_000})
     with pytest.raises(ConfigError, match="topic 'b c'"):
@@ -86,15 +86,15 @@ def test_every_topic_of_a_map_is_checked() -> None:
 
 
 @pytest.mark.parametrize("topics", [["t"], "t", None, ("t", 1)])
-def test_what_is_no_map_is_refused(topics: Mapping[str, int]) -> None:
-    """A list of topics is the most likely slip; the error shows what is wanted."""
+def test_topics_must_be_a_map(topics: Mapping[str, int]) -> None:
+    """The error shows an example, since a list of topics is the likeliest mistake."""
     with pytest.raises(ConfigError, match=r"give the number of streams of each.*\{'weblog': 1\}"):
         check_topic_counts(topics)
 
 
 @pytest.mark.parametrize("topic_filter", ["t.*", None, ["t"]])
 def test_a_filter_is_a_whitelist_or_a_blacklist(topic_filter: object) -> None:
-    """A bare text does not say which."""
+    """A plain string is refused, since it does not say which of them is meant."""
     check_filter(Whitelist("t.*"))
     check_filter(Blacklist("t.*"))
     with pytest.raises(ConfigError, match=r"filter .*: give a Whitelist\('...'\) or a Blacklist"):

@@ -1,4 +1,4 @@
-"""What is configured arrives where it is used; each value here is another one than the default."""
+"""Each setting reaches the component that uses it; each value differs from the default."""
 
 import json
 import ssl
@@ -49,7 +49,7 @@ def assembled(
     security: SecuritySettings = PLAINTEXT,
     **settings: object,
 ) -> ConnectorComponents:
-    """The parts of a connector with these settings."""
+    """Return the components of a connector with these settings."""
     wanted: Mapping[str, Any] = {"zookeeper_connect": "h:2181", "group_id": "g1", **settings}
 
     def connect(*_args: object, **_settings: object) -> MemoryZkStore:
@@ -58,15 +58,15 @@ def assembled(
     return assemble(ConsumerConfig(None, **wanted), CLOCK, connect, security=security)
 
 
-def test_a_member_is_told_what_is_configured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And gets the same store, clock and mailbox as everybody else."""
+def test_a_member_gets_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The member gets its settings, and the store, clock and mailbox that the others use."""
     seen: list[tuple[MemberSettings, MemberWorld, MemberRuntime]] = []
 
-    def noting(settings: MemberSettings, world: MemberWorld) -> MemberRuntime:
+    def recording(settings: MemberSettings, world: MemberWorld) -> MemberRuntime:
         seen.append((settings, world, build_member(settings, world)))
         return seen[-1][2]
 
-    monkeypatch.setattr(configured, "build_member", noting)
+    monkeypatch.setattr(configured, "build_member", recording)
     parts = assembled(
         consumer_id="c1",
         partition_assignment_strategy="roundrobin",
@@ -106,16 +106,16 @@ def test_a_member_is_told_what_is_configured(monkeypatch: pytest.MonkeyPatch) ->
     parts.close(1_000)
 
 
-def test_the_threads_of_a_connector_bear_its_name() -> None:
-    """In lists of threads and in the log: a process may have several connectors."""
+def test_the_threads_of_a_connector_carry_its_name() -> None:
+    """A process may have several connectors, which lists of threads and logs tell apart."""
     parts = assembled(consumer_id="c1")
     assert parts.consumer_id == "g1_c1"
     assert (parts.control_scope.name, parts.fetch_scope.name) == ("g1_c1", "g1_c1")
     parts.close(1_000)
 
 
-def test_streams_go_on_for_the_configured_share_of_a_session() -> None:
-    """By the clock that the connector was given."""
+def test_streams_deliver_for_the_configured_share_of_a_session() -> None:
+    """With a suspect session, delivery stops after ``zookeeper.silence.percent`` of it."""
     parts = assembled(zookeeper_silence_percent=50)
     gate = parts.streaming.gate
     gate.suspect()
@@ -130,17 +130,17 @@ def test_streams_go_on_for_the_configured_share_of_a_session() -> None:
     ("reset", "policy"),
     [("smallest", LogEdge.EARLIEST), ("largest", LogEdge.LATEST)],
 )
-def test_fetchers_are_told_what_is_configured(
+def test_fetchers_get_their_settings(
     monkeypatch: pytest.MonkeyPatch, reset: str, policy: LogEdge
 ) -> None:
-    """Above all where a group without offsets begins."""
+    """All fetch settings, above all where a group without offsets starts, reach the fetchers."""
     seen: list[Any] = []
 
-    def noting(**parts: Any) -> FetchManager:
+    def recording(**parts: Any) -> FetchManager:
         seen.append(parts["settings"])
         return FetchManager(**parts)
 
-    monkeypatch.setattr(fetch_wiring, "FetchManager", noting)
+    monkeypatch.setattr(fetch_wiring, "FetchManager", recording)
     assembled(
         auto_offset_reset=reset,
         fetch_message_max_bytes=10_001,
@@ -173,10 +173,10 @@ def test_fetchers_are_told_what_is_configured(
     ]
 
 
-def test_brokers_are_met_where_they_speak_what_is_wanted(
+def test_brokers_are_addressed_at_the_listener_of_the_security_protocol(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """All of them by the same settings: who leads what, and what lies there."""
+    """Fetchers and lookups use the listener that the configured security protocol needs."""
     server = MemoryZkServer()
     admin = server.connect()
     admin.ensure_paths(["/brokers/ids"])
@@ -208,8 +208,8 @@ def test_brokers_are_met_where_they_speak_what_is_wanted(
     assert seen == [PLAINTEXT, plain, wanted, (Broker(1, "tls", 9093),)]
 
 
-def test_connections_to_brokers_are_made_as_configured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both those that fetch and those that look leaders up; by the connector's clock."""
+def test_broker_connections_get_their_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Connections for fetching and lookups use the configured times and the connector's clock."""
     seen: list[object] = []
     dialers: list[BrokerDialer] = []
 
@@ -237,42 +237,42 @@ def test_connections_to_brokers_are_made_as_configured(monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize(("socket_timeout_ms", "epochs_ms"), [(60_000, 3_000), (1_500, 1_500)])
-def test_a_new_leader_is_not_waited_for_longer_than_three_seconds(
+def test_a_lookup_of_epoch_ends_takes_three_seconds_at_most(
     monkeypatch: pytest.MonkeyPatch, socket_timeout_ms: int, epochs_ms: int
 ) -> None:
-    """To say where its epoch began; nor longer than for any other response."""
-    asked: list[tuple[object, int]] = []
+    """A leader has three seconds to report the end of an epoch, less with ``socket.timeout.ms``."""
+    requested: list[tuple[object, int]] = []
 
     def managing(**parts: Any) -> FetchManager:
         parts["access"].epoch_ends({T0: 3})
         return FetchManager(**parts)
 
     def epoch_ends(_self: ClusterClient, doubts: object, *, timeout_ms: int) -> None:
-        asked.append((doubts, timeout_ms))
+        requested.append((doubts, timeout_ms))
 
     monkeypatch.setattr(ClusterClient, "epoch_ends", epoch_ends)
     monkeypatch.setattr(fetch_wiring, "FetchManager", managing)
     assembled(socket_timeout_ms=socket_timeout_ms).close(1_000)
-    assert asked == [({T0: 3}, epochs_ms)]
+    assert requested == [({T0: 3}, epochs_ms)]
 
 
 @pytest.mark.parametrize(
     ("shutdown_ms", "limit_ms"), [(600, 400), (500, 333), (1, 1), (10**9, None)]
 )
-def test_a_commit_to_kafka_ends_while_there_is_time_for_the_release(
+def test_a_commit_to_kafka_leaves_time_for_the_release(
     monkeypatch: pytest.MonkeyPatch, shutdown_ms: int, limit_ms: int | None
 ) -> None:
-    """After two thirds of a shutdown, or two sessions; there is always time for one look."""
+    """A commit may take two thirds of the shutdown time-out, and two sessions at most."""
     seen: list[ChannelSettings] = []
 
-    def noting(
+    def recording(
         group_id: str, access: BrokerAccess, settings: ChannelSettings, *, clock: ManualClock
     ) -> CoordinatorChannel:
         assert (group_id, clock) == ("g1", CLOCK)
         seen.append(settings)
         return CoordinatorChannel(group_id, access, settings, clock=clock)
 
-    monkeypatch.setattr(offset_wiring, "CoordinatorChannel", noting)
+    monkeypatch.setattr(offset_wiring, "CoordinatorChannel", recording)
     parts = assembled(
         offsets_storage="kafka",
         shutdown_timeout_ms=shutdown_ms,
@@ -286,8 +286,8 @@ def test_a_commit_to_kafka_ends_while_there_is_time_for_the_release(
     parts.close(1_000)
 
 
-def test_a_groups_coordinator_is_met_as_configured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Secured like every other broker, in the channel's own time; none is asked what it serves."""
+def test_the_coordinator_connection_gets_its_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It uses the channel's time-out and the security settings, without asking for versions."""
     seen: list[object] = []
 
     def dialer(connector: TcpConnector, **parts: Any) -> BrokerDialer:
@@ -318,10 +318,10 @@ def test_a_groups_coordinator_is_met_as_configured(monkeypatch: pytest.MonkeyPat
         ({"offsets_storage": "kafka", "dual_commit_enabled": True}, "both"),
     ],
 )
-def test_members_and_others_commit_to_the_same_place(
+def test_members_and_others_commit_to_the_same_storage(
     settings: dict[str, Any], storage: str
 ) -> None:
-    """What a consumer without membership commits, a member of the group must find."""
+    """A member must find what a consumer without membership committed."""
     parts = assembled(**settings)
     offsets = parts.offsets
     assert (offsets.store.storage, offsets.unguarded.storage) == (storage, storage)
@@ -331,10 +331,10 @@ def test_members_and_others_commit_to_the_same_place(
 
 @pytest.mark.parametrize("auto_commit", [True, False])
 @pytest.mark.parametrize("storage", ["kafka", "zookeeper"])
-def test_it_is_said_when_offsets_may_be_forgotten(
+def test_a_warning_says_when_brokers_may_expire_offsets(
     caplog: pytest.LogCaptureFixture, storage: str, auto_commit: bool
 ) -> None:
-    """By the brokers, where nothing renews them; ZooKeeper forgets nothing."""
+    """Without automatic commits nothing renews offsets in Kafka; ZooKeeper keeps them for good."""
     assembled(offsets_storage=storage, auto_commit_enable=auto_commit).close(1_000)
     message = [
         record.getMessage()
@@ -345,8 +345,8 @@ def test_it_is_said_when_offsets_may_be_forgotten(
     assert all("group g1" in line for line in message)
 
 
-def test_what_a_member_may_not_commit_others_may() -> None:
-    """A member's store takes what it owns; the unguarded one takes what comes. Both can read."""
+def test_only_a_member_s_store_checks_ownership() -> None:
+    """A member's store refuses partitions that it does not own; the unguarded store does not."""
     server = MemoryZkServer()
     admin = server.connect()
     admin.ensure_paths(["/consumers", "/brokers/ids", "/brokers/topics"])
@@ -360,8 +360,8 @@ def test_what_a_member_may_not_commit_others_may() -> None:
 
 
 @pytest.mark.parametrize("dual", [True, False])
-def test_a_member_commits_to_kafka_what_it_owns_only(dual: bool) -> None:
-    """The coordinator accepts anything, so the owner nodes are read first; it is not even asked."""
+def test_a_member_commits_only_owned_partitions_to_kafka(dual: bool) -> None:
+    """A coordinator accepts any partition, so the owner nodes are read before it is contacted."""
     server = MemoryZkServer()
     admin = server.connect()
     admin.ensure_paths(["/consumers", "/brokers/ids", "/brokers/topics"])
@@ -372,8 +372,8 @@ def test_a_member_commits_to_kafka_what_it_owns_only(dual: bool) -> None:
     parts.close(1_000)
 
 
-def test_what_streams_can_not_read_is_set_aside_as_configured(tmp_path: Path) -> None:
-    """With the time by the connector's clock, and a report to its observers."""
+def test_poison_messages_are_written_to_the_configured_file(tmp_path: Path) -> None:
+    """The dead letter carries the time of the connector's clock, and observers are notified."""
     events: list[Event] = []
 
     class Listening:
@@ -404,15 +404,15 @@ def test_what_streams_can_not_read_is_set_aside_as_configured(tmp_path: Path) ->
     parts.close(1_000)
 
 
-def test_what_secures_it_goes_on_as_it_was_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The caller's own context and tokens, which no setting can hold."""
+def test_ssl_context_and_token_provider_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The caller's own SSL context and token provider, which no setting can hold, are used."""
     seen: list[SecuritySettings] = []
 
-    def noting(*_parts: object, security: SecuritySettings, **_settings: object) -> None:
+    def recording(*_parts: object, security: SecuritySettings, **_settings: object) -> None:
         seen.append(security)
         raise ConfigError("seen")
 
-    monkeypatch.setattr(connector, "assemble", noting)
+    monkeypatch.setattr(connector, "assemble", recording)
     context = ssl.create_default_context()
     config = ConsumerConfig(
         zookeeper_connect="h:2181",

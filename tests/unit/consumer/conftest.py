@@ -1,4 +1,4 @@
-"""A ``KafkaConsumer`` on parts of paper."""
+"""A ``KafkaConsumer`` with fake components."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 
 @pytest.fixture
 def make(monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
-    """Makes a consumer and gives its parts, too; closes it at the end."""
+    """Make consumers with their fake components; close them at the end."""
     made: list[KafkaConsumer] = []
 
     def make_one(*topics: str, **settings: Any) -> tuple[KafkaConsumer, FakeParts]:

@@ -1,4 +1,4 @@
-"""A ``KafkaConsumer`` as a source for readers of Arrow's C streams; columns that are chosen."""
+"""A ``KafkaConsumer`` as an Arrow C stream, and polls of selected columns."""
 
 from typing import Any
 
@@ -13,12 +13,12 @@ QUIET_MS = 10
 
 
 def reader_of(consumer: KafkaConsumer, *schema: Any) -> Any:
-    """As pyarrow makes it."""
+    """Build a reader as pyarrow does."""
     return pa.RecordBatchReader.from_stream(consumer, *schema)
 
 
-def test_a_reader_ends_where_an_iteration_does_and_another_goes_on(make: Make) -> None:
-    """Nothing is polled before it asks; its schema is that of ``poll_arrow``."""
+def test_a_reader_ends_like_an_iteration_and_another_continues(make: Make) -> None:
+    """Nothing is polled before the first read; the schema is that of ``poll_arrow``."""
     consumer, fakes = joined(make, consumer_timeout_ms=QUIET_MS)
     reader = reader_of(consumer)
     assert reader.schema == consumer.poll_arrow(max_records=1).schema
@@ -30,7 +30,7 @@ def test_a_reader_ends_where_an_iteration_does_and_another_goes_on(make: Make) -
 
 
 def test_what_was_read_is_committed_when_the_next_is_asked_for(make: Make) -> None:
-    """Arrow batches are committed as polls are."""
+    """A batch is committed as a poll is: when the next one is requested."""
     consumer, fakes = joined(make, consumer_timeout_ms=QUIET_MS, auto_commit_interval_ms=0)
     reader = reader_of(consumer)
     assert reader.read_next_batch().num_rows == 20
@@ -46,7 +46,7 @@ def test_what_was_read_is_committed_when_the_next_is_asked_for(make: Make) -> No
 
 @pytest.mark.parametrize("schema", [(), ("offset",)])
 def test_a_reader_ends_when_the_consumer_is_closed(make: Make, schema: tuple[str, ...]) -> None:
-    """Without any time-out; it is no error, then or later."""
+    """Closing ends a reader at once, without an error, then or later."""
     consumer, fakes = joined(make)
     wanted = [pa.schema([(name, pa.int64()) for name in schema])] if schema else []
     reader = reader_of(consumer, *wanted)
@@ -59,7 +59,7 @@ def test_a_reader_ends_when_the_consumer_is_closed(make: Make, schema: tuple[str
 
 
 def test_errors_are_told_by_the_reader_which_goes_on(make: Make) -> None:
-    """Not as an end: other partitions have more."""
+    """An error is not reported as the end, since other partitions have more records."""
     consumer, fakes = joined(make, consumer_timeout_ms=QUIET_MS)
     fakes.engine.errors = [PartitionFailed(A, 10, "corrupt")]
     reader = reader_of(consumer)
@@ -70,8 +70,8 @@ def test_errors_are_told_by_the_reader_which_goes_on(make: Make) -> None:
     assert reader.read_next_batch()["offset"].to_pylist() == [10]
 
 
-def test_a_wakeup_is_told_by_the_reader(make: Make) -> None:
-    """It ends one poll, with nothing lost."""
+def test_a_reader_raises_a_wakeup(make: Make) -> None:
+    """It ends one poll, and no record is lost."""
     consumer, _ = joined(make, consumer_timeout_ms=QUIET_MS)
     reader = reader_of(consumer)
     consumer.wakeup()
@@ -80,8 +80,8 @@ def test_a_wakeup_is_told_by_the_reader(make: Make) -> None:
     assert reader.read_all().num_rows == 20
 
 
-def test_a_requested_schema_chooses_and_casts(make: Make) -> None:
-    """By its names, in its order."""
+def test_a_requested_schema_selects_and_casts_columns(make: Make) -> None:
+    """Columns are selected by name, in the order of the schema."""
     consumer, _ = joined(make, consumer_timeout_ms=QUIET_MS)
     schema = pa.schema([("offset", pa.int64()), ("value", pa.string())])
     table = reader_of(consumer, schema).read_all()
@@ -92,8 +92,8 @@ def test_a_requested_schema_chooses_and_casts(make: Make) -> None:
 
 
 @pytest.mark.parametrize("names", [["headers"], ["topic", "offset"], ["partition"]])
-def test_chosen_columns_are_those_of_the_whole(make: Make, names: list[str]) -> None:
-    """In the order in which they are named; an empty batch has them, too."""
+def test_selected_columns_equal_those_of_a_full_poll(make: Make, names: list[str]) -> None:
+    """Columns come in the order in which they are named, in an empty batch as well."""
     consumer, _ = joined(make)
     whole, _ = joined(make)
     assert consumer.poll_arrow(columns=names) == whole.poll_arrow().select(names)
@@ -101,8 +101,8 @@ def test_chosen_columns_are_those_of_the_whole(make: Make, names: list[str]) -> 
     assert (empty.num_rows, empty.schema.names) == (0, names)
 
 
-def test_columns_that_are_not_there_are_refused(make: Make) -> None:
-    """Nothing is handed out by that."""
+def test_unknown_columns_are_refused(make: Make) -> None:
+    """No records are consumed by the refused call."""
     consumer, _ = joined(make)
     with pytest.raises(IllegalArgumentError, match="no column 'time'"):
         consumer.poll_arrow(columns=["time"])

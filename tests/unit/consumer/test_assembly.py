@@ -1,4 +1,4 @@
-"""What of the configuration goes where."""
+"""Which setting reaches which component."""
 
 from dataclasses import fields
 from typing import Any
@@ -16,7 +16,7 @@ from zkconsumer.records.transactions import IsolationLevel
 
 
 def test_every_setting_of_fetching_comes_from_the_configuration() -> None:
-    """None is left at its default by mistake."""
+    """No fetch setting is left at its default by mistake."""
     found = fetch_settings_of(
         PollConfig(
             fetch_min_bytes=2,
@@ -45,8 +45,8 @@ def test_every_setting_of_fetching_comes_from_the_configuration() -> None:
     assert not found.sessions
 
 
-def test_no_fetch_grows_beyond_what_is_accepted() -> None:
-    """A larger response would be refused, and asked for again."""
+def test_no_fetch_grows_beyond_the_largest_accepted_response() -> None:
+    """A larger response would be refused and requested again."""
 
     def grown_bytes(**given: Any) -> int:
         return fetch_settings_of(PollConfig(None, **given)).grown_bytes
@@ -56,8 +56,8 @@ def test_no_fetch_grows_beyond_what_is_accepted() -> None:
     assert grown_bytes(receive_message_max_bytes=1_000) == 1_048_576
 
 
-def test_policies() -> None:
-    """The policy of the word ``none`` is None."""
+def test_reset_policies() -> None:
+    """The policy of ``auto.offset.reset=none`` is None."""
     words = ("earliest", "latest", "none")
     configs = [PollConfig({"auto.offset.reset": word}) for word in words]
     assert [policy_of(config) for config in configs] == [
@@ -68,7 +68,7 @@ def test_policies() -> None:
 
 
 def test_membership_comes_from_the_configuration() -> None:
-    """As it stands there."""
+    """All settings of a group member are taken from the configuration."""
     found = group_settings_of(
         PollConfig(
             group_id="g",
@@ -84,8 +84,8 @@ def test_membership_comes_from_the_configuration() -> None:
     assert found.max_poll_interval_ms == 8
 
 
-def test_security() -> None:
-    """What can't work is refused before anything is connected to."""
+def test_security_settings_are_checked_before_connecting() -> None:
+    """Settings that cannot work are refused before any connection."""
     found = security_in(
         PollConfig(
             security_protocol="SASL_SSL",

@@ -1,4 +1,4 @@
-"""``close()`` in a signal handler, wherever it strikes, and by listeners and callbacks."""
+"""``close()`` in a signal handler at any point, in listeners and in callbacks."""
 
 from collections.abc import Collection
 from functools import partial
@@ -12,8 +12,8 @@ from zkconsumer.errors import ConsumerClosed
 from zkconsumer.model import OffsetAndMetadata
 
 
-def test_a_handler_amid_a_wait_has_closed_when_its_close_returns(make: Make) -> None:
-    """So that it may end the process there and then; the poll gives nothing."""
+def test_a_signal_handler_closes_a_waiting_consumer_completely(make: Make) -> None:
+    """The handler may end the process after ``close()``; the poll returns no records."""
     consumer, fakes = joined(make)
     assert offsets_of(consumer.poll()) == {A: list(range(10)), B: list(range(10))}
     seen: list[object] = []
@@ -28,23 +28,26 @@ def test_a_handler_amid_a_wait_has_closed_when_its_close_returns(make: Make) -> 
     assert seen == [True, {A: OffsetAndMetadata(10, "", 3), B: OffsetAndMetadata(10, "", 3)}]
 
 
-def test_a_poll_that_had_taken_records_gives_none_of_them(make: Make) -> None:
-    """Else what the listener raises meanwhile would take them along, and they are committed."""
+def test_a_poll_interrupted_by_close_returns_no_records(make: Make) -> None:
+    """Records already taken are dropped and not committed.
+
+    If the listener raised an exception meanwhile, the caller would never see them.
+    """
     consumer, fakes = joined(make)
     collect = fakes.engine.collect_as
 
-    def struck_behind(*args: Any) -> object:
+    def collect_and_close(*args: Any) -> object:
         found = collect(*args)
         consumer.close()
         return found
 
-    fakes.engine.collect_as = struck_behind  # type: ignore[method-assign,assignment]
+    fakes.engine.collect_as = collect_and_close  # type: ignore[method-assign,assignment]
     assert consumer.poll() == {}
     assert {committed.offset for committed in fakes.group.committed_offsets.values()} == {0}
 
 
-def test_an_iteration_that_waits_ends(make: Make) -> None:
-    """With all its records committed."""
+def test_a_waiting_iteration_ends_when_closed(make: Make) -> None:
+    """All of its records are committed."""
     consumer, fakes = joined(make)
     fakes.wakeup.meanwhile.append(consumer.close)
     assert len(list(consumer)) == 20
@@ -52,7 +55,7 @@ def test_an_iteration_that_waits_ends(make: Make) -> None:
 
 
 def test_a_handler_without_automatic_commits_commits_nothing(make: Make) -> None:
-    """Nor one that says so."""
+    """Nor does one that closes with ``autocommit=False``."""
     for settings, autocommit in (({"enable_auto_commit": False}, True), ({}, False)):
         consumer, fakes = joined(make, **settings)
         consumer.poll()
@@ -61,8 +64,8 @@ def test_a_handler_without_automatic_commits_commits_nothing(make: Make) -> None
         assert fakes.group.committed_offsets == {}
 
 
-def test_a_position_that_is_waited_for_is_broken_off(make: Make) -> None:
-    """There is nothing that could be given."""
+def test_a_position_lookup_ends_with_an_error_when_closed(make: Make) -> None:
+    """There is no position that could be returned."""
     consumer, fakes = make("t")
     fakes.group.give(A)
     fakes.lookup.holds = True
@@ -73,8 +76,8 @@ def test_a_position_that_is_waited_for_is_broken_off(make: Make) -> None:
     assert consumer._parts.one_caller.closed
 
 
-class Closes(ConsumerRebalanceListener):
-    """Closes the consumer when it hears of something."""
+class ClosingListener(ConsumerRebalanceListener):
+    """A listener that closes the consumer when it is called."""
 
     def __init__(self, consumer: KafkaConsumer) -> None:
         self.consumer = consumer
@@ -94,11 +97,11 @@ class Closes(ConsumerRebalanceListener):
         self.consumer.commit({A: OffsetAndMetadata(7, "mine")})
 
 
-def test_a_listener_that_closes_has_it_done_when_its_call_is_over(make: Make) -> None:
-    """The rebalance goes through before; in ``close()`` itself it changes nothing."""
+def test_a_close_in_a_listener_takes_effect_after_its_call(make: Make) -> None:
+    """The rebalance is completed first; in ``close()`` itself another close has no effect."""
     consumer, fakes = make("t")
     fakes.engine.ends = {A: 10}
-    listener = Closes(consumer)
+    listener = ClosingListener(consumer)
     consumer.subscribe(["t"], listener=listener)
     fakes.group.give(A)
     assert consumer.poll(1_000) == {}
@@ -108,8 +111,8 @@ def test_a_listener_that_closes_has_it_done_when_its_call_is_over(make: Make) ->
         consumer.poll()
 
 
-def test_a_callback_that_closes_has_it_done_when_its_call_is_over(make: Make) -> None:
-    """It is called out of a commit here."""
+def test_a_close_in_a_callback_takes_effect_after_its_call(make: Make) -> None:
+    """The callback of a commit closes the consumer within a poll."""
     consumer, fakes = joined(make)
     consumer.poll()
     consumer.commit_async(callback=lambda *_: consumer.close())
@@ -118,8 +121,8 @@ def test_a_callback_that_closes_has_it_done_when_its_call_is_over(make: Make) ->
     assert consumer._parts.one_caller.closed
 
 
-def test_what_the_listener_raises_amid_a_close_comes_out_of_the_call(make: Make) -> None:
-    """Of the one that closes; where that raises already, it is logged."""
+def test_an_exception_of_the_listener_during_close_is_raised(make: Make) -> None:
+    """It is raised by the call that closes, or logged if that call already raises another."""
 
     class Fails(ConsumerRebalanceListener):
         def __init__(self, consumer: KafkaConsumer, first: Exception | None) -> None:

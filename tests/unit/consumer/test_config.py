@@ -18,12 +18,12 @@ FETCH_SIZES = ("max_partition_fetch_bytes", "fetch_message_catch_up_max_bytes")
 
 
 def unchecked(**settings: Any) -> PollConfig:
-    """Settings of a program that no type checker reads."""
+    """Build a configuration with settings that no type checker has seen."""
     return PollConfig(None, **settings)
 
 
 def test_defaults_are_those_of_kafka_python_and_java() -> None:
-    """No setting is required."""
+    """No setting is required, and the defaults are kafka-python's and Java's."""
     found = PollConfig()
     assert found.bootstrap_brokers() == (Broker(-1, "localhost", 9092),)
     assert found.group_id is None
@@ -42,8 +42,8 @@ def test_defaults_are_those_of_kafka_python_and_java() -> None:
     assert found.consumer_timeout_ms == -1
 
 
-def test_keys_with_dots_come_in_a_map_or_as_keywords() -> None:
-    """The keywords without their dots; they win, and None is not given."""
+def test_keys_may_have_dots_in_a_map() -> None:
+    """Keyword arguments have underscores and override the map; None counts as not given."""
     found = PollConfig({"group.id": "a", "max_poll_records": "7"}, group_id="b", client_id=None)
     assert (found.group_id, found.max_poll_records, found.client_id) == ("b", 7, "zkconsumer")
     with pytest.raises(ConfigError, match=r"write fetch_min_bytes=\.\.\., or config=\{"):
@@ -62,29 +62,29 @@ def test_keys_with_dots_come_in_a_map_or_as_keywords() -> None:
         (("[::1]:9", "[fe80::1%eth0]"), (Broker(-1, "::1", 9), Broker(-2, "fe80::1%eth0", 9092))),
     ],
 )
-def test_bootstrap_servers_are_a_text_or_a_list(given: Any, brokers: tuple[Broker, ...]) -> None:
-    """Ids below 0 say that only the address is known."""
+def test_bootstrap_servers_are_a_string_or_a_list(given: Any, brokers: tuple[Broker, ...]) -> None:
+    """Negative ids mean that only the address is known."""
     assert PollConfig(bootstrap_servers=given).bootstrap_brokers() == brokers
 
 
 @pytest.mark.parametrize(
     "given", ["", ",", "a b", "h:x", "h:0", "h:70000", "SSL://", 7, [], ["a,b"], [3]]
 )
-def test_bootstrap_servers_that_are_none(given: Any) -> None:
-    """The message names the setting, and which ports there are."""
+def test_invalid_bootstrap_servers_are_refused(given: Any) -> None:
+    """The error names the setting and the range of ports."""
     with pytest.raises(ConfigError, match=r"bootstrap.servers is .* from 1 to 65535"):
         PollConfig(bootstrap_servers=given)
 
 
 class TheirLevel(IntEnum):
-    """As kafka-python's ``IsolationLevel``."""
+    """An ``IsolationLevel`` like kafka-python's."""
 
     READ_UNCOMMITTED = 0
     READ_COMMITTED = 1
 
 
-def test_the_words_of_older_consumers_are_understood() -> None:
-    """kafka-python takes these, too."""
+def test_values_of_older_consumers_are_accepted() -> None:
+    """kafka-python accepts them as well."""
     assert PollConfig(auto_offset_reset="smallest").auto_offset_reset == "earliest"
     assert unchecked(auto_offset_reset="LARGEST").auto_offset_reset == "latest"
     assert PollConfig(isolation_level=TheirLevel.READ_COMMITTED).isolation_level == "read_committed"
@@ -93,7 +93,7 @@ def test_the_words_of_older_consumers_are_understood() -> None:
 
 
 def test_strategies_are_names_or_assignor_classes() -> None:
-    """Those of kafka-python bear the name."""
+    """kafka-python's assignor classes have a ``name``."""
 
     class Sticky:
         name = "sticky"
@@ -107,7 +107,7 @@ def test_strategies_are_names_or_assignor_classes() -> None:
 
 
 def test_an_unknown_setting_is_refused_with_the_nearest_one() -> None:
-    """A slip must not pass in silence."""
+    """A misspelt setting must not be ignored silently."""
     with pytest.raises(ConfigError, match="no setting bootstrap_server: did you mean bootstrap_se"):
         unchecked(bootstrap_server="h")
     with pytest.raises(ConfigError, match="did you mean value_deserializer"):
@@ -120,8 +120,10 @@ def test_an_unknown_setting_is_refused_with_the_nearest_one() -> None:
         PollConfig("group.id=g")  # type: ignore[arg-type]
 
 
-def test_what_has_no_effect_is_taken_and_noted_once(caplog: pytest.LogCaptureFixture) -> None:
-    """Programs for kafka-python go on as they are, whatever they gave."""
+def test_settings_without_effect_are_accepted_and_logged_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Programs for kafka-python work unchanged, whatever the values of such settings."""
     with caplog.at_level("DEBUG"):
         PollConfig(api_version=(0, 10), metric_reporters=[object], selector=object, net=-1)
     assert caplog.messages == [
@@ -131,15 +133,15 @@ def test_what_has_no_effect_is_taken_and_noted_once(caplog: pytest.LogCaptureFix
     assert [record.levelname for record in caplog.records] == ["DEBUG"]
 
 
-def test_every_setting_that_only_tunes_kafka_python_is_taken() -> None:
-    """None of them is read, so that none can be wrong."""
+def test_every_setting_that_only_tunes_kafka_python_is_accepted() -> None:
+    """Their values are not read, so none can be wrong."""
     given = {spec.attribute: object() for spec in INERT}
     config = unchecked(**given)
     assert {name: config[name] for name in given} == given
 
 
-def test_the_brokers_service_is_named_as_in_kafka_python() -> None:
-    """Also without Kerberos, where nothing has a use for it."""
+def test_the_kerberos_service_name_defaults_as_in_kafka_python() -> None:
+    """The default exists even if Kerberos is not used."""
     assert PollConfig().sasl_kerberos_service_name == "kafka"
     config = PollConfig(sasl_kerberos_service_name="k", sasl_kerberos_domain_name="d.example")
     assert (config.sasl_kerberos_service_name, config["sasl_kerberos_domain_name"]) == (
@@ -149,14 +151,14 @@ def test_the_brokers_service_is_named_as_in_kafka_python() -> None:
 
 
 @pytest.mark.parametrize("key", sorted(REFUSED))
-def test_what_would_change_whom_we_speak_with_is_refused(key: str) -> None:
-    """In silence it would be dangerous."""
+def test_a_setting_that_would_change_the_peer_is_refused(key: str) -> None:
+    """Ignoring such a setting silently would be dangerous."""
     with pytest.raises(ConfigError, match="can't be used"):
         unchecked(**{key.replace(".", "_"): "x"})
 
 
 def test_settings_must_fit_together() -> None:
-    """Names of both are in the message."""
+    """The error names both settings that contradict each other."""
     with pytest.raises(ConfigError, match=r"heartbeat_interval_ms is 3000.*session_timeout_ms"):
         PollConfig(session_timeout_ms=3000)
     with pytest.raises(ConfigError, match=r"fetch_max_wait_ms is 500.*request_timeout_ms"):
@@ -170,8 +172,8 @@ def test_settings_must_fit_together() -> None:
     )
 
 
-def test_a_fetch_size_that_is_given_is_not_grown_beyond() -> None:
-    """Also where it is the default, or was copied from another consumer's settings."""
+def test_an_explicit_fetch_size_is_also_the_catch_up_size() -> None:
+    """It is not exceeded even if it equals the default or was copied from another configuration."""
 
     def catching_up(**given: Any) -> int:
         return PollConfig(None, **given).fetch_message_catch_up_max_bytes
@@ -190,15 +192,15 @@ def test_a_fetch_size_that_is_given_is_not_grown_beyond() -> None:
 
 
 @pytest.mark.parametrize("name", ["\ud800", "x" * 32_768, "ü" * 16_384])
-def test_a_group_that_no_request_can_name_is_refused(name: str) -> None:
-    """Its coordinator would be looked for time after time, and in silence."""
+def test_a_group_id_too_long_for_a_request_is_refused(name: str) -> None:
+    """Otherwise the lookup of its coordinator would fail silently for ever."""
     with pytest.raises(ConfigError, match="32767 bytes in UTF-8") as refused:
         unchecked(group_id=name)
     assert len(str(refused.value)) < 300
 
 
 def test_zookeeper_settings_need_zookeeper() -> None:
-    """And are kept for its group."""
+    """With ``zookeeper_connect`` they are kept for the ZooKeeper group."""
     found = PollConfig(zookeeper_connect="z", group_id="g", zookeeper_session_timeout_ms=900)
     assert found.zookeeper == {"zookeeper.session.timeout.ms": 900}
     with pytest.raises(ConfigError, match=r"zookeeper_session_timeout_ms.*give zookeeper_connect"):
@@ -210,7 +212,7 @@ def test_zookeeper_settings_need_zookeeper() -> None:
 
 
 def test_passwords_are_not_shown() -> None:
-    """A configuration may get into a log."""
+    """A configuration may be logged, so its text hides passwords."""
     shown = repr(PollConfig(sasl_plain_password="secret", ssl_password="secret2"))
     assert "secret" not in shown
 
@@ -219,7 +221,7 @@ class OldJson:
     """A deserialiser as of kafka-python 2."""
 
     def deserialize(self, topic: str, data: bytes) -> str:
-        """With the topic."""
+        """Take the topic and the data."""
         return f"{topic} {data.decode()}"
 
 
@@ -229,11 +231,11 @@ class NewJson:
     closed = 0
 
     def deserialize(self, topic: str, headers: list[Any], data: bytes) -> str:
-        """With headers in between."""
+        """Take the headers in between."""
         return f"{topic} {headers} {data.decode()}"
 
     def close(self) -> None:
-        """Called by ``close()`` of the consumer."""
+        """Record that the consumer closed it."""
         self.closed += 1
 
 
@@ -242,61 +244,61 @@ class NewJson:
     [(None, b"v"), (bytes.decode, "v"), (OldJson(), "t v"), (NewJson(), "t [] v")],
 )
 def test_deserialisers_are_functions_or_objects(given: Any, made: object) -> None:
-    """Of either kafka-python; null is never given to one."""
+    """Deserialisers of either kafka-python work, and are not called for null."""
     origin = PollConfig(value_deserializer=given, key_deserializer=given).objects.origin_of(TP)
     record = consumer_record(origin, (0, None, b"v", -1, -1), (), -1)
     assert (record.value, record.key) == (made, None)
 
 
 def test_deserialisers_are_closed() -> None:
-    """Where they can be."""
-    one = NewJson()
-    PollConfig(value_deserializer=one, key_deserializer=bytes.decode).objects.close()
-    assert one.closed == 1
+    """Closing calls their ``close`` if they have one."""
+    deserializer = NewJson()
+    PollConfig(value_deserializer=deserializer, key_deserializer=bytes.decode).objects.close()
+    assert deserializer.closed == 1
 
 
 @pytest.mark.parametrize(
     "name",
     ["key_deserializer", "value_deserializer", "ssl_context", "default_offset_commit_callback"],
 )
-def test_objects_of_the_wrong_kind(name: str) -> None:
-    """The message says what may be given."""
+def test_objects_of_the_wrong_type_are_refused(name: str) -> None:
+    """The error says what may be given."""
     with pytest.raises(ConfigError, match=f"{name} is 'x': give"):
         unchecked(**{name: "x"})
 
 
-def test_a_context_is_taken_as_it_is() -> None:
-    """Whoever made it knows better."""
+def test_an_ssl_context_is_used_as_it_is() -> None:
+    """The context of the caller is not modified or replaced."""
     context = ssl.create_default_context()
     assert PollConfig(ssl_context=context).objects.ssl_context is context
 
 
-def test_a_file_of_settings_can_be_given(tmp_path: Path) -> None:
-    """As a map of texts."""
+def test_settings_of_a_file_may_be_strings(tmp_path: Path) -> None:
+    """The lines of a properties file can be passed as a map of strings."""
     lines = "group.id=g\nenable.auto.commit=false\n"
     (tmp_path / "c.properties").write_text(lines)
     texts = dict(line.split("=") for line in lines.splitlines())
     assert PollConfig(texts).enable_auto_commit is False
 
 
-def test_it_can_be_asked_as_a_dict_is() -> None:
-    """Programs for kafka-python look into ``consumer.config`` so."""
+def test_settings_can_be_read_by_key() -> None:
+    """Programs for kafka-python read ``consumer.config`` like a dict."""
     config = PollConfig(group_id="g")
     assert (config["group_id"], config["max_poll_records"]) == ("g", 500)
     with pytest.raises(KeyError, match="strategies"):
         config["strategies"]
 
 
-def test_numbers_are_taken_for_yes_and_no() -> None:
-    """As kafka-python takes them, and texts as files have them."""
-    for given, meant in ((1, True), (0, False), (1.0, True), ("false", False)):
-        assert unchecked(enable_auto_commit=given).enable_auto_commit is meant
+def test_booleans_may_be_numbers_or_strings() -> None:
+    """As in kafka-python, and as files have them."""
+    for given, expected in ((1, True), (0, False), (1.0, True), ("false", False)):
+        assert unchecked(enable_auto_commit=given).enable_auto_commit is expected
     with pytest.raises(ConfigError, match=r"enable\.auto\.commit is 'maybe'"):
         unchecked(enable_auto_commit="maybe")
 
 
-def test_times_are_taken_as_floats() -> None:
-    """Rounded up: none ends early; other numbers must be whole."""
+def test_times_may_be_floats() -> None:
+    """Times are rounded up, so that none ends early; other numbers must be integers."""
     config = PollConfig(
         auto_commit_interval_ms=99.5, request_timeout_ms=5e3, max_poll_interval_ms=float("inf")
     )
@@ -312,16 +314,16 @@ def test_times_are_taken_as_floats() -> None:
             unchecked(**{name: wrong})
 
 
-def test_a_group_without_letters_is_a_group() -> None:
-    """As in kafka-python: brokers say what they think of it; in ZooKeeper there is none."""
+def test_an_empty_group_id_is_a_group() -> None:
+    """As in kafka-python, brokers decide whether to accept it; ZooKeeper groups need a name."""
     assert PollConfig(group_id="").group_id == ""
     assert PollConfig(group_id=None).group_id is None
     with pytest.raises(ConfigError, match="a group in ZooKeeper needs a name"):
         PollConfig(group_id="", zookeeper_connect="z")
 
 
-def test_it_is_a_map() -> None:
-    """Of kafka-python's names and ours, with what was given where that has no effect."""
+def test_a_configuration_is_a_mapping() -> None:
+    """It has kafka-python's names and ours, with the given values of settings without effect."""
     config = PollConfig(group_id="g", selector=object, value_deserializer=bytes.decode)
     assert "group_id" in config
     assert "strategies" not in config
@@ -330,13 +332,13 @@ def test_it_is_a_map() -> None:
     assert config["value_deserializer"] == bytes.decode
     assert (config["reconnect_backoff_ms"], config["proxy_url"]) == (50, None)
     assert len(config) == len(list(config))
-    # A consumer like another one.
+    # The settings of one consumer can configure another.
     assert dict(unchecked(**dict(config))) == dict(config)
     assert PollConfig(config) == config
 
 
-def test_when_a_consumer_connects() -> None:
-    """When it is made, unless it is told not to, or the version, as in kafka-python."""
+def test_a_consumer_connects_at_once_unless_told_otherwise() -> None:
+    """As in kafka-python, a given version or ``bootstrap_timeout_ms=0`` delays it."""
     assert PollConfig().connects_at_once
     assert PollConfig(api_version="auto").connects_at_once
     assert not PollConfig(api_version=(2, 0)).connects_at_once
@@ -344,8 +346,8 @@ def test_when_a_consumer_connects() -> None:
     assert not PollConfig(zookeeper_connect="z", group_id="g").connects_at_once
 
 
-def test_the_release_that_was_found_is_in_the_map() -> None:
-    """In a copy: the settings that were given stay as they are."""
+def test_the_detected_version_is_added_to_a_copy() -> None:
+    """The original configuration is not modified."""
     config = PollConfig(group_id="g", ssl_password="p", value_deserializer=bytes.decode)
     found = config.with_found((2, 8))
     assert (config["api_version"], found["api_version"]) == (None, (2, 8))
@@ -354,16 +356,16 @@ def test_the_release_that_was_found_is_in_the_map() -> None:
     assert PollConfig(api_version="auto").with_found((0, 9))["api_version"] == (0, 9)
 
 
-def test_the_version_that_was_given_is_in_the_map() -> None:
-    """As it was given; no broker is looked for that could say another."""
+def test_a_given_version_is_kept() -> None:
+    """It is not replaced by a detected one."""
     assert PollConfig(api_version=(2, 8, 2))["api_version"] == (2, 8, 2)
     assert PollConfig(bootstrap_timeout_ms=0)["api_version"] is None
     assert PollConfig(zookeeper_connect="z", group_id="g")["api_version"] is None
 
 
 @pytest.mark.parametrize("release", [(0, 9), (0, 10, 0), (2, 8), (3, 9)])
-def test_a_copy_of_what_was_found_makes_another_consumer(release: tuple[int, ...]) -> None:
-    """Whatever broker it was: its settings hold together, and it connects when it is used."""
+def test_a_configuration_with_a_detected_version_can_be_reused(release: tuple[int, ...]) -> None:
+    """Its settings are consistent for any version; the new consumer connects when it is used."""
     found = PollConfig(group_id="g", request_timeout_ms=40_000).with_found(release)
     again = unchecked(**dict(found))
     assert dict(again) == dict(found)
@@ -373,7 +375,7 @@ def test_a_copy_of_what_was_found_makes_another_consumer(release: tuple[int, ...
 @pytest.mark.parametrize(
     ("key", "here"), [("ssl.ca.location", "ssl_cafile"), ("sasl.username", "sasl_plain_username")]
 )
-def test_keys_of_confluent_kafka_are_told(key: str, here: str) -> None:
+def test_keys_of_confluent_kafka_are_refused_with_our_names(key: str, here: str) -> None:
     """In a map, and as keyword arguments."""
     with pytest.raises(ConfigError, match=f"no setting {key}: here it is called {here}"):
         PollConfig({key: "x"})
@@ -381,8 +383,8 @@ def test_keys_of_confluent_kafka_are_told(key: str, here: str) -> None:
         unchecked(**{key: "x"})
 
 
-def test_settings_of_zookeeper_groups_keep_names_that_confluent_kafka_has_too() -> None:
-    """Four of them; only where there is no such setting, another name is told."""
+def test_settings_of_zookeeper_groups_may_share_names_with_confluent_kafka() -> None:
+    """Such a name is accepted for a ZooKeeper group; otherwise the error names the alternative."""
     for key in KEYS.keys() & BY_KEY.keys():
         name = key.replace(".", "_")
         found = unchecked(zookeeper_connect="z", group_id="g", **{name: 2_000_000})
@@ -391,15 +393,15 @@ def test_settings_of_zookeeper_groups_keep_names_that_confluent_kafka_has_too() 
             PollConfig({key: 2_000_000})
 
 
-def test_the_errors_of_settings_are_kafka_pythons() -> None:
-    """Of its versions: for unknown ones, and for values."""
+def test_configuration_errors_are_those_of_kafka_python() -> None:
+    """Errors of all its versions catch them."""
     for kind in (KafkaConfigurationError, ValueError, AssertionError):
         with pytest.raises(kind, match="did you mean group_id"):
             unchecked(gruop_id="g")
 
 
-def test_what_kafka_python_refuses_of_two_settings() -> None:
-    """Also of those without effect, where both are given."""
+def test_contradictions_that_kafka_python_refuses_are_refused() -> None:
+    """Even between settings without effect, if both are given."""
     with pytest.raises(KafkaConfigurationError, match="connections_max_idle_ms is 40000"):
         PollConfig(request_timeout_ms=50_000, connections_max_idle_ms=40_000)
     assert PollConfig(connections_max_idle_ms=1).request_timeout_ms == 30_000

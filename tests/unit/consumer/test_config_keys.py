@@ -10,7 +10,7 @@ WORKING = [spec for spec in KEYS if not spec.inert]
 
 
 def type_of(spec: ConfigKey) -> object:
-    """The annotation that an attribute of this setting should have."""
+    """Return the annotation that the attribute of this setting should have."""
     optional = spec.default is None and spec.derive is None and not spec.required
     if spec.kind == "choice":
         kind: typing.Any = typing.Literal.__getitem__(spec.choices)
@@ -21,7 +21,7 @@ def type_of(spec: ConfigKey) -> object:
 
 
 def test_the_table_and_the_attributes_agree() -> None:
-    """Same names, same types."""
+    """The table of settings and the attributes have the same names and types."""
     hints = typing.get_type_hints(PollConfig)
     ours = {
         name: hints[name]
@@ -32,7 +32,7 @@ def test_the_table_and_the_attributes_agree() -> None:
 
 
 def test_keys_are_unique_and_have_no_underscores() -> None:
-    """So that underscores always mean dots."""
+    """An underscore in an attribute thus always stands for a dot."""
     assert len(BY_KEY) == len(KEYS)
     every = [*BY_KEY, *OBJECTS, *REFUSED]
     assert len(set(every)) == len(every)
@@ -40,7 +40,7 @@ def test_keys_are_unique_and_have_no_underscores() -> None:
 
 
 def test_every_default_is_allowed() -> None:
-    """A setting may always be given its own default."""
+    """Each setting can be given its own default."""
     defaults = PollConfig()
     given = {spec.key: getattr(defaults, spec.attribute) for spec in WORKING}
     again = PollConfig(given)
@@ -49,6 +49,6 @@ def test_every_default_is_allowed() -> None:
 
 
 def test_every_key_is_described() -> None:
-    """A sentence on each, and who has it first."""
+    """Each setting has a sentence and the client that introduced it."""
     assert all(spec.doc.endswith((".", "...")) and spec.since for spec in KEYS)
     assert all(object_.doc.endswith(".") and object_.allowed for object_ in OBJECTS.values())

@@ -1,4 +1,4 @@
-"""Programs for confluent-kafka are told what to write; those for kafka-python never hear of it."""
+"""Programs for confluent-kafka are told what to write; others never see these errors."""
 
 import inspect
 import re
@@ -17,8 +17,8 @@ from zkconsumer.errors import IllegalArgumentError
 PAGE = Path(zkconsumer.__file__).parents[1] / "docs" / "migrating-from-confluent-kafka.md"
 
 
-def test_a_dict_is_no_topic() -> None:
-    """The names are translated; values are not repeated, since some are secret."""
+def test_a_dict_in_place_of_topics_is_refused() -> None:
+    """The error translates the names and omits the values, since some are secret."""
     given: Any = {"bootstrap.servers": "h", "group.id": "g", "sasl.password": "secret"}
     with pytest.raises(ValueError, match=r"KafkaConsumer\('topic', bootstrap_servers") as raised:
         KafkaConsumer(given)
@@ -29,8 +29,8 @@ def test_a_dict_is_no_topic() -> None:
         KafkaConsumer(nothing)
 
 
-def test_keys_with_dots_are_no_keyword_arguments() -> None:
-    """The sentence has the name to write."""
+def test_keyword_arguments_with_dots_are_refused() -> None:
+    """The error has the name to write."""
     with pytest.raises(
         ValueError, match=r"bootstrap\.servers is not a keyword.*bootstrap_servers="
     ):
@@ -38,31 +38,31 @@ def test_keys_with_dots_are_no_keyword_arguments() -> None:
 
 
 @pytest.mark.parametrize("seconds", [1.0, 0.1, 0.25, 5.0, 10.0])
-def test_a_poll_for_seconds_is_refused(make: Make, seconds: float) -> None:
-    """By position, where it looks as people write it."""
+def test_a_poll_timeout_in_seconds_is_refused(make: Make, seconds: float) -> None:
+    """A positional float that looks like seconds is refused."""
     consumer, _ = make("t")
     with pytest.raises(IllegalArgumentError, match=rf"timeout_ms={round(seconds * 1000)}\)"):
         consumer.poll(seconds)
-    consumer.poll(timeout_ms=min(seconds, 1.0))  # whoever says the unit means it
+    consumer.poll(timeout_ms=min(seconds, 1.0))  # with the unit in its name it is accepted
 
 
 @pytest.mark.parametrize("wait_ms", [0, 0.0, 1, 3.7251, 0.4999, 1e-9])
-def test_other_waits_are_milliseconds(make: Make, wait_ms: float) -> None:
-    """Whole numbers, and what programs compute."""
+def test_other_positional_timeouts_are_milliseconds(make: Make, wait_ms: float) -> None:
+    """Integers and computed fractions are accepted."""
     consumer, _ = make("t")
     assert consumer.poll(wait_ms) == {}
 
 
-def test_a_timeout_by_their_name_is_refused(make: Make) -> None:
-    """Their ``timeout`` is in seconds."""
+def test_confluent_kafka_s_timeout_argument_is_refused(make: Make) -> None:
+    """Its ``timeout`` is in seconds."""
     consumer, _ = make("t")
     poll: Any = consumer.poll
     with pytest.raises(TypeError, match="write timeout_ms, in milliseconds"):
         poll(timeout=1.0)
 
 
-def test_poll_looks_as_it_is() -> None:
-    """Who asks for its arguments, as instrumentations do, sees them."""
+def test_poll_shows_its_real_signature() -> None:
+    """Instrumentation that inspects the arguments sees them."""
     assert list(inspect.signature(KafkaConsumer.poll).parameters)[1:3] == [
         "timeout_ms",
         "max_records",
@@ -70,8 +70,8 @@ def test_poll_looks_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))
-def test_their_methods_name_ours(make: Make, name: str) -> None:
-    """As an attribute that isn't there; nothing says that it has it."""
+def test_methods_of_confluent_kafka_are_refused_with_ours(make: Make, name: str) -> None:
+    """They are missing attributes whose error names our method."""
     consumer, _ = make("t")
     assert not hasattr(consumer, name)
     with pytest.raises(AttributeError, match=f"no attribute '{name}' .*write "):
@@ -80,15 +80,15 @@ def test_their_methods_name_ours(make: Make, name: str) -> None:
         assert hasattr(consumer, ours)
 
 
-def test_other_attributes_are_missing_as_ever(make: Make) -> None:
-    """Without a word of anybody else."""
+def test_other_missing_attributes_raise_the_usual_error(make: Make) -> None:
+    """The error does not mention confluent-kafka."""
     consumer, _ = make("t")
     with pytest.raises(AttributeError, match=r"^'KafkaConsumer' object has no attribute 'pol'$"):
         consumer.pol  # type: ignore[attr-defined]  # noqa: B018 - it raises
 
 
-def test_the_page_has_all_of_them() -> None:
-    """What the sentences say is in its tables; what they call ours is there."""
+def test_the_migration_page_lists_all_names() -> None:
+    """Its tables have every translated name, and each of our names exists."""
     page = PAGE.read_text("utf-8")
     assert [name for name in (*KEYS, *METHODS) if f"`{name}" not in page] == []
     assert [ours for ours in KEYS.values() if ours.replace("_", ".") not in BY_KEY] == []

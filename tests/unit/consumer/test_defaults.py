@@ -1,4 +1,4 @@
-"""What is not said means the same everywhere: inner defaults are those of the configuration."""
+"""Defaults inside the product equal those of the configuration."""
 
 from dataclasses import fields, replace
 
@@ -20,28 +20,28 @@ STREAMS = ConsumerConfig(zookeeper_connect="h:2181", group_id="g")
 POLLS = PollConfig(bootstrap_servers="h:9092", group_id="g")
 
 
-def test_fetching_for_streams() -> None:
-    """Sizes, waits, and where a group without offsets begins; only consumers let fetches grow."""
+def test_fetch_defaults_of_streams() -> None:
+    """Only a configured consumer lets fetches grow; all other defaults are equal."""
     grown_bytes = STREAMS.fetch_message_catch_up_max_bytes
     assert grown_bytes > FetchSettings().fetch_bytes
     assert replace(FetchSettings(), grown_bytes=grown_bytes) == _fetch_settings(STREAMS)
 
 
-def test_fetching_for_polls() -> None:
-    """The same; only consumers let fetches grow, and whose positions they are is named."""
+def test_fetch_defaults_of_polls() -> None:
+    """Only a configured consumer lets fetches grow and names the owner of the positions."""
     grown_bytes = POLLS.fetch_message_catch_up_max_bytes
     assert grown_bytes > CoreFetchSettings().max_partition_bytes
     growing = replace(CoreFetchSettings(), grown_bytes=grown_bytes, shares_growth=True)
     assert replace(growing, owner="group g") == fetch_settings_of(POLLS)
 
 
-def test_members_of_a_coordinator_s_group() -> None:
-    """Times, strategies, and the pauses after failures."""
+def test_defaults_of_coordinator_group_members() -> None:
+    """Times, strategies and pauses after failures are equal."""
     assert GroupSettings() == group_settings_of(POLLS)
 
 
-def test_members_of_a_group_in_zookeeper() -> None:
-    """What is committed, when, and which topics a filter leaves out."""
+def test_defaults_of_zookeeper_group_members() -> None:
+    """Commits, rebalances and excluded topics are equal."""
     rebalance = RebalanceSettings(consumer_id="g_a")
     assert MemberSettings(group_id="g", rebalance=rebalance) == MemberSettings(
         group_id="g",
@@ -57,17 +57,17 @@ def test_members_of_a_group_in_zookeeper() -> None:
         strategy=STREAMS.partition_assignment_strategy,
         max_retries=STREAMS.rebalance_max_retries,
         backoff_ms=STREAMS.rebalance_backoff_ms,
-        session_timeout_ms=0,  # the server's word
-        audit_interval_ms=0,  # none, where nobody asks for them
+        session_timeout_ms=0,  # negotiated with the server
+        audit_interval_ms=0,  # no audits unless configured
     )
 
 
-def test_whoever_moves_a_group_waits_for_an_answer_longer_than_it_pauses() -> None:
-    """And for all tries together longer than for one."""
+def test_interactive_pauses_are_shorter_than_its_time_outs() -> None:
+    """The time-out of a request exceeds a pause, and the limit of all attempts exceeds both."""
     assert 0 < INTERACTIVE.backoff_ms < INTERACTIVE.timeout_ms < INTERACTIVE.limit_ms
 
 
-def test_nothing_is_counted_before_it_happens() -> None:
-    """Every counter of a reader begins at nothing."""
+def test_counters_start_at_zero() -> None:
+    """Every counter of a reader is 0 at first."""
     for kind in (Counters, EngineStats):
         assert {getattr(kind(), field.name) for field in fields(kind)} == {0}

@@ -1,4 +1,4 @@
-"""What a consumer shows of itself in a log line."""
+"""The ``repr`` of a consumer, as it appears in a log line."""
 
 from unittest import mock
 
@@ -9,8 +9,8 @@ from zkconsumer import KafkaConsumer, TopicPartition
 from zkconsumer.consumer.config import PollConfig
 
 
-def test_a_consumer_tells_its_group_its_id_its_topics_and_its_state(make: Make) -> None:
-    """From one subscription to the next, until it is closed."""
+def test_the_repr_shows_group_client_id_topics_and_state(make: Make) -> None:
+    """It follows each change of the subscription until the consumer is closed."""
     consumer, _ = make(group_id="g", client_id="c")
     start = "<KafkaConsumer group_id='g', client_id='c'"
     assert repr(consumer) == f"{start}, nothing subscribed, open>"
@@ -26,8 +26,8 @@ def test_a_consumer_tells_its_group_its_id_its_topics_and_its_state(make: Make) 
     assert repr(consumer).endswith(", closed>")
 
 
-def test_a_long_list_is_cut_and_names_cannot_drive_a_terminal(make: Make) -> None:
-    """A line of a log stays one line."""
+def test_the_repr_is_one_short_printable_line(make: Make) -> None:
+    """Long lists are shortened and control characters escaped."""
     consumer, _ = make(group_id="g\n\x1b[2J")
     consumer.subscribe([f"t{number}" for number in range(1000)])
     text = repr(consumer)
@@ -36,7 +36,7 @@ def test_a_long_list_is_cut_and_names_cannot_drive_a_terminal(make: Make) -> Non
     assert len(text) < 300
 
 
-def test_a_consumer_of_no_group_and_one_that_was_not_made(make: Make) -> None:
+def test_the_repr_works_without_a_group_and_before_init(make: Make) -> None:
     """Subclasses show their own names."""
 
     class Mine(KafkaConsumer):
@@ -51,7 +51,7 @@ def test_a_consumer_of_no_group_and_one_that_was_not_made(make: Make) -> None:
 
 @pytest.mark.parametrize("name", ["sasl_plain_password", "ssl_password", "zookeeper_auth_password"])
 def test_a_configuration_shows_no_secret(name: str) -> None:
-    """Of the settings of a ZooKeeper group neither."""
+    """Passwords of brokers and of ZooKeeper are hidden."""
     zookeeper = {"zookeeper_connect": "h:1", "group_id": "g"}
     if name == "zookeeper_auth_password":
         zookeeper |= {"zookeeper_auth_scheme": "digest", "zookeeper_auth_username": "u"}

@@ -8,13 +8,13 @@ from zkconsumer import KafkaConsumer, errors
 DOCS = Path(zkconsumer.__file__).parents[1] / "docs"
 
 
-def test_the_page_has_the_settings_as_they_are() -> None:
+def test_the_page_lists_the_current_settings() -> None:
     """docs/poll-api.md ends with what ``make generated`` prints."""
     assert (DOCS / "poll-api.md").read_text("utf-8").endswith("\n\n" + markdown())
 
 
 def test_every_call_is_on_the_page() -> None:
-    """And nothing that there isn't."""
+    """The page lists every public method and no others."""
     page = (DOCS / "poll-api.md").read_text("utf-8")
     page = page[page.index("## The calls") : page.index("## What a poll does")]
     named = set(re.findall(r"`(\w+)\(", page))
@@ -23,14 +23,14 @@ def test_every_call_is_on_the_page() -> None:
     assert named - {"next"} == public
 
 
-def test_the_names_of_the_errors_are_there() -> None:
-    """Ours can be imported from the top; those of kafka-python from where it has them."""
+def test_errors_on_the_pages_can_be_imported() -> None:
+    """Ours are exported by the package, those of kafka-python by ``errors``."""
     known = set(dir(errors))
-    for page, begins, place in (
+    for page, begins, module in (
         ("poll-api.md", "| raised by |", zkconsumer),
         ("migrating-from-kafka-python.md", "# From", errors),
     ):
         _, _, text = (DOCS / page).read_text("utf-8").partition(begins)
         named = set(re.findall(r"`([A-Z]\w+)`", text)) & known
         assert len(named) > 8
-        assert named <= set(place.__all__)
+        assert named <= set(module.__all__)

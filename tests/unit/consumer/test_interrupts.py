@@ -1,4 +1,4 @@
-"""Exceptions of signal handlers, wherever they strike: the caller goes on and misses nothing."""
+"""Exceptions raised by signal handlers at any point: the caller loses no records."""
 
 import traceback
 from collections import defaultdict
@@ -18,14 +18,14 @@ from zkconsumer.consumer.arrow_polls import PolledBatches
 
 END = 5
 TESTS = str(Path(__file__).parents[2])
-UNHEARD = ("def take_over", "self._interrupted = None")
-"""Where ``take_over`` has done nothing yet."""
+NOT_STARTED = ("def take_over", "self._interrupted = None")
+"""Lines of ``take_over`` at which it has done nothing yet."""
 Seen = dict[TopicPartition, list[int]]
 Read = Callable[[KafkaConsumer, FakeParts, Seen], None]
 
 
 def by_poll(consumer: KafkaConsumer, fakes: FakeParts, seen: Seen) -> None:
-    """Poll after poll, with automatic commits."""
+    """Read by polls, with automatic commits."""
     for _ in range(6):
         for tp, records in consumer.poll(max_records=3).items():
             seen[tp] += [record.offset for record in records]
@@ -34,7 +34,7 @@ def by_poll(consumer: KafkaConsumer, fakes: FakeParts, seen: Seen) -> None:
 
 
 def by_loop(consumer: KafkaConsumer, fakes: FakeParts, seen: Seen) -> None:
-    """Loops, over all, and left after the first."""
+    """Read by loops that are left after one record, or run to the end."""
     del fakes
     for most in (1, 100, 100):
         for taken, record in enumerate(consumer, 1):
@@ -44,7 +44,7 @@ def by_loop(consumer: KafkaConsumer, fakes: FakeParts, seen: Seen) -> None:
 
 
 def mixed(consumer: KafkaConsumer, fakes: FakeParts, seen: Seen) -> None:
-    """One of each, in turns."""
+    """Read by iterations and polls in turn."""
     del fakes
     for _ in range(6):
         for record in consumer:
@@ -55,7 +55,7 @@ def mixed(consumer: KafkaConsumer, fakes: FakeParts, seen: Seen) -> None:
 
 
 def by_batch(consumer: KafkaConsumer, fakes: FakeParts, seen: Seen) -> None:
-    """Arrow batches."""
+    """Read Arrow batches."""
     del fakes
     for _ in range(6):
         for row in consumer.poll_arrow(max_records=3).to_pylist():
@@ -63,7 +63,7 @@ def by_batch(consumer: KafkaConsumer, fakes: FakeParts, seen: Seen) -> None:
 
 
 def by_stream(consumer: KafkaConsumer, fakes: FakeParts, seen: Seen) -> None:
-    """What a reader of an Arrow C stream draws its batches from."""
+    """Read the batches that an Arrow C stream is made of."""
     del fakes
     schema = pytest.importorskip("zkconsumer.streams.polled_batches").SCHEMA
     for _ in range(3):
@@ -72,20 +72,20 @@ def by_stream(consumer: KafkaConsumer, fakes: FakeParts, seen: Seen) -> None:
                 seen[TopicPartition(row["topic"], row["partition"])].append(row["offset"])
 
 
-def strike() -> None:
-    """What Ctrl-C does."""
+def raise_interrupt() -> None:
+    """Raise what Ctrl-C raises."""
     raise KeyboardInterrupt
 
 
-def test_an_interrupt_costs_no_topic_of_a_pattern(make: Make) -> None:
-    """Who joins late would read late: the next view may be minutes away."""
+def test_an_interrupt_loses_no_topic_of_a_pattern(make: Make) -> None:
+    """A topic that is missed would be read late, since the next view may be minutes away."""
     for number in count():
         consumer, fakes = make()
         consumer.subscribe(pattern="^web")
         fakes.metadata.learn({"web1": 1})
         fakes.session.saw_view()
         try:
-            interrupt_at_check(number, strike, consumer.poll)
+            interrupt_at_check(number, raise_interrupt, consumer.poll)
         except KeyboardInterrupt:
             consumer.poll()
             assert "subscribe web1 ..." in fakes.group.calls, number
@@ -96,8 +96,8 @@ def test_an_interrupt_costs_no_topic_of_a_pattern(make: Make) -> None:
 
 @pytest.mark.parametrize("first", range(3))
 @pytest.mark.parametrize("read", [by_poll, by_loop, mixed, by_batch, by_stream])
-def test_an_interrupt_costs_no_record(make: Make, read: Read, first: int) -> None:
-    """Neither does it hand out one twice, nor keep a consumer from closing."""
+def test_an_interrupt_loses_no_record(make: Make, read: Read, first: int) -> None:
+    """No record is delivered twice either, and the consumer can be closed."""
     if read is by_batch:
         pytest.importorskip("pyarrow")
     step = stride(24)
@@ -108,23 +108,25 @@ def test_an_interrupt_costs_no_record(make: Make, read: Read, first: int) -> Non
         fakes.engine.ends = {A: END, B: END}
         fakes.group.give(A, B)
         seen: Seen = defaultdict(list)
-        place = None
+        location = None
         try:
-            interrupt_at_check(number, strike, partial(read, consumer, fakes, seen))
+            interrupt_at_check(number, raise_interrupt, partial(read, consumer, fakes, seen))
         except KeyboardInterrupt as interrupt:
             frames = traceback.extract_tb(interrupt.__traceback__)
             inside = [frame for frame in frames if not frame.filename.startswith(TESTS)]
-            place = inside[-1]
-        if place is None:
+            location = inside[-1]
+        if location is None:
             break
-        unheard = place.line is not None and place.line.startswith(UNHEARD)
-        if "/records/" in place.filename or (place.name == "take_over" and unheard):
-            continue  # the caller has got it; or nobody here has heard of the partitions yet
+        not_started = location.line is not None and location.line.startswith(NOT_STARTED)
+        if "/records/" in location.filename or (location.name == "take_over" and not_started):
+            continue  # the caller has the record, or the partitions are not known here yet
         for _ in range(3):
             read(consumer, fakes, seen)
-        assert seen == {A: list(range(END)), B: list(range(END))}, (number, place)
+        assert seen == {A: list(range(END)), B: list(range(END))}, (number, location)
         consumer.close()
-        assert {tp: it.offset for tp, it in fakes.group.committed_offsets.items()} == {
+        assert {
+            tp: committed.offset for tp, committed in fakes.group.committed_offsets.items()
+        } == {
             A: END,
             B: END,
         }

@@ -1,4 +1,4 @@
-"""Iterations beside each other, and beside what may not be handed out at the moment."""
+"""Concurrent iterations, and iterations while delivery is not allowed."""
 
 import sys
 from collections.abc import Collection
@@ -13,13 +13,13 @@ from zkconsumer import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
 
 
 def taken_from(consumer: KafkaConsumer, count: int) -> list[int]:
-    """Offsets of the next records, each from another iteration than the one before."""
-    two = [iter(consumer), iter(consumer)]
-    return [next(two[at % 2]).offset for at in range(count)]
+    """Return the offsets of the next records, alternating between two iterations."""
+    iterations = [iter(consumer), iter(consumer)]
+    return [next(iterations[at % 2]).offset for at in range(count)]
 
 
 def test_two_iterations_share_all_records(make: Make) -> None:
-    """As ``zip(consumer, consumer)`` has it: each record once, none lost, in order."""
+    """Each record is returned once and in order, as by ``zip(consumer, consumer)``."""
     consumer, fakes = make("t", max_poll_records=4)
     fakes.engine.ends = {A: 20}
     fakes.group.give(A)
@@ -29,8 +29,8 @@ def test_two_iterations_share_all_records(make: Make) -> None:
 
 
 @pytest.mark.parametrize("most", [sys.maxsize, 2**70])
-def test_a_poll_of_all_there_is_gives_what_an_iteration_left(make: Make, most: int) -> None:
-    """However large its number is: nothing is passed over."""
+def test_a_poll_without_a_limit_returns_what_an_iteration_left(make: Make, most: int) -> None:
+    """However large ``max_records`` is, no record is skipped."""
     consumer, fakes = make("t", max_poll_records=4)
     fakes.engine.ends = {A: 4}
     fakes.group.give(A)
@@ -39,23 +39,23 @@ def test_a_poll_of_all_there_is_gives_what_an_iteration_left(make: Make, most: i
     assert offsets_of(consumer.poll(max_records=most)) == {A: [1, 2, 3]}
 
 
-@pytest.mark.parametrize("unsure", [1, 2, 3])
+@pytest.mark.parametrize("uncertain_checks", [1, 2, 3])
 @pytest.mark.parametrize("how", ["poll", "next", "poll_arrow"])
-def test_what_waits_comes_first_when_a_group_is_sure_again(
-    make: Make, how: str, unsure: int
+def test_withheld_records_come_first_when_ownership_is_certain_again(
+    make: Make, how: str, uncertain_checks: int
 ) -> None:
-    """Also if it becomes so between two looks of one call."""
+    """Order is kept even if ownership becomes certain between two checks of one call."""
     if how == "poll_arrow":
         pytest.importorskip("pyarrow")
     consumer, fakes = joined(make, max_poll_records=4)
     assert [next(consumer).offset for _ in range(2)] == [0, 1]
-    responses = [*[frozenset({B})] * unsure, frozenset({A, B})]
+    responses = [*[frozenset({B})] * uncertain_checks, frozenset({A, B})]
 
     def deliverable() -> frozenset[object]:
         return responses.pop(0) if len(responses) > 1 else responses[0]
 
     fakes.group.deliverable = deliverable  # type: ignore[method-assign,assignment]
-    fakes.clock.advance(50)  # so that it looks
+    fakes.clock.advance(50)  # so that ownership is checked again
     seen: dict[object, list[int]] = {A: [0, 1], B: []}
     for _ in range(40):
         if how == "poll":
@@ -72,38 +72,45 @@ def test_what_waits_comes_first_when_a_group_is_sure_again(
     assert seen == {A: list(range(10)), B: list(range(10))}
 
 
-def test_a_listener_that_polls_hears_its_news_once(make: Make) -> None:
-    """It is of no use to do so, but no harm either."""
+def test_a_listener_that_polls_is_called_once(make: Make) -> None:
+    """Polling in a listener is useless but harmless."""
     consumer, fakes = make("t")
     fakes.engine.ends = {A: 10, B: 10}
     received: list[list[TopicPartition]] = []
 
-    class Polls(ConsumerRebalanceListener):
+    class PollingListener(ConsumerRebalanceListener):
         def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
             received.append(sorted(assigned))
             consumer.poll()
 
-    consumer.subscribe(["t"], listener=Polls())
+    consumer.subscribe(["t"], listener=PollingListener())
     fakes.group.give(A, B)
     consumer.poll()
     consumer.poll()
     assert received == [[A, B]]
 
 
-@pytest.mark.parametrize(("how", "sure"), [("poll", 1), ("next", 3), ("poll_arrow", 1)])
-def test_who_stood_still_amid_a_call_hands_nothing_out(make: Make, how: str, sure: int) -> None:
-    """It was sure when it began; the last look, when all is made, says otherwise."""
+@pytest.mark.parametrize(("how", "certain_checks"), [("poll", 1), ("next", 3), ("poll_arrow", 1)])
+def test_who_stood_still_amid_a_call_hands_nothing_out(
+    make: Make, how: str, certain_checks: int
+) -> None:
+    """A process that was suspended during a call returns nothing from it.
+
+    Ownership was certain when the call began; the last check, before it returns, decides.
+    """
     if how == "poll_arrow":
         pytest.importorskip("pyarrow")
     consumer, fakes = joined(make, max_poll_records=4)
-    snapshots: list[frozenset[TopicPartition]] = []
+    checks: list[frozenset[TopicPartition]] = []
 
     def deliverable() -> frozenset[TopicPartition]:
-        # It becomes unsure behind the first looks, and sure again later.
-        snapshots.append(
-            frozenset({A, B}) if not sure <= len(snapshots) < sure + 4 else frozenset()
+        # Ownership becomes uncertain after the first checks, and certain again later.
+        checks.append(
+            frozenset({A, B})
+            if not certain_checks <= len(checks) < certain_checks + 4
+            else frozenset()
         )
-        return snapshots[-1]
+        return checks[-1]
 
     fakes.group.deliverable = deliverable  # type: ignore[method-assign]
     seen: dict[object, list[int]] = {A: [], B: []}
@@ -120,16 +127,16 @@ def test_who_stood_still_amid_a_call_hands_nothing_out(make: Make, how: str, sur
             found = {}
             for row in consumer.poll_arrow(max_records=3).to_pylist():
                 found.setdefault(TopicPartition("t", row["partition"]), []).append(row["offset"])
-        given_at += [len(snapshots)] * bool(found)
+        given_at += [len(checks)] * bool(found)
         for tp, offsets in found.items():
             seen[tp] += offsets
     assert seen == {A: list(range(10)), B: list(range(10))}
-    assert given_at[0] > sure + 4
+    assert given_at[0] > certain_checks + 4
 
 
 @needs_native_engine
-def test_a_record_costs_no_look_up_of_a_method() -> None:
-    """Consumers inherit what makes the next record as a slot; who overrides it is called."""
+def test_next_is_a_native_slot() -> None:
+    """Consumers inherit ``__next__`` as a slot of C; a subclass that overrides it is called."""
     assert isinstance(KafkaConsumer.__next__, WrapperDescriptorType)
 
     class Own(KafkaConsumer):

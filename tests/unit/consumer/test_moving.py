@@ -1,4 +1,4 @@
-"""Positions, iteration, batches and the end, on parts of paper."""
+"""Positions, iteration, batches and closing, with fake components."""
 
 import itertools
 from collections.abc import Callable
@@ -21,8 +21,8 @@ from zkconsumer.errors import (
 # --- positions -----------------------------------------------------------------------------------
 
 
-def test_seek_goes_wherever_it_is_told(make: Make) -> None:
-    """The last word counts."""
+def test_seek_moves_to_any_offset(make: Make) -> None:
+    """The last of several seeks counts."""
     consumer, _ = joined(make)
     consumer.poll()
     consumer.seek(A, 3)
@@ -35,8 +35,8 @@ def test_seek_goes_wherever_it_is_told(make: Make) -> None:
     assert (consumer.position(A), consumer.position(B)) == (10, 10)
 
 
-def test_partitions_of_others_are_none_of_our_business(make: Make) -> None:
-    """The error names it."""
+def test_partitions_that_are_not_assigned_are_refused(make: Make) -> None:
+    """The error names the partition."""
     consumer, _ = make("t")
     calls: list[Callable[[], object]] = [
         lambda: consumer.seek(A, 1),
@@ -54,7 +54,7 @@ def test_partitions_of_others_are_none_of_our_business(make: Make) -> None:
 
 
 def test_a_position_is_waited_for(make: Make) -> None:
-    """As long as the caller likes."""
+    """A lookup of the position waits as long as the caller allows."""
     consumer, fakes = joined(make)
     fakes.engine.slow_resets = True
     consumer.seek_to_end(A)
@@ -66,7 +66,7 @@ def test_a_position_is_waited_for(make: Make) -> None:
         consumer.position(A)
 
 
-def test_paused_partitions_keep_what_they_have(make: Make) -> None:
+def test_paused_partitions_keep_their_records(make: Make) -> None:
     """They keep their buffered records and their position."""
     consumer, _ = joined(make)
     consumer.pause(A)
@@ -81,8 +81,8 @@ def test_paused_partitions_keep_what_they_have(make: Make) -> None:
 # --- iteration -----------------------------------------------------------------------------------
 
 
-def test_iteration_goes_record_by_record_and_ends_with_the_timeout(make: Make) -> None:
-    """Over all polls it takes."""
+def test_iteration_returns_single_records_and_ends_with_the_time_out(make: Make) -> None:
+    """An iteration spans as many polls as it needs."""
     consumer, _ = joined(make, consumer_timeout_ms=2_000, max_poll_records=3)
     seen = [(record.partition, record.offset) for record in consumer]
     assert seen == [(0, n) for n in range(10)] + [(1, n) for n in range(10)]
@@ -90,8 +90,8 @@ def test_iteration_goes_record_by_record_and_ends_with_the_timeout(make: Make) -
         next(consumer)
 
 
-def test_a_position_in_an_iteration_is_behind_the_record_in_hand(make: Make) -> None:
-    """Not behind all that was fetched with it."""
+def test_a_position_in_an_iteration_follows_the_current_record(make: Make) -> None:
+    """Records that were fetched but not returned yet do not count."""
     consumer, fakes = joined(make)
     assert next(consumer).offset == 0
     assert next(consumer).offset == 1
@@ -104,8 +104,8 @@ def test_a_position_in_an_iteration_is_behind_the_record_in_hand(make: Make) -> 
     }
 
 
-def test_an_iteration_can_be_left_and_taken_up_again(make: Make) -> None:
-    """By another loop, or by a poll."""
+def test_an_iteration_can_be_left_and_resumed(make: Make) -> None:
+    """Another loop or a poll continues after the last record."""
     consumer, _ = joined(make)
     assert [record.offset for record in itertools.islice(consumer, 3)] == [0, 1, 2]
     assert next(consumer).offset == 3
@@ -114,8 +114,8 @@ def test_an_iteration_can_be_left_and_taken_up_again(make: Make) -> None:
     assert next(consumer).offset == 1
 
 
-def test_a_seek_or_pause_in_the_loop_works_at_once(make: Make) -> None:
-    """For the partition that it is about; the others go on where they were."""
+def test_a_seek_or_pause_in_a_loop_takes_effect_at_once(make: Make) -> None:
+    """It affects only its own partition."""
     consumer, _ = joined(make)
     seen: list[tuple[int, int]] = []
     for record in consumer:
@@ -131,8 +131,8 @@ def test_a_seek_or_pause_in_the_loop_works_at_once(make: Make) -> None:
     assert [next(consumer).offset, next(consumer).offset] == [8, 9]
 
 
-def test_a_rebalance_in_the_middle_of_a_loop(make: Make) -> None:
-    """What was handed out is committed, what was not is somebody else's."""
+def test_a_rebalance_in_a_loop_commits_the_returned_records(make: Make) -> None:
+    """Records that were not returned yet are left to the new owner."""
     consumer, fakes = joined(make, max_poll_records=20)
     assert next(consumer).offset == 0
     fakes.group.take(A)
@@ -145,7 +145,7 @@ def test_a_rebalance_in_the_middle_of_a_loop(make: Make) -> None:
 
 
 def test_a_loop_looks_again_and_again_whether_its_partition_is_ours(make: Make) -> None:
-    """A handler may take longer than a session lasts."""
+    """The caller's work on one record may take longer than a session."""
     consumer, fakes = joined(make, consumer_timeout_ms=100)
     for record in consumer:
         if record.offset == 2:
@@ -156,8 +156,8 @@ def test_a_loop_looks_again_and_again_whether_its_partition_is_ours(make: Make) 
     assert next(consumer).offset == 3
 
 
-def test_a_failure_in_a_loop_is_raised_and_the_next_loop_goes_on(make: Make) -> None:
-    """Behind what was handed out."""
+def test_a_failure_in_a_loop_is_raised_and_the_next_loop_continues(make: Make) -> None:
+    """The next loop continues after the last record."""
     consumer, fakes = joined(make, consumer_timeout_ms=10)
     fakes.engine.errors = [PartitionFailed(A, 10, "corrupt")]
     seen: list[ConsumerRecord] = []
@@ -168,7 +168,7 @@ def test_a_failure_in_a_loop_is_raised_and_the_next_loop_goes_on(make: Make) -> 
 
 
 def test_a_loop_ends_when_the_consumer_is_closed_in_it(make: Make) -> None:
-    """The loop ends as with kafka-python."""
+    """The loop ends as in kafka-python, with the current record committed."""
     consumer, fakes = joined(make)
     for record in consumer:
         assert record.offset <= 1
@@ -180,8 +180,8 @@ def test_a_loop_ends_when_the_consumer_is_closed_in_it(make: Make) -> None:
 # --- Arrow ---------------------------------------------------------------------------------------
 
 
-def test_poll_arrow_gives_all_in_one_batch(make: Make) -> None:
-    """Records of a partition stand together; what an iteration held comes first again."""
+def test_poll_arrow_returns_one_batch(make: Make) -> None:
+    """Records are grouped by partition; those that an iteration held come first."""
     consumer, _ = joined(make)
     assert next(consumer).offset == 0
     first = consumer.poll_arrow(max_records=11)
@@ -196,11 +196,11 @@ def test_poll_arrow_gives_all_in_one_batch(make: Make) -> None:
     assert consumer.position(B) == 10
 
 
-# --- the end -------------------------------------------------------------------------------------
+# --- closing -------------------------------------------------------------------------------------
 
 
 def test_close_commits_leaves_and_stops(make: Make) -> None:
-    """A second close does nothing."""
+    """``close`` commits, leaves the group and stops fetching; a second one does nothing."""
     consumer, fakes = joined(make)
     listener = Listener(consumer)
     consumer.subscribe(["t"], listener=listener)
@@ -218,7 +218,7 @@ def test_close_commits_leaves_and_stops(make: Make) -> None:
 
 
 def test_a_block_that_fails_does_not_commit(make: Make) -> None:
-    """Nobody knows what became of the record in hand."""
+    """It is unknown whether the current record was processed."""
     consumer, fakes = joined(make)
     consumer.poll()
     fakes.engine.errors = [PartitionFailed(A, 10, "corrupt")]
@@ -228,8 +228,8 @@ def test_a_block_that_fails_does_not_commit(make: Make) -> None:
     assert fakes.engine.stopped
 
 
-def test_a_listener_that_fails_does_not_keep_a_consumer_from_closing(make: Make) -> None:
-    """What it raised comes out at the end."""
+def test_a_failing_listener_does_not_prevent_closing(make: Make) -> None:
+    """Its exception is raised at the end."""
     consumer, fakes = joined(make)
     listener = Listener(consumer)
     listener.raises = ValueError("mine")
@@ -240,8 +240,8 @@ def test_a_listener_that_fails_does_not_keep_a_consumer_from_closing(make: Make)
     consumer.close()
 
 
-def test_a_rebalance_can_be_asked_for(make: Make) -> None:
-    """Of a group that shares; there is none to ask where partitions are assigned."""
+def test_a_rebalance_can_be_requested(make: Make) -> None:
+    """Without a subscription there is no group to rebalance, which the error says."""
     consumer, fakes = joined(make)
     consumer.enforce_rebalance()
     assert fakes.group.calls[-1] == "rejoin"
@@ -250,15 +250,15 @@ def test_a_rebalance_can_be_asked_for(make: Make) -> None:
         consumer.enforce_rebalance()
 
 
-def test_a_member_says_who_it_is_to_its_group(make: Make) -> None:
-    """In the order and by the names that transactional producers know (KIP-447)."""
+def test_group_metadata_names_the_member(make: Make) -> None:
+    """It has the fields that transactional producers need (KIP-447)."""
     consumer, fakes = joined(make)
     found = consumer.group_metadata()
     assert found._fields[:4] == ("group_id", "generation_id", "member_id", "group_instance_id")
     assert found[:4] == ("g", 7, fakes.group.member_id, None)
 
 
-def test_metrics_bear_the_names_of_others(make: Make) -> None:
+def test_metrics_have_the_names_of_kafka_python(make: Make) -> None:
     """Metrics are grouped and named as in kafka-python."""
     consumer, _ = joined(make)
     consumer.poll(max_records=3)

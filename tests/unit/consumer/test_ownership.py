@@ -1,4 +1,4 @@
-"""Rebalances and commits, on parts of paper."""
+"""Rebalances and commits, with fake components."""
 
 from collections.abc import Collection
 
@@ -21,8 +21,8 @@ from zkconsumer.membership.protocol import RevocationKind
 # --- rebalances ----------------------------------------------------------------------------------
 
 
-def test_before_partitions_go_what_was_handed_out_is_committed(make: Make) -> None:
-    """Only of those that go; then the listener hears of it, while they are ours."""
+def test_delivered_records_are_committed_before_a_revocation(make: Make) -> None:
+    """Only revoked partitions are committed; the listener is called while they are ours."""
     consumer, fakes = joined(make)
     listener = Listener(consumer)
     consumer.subscribe(["t"], listener=listener)
@@ -37,7 +37,7 @@ def test_before_partitions_go_what_was_handed_out_is_committed(make: Make) -> No
 
 
 def test_of_lost_partitions_nothing_is_committed(make: Make) -> None:
-    """The listener hears the difference."""
+    """The listener is told that they are lost, not revoked."""
     consumer, fakes = joined(make)
     listener = Listener(consumer)
     consumer.subscribe(["t"], listener=listener)
@@ -49,10 +49,10 @@ def test_of_lost_partitions_nothing_is_committed(make: Make) -> None:
     assert consumer.assignment() == set()
 
 
-def test_a_failing_commit_does_not_keep_a_rebalance(
+def test_a_failing_commit_does_not_prevent_a_rebalance(
     make: Make, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is logged, and the callback hears of it."""
+    """The failure is logged and passed to the callback."""
     received: list[object] = []
     consumer, fakes = joined(
         make, default_offset_commit_callback=lambda _, error: received.append(error)
@@ -67,8 +67,8 @@ def test_a_failing_commit_does_not_keep_a_rebalance(
     assert "automatic commit refused" in caplog.text
 
 
-def test_what_a_listener_raises_comes_out_of_poll_and_the_rebalance_is_through(make: Make) -> None:
-    """Nobody else would hear of it."""
+def test_poll_raises_the_listener_s_exception_after_the_rebalance(make: Make) -> None:
+    """The rebalance is completed all the same."""
     consumer, fakes = joined(make)
     listener = Listener(consumer)
     consumer.subscribe(["t"], listener=listener)
@@ -82,7 +82,7 @@ def test_what_a_listener_raises_comes_out_of_poll_and_the_rebalance_is_through(m
 
 
 def test_a_listener_may_seek_and_commit(make: Make) -> None:
-    """A store of one's own says where to go on."""
+    """A listener that stores offsets itself sets the positions."""
     consumer, fakes = make()
 
     class Store(ConsumerRebalanceListener):
@@ -102,11 +102,11 @@ def test_a_listener_may_seek_and_commit(make: Make) -> None:
     assert fakes.group.committed_offsets[A] == OffsetAndMetadata(5, "mine")
 
 
-def test_a_listener_of_another_library_does_too(make: Make) -> None:
-    """Without ``on_partitions_lost`` it hears of revoked ones."""
+def test_a_listener_without_on_partitions_lost_works(make: Make) -> None:
+    """It is told of lost partitions as revoked ones."""
     received: list[object] = []
 
-    class Theirs:
+    class ForeignListener:
         def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
             received.append(("revoked", revoked))
 
@@ -114,7 +114,7 @@ def test_a_listener_of_another_library_does_too(make: Make) -> None:
             received.append(("assigned", assigned))
 
     consumer, fakes = make()
-    consumer.subscribe(["t"], listener=Theirs())
+    consumer.subscribe(["t"], listener=ForeignListener())
     fakes.group.give(A)
     consumer.poll()
     fakes.group.take(A, why=RevocationKind.LOST)
@@ -122,15 +122,15 @@ def test_a_listener_of_another_library_does_too(make: Make) -> None:
     assert received == [("assigned", {A}), ("revoked", {A})]
 
 
-def test_coroutines_are_no_listener(make: Make) -> None:
-    """Nobody would await them."""
+def test_a_listener_with_coroutines_is_refused(make: Make) -> None:
+    """Its methods would never be awaited."""
 
     class Later:
         async def on_partitions_revoked(self, revoked: object) -> None:
-            """Never."""
+            """Never run."""
 
         async def on_partitions_assigned(self, assigned: object) -> None:
-            """Never."""
+            """Never run."""
 
     consumer, _ = make()
     with pytest.raises(ConfigError, match="coroutine"):
@@ -144,7 +144,7 @@ def test_coroutines_are_no_listener(make: Make) -> None:
 def test_polls_commit_by_themselves_what_earlier_ones_handed_out(
     make: Make, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Every ``auto_commit_interval_ms``, one at a time."""
+    """Polls commit what earlier ones returned, every ``auto_commit_interval_ms``, one at a time."""
     consumer, fakes = joined(make, auto_commit_interval_ms=1_000)
     consumer.poll(max_records=4)
     assert fakes.group.pending == []
@@ -156,11 +156,11 @@ def test_polls_commit_by_themselves_what_earlier_ones_handed_out(
     consumer.poll()
     assert len(fakes.group.pending) == 1
     fakes.group.response(CommitFailed("x"))
-    fakes.clock.advance(100)  # after a failure sooner
+    fakes.clock.advance(100)  # sooner than usual after a failure
     consumer.poll()
     assert len(fakes.group.pending) == 1
     fakes.group.response(CommitFailed("x"))
-    assert caplog.text.count("automatic commit refused") == 1  # the same again is no news
+    assert caplog.text.count("automatic commit refused") == 1  # the same failure is logged once
     fakes.clock.advance(200)
     consumer.poll()
     fakes.group.response()
@@ -168,8 +168,8 @@ def test_polls_commit_by_themselves_what_earlier_ones_handed_out(
     assert fakes.group.pending == []
 
 
-def test_without_auto_commit_nothing_is_committed_behind_the_caller(make: Make) -> None:
-    """Neither in time, nor in a rebalance, nor at the end."""
+def test_without_auto_commit_nothing_is_committed_on_its_own(make: Make) -> None:
+    """Neither after the interval, in a rebalance nor when closing."""
     consumer, fakes = joined(make, enable_auto_commit=False, auto_commit_interval_ms=0)
     consumer.poll()
     fakes.group.take(A)
@@ -179,8 +179,8 @@ def test_without_auto_commit_nothing_is_committed_behind_the_caller(make: Make) 
     assert fakes.group.pending == []
 
 
-def test_commit_takes_what_was_handed_out_or_what_it_is_given(make: Make) -> None:
-    """And ``committed`` tells it."""
+def test_commit_writes_the_positions_or_the_given_offsets(make: Make) -> None:
+    """``committed`` returns what was written."""
     consumer, fakes = joined(make)
     consumer.poll(max_records=2)
     consumer.commit()
@@ -194,15 +194,18 @@ def test_commit_takes_what_was_handed_out_or_what_it_is_given(make: Make) -> Non
         consumer.commit()
 
 
-def test_commit_async_hears_later(make: Make) -> None:
-    """Its own callback, or the one for all."""
+def test_commit_async_calls_back_later(make: Make) -> None:
+    """The commit's own callback is called, or else the default one."""
     received: list[tuple[str, object, object]] = []
     consumer, fakes = joined(
-        make, default_offset_commit_callback=lambda *them: received.append(("default", *them))
+        make,
+        default_offset_commit_callback=lambda *arguments: received.append(("default", *arguments)),
     )
     consumer.poll(max_records=1)
     consumer.commit_async()
-    consumer.commit_async({A: OffsetAndMetadata(7)}, lambda *them: received.append(("own", *them)))
+    consumer.commit_async(
+        {A: OffsetAndMetadata(7)}, lambda *arguments: received.append(("own", *arguments))
+    )
     error = CommitFailed("x")
     fakes.group.response()
     fakes.group.response(error)
@@ -210,8 +213,8 @@ def test_commit_async_hears_later(make: Make) -> None:
     assert received == [("default", both, None), ("own", {A: OffsetAndMetadata(7)}, error)]
 
 
-def test_what_an_iteration_held_of_a_lost_partition_is_gone_with_it(make: Make) -> None:
-    """When it comes back it is read from where the group stands then."""
+def test_records_of_a_lost_partition_are_dropped(make: Make) -> None:
+    """When it is assigned again, it is read from the committed offset."""
     consumer, fakes = joined(make, enable_auto_commit=False)
     assert next(consumer).offset == 0
     fakes.group.take(A, why=RevocationKind.LOST)
@@ -222,10 +225,10 @@ def test_what_an_iteration_held_of_a_lost_partition_is_gone_with_it(make: Make) 
     assert offsets_of(consumer.poll()) == {A: [7, 8, 9]}
 
 
-def test_close_takes_no_longer_than_it_may_with_assigned_partitions_either(
+def test_close_respects_its_time_out_with_assigned_partitions(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The commit is part of it, though no group waits for it."""
+    """The final commit counts as well, though there is no group to leave."""
     consumer, fakes = make()
     fakes.engine.ends = {A: 10}
     consumer.assign([A])

@@ -1,4 +1,4 @@
-"""The small pure parts: arguments, subscription, the timer of commits, the shelf."""
+"""Small pure parts: arguments, subscription, the timer of commits, the fetch buffer."""
 
 import re
 from typing import Any, NamedTuple
@@ -24,35 +24,41 @@ A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b",
 # --- arguments ---------------------------------------------------------------------------------
 
 
-class Theirs(NamedTuple):
-    """Another library's class of the same."""
+class ForeignPartition(NamedTuple):
+    """A partition class of another library."""
 
     topic: object
     partition: object
 
 
-def test_a_partition_of_another_library_is_one() -> None:
-    """Such as kafka-python's own class."""
-    assert args.partition_of(Theirs("a", 0)) == A0
-    assert type(args.partition_of(Theirs("a", 0))) is TopicPartition
-    assert args.partitions_of([Theirs("a", 1), A0, Theirs("a", 1)]) == (A1, A0)
+def test_a_partition_of_another_library_is_accepted() -> None:
+    """Such as kafka-python's own class; it is converted to ours."""
+    assert args.partition_of(ForeignPartition("a", 0)) == A0
+    assert type(args.partition_of(ForeignPartition("a", 0))) is TopicPartition
+    assert args.partitions_of([ForeignPartition("a", 1), A0, ForeignPartition("a", 1)]) == (A1, A0)
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
         *("a", ("a",), ("a", 0), None, ["a", 0]),
-        *(Theirs("a", -1), Theirs("a", True), Theirs("a", "0"), Theirs("", 0), Theirs(0, "a")),
+        *(
+            ForeignPartition("a", -1),
+            ForeignPartition("a", True),
+            ForeignPartition("a", "0"),
+            ForeignPartition("", 0),
+            ForeignPartition(0, "a"),
+        ),
     ],
 )
-def test_what_is_no_partition(wrong: Any) -> None:
+def test_an_invalid_partition_is_refused(wrong: Any) -> None:
     """The error shows the value."""
     with pytest.raises(ConfigError, match="is not a partition"):
         args.partition_of(wrong)
 
 
-def test_one_is_not_several() -> None:
-    """A text or a partition could be taken apart by mistake."""
+def test_a_single_value_in_place_of_a_list_is_refused() -> None:
+    """A string or a partition is a sequence, too, and must not be split."""
     for wrong in (A0, "a", b"a", 3):
         with pytest.raises(ConfigError, match="give a list"):
             args.partitions_of(wrong)
@@ -62,14 +68,14 @@ def test_one_is_not_several() -> None:
 
 
 @pytest.mark.parametrize("wrong", ["a b", "", ".", "ä", "x" * 256, 7])
-def test_what_is_no_topic(wrong: Any) -> None:
-    """A broker would answer with an error at every metadata request."""
+def test_an_invalid_topic_name_is_refused(wrong: Any) -> None:
+    """Otherwise brokers would answer every metadata request with an error."""
     with pytest.raises(ConfigError, match="a name has 1 to 255 letters"):
         args.topics_of(["fine", wrong])
 
 
-def test_patterns() -> None:
-    """A text is compiled, a compiled one is taken."""
+def test_patterns_may_be_strings_or_compiled() -> None:
+    """A string is compiled; bytes and invalid patterns are refused."""
     assert args.pattern_of("^a").match("ab")
     compiled = re.compile("b")
     assert args.pattern_of(compiled) is compiled
@@ -78,8 +84,8 @@ def test_patterns() -> None:
             args.pattern_of(wrong)
 
 
-def test_positions_of_other_classes() -> None:
-    """kafka-python's OffsetAndMetadata has the same attributes; a number alone is an offset."""
+def test_positions_of_other_classes_are_accepted() -> None:
+    """kafka-python's class has the same attributes; a plain number is an offset."""
 
     class Position:
         offset, metadata, leader_epoch = 7, None, 2
@@ -99,8 +105,8 @@ def test_positions_of_other_classes() -> None:
             args.positions_of(wrong)
 
 
-def test_numbers() -> None:
-    """Floats do for times, as in kafka-python; no time is made shorter."""
+def test_numbers_of_arguments_are_checked() -> None:
+    """Times may be floats, as in kafka-python, and are rounded up."""
     assert args.timeout_of(None, 7) == 7
     assert args.timeout_of(1.9, 7) == 2
     assert args.timeout_of(float("inf"), 7) == 2**31 - 1
@@ -120,84 +126,84 @@ def test_numbers() -> None:
 # --- subscription ------------------------------------------------------------------------------
 
 
-def facts_of(one: Subscription) -> tuple[Any, ...]:
-    """What stands: the mode, topics, partitions, and what is watched."""
+def state_of(subscription: Subscription) -> tuple[Any, ...]:
+    """Return the mode, topics, partitions and watched topics."""
     return (
-        one.mode,
-        sorted(one.topics),
-        sorted(one.assigned),
-        sorted(one.watched() or ["everything"]),
+        subscription.mode,
+        sorted(subscription.topics),
+        sorted(subscription.assigned),
+        sorted(subscription.watched() or ["everything"]),
     )
 
 
-def test_only_one_way_at_a_time() -> None:
-    """Until it is cleared."""
-    one = Subscription()
-    one.subscribe(["a", "b"], None)
-    assert facts_of(one) == (Mode.TOPICS, ["a", "b"], [], ["a", "b"])
-    one.subscribe({"b"}, None)
-    assert one.topics == {"b"}
+def test_only_one_kind_of_subscription_at_a_time() -> None:
+    """Another kind is refused until the subscription is cleared."""
+    subscription = Subscription()
+    subscription.subscribe(["a", "b"], None)
+    assert state_of(subscription) == (Mode.TOPICS, ["a", "b"], [], ["a", "b"])
+    subscription.subscribe({"b"}, None)
+    assert subscription.topics == {"b"}
     with pytest.raises(IllegalState, match=r"already reads topics.*unsubscribe\(\)"):
-        one.assign([A0])
+        subscription.assign([A0])
     with pytest.raises(IllegalState, match=r"already reads topics.*unsubscribe\(\)"):
-        one.subscribe((), "^a")
-    one.clear()
-    one.subscribe((), "^a")
-    assert facts_of(one) == (Mode.PATTERN, [], [], ["everything"])
+        subscription.subscribe((), "^a")
+    subscription.clear()
+    subscription.subscribe((), "^a")
+    assert state_of(subscription) == (Mode.PATTERN, [], [], ["everything"])
     with pytest.raises(IllegalState, match=r"already.*unsubscribe\(\)"):
-        one.subscribe(["b"], None)
+        subscription.subscribe(["b"], None)
     with pytest.raises(IllegalState, match="not to both"):
-        one.subscribe(["a"], "^a")
-    one.clear()
-    one.assign([A0, B0])
-    assert facts_of(one) == (Mode.ASSIGNED, [], [A0, B0], ["a", "b"])
-    assert not one.is_group_managed
+        subscription.subscribe(["a"], "^a")
+    subscription.clear()
+    subscription.assign([A0, B0])
+    assert state_of(subscription) == (Mode.ASSIGNED, [], [A0, B0], ["a", "b"])
+    assert not subscription.is_group_managed
     with pytest.raises(IllegalState, match="already reads partitions"):
-        one.subscribe(["a"], None)
+        subscription.subscribe(["a"], None)
 
 
 def test_a_failed_call_changes_nothing() -> None:
-    """What was subscribed stays."""
-    one = Subscription()
+    """The former subscription stays."""
+    subscription = Subscription()
     for topics, pattern in (((), None), (("a b",), None), ((), "(")):
         with pytest.raises(ConfigError):
-            one.subscribe(topics, pattern)
-    assert one.mode is Mode.NONE
+            subscription.subscribe(topics, pattern)
+    assert subscription.mode is Mode.NONE
 
 
-def test_patterns_match_from_the_beginning_and_leave_out_the_clusters_own() -> None:
-    """As kafka-python does it, with ``re.match``."""
+def test_patterns_match_from_the_start_and_exclude_internal_topics() -> None:
+    """As in kafka-python, which uses ``re.match``."""
     metadata = FakeKeeper()
-    one = Subscription()
-    one.subscribe((), "web|_")
-    assert one.watched() is None
+    subscription = Subscription()
+    subscription.subscribe((), "web|_")
+    assert subscription.watched() is None
     metadata.learn(
         {"web1": 1, "myweb": 1, "_x": 1, "__consumer_offsets": 1, "_own": 1}, internal=["_own"]
     )
-    assert one.saw(metadata.view)
-    assert one.topics == {"web1", "_x"}
-    assert not one.saw(metadata.view)
-    open_one = Subscription(exclude_internal=False)
-    open_one.subscribe((), re.compile("__con|_own"))
-    open_one.saw(metadata.view)
-    assert open_one.topics == {"__consumer_offsets", "_own"}
+    assert subscription.saw(metadata.view)
+    assert subscription.topics == {"web1", "_x"}
+    assert not subscription.saw(metadata.view)
+    with_internal = Subscription(exclude_internal=False)
+    with_internal.subscribe((), re.compile("__con|_own"))
+    with_internal.saw(metadata.view)
+    assert with_internal.topics == {"__consumer_offsets", "_own"}
 
 
 def test_without_a_pattern_a_view_changes_nothing() -> None:
-    """Named topics are read whether they exist or not."""
+    """Named topics are subscribed to whether they exist or not."""
     metadata = FakeKeeper()
     metadata.learn({"b": 2})
-    one = Subscription()
-    one.subscribe(["a"], None)
-    assert not one.saw(metadata.view)
-    assert one.topics == {"a"}
+    subscription = Subscription()
+    subscription.subscribe(["a"], None)
+    assert not subscription.saw(metadata.view)
+    assert subscription.topics == {"a"}
 
 
 # --- the timer of commits ----------------------------------------------------------------------
 
 
 def test_commits_are_due_after_each_interval() -> None:
-    """Counted from the end of the one before."""
+    """The interval counts from the end of the previous commit."""
     timer = AutoCommit(enabled=True, interval_ms=1000, retry_ms=100)
     assert not timer.is_due(10**6)
     timer.start(0)
@@ -211,7 +217,7 @@ def test_commits_are_due_after_each_interval() -> None:
     assert timer.is_due(2200)
 
 
-def test_a_commit_whose_end_was_not_heard_does_not_stop_all_others() -> None:
+def test_a_commit_without_an_outcome_does_not_block_later_ones() -> None:
     """Its callback may have been interrupted."""
     timer = AutoCommit(enabled=True, interval_ms=1000, retry_ms=100)
     timer.start(0)
@@ -220,8 +226,8 @@ def test_a_commit_whose_end_was_not_heard_does_not_stop_all_others() -> None:
     assert timer.is_due(301_000)
 
 
-def test_after_a_failure_it_is_tried_sooner() -> None:
-    """But not later than usual."""
+def test_a_failed_commit_is_retried_sooner() -> None:
+    """Retries back off, but are never later than the usual interval."""
     timer = AutoCommit(enabled=True, interval_ms=1000, retry_ms=100)
     timer.start(0)
     timer.on_begun(1000)
@@ -241,8 +247,8 @@ def test_after_a_failure_it_is_tried_sooner() -> None:
     assert short.is_due(50)
 
 
-def test_a_new_share_begins_a_new_interval() -> None:
-    """Unless a commit is under way."""
+def test_a_new_assignment_starts_a_new_interval() -> None:
+    """After a rebalance the next commit is a full interval away."""
     timer = AutoCommit(enabled=True, interval_ms=1000, retry_ms=100)
     timer.start(0)
     timer.postpone(900)
@@ -256,25 +262,25 @@ def test_without_auto_commit_nothing_is_due() -> None:
     assert not timer.is_due(10**9)
 
 
-# --- the shelf ---------------------------------------------------------------------------------
+# --- the fetch buffer ---------------------------------------------------------------------------
 
 
-def range_(tp: TopicPartition, first: int, following: int) -> BufferedRecords:
-    """Records [first, following) of a partition."""
+def buffered(tp: TopicPartition, first: int, until: int) -> BufferedRecords:
+    """Build the records [first, following) of a partition."""
     return BufferedRecords(
-        tp, PaperSlice(tp, first, following).records(RecordOrigin(tp)), PositionView(first)
+        tp, PaperSlice(tp, first, until).records(RecordOrigin(tp)), PositionView(first)
     )
 
 
-def test_a_position_is_behind_what_was_handed_out() -> None:
-    """With the epoch of that record."""
-    one = range_(A0, 5, 8)
-    assert one.position == PositionView(5)
-    assert [record.offset for record in one.steps.take(2)] == [5, 6]
-    assert one.position == PositionView(7, EPOCH)
-    assert [record.offset for record in one.steps.take(9)] == [7]
-    assert one.position == PositionView(8, EPOCH)
-    assert one.steps.take(1) == []
+def test_a_position_follows_the_delivered_records() -> None:
+    """It has the leader epoch of the last record."""
+    subscription = buffered(A0, 5, 8)
+    assert subscription.position == PositionView(5)
+    assert [record.offset for record in subscription.steps.take(2)] == [5, 6]
+    assert subscription.position == PositionView(7, EPOCH)
+    assert [record.offset for record in subscription.steps.take(9)] == [7]
+    assert subscription.position == PositionView(8, EPOCH)
+    assert subscription.steps.take(1) == []
 
 
 @pytest.mark.parametrize(
@@ -282,7 +288,7 @@ def test_a_position_is_behind_what_was_handed_out() -> None:
     [(500, 100, 4_000), (500, 1_024, 1_024), (500, 10_000, 500), (9_000, 1, 9_000), (1, 0, 4_000)],
 )
 def test_small_records_are_taken_many_at_a_time(least: int, size_bytes: int, count: int) -> None:
-    """About a megabyte of them, as the last ones were; the first time as many as a poll returns."""
+    """Their number grows to about a megabyte of records, from the limit of a poll at first."""
     buffer = FetchBuffer()
     assert buffer.count_to_take(least) == least
     buffer.on_taken(7, 7 * size_bytes)
@@ -293,12 +299,12 @@ def test_small_records_are_taken_many_at_a_time(least: int, size_bytes: int, cou
     assert buffer.count_to_take(least) == count
 
 
-def test_a_shelf_gives_only_what_is_asked_for() -> None:
-    """What is left keeps its place."""
+def test_the_buffer_returns_only_the_requested_records() -> None:
+    """The rest stays in its order."""
     buffer = FetchBuffer()
     assert not buffer
-    buffer.put(range_(A0, 0, 3))
-    buffer.put(range_(B0, 10, 13))
+    buffer.put(buffered(A0, 0, 3))
+    buffer.put(buffered(B0, 10, 13))
     assert buffer.partitions() == {A0, B0}
     assert buffer.first({B0, A1}) is not None
     assert buffer.first({A1}) is None
@@ -313,16 +319,18 @@ def test_a_shelf_gives_only_what_is_asked_for() -> None:
     buffer.drop(B0)
     buffer.drop(B0)
     assert not buffer
-    buffer.put(range_(A1, 0, 1))
+    buffer.put(buffered(A1, 0, 1))
     buffer.clear()
     assert not buffer
 
 
 @given(counts=st.lists(st.integers(1, 4), max_size=12), length=st.integers(0, 12))
-def test_however_it_is_taken_all_comes_once_in_order(counts: list[int], length: int) -> None:
-    """And the position is always behind it."""
+def test_records_are_returned_once_in_order_however_they_are_taken(
+    counts: list[int], length: int
+) -> None:
+    """The position always follows the returned records."""
     buffer = FetchBuffer()
-    buffer.put(range_(A0, 0, length))
+    buffer.put(buffered(A0, 0, length))
     seen: list[int] = []
     for count in counts:
         taken = buffer.take(count, {A0}).get(A0, [])

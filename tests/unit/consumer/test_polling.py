@@ -1,4 +1,4 @@
-"""Subscribing and polling, on parts of paper: what a caller gets, and what is raised."""
+"""Subscribing and polling with fake components: what is returned, and what is raised."""
 
 from collections.abc import Callable
 
@@ -22,8 +22,8 @@ from zkconsumer.errors import (
 # --- subscribing and polling ---------------------------------------------------------------------
 
 
-def test_a_poll_joins_and_hands_out_from_where_the_group_stands(make: Make) -> None:
-    """Or from where the policy says."""
+def test_a_poll_joins_and_starts_at_the_committed_offset(make: Make) -> None:
+    """Without a committed offset it starts where ``auto_offset_reset`` says."""
     consumer, fakes = make("t")
     fakes.engine.ends = {A: 10, B: 3}
     fakes.group.committed_offsets[A] = OffsetAndMetadata(8)
@@ -41,16 +41,16 @@ def test_a_poll_joins_and_hands_out_from_where_the_group_stands(make: Make) -> N
     assert consumer.poll() == {}
 
 
-def test_a_poll_gives_so_many_and_keeps_the_rest(make: Make) -> None:
-    """``max_records``, or ``max_poll_records``, limits the records of a poll."""
+def test_a_poll_returns_a_limited_number_of_records(make: Make) -> None:
+    """``max_records``, or ``max_poll_records``, is the limit; the rest comes next."""
     consumer, _ = joined(make, max_poll_records=4)
     assert offsets_of(consumer.poll()) == {A: [0, 1, 2, 3]}
     assert offsets_of(consumer.poll(max_records=7)) == {A: [4, 5, 6, 7, 8, 9], B: [0]}
     assert offsets_of(consumer.poll()) == {B: [1, 2, 3, 4]}
 
 
-def test_a_poll_waits_as_long_as_it_may(make: Make) -> None:
-    """And comes back as soon as there is something."""
+def test_a_poll_waits_until_its_time_out(make: Make) -> None:
+    """It returns as soon as there are records."""
     consumer, fakes = joined(make)
     consumer.poll()
     began_ms = fakes.clock.now_ms()
@@ -61,7 +61,7 @@ def test_a_poll_waits_as_long_as_it_may(make: Make) -> None:
 
 
 def test_positions_stay_without_update_offsets(make: Make) -> None:
-    """The same records come again."""
+    """With ``update_offsets=False`` the next poll returns the same records."""
     consumer, _ = joined(make)
     first = consumer.poll(max_records=3, update_offsets=False)
     assert consumer.position(A) == 0
@@ -87,8 +87,10 @@ def test_wrong_arguments_are_refused(make: Make) -> None:
     assert offsets_of(consumer.poll(max_records=1)) == {A: [0]}
 
 
-def test_nothing_to_read_gives_nothing(make: Make, caplog: pytest.LogCaptureFixture) -> None:
-    """When the time is over; one line in the log tells who slipped."""
+def test_a_consumer_without_a_subscription_returns_nothing(
+    make: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It waits for the time-out, and one warning says what to call."""
     consumer, fakes = make(consumer_timeout_ms=50)
     assert consumer.poll() == {}
     began_ms = fakes.clock.now_ms()
@@ -109,15 +111,15 @@ def test_nothing_to_read_gives_nothing(make: Make, caplog: pytest.LogCaptureFixt
 
 @pytest.mark.parametrize("timeout_ms", [1, 7, 7.2, 250])
 def test_no_time_out_is_early(make: Make, timeout_ms: float) -> None:
-    """Whatever part of a millisecond had gone by when it began, or was asked for."""
+    """A time-out is never shortened, whatever fraction of a millisecond had passed before."""
     consumer, fakes = make("t")
     began_ms = fakes.clock.now_ms()
     consumer.poll(timeout_ms=timeout_ms)
     assert timeout_ms + 1 <= fakes.clock.now_ms() - began_ms < timeout_ms + 2
 
 
-def test_a_pattern_comes_behind_an_unsubscribe(make: Make) -> None:
-    """And topics behind a pattern; what was handed out stands."""
+def test_a_pattern_needs_an_unsubscribe_first(make: Make) -> None:
+    """And topics after a pattern; later views do not change named topics."""
     consumer, fakes = make("a")
     with pytest.raises(IllegalState, match=r"unsubscribe\(\)"):
         consumer.subscribe(pattern="^web")
@@ -137,8 +139,8 @@ def test_a_pattern_comes_behind_an_unsubscribe(make: Make) -> None:
     assert joined == ["subscribe a", "subscribe web1 ...", "subscribe b"]
 
 
-def test_a_pattern_takes_topics_as_they_come(make: Make) -> None:
-    """Also where none matches yet."""
+def test_a_pattern_adds_topics_as_they_appear(make: Make) -> None:
+    """It may match no topic at first."""
     consumer, fakes = make()
     consumer.subscribe(pattern="^web")
     assert fakes.metadata.watched is None
@@ -155,8 +157,8 @@ def test_a_pattern_takes_topics_as_they_come(make: Make) -> None:
     assert consumer.subscription() == {"web1"}
 
 
-def test_what_a_pattern_finds_is_read_at_once(make: Make) -> None:
-    """Not a heartbeat later."""
+def test_topics_of_a_pattern_are_read_at_once(make: Make) -> None:
+    """They are read in the poll that sees them, not after the next heartbeat."""
     consumer, fakes = make(group_id=None)
     fakes.engine.ends = {A: 1}
     consumer.subscribe(pattern="^t")
@@ -165,7 +167,7 @@ def test_what_a_pattern_finds_is_read_at_once(make: Make) -> None:
 
 
 def test_topics_of_a_group_that_we_lead_are_watched_too(make: Make) -> None:
-    """Their changes are ours to answer."""
+    """The leader must react to changes of all the group's topics."""
     consumer, fakes = make("t")
     fakes.session.watch_for_group(frozenset({"t", "u"}))
     assert fakes.metadata.watched == frozenset({"t", "u"})
@@ -174,7 +176,7 @@ def test_topics_of_a_group_that_we_lead_are_watched_too(make: Make) -> None:
 
 
 def test_assigned_partitions_need_no_group(make: Make) -> None:
-    """But read on from what it committed, if there is one."""
+    """They continue at the group's committed offsets, if it has a group."""
     consumer, fakes = make()
     fakes.engine.ends = {A: 10, B: 10}
     fakes.group.committed_offsets[A] = OffsetAndMetadata(9)
@@ -197,7 +199,7 @@ def test_assigned_partitions_need_no_group(make: Make) -> None:
 
 
 def test_without_a_group_all_partitions_are_ours(make: Make) -> None:
-    """As kafka-python has it; and nothing can be committed."""
+    """As in kafka-python, and commits are refused."""
     consumer, fakes = make("t", group_id=None)
     fakes.engine.ends = {A: 1, B: 1}
     listener = Listener(consumer)
@@ -215,7 +217,7 @@ def test_without_a_group_all_partitions_are_ours(make: Make) -> None:
             call()
     fakes.metadata.learn({})
     consumer.poll()
-    assert consumer.assignment() == {A, B}  # a view without them may be one of a moment
+    assert consumer.assignment() == {A, B}  # a single view without them may be momentary
     consumer.subscribe(["u"], listener=listener)
     fakes.metadata.learn({"t": 2, "u": 1})
     consumer.poll()
@@ -228,7 +230,7 @@ def test_without_a_group_all_partitions_are_ours(make: Make) -> None:
 
 
 def test_a_partition_that_fails_is_raised_and_the_others_go_on(make: Make) -> None:
-    """The engine says when."""
+    """A failed partition is raised once, and other partitions continue."""
     consumer, fakes = joined(make)
     fakes.engine.errors = [PartitionFailed(A, 5, "corrupt")]
     consumer.poll()
@@ -237,8 +239,8 @@ def test_a_partition_that_fails_is_raised_and_the_others_go_on(make: Make) -> No
     assert consumer.poll() == {}
 
 
-def test_brokers_that_do_not_know_us_are_raised_by_each_poll(make: Make) -> None:
-    """Trying again does not help."""
+def test_an_authentication_failure_is_raised_by_each_poll(make: Make) -> None:
+    """A retry would not help."""
     consumer, fakes = make("t")
     fakes.metadata.failure = AuthenticationFailed("wrong password")
     for _ in range(2):
@@ -246,8 +248,8 @@ def test_brokers_that_do_not_know_us_are_raised_by_each_poll(make: Make) -> None
             consumer.poll(timeout_ms=10_000)
 
 
-def test_what_the_group_refuses_comes_out_of_poll(make: Make) -> None:
-    """Once, or each time: the membership knows."""
+def test_an_error_of_the_group_is_raised_by_poll(make: Make) -> None:
+    """The membership decides whether it is raised once or each time."""
     consumer, fakes = make("t")
 
     def refuse() -> None:
@@ -259,8 +261,8 @@ def test_what_the_group_refuses_comes_out_of_poll(make: Make) -> None:
     assert consumer.poll() == {}
 
 
-def test_without_a_policy_and_an_offset_poll_says_so_until_a_seek(make: Make) -> None:
-    """With ``auto_offset_reset="none"`` each poll raises."""
+def test_without_a_reset_policy_each_poll_raises_until_a_seek(make: Make) -> None:
+    """With ``auto_offset_reset="none"`` a missing offset is an error."""
     consumer, fakes = make("t", auto_offset_reset="none")
     fakes.engine.ends = {A: 2}
     fakes.group.give(A)
@@ -275,7 +277,7 @@ def test_without_a_policy_and_an_offset_poll_says_so_until_a_seek(make: Make) ->
 
 
 def test_wakeup_ends_a_poll_and_loses_nothing(make: Make) -> None:
-    """Neither does it end another one."""
+    """A wakeup ends one poll, the next one is not affected, and no record is lost."""
     consumer, fakes = joined(make)
     consumer.wakeup()
     with pytest.raises(Woken):
@@ -286,8 +288,8 @@ def test_wakeup_ends_a_poll_and_loses_nothing(make: Make) -> None:
         consumer.poll(timeout_ms=9_000)
 
 
-def test_nothing_is_handed_out_of_what_may_not_be_ours(make: Make) -> None:
-    """It waits until the group is sure again."""
+def test_records_are_withheld_while_ownership_is_uncertain(make: Make) -> None:
+    """They are returned once ownership is certain again."""
     consumer, fakes = joined(make)
     fakes.group.surely = False
     assert consumer.poll(timeout_ms=100) == {}

@@ -1,4 +1,4 @@
-"""What programs for kafka-python do with a consumer: override, wrap, ask after commits."""
+"""What programs for kafka-python do with a consumer: override, wrap, use commit futures."""
 
 import pytest
 
@@ -10,7 +10,7 @@ from zkconsumer.records.engine import ENGINE, Engine
 
 
 def test_a_consumer_is_its_own_iterator(make: Make) -> None:
-    """And goes on behind its end."""
+    """It can be iterated again after its end."""
     consumer, fakes = joined(make, consumer_timeout_ms=20)
     assert iter(consumer) is consumer
     assert len(list(consumer)) == 20
@@ -20,26 +20,24 @@ def test_a_consumer_is_its_own_iterator(make: Make) -> None:
     assert [record.offset for record in consumer] == [10, 11]
 
 
-def test_a_method_of_a_subclass_sees_every_record(
-    make: Make, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As Python has it for any iterator."""
+def test_an_overridden_next_sees_every_record(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As for any Python iterator, loops call the subclass's ``__next__``."""
     consumer, _ = joined(make, consumer_timeout_ms=20)
     seen: list[int] = []
 
-    class Noting(KafkaConsumer):
+    class RecordingConsumer(KafkaConsumer):
         def __next__(self) -> ConsumerRecord:
             record = super().__next__()
             seen.append(record.offset)
             return record
 
-    monkeypatch.setattr(consumer, "__class__", Noting)
+    monkeypatch.setattr(consumer, "__class__", RecordingConsumer)
     assert [record.offset for record in consumer] == seen
     assert len(seen) == 20
 
 
-def test_who_wraps_the_class_sees_every_record_until_he_unwraps_it(make: Make) -> None:
-    """As instrumentations do it: of consumers that are there already, too."""
+def test_a_wrapped_class_method_sees_every_record_until_unwrapped(make: Make) -> None:
+    """Instrumentation wraps the class after consumers were created."""
     consumer, fakes = joined(make, consumer_timeout_ms=20)
     before = KafkaConsumer.__next__
     seen: list[int] = []
@@ -61,14 +59,14 @@ def test_who_wraps_the_class_sees_every_record_until_he_unwraps_it(make: Make) -
     assert len(seen) == 20
 
 
-def test_the_method_is_that_of_the_engine() -> None:
-    """In C where there is a core."""
+def test_next_is_implemented_by_the_engine() -> None:
+    """It is in C if there is a native core."""
     assert issubclass(KafkaConsumer, PureRecordIterator) == (ENGINE is Engine.PURE)
 
 
 @pytest.mark.parametrize("error", [None, RebalanceInProgress("later"), ValueError("no")])
-def test_a_future_tells_what_became_of_a_commit(make: Make, error: Exception | None) -> None:
-    """Callbacks run once, whenever they were added; what they raise is logged."""
+def test_a_future_holds_the_outcome_of_a_commit(make: Make, error: Exception | None) -> None:
+    """Callbacks run once, even if added later; their exceptions are logged."""
     consumer, fakes = joined(make)
     reported: list[object] = []
     future = consumer.commit_async({A: OffsetAndMetadata(3)}, lambda *both: reported.append(both))
@@ -93,8 +91,8 @@ def test_a_future_tells_what_became_of_a_commit(make: Make, error: Exception | N
     assert reported[2:] == [outcome]
 
 
-def test_who_waits_for_a_commit_need_not_poll(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Asking after it runs what is due; a commit of nothing is done at once."""
+def test_waiting_for_a_commit_needs_no_poll(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading the future runs due callbacks; an empty commit is done at once."""
     consumer, fakes = joined(make)
     future = consumer.commit_async({A: OffsetAndMetadata(3)})
     monkeypatch.setattr(fakes.group, "run_callbacks", fakes.group.response)

@@ -13,7 +13,7 @@ A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 class StartPositionWorld:
-    """An engine with two partitions without a position, and a group that knows one."""
+    """An engine with two partitions without a position, and a group that committed one of them."""
 
     def __init__(
         self,
@@ -32,14 +32,14 @@ class StartPositionWorld:
         self.starts.came([A, B])
 
     def positions(self) -> list[Any]:
-        """Of both, after two rounds: one to ask, one to hear."""
+        """Return both positions after two rounds, one to request and one to receive them."""
         self.starts.advance()
         self.starts.advance()
         return [self.engine.position(A), self.engine.position(B)]
 
 
-def test_what_is_committed_comes_first_and_then_the_policy() -> None:
-    """With the epoch, by which a log that was cut back is noticed."""
+def test_a_committed_offset_takes_precedence_over_the_policy() -> None:
+    """A position has the committed leader epoch, by which a truncated log is noticed."""
     world = StartPositionWorld()
     assert world.positions() == [PositionView(7, 2), PositionView(0)]
     assert world.starts.is_settled
@@ -56,8 +56,8 @@ def test_without_a_group_the_policy_decides_at_once() -> None:
     ]
 
 
-def test_what_came_after_the_first_look_is_read_from_its_beginning() -> None:
-    """All in it was written since; what is committed comes first, as ever."""
+def test_a_partition_created_later_is_read_from_its_start() -> None:
+    """All of its records are new, so "latest" would lose them; a committed offset still wins."""
     metadata = FakeKeeper(events={A: True, B: True})
     world = StartPositionWorld(LATEST, topics=metadata)
     assert world.positions() == [PositionView(7, 2), PositionView(0)]
@@ -70,8 +70,8 @@ def test_what_came_after_the_first_look_is_read_from_its_beginning() -> None:
     ]
 
 
-def test_where_nobody_has_looked_yet_the_policy_waits() -> None:
-    """A position that is sought meanwhile stays."""
+def test_the_policy_waits_until_metadata_tells_new_partitions_apart() -> None:
+    """A position that the caller seeks meanwhile stays."""
     metadata = FakeKeeper(events={A: None, B: None})
     world = StartPositionWorld(LATEST, in_group=False, topics=metadata)
     assert world.positions() == [None, None]
@@ -82,7 +82,7 @@ def test_where_nobody_has_looked_yet_the_policy_waits() -> None:
     assert world.starts.is_settled
 
 
-def test_only_latest_makes_a_difference() -> None:
+def test_only_latest_waits_for_metadata() -> None:
     """``earliest`` loses nothing, and with ``none`` the caller decides."""
     metadata = FakeKeeper(events={A: None, B: None})
     assert StartPositionWorld(EARLIEST, topics=metadata).positions() == [
@@ -95,8 +95,8 @@ def test_only_latest_makes_a_difference() -> None:
         world.starts.advance()
 
 
-def test_without_a_policy_it_is_the_callers_problem_until_he_seeks() -> None:
-    """Again with each poll."""
+def test_without_a_policy_an_error_is_raised_until_a_seek() -> None:
+    """Each poll raises it again."""
     world = StartPositionWorld(None)
     world.starts.advance()
     for _ in range(2):
@@ -109,8 +109,8 @@ def test_without_a_policy_it_is_the_callers_problem_until_he_seeks() -> None:
     assert world.starts.is_settled
 
 
-def test_what_the_caller_seeks_meanwhile_stays() -> None:
-    """The answer comes too late."""
+def test_a_seek_overrides_a_pending_lookup() -> None:
+    """The committed offset arrives too late to replace it."""
     world = StartPositionWorld()
     world.starts.advance()
     world.starts.settle([A])
@@ -119,7 +119,7 @@ def test_what_the_caller_seeks_meanwhile_stays() -> None:
     assert world.engine.position(B) == PositionView(0)
 
 
-def test_an_answer_from_before_a_partition_went_and_came_says_nothing() -> None:
+def test_a_response_from_before_a_reassignment_is_ignored() -> None:
     """Another member may have committed in between."""
     world = StartPositionWorld()
     world.lookup.holds = True
@@ -133,7 +133,7 @@ def test_an_answer_from_before_a_partition_went_and_came_says_nothing() -> None:
     world.group.committed_offsets[A] = OffsetAndMetadata(9)
     after = world.lookup.requested.pop()
     assert [before, after] == [frozenset({A, B}), frozenset({A})]
-    # The old answer, late, with what was committed then.
+    # The response to the old request arrives late, with what was committed then.
     world.lookup.holds = False
     world.lookup.requested = [before]
     world.starts.advance()
@@ -143,8 +143,8 @@ def test_an_answer_from_before_a_partition_went_and_came_says_nothing() -> None:
     assert world.engine.position(A) == PositionView(9)
 
 
-def test_the_same_set_asked_twice_is_two_questions() -> None:
-    """Only the answer to the second counts."""
+def test_equal_requests_are_distinguished() -> None:
+    """Only the response to the second one counts."""
     world = StartPositionWorld()
     world.lookup.holds = True
     world.starts.advance()
@@ -159,8 +159,8 @@ def test_the_same_set_asked_twice_is_two_questions() -> None:
     assert world.engine.position(A) is None
 
 
-def test_silence_is_asked_again() -> None:
-    """It is no reason to begin somewhere else."""
+def test_a_timed_out_lookup_is_repeated() -> None:
+    """It is no reason to start at another offset."""
     world = StartPositionWorld()
     world.lookup.errors = [RequestTimedOut("nobody")]
     world.starts.advance()
@@ -170,8 +170,8 @@ def test_silence_is_asked_again() -> None:
     assert world.engine.position(A) == PositionView(7, 2)
 
 
-def test_a_refusal_is_raised_once_and_asked_again() -> None:
-    """By the poll that hears it."""
+def test_an_error_of_the_group_is_raised_once_and_the_lookup_repeated() -> None:
+    """It is raised by the poll that receives it."""
     world = StartPositionWorld()
     world.lookup.errors = [GroupFailed("g", "not allowed")]
     world.starts.advance()

@@ -1,4 +1,4 @@
-"""The settings of a ``KafkaConsumer`` as its member in a ZooKeeper group has them."""
+"""Settings of a ``KafkaConsumer`` in a ZooKeeper group, passed to its member."""
 
 import pytest
 
@@ -8,12 +8,12 @@ from zkconsumer.errors import ConfigError
 
 
 def config(**settings: object) -> PollConfig:
-    """For a ZooKeeper group."""
+    """Build a configuration for a ZooKeeper group."""
     return PollConfig({"zookeeper.connect": "zk:1/c", "group.id": "g", **settings})
 
 
-def test_what_both_have_is_passed_on_and_what_only_the_group_has_too() -> None:
-    """Kafka's own defaults of that time for the rest."""
+def test_common_and_group_settings_are_passed_on() -> None:
+    """The rest has the defaults of the original."""
     given = consumer_config(
         config(
             client_id="c",
@@ -39,16 +39,16 @@ def test_what_both_have_is_passed_on_and_what_only_the_group_has_too() -> None:
         ("cooperative-sticky,roundrobin,range", "roundrobin"),
     ],
 )
-def test_the_first_strategy_that_scala_members_know_is_taken(
+def test_the_first_strategy_that_scala_members_know_is_used(
     strategies: str | None, expected: str
 ) -> None:
-    """All members must use the same, and there is no way to agree on one."""
+    """All members must use the same one, and cannot negotiate it."""
     given = config(partition_assignment_strategy=strategies)
     assert consumer_config(given).partition_assignment_strategy == expected
 
 
-def test_a_strategy_that_they_do_not_know_is_refused() -> None:
-    """It would be another than that of the others."""
+def test_a_strategy_that_scala_members_lack_is_refused() -> None:
+    """It would assign differently than the other members."""
     with pytest.raises(
         ConfigError, match="members of a ZooKeeper group support range and roundrobin"
     ):
@@ -64,14 +64,14 @@ def test_a_strategy_that_they_do_not_know_is_refused() -> None:
         ("poison.policy", "PartitionFailed"),
     ],
 )
-def test_settings_of_streams_say_what_to_give_instead(key: str, advice: str) -> None:
-    """Rather than being passed over in silence."""
+def test_settings_of_streams_are_refused_with_an_alternative(key: str, advice: str) -> None:
+    """They are not silently ignored."""
     with pytest.raises(ConfigError, match=rf"{key} is a setting of streams; .*{advice}"):
         consumer_config(config(**{key: "1"}))
 
 
-def test_settings_without_effect_are_noted(caplog: pytest.LogCaptureFixture) -> None:
-    """They change nothing that a program could count on."""
+def test_settings_without_effect_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """They change nothing that a program could rely on."""
     caplog.set_level("INFO")
     consumer_config(config(num_consumer_fetchers=3))
     assert "num.consumer.fetchers is accepted but has no effect with poll" in caplog.text

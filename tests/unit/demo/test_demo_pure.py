@@ -1,4 +1,4 @@
-"""The demo's count and picture: what they say must be true."""
+"""The demo's tally and its picture of the group."""
 
 from zkconsumer.demo.lines import line_number, log_line
 from zkconsumer.demo.picture import PartitionView, picture
@@ -8,13 +8,13 @@ from zkconsumer.model import TopicPartition
 
 
 def test_a_line_carries_its_number() -> None:
-    """Every line is recognised by its number, and nothing else is."""
+    """The number of a log line can be read back; other lines have none."""
     assert [line_number(log_line(n, "now")) for n in range(200)] == list(range(200))
     assert line_number("GET /cart/17") is None
 
 
-def test_the_verdict_counts_losses_and_repetitions() -> None:
-    """What reached nobody is lost; each delivery beyond the first is a repetition."""
+def test_the_outcome_counts_losses_and_repetitions() -> None:
+    """A line that reached nobody is lost; each delivery beyond the first is a repetition."""
     tally = Tally()
     tally.add("a", [0, 1, 2])
     tally.add("b", [2, 2, 4])
@@ -31,7 +31,7 @@ def test_the_verdict_counts_losses_and_repetitions() -> None:
 
 
 def test_the_picture_names_owners_and_lag() -> None:
-    """Known members appear by name, unknown numbers as a dash, the lag never negative."""
+    """Known members appear by name, unknown values as a dash, and the lag is never negative."""
     lines = [
         PartitionView(TopicPartition("t", 0), "g_host-1-abc-0", 5, 9),
         PartitionView(TopicPartition("t", 1), None, None, 9),

@@ -1,4 +1,4 @@
-"""The play goes on where servers pause, or were there before."""
+"""The play continues when servers pause, and with topics that already exist."""
 
 import logging
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ from zkconsumer.sandbox import Sandbox
 
 
 class DemoSandbox:
-    """A sandbox that has one of the topics."""
+    """A sandbox in which one of the play's topics exists."""
 
     bootstrap_servers = "b:9092"
 
@@ -21,19 +21,19 @@ class DemoSandbox:
         self.topics = {"orders"}
 
     def has_topic(self, name: str) -> bool:
-        """Whether it is there."""
+        """Return whether the topic exists."""
         return name in self.topics
 
     def create_topic(self, name: str, _partitions: int) -> None:
-        """Refuse those that are there."""
+        """Create a topic that must not exist yet."""
         assert name not in self.topics
         self.topics.add(name)
 
 
-def test_the_writer_goes_on_after_time_outs_and_says_it_once(
+def test_the_writer_continues_after_time_outs_and_logs_once(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """With another producer each time; it ends with the play alone."""
+    """The writer uses a new producer after each failure, and ends only with the play."""
     play = Play(cast("Sandbox", DemoSandbox()))
     stop = SimpleNamespace(is_over=False)
     stop.is_set = lambda: stop.is_over
@@ -50,7 +50,7 @@ def test_the_writer_goes_on_after_time_outs_and_says_it_once(
             return self
 
         def __exit__(self, *_: object) -> None:
-            """Nothing is kept."""
+            """Close nothing."""
 
         def send(self, topic: str, _value: str) -> None:
             """Fail, or end the play at the tenth message."""
@@ -68,8 +68,8 @@ def test_the_writer_goes_on_after_time_outs_and_says_it_once(
     ]
 
 
-def test_topics_that_are_there_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder that was kept has them."""
+def test_existing_topics_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Topics of a sandbox folder that was kept are not created again."""
     cluster = DemoSandbox()
     monkeypatch.setattr(Play, "_begin", lambda *_: None)
     with Play(cast("Sandbox", cluster)):

@@ -1,4 +1,4 @@
-"""Which engine a command runs on."""
+"""Which engine runs a drain command."""
 
 import pytest
 
@@ -60,10 +60,10 @@ SPARK = SparkOptions(master="local[2]")
         ),
     ],
 )
-def test_local_unless_spark_is_configured_or_needed(
+def test_the_local_engine_runs_unless_spark_is_configured_or_needed(
     wanted: EngineRequest, environ: dict[str, str], engine: str
 ) -> None:
-    """``auto`` takes the local one where it can, and where nothing speaks of Spark."""
+    """``auto`` chooses the local engine if it supports the target and Spark is not configured."""
     assert choose(wanted, environ) == engine
 
 
@@ -94,15 +94,15 @@ def test_local_unless_spark_is_configured_or_needed(
         (EngineRequest(engine="auto", path="abfs://c/lake", memory_mb=512), r"use --engine spark"),
     ],
 )
-def test_what_can_not_be_is_refused_in_a_line(wanted: EngineRequest, message: str) -> None:
-    """It names what to do instead."""
+def test_an_impossible_choice_is_refused(wanted: EngineRequest, message: str) -> None:
+    """The error is one line that says what to do instead."""
     with pytest.raises(ConfigError, match=message) as refused:
         choose(wanted, {})
     assert "\n" not in str(refused.value)
 
 
-def test_schemes_and_letters_of_drives_are_told_apart() -> None:
-    """A path without a scheme is one of this machine."""
+def test_schemes_and_drive_letters_are_distinguished() -> None:
+    """A path without a scheme is a local one."""
     assert [scheme_of(path) for path in ("/a", "a:b/c", "S3A://b/k", "file:///x", "a b:c")] == [
         *("file", "file", "s3a", "file", "file")
     ]
@@ -112,7 +112,7 @@ def test_schemes_and_letters_of_drives_are_told_apart() -> None:
     assert beyond_local("/lake", None) is None
 
 
-def test_a_path_of_this_machine_may_have_a_scheme() -> None:
-    """In any case; what is quoted there is meant."""
+def test_a_local_path_may_have_a_file_scheme() -> None:
+    """Percent-encoding is decoded only after ``file:``, in any case."""
     given = ("file:/a%20b", "FILE:///a", "/a%20b", "a:b/c", "s3://b/k")
     assert [local_path(path) for path in given] == ["/a b", "/a", "/a%20b", "a:b/c", "s3://b/k"]

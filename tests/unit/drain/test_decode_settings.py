@@ -1,4 +1,4 @@
-"""Settings of decoding that make no sense are refused in a sentence."""
+"""Invalid settings of decoding are refused with a sentence."""
 
 from typing import Any
 
@@ -38,17 +38,17 @@ AVRO: dict[str, Any] = {"format": "avro", "registry": "http://r"}
         ),
     ],
 )
-def test_what_makes_no_sense_is_refused(
+def test_invalid_decode_settings_are_refused(
     decode: dict[str, Any], drain: dict[str, Any], reason: str
 ) -> None:
-    """Before anything is asked."""
+    """They are refused before any request."""
     given: dict[str, Any] = {"path": "/p", "zookeeper": "z", "topics": ("t",), **drain}
     with pytest.raises(ConfigError, match=reason):
         DrainSettings(**given, decode=DecodeSettings(**decode)).checked()
 
 
-def test_how_values_are_decoded_is_a_part_of_what_a_drain_is() -> None:
-    """Where the registry is, and its password, are not."""
+def test_the_identity_of_a_drain_includes_its_decoding() -> None:
+    """The registry's address and password are not part of it."""
     settings = DrainSettings(
         path="/p",
         zookeeper="z",

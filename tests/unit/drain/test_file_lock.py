@@ -1,4 +1,4 @@
-"""A file that is held by one at a time."""
+"""A file that one process at a time can lock."""
 
 import errno
 import fcntl
@@ -9,8 +9,8 @@ import pytest
 from zkconsumer.drain.file_lock import held_file
 
 
-def test_one_holds_a_file_until_it_is_done(tmp_path: Path) -> None:
-    """Whoever comes second is told, and does not take it from the first."""
+def test_a_file_is_held_until_the_first_holder_is_done(tmp_path: Path) -> None:
+    """A second holder is refused without releasing the first one's lock."""
     path = tmp_path / "drain.json"
     path.write_bytes(b"{}")
     with held_file(path) as first:
@@ -22,10 +22,8 @@ def test_one_holds_a_file_until_it_is_done(tmp_path: Path) -> None:
     assert path.read_bytes() == b"{}"
 
 
-def test_where_nothing_can_be_held_nobody_is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """No file, or a file system without locks: plans and manifests decide."""
+def test_without_locks_nobody_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a file, or in a file system without locks, plans and manifests decide."""
     with held_file(tmp_path / "nothing") as held:
         assert held
 

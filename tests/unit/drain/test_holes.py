@@ -1,4 +1,4 @@
-"""Fewer messages than offsets: which holes there are, and which reasons count."""
+"""Fewer messages than offsets: where the holes are, and which reasons are accepted."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,11 +19,11 @@ WANTED = OffsetRange(topic_partition=TopicPartition("t", 0), from_offset=10, unt
 
 
 @given(st.sets(st.integers(10, 29)), st.integers(0, 35))
-def test_every_offset_is_there_or_in_a_hole_that_is_explained(there: set[int], begin: int) -> None:
-    """No offset is in both, and each absence counts what it spans."""
-    holes = holes_in(WANTED, [Run(offset, offset + 1) for offset in sorted(there)])
+def test_every_offset_is_present_or_in_an_explained_hole(present: set[int], begin: int) -> None:
+    """Offsets before the start of the log are expired, the others compacted."""
+    holes = holes_in(WANTED, [Run(offset, offset + 1) for offset in sorted(present)])
     absent = {offset for hole in holes for offset in range(*hole)}
-    assert absent == set(range(10, 30)) - there
+    assert absent == set(range(10, 30)) - present
     reported = explain(WANTED, holes, LogEnds(begin, 40))
     assert sum(absence.count for absence in reported) == len(absent)
     for absence in reported:
@@ -33,8 +33,8 @@ def test_every_offset_is_there_or_in_a_hole_that_is_explained(there: set[int], b
         assert all((offset < begin) == expired for offset in offsets)
 
 
-def test_a_second_reading_that_finds_more_stops_the_batch() -> None:
-    """What the log has and the landing lacks is named."""
+def test_a_second_read_that_finds_more_stops_the_batch() -> None:
+    """An offset that the log has and the landing lacks is named."""
     holes = [Run(12, 14), Run(20, 25)]
     refuse_missed(WANTED, holes, [Run(10, 12), Run(14, 20), Run(25, 30)])
     refuse_missed(WANTED, holes, [Run(10, 11), Run(25, 27)])
@@ -46,14 +46,14 @@ def test_a_second_reading_that_finds_more_stops_the_batch() -> None:
         refuse_missed(WANTED, holes, [Run(10, 30)])
 
 
-def test_a_log_that_was_cut_meanwhile_is_no_reason() -> None:
-    """The range was there when it was planned."""
+def test_a_log_that_was_truncated_meanwhile_is_an_error() -> None:
+    """The range existed when it was planned, so its absence is not excused."""
     with pytest.raises(DrainError, match="the log ends at 25 now"):
         explain(WANTED, [Run(25, 30)], LogEnds(0, 25))
 
 
-def test_very_many_holes_are_noted_together() -> None:
-    """The manifest stays small, and says how many offsets are absent."""
+def test_very_many_holes_are_recorded_together() -> None:
+    """The manifest stays small, and still counts the absent offsets."""
     wanted = OffsetRange(
         topic_partition=TopicPartition("t", 0), from_offset=0, until_offset=100_000
     )
@@ -64,7 +64,7 @@ def test_very_many_holes_are_noted_together() -> None:
     assert reported[0] == Absence(0, 97, 25, Discrepancy.COMPACTED)
 
 
-def test_what_both_readings_lack_is_explained_and_nothing_else() -> None:
+def test_only_offsets_missing_from_both_reads_are_explained() -> None:
     """Partitions with all their rows are not read again."""
     whole, holey = (
         OffsetRange(topic_partition=TopicPartition("t", number), from_offset=0, until_offset=10)

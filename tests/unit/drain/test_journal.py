@@ -7,8 +7,8 @@ from zkconsumer.drain.journal import BatchJournal
 from zkconsumer.errors import DrainError
 
 
-def test_a_mark_whose_answer_got_lost_is_ones_own() -> None:
-    """The store wrote it and was asked again; another's mark under the same name is refused."""
+def test_a_mark_written_twice_by_one_attempt_is_its_own() -> None:
+    """A store may write the mark and lose its response; a foreign mark of that name is refused."""
     storage = MemoryStorage()
     journal = BatchJournal(storage)
     journal.start_attempt(3, "mine")

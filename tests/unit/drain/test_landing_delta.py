@@ -1,4 +1,4 @@
-"""A Delta table has the columns of all that was landed, whenever they came."""
+"""A Delta table has the columns of every schema that was landed, whenever it appeared."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -31,7 +31,7 @@ AT_NEWER = {**AT, "fields": [*AT["fields"], {"name": "y", "type": "string"}]}
 
 
 def evolved(at: dict[str, Any]) -> dict[str, Any]:
-    """A user with places: in a list, in a map, and one."""
+    """Return a user's schema with places in a list, in a map and as a field."""
     more = [
         {"name": "all", "type": {"type": "array", "items": at}},
         {"name": "by", "type": {"type": "map", "values": "At"}},
@@ -44,7 +44,7 @@ SECOND, THIRD = evolved(AT), evolved(AT_NEWER)
 
 
 class ThreeSchemas:
-    """See ``SchemaSource``: three schemas."""
+    """A ``SchemaSource`` with three schemas."""
 
     def find(self, key: SchemaKey) -> SchemaDefinition | None:
         """See ``SchemaSource``."""
@@ -52,19 +52,19 @@ class ThreeSchemas:
 
 
 def decoder_of(storage: LocalStorage) -> RowDecoder:
-    """As a process has it that begins now."""
+    """Build the decoder of a process that starts now."""
     decoding = ValueDecoding("avro", AdoptedSchemas(storage, ThreeSchemas()))
     return RowDecoder(DecodeSettings(format="avro"), decoding)
 
 
 def landing_of(storage: LocalStorage, path: Path, decoder: RowDecoder) -> DeltaLanding:
-    """Publishes what others have written."""
+    """Build a landing that publishes what others have written."""
     settings = DrainSettings(path=str(path), zookeeper="zk", topics=("t",), format="delta")
     return DeltaLanding(storage, cast("RowWriter", None), settings, columns=decoder.columns)
 
 
 def rows_of(value: bytes, offset: int) -> pa.RecordBatch:
-    """One message."""
+    """Build the row of one message."""
     columns = [pa.nulls(1, field.type) for field in SCHEMA]
     columns[SCHEMA.get_field_index("value")] = pa.array([value])
     columns[SCHEMA.get_field_index("offset")] = pa.array([offset])
@@ -73,7 +73,7 @@ def rows_of(value: bytes, offset: int) -> pa.RecordBatch:
 
 
 def written(path: Path, decoder: RowDecoder, number: int, value: bytes) -> Manifest:
-    """The manifest of a batch of one message, whose file is staged."""
+    """Stage the file of a batch of one message and return the manifest."""
     (found,) = decoder.decode(rows_of(value, number))
     staged = path / staging_folder(number) / "a" / "f.parquet"
     staged.parent.mkdir(parents=True)
@@ -89,7 +89,7 @@ def written(path: Path, decoder: RowDecoder, number: int, value: bytes) -> Manif
 
 @pytest.mark.parametrize("by_others", [False, True])
 def test_a_delta_table_gains_the_columns_of_later_schemas(tmp_path: Path, by_others: bool) -> None:
-    """Nested ones too; after a batch of nothing but dead letters; and where another has landed."""
+    """Nested columns are added too, after a batch of dead letters and after other processes."""
     storage = LocalStorage(str(tmp_path))
     identity = dict.fromkeys(("id", "cluster", "subscription", "starting", "format"), "x")
     BatchJournal(storage).begin(DrainIdentity(**identity, created_ms=0, group=None), "a")
@@ -111,7 +111,7 @@ def test_a_delta_table_gains_the_columns_of_later_schemas(tmp_path: Path, by_oth
         landing.publish(cast("BatchPlan", None), manifest)
         landing.publish(cast("BatchPlan", None), manifest)
     table = DeltaTable(tmp_path)
-    # One entry makes the table, one each batch, one each schema.
+    # One log entry creates the table, and there is one per batch and one per schema.
     assert table.version() == len(values) + 3
     found = table.to_pyarrow_dataset().to_table().sort_by("offset")["value_decoded"].to_pylist()
     old = {"all": None, "by": None, "one": None}

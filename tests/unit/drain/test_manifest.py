@@ -1,4 +1,4 @@
-"""What a manifest says, and how it is held against its plan."""
+"""What a manifest holds, and how it is checked against its plan."""
 
 import json
 from dataclasses import replace
@@ -32,13 +32,13 @@ MANIFEST = Manifest(number=7, attempt="a1", landed_ms=5, files=(FILE,), parts=(P
 
 
 def test_a_manifest_survives_its_file() -> None:
-    """Everything comes back."""
+    """A manifest that is stored and read back is unchanged."""
     assert Manifest.from_bytes("7.json", MANIFEST.to_bytes()) == MANIFEST
     check(MANIFEST, PLAN)
 
 
-def test_dead_letters_are_a_part_of_it() -> None:
-    """They come back, too; a manifest of before has none."""
+def test_dead_letters_are_part_of_a_manifest() -> None:
+    """Dead letters are read back; a manifest of an older version has none."""
     part = replace(PART, dead_lettered=3)
     letters = replace(FILE, path=f"_dead_letters/{FILE.path}")
     manifest = replace(MANIFEST, parts=(part,), dead_letters=(letters,))
@@ -60,14 +60,16 @@ def test_dead_letters_are_a_part_of_it() -> None:
         (replace(PART, contents=replace(PART.contents, first_offset=9)), "9 to 19 were landed"),
     ],
 )
-def test_what_is_not_the_plan_is_not_published(part: LandedPart, complaint: str) -> None:
-    """Too few, too many, or others."""
+def test_a_batch_that_differs_from_its_plan_is_not_published(
+    part: LandedPart, complaint: str
+) -> None:
+    """Too few, too many or other offsets are refused."""
     with pytest.raises(DrainError, match=complaint):
         check(replace(MANIFEST, parts=(part,)), PLAN)
 
 
 def test_every_range_must_have_been_landed() -> None:
-    """A part that is not there at all is noticed, too; and a manifest of another batch."""
+    """A missing part, or a manifest of another batch, is refused."""
     with pytest.raises(DrainError, match="not those of the plan"):
         check(replace(MANIFEST, parts=()), PLAN)
     with pytest.raises(DrainError, match="is of batch 8"):
@@ -75,7 +77,7 @@ def test_every_range_must_have_been_landed() -> None:
 
 
 def test_a_staged_file_is_named_after_its_batch() -> None:
-    """Spark's own marks are left out."""
+    """Spark's own marker files do not count."""
     path = "topic=t/date=2014-05-13/part-0.parquet"
     assert landed_file(7, "a1/files", path, 12) == FILE
     assert has_rows(path)
@@ -88,7 +90,7 @@ def test_a_staged_file_is_named_after_its_batch() -> None:
 
 
 class WrittenFile:
-    """Has written and counted one file. See ``RowWriter``."""
+    """A ``RowWriter`` that has written and counted one file."""
 
     def write(self, plan: BatchPlan, folder: str) -> WrittenRows:
         """See ``RowWriter``."""
@@ -97,7 +99,7 @@ class WrittenFile:
 
 
 def test_what_comes_when_all_is_counted_is_not_landed() -> None:
-    """A task that Spark gave up on is done after all: its rows are those of another one's file."""
+    """A task that Spark abandoned may finish late, with the rows of another file."""
     storage = MemoryStorage()
     folder = f"{staging_folder(7)}/a1/files/topic=t/date=2014-05-13"
     storage.create(f"{folder}/part-0.parquet", b"a dozen rows")
@@ -105,14 +107,14 @@ def test_what_comes_when_all_is_counted_is_not_landed() -> None:
     assert FilesLanding(storage, WrittenFile()).land(PLAN, "a1").files == (FILE,)
 
 
-def test_what_was_counted_and_is_gone_is_not_landed() -> None:
-    """Who deletes what is staged does not make a batch smaller."""
+def test_a_counted_file_that_is_missing_stops_the_batch() -> None:
+    """Deleting a staged file does not make the batch smaller."""
     with pytest.raises(DrainError, match=r"part-0\.parquet\. Nothing was published"):
         FilesLanding(MemoryStorage(), WrittenFile()).land(PLAN, "a1")
 
 
-def test_a_damaged_manifest_says_where() -> None:
-    """A checksum that is none, a reason that nobody knows."""
+def test_a_damaged_manifest_is_refused() -> None:
+    """An invalid checksum or an unknown reason is an error."""
     data = MANIFEST.to_bytes()
     with pytest.raises(DrainError, match="is not a checksum"):
         Manifest.from_bytes("7.json", data.replace(b"0000000000000063", b"63"))

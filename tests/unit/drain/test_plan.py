@@ -1,4 +1,4 @@
-"""What a plan says, and what it is made from."""
+"""What a batch plan holds, and how it is made."""
 
 import pytest
 
@@ -10,12 +10,15 @@ A, B, C = TopicPartition("a", 0), TopicPartition("b", 0), TopicPartition("c", 7)
 
 
 def span(tp: TopicPartition, begin: int, end: int) -> OffsetRange:
-    """A range."""
+    """Build a range."""
     return OffsetRange(topic_partition=tp, from_offset=begin, until_offset=end)
 
 
-def test_it_goes_on_where_the_last_one_ended() -> None:
-    """Known partitions from their position, new ones from their start; none that has no news."""
+def test_a_plan_continues_where_the_last_one_ended() -> None:
+    """Known partitions continue at their position, new ones begin at their start.
+
+    Partitions without new messages have no range.
+    """
     plan = make_plan(
         3,
         1_000,
@@ -33,21 +36,21 @@ def test_it_goes_on_where_the_last_one_ended() -> None:
 
 
 def test_an_empty_partition_is_remembered() -> None:
-    """Its start must not move, whatever is written until the next plan."""
+    """Its start must not move, whatever is written before the next plan."""
     plan = make_plan(1, 0, Situation(positions={}, ends={A: LogEnds(0, 100)}, starts={A: 100}))
     assert plan is not None
     assert plan.ranges == ()
     assert plan.starts == {A: 100}
 
 
-def test_without_news_there_is_no_plan() -> None:
-    """Neither messages nor partitions are new."""
+def test_without_new_messages_or_partitions_there_is_no_plan() -> None:
+    """A plan needs new messages or new partitions."""
     ends = {A: LogEnds(0, 5)}
     assert make_plan(2, 0, Situation(positions={A: 5}, ends=ends, starts={})) is None
 
 
-def test_it_takes_no_more_than_it_may() -> None:
-    """A bounded batch is shared by what each partition has; a run has an end."""
+def test_a_plan_is_bounded() -> None:
+    """A bounded batch is divided in proportion to each partition's messages; a run has an end."""
     ends = {A: LogEnds(0, 100), B: LogEnds(0, 300)}
     situation = Situation(positions={A: 0, B: 0}, ends=ends, starts={})
     bounded = make_plan(1, 0, situation, 40)
@@ -59,8 +62,8 @@ def test_it_takes_no_more_than_it_may() -> None:
     assert ended.ranges == (span(B, 0, 7),)
 
 
-def test_what_expired_is_said() -> None:
-    """The log begins behind the position: the stretch between is lost, and the rest is read."""
+def test_a_plan_records_expired_offsets() -> None:
+    """Offsets between the position and the start of the log are lost, and the rest is read."""
     situation = Situation(positions={A: 3}, ends={A: LogEnds(10, 12)}, starts={})
     plan = make_plan(2, 0, situation)
     assert plan is not None
@@ -70,15 +73,15 @@ def test_what_expired_is_said() -> None:
         refuse_expired(plan, "/lake")
 
 
-def test_a_log_that_ends_before_what_was_landed_is_noticed() -> None:
-    """It is not planned, and it is told."""
+def test_a_log_that_ends_before_the_position_is_noticed() -> None:
+    """Such a partition is reported and not planned."""
     situation = Situation(positions={A: 9}, ends={A: LogEnds(0, 4)}, starts={})
     assert situation.shrunk() == {A: LogEnds(0, 4)}
     assert make_plan(2, 0, situation) is None
 
 
 def test_a_plan_survives_its_file() -> None:
-    """Everything comes back."""
+    """A plan that is stored and read back is unchanged."""
     plan = BatchPlan(
         number=12,
         created_ms=1_400_000_000_000,
@@ -111,6 +114,6 @@ def test_a_plan_survives_its_file() -> None:
     ],
 )
 def test_a_damaged_file_is_an_error_that_says_where(data: bytes, complaint: str) -> None:
-    """File and field are named."""
+    """The error names the file and the field."""
     with pytest.raises(DrainError, match=complaint):
         BatchPlan.from_bytes("/lake/plan.json", data)

@@ -1,4 +1,4 @@
-"""How a run begins, ends and refuses; that it survives kills is a property of its own."""
+"""How a run starts, ends and refuses; surviving kills is tested as a property elsewhere."""
 
 from dataclasses import replace
 
@@ -16,8 +16,8 @@ from zkconsumer.model import OffsetRange, TopicPartition
 T = TopicPartition("t", 0)
 
 
-class StopsBehind:
-    """Asks to stop once so many files are published."""
+class StopAfterFiles:
+    """A ``Stop`` that is requested once this many files are published."""
 
     def __init__(self, world: World, files: int) -> None:
         self._world = world
@@ -29,11 +29,11 @@ class StopsBehind:
         return len(files) >= self._files
 
     def wait(self, timeout_ms: int) -> None:
-        """See ``Stop``."""
+        """Do not wait."""
 
 
 def drained() -> World:
-    """A world of one partition, landed."""
+    """Build a world whose only partition was landed."""
     world = World()
     world.grow(T, 12)
     world.run()
@@ -41,7 +41,7 @@ def drained() -> World:
 
 
 def test_a_run_says_what_it_landed() -> None:
-    """Batches, messages, positions; a second one has nothing to do."""
+    """The report holds batches, messages and positions; a second run has nothing to do."""
     world = World()
     world.grow(T, 12)
     report = world.run(max_offsets=5)
@@ -50,19 +50,19 @@ def test_a_run_says_what_it_landed() -> None:
     assert (again.batches, again.rows, again.positions) == (0, 0, {T: 12})
 
 
-def test_who_is_stopped_before_the_end_says_so() -> None:
-    """And ends behind the batch in hand; the next run does the rest."""
+def test_a_stopped_run_ends_after_its_current_batch() -> None:
+    """The report says that it is not finished; the next run lands the rest."""
     world = World()
     world.grow(T, 12)
-    report = world.run(max_offsets=5, stop=StopsBehind(world, 1))
+    report = world.run(max_offsets=5, stop=StopAfterFiles(world, 1))
     assert (report.batches, report.rows, report.finished) == (1, 5, False)
     assert world.published() == {T: list(range(5))}
     rest = world.run()
     assert (rest.rows, rest.finished) == (7, True)
 
 
-def test_what_comes_after_the_first_look_is_landed_from_its_beginning() -> None:
-    """However empty the cluster was then: "latest" is about what was there at the start."""
+def test_a_partition_created_after_the_first_run_is_landed_from_its_start() -> None:
+    """Starting at "latest" applies only to partitions that existed at first."""
     world = World()
     world.run()
     world.grow(T, 4)
@@ -71,25 +71,25 @@ def test_what_comes_after_the_first_look_is_landed_from_its_beginning() -> None:
 
 
 @pytest.mark.parametrize("is_known", [True, False])
-def test_a_partition_that_is_seen_later_does_not_keep_a_run_from_its_end(*, is_known: bool) -> None:
-    """It is landed up to where it ended when it was first seen, though it grows for ever."""
-    later, looks = TopicPartition("u", 0), 0
+def test_a_partition_seen_later_does_not_prolong_a_run(*, is_known: bool) -> None:
+    """It is landed up to its end when it was first seen, though it keeps growing."""
+    later, reads = TopicPartition("u", 0), 0
     world = World()
     world.grow(T, 1)
     if is_known:
         world.grow(later, 4)
     world.run()
-    there = world.latest.pop(later, 0)  # nobody leads it
+    there = world.latest.pop(later, 0)  # it has no leader
 
     def write(point: str) -> None:
-        nonlocal looks
+        nonlocal reads
         if point == "look":
-            looks += 1
-            assert looks < 20, "it does not end"
+            reads += 1
+            assert reads < 20, "the run does not end"
             world.grow(T, 3)
-            if looks > 1:
+            if reads > 1:
                 world.latest[later] = there
-                world.grow(later, 3 * (looks - 1))
+                world.grow(later, 3 * (reads - 1))
 
     world.at = write
     report = world.run(max_offsets=2)
@@ -97,8 +97,8 @@ def test_a_partition_that_is_seen_later_does_not_keep_a_run_from_its_end(*, is_k
     assert report.positions == {T: 4, later: there + 3}
 
 
-def test_data_loss_stops_it_before_anything_is_written() -> None:
-    """And goes on, with the loss on record, if that is wanted."""
+def test_data_loss_stops_a_run_before_anything_is_written() -> None:
+    """If it is allowed, the run continues and records the loss."""
     world = drained()
     world.grow(T, 8)
     world.earliest[T] = 15
@@ -112,8 +112,8 @@ def test_data_loss_stops_it_before_anything_is_written() -> None:
     assert world.published()[T] == [*range(12), *range(15, 20)]
 
 
-def test_what_is_lost_between_plan_and_reading_is_told_as_what_was_before() -> None:
-    """With the range and the flag; the plan stays, and is landed without it if that is wanted."""
+def test_data_lost_between_plan_and_read_is_reported_alike() -> None:
+    """The error names the range and the flag; with the flag the plan is landed without the loss."""
     world = World()
     world.grow(T, 3)
 
@@ -129,8 +129,8 @@ def test_what_is_lost_between_plan_and_reading_is_told_as_what_was_before() -> N
     assert world.run().rows == 1
 
 
-def test_a_topic_that_was_made_anew_is_refused() -> None:
-    """Its offsets are others'; nothing is written."""
+def test_a_topic_with_a_shorter_log_is_refused() -> None:
+    """Its offsets belong to another log, so nothing is written."""
     world = drained()
     world.latest[T] = 3
     with pytest.raises(DrainError, match="t-0 ends at 3, but was landed up to 12"):
@@ -138,10 +138,8 @@ def test_a_topic_that_was_made_anew_is_refused() -> None:
 
 
 @pytest.mark.parametrize("fail_on_data_loss", [True, False])
-def test_a_topic_that_was_created_again_is_refused_though_its_log_is_longer(
-    *, fail_on_data_loss: bool
-) -> None:
-    """Nothing is landed of it, and nothing committed; the error names it."""
+def test_a_recreated_topic_with_a_longer_log_is_refused(*, fail_on_data_loss: bool) -> None:
+    """Nothing is landed or committed, and the error names the topic."""
     world = World()
     world.created = {"t": "czxid:5"}
     world.grow(T, 12)
@@ -156,8 +154,8 @@ def test_a_topic_that_was_created_again_is_refused_though_its_log_is_longer(
     assert world.committed == {T: 12}
 
 
-def test_a_topic_that_is_not_known_any_more_is_remembered() -> None:
-    """While ZooKeeper is away nobody says; what was known stays in the plans."""
+def test_a_topic_s_creation_is_remembered_while_it_is_unknown() -> None:
+    """While ZooKeeper is unreachable, the creation known from earlier plans still counts."""
     world = World()
     world.created = {"t": "czxid:5"}
     world.grow(T, 12)
@@ -165,12 +163,12 @@ def test_a_topic_that_is_not_known_any_more_is_remembered() -> None:
     world.created = {}
     world.grow(T, 3)
     assert world.run().rows == 3
-    world.created = {"t": "id:77"}  # of another kind: says nothing
+    world.created = {"t": "id:77"}  # an id of another kind cannot be compared
     world.grow(T, 3)
     assert world.run().rows == 3
     world.created = {"t": "czxid:9"}
     world.grow(T, 3)
-    world.run()  # the id is what is known now
+    world.run()  # from now on this id is the known one
     world.created = {"t": "czxid:a"}
     with pytest.raises(DrainError, match="recreated"):
         world.run()
@@ -181,8 +179,8 @@ def test_a_topic_that_is_not_known_any_more_is_remembered() -> None:
     [("/plans/", []), (".parquet", []), ("/batches/", list(range(5)))],
     ids=["planned", "being read", "landed"],
 )
-def test_a_topic_that_is_created_again_amid_a_batch(moment: str, published: list[int]) -> None:
-    """What was planned is not published; what was landed is, and is not committed for another."""
+def test_a_topic_recreated_during_a_batch_stops_it(moment: str, published: list[int]) -> None:
+    """A batch that was landed before is published, but not committed for the new topic."""
     armed = [moment]
 
     def recreate(point: str) -> None:
@@ -200,8 +198,8 @@ def test_a_topic_that_is_created_again_amid_a_batch(moment: str, published: list
     assert world.committed == {}
 
 
-def test_nothing_is_committed_for_topics_that_are_gone() -> None:
-    """Brokers refuse such offsets, which would hold up the others for good."""
+def test_nothing_is_committed_for_deleted_topics() -> None:
+    """Brokers refuse such offsets, which would block the others for good."""
     other = TopicPartition("u", 0)
     world = drained()
     world.grow(other, 3)
@@ -211,8 +209,8 @@ def test_nothing_is_committed_for_topics_that_are_gone() -> None:
     assert world.committed == {other: 3}
 
 
-def test_a_batch_of_a_killed_run_is_committed_before_anything_is_looked_at() -> None:
-    """Its own partitions only: those before it were committed with their own batches."""
+def test_a_batch_of_a_killed_run_is_committed_first() -> None:
+    """Only its own partitions are; earlier ones were committed with their batches."""
     world = drained()
     world.grow(TopicPartition("u", 0), 3)
     del world.latest[T]
@@ -232,8 +230,8 @@ def test_a_batch_of_a_killed_run_is_committed_before_anything_is_looked_at() -> 
 
 
 @pytest.mark.parametrize("is_landed", [True, False])
-def test_who_loses_a_batch_to_another_drain_is_told_so(*, is_landed: bool) -> None:
-    """The other one deletes what was staged: that nobody is to look for, or to restore."""
+def test_a_batch_lost_to_another_drain_is_reported_as_such(*, is_landed: bool) -> None:
+    """The other drain deleted the staged file, so the error must not ask to restore it."""
     world = World()
     world.grow(T, 3)
 
@@ -254,7 +252,7 @@ def test_who_loses_a_batch_to_another_drain_is_told_so(*, is_landed: bool) -> No
 
 
 def test_a_lost_plan_or_manifest_is_noticed() -> None:
-    """Without them nobody knows what was landed."""
+    """Without them it is unknown what was landed."""
     for lost in (layout.plan_file(2), layout.manifest_file(1), layout.IDENTITY):
         world = World()
         world.grow(T, 12)
@@ -277,20 +275,20 @@ def test_a_lost_plan_or_manifest_is_noticed() -> None:
     ],
 )
 def test_another_drain_is_refused(change: dict[str, str | None], named: str) -> None:
-    """One path, one drain; the flag that differs is named."""
+    """A path holds one drain; the flag that differs is named."""
     other = replace(IDENTITY, **change)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=named):
         refuse_another("/lake", IDENTITY, other)
 
 
-def test_the_same_cluster_may_be_called_by_other_hosts() -> None:
-    """One address in common is enough."""
+def test_the_same_cluster_may_be_given_by_other_hosts() -> None:
+    """One host in common is enough."""
     refuse_another("/lake", IDENTITY, replace(IDENTITY, cluster="zk2:2181, zk1:2181/"))
     assert DrainIdentity.from_bytes("drain.json", IDENTITY.to_bytes()) == IDENTITY
 
 
 def test_a_path_with_files_of_others_is_refused() -> None:
-    """Whoever reads it would take them for what was landed; nothing is written."""
+    """Readers would take them for landed messages; nothing is written."""
     world = World()
     world.grow(T, 3)
     world.storage.content["part-00000.parquet"] = b"others"
@@ -306,17 +304,17 @@ def test_a_path_with_files_of_others_is_refused() -> None:
 
 
 class ReplacingStorage(MemoryStorage):
-    """A store that does not know the condition of a put."""
+    """A store that ignores the condition of a conditional put."""
 
     def create(self, path: str, data: bytes) -> bool:
-        """See ``Storage``: always, whatever was there."""
+        """Write always, whatever existed before."""
         self.content.pop(path, None)
         return super().create(path, data)
 
 
 @pytest.mark.parametrize("is_begun", [True, False])
 def test_a_store_that_replaces_is_refused_before_anything_is_written(*, is_begun: bool) -> None:
-    """Also where the drain began elsewhere: a bucket may have moved."""
+    """An existing drain is checked as well, since a bucket may have been moved."""
     world = drained() if is_begun else World()
     world.grow(T, 3)
     before = dict(world.storage.content)
@@ -327,8 +325,8 @@ def test_a_store_that_replaces_is_refused_before_anything_is_written(*, is_begun
     assert world.storage.content == before
 
 
-def test_an_identity_that_is_there_is_read_before_one_is_written() -> None:
-    """What is there decides, whatever a store makes of a second one."""
+def test_an_existing_identity_is_read_before_one_is_written() -> None:
+    """An existing one decides, whatever the store does with a second one."""
     world = drained()
     points: list[str] = []
     world.at = points.append
@@ -337,8 +335,8 @@ def test_an_identity_that_is_there_is_read_before_one_is_written() -> None:
     assert f"before create {layout.IDENTITY}" not in points
 
 
-def test_what_can_not_be_drained_does_not_claim_the_path() -> None:
-    """A topic or an address that was mistyped can be mended, and the same path used."""
+def test_a_failed_start_does_not_claim_the_path() -> None:
+    """After correcting a mistyped topic or address, the same path can be used."""
 
     def fail(point: str) -> None:
         if point == "look":
@@ -350,8 +348,8 @@ def test_what_can_not_be_drained_does_not_claim_the_path() -> None:
     assert world.storage.content == {}
 
 
-class Began(Watch):
-    """Records the batches that began."""
+class BatchWatch(Watch):
+    """A watch that records the numbers of the batches that began."""
 
     def __init__(self) -> None:
         self.numbers: list[int] = []
@@ -361,14 +359,14 @@ class Began(Watch):
         self.numbers.append(plan.number)
 
 
-def test_a_batch_that_is_still_to_be_published_begins_again() -> None:
-    """So that one that takes long over it is reported as any slow batch."""
+def test_an_unpublished_batch_is_reported_again() -> None:
+    """A slow publication is thus reported like any slow batch."""
 
     def kill(point: str) -> None:
         if point.startswith("before commit"):
             raise Killed
 
-    world, watch = World(kill), Began()
+    world, watch = World(kill), BatchWatch()
     world.grow(T, 4)
     with pytest.raises(Killed):
         world.run(watch=watch)

@@ -1,4 +1,4 @@
-"""What people say of a drain: which settings go together, and what becomes of them."""
+"""Settings of a drain: which go together, and how they are parsed."""
 
 import argparse
 from dataclasses import replace
@@ -19,14 +19,14 @@ GOOD = DrainSettings(path="/lake", zookeeper="zk1:2181/kafka", topics=("b", "a")
 
 
 def parsed(*arguments: str) -> DrainSettings:
-    """The settings that a command line says."""
+    """Return the settings of a command line."""
     parser = argparse.ArgumentParser()
     add_arguments(parser)
     return settings_of(parser.parse_args(arguments))
 
 
-def test_a_group_is_committed_to_where_it_lives() -> None:
-    """ZooKeeper, if not told else; without a group, nothing is committed."""
+def test_offsets_are_committed_to_the_group_s_storage() -> None:
+    """The default is ZooKeeper if there is one; without a group nothing is committed."""
     assert GOOD.checked().commit_offsets_to == "zookeeper"
     assert replace(GOOD, group=None).checked().commit_offsets_to == "none"
     assert replace(GOOD, commit_offsets_to="both").checked().commit_offsets_to == "both"
@@ -34,8 +34,8 @@ def test_a_group_is_committed_to_where_it_lives() -> None:
     assert brokers.checked().commit_offsets_to == "kafka"
 
 
-def test_the_order_of_topics_is_no_other_drain() -> None:
-    """The identity names what is drained."""
+def test_the_order_of_topics_does_not_change_the_identity() -> None:
+    """The identity holds the set of topics."""
     assert GOOD.identity("x", 1) == replace(GOOD, topics=("a", "b", "a")).identity("x", 1)
 
 
@@ -65,14 +65,14 @@ def test_the_order_of_topics_is_no_other_drain() -> None:
         ({"options": {"kafka.key.deserializer": "x"}}, "kafka.key.deserializer"),
     ],
 )
-def test_what_makes_no_sense_is_refused_by_name(change: dict[str, object], named: str) -> None:
-    """Before Spark or anything else is started."""
+def test_invalid_settings_are_refused_by_name(change: dict[str, object], named: str) -> None:
+    """They are refused before Spark or anything else is started."""
     with pytest.raises(ConfigError, match=named):
         replace(GOOD, **change).checked()  # type: ignore[arg-type]
 
 
-def test_the_command_line_says_all_of_it() -> None:
-    """Each flag has its setting."""
+def test_every_setting_has_a_flag() -> None:
+    """Each flag sets its setting."""
     settings = parsed(
         *("--zookeeper", "zk1:2181", "--topics", "a, b", "--to", "s3a://lake/x", "--group", "g"),
         *("--format", "delta", "--continuous", "--no-fail-on-data-loss", "--from", "latest"),
@@ -96,8 +96,8 @@ def test_the_command_line_says_all_of_it() -> None:
     )
 
 
-def test_a_file_says_how_to_get_in(tmp_path: Path) -> None:
-    """The one that other commands take; an option that is given beside it wins."""
+def test_a_command_config_holds_the_security_settings(tmp_path: Path) -> None:
+    """It is the file of the other commands; an explicit option overrides it."""
     file = tmp_path / "client.properties"
     jaas = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="u" '
     file.write_text(
@@ -122,8 +122,8 @@ def test_a_file_says_how_to_get_in(tmp_path: Path) -> None:
         parsed(*least, "--command-config", "gone.properties")
 
 
-def test_a_mirror_needs_a_place_for_its_own_files() -> None:
-    """--to kafka and --state go together."""
+def test_a_mirror_needs_a_state_path() -> None:
+    """``--to kafka`` and ``--state`` go together."""
     basic = ("--zookeeper", "zk1:2181", "--topics", "a")
     kafka = parsed(
         *(*basic, "--to", "kafka", "--state", "/s", "--target-bootstrap-servers", "b:9092")
@@ -136,8 +136,8 @@ def test_a_mirror_needs_a_place_for_its_own_files() -> None:
         parsed(*basic)
 
 
-def test_pace_and_lag_are_told() -> None:
-    """Rate, lag and time left; no time where nothing was landed yet."""
+def test_pace_and_lag_are_shown() -> None:
+    """Rate, lag and the remaining time are shown, without the time if nothing was landed yet."""
     assert str(DrainPace(30_000, 60_000, 10_000)) == "30,000 landed, 3,000/s, lag 60,000, 20 s left"
     assert str(DrainPace(0, 5, 10_000)) == "0 landed, 0/s, lag 5"
     assert [duration(seconds) for seconds in (99, 100, 5_000, 12_000)] == [
@@ -147,8 +147,8 @@ def test_pace_and_lag_are_told() -> None:
     assert DrainMeter().on_snapshot({tp: 4}, {tp: 10, TopicPartition("t", 1): 3}).lag == 9
 
 
-def test_what_was_lost_is_in_the_last_words() -> None:
-    """The exact ranges."""
+def test_the_summary_lists_lost_offsets() -> None:
+    """It names the exact ranges."""
     lost = OffsetRange(topic_partition=TopicPartition("t", 0), from_offset=3, until_offset=9)
     report = DrainReport(batches=2, rows=40, expired=(lost,))
     assert summary("/lake", report) == (
@@ -156,8 +156,8 @@ def test_what_was_lost_is_in_the_last_words() -> None:
     )
 
 
-def test_of_sparks_stack_traces_our_own_error_is_told() -> None:
-    """Where there is none of ours, the first line."""
+def test_our_error_is_extracted_from_spark_s_stack_trace() -> None:
+    """Without an error of ours the first line is shown."""
     text = (
         "[PYTHON_EXCEPTION] An exception was thrown:\nTraceback (most recent call last):\n"
         "  File 'x.py', line 3\nzkconsumer.errors.DataLost: t-0 [3, 9) is lost\n\n\tat java..."
@@ -178,7 +178,10 @@ def test_of_sparks_stack_traces_our_own_error_is_told() -> None:
 def test_an_iceberg_table_has_a_catalog(
     given: tuple[str, ...], catalog: str | None, table: str
 ) -> None:
-    """The drain's own, unless another one is named or told how to reach; the identity keeps it."""
+    """The drain's own catalog is used unless another is named or configured.
+
+    The identity of the drain keeps the choice.
+    """
     least = ("--zookeeper", "zk1:2181", "--topics", "a", "--to", "/lake", "--format", "iceberg")
     settings = parsed(*least, *given)
     assert settings.table_name() == TableName(catalog, table)

@@ -1,4 +1,4 @@
-"""When signals end a drain, and which of them are not ours to take."""
+"""Which signals end a drain, and which are not ours to handle."""
 
 import signal
 from collections.abc import Iterator
@@ -17,10 +17,10 @@ def _signals_as_before() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_the_first_signal_asks_and_the_second_ends(
+def test_the_first_signal_requests_a_stop_and_the_second_interrupts(
     number: signal.Signals, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Behind the batch in hand, or at once; afterwards all is as before."""
+    """The first ends the run after its batch; the former handlers are restored at the end."""
     stop, before = DrainStopFlag(), signal.getsignal(number)
     with asking_signals(stop, ignored_signals()):
         signal.raise_signal(number)
@@ -31,8 +31,8 @@ def test_the_first_signal_asks_and_the_second_ends(
     assert capsys.readouterr().err == "stopping after this batch; repeat to stop at once\n"
 
 
-def test_what_was_ignored_before_spark_began_stays_ignored() -> None:
-    """Spark takes Ctrl-C for itself, also in the background of a script, where nobody means us."""
+def test_signals_ignored_before_spark_started_stay_ignored() -> None:
+    """Spark handles Ctrl-C even in a background script, where it is not meant for us."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     stop, ignored = DrainStopFlag(), ignored_signals()
     signal.signal(signal.SIGINT, signal.default_int_handler)  # as Spark's start does

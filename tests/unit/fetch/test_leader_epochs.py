@@ -1,4 +1,4 @@
-"""Whether a new leader's log may lack what was read, and where to go on if it does."""
+"""Whether a new leader's log may lack what was read, and where to continue if so."""
 
 import pytest
 
@@ -15,7 +15,7 @@ ONE, OTHER = b"1" * 16, b"2" * 16
 def view_of(
     leader: int, epoch: int, *, is_exact: bool = True, topic_id: bytes | None = None
 ) -> ClusterView:
-    """A view in which this broker leads in this epoch; -1: the view has none."""
+    """Build a view in which this broker leads in this epoch; -1 means no epoch."""
     broker = Broker(leader, "host", 9092)
     return ClusterView(
         brokers={leader: broker},
@@ -36,22 +36,24 @@ def view_of(
         (view_of(1, 4), view_of(2, 9), Doubt(9, 8)),
         # the same broker has all that it served
         (view_of(1, 4), view_of(1, 5), None),
-        # no higher epoch: the metadata is older, or tells none
+        # no higher epoch: the metadata is older, or has none
         (view_of(1, 4), view_of(2, 4), None),
         (view_of(1, 4), view_of(2, 3), None),
         (view_of(1, 4), view_of(2, -1), None),
         (view_of(1, -1), view_of(2, 5), None),
-        # any leader would answer a request without the epoch
+        # without an exact epoch the request names none, and any leader would respond
         (view_of(1, 4), view_of(2, 5, is_exact=False), None),
-        # ids that are not known contradict nothing; another one is another topic's
+        # an unknown id contradicts nothing; a different id means another topic
         (view_of(1, 4), view_of(2, 5, topic_id=ONE), Doubt(5, 4)),
         (view_of(1, 4, topic_id=ONE), view_of(2, 5), Doubt(5, 4)),
         (view_of(1, 4, topic_id=ONE), view_of(2, 5, topic_id=ONE), Doubt(5, 4)),
         (view_of(1, 4, topic_id=ONE), view_of(2, 5, topic_id=OTHER), None),
     ],
 )
-def test_which_leader_is_asked(before: ClusterView, now: ClusterView, doubt: Doubt | None) -> None:
-    """One whose log may lack something, and about the epoch in front of its own."""
+def test_a_new_leader_is_doubted_by_its_epoch(
+    before: ClusterView, now: ClusterView, doubt: Doubt | None
+) -> None:
+    """It is asked about the epoch before its own if its log may lack records."""
     epochs, claim = LeaderEpochs(), claim_of(T0)
     assert epochs.doubtful(claim, now) is None
     epochs.note(claim, before)
@@ -59,7 +61,7 @@ def test_which_leader_is_asked(before: ClusterView, now: ClusterView, doubt: Dou
 
 
 def test_an_older_view_makes_the_leader_unknown() -> None:
-    """It names a former one; who serves meanwhile is not known, until another view names it."""
+    """Such a view names a former leader; the current one is unknown until another view comes."""
     epochs, claim = LeaderEpochs(), claim_of(T0)
     epochs.note(claim, view_of(1, 4))
     epochs.note(claim, view_of(2, 3))
@@ -68,8 +70,8 @@ def test_an_older_view_makes_the_leader_unknown() -> None:
     assert epochs.doubtful(claim, view_of(1, 6)) == Doubt(6, 5)
 
 
-def test_what_was_noted_of_a_former_claim_does_not_count() -> None:
-    """Nobody knows under which leader its offset was committed."""
+def test_the_epoch_of_a_former_claim_does_not_count() -> None:
+    """It is unknown under which leader the new claim's offset was committed."""
     epochs, former, claim = LeaderEpochs(), claim_of(T0), claim_of(T0)
     epochs.note(former, view_of(1, 4))
     assert epochs.doubtful(claim, view_of(2, 5)) is None
@@ -93,9 +95,9 @@ def test_what_was_noted_of_a_former_claim_does_not_count() -> None:
         (int(ErrorCode.TOPIC_AUTHORIZATION_FAILED), False, 150),
     ],
 )
-def test_what_its_answer_means(
+def test_the_response_decides_where_reading_continues(
     end: EpochEnd | int | None, is_asked_again: bool, offset: int
 ) -> None:
-    """Where it goes on after 150 was to be read, and whether that is known by now."""
+    """After offset 150 was to be read; an undecided response is requested again."""
     assert is_open(end) is is_asked_again
     assert cut_back_to(150, end) == offset

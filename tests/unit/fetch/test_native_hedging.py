@@ -1,4 +1,4 @@
-"""How the native loop tells an answer from silence and from the end of a connection."""
+"""How the native loop distinguishes a response, silence and the end of a connection."""
 
 from types import SimpleNamespace
 from typing import Any, cast
@@ -18,43 +18,43 @@ pytestmark = needs_native
 
 
 def ended(kind: int, *, is_for_us: bool = True, has_received: bool = False) -> "_End":
-    """How the pump came back."""
+    """Build the result with which the pump returns."""
     return _End(kind, 1, is_for_us, 0, 0, "", has_received)
 
 
 def delegated(end: "_End") -> "_DelegatedRequest":
-    """A request under way, over which the pump comes back so."""
+    """Build a request in flight during which the pump returns this result."""
     loop = SimpleNamespace(
         run_silently=lambda _line, _timeout_ms: end, failure_of=lambda _end: ConnectionLost("gone")
     )
     return _DelegatedRequest(cast("Any", loop), cast("Any", None), cast("Any", None))
 
 
-def test_an_answer_ends_a_request_well() -> None:
-    """And how it came is kept for who settles it."""
+def test_a_response_completes_a_request() -> None:
+    """The pump's result is kept for processing."""
     end = ended(_core.PUMP_CALLED)
-    one = delegated(end)
-    assert (one.receive(100), one.end) == (Received.ALL, end)
+    request = delegated(end)
+    assert (request.receive(100), request.end) == (Received.ALL, end)
 
 
-def test_a_connection_that_breaks_fails_it() -> None:
-    """With what is known of that."""
+def test_a_broken_connection_fails_the_request() -> None:
+    """The error says what is known of the connection."""
     end = ended(_core.PUMP_BROKEN)
-    one = delegated(end)
+    request = delegated(end)
     with pytest.raises(ConnectionLost, match="gone"):
-        one.receive(100)
-    assert one.end == end
+        request.receive(100)
+    assert request.end == end
 
 
 @pytest.mark.parametrize(("has_received", "received"), [(True, "PART"), (False, "NOTHING")])
-def test_silence_ends_nothing(has_received: bool, received: str) -> None:
-    """Part of an answer is a sign of life."""
-    one = delegated(ended(_core.PUMP_SILENT, has_received=has_received))
-    assert (one.receive(100), one.end) == (Received[received], None)
+def test_silence_does_not_end_a_request(has_received: bool, received: str) -> None:
+    """A partial response is a sign of life."""
+    request = delegated(ended(_core.PUMP_SILENT, has_received=has_received))
+    assert (request.receive(100), request.end) == (Received[received], None)
 
 
-def test_answers_bring_the_patience_back() -> None:
-    """After a second request that was in vain; each of them, whoever it was for."""
+def test_responses_reset_the_hedging_delay() -> None:
+    """Each response resets it after hedged requests in vain, whichever request it belongs to."""
     pace = HedgePace(30_000)
     first_ms = pace.quiet_ms
     for _ in range(2):

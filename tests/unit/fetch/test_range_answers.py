@@ -1,4 +1,4 @@
-"""Ranges, and what newer brokers answer: quotas, replicas, topics made anew, error codes."""
+"""Ranges and newer brokers: quotas, replicas, recreated topics, error codes."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,11 +30,11 @@ SETTINGS = RangeSettings(
     fetch_bytes=200, timeout_ms=1_000, poll_timeout_ms=1_000, retries=2, retry_interval_ms=1
 )
 MOST_STEPS = 200
-"""A range that goes on for ever ends here."""
+"""The test fails if reading a range takes more steps."""
 
 
-class Found(NamedTuple):
-    """What reading a range came to."""
+class ReadResult(NamedTuple):
+    """The result of reading a range."""
 
     parts: list[list[int]]
     lost: list[LostRange]
@@ -42,16 +42,16 @@ class Found(NamedTuple):
 
     @property
     def offsets(self) -> list[int]:
-        """All of them."""
+        """All offsets that were read."""
         return [offset for part in self.parts for offset in part]
 
 
-Read = Callable[..., Found]
+Read = Callable[..., ReadResult]
 
 
 @pytest.fixture
 def read(monkeypatch: pytest.MonkeyPatch) -> Read:
-    """Reads a whole log as one range, whose waits are one clock's."""
+    """Read a whole log as one range, with pauses on a manual clock."""
     clock = ManualClock()
     monkeypatch.setattr(range_reader, "SystemClock", lambda: clock)
     pauses: list[int] = []
@@ -65,7 +65,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Read:
 
     def counted(self: Any) -> Any:
         steps.append(1)
-        assert len(steps) < MOST_STEPS, "it goes on for ever"
+        assert len(steps) < MOST_STEPS, "reading does not end"
         return turn(self)
 
     monkeypatch.setattr(range_reader._RangeReading, "turn", counted)
@@ -75,7 +75,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Read:
         client: LogClient | None = None,
         leader: Broker | None = None,
         **changes: Any,
-    ) -> Found:
+    ) -> ReadResult:
         settings = replace(SETTINGS, **changes)
         reader = RangeReader(
             cast("Any", client or LogClient(connection)),
@@ -83,7 +83,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Read:
             clock=clock,
             pause=pause,
         )
-        found = Found([], [], pauses)
+        found = ReadResult([], [], pauses)
         for part in reader.read(range_(0, connection.log.end), leader=leader):
             if isinstance(part, RangePart):
                 found.parts.append([record.offset for record in part.records()])
@@ -95,12 +95,12 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Read:
 
 
 def throttled(duration_ms: int) -> Callable[[FetchResponse], FetchResponse]:
-    """What brokers from 2.0 on say to who is over his quota: nothing else."""
+    """Replace a response by what brokers from 2.0 on send over the quota: an empty one."""
     return lambda _: FetchResponse(topics=(), throttle_time_ms=duration_ms)
 
 
-def test_a_quota_costs_its_time_and_no_try(read: Read) -> None:
-    """However often it is named."""
+def test_a_quota_costs_time_but_no_attempt(read: Read) -> None:
+    """However often a response names it."""
     connection = LogConnection(plain_log(4), script=[throttled(5_000)] * 4)
     found = read(connection)
     assert found.offsets == list(range(12))
@@ -108,7 +108,7 @@ def test_a_quota_costs_its_time_and_no_try(read: Read) -> None:
 
 
 def test_a_quota_outlives_the_connection(read: Read) -> None:
-    """Whoever connects anew, after a failure, is over it still."""
+    """A new connection after a failure is still throttled."""
     moved = changed(error_code=ErrorCode.NOT_LEADER_FOR_PARTITION, records=memoryview(b""))
     connection = LogConnection(
         plain_log(4),
@@ -119,8 +119,8 @@ def test_a_quota_outlives_the_connection(read: Read) -> None:
     assert found.pauses == [1, 4_999]
 
 
-def test_a_quota_holds_though_the_answer_was_about_something_else(read: Read) -> None:
-    """The leader is looked for again, and asked no sooner, over whatever connection."""
+def test_a_quota_of_an_unexpected_response_is_obeyed(read: Read) -> None:
+    """The leader is looked up again, and no request is sent before the pause is over."""
 
     def stray(response: FetchResponse) -> FetchResponse:
         topics = tuple(replace(topic, topic="other") for topic in response.topics)
@@ -131,8 +131,8 @@ def test_a_quota_holds_though_the_answer_was_about_something_else(read: Read) ->
     assert found.pauses == [1, 4_999]
 
 
-def test_what_a_leader_leaves_to_a_replica_comes_from_there(read: Read) -> None:
-    """Over another connection, and no answer without records is a gap then."""
+def test_a_range_is_read_from_the_preferred_replica(read: Read) -> None:
+    """Over another connection; an empty response of the leader is then no gap."""
     redirected = changed(preferred_read_replica=REPLICA.id, records=memoryview(b""))
     connection = LogConnection(plain_log(4), script=[redirected])
     found = read(connection)
@@ -140,8 +140,8 @@ def test_what_a_leader_leaves_to_a_replica_comes_from_there(read: Read) -> None:
     assert [request[0] for request in connection.asked][:2] == [LEADER, REPLICA]
 
 
-def test_a_replica_of_a_leader_that_was_known_before_is_looked_for(read: Read) -> None:
-    """Of the cluster no more was known than that leader: it is asked for all brokers, once."""
+def test_an_unknown_replica_is_looked_up_once(read: Read) -> None:
+    """If only the leader was known before, the metadata is requested for all brokers."""
     redirected = changed(preferred_read_replica=REPLICA.id, records=memoryview(b""))
     connection = LogConnection(plain_log(4), script=[redirected] * 2)
     found = read(connection, leader=LEADER)
@@ -150,8 +150,8 @@ def test_a_replica_of_a_leader_that_was_known_before_is_looked_for(read: Read) -
     assert found.pauses == [1]
 
 
-def test_a_replica_that_nobody_knows_is_a_failure(read: Read) -> None:
-    """And what its leader does not send is no gap."""
+def test_a_replica_missing_from_the_metadata_is_a_failure(read: Read) -> None:
+    """Records that the leader does not send are no gap then."""
     redirected = changed(preferred_read_replica=77, records=memoryview(b""))
     connection = LogConnection(plain_log(4), script=[redirected] * 2)
     found = read(connection)
@@ -159,8 +159,8 @@ def test_a_replica_that_nobody_knows_is_a_failure(read: Read) -> None:
     assert found.pauses == [1, 2]
 
 
-def made_anew(connection: LogConnection) -> LogClient:
-    """A client whose second view knows the topic by another id, as one answer says."""
+def with_recreated_topic(connection: LogConnection) -> LogClient:
+    """Return a client whose second view has another id for the topic."""
     connection.version = 13
     return LogClient(connection, topic_ids=[TOPIC_ID, bytes(reversed(TOPIC_ID))])
 
@@ -168,18 +168,18 @@ def made_anew(connection: LogConnection) -> LogClient:
 UNKNOWN_ID = changed(error_code=ErrorCode.UNKNOWN_TOPIC_ID, records=memoryview(b""))
 
 
-def test_a_topic_made_anew_is_data_loss(read: Read) -> None:
-    """What its offsets hold now was never the range's."""
+def test_a_recreated_topic_is_data_loss(read: Read) -> None:
+    """Its offsets never belonged to the range."""
     connection = LogConnection(plain_log(20), script=[None, UNKNOWN_ID])
-    with pytest.raises(DataLost, match="created again") as one:
-        read(connection, made_anew(connection))
-    assert (one.value.from_offset, one.value.until_offset) == (3, 60)
+    with pytest.raises(DataLost, match="created again") as raised:
+        read(connection, with_recreated_topic(connection))
+    assert (raised.value.from_offset, raised.value.until_offset) == (3, 60)
 
 
-def test_a_topic_made_anew_is_a_loss_of_the_rest(read: Read) -> None:
-    """Where losses are passed over; nothing of the new topic comes."""
+def test_a_recreated_topic_loses_the_rest_of_the_range(read: Read) -> None:
+    """If losses are allowed, nothing is read from the new topic."""
     connection = LogConnection(plain_log(20), script=[None, UNKNOWN_ID])
-    found = read(connection, made_anew(connection), fail_on_data_loss=False)
+    found = read(connection, with_recreated_topic(connection), fail_on_data_loss=False)
     assert found.parts == [[0, 1, 2]]
     assert [(lost_range.from_offset, lost_range.until_offset) for lost_range in found.lost] == [
         (3, 60)
@@ -189,25 +189,25 @@ def test_a_topic_made_anew_is_a_loss_of_the_rest(read: Read) -> None:
 CORRUPT = changed(error_code=ErrorCode.CORRUPT_MESSAGE, records=memoryview(b""))
 
 
-def test_a_broker_that_calls_its_log_corrupt_is_asked_again(read: Read) -> None:
-    """With a pause after every second time, as another leader may have it sound."""
+def test_a_broker_that_reports_corruption_is_asked_again(read: Read) -> None:
+    """There is a pause after every second attempt, since another leader may have a sound log."""
     connection = LogConnection(plain_log(4), script=[CORRUPT] * 5)
     found = read(connection, poll_timeout_ms=0, retries=5)
     assert found.offsets == list(range(12))
     assert found.pauses == [1, 2]
 
 
-def test_a_broker_that_always_calls_its_log_corrupt_is_believed_in_the_end(read: Read) -> None:
-    """After the last try."""
+def test_repeated_corruption_is_an_error(read: Read) -> None:
+    """It is raised after the last attempt."""
     connection = LogConnection(plain_log(4), script=[CORRUPT] * 8)
-    with pytest.raises(PartitionFailed, match=r"3 attempts failed .*CORRUPT_MESSAGE") as one:
+    with pytest.raises(PartitionFailed, match=r"3 attempts failed .*CORRUPT_MESSAGE") as raised:
         read(connection, poll_timeout_ms=0, retries=2)
-    assert isinstance(one.value.__cause__, PartitionFailed)
+    assert isinstance(raised.value.__cause__, PartitionFailed)
 
 
 @pytest.mark.parametrize("code", [ErrorCode.INVALID_FETCH_SIZE, 35, -1])
-def test_who_does_not_say_where_a_log_lies_is_asked_again(read: Read, code: int) -> None:
-    """Whatever the code."""
+def test_a_failed_lookup_of_the_log_s_ends_is_retried(read: Read, code: int) -> None:
+    """Whatever the error code."""
     log = plain_log(4)
     log.start = 3
     connection = LogConnection(log)
@@ -219,14 +219,14 @@ def test_who_does_not_say_where_a_log_lies_is_asked_again(read: Read, code: int)
     assert found.pauses == [1]
 
 
-def test_who_never_says_where_a_log_lies_is_believed_in_the_end(read: Read) -> None:
-    """After the last try; the cause has the code."""
+def test_a_lookup_of_the_log_s_ends_that_keeps_failing_is_an_error(read: Read) -> None:
+    """It is raised after the last attempt, and its cause has the code."""
     log = plain_log(4)
     log.start = 3
     connection = LogConnection(log)
     client = LogClient(connection, codes=[ErrorCode.INVALID_FETCH_SIZE] * 99)
-    with pytest.raises(PartitionFailed, match=r"3 attempts failed .*INVALID_FETCH_SIZE") as one:
+    with pytest.raises(PartitionFailed, match=r"3 attempts failed .*INVALID_FETCH_SIZE") as raised:
         read(connection, client, poll_timeout_ms=0, retries=2)
-    cause = one.value.__cause__
+    cause = raised.value.__cause__
     assert isinstance(cause, PartitionFailed)
     assert cause.code == ErrorCode.INVALID_FETCH_SIZE

@@ -1,4 +1,4 @@
-"""Ranges of which the log lacks something: what is a gap, what is lost, and what only seems so."""
+"""Ranges that the log does not have in full: gaps, losses, and what only looks like one."""
 
 from collections.abc import Callable
 
@@ -25,19 +25,19 @@ from zkconsumer.wire.messages.list_offsets import ListedPartition, ListedTopic, 
 from zkconsumer.wire.messages.metadata import MetadataResponse
 
 ENTRY_BYTES = 28
-"""Of a record with a value of two digits."""
+"""The size of a record with a value of two digits."""
 
 
 @pytest.fixture(params=[True, False], ids=["known", "asked"])
 def world(request: pytest.FixtureRequest) -> RangeBench:
-    """A broker with a hundred records in ``t-0``."""
-    one = bench(are_old=request.param)
-    one.net.cluster.append(TP, values(*range(100)))
-    return one
+    """A broker with 100 records in ``t-0``."""
+    world = bench(are_old=request.param)
+    world.net.cluster.append(TP, values(*range(100)))
+    return world
 
 
 def keep(world: RangeBench, *offsets_kept: int, end: int) -> None:
-    """Make a log as compaction leaves it: these offsets only, and the end where it was."""
+    """Make a log as compaction leaves it: only these offsets, with the former end."""
     log = world.net.cluster.log(TP)
     for offset in offsets_kept:
         entry = build_message_set([Record(offset, b"k", b"v")])
@@ -45,19 +45,25 @@ def keep(world: RangeBench, *offsets_kept: int, end: int) -> None:
     log.end_offset = end
 
 
-def test_a_head_that_expired_is_an_error_with_the_exact_range(world: RangeBench) -> None:
-    """Nothing is handed out behind a loss that nobody agreed to."""
+def test_an_expired_head_is_an_error_with_the_exact_range(world: RangeBench) -> None:
+    """No records are returned after a loss that was not allowed."""
     world.net.cluster.log(TP).delete_before(50)
-    with pytest.raises(DataLost, match=r"t-0: the offsets \[3, 50\).*begins at offset 50") as one:
+    with pytest.raises(
+        DataLost, match=r"t-0: the offsets \[3, 50\).*begins at offset 50"
+    ) as raised:
         list(world.reader().read(range_(3, 80)))
-    assert (one.value.topic_partition, one.value.from_offset, one.value.until_offset) == (TP, 3, 50)
+    assert (raised.value.topic_partition, raised.value.from_offset, raised.value.until_offset) == (
+        TP,
+        3,
+        50,
+    )
 
 
 @pytest.mark.parametrize(("end", "lost_until"), [(80, 50), (40, 40)])
-def test_a_head_that_expired_is_reported_and_passed_over(
+def test_an_expired_head_is_reported_and_skipped_if_allowed(
     world: RangeBench, end: int, lost_until: int
 ) -> None:
-    """If that was agreed to; the rest of the range follows."""
+    """The rest of the range follows."""
     world.net.cluster.log(TP).delete_before(50)
     lost, *rest = world.reader(fail_on_data_loss=False).read(range_(3, end))
     assert isinstance(lost, LostRange)
@@ -66,13 +72,13 @@ def test_a_head_that_expired_is_reported_and_passed_over(
     assert offsets(rest) == list(range(50, end))
 
 
-def test_a_head_that_expires_while_it_is_read(world: RangeBench) -> None:
-    """What had arrived counts; lost is what comes behind it."""
+def test_records_that_expire_while_they_are_read_are_lost(world: RangeBench) -> None:
+    """Records that had arrived are returned; the loss starts after them."""
     found = world.reader(fetch_bytes=10 * ENTRY_BYTES, fail_on_data_loss=False).read(
         range_(0, 90), leader=world.leader()
     )
     first = next(found)
-    # The next answer is on its way already, with ten records more.
+    # The next response is in flight already, with ten more records.
     world.net.cluster.log(TP).delete_before(60)
     rest = list(found)
     lost = [lost_range for lost_range in rest if isinstance(lost_range, LostRange)]
@@ -82,7 +88,7 @@ def test_a_head_that_expires_while_it_is_read(world: RangeBench) -> None:
 
 
 @pytest.mark.parametrize("start", [90, 100, 150])
-def test_what_the_log_ends_in_front_of_is_lost_after_the_time_out(
+def test_offsets_beyond_the_end_of_the_log_are_lost_after_the_time_out(
     world: RangeBench, start: int
 ) -> None:
     """The high watermark of a new leader may lag, so it is waited for."""
@@ -98,7 +104,7 @@ def test_what_the_log_ends_in_front_of_is_lost_after_the_time_out(
         list(world.reader(clock).read(range_(start, 200)))
 
 
-def test_what_comes_late_is_not_lost(world: RangeBench) -> None:
+def test_records_that_arrive_late_are_not_lost(world: RangeBench) -> None:
     """The high watermark catches up while it is waited for."""
     reader = world.reader()
     found = reader.read(range_(90, 110), leader=world.leader())
@@ -109,7 +115,7 @@ def test_what_comes_late_is_not_lost(world: RangeBench) -> None:
 
 @pytest.mark.parametrize("step", [Close(), Fail(ErrorCode.NOT_LEADER_FOR_PARTITION)])
 def test_a_new_leader_has_as_much_time_as_the_last_one(world: RangeBench, step: Close) -> None:
-    """To learn how far consumers may read; the time without a leader is not its own."""
+    """It has to learn the high watermark; the time without a leader does not count."""
     clock = ManualClock()
     clock.step_ms = 1_000
     short = ScriptedReply(response(b"", high_watermark=50))
@@ -121,8 +127,8 @@ def test_a_new_leader_has_as_much_time_as_the_last_one(world: RangeBench, step: 
     assert offsets(found) == list(range(50, 100))
 
 
-def test_gaps_of_compaction_are_passed_over_in_silence() -> None:
-    """In front, inside, across the end, and up to the end of the log."""
+def test_gaps_of_compaction_are_skipped() -> None:
+    """At the start, inside, across the end, and up to the end of the log."""
     world = bench()
     keep(world, 4, 7, 8, 30, end=40)
     reader = world.reader()
@@ -134,8 +140,8 @@ def test_gaps_of_compaction_are_passed_over_in_silence() -> None:
     assert offsets(reader.read(range_(33, 38))) == []
 
 
-def test_one_empty_answer_proves_no_gap(world: RangeBench) -> None:
-    """A broker may read the log before it looks where that ends; nor is it the end of the log."""
+def test_one_empty_response_proves_no_gap(world: RangeBench) -> None:
+    """A broker may read the log before it determines its end."""
     clock = ManualClock()
     clock.step_ms = 5_000
     world.net.brokers[0].script(ApiKey.FETCH, ScriptedReply(response(b"", high_watermark=100)))
@@ -143,8 +149,8 @@ def test_one_empty_answer_proves_no_gap(world: RangeBench) -> None:
     assert world.pauses == []
 
 
-def test_an_empty_answer_of_a_leader_that_knows_less_proves_no_gap(world: RangeBench) -> None:
-    """What the one before saw below the end, this one can't bring before it knows of the end."""
+def test_an_empty_response_with_a_lower_high_watermark_proves_no_gap(world: RangeBench) -> None:
+    """That leader cannot return records before it knows that they are replicated."""
     world.net.brokers[0].script(
         ApiKey.FETCH,
         ScriptedReply(response(b"", high_watermark=100)),
@@ -153,8 +159,8 @@ def test_an_empty_answer_of_a_leader_that_knows_less_proves_no_gap(world: RangeB
     assert offsets(world.reader().read(range_(50, 100))) == list(range(50, 100))
 
 
-def test_a_topic_that_is_gone_is_lost(world: RangeBench) -> None:
-    """After the time-out: a broker that has just started knows no topics either."""
+def test_a_deleted_topic_is_lost(world: RangeBench) -> None:
+    """After the time-out, since a broker that has just started knows no topics either."""
     world.net.cluster.delete_topic("t")
     clock = ManualClock()
     clock.step_ms = 1_000
@@ -166,58 +172,58 @@ def test_a_topic_that_is_gone_is_lost(world: RangeBench) -> None:
 
 
 class Outage(list[int]):
-    """Pauses of a second each: a cluster is down for a while, and is back bit by bit."""
+    """Pauses of a second each, during which a cluster is down and then comes back gradually."""
 
-    def __init__(self, world: RangeBench, clock: ManualClock, *, no_answer_for: int) -> None:
+    def __init__(self, world: RangeBench, clock: ManualClock, *, silent_rounds: int) -> None:
         super().__init__()
-        self._world, self._clock, self._no_answer_for = world, clock, no_answer_for
+        self._world, self._clock, self._silent_rounds = world, clock, silent_rounds
         world.net.cluster.move_leader(TP, None)
         world.pauses = self
 
     def append(self, pause_ms: int) -> None:
-        """Make a pause."""
+        """Advance the clock by a pause."""
         super().append(pause_ms)
         self._clock.advance(1_000)
         if len(self) == 40:
             knows_nothing = ScriptedReply(MetadataResponse(brokers=(), topics=()))
-            closes = [Close()] * self._no_answer_for
+            closes = [Close()] * self._silent_rounds
             self._world.net.brokers[0].script(ApiKey.METADATA, knows_nothing, *closes)
-        if len(self) == 41 + self._no_answer_for:
+        if len(self) == 41 + self._silent_rounds:
             self._world.net.cluster.move_leader(TP, 0)
 
 
-@pytest.mark.parametrize("no_answer_for", [0, 35])
-def test_a_topic_is_not_gone_that_a_broker_does_not_know_for_a_moment(
-    world: RangeBench, no_answer_for: int
+@pytest.mark.parametrize("silent_rounds", [0, 35])
+def test_a_topic_briefly_unknown_to_a_broker_is_not_lost(
+    world: RangeBench, silent_rounds: int
 ) -> None:
-    """It has just started; and one that does not answer at all does not say so, either."""
+    """The broker has just started; one that does not respond proves nothing either."""
     clock = ManualClock()
-    Outage(world, clock, no_answer_for=no_answer_for)
+    Outage(world, clock, silent_rounds=silent_rounds)
     reader = world.reader(
         clock, fail_on_data_loss=False, timeout_ms=30_000, poll_timeout_ms=120_000
     )
     assert offsets(reader.read(range_(0, 100))) == list(range(100))
 
 
-def test_an_offset_that_is_in_range_after_all_is_asked_for_again(world: RangeBench) -> None:
-    """The log may have been on its way to be cut, or to grow."""
+def test_an_offset_that_is_in_range_after_all_is_fetched_again(world: RangeBench) -> None:
+    """The log may just have been truncated or have grown."""
     world.net.brokers[0].script(ApiKey.FETCH, Fail(ErrorCode.OFFSET_OUT_OF_RANGE))
     assert offsets(world.reader().read(range_(0, 100))) == list(range(100))
 
 
 @pytest.mark.parametrize(
-    "spoil",
+    "fail_lookup",
     [
         lambda world: world.net.brokers[0].script(ApiKey.LIST_OFFSETS, Fail(6)),
         lambda world: world.net.brokers[0].script(ApiKey.LIST_OFFSETS, Close()),
     ],
 )
-def test_edges_are_asked_for_until_they_are_told(
-    world: RangeBench, spoil: Callable[[RangeBench], None]
+def test_the_ends_of_the_log_are_looked_up_until_they_are_known(
+    world: RangeBench, fail_lookup: Callable[[RangeBench], None]
 ) -> None:
-    """What is lost is not guessed."""
+    """What is lost is never guessed."""
     world.net.cluster.log(TP).delete_before(50)
-    spoil(world)
+    fail_lookup(world)
     lost, *rest = world.reader(fail_on_data_loss=False).read(range_(3, 80))
     assert isinstance(lost, LostRange)
     assert lost.range_ == range_(3, 50)
@@ -225,13 +231,13 @@ def test_edges_are_asked_for_until_they_are_told(
 
 
 def listed(offset: int) -> ListOffsetsResponse:
-    """A leader's word about one of the ends."""
+    """Build a leader's response about one end of the log."""
     part = ListedPartition(partition=0, error_code=0, offsets=(offset,))
     return ListOffsetsResponse(topics=(ListedTopic(topic="t", partitions=(part,)),))
 
 
-def test_edges_that_hold_no_log_are_no_answer(world: RangeBench) -> None:
-    """Where it would end before it begins: asked again, and named if that does not change."""
+def test_contradictory_ends_of_a_log_are_looked_up_again(world: RangeBench) -> None:
+    """An end before the start of the log is not believed."""
     world.net.cluster.log(TP).delete_before(30)
     upside_down = ScriptedReply(listed(60)), ScriptedReply(listed(40))
     world.net.brokers[0].script(ApiKey.LIST_OFFSETS, *upside_down)

@@ -1,4 +1,4 @@
-"""Parts of an answer of both formats, as a log has them whose topic was moved to the newer one."""
+"""Parts of a response with both message formats, as after a change of the topic's format."""
 
 import itertools
 
@@ -14,15 +14,15 @@ from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import build_batch
 from zkconsumer.records.slices import FetchedDecoder
 
-ROOM = 1 << 20
+LIMIT = 1 << 20
 
 
 @pytest.mark.parametrize("decoder", DECODERS)
 def test_records_of_both_formats_come_in_one_part(decoder: FetchedDecoder) -> None:
-    """None is left out where one format ends and the other begins."""
+    """No record is left out where the format changes."""
     data = build_message_set(of_set(0, 1)) + build_batch(of_batch(2, 3)) + build_batch(of_batch(4))
-    fetched = decoder(memoryview(data), fetch_offset=0, max_decompressed_bytes=ROOM)
-    (part,) = parts_of(fetched, 5, ROOM)
+    fetched = decoder(memoryview(data), fetch_offset=0, max_decompressed_bytes=LIMIT)
+    (part,) = parts_of(fetched, 5, LIMIT)
     assert [record.offset for record in part.records()] == [0, 1, 2, 3, 4]
     assert bool(part.runs) == (decoder is not pure_fetched.decode_fetched)
     assert part.next_offset == 5
@@ -32,12 +32,12 @@ def test_records_of_both_formats_come_in_one_part(decoder: FetchedDecoder) -> No
     ("part_bytes", "counts"), [(1, [1] * 6), (152, [2, 2, 2]), (151, [1] * 6), (1 << 20, [6])]
 )
 @pytest.mark.parametrize("decoder", DECODERS)
-def test_parts_take_about_what_their_records_took(
+def test_parts_are_limited_by_the_size_of_their_records(
     decoder: FetchedDecoder, part_bytes: int, counts: list[int]
 ) -> None:
-    """Keys and values with what an entry costs; the last one ends where the range does."""
+    """Keys, values and entries count; the last part ends where the range does."""
     data = build_message_set([Record(at, b"k" * 40, b"v" * 10) for at in range(6)], magic=0)
-    fetched = decoder(memoryview(data), fetch_offset=0, max_decompressed_bytes=ROOM)
+    fetched = decoder(memoryview(data), fetch_offset=0, max_decompressed_bytes=LIMIT)
     parts = list(parts_of(fetched, 6, part_bytes))
     assert [len(part) for part in parts] == counts
     assert [part.next_offset for part in parts] == list(itertools.accumulate(counts))

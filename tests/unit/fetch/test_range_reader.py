@@ -1,4 +1,4 @@
-"""Fixed ranges, read from brokers that misbehave: each record once, in order, or an error."""
+"""Ranges read from brokers that misbehave: each record once and in order, or an error."""
 
 from typing import Any
 
@@ -30,19 +30,19 @@ from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.fetch import FetchPartition, FetchRequest, FetchResponse
 
 ENTRY_BYTES = 28
-"""Of a record with a value of two digits."""
+"""The size of a record with a value of two digits."""
 
 
 @pytest.fixture(params=[True, False], ids=["known", "asked"])
 def world(request: pytest.FixtureRequest) -> RangeBench:
-    """A broker with a hundred records in ``t-0``: known to be old, or asked what it serves."""
-    one = bench(are_old=request.param)
-    one.net.cluster.append(TP, values(*range(100)))
-    return one
+    """A broker with 100 records in ``t-0``; it is known to be old, or asked for its versions."""
+    world = bench(are_old=request.param)
+    world.net.cluster.append(TP, values(*range(100)))
+    return world
 
 
 def fetches_of(world: RangeBench) -> list[FetchPartition]:
-    """What the broker was asked to fetch."""
+    """Return what the broker was asked to fetch."""
     requests = [request.request for request in world.net.brokers[0].requests]
     return [
         request.topics[0].partitions[0] for request in requests if isinstance(request, FetchRequest)
@@ -50,7 +50,7 @@ def fetches_of(world: RangeBench) -> list[FetchPartition]:
 
 
 def is_idle(world: RangeBench) -> bool:
-    """Whether a connection to the leader waits to be used."""
+    """Return whether an idle connection to the leader can be reused."""
     connection, was_idle = world.connections.take_or_dial(world.leader(), timeout_ms=1_000)
     world.connections.give_back(connection)
     return was_idle
@@ -58,7 +58,7 @@ def is_idle(world: RangeBench) -> bool:
 
 @pytest.mark.parametrize("edges", [(0, 100), (3, 57), (99, 100), (0, 1), (50, 50)])
 def test_a_range_is_read_exactly(world: RangeBench, edges: tuple[int, int]) -> None:
-    """From its first offset to the one before its end, whatever else a fetch brings."""
+    """From its first offset to the last one before its end, whatever else a fetch returns."""
     found = world.reader().read(range_(*edges), leader=world.leader())
     assert offsets(found) == list(range(*edges))
     assert world.pauses == []
@@ -66,8 +66,8 @@ def test_a_range_is_read_exactly(world: RangeBench, edges: tuple[int, int]) -> N
 
 @pytest.mark.parametrize("codec", CODECS_OF_MESSAGES)
 @pytest.mark.parametrize("fetch_bytes", [40, 200, 1 << 20])
-def test_sets_are_cut_where_the_range_is(codec: Codec, fetch_bytes: int) -> None:
-    """A compressed set may begin before the range and end behind it; small fetches grow."""
+def test_sets_are_cut_to_the_range(codec: Codec, fetch_bytes: int) -> None:
+    """A compressed set may extend beyond the range at both ends; small fetches grow."""
     world = bench()
     for start in range(0, 60, 12):
         world.net.cluster.append(TP, values(*range(start, start + 12)), codec)
@@ -78,8 +78,8 @@ def test_sets_are_cut_where_the_range_is(codec: Codec, fetch_bytes: int) -> None
     ]
 
 
-def test_the_next_request_leaves_before_the_answer_is_handed_out(world: RangeBench) -> None:
-    """And it asks for what follows, so that its answer is used."""
+def test_the_next_request_is_sent_before_the_response_is_returned(world: RangeBench) -> None:
+    """It requests what follows, so that its response is used."""
     found = world.reader(fetch_bytes=10 * ENTRY_BYTES).read(range_(10, 90), leader=world.leader())
     first = next(found)
     assert first.records()[0].offset == 10  # type: ignore[union-attr]
@@ -88,22 +88,22 @@ def test_the_next_request_leaves_before_the_answer_is_handed_out(world: RangeBen
     assert requested == [10, first.next_offset]  # type: ignore[union-attr]
     rest = offsets(found)
     assert rest == list(range(20, 90))
-    # No answer was thrown away: each offset was asked for once.
+    # No response was dropped: each offset was requested once.
     fetches = fetches_of(world)
     requested = [fetch.fetch_offset for fetch in fetches]
     assert requested == sorted(set(requested))
     assert is_idle(world)
 
 
-def test_a_small_range_is_not_fetched_with_all_that_follows_it(world: RangeBench) -> None:
-    """At first the size is guessed, then known."""
+def test_a_small_range_is_fetched_with_a_small_request(world: RangeBench) -> None:
+    """The size per record is an estimate at first."""
     list(world.reader(fetch_bytes=1 << 22).read(range_(0, 10)))
     sizes = [partition.max_bytes for partition in fetches_of(world)]
     assert sizes == [64 * 1024 + 10 * 1024 * 5 // 4]
 
 
-def test_who_stops_early_leaves_no_answer_for_the_next_one(world: RangeBench) -> None:
-    """The connection with a request in flight is closed, not given back."""
+def test_a_connection_with_a_request_in_flight_is_not_reused(world: RangeBench) -> None:
+    """If reading stops early, it is closed instead of being given back."""
     reader = world.reader(fetch_bytes=10 * ENTRY_BYTES)
     found = reader.read(range_(0, 90), leader=world.leader())
     next(found)
@@ -113,20 +113,20 @@ def test_who_stops_early_leaves_no_answer_for_the_next_one(world: RangeBench) ->
 
 
 @pytest.mark.parametrize("step", [Close(), Cut(3), Cut(60), Raw(b"HTTP/1.1 400"), Fail(6), Fail(3)])
-@pytest.mark.parametrize("place", [0, 1, 4])
-def test_what_passes_is_tried_again_and_nothing_comes_twice(
-    world: RangeBench, step: Close, place: int
+@pytest.mark.parametrize("count", [0, 1, 4])
+def test_temporary_failures_are_retried_without_duplicates(
+    world: RangeBench, step: Close, count: int
 ) -> None:
-    """A broken connection, half an answer, no answer, a moved leader, at any request."""
+    """After any request: a lost connection, a partial or empty response, a moved leader."""
     broker = world.net.brokers[0]
     found = world.reader(fetch_bytes=10 * ENTRY_BYTES).read(range_(0, 90), leader=world.leader())
-    read = [next(found) for _ in range(place)]
+    read = [next(found) for _ in range(count)]
     broker.script(ApiKey.FETCH, step)
     assert offsets([*read, *found]) == list(range(90))
 
 
 def test_a_leader_that_moved_is_found() -> None:
-    """In the middle of a range: nothing is missing, nothing comes twice, and no topic is named."""
+    """No record is lost or repeated, and the metadata request names no topic."""
     world = bench(broker_count=2)
     world.net.cluster.append(TP, values(*range(100)))
     found = world.reader(fetch_bytes=10 * ENTRY_BYTES).read(range_(0, 90))
@@ -143,8 +143,8 @@ def test_a_leader_that_moved_is_found() -> None:
     assert set(requested) == {()}
 
 
-def test_a_broker_that_died_is_given_up_for_its_successor() -> None:
-    """Whatever of its answer had come is used once."""
+def test_a_dead_broker_is_replaced_by_the_new_leader() -> None:
+    """Records that it had sent are returned once."""
     world = bench(broker_count=2)
     world.net.cluster.append(TP, values(*range(100)))
     found = world.reader(fetch_bytes=10 * ENTRY_BYTES).read(range_(0, 90))
@@ -155,7 +155,7 @@ def test_a_broker_that_died_is_given_up_for_its_successor() -> None:
 
 
 def test_an_idle_connection_that_broke_is_no_failure(world: RangeBench) -> None:
-    """Brokers close what is idle for long: a new connection is tried at once, without a pause."""
+    """Brokers close idle connections; a new one is opened without a pause."""
     reader = world.reader()
     assert len(offsets(reader.read(range_(0, 9), leader=world.leader()))) == 9
     world.net.brokers[0].stop()
@@ -165,24 +165,24 @@ def test_an_idle_connection_that_broke_is_no_failure(world: RangeBench) -> None:
 
 
 @pytest.mark.parametrize("is_kept", [True, False])
-def test_a_pool_that_is_stopped_ends_a_range_at_once(world: RangeBench, is_kept: bool) -> None:
-    """Over a connection that was kept, too: that it is closed now says enough."""
+def test_a_stopped_pool_ends_a_range_at_once(world: RangeBench, is_kept: bool) -> None:
+    """Also on a reused connection, whose end is usually no failure."""
     reader = world.reader(fetch_bytes=10 * ENTRY_BYTES)
     if is_kept:
         assert len(offsets(reader.read(range_(0, 9), leader=world.leader()))) == 9
     found = reader.read(range_(0, 90), leader=world.leader())
     first = next(found)
     world.connections.stop()
-    with pytest.raises(PartitionFailed) as one:
+    with pytest.raises(PartitionFailed) as raised:
         list(found)
-    assert one.value.offset == first.next_offset  # type: ignore[union-attr]
+    assert raised.value.offset == first.next_offset  # type: ignore[union-attr]
     assert world.pauses == []
 
 
-def test_whoever_can_not_be_reached_any_more_costs_a_try_each_time(
+def test_failures_while_connecting_count_as_attempts(
     world: RangeBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """That a connection was kept before says nothing of what happens while connecting."""
+    """A connection that was reused before does not excuse a failure to connect."""
     reader = world.reader(ManualClock(), fetch_bytes=10 * ENTRY_BYTES, poll_timeout_ms=0)
     assert len(offsets(reader.read(range_(0, 9), leader=world.leader()))) == 9
     found = reader.read(range_(0, 90), leader=world.leader())
@@ -200,21 +200,21 @@ def test_whoever_can_not_be_reached_any_more_costs_a_try_each_time(
 
 @pytest.mark.parametrize("is_there", [True, False])
 def test_the_last_failure_is_the_cause(world: RangeBench, is_there: bool) -> None:
-    """Of a leader that does not answer, and of brokers that can't even say who leads."""
+    """Both of a leader that does not respond and of brokers that do not name one."""
     leader = world.leader() if is_there else None
     if is_there:
         world.net.brokers[0].script(ApiKey.FETCH, *[Close()] * 6)
     else:
         world.net.brokers[0].stop()
     reader = world.reader(ManualClock(), poll_timeout_ms=0)
-    with pytest.raises(PartitionFailed, match="3 attempts failed") as one:
+    with pytest.raises(PartitionFailed, match="3 attempts failed") as raised:
         list(reader.read(range_(0, 90), leader=leader))
-    assert isinstance(one.value.__cause__, TransportError)
-    assert str(one.value).endswith(f"the last one: {one.value.__cause__}")
+    assert isinstance(raised.value.__cause__, TransportError)
+    assert str(raised.value).endswith(f"the last one: {raised.value.__cause__}")
 
 
-def test_a_silence_counts_on_a_connection_that_was_kept(world: RangeBench) -> None:
-    """Only that it was closed says nothing: of two kept ones each would be waited for."""
+def test_silence_counts_on_a_reused_connection(world: RangeBench) -> None:
+    """Only its being closed is no failure; otherwise each reused one would be waited for."""
     reader = world.reader(timeout_ms=30)
     assert len(offsets(reader.read(range_(0, 9), leader=world.leader()))) == 9
     world.net.brokers[0].script(ApiKey.FETCH, Hang())
@@ -222,7 +222,7 @@ def test_a_silence_counts_on_a_connection_that_was_kept(world: RangeBench) -> No
     assert world.pauses == [1]
 
 
-def test_without_a_leader_it_ends_after_the_last_try(world: RangeBench) -> None:
+def test_without_a_leader_reading_ends_after_the_last_attempt(world: RangeBench) -> None:
     """Pauses grow, and the error names the partition, the offset and the reason."""
     world.net.cluster.move_leader(TP, None)
     clock = ManualClock()
@@ -234,8 +234,8 @@ def test_without_a_leader_it_ends_after_the_last_try(world: RangeBench) -> None:
     assert world.pauses == [1, 2, 4]
 
 
-def test_a_broker_that_hangs_is_given_up(world: RangeBench) -> None:
-    """After the time-out, and the next connection works."""
+def test_a_broker_that_hangs_is_disconnected(world: RangeBench) -> None:
+    """After the time-out the next connection works."""
     world.net.brokers[0].script(ApiKey.FETCH, Hang())
     found = world.reader(timeout_ms=30).read(range_(0, 9), leader=world.leader())
     assert offsets(found) == list(range(9))
@@ -243,7 +243,7 @@ def test_a_broker_that_hangs_is_given_up(world: RangeBench) -> None:
 
 
 def test_a_lost_answer_is_asked_for_again_over_a_second_connection(world: RangeBench) -> None:
-    """Soon, without a failure; a range waits for no time-out because of one answer."""
+    """A hedged request repeats it soon, without counting a failure or waiting for the time-out."""
     found = world.reader(fetch_bytes=10 * ENTRY_BYTES).read(range_(0, 90), leader=world.leader())
     read = [next(found)]
     world.net.brokers[0].script(ApiKey.FETCH, Hang())
@@ -252,8 +252,8 @@ def test_a_lost_answer_is_asked_for_again_over_a_second_connection(world: RangeB
     assert len(fetches_of(world)) == 10
 
 
-def test_a_message_that_can_not_fit_is_an_error(world: RangeBench) -> None:
-    """Those before it are handed out."""
+def test_a_message_beyond_the_limit_is_an_error(world: RangeBench) -> None:
+    """The messages before it are returned."""
     world.net.cluster.append(TP, [Record(-1, None, bytes(5_000))])
     found = world.reader(fetch_bytes=300, growth_max_bytes=4_000).read(range_(95, 101))
     read: list[RangePart | LostRange] = []
@@ -263,7 +263,7 @@ def test_a_message_that_can_not_fit_is_an_error(world: RangeBench) -> None:
 
 
 def test_a_large_message_makes_the_fetch_grow(world: RangeBench) -> None:
-    """And the ones behind it are asked for in the usual size again."""
+    """Later messages are requested in the usual size again."""
     world.net.cluster.append(TP, [Record(-1, None, bytes(5_000)), *values(*range(101, 150))])
     found = world.reader(fetch_bytes=300).read(range_(90, 150))
     assert offsets(found) == list(range(90, 150))
@@ -273,28 +273,28 @@ def test_a_large_message_makes_the_fetch_grow(world: RangeBench) -> None:
 
 
 def test_a_corrupt_entry_stops_the_range_at_its_offset(world: RangeBench) -> None:
-    """It was asked for twice; what is sound before it is handed out."""
+    """It is fetched twice first; sound records before it are returned."""
     entry = build_message_set([Record(100, None, b"x")])
     world.net.cluster.append_raw(TP, damage(entry))
     world.net.cluster.append(TP, values(*range(101, 120)))
     found = world.reader().read(range_(90, 120))
     read: list[RangePart | LostRange] = []
-    with pytest.raises(PartitionFailed, match=r"t-0 stopped at offset 100: .*CRC") as one:
+    with pytest.raises(PartitionFailed, match=r"t-0 stopped at offset 100: .*CRC") as raised:
         read.extend(found)
     assert offsets(read) == list(range(90, 100))
-    assert one.value.offset == 100
+    assert raised.value.offset == 100
     assert len(offsets(world.reader().read(range_(90, 100)))) == 10
 
 
-def test_an_answer_that_was_damaged_on_its_way_is_asked_for_again(world: RangeBench) -> None:
-    """Once is no proof."""
+def test_a_response_damaged_in_transit_is_requested_again(world: RangeBench) -> None:
+    """Damage that is seen once proves nothing."""
     damaged = damage(world.net.cluster.log(TP).read(0, 1 << 20))
     world.net.brokers[0].script(ApiKey.FETCH, ScriptedReply(response(damaged)))
     assert offsets(world.reader().read(range_(0, 100))) == list(range(100))
 
 
-def test_a_guess_that_damage_led_to_is_not_taken_for_an_answer(world: RangeBench) -> None:
-    """By the headers all of it was sound, so the request for what follows has left already."""
+def test_an_early_request_sent_because_of_damage_is_dropped(world: RangeBench) -> None:
+    """The headers looked sound, so the next request was already sent."""
     whole = world.net.cluster.log(TP).read(0, 1 << 20)
     sound, rest = whole[: 27 * 5], whole[27 * 5 : 27 * 10]
     damaged = sound + damage(rest[:27]) + rest[27:]
@@ -302,8 +302,8 @@ def test_a_guess_that_damage_led_to_is_not_taken_for_an_answer(world: RangeBench
     assert offsets(world.reader().read(range_(0, 100))) == list(range(100))
 
 
-def test_a_set_that_is_damaged_inside_gives_what_is_sound() -> None:
-    """The wrapper's own checksum may be right: its records each have one, too."""
+def test_sound_records_of_a_damaged_set_are_returned() -> None:
+    """The checksum of the wrapper may be right, but each inner record has its own."""
     world = bench()
     inner = [build_message_set([Record(offset, None, b"v")]) for offset in range(4)]
     wrapper = wrapper_around(3, gzip_of(inner[0] + inner[1] + damage(inner[2]) + inner[3]))
@@ -316,23 +316,23 @@ def test_a_set_that_is_damaged_inside_gives_what_is_sound() -> None:
     assert offsets(world.reader().read(range_(0, 2))) == [0, 1]
 
 
-def test_failures_count_from_the_last_progress_on(world: RangeBench) -> None:
-    """A long range outlives more of them than there are tries."""
+def test_attempts_count_from_the_last_progress(world: RangeBench) -> None:
+    """A long range survives more failures than there are attempts."""
     found = world.reader(fetch_bytes=300, retries=1, poll_timeout_ms=0).read(
         range_(0, 90), leader=world.leader()
     )
     read = []
-    for place, part in enumerate(found):
+    for count, part in enumerate(found):
         read.append(part)
-        if place % 3:  # one answer is on its way already: two failures are not to follow each other
+        if count % 3:  # one response is in flight already, so that two failures are never in a row
             continue
         world.net.brokers[0].script(ApiKey.FETCH, Close())
     assert offsets(read) == list(range(90))
     assert set(world.pauses) == {1}
 
 
-def test_an_answer_about_others_is_none(world: RangeBench) -> None:
-    """It is asked for again."""
+def test_a_response_about_other_partitions_is_ignored(world: RangeBench) -> None:
+    """The request is repeated."""
     world.net.brokers[0].script(
         ApiKey.FETCH,
         ScriptedReply(response(b"", partition=1)),
@@ -342,26 +342,26 @@ def test_an_answer_about_others_is_none(world: RangeBench) -> None:
     assert world.pauses == [1, 2]
 
 
-def test_a_broker_that_refuses_is_believed(world: RangeBench) -> None:
-    """A refusal is final, without a retry."""
+def test_a_refusal_of_the_broker_is_final(world: RangeBench) -> None:
+    """An authorization error is raised without a retry."""
     world.net.brokers[0].script(ApiKey.FETCH, Fail(ErrorCode.TOPIC_AUTHORIZATION_FAILED))
     with pytest.raises(PartitionFailed, match="t-0 stopped at offset 0: the broker refuses"):
         list(world.reader().read(range_(0, 100)))
 
 
-def test_every_request_has_a_time_for_its_sending(
+def test_every_request_has_a_time_out_for_sending(
     world: RangeBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Those that are sent ahead, too: a broker that reads nothing holds up nobody for ever."""
+    """Early requests have one, too, since a broker may not read from its socket."""
     given: list[int] = []
     begin = BrokerConnection.begin
 
-    def noting(connection: Any, request: Any, *, timeout_ms: int, **others: Any) -> Any:
-        if isinstance(request, FetchRequest):  # the question of who leads has what is left
+    def recording(connection: Any, request: Any, *, timeout_ms: int, **others: Any) -> Any:
+        if isinstance(request, FetchRequest):  # a metadata request has the remaining time
             given.append(timeout_ms)
         return begin(connection, request, timeout_ms=timeout_ms, **others)
 
-    monkeypatch.setattr(BrokerConnection, "begin", noting)
+    monkeypatch.setattr(BrokerConnection, "begin", recording)
     reader = world.reader(fetch_bytes=10 * ENTRY_BYTES, timeout_ms=4_321)
     assert offsets(reader.read(range_(0, 90))) == list(range(90))
     assert len(given) >= 9
@@ -369,20 +369,20 @@ def test_every_request_has_a_time_for_its_sending(
     assert set(given) <= {4_321, 4_321 + wait_ms}
 
 
-def test_every_connection_has_a_time_for_its_making(
+def test_every_connection_has_a_time_out_for_connecting(
     world: RangeBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """That of a request; what is left of it for the second one, when the first is silent."""
+    """It is that of a request; the second, hedged connection has what is left of it."""
     given: list[int] = []
     take_or_dial = ConnectionPool.take_or_dial
 
-    def noting(
+    def recording(
         pool: ConnectionPool, broker: Broker, *, timeout_ms: int
     ) -> tuple[NegotiatedConnection, bool]:
         given.append(timeout_ms)
         return take_or_dial(pool, broker, timeout_ms=timeout_ms)
 
-    monkeypatch.setattr(ConnectionPool, "take_or_dial", noting)
+    monkeypatch.setattr(ConnectionPool, "take_or_dial", recording)
     world.net.brokers[0].script(ApiKey.FETCH, Hang())
     reader = world.reader(timeout_ms=4_321)
     assert offsets(reader.read(range_(0, 90), leader=world.leader())) == list(range(90))

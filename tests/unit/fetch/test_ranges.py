@@ -1,4 +1,4 @@
-"""How much of a range is asked for and when, its parts, and what settings make no sense."""
+"""How much of a range is requested and when, its parts, and invalid settings."""
 
 import pickle
 from typing import Any, cast
@@ -24,7 +24,7 @@ needs_native = pytest.mark.skipif(ENGINE is not Engine.NATIVE, reason=WHY)
 
 
 def fetched_offsets(world: RangeBench) -> list[int]:
-    """From which offsets the broker was asked to fetch."""
+    """Return the offsets at which the broker was asked to fetch."""
     requests = [request.request for request in world.net.brokers[0].requests]
     return [
         request.topics[0].partitions[0].fetch_offset
@@ -35,22 +35,22 @@ def fetched_offsets(world: RangeBench) -> list[int]:
 
 @pytest.mark.parametrize("codec", CODECS_OF_MESSAGES)
 @pytest.mark.parametrize("fetch_bytes", [150, 300, 1 << 20])
-def test_what_is_asked_ahead_is_what_would_be_asked_behind(codec: Codec, fetch_bytes: int) -> None:
-    """So its answer is used: no offset is asked for twice, whatever is cut off at the end."""
+def test_early_requests_are_never_repeated(codec: Codec, fetch_bytes: int) -> None:
+    """No offset is requested twice, whatever is truncated at the end of a response."""
     world = bench()
     for start in range(0, 40, 4):
         world.net.cluster.append(TP, values(*range(start, start + 4)), codec)
     found = world.reader(fetch_bytes=fetch_bytes).read(range_(0, 40), leader=world.leader())
     assert offsets(found) == list(range(40))
-    asked = fetched_offsets(world)
-    assert asked == sorted(set(asked))
+    requested = fetched_offsets(world)
+    assert requested == sorted(set(requested))
 
 
 @needs_native
-def test_the_next_request_leaves_before_anything_is_unpacked(
+def test_the_next_request_is_sent_before_a_response_is_unpacked(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With the native engine, which looks at the headers in no time."""
+    """The native engine reads the headers first."""
     world = bench()
     world.net.cluster.append(TP, values(*range(100)))
     requests = world.net.brokers[0].requests
@@ -68,10 +68,10 @@ def test_the_next_request_leaves_before_anything_is_unpacked(
 
 @pytest.mark.parametrize("isolation", IsolationLevel)
 @pytest.mark.parametrize("part_bytes", [1 << 12, 1 << 16, 1 << 20])
-def test_nothing_is_fetched_twice_whatever_it_unpacks_to(
+def test_nothing_is_fetched_twice_whatever_its_decompressed_size(
     isolation: IsolationLevel, part_bytes: int
 ) -> None:
-    """What of an answer is more than a part stays packed until it is its turn."""
+    """Records beyond the size of a part stay packed until it is their turn."""
     log = ModelLog(magic=2, leader=0)
     for _ in range(40):
         log.append(10, codec=Codec.GZIP, size=2_000)
@@ -83,16 +83,16 @@ def test_nothing_is_fetched_twice_whatever_it_unpacks_to(
     assert came_bytes <= 1.2 * sum(len(batch.data) for batch in log.batches)
 
 
-def test_at_the_end_of_a_range_no_more_is_asked_for_than_is_left() -> None:
-    """By what its offsets took so far, and a little more; behind it nothing."""
+def test_the_last_request_of_a_range_covers_only_the_rest() -> None:
+    """It is sized by what earlier offsets took, with a margin; after the range it is 0."""
     bounds = RangeBounds(range_(0, 1_000), RangeSettings())
     bounds.learn(0, 900, 9_000)
     assert bounds.size_at(900) == 64 * 1024 + 1_250
     assert bounds.size_at(1_000) == bounds.size_at(1_001) == 0
 
 
-def test_parts_are_bounded_however_much_an_answer_unpacks_to() -> None:
-    """A megabyte of nothing takes a kilobyte in the log."""
+def test_parts_are_bounded_whatever_a_response_decompresses_to() -> None:
+    """A megabyte of zeros takes a kilobyte in the log."""
     world = bench()
     for _ in range(3):
         blank = [record._replace(value=bytes(10_000)) for record in values(*range(100))]
@@ -100,13 +100,13 @@ def test_parts_are_bounded_however_much_an_answer_unpacks_to() -> None:
     parts = list(world.reader(part_bytes=1 << 20).read(range_(0, 300)))
     assert offsets(parts) == list(range(300))
     assert len(parts) >= 3
-    # No more than the bound, and no set is begun behind it.
+    # At most the limit, plus the set that was begun below it.
     assert max(len(part) for part in parts if isinstance(part, RangePart)) <= 200
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
-def test_the_smallest_parts_still_get_on(codec: Codec) -> None:
-    """A piece that holds less than the header of an entry would never end."""
+def test_the_smallest_parts_still_make_progress(codec: Codec) -> None:
+    """A piece smaller than the header of an entry would never end."""
     world = bench()
     for start in range(0, 20, 4):
         world.net.cluster.append(TP, values(*range(start, start + 4)), codec)
@@ -128,15 +128,15 @@ def test_the_smallest_parts_still_get_on(codec: Codec) -> None:
         {"poll_timeout_ms": -1},
     ],
 )
-def test_settings_that_make_no_sense_are_refused(changes: dict[str, int]) -> None:
+def test_invalid_settings_are_refused(changes: dict[str, int]) -> None:
     """The error names the field."""
     (name,) = changes
     with pytest.raises(ValueError, match=name):
         RangeSettings(**changes)  # type: ignore[arg-type]  # of ints only
 
 
-def test_settings_and_losses_cross_from_process_to_process() -> None:
-    """With all they say."""
+def test_settings_and_losses_can_be_pickled() -> None:
+    """All of their values survive."""
     settings = RangeSettings(client_id="c", fetch_bytes=5)
     assert pickle.loads(pickle.dumps(settings)) == settings
     lost = pickle.loads(pickle.dumps(DataLost(TP, 3, 9, "the log begins at 9")))

@@ -1,4 +1,4 @@
-"""One partition's position: what an answer does to it, growth, corruption, jumps."""
+"""The position of a stream's partition: responses, growth, corruption, jumps."""
 
 import dataclasses
 from zlib import crc32
@@ -26,32 +26,32 @@ SETTINGS = FetchSettings(fetch_bytes=1_000, growth_max_bytes=10_000)
 def position_at(
     offset: int | None, settings: FetchSettings = SETTINGS, *, committed: int | None = None
 ) -> OnePartition:
-    """A fresh position."""
+    """Build a new position."""
     return OnePartition(settings, offset, committed=committed)
 
 
 def error_of(chunk: Chunk) -> ZkConsumerError:
-    """What its poison raises."""
+    """Return the error of the chunk's poison."""
     assert chunk.poison is not None
     return chunk.poison.error
 
 
 def damaged(data: bytes, at: int) -> bytes:
-    """The bytes with one of them changed."""
+    """Return the bytes with one of them changed."""
     return data[:at] + bytes((data[at] ^ 0x55,)) + data[at + 1 :]
 
 
 def last_message_damaged(*offsets: int) -> bytes:
-    """A set whose last message fails its checksum."""
+    """Build a set whose last message fails its checksum."""
     data = build_message_set(records(*offsets))
     return damaged(data, len(data) - 1)
 
 
-# --- sound answers -------------------------------------------------------------------------------
+# --- sound responses -----------------------------------------------------------------------------
 
 
-def test_a_chunk_spans_from_the_offset_asked_for_to_the_next() -> None:
-    """Records, ends and size; the position stands behind it."""
+def test_a_chunk_spans_from_the_requested_offset_to_the_next() -> None:
+    """The position follows the chunk."""
     position = position_at(3)
     chunk = position.take(build_message_set(records(5, 6, 9)))
     assert chunk is not None
@@ -62,7 +62,7 @@ def test_a_chunk_spans_from_the_offset_asked_for_to_the_next() -> None:
 
 
 def test_size_counts_keys_values_and_headers() -> None:
-    """What the records take in memory, keys and values as far as they are there."""
+    """The size of a chunk is the memory of its records, with their keys and values."""
     position = position_at(0)
     found = [Record(0, b"ab", b"cde"), Record(1, None, None)]
     chunk = position.take(build_message_set(found))
@@ -73,15 +73,15 @@ def test_size_counts_keys_values_and_headers() -> None:
     assert chunk.size_bytes > len(b"abcde")
 
 
-def test_an_empty_answer_brings_nothing_and_moves_nothing() -> None:
-    """At the end of the log: ask for the same again, with the same size."""
+def test_an_empty_response_moves_nothing() -> None:
+    """At the end of the log the same is requested again, in the same size."""
     position = position_at(7)
     assert position.take(b"") is None
     assert (position.offset, position.state.needed_bytes, position.part.is_halted) == (7, 0, False)
 
 
-def test_a_cut_off_tail_is_asked_for_again() -> None:
-    """The position stands at the message that was not whole."""
+def test_a_truncated_last_message_is_requested_again() -> None:
+    """The position is at the incomplete message."""
     data = build_message_set(records(0, 1, 2))
     position = position_at(0)
     chunk = position.take(data[:-1])
@@ -90,8 +90,8 @@ def test_a_cut_off_tail_is_asked_for_again() -> None:
     assert (chunk.next_offset, position.offset, position.state.needed_bytes) == (2, 2, size)
 
 
-def test_resuming_inside_a_compressed_set_leaves_out_what_was_before() -> None:
-    """The broker sends the whole set again; only what lies at or above the offset counts."""
+def test_resuming_inside_a_compressed_set_skips_earlier_records() -> None:
+    """The broker sends the whole set again; only records from the offset on count."""
     position = position_at(5)
     chunk = position.take(build_message_set(records(*range(10)), codec=Codec.GZIP))
     assert chunk is not None
@@ -99,8 +99,8 @@ def test_resuming_inside_a_compressed_set_leaves_out_what_was_before() -> None:
     assert position.offset == 10
 
 
-def test_a_chunk_may_have_no_records_and_still_move_on() -> None:
-    """An empty compressed set advances the position; its chunk tells the stream."""
+def test_a_chunk_without_records_moves_the_position() -> None:
+    """An empty compressed set advances the position, and its chunk tells the stream."""
     wrapper = build_message_set([Record(4, None, b"")], codec=Codec.NONE)
     # Attributes say gzip; the value is empty: the original skips such a wrapper.
     data = bytearray(wrapper)
@@ -116,12 +116,12 @@ def test_a_chunk_may_have_no_records_and_still_move_on() -> None:
 
 
 def big(offset: int, size: int) -> bytes:
-    """A message set with one message of so many bytes of value."""
+    """Build a message set with one message whose value has ``size`` bytes."""
     return build_message_set([Record(offset, None, bytes(size))])
 
 
-def test_growth_asks_for_just_the_size_of_a_message_that_does_not_fit() -> None:
-    """The size is in the entry's header; with it the message fits at the next try."""
+def test_growth_requests_exactly_the_size_of_a_large_message() -> None:
+    """The size is in the entry's header, so the next request fits."""
     data = big(5, 4_000)
     position = position_at(5)
     assert position.take(data[:1_000]) is None
@@ -132,7 +132,7 @@ def test_growth_asks_for_just_the_size_of_a_message_that_does_not_fit() -> None:
 
 
 def test_growth_ends_with_the_message_that_needed_it() -> None:
-    """The next fetch asks for the configured size again."""
+    """The next fetch has the configured size again."""
     position = position_at(5)
     data = big(5, 4_000)
     position.take(data[:1_000])
@@ -140,8 +140,8 @@ def test_growth_ends_with_the_message_that_needed_it() -> None:
     assert position.state.needed_bytes == 0
 
 
-def test_growth_up_to_the_very_bound_is_allowed() -> None:
-    """A message of exactly the bound is read."""
+def test_growth_up_to_the_limit_is_allowed() -> None:
+    """A message of exactly the limit is read."""
     data = big(5, 4_000)
     settings = dataclasses.replace(SETTINGS, growth_max_bytes=len(data))
     position = position_at(5, settings)
@@ -150,8 +150,8 @@ def test_growth_up_to_the_very_bound_is_allowed() -> None:
     assert position.state.needed_bytes == len(data)
 
 
-def test_a_message_larger_than_the_bound_stops_the_partition_with_its_size() -> None:
-    """One byte more than the bound: the stream hears topic, partition, offset and size."""
+def test_a_message_beyond_the_limit_stops_the_partition() -> None:
+    """The error has its topic, partition, offset and size."""
     data = big(5, 4_000)
     settings = dataclasses.replace(SETTINGS, growth_max_bytes=len(data) - 1)
     position = position_at(5, settings)
@@ -167,15 +167,15 @@ def test_a_message_larger_than_the_bound_stops_the_partition_with_its_size() -> 
     assert not position.state.is_asking
 
 
-def test_an_answer_too_short_to_tell_a_size_is_asked_for_with_twice_as_much() -> None:
-    """Fewer bytes than an entry's header."""
+def test_a_response_shorter_than_a_header_doubles_the_request() -> None:
+    """Such a response does not tell the size of the entry."""
     position = position_at(5)
     assert position.take(big(5, 50)[:10], requested_bytes=10) is None
     assert position.state.needed_bytes == 20
 
 
-def test_growth_without_a_known_size_tries_the_bound_before_it_gives_up() -> None:
-    """Doubling does not jump over the bound; only an answer at the bound is the end."""
+def test_growth_without_a_known_size_ends_at_the_limit() -> None:
+    """Doubling stops at the limit, and only a response to that is an error."""
     settings = dataclasses.replace(SETTINGS, fetch_bytes=8, growth_max_bytes=11)
     position = position_at(5, settings)
     assert position.take(big(5, 50)[:8]) is None
@@ -188,7 +188,7 @@ def test_growth_without_a_known_size_tries_the_bound_before_it_gives_up() -> Non
     assert position.part.is_halted
 
 
-def test_an_empty_answer_is_no_reason_to_grow() -> None:
+def test_an_empty_response_is_no_reason_to_grow() -> None:
     """At the end of the log there is nothing that did not fit."""
     position = position_at(5)
     for _ in range(5):
@@ -199,8 +199,8 @@ def test_an_empty_answer_is_no_reason_to_grow() -> None:
 # --- corruption ----------------------------------------------------------------------------------
 
 
-def test_corrupt_once_is_asked_for_again_behind_what_was_sound() -> None:
-    """The sound records are handed on; a clean second answer goes on as if nothing had been."""
+def test_a_corrupt_message_is_fetched_again() -> None:
+    """Sound records before it are delivered; if the next response is sound, reading continues."""
     position = position_at(0)
     first = position.take(last_message_damaged(0, 1, 2))
     assert first is not None
@@ -213,15 +213,15 @@ def test_corrupt_once_is_asked_for_again_behind_what_was_sound() -> None:
     assert position.state.suspect_offset is None
 
 
-def test_corrupt_at_the_first_message_hands_on_nothing_the_first_time() -> None:
-    """No chunk for no records: the same offset is asked for again."""
+def test_a_corrupt_first_message_delivers_nothing_at_first() -> None:
+    """There is no chunk without records; the same offset is requested again."""
     position = position_at(4)
     assert position.take(last_message_damaged(4)) is None
     assert (position.offset, position.part.is_halted) == (4, False)
 
 
-def test_corrupt_twice_stops_the_partition_there() -> None:
-    """The stream hears it with the cause, behind the records; the position stays in front."""
+def test_a_message_that_is_corrupt_twice_stops_the_partition() -> None:
+    """The error, with its cause, follows the records; the position stays before the message."""
     position = position_at(0)
     position.take(last_message_damaged(0, 1, 2))
     chunk = position.take(last_message_damaged(2))
@@ -235,8 +235,8 @@ def test_corrupt_twice_stops_the_partition_there() -> None:
     assert position.offset == 2
 
 
-def test_corrupt_at_another_place_is_a_first_time_again() -> None:
-    """Each place gets its second chance."""
+def test_corruption_at_another_offset_gets_its_own_second_attempt() -> None:
+    """A corrupt message is fetched again before it stops the partition."""
     position = position_at(0)
     position.take(last_message_damaged(0, 1))
     position.take(last_message_damaged(1, 2, 3))
@@ -246,8 +246,8 @@ def test_corrupt_at_another_place_is_a_first_time_again() -> None:
     assert position.part.is_halted
 
 
-def test_an_empty_answer_between_two_corrupt_ones_does_not_clear_the_suspicion() -> None:
-    """Nothing was proved meanwhile."""
+def test_an_empty_response_does_not_clear_the_suspicion() -> None:
+    """It proves nothing about the corrupt message."""
     position = position_at(0)
     position.take(last_message_damaged(0))
     assert position.take(b"") is None
@@ -255,8 +255,8 @@ def test_an_empty_answer_between_two_corrupt_ones_does_not_clear_the_suspicion()
     assert position.part.is_halted
 
 
-def test_a_sound_answer_clears_the_suspicion() -> None:
-    """Later corruption at a later place is again believed only the second time."""
+def test_a_sound_response_clears_the_suspicion() -> None:
+    """Corruption at a later offset must be seen twice again."""
     position = position_at(0)
     position.take(last_message_damaged(0))
     position.take(build_message_set(records(0, 1)))
@@ -264,8 +264,8 @@ def test_a_sound_answer_clears_the_suspicion() -> None:
     assert not position.part.is_halted
 
 
-def test_corrupt_inside_a_compressed_set_goes_on_behind_the_last_sound_record() -> None:
-    """Not at the wrapper's own offset, which is that of its last message: that would skip some."""
+def test_corruption_inside_a_compressed_set_continues_after_the_last_sound_record() -> None:
+    """The wrapper's offset is that of its last message, so continuing there would skip some."""
     inner = damaged(build_message_set(records(0, 1, 2)), len(build_message_set(records(0, 1))) + 20)
     data = wrap_message_set(inner, offset=2, codec=Codec.GZIP)
     position = position_at(0)
@@ -283,8 +283,8 @@ def test_corrupt_inside_a_compressed_set_goes_on_behind_the_last_sound_record() 
 # --- starts and jumps ----------------------------------------------------------------------------
 
 
-def test_the_first_start_sets_the_consumed_offset_and_needs_no_chunk() -> None:
-    """Nothing is queued yet, so there is nothing to travel behind."""
+def test_the_first_start_sets_the_consumed_offset() -> None:
+    """Nothing is queued yet, so no chunk has to carry it."""
     position = position_at(None)
     assert position.state.is_asking
     assert position.start_at(30) == ()
@@ -292,8 +292,8 @@ def test_the_first_start_sets_the_consumed_offset_and_needs_no_chunk() -> None:
     assert position.part.is_ready
 
 
-def test_a_later_start_travels_behind_what_is_queued() -> None:
-    """The jump is a chunk without records; the consumed offset is the stream's to move."""
+def test_a_later_start_is_queued_after_earlier_chunks() -> None:
+    """It is a chunk without records; the stream moves the consumed offset."""
     position = position_at(None, committed=10_000)
     (chunk,) = chunks_in(position.start_at(0))
     assert (chunk.fetch_offset, chunk.next_offset, list(chunk.records)) == (0, 0, [])
@@ -302,8 +302,8 @@ def test_a_later_start_travels_behind_what_is_queued() -> None:
     assert position.offset == 0
 
 
-def test_a_new_start_forgets_where_the_log_was_corrupt() -> None:
-    """The place is another one."""
+def test_a_new_start_forgets_earlier_corruption() -> None:
+    """It was at another offset."""
     position = position_at(0, committed=0)
     position.take(last_message_damaged(0))
     position.receive_error(ErrorCode.OFFSET_OUT_OF_RANGE)
@@ -317,7 +317,7 @@ def test_a_new_start_forgets_where_the_log_was_corrupt() -> None:
 
 
 def test_a_pending_chunk_pauses_the_partition() -> None:
-    """No fetch until the queue took it."""
+    """Nothing is fetched until the queue has accepted it."""
     position = position_at(5)
     position.part.pending = chunk_of(position.claim, [5])
     assert not position.part.is_ready
@@ -325,8 +325,8 @@ def test_a_pending_chunk_pauses_the_partition() -> None:
 
 
 @pytest.mark.parametrize("halted", [False, True])
-def test_another_fetcher_goes_on_where_the_pending_chunk_began(halted: bool) -> None:
-    """What was fetched but not queued must be fetched again."""
+def test_another_fetcher_continues_at_the_pending_chunk(halted: bool) -> None:
+    """Records that were fetched but not queued must be fetched again."""
     position = position_at(5)
     chunk = position.take(build_message_set(records(5, 6)))
     assert position.part.resume_offset == 7
@@ -337,8 +337,8 @@ def test_another_fetcher_goes_on_where_the_pending_chunk_began(halted: bool) -> 
 
 
 @pytest.mark.parametrize("growth", [1, 5, 100])
-def test_what_only_the_next_entry_can_tell_is_asked_for_with_it(growth: int) -> None:
-    """An entry behind the log's end, twice and alone: where to go on stands behind it."""
+def test_an_impossible_offset_is_requested_with_the_next_entry(growth: int) -> None:
+    """The entry after it tells where to continue."""
     data = build_message_set(records(5_000))
     size = len(data)
     settings = dataclasses.replace(SETTINGS, skip_poison=True, growth_max_bytes=size * growth + 5)

@@ -1,4 +1,4 @@
-"""What a fetcher asks its broker, and what the answers mean."""
+"""What a stream fetcher requests from its broker, and what it does with responses."""
 
 from dataclasses import replace
 
@@ -32,8 +32,8 @@ from zkconsumer.wire.messages.list_offsets import ListOffsetsResponse
 # --- requests ------------------------------------------------------------------------------------
 
 
-def test_an_empty_fetcher_asks_nothing() -> None:
-    """Neither for messages nor for offsets: an empty topic list would ask for everything."""
+def test_an_empty_fetcher_sends_nothing() -> None:
+    """An empty list of topics would request all of them."""
     fetcher = fetcher_with()
     assert fetcher.fetch_request() is None
     assert fetcher.offsets_request() is None
@@ -41,11 +41,14 @@ def test_an_empty_fetcher_asks_nothing() -> None:
 
 
 def test_one_request_asks_for_all_partitions() -> None:
-    """Each from its own offset, with the configured sizes and waits, as a plain consumer."""
+    """Each has its own offset and the configured sizes and waits."""
     fetcher = fetcher_with((claim_of(T0), 5), (claim_of(T1), 9), (claim_of(OTHER), 0))
     request = request_of(fetcher)
     assert (request.replica_id, request.max_wait_ms, request.min_bytes) == (-1, 33, 7)
-    assert {tp: (it.fetch_offset, it.max_bytes) for tp, it in requested(request).items()} == {
+    assert {
+        tp: (partition.fetch_offset, partition.max_bytes)
+        for tp, partition in requested(request).items()
+    } == {
         T0: (5, 1_000),
         T1: (9, 1_000),
         OTHER: (0, 1_000),
@@ -53,8 +56,8 @@ def test_one_request_asks_for_all_partitions() -> None:
     assert [topic.topic for topic in request.topics] == ["t", "other"]
 
 
-def test_partitions_without_an_offset_ask_for_one_by_the_reset_policy() -> None:
-    """One ListOffsets for all of them; they are not fetched before."""
+def test_partitions_without_an_offset_are_looked_up_by_the_reset_policy() -> None:
+    """One ListOffsets request covers all of them; they are not fetched before."""
     fetcher = fetcher_with((claim_of(T0), None), (claim_of(T1), 9))
     request = fetcher.offsets_request()
     assert request is not None
@@ -65,8 +68,8 @@ def test_partitions_without_an_offset_ask_for_one_by_the_reset_policy() -> None:
     assert set(requested(fetcher.fetch_request())) == {T1}
 
 
-def test_the_reset_policy_largest_asks_for_the_end() -> None:
-    """-1 is the end of the log."""
+def test_the_reset_policy_largest_requests_the_end_of_the_log() -> None:
+    """The timestamp -1 stands for the end."""
     fetcher = FetcherByHand(FetchSettings(reset=LogEdge.LATEST))
     fetcher.add(claim_of(), None)
     request = fetcher.offsets_request()
@@ -78,7 +81,7 @@ def test_the_reset_policy_largest_asks_for_the_end() -> None:
 
 
 def test_an_offset_from_the_broker_starts_the_partition() -> None:
-    """It is both where to fetch and what counts as consumed."""
+    """It becomes the fetch offset and the consumed offset."""
     claim = claim_of()
     fetcher = fetcher_with((claim, None))
     assert fetcher.receive_offsets(listed(T0, 42)) == ()
@@ -98,16 +101,16 @@ def test_an_offset_from_the_broker_starts_the_partition() -> None:
         listed(T0, (1 << 63) - 1),
     ],
 )
-def test_no_offset_gives_the_partition_back(response: ListOffsetsResponse) -> None:
-    """An error, or none that matches: its leader is looked for again, its start still unknown."""
+def test_without_an_offset_the_partition_is_given_back(response: ListOffsetsResponse) -> None:
+    """After an error or an impossible offset its leader is looked up again."""
     fetcher = fetcher_with((claim_of(T0), None), (claim_of(T1), 9))
     outcomes = fetcher.receive_offsets(response)
     assert lost_in(outcomes) == [(T0, None)]
     assert len(fetcher) == 1
 
 
-def test_an_offset_nobody_asked_for_changes_nothing() -> None:
-    """For a partition that has one, that is not here, or that was given up."""
+def test_an_unrequested_offset_is_ignored() -> None:
+    """For a partition that has an offset, is not here, or was given up."""
     here, gone = claim_of(T0), claim_of(T1)
     fetcher = fetcher_with((here, 5), (gone, None))
     gone.active = False
@@ -118,11 +121,11 @@ def test_an_offset_nobody_asked_for_changes_nothing() -> None:
     assert gone.consumed_offset is None
 
 
-# --- fetched -------------------------------------------------------------------------------------
+# --- fetch responses -----------------------------------------------------------------------------
 
 
-def test_an_answer_advances_its_partition_only() -> None:
-    """Records become a chunk; the high watermark is noted."""
+def test_a_response_advances_only_its_partition() -> None:
+    """Records become a chunk, and the high watermark is kept."""
     claim = claim_of(T0)
     fetcher = fetcher_with((claim, 5), (claim_of(T1), 9))
     request = request_of(fetcher)
@@ -131,19 +134,21 @@ def test_an_answer_advances_its_partition_only() -> None:
     assert chunk.claim is claim
     assert [record.offset for record in chunk.records] == [5, 6]
     assert claim.high_watermark == 8
-    offsets = {tp: it.fetch_offset for tp, it in requested(fetcher.fetch_request()).items()}
+    offsets = {
+        tp: partition.fetch_offset for tp, partition in requested(fetcher.fetch_request()).items()
+    }
     assert offsets == {T0: 7, T1: 9}
 
 
 def test_the_end_of_the_log_is_no_chunk() -> None:
-    """Nothing came; the same is asked again."""
+    """At the end of the log no chunk is made, and the same is requested again."""
     fetcher = fetcher_with((claim_of(), 5))
     assert receive(fetcher, request_of(fetcher), fetched(T0)) == ()
     assert requested(fetcher.fetch_request())[T0].fetch_offset == 5
 
 
-def test_an_answer_counts_once() -> None:
-    """The same partition twice in one answer, or the same answer twice: one chunk."""
+def test_a_response_counts_once() -> None:
+    """A partition twice in one response, or a response twice, gives one chunk."""
     fetcher = fetcher_with((claim_of(), 5))
     request = request_of(fetcher)
     response = fetched(T0, build_message_set(records(5)))
@@ -151,8 +156,8 @@ def test_an_answer_counts_once() -> None:
     assert receive(fetcher, request, response) == ()
 
 
-def test_an_answer_to_another_offset_is_stale() -> None:
-    """The partition was reset or handed over meanwhile: records and errors alike are dropped."""
+def test_a_response_to_another_offset_is_stale() -> None:
+    """The partition was reset or reassigned meanwhile: records and errors alike are dropped."""
     fetcher = fetcher_with((claim_of(), 5))
     request = request_of(fetcher)
     fetcher.add(claim_of(), 50)
@@ -165,8 +170,8 @@ def test_an_answer_to_another_offset_is_stale() -> None:
     assert requested(fetcher.fetch_request())[T0].fetch_offset == 50
 
 
-def test_an_answer_for_a_claim_that_was_given_up_is_dropped() -> None:
-    """Its position, high watermark and queue are not touched."""
+def test_a_response_for_an_inactive_claim_is_dropped() -> None:
+    """Its position, high watermark and queue stay unchanged."""
     claim = claim_of()
     fetcher = fetcher_with((claim, 5))
     request = request_of(fetcher)
@@ -175,8 +180,8 @@ def test_an_answer_for_a_claim_that_was_given_up_is_dropped() -> None:
     assert claim.high_watermark == -1
 
 
-def test_an_answer_for_a_partition_that_left_is_dropped() -> None:
-    """Also one that nobody ever asked about."""
+def test_a_response_for_a_removed_partition_is_dropped() -> None:
+    """So is one for a partition that was never requested."""
     fetcher = fetcher_with((claim_of(), 5))
     request = request_of(fetcher)
     fetcher.release_all("test")
@@ -184,8 +189,8 @@ def test_an_answer_for_a_partition_that_left_is_dropped() -> None:
     assert receive(fetcher, request, fetched(OTHER, build_message_set(records(0)))) == ()
 
 
-def test_a_partition_that_the_answer_leaves_out_goes_back() -> None:
-    """To ask again at once would get the same. What was given up meanwhile is not told of."""
+def test_a_partition_left_out_of_a_response_is_given_back() -> None:
+    """A retry would get the same response; a claim that was given up is not mentioned."""
     gone = claim_of(OTHER)
     fetcher = fetcher_with((claim_of(), 5), (claim_of(T1), 9), (gone, 0))
     request = request_of(fetcher)
@@ -195,11 +200,11 @@ def test_a_partition_that_the_answer_leaves_out_goes_back() -> None:
     assert set(requested(fetcher.fetch_request())) == {T1}
 
 
-def test_an_answer_that_only_tells_of_a_quota_leaves_all_where_they_are() -> None:
-    """They are asked about again behind the pause."""
+def test_an_empty_response_with_a_throttle_time_changes_nothing() -> None:
+    """The partitions are requested again after the pause."""
     fetcher = fetcher_with((claim_of(), 5))
-    answer = FetchResponse(topics=(), throttle_time_ms=300)
-    assert receive(fetcher, request_of(fetcher), answer) == ()
+    response = FetchResponse(topics=(), throttle_time_ms=300)
+    assert receive(fetcher, request_of(fetcher), response) == ()
     assert requested(fetcher.fetch_request())[T0].fetch_offset == 5
 
 
@@ -214,7 +219,7 @@ def test_an_answer_that_only_tells_of_a_quota_leaves_all_where_they_are() -> Non
     ],
 )
 def test_an_error_gives_the_partition_back(code: int) -> None:
-    """Its leader is looked for again, from where it stood; the others stay; the reason says why."""
+    """Its leader is looked up again, with the position and the reason; other partitions stay."""
     fetcher = fetcher_with((claim_of(T0), 5), (claim_of(T1), 9))
     outcomes = receive(
         fetcher,
@@ -228,8 +233,8 @@ def test_an_error_gives_the_partition_back(code: int) -> None:
     assert set(requested(fetcher.fetch_request())) == {T1}
 
 
-def test_an_answer_about_what_is_gone_does_not_keep_the_others() -> None:
-    """Given up while the request was on its way; or never asked for."""
+def test_a_response_with_a_removed_partition_serves_the_others() -> None:
+    """One partition was given up while the request was in flight."""
     gone, ours = claim_of(T0), claim_of(T1)
     fetcher = fetcher_with((gone, 0), (ours, 0))
     request = request_of(fetcher)

@@ -1,4 +1,4 @@
-"""Positions out of range, chunks that wait for room, partitions that stop or are given up."""
+"""Positions out of range, chunks that wait for capacity, partitions that stop."""
 
 from dataclasses import replace
 
@@ -38,10 +38,8 @@ from zkconsumer.wire.messages.list_offsets import ListOffsetsResponse
 # --- out of range --------------------------------------------------------------------------------
 
 
-def said_to_be_out_of_range(
-    claim: PartitionClaim, reset: LogEdge = LogEdge.EARLIEST
-) -> FetcherByHand:
-    """A fetcher whose broker says that the log lacks the offset of its one partition."""
+def fetcher_out_of_range(claim: PartitionClaim, reset: LogEdge = LogEdge.EARLIEST) -> FetcherByHand:
+    """Build a fetcher whose broker reports its partition's offset as out of range."""
     fetcher = FetcherByHand(replace(SETTINGS, reset=reset))
     fetcher.add(claim, claim.committed_offset)
     response = fetched(T0, error=ErrorCode.OFFSET_OUT_OF_RANGE)
@@ -49,9 +47,9 @@ def said_to_be_out_of_range(
     return fetcher
 
 
-def test_out_of_range_asks_for_both_ends_of_the_log() -> None:
-    """The partition stays here; nothing is fetched until they are known."""
-    fetcher = said_to_be_out_of_range(claim_of(committed=10_000))
+def test_out_of_range_requests_both_ends_of_the_log() -> None:
+    """The partition stays, and nothing is fetched until they are known."""
+    fetcher = fetcher_out_of_range(claim_of(committed=10_000))
     assert fetcher.fetch_request() is None
     assert fetcher.offsets_request() is None
     requests = fetcher.ends_requests()
@@ -63,8 +61,8 @@ def test_out_of_range_asks_for_both_ends_of_the_log() -> None:
 @pytest.mark.parametrize("reset", LogEdge)
 @pytest.mark.parametrize("offset", [2, 10])
 def test_an_offset_that_no_log_has_is_reset_by_the_policy(reset: LogEdge, offset: int) -> None:
-    """In front of the log, or behind it: which one it was is told."""
-    fetcher = said_to_be_out_of_range(claim_of(committed=offset), reset)
+    """Below the start or above the end of the log; the outcome has the former offset."""
+    fetcher = fetcher_out_of_range(claim_of(committed=offset), reset)
     outcomes = fetcher.receive_ends(listed(T0, 3), listed(T0, 9))
     assert resets_in(outcomes) == [(T0, offset)]
     assert fetcher.ends_requests() is None
@@ -74,25 +72,25 @@ def test_an_offset_that_no_log_has_is_reset_by_the_policy(reset: LogEdge, offset
 
 @pytest.mark.parametrize("offset", [3, 5, 9])
 def test_a_leader_whose_log_has_the_offset_is_doubted(offset: int) -> None:
-    """Three times in a row, whatever fetcher asks it; then it is believed."""
+    """It is doubted three times in a row, by any fetcher, and then believed."""
     claim = claim_of(committed=offset)
     for _ in range(3):
-        fetcher = said_to_be_out_of_range(claim)
+        fetcher = fetcher_out_of_range(claim)
         (lost,) = fetcher.receive_ends(listed(T0, 3), listed(T0, 9))
         assert isinstance(lost, LeaderUnusable)
         assert lost.fetch_offset == offset
         assert f"offset {offset} out of range, but its log is [3, 9]" in lost.reason
         assert len(fetcher) == 0
-    fetcher = said_to_be_out_of_range(claim)
+    fetcher = fetcher_out_of_range(claim)
     outcomes = fetcher.receive_ends(listed(T0, 3), listed(T0, 9))
     assert resets_in(outcomes) == [(T0, offset)]
     assert claim.doubts == 0
 
 
-def test_an_answer_with_records_ends_the_doubts() -> None:
+def test_a_response_with_records_resets_the_doubts() -> None:
     """Only contradictions in a row count."""
     claim = claim_of(committed=5)
-    said_to_be_out_of_range(claim).receive_ends(listed(T0, 3), listed(T0, 9))
+    fetcher_out_of_range(claim).receive_ends(listed(T0, 3), listed(T0, 9))
     assert claim.doubts == 1
     fetcher = fetcher_with((claim, 5))
     receive(fetcher, request_of(fetcher), fetched(T0, build_message_set(records(5))))
@@ -109,18 +107,18 @@ def test_an_answer_with_records_ends_the_doubts() -> None:
         (listed(T1, 3), listed(T1, 9)),
     ],
 )
-def test_ends_that_can_not_be_give_the_partition_back(
+def test_invalid_ends_of_the_log_give_the_partition_back(
     start: ListOffsetsResponse, end: ListOffsetsResponse
 ) -> None:
-    """An error, ends that contradict each other, none: the next leader is asked from there."""
-    fetcher = said_to_be_out_of_range(claim_of(committed=10_000))
+    """After an error, contradictory ends or none, the next leader is asked."""
+    fetcher = fetcher_out_of_range(claim_of(committed=10_000))
     assert lost_in(fetcher.receive_ends(start, end)) == [(T0, 10_000)]
 
 
-def test_a_reset_in_mid_life_travels_behind_what_is_queued() -> None:
-    """The stream hears of the jump in order; the consumed offset is not touched before."""
+def test_a_later_reset_is_queued_after_earlier_chunks() -> None:
+    """The stream sees the jump in order, and the consumed offset is not touched before."""
     claim = claim_of(committed=10_000)
-    fetcher = said_to_be_out_of_range(claim)
+    fetcher = fetcher_out_of_range(claim)
     (jump,) = chunks_in(fetcher.receive_ends(listed(T0, 3), listed(T0, 9)))
     assert (jump.fetch_offset, jump.next_offset, list(jump.records)) == (3, 3, [])
     assert claim.consumed_offset == 10_000
@@ -129,8 +127,10 @@ def test_a_reset_in_mid_life_travels_behind_what_is_queued() -> None:
 
 @pytest.mark.parametrize(("reset", "delivered"), [("EARLIEST", 10), ("LATEST", 0)])
 @pytest.mark.parametrize("stored", [10_000, None])
-def test_offset_reset(reset: str, delivered: int, stored: int | None) -> None:
-    """10 messages, stored offset 10000 or none: smallest brings all, largest none."""
+def test_the_reset_policy_decides_what_is_delivered(
+    reset: str, delivered: int, stored: int | None
+) -> None:
+    """Of 10 messages, with offset 10000 stored or none: smallest delivers all, largest none."""
     settings = FetchSettings(reset=LogEdge[reset])
     fetcher, sink = FetcherByHand(settings), ListSink()
     fetcher.add(claim_of(committed=stored, sink=sink), stored)
@@ -156,10 +156,10 @@ def test_offset_reset(reset: str, delivered: int, stored: int | None) -> None:
 
 
 def test_a_held_chunk_pauses_its_partition_only() -> None:
-    """It waits; the others are asked for meanwhile."""
-    one, two = claim_of(T0), claim_of(T1)
-    fetcher = fetcher_with((one, 5), (two, 9))
-    held = chunk_of(one, [5])
+    """While it waits, other partitions are fetched."""
+    first, second = claim_of(T0), claim_of(T1)
+    fetcher = fetcher_with((first, 5), (second, 9))
+    held = chunk_of(first, [5])
     fetcher.hold(held)
     assert list(fetcher.pending()) == [held]
     assert set(requested(fetcher.fetch_request())) == {T1}
@@ -169,19 +169,19 @@ def test_a_held_chunk_pauses_its_partition_only() -> None:
 
 
 def test_the_broker_does_not_wait_while_a_chunk_does() -> None:
-    """Room may come at any moment; without one waiting the broker waits as configured."""
-    one, two = claim_of(T0), claim_of(T1)
-    fetcher = fetcher_with((one, 5), (two, 9))
+    """Capacity may become free at any time; otherwise the broker waits as configured."""
+    first, second = claim_of(T0), claim_of(T1)
+    fetcher = fetcher_with((first, 5), (second, 9))
     assert request_of(fetcher).max_wait_ms == SETTINGS.max_wait_ms
-    fetcher.hold(chunk_of(one, [5]))
+    fetcher.hold(chunk_of(first, [5]))
     assert request_of(fetcher).max_wait_ms == 0
-    one.active = False
+    first.active = False
     fetcher.drop_inactive()
     assert request_of(fetcher).max_wait_ms == SETTINGS.max_wait_ms
 
 
-def test_everything_held_asks_nothing() -> None:
-    """The fetcher waits for room."""
+def test_with_all_partitions_held_nothing_is_requested() -> None:
+    """The fetcher waits for capacity."""
     claim = claim_of()
     fetcher = fetcher_with((claim, 5))
     fetcher.hold(chunk_of(claim, [5]))
@@ -190,7 +190,7 @@ def test_everything_held_asks_nothing() -> None:
 
 
 def test_a_chunk_of_an_older_claim_is_not_held_for_the_new_one() -> None:
-    """The new claim starts clean; an older one's chunk is not its."""
+    """A new claim of the partition starts without the older one's chunk."""
     old, new = claim_of(), claim_of()
     fetcher = fetcher_with((old, 5))
     chunk = chunk_of(old, [5])
@@ -205,7 +205,7 @@ def test_a_chunk_of_an_older_claim_is_not_held_for_the_new_one() -> None:
 
 
 def test_a_new_claim_replaces_an_older_one_with_all_it_held() -> None:
-    """The same partition came back: from its new offset, without what waited for room."""
+    """The partition continues at the new offset, without chunks that waited for capacity."""
     old, new = claim_of(), claim_of()
     fetcher = fetcher_with((old, 5))
     fetcher.hold(chunk_of(old, [5]))
@@ -214,8 +214,8 @@ def test_a_new_claim_replaces_an_older_one_with_all_it_held() -> None:
     assert requested(fetcher.fetch_request())[T0].fetch_offset == 100
 
 
-def test_given_up_partitions_are_forgotten_with_what_they_held() -> None:
-    """Also before they are forgotten nothing of theirs is offered."""
+def test_inactive_claims_are_dropped_with_their_chunks() -> None:
+    """Even before they are dropped, their chunks are not offered."""
     claim, other = claim_of(T0), claim_of(T1)
     fetcher = fetcher_with((claim, 5), (other, 9))
     fetcher.hold(chunk_of(claim, [5]))
@@ -226,10 +226,10 @@ def test_given_up_partitions_are_forgotten_with_what_they_held() -> None:
     assert set(requested(fetcher.fetch_request())) == {T1}
 
 
-def test_giving_all_back_says_where_each_must_go_on() -> None:
-    """From its next offset, from the held chunk's start, or unknown; then nothing is left."""
-    one, two, three = claim_of(T0), claim_of(T1), claim_of(OTHER)
-    fetcher = fetcher_with((one, 5), (two, 9), (three, None))
+def test_giving_all_back_returns_each_offset() -> None:
+    """It is the next offset, the start of a held chunk, or unknown."""
+    first, second, third = claim_of(T0), claim_of(T1), claim_of(OTHER)
+    fetcher = fetcher_with((first, 5), (second, 9), (third, None))
     request = request_of(fetcher)
     (chunk,) = chunks_in(receive(fetcher, request, fetched(T1, build_message_set(records(9, 10)))))
     fetcher.hold(chunk)
@@ -239,8 +239,8 @@ def test_giving_all_back_says_where_each_must_go_on() -> None:
     assert len(fetcher) == 0
 
 
-def test_a_jump_that_still_waits_for_room_is_not_made_again_from_elsewhere() -> None:
-    """Asking for the end anew would pass over what was written since; the offset stays."""
+def test_a_pending_jump_keeps_its_offset() -> None:
+    """Looking up the end again would skip what was written since."""
     claim = claim_of(committed=10_000)
     fetcher = fetcher_with((claim, None))
     (jump,) = chunks_in(fetcher.receive_offsets(listed(T0, 3)))
@@ -256,8 +256,8 @@ def test_a_jump_that_still_waits_for_room_is_not_made_again_from_elsewhere() -> 
     assert requested(other.fetch_request())[T0].fetch_offset == 3
 
 
-def test_a_stopped_partition_is_not_asked_for_and_not_given_back() -> None:
-    """Its error is with the stream; another fetcher would only meet the same."""
+def test_a_stopped_partition_is_neither_fetched_nor_given_back() -> None:
+    """The stream has its error, and another fetcher would meet the same."""
     claim = claim_of()
     fetcher = fetcher_with((claim, 5))
     stop_by_a_large_message(fetcher, claim)
@@ -268,8 +268,8 @@ def test_a_stopped_partition_is_not_asked_for_and_not_given_back() -> None:
     assert fetcher.release_all("any") == ()
 
 
-def test_a_stopped_partition_whose_error_still_waits_is_given_back() -> None:
-    """The broker went away before the queue had room: the stream has not heard the error yet."""
+def test_a_stopped_partition_with_a_pending_error_is_given_back() -> None:
+    """The connection ended before the queue had capacity, so the stream does not have the error."""
     claim = claim_of()
     fetcher = fetcher_with((claim, 5))
     stop_by_a_large_message(fetcher, claim)
@@ -277,9 +277,9 @@ def test_a_stopped_partition_whose_error_still_waits_is_given_back() -> None:
 
 
 def test_a_corrupt_message_stops_its_own_partition_only() -> None:
-    """Believed the second time; its neighbour in the same answers goes on."""
-    one, two = claim_of(T0), claim_of(T1)
-    fetcher = fetcher_with((one, 0), (two, 0))
+    """It is believed the second time; another partition in the same responses continues."""
+    first, second = claim_of(T0), claim_of(T1)
+    fetcher = fetcher_with((first, 0), (second, 0))
     data = bytearray(build_message_set(records(0, 1)))
     data[-1] ^= 1
     sound = build_message_set(records(*range(10)))
@@ -289,8 +289,8 @@ def test_a_corrupt_message_stops_its_own_partition_only() -> None:
         request = request_of(fetcher)
         responses = [
             fetched(tp, bytes(data) if tp == T0 else sound)
-            for tp, it in requested(request).items()
-            if tp == T0 or it.fetch_offset == 0
+            for tp, partition in requested(request).items()
+            if tp == T0 or partition.fetch_offset == 0
         ]
         for chunk in chunks_in(receive(fetcher, request, together(*responses))):
             got[chunk.claim.topic_partition] += [record.offset for record in chunk.records]
@@ -303,7 +303,7 @@ def test_a_corrupt_message_stops_its_own_partition_only() -> None:
 
 
 def test_a_chunk_fits_a_real_queue() -> None:
-    """The seam: what a fetcher delivers is what a stream's queue takes."""
+    """A stream's queue accepts what a fetcher delivers."""
     queue = ChunkQueue(1)
     claim = claim_of(sink=queue)
     fetcher = fetcher_with((claim, 5))

@@ -1,4 +1,4 @@
-"""Unpacking an answer piece by piece: nothing twice, nothing left out, no more than fits."""
+"""Unpacking a response piece by piece: nothing twice, nothing left out, within the capacity."""
 
 import pytest
 
@@ -16,7 +16,7 @@ SETTINGS = FetchSettings()
 def pieces(
     data: bytes, free_bytes: int, *, fetch_offset: int = 0, keep: bool = False
 ) -> list[Chunk]:
-    """All chunks that come of an answer, one call each."""
+    """Return all chunks of a response, unpacked with one call each."""
     position = OnePartition(SETTINGS, fetch_offset)
     position.receive(data, requested_bytes=1_000_000, high_watermark=1_000_000)
     chunks: list[Chunk] = []
@@ -30,17 +30,17 @@ def pieces(
         if chunk is not None:
             assert chunk.next_offset == position.offset
             chunks.append(chunk)
-    raise AssertionError("it never ended")
+    raise AssertionError("unpacking does not end")
 
 
 def offsets(chunks: list[Chunk]) -> list[int]:
-    """The offsets of all records."""
+    """Return the offsets of all records."""
     return [record.offset for chunk in chunks for record in chunk.records]
 
 
 @pytest.mark.parametrize("keep", [False, True])
-def test_plain_messages_come_in_pieces_of_about_the_room(keep: bool) -> None:
-    """End to end, none larger than the room, and not one message at a time either."""
+def test_uncompressed_messages_come_in_pieces_of_about_the_capacity(keep: bool) -> None:
+    """Pieces are consecutive, within the capacity, and not single messages either."""
     found = [Record(offset, None, b"x" * 20) for offset in range(5_000)]
     free_bytes = 100_000
     chunks = pieces(build_message_set(found), free_bytes, keep=keep)
@@ -51,17 +51,17 @@ def test_plain_messages_come_in_pieces_of_about_the_room(keep: bool) -> None:
     assert [chunk.fetch_offset for chunk in chunks] == ends[:-1]
 
 
-def test_with_much_room_it_is_one_piece() -> None:
-    """As it was fetched."""
+def test_with_enough_capacity_there_is_one_piece() -> None:
+    """All records of the response are in it."""
     (chunk,) = pieces(build_message_set(records(*range(500))), 10**9)
     assert len(chunk.records) == 500
 
 
-def test_compressed_sets_come_one_after_the_other() -> None:
-    """With little room each is a piece of its own, whatever the bytes that they came in."""
+def test_with_little_capacity_each_compressed_set_is_a_piece() -> None:
+    """A piece is a whole set, whatever its compressed size."""
     sets = [
         build_message_set(
-            [Record(start + place, None, bytes(1_000)) for place in range(50)], codec=Codec.GZIP
+            [Record(start + index, None, bytes(1_000)) for index in range(50)], codec=Codec.GZIP
         )
         for start in range(0, 500, 50)
     ]
@@ -70,24 +70,24 @@ def test_compressed_sets_come_one_after_the_other() -> None:
     assert [len(chunk.records) for chunk in chunks] == [50] * 10
 
 
-def test_a_set_that_is_larger_than_a_piece_comes_whole() -> None:
-    """A single entry is unpacked whatever it takes: it must be deliverable."""
+def test_an_entry_larger_than_the_capacity_is_unpacked_whole() -> None:
+    """Otherwise it could never be delivered."""
     large = build_message_set([Record(0, None, bytes(range(256)) * 400)])
     chunks = pieces(large + build_message_set(records(1)), 1)
     assert offsets(chunks) == [0, 1]
 
 
 @pytest.mark.parametrize("cut", range(1, 40, 3))
-def test_what_is_cut_off_at_the_end_is_no_piece(cut: int) -> None:
-    """The answer ends in front of it; no call is needed to find that out."""
+def test_a_truncated_last_entry_is_no_piece(cut: int) -> None:
+    """No further call is needed to find that out."""
     data = build_message_set([Record(offset, None, b"x" * 30) for offset in range(300)])
     chunks = pieces(data[:-cut], 8 * 4096)
     assert offsets(chunks) == list(range(299))
     assert len(chunks) == 5
 
 
-def test_entries_below_the_offset_do_not_stop_it() -> None:
-    """A set of which nothing is wanted is passed over, in a piece without a chunk."""
+def test_entries_below_the_offset_are_skipped() -> None:
+    """A set without requested records makes a piece without a chunk."""
     old = [
         wrapper_around(number, build_message_set([Record(number, None, bytes(6_000))]), codec=0)
         for number in range(3)
@@ -96,8 +96,8 @@ def test_entries_below_the_offset_do_not_stop_it() -> None:
     assert offsets(chunks) == [3]
 
 
-def test_what_waits_lets_go_of_the_response() -> None:
-    """A copy of what is left of one partition stays, not the answer about all of them."""
+def test_packed_records_do_not_keep_the_response_alive() -> None:
+    """The rest of one partition is copied, so that the whole response can be freed."""
     data = build_message_set([Record(offset, None, b"x" * 20) for offset in range(5_000)])
     response = bytearray(data + bytes(100_000))
     position = OnePartition(SETTINGS, 0)
@@ -115,7 +115,7 @@ def test_what_waits_lets_go_of_the_response() -> None:
     position.fetcher.let_go()
     packed = position.packed
     assert packed is not None
-    response.clear()  # nobody looks at it any more
+    response.clear()  # no view of it is left
     assert (len(packed.data), packed.at_byte) == (left_bytes, 0)
     assert packed.kept() is packed
     assert position.unpack(10**9) is not None

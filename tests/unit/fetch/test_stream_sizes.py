@@ -1,4 +1,4 @@
-"""How much one request asks for: ``fetch.max.bytes``, large entries, and turns."""
+"""How many bytes a request asks for: ``fetch.max.bytes``, large entries, and turns."""
 
 import dataclasses
 from dataclasses import replace
@@ -19,7 +19,10 @@ SETTINGS = FetchSettings(fetch_bytes=100_000, max_bytes=1_000_000, growth_max_by
 def fetcher_of(
     count: int, settings: FetchSettings = SETTINGS, sink: ChunkSink | None = None
 ) -> tuple[FetcherByHand, list[PartitionClaim]]:
-    """A fetcher with so many partitions at offset 0, each with a queue of its own unless given."""
+    """Build a fetcher with ``count`` partitions at offset 0.
+
+    Each has its own queue unless one is given.
+    """
     fetcher = FetcherByHand(settings)
     claims = [claim_of(TopicPartition("t", number), sink=sink) for number in range(count)]
     for claim in claims:
@@ -28,12 +31,15 @@ def fetcher_of(
 
 
 def sizes(fetcher: FetcherByHand) -> dict[int, int]:
-    """How much is asked of each partition."""
-    return {tp.partition: it.max_bytes for tp, it in requested(fetcher.fetch_request()).items()}
+    """Return how many bytes are requested of each partition."""
+    return {
+        tp.partition: partition.max_bytes
+        for tp, partition in requested(fetcher.fetch_request()).items()
+    }
 
 
 def meet_large(fetcher: FetcherByHand, claims: list[PartitionClaim], size: int) -> None:
-    """Let these partitions find that their next message is of this many bytes."""
+    """Let these partitions find that their next message has this size."""
     data = build_message_set([Record(0, None, bytes(size - 26))])
     for claim in claims:
         request = fetcher.fetch_request()
@@ -46,40 +52,40 @@ def meet_large(fetcher: FetcherByHand, claims: list[PartitionClaim], size: int) 
 
 
 def large_in_turn(fetcher: FetcherByHand, count: int, size: int) -> list[list[int]]:
-    """Which of them get their large entry in each of so many fetches."""
+    """Return which partitions get their large entry in each of ``count`` fetches."""
     data = build_message_set([Record(0, None, bytes(size - 26))])
     turns = []
     for _ in range(count):
         request = fetcher.fetch_request()
         assert request is not None
-        large = {tp for tp, it in requested(request).items() if it.max_bytes == size}
+        large = {tp for tp, partition in requested(request).items() if partition.max_bytes == size}
         turns.append([tp.partition for tp in large])
         receive(fetcher, request, together(*(fetched(tp, data) for tp in large)))
     return turns
 
 
-def test_few_partitions_are_asked_for_the_fetch_size() -> None:
-    """As long as all of them together stay below the bound."""
+def test_few_partitions_are_requested_with_the_fetch_size() -> None:
+    """As long as all of them together stay below the limit."""
     fetcher, _ = fetcher_of(10)
     assert set(sizes(fetcher).values()) == {100_000}
 
 
-def test_many_partitions_share_the_bound() -> None:
-    """Each is asked for an equal part of it."""
+def test_many_partitions_share_the_limit() -> None:
+    """Each is requested with an equal part of it."""
     fetcher, _ = fetcher_of(50)
     assert set(sizes(fetcher).values()) == {20_000}
 
 
-def test_no_partition_is_asked_for_next_to_nothing() -> None:
-    """4 KiB each, however many there are; or the fetch size, if that is less."""
+def test_every_partition_is_requested_with_a_minimum_size() -> None:
+    """4 KiB each, however many there are, or the fetch size if that is less."""
     fetcher, _ = fetcher_of(1_000)
     assert set(sizes(fetcher).values()) == {4_096}
     fetcher, _ = fetcher_of(1_000, replace(SETTINGS, fetch_bytes=100))
     assert set(sizes(fetcher).values()) == {100}
 
 
-def test_what_waits_counts_against_the_bound() -> None:
-    """Partitions that are not asked keep their part: it is taken by what they hold."""
+def test_buffered_records_count_against_the_limit() -> None:
+    """A partition that is not requested keeps its part for what it holds."""
     fetcher, claims = fetcher_of(20)
     request = fetcher.fetch_request()
     assert request is not None
@@ -89,8 +95,8 @@ def test_what_waits_counts_against_the_bound() -> None:
     assert sizes(fetcher) == dict.fromkeys(range(10, 20), 50_000)
 
 
-def test_a_large_message_is_asked_for_in_full() -> None:
-    """Beside the others, who make do with half of the bound meanwhile."""
+def test_a_large_message_is_requested_in_full() -> None:
+    """The other partitions share half of the limit meanwhile."""
     fetcher, claims = fetcher_of(50)
     meet_large(fetcher, claims[:1], 400_000)
     wanted = sizes(fetcher)
@@ -98,8 +104,8 @@ def test_a_large_message_is_asked_for_in_full() -> None:
     assert set(wanted.values()) == {10_000}
 
 
-def test_a_message_larger_than_the_bound_comes_all_the_same() -> None:
-    """It alone may go beyond."""
+def test_a_message_larger_than_the_limit_is_fetched() -> None:
+    """A single message may exceed it."""
     fetcher, claims = fetcher_of(10)
     meet_large(fetcher, claims[:1], 3_000_000)
     wanted = sizes(fetcher)
@@ -108,7 +114,7 @@ def test_a_message_larger_than_the_bound_comes_all_the_same() -> None:
 
 
 def test_large_messages_take_turns() -> None:
-    """As many as half the bound holds, at least one; who was asked goes to the end of the line."""
+    """As many as half the limit holds, but at least one, and then the next ones."""
     fetcher, claims = fetcher_of(4)
     meet_large(fetcher, claims, 300_000)
     assert sorted(large_in_turn(fetcher, 4, 300_000)) == [[0], [1], [2], [3]]
@@ -118,15 +124,15 @@ def test_large_messages_take_turns() -> None:
 
 
 def test_one_queue_gets_one_large_message_at_a_time() -> None:
-    """A second one would only wait here, outside of the budget."""
+    """A second one would only wait in the fetcher, outside of the memory budget."""
     sink = ListSink()
     fetcher, claims = fetcher_of(4, sink=sink)
     meet_large(fetcher, claims, 200_000)
     assert sorted(large_in_turn(fetcher, 4, 200_000)) == [[0], [1], [2], [3]]
 
 
-def test_a_large_message_is_not_fetched_to_wait() -> None:
-    """Its queue is full: the others are asked at once, and the broker is not to hold the answer."""
+def test_a_large_message_is_not_fetched_while_its_queue_is_full() -> None:
+    """Other partitions are fetched at once, without a wait of the broker."""
     sink = ListSink(room=0)
     fetcher, claims = fetcher_of(1, sink=sink)
     fetcher.add(claim_of(TopicPartition("t", 1)), 0)
@@ -139,8 +145,8 @@ def test_a_large_message_is_not_fetched_to_wait() -> None:
     assert set(sizes(fetcher)) == {0, 1}
 
 
-def test_after_a_large_message_all_is_as_before() -> None:
-    """It arrives, and its partition is asked for its part again."""
+def test_after_a_large_message_sizes_are_as_before() -> None:
+    """When it has arrived, its partition gets its usual part again."""
     fetcher, claims = fetcher_of(2)
     meet_large(fetcher, claims[:1], 400_000)
     request = fetcher.fetch_request()
@@ -151,8 +157,8 @@ def test_after_a_large_message_all_is_as_before() -> None:
     assert sizes(fetcher) == {0: 100_000, 1: 100_000}
 
 
-def test_the_front_of_the_next_message_tells_how_much_to_ask_for() -> None:
-    """What the last answer broke off in is asked for in full, without another try."""
+def test_the_header_of_a_truncated_message_sizes_the_next_request() -> None:
+    """It is requested in full, without another attempt."""
     fetcher, claims = fetcher_of(1, replace(SETTINGS, fetch_bytes=1_000))
     request = fetcher.fetch_request()
     assert request is not None
@@ -164,8 +170,8 @@ def test_the_front_of_the_next_message_tells_how_much_to_ask_for() -> None:
     assert sizes(fetcher) == {0: 5_026}
 
 
-def test_an_empty_answer_ends_a_large_message() -> None:
-    """It is not there any more; others must not wait for it for ever."""
+def test_an_empty_response_ends_a_large_message() -> None:
+    """The message no longer exists, and others must not wait for it for ever."""
     fetcher, claims = fetcher_of(1)
     meet_large(fetcher, claims, 400_000)
     request = fetcher.fetch_request()
@@ -175,7 +181,7 @@ def test_an_empty_answer_ends_a_large_message() -> None:
 
 
 def test_partitions_that_share_a_slow_queue_take_turns() -> None:
-    """Room for one piece at a time: each partition gets every second one, not the first all."""
+    """With capacity for one piece at a time, each partition gets every second one."""
     fetcher, claims = fetcher_of(2)
     data = build_message_set([Record(offset, None, bytes(3_000)) for offset in range(20)])
     order: list[int] = []
@@ -190,8 +196,8 @@ def test_partitions_that_share_a_slow_queue_take_turns() -> None:
     assert order == [0, 1] * 6
 
 
-def test_a_fetcher_lets_go_of_the_response() -> None:
-    """Whatever waits to be unpacked, the frame that it came in can be forgotten."""
+def test_a_fetcher_does_not_keep_responses_alive() -> None:
+    """Packed records are copied, so that the frame of the response can be freed."""
     fetcher, claims = fetcher_of(2)
     frame = bytearray(build_message_set(records(*range(50))))
     request = fetcher.fetch_request()
@@ -199,8 +205,8 @@ def test_a_fetcher_lets_go_of_the_response() -> None:
     responses = [fetched(claim.topic_partition) for claim in claims]
     views = [
         dataclasses.replace(part, records=memoryview(frame))
-        for one_answer in responses
-        for topic in one_answer.topics
+        for fetch_response in responses
+        for topic in fetch_response.topics
         for part in topic.partitions
     ]
     response = FetchResponse(topics=(FetchedTopic(topic="t", partitions=tuple(views)),))

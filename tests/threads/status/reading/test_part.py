@@ -1,4 +1,4 @@
-"""A part that is read on a thread of its own."""
+"""A part of a snapshot that is read on a thread of its own."""
 
 import threading
 from collections.abc import Iterator
@@ -25,32 +25,32 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def rounds(clock: ManualClock) -> RoundClock:
-    """The clock of reading."""
+    """The clock by which snapshots are read."""
     return RoundClock(clock)
 
 
 @pytest.fixture
 def part(rounds: RoundClock) -> Iterator[Part[int]]:
-    """One, and its threads."""
+    """A part and its thread."""
     scope = ThreadScope("test-part")
     yield Part("numbers", scope, rounds)
     assert scope.close(LONG_MS) == []
 
 
 def deadline(limit_ms: int = LONG_MS) -> Deadline:
-    """So much time from now on."""
+    """Build a deadline this long from now."""
     return Deadline(SystemClock(), limit_ms)
 
 
-def test_what_was_read(part: Part[int]) -> None:
-    """Again and again."""
+def test_each_read_returns_its_result(part: Part[int]) -> None:
+    """A part can be read any number of times."""
     for number in range(3):
         part.start(lambda number=number: number)  # type: ignore[misc]
         assert part.result(deadline()) == number
 
 
-def test_what_comes_late_is_the_answer_of_the_next_time(part: Part[int]) -> None:
-    """Nothing is read twice at a time."""
+def test_a_late_result_is_returned_by_the_next_read(part: Part[int]) -> None:
+    """A read that is still running is not started a second time."""
     go_on = threading.Event()
 
     def hang() -> int:
@@ -70,10 +70,10 @@ def test_what_comes_late_is_the_answer_of_the_next_time(part: Part[int]) -> None
     assert part.result(deadline()) == 2
 
 
-def test_what_was_read_before_the_clock_was_set_back_is_dropped(
+def test_a_result_from_before_the_clock_was_set_back_is_dropped(
     part: Part[int], rounds: RoundClock, clock: ManualClock
 ) -> None:
-    """Its times lie ahead, and would count as the newest."""
+    """Its times lie in the future, and would count as the newest."""
     part.start(lambda: 1)
     clock.set_back(3_600_000)
     assert rounds.follow() == 3_600_000
@@ -83,8 +83,8 @@ def test_what_was_read_before_the_clock_was_set_back_is_dropped(
     assert part.result(deadline()) == 2
 
 
-def test_what_goes_wrong_is_told(part: Part[int]) -> None:
-    """An error of ours, too."""
+def test_errors_are_returned_as_a_reason(part: Part[int]) -> None:
+    """This includes unexpected errors, such as a bug of ours."""
 
     def refuse() -> int:
         raise RegistryError("no answer")

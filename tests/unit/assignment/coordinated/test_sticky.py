@@ -1,4 +1,4 @@
-"""Who keeps what: claims, generations, two-phase revocation."""
+"""Sticky assignment: which partitions members keep, by owned partitions and generations."""
 
 from zkconsumer.assignment.coordinated import cooperative, sticky
 from zkconsumer.assignment.coordinated.view import CoordinatedView, MemberView
@@ -8,7 +8,7 @@ PARTITIONS = {"t": (0, 1, 2, 3)}
 
 
 def member(owned: str = "", generation: int = 1, topics: str = "t") -> MemberView:
-    """A member by the numbers of its partitions of ``t``."""
+    """Build a member; each digit of ``owned`` is a partition of ``t``."""
     return MemberView(
         topics=frozenset(topics),
         owned=frozenset(TopicPartition("t", int(partition)) for partition in owned),
@@ -17,7 +17,7 @@ def member(owned: str = "", generation: int = 1, topics: str = "t") -> MemberVie
 
 
 def numbers(shares: dict[str, tuple[TopicPartition, ...]]) -> dict[str, str]:
-    """The shares by the numbers of their partitions."""
+    """Return each member's share as the digits of its partitions."""
     return {
         partitions: "".join(str(tp.partition) for tp in share)
         for partitions, share in shares.items()
@@ -25,32 +25,32 @@ def numbers(shares: dict[str, tuple[TopicPartition, ...]]) -> dict[str, str]:
 
 
 def assigned(**members: MemberView) -> dict[str, str]:
-    """By the sticky assignor."""
+    """Return the shares that the sticky assignor gives."""
     return numbers(sticky.assign(CoordinatedView(members, PARTITIONS)))
 
 
-def cooperated(**members: MemberView) -> dict[str, str]:
-    """By the cooperative one."""
+def assigned_cooperatively(**members: MemberView) -> dict[str, str]:
+    """Return the shares that the cooperative sticky assignor gives."""
     return numbers(cooperative.assign(CoordinatedView(members, PARTITIONS)))
 
 
-def test_a_new_group_is_dealt_out_one_by_one() -> None:
-    """As round-robin does."""
+def test_a_new_group_is_assigned_round_robin() -> None:
+    """Where no member owns anything, partitions are dealt out in turn."""
     assert assigned(a=member(), b=member()) == {"a": "02", "b": "13"}
 
 
 def test_a_newcomer_gets_its_share_and_nothing_else_moves() -> None:
-    """Of the fuller one, as much as evenness needs."""
+    """A new member takes only as much from the fullest one as balance needs."""
     assert assigned(a=member("012"), b=member("3"), c=member()) == {"a": "01", "b": "3", "c": "2"}
 
 
-def test_the_later_generation_has_it() -> None:
-    """Of two that claim a partition."""
+def test_of_two_claims_the_one_of_the_later_generation_wins() -> None:
+    """A partition that two members claim stays with the claim of the later generation."""
     assert assigned(a=member("01", 1), b=member("12", 2)) == {"a": "03", "b": "12"}
 
 
-def test_claims_of_what_is_gone_or_unread_are_void() -> None:
-    """A deleted partition, and a topic no longer subscribed."""
+def test_claims_of_deleted_or_unsubscribed_partitions_are_ignored() -> None:
+    """A claim of a deleted partition, or of a topic no longer subscribed, counts for nothing."""
     gone = MemberView(topics=frozenset("t"), owned=frozenset({TopicPartition("t", 9)}))
     unread = MemberView(
         topics=frozenset("s"), owned=frozenset({TopicPartition("t", 0)}), generation=5
@@ -58,27 +58,27 @@ def test_claims_of_what_is_gone_or_unread_are_void() -> None:
     assert assigned(a=gone, b=unread) == {"a": "0123", "b": ""}
 
 
-def test_what_changes_hands_is_nobody_s_for_a_generation() -> None:
-    """KIP-429: then, given up by its old owner, it goes to the new one."""
-    assert cooperated(a=member("0123"), b=member()) == {"a": "01", "b": ""}
-    assert cooperated(a=member("01"), b=member()) == {"a": "01", "b": "23"}
+def test_a_partition_that_moves_is_unassigned_for_one_generation() -> None:
+    """A partition is first revoked from its old owner; the next generation assigns it (KIP-429)."""
+    assert assigned_cooperatively(a=member("0123"), b=member()) == {"a": "01", "b": ""}
+    assert assigned_cooperatively(a=member("01"), b=member()) == {"a": "01", "b": "23"}
 
 
-def test_what_an_old_generation_claims_is_withheld_as_well() -> None:
-    """It may still be read: the claim says so."""
+def test_a_partition_claimed_by_an_old_generation_is_withheld() -> None:
+    """A claim of an old generation means that its member may still be reading the partition."""
     unread = MemberView(
         topics=frozenset("s"), owned=frozenset({TopicPartition("t", 3)}), generation=0
     )
-    assert cooperated(a=member("012"), b=unread) == {"a": "012", "b": ""}
+    assert assigned_cooperatively(a=member("012"), b=unread) == {"a": "012", "b": ""}
 
 
-def test_of_two_that_claim_it_the_rightful_one_goes_on() -> None:
-    """It is being read twice already; one of them is told to stop."""
-    assert cooperated(a=member("01", 2), b=member("12", 3)) == {"a": "03", "b": "12"}
+def test_of_two_cooperative_claims_the_later_one_continues() -> None:
+    """Both members read the partition already, so it is not withheld; the older claim must stop."""
+    assert assigned_cooperatively(a=member("01", 2), b=member("12", 3)) == {"a": "03", "b": "12"}
 
 
-def test_who_can_give_only_some_topics_gives_those() -> None:
-    """A partition goes only to who subscribes to it."""
+def test_partitions_go_only_to_members_that_subscribe_to_their_topic() -> None:
+    """A fuller member keeps partitions that the emptier one does not subscribe to."""
     members = {
         "a": MemberView(
             topics=frozenset("st"), owned=frozenset(TopicPartition("t", n) for n in range(4))

@@ -1,4 +1,4 @@
-"""Groups of new consumers, as the original describes them (from its source: Kafka 0.9.0.1)."""
+"""Coordinator groups as the original describes them (from the source of Kafka 0.9.0.1)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,16 +22,16 @@ from zkconsumer.status.model import (
 CLUSTER = ClusterSnapshot(taken_ms=0, zookeeper_connect="")
 
 
-def held(
+def group_partition(
     topic: str, number: int, owner: str | None, *offsets: CommittedOffset, log_end: int | None = 9
 ) -> GroupPartition:
-    """A partition of the group."""
+    """Build a partition of the group."""
     tp = TopicPartition(topic, number)
     return GroupPartition(tp, owner, committed=offsets, log_end=log_end)
 
 
 def group(state: GroupState, partitions: Sequence[GroupPartition] = ()) -> GroupStatus:
-    """A coordinator's group of two members."""
+    """Build a coordinator's group of two members."""
     return GroupStatus(
         group_id="g",
         kind=GroupKind.COORDINATOR,
@@ -45,16 +45,16 @@ def group(state: GroupState, partitions: Sequence[GroupPartition] = ()) -> Group
     )
 
 
-def test_what_its_members_have() -> None:
-    """By member, and by number; offsets of Kafka only, and not what nobody reads."""
+def test_a_group_is_described_by_member_and_partition() -> None:
+    """Only offsets in Kafka count, and partitions that no member owns are left out."""
     in_kafka, in_zookeeper = CommittedOffset(4, "kafka", 0), CommittedOffset(5, "zookeeper", 0)
     described = group(
         GroupState.STABLE,
         [
-            held("t", 0, "c-2", in_kafka),
-            held("t", 1, "c-1", in_zookeeper),
-            held("t", 2, None, in_kafka),
-            held("u", 0, "c-1", in_kafka, in_zookeeper, log_end=None),
+            group_partition("t", 0, "c-2", in_kafka),
+            group_partition("t", 1, "c-1", in_zookeeper),
+            group_partition("t", 2, None, in_kafka),
+            group_partition("u", 0, "c-1", in_kafka, in_zookeeper, log_end=None),
         ],
     )
     assert describe_group_text(CLUSTER, described, "g").splitlines() == [
@@ -65,15 +65,15 @@ def test_what_its_members_have() -> None:
     ]
 
 
-def test_one_that_rebalances() -> None:
-    """Nothing is told of it."""
+def test_a_rebalancing_or_empty_group_is_not_described() -> None:
+    """The original prints one sentence for a group that is rebalancing or has no members."""
     text = "Consumer group `g` does not exist or is rebalancing.\n"
     assert describe_group_text(CLUSTER, group(GroupState.REBALANCING), "g") == text
     assert describe_group_text(CLUSTER, group(GroupState.EMPTY), "g") == text
 
 
-def test_a_zookeeper_group_whose_offsets_are_in_kafka() -> None:
-    """Kafka's count, however far those in ZooKeeper are."""
+def test_of_offsets_in_both_stores_kafka_s_are_shown() -> None:
+    """For a ZooKeeper group that commits to both, the offsets in Kafka are shown."""
     tp = TopicPartition("t", 0)
     cluster = ClusterSnapshot(
         taken_ms=0,
@@ -99,5 +99,5 @@ def test_a_zookeeper_group_whose_offsets_are_in_kafka() -> None:
     rows = describe_group_text(back, described, "g").splitlines()
     assert rows == [HEADER, "g, t, 0, 4, 9, 5, g_a-0"]
     assert checker_text(back, described).splitlines()[1].split()[3:] == ["4", "9", "5", "g_a-0"]
-    # Without topics of its own there is nothing to tell, but the header.
+    # Without topics only the header is printed.
     assert describe_group_text(cluster, described, "g", topics=[]).splitlines()[1] == HEADER

@@ -1,4 +1,4 @@
-"""What the offset checker's text has beside the original's captured runs."""
+"""Cases of the offset checker's output that the captured runs of the original lack."""
 
 from zkconsumer.cli.formats.offset_checker import HEADER, checker_text
 from zkconsumer.model import Broker, TopicPartition
@@ -13,7 +13,7 @@ from zkconsumer.status.model import (
 
 
 def cluster(*leaders: int | None) -> ClusterSnapshot:
-    """Broker 1 alone, and a topic with these leaders that nobody asked for their ends."""
+    """Build a cluster of broker 1 and a topic with these leaders, whose log ends are not known."""
     partitions = tuple(
         PartitionStatus(topic_partition=TopicPartition("t", number), leader=leader)
         for number, leader in enumerate(leaders)
@@ -26,8 +26,8 @@ def cluster(*leaders: int | None) -> ClusterSnapshot:
     )
 
 
-def test_each_broker_that_is_gone_is_told_once() -> None:
-    """Then the original remembers that there is none; a partition of it has no row."""
+def test_each_missing_broker_is_reported_once() -> None:
+    """As in the original, a missing broker is reported once and its partitions have no row."""
     group = GroupStatus(group_id="g", kind=GroupKind.ZOOKEEPER, seen_ms=0)
     lines = checker_text(cluster(None, 1, None, 7, 7), group, topics=["t"], broker_info=True)
     gone = "Could not parse broker info due to null"
@@ -42,7 +42,7 @@ def test_each_broker_that_is_gone_is_told_once() -> None:
     ]
 
 
-def test_a_topic_that_is_gone_has_no_rows() -> None:
-    """As in the original."""
+def test_a_missing_topic_has_no_rows() -> None:
+    """A topic that does not exist leaves only the header, as in the original."""
     group = GroupStatus(group_id="g", kind=GroupKind.ZOOKEEPER, seen_ms=0)
     assert checker_text(cluster(1), group, topics=["x"]) == HEADER + "\n"

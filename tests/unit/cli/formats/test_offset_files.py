@@ -1,4 +1,4 @@
-"""Files of offsets in both formats, there and back, and what is wrong with them."""
+"""Offset files in both formats: written, read back, and the errors of malformed ones."""
 
 import pytest
 from hypothesis import given
@@ -26,8 +26,10 @@ files = st.dictionaries(
 
 
 @given(files)
-def test_what_is_exported_is_imported(offsets: dict[str, dict[TopicPartition, int]]) -> None:
-    """In the original's format, by the original's rules as well as by ours; and as CSV."""
+def test_exported_offsets_are_imported_unchanged(
+    offsets: dict[str, dict[TopicPartition, int]],
+) -> None:
+    """The original's format is read by our rules and by the original's; CSV is read as well."""
     nodes = [
         offset_node(group_id, tp, offset)
         for group_id, of_group in offsets.items()
@@ -39,8 +41,8 @@ def test_what_is_exported_is_imported(offsets: dict[str, dict[TopicPartition, in
     assert parse_offset_file(csv_text(offsets), "file", next(iter(offsets))).offsets == offsets
 
 
-def test_the_formats() -> None:
-    """As they are written."""
+def test_each_format_is_written_as_documented() -> None:
+    """The original's format and CSV, which names the groups only if there are several."""
     nodes = [offset_node("g", T0, 3), offset_node("g", T1, 4)]
     assert export_text(nodes) == "/consumers/g/offsets/t/0:3\n/consumers/g/offsets/t/1:4\n"
     assert csv_text({"g": {T1: 4, T0: 3}}) == "t,0,3\nt,1,4\n"
@@ -52,7 +54,7 @@ FORMULAS = ["=1+1", "+1", "-1", "@x", "\tx", "\r=x", "'=x", "''@x", "-"]
 
 @pytest.mark.parametrize("group_id", [*FORMULAS, "'x", "it's", "x=1", "größe", "a,b"])
 def test_no_cell_is_a_formula(group_id: str) -> None:
-    """To a spreadsheet an id of a group is text; and it comes back as it was. Numbers stay so."""
+    """A spreadsheet sees names as text, which are read back unchanged; numbers stay numbers."""
     offsets = {group_id: {TopicPartition("-t", 0): 7}, "other": {T0: 3}}
     text = csv_text(offsets)
     cells = [cell.strip('"') for line in text.split("\n") for cell in line.split(",")]
@@ -62,35 +64,35 @@ def test_no_cell_is_a_formula(group_id: str) -> None:
     assert parse_offset_file(text, "file").offsets == offsets
 
 
-def test_a_file_that_others_wrote_need_not_be_safe() -> None:
-    """Names that begin like formulas are taken as they are; a negative offset is none."""
+def test_files_of_others_may_hold_names_like_formulas() -> None:
+    """Names that begin like formulas are accepted, but a negative offset is refused."""
     assert parse_offset_file("=g,-t,0,7\n", "file").offsets == {"=g": {TopicPartition("-t", 0): 7}}
     with pytest.raises(ConfigError, match="-7"):
         parse_offset_file("g,t,0,-7\n", "file")
 
 
 @pytest.mark.parametrize("line", ["/a", "/a:", "/a::", ":", "::"])
-def test_lines_on_which_the_original_dies(line: str) -> None:
-    """Java's split leaves out empty fields at the end; a first one it keeps."""
+def test_lines_that_crash_the_original_are_refused(line: str) -> None:
+    """Java's split drops empty fields at the end and keeps a first one, and so do we."""
     with pytest.raises(ConfigError, match="file:2"):
         read_as_original(f"/b:1\n{line}\n", "file")
     assert read_as_original(":1\n/c::2\r/d:2", "file") == {"": "1", "/c": "", "/d": "2"}
 
 
-def test_a_group_that_is_no_segment_is_refused() -> None:
-    """The line would name another node."""
+def test_a_group_with_a_slash_is_refused() -> None:
+    """A slash in a group id would make the line name another node."""
     with pytest.raises(ConfigError, match=r"group\.id"):
         offset_node("a/b", T0, 3)
 
 
-def test_csv_as_others_write_it() -> None:
-    """Quotes, blanks, a byte order mark, Windows' line ends, empty lines."""
+def test_csv_of_other_programs_is_read() -> None:
+    """Quotes, blanks, a byte order mark, Windows line ends and empty lines are accepted."""
     text = '\ufeff"t", 0,3\r\n\r\n"t",1,"4"\r\n'
     assert parse_offset_file(text, "file", "g").offsets == {"g": {T0: 3, T1: 4}}
 
 
 def test_all_bad_lines_are_named() -> None:
-    """And nothing is taken; an offset may come twice if it is the same."""
+    """The error names all bad lines and nothing is imported; a repeated equal offset is allowed."""
     text = (
         "/consumers/g/offsets/t/0:3\n"
         "/consumers/g/owners/t/0:3\n"
@@ -124,20 +126,20 @@ def test_all_bad_lines_are_named() -> None:
         ('g,t,0,"1\n', "line 1: unexpected end"),
     ],
 )
-def test_csv_that_makes_no_sense(text: str, complaint: str) -> None:
-    """The line is named."""
+def test_malformed_csv_is_refused(text: str, complaint: str) -> None:
+    """The error names the line and what is wrong with it."""
     with pytest.raises(ConfigError, match=complaint):
         parse_offset_file(text, "file")
 
 
-def test_one_group_of_a_file() -> None:
-    """By its name, or the only one on request."""
-    one = parse_offset_file("g,t,0,3\n", "file")
-    assert offsets_of_group(one, "file", "g") == {T0: 3}
-    assert offsets_of_group(one, "file", "h", rename=True) == {T0: 3}
+def test_offsets_of_one_group_are_selected() -> None:
+    """A group is selected by its name, or as the file's only one if renaming is requested."""
+    single = parse_offset_file("g,t,0,3\n", "file")
+    assert offsets_of_group(single, "file", "g") == {T0: 3}
+    assert offsets_of_group(single, "file", "h", rename=True) == {T0: 3}
     with pytest.raises(ConfigError, match="file has no offsets of group h, but of g"):
-        offsets_of_group(one, "file", "h")
-    two = parse_offset_file("g,t,0,3\nh,t,0,4\n", "file")
-    assert offsets_of_group(two, "file", "h", rename=True) == {T0: 4}
+        offsets_of_group(single, "file", "h")
+    several = parse_offset_file("g,t,0,3\nh,t,0,4\n", "file")
+    assert offsets_of_group(several, "file", "h", rename=True) == {T0: 4}
     with pytest.raises(ConfigError, match="but of g, h"):
-        offsets_of_group(two, "file", "i", rename=True)
+        offsets_of_group(several, "file", "i", rename=True)

@@ -1,4 +1,4 @@
-"""The table and the JSON of a plan, before and after."""
+"""The table and the JSON of an offset plan, before and after it is carried out."""
 
 import json
 from dataclasses import replace
@@ -23,7 +23,7 @@ PLAN = plan_offsets(ToOffsets({T0: 11, T1: 5, T2: 8, GONE: 3}), PRESENT)
 
 
 def plan_text(plan: OffsetPlan, outcome: MigrationOutcome | None = None) -> str:
-    """Of group ``g`` in ZooKeeper alone."""
+    """Return the table of a plan for group ``g`` in ZooKeeper."""
     return plans_text(
         [
             OffsetStoreReport(
@@ -34,7 +34,7 @@ def plan_text(plan: OffsetPlan, outcome: MigrationOutcome | None = None) -> str:
 
 
 def plan_json(plan: OffsetPlan, outcome: MigrationOutcome | None = None) -> dict[str, Any]:
-    """The same, as it is read again."""
+    """Return the parsed JSON of the same plan."""
     report = OffsetStoreReport(
         group_id="g", storage=OffsetStorage.ZOOKEEPER, plan=plan, outcome=outcome
     )
@@ -42,8 +42,8 @@ def plan_json(plan: OffsetPlan, outcome: MigrationOutcome | None = None) -> dict
     return value
 
 
-def test_a_dry_run() -> None:
-    """What each has and gets, and how much it has to read."""
+def test_a_dry_run_shows_offsets_and_lags() -> None:
+    """Each partition is shown with its present and new offset and lag."""
     assert plan_text(PLAN) == (
         "PARTITION  LOG START  LOG END  OFFSET  NEW OFFSET  LAG  NEW LAG  RESULT\n"
         "gone-0             -        -       -           3    -        -"
@@ -68,8 +68,8 @@ def test_a_dry_run() -> None:
     }
 
 
-def test_it_fits_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As any table; its numbers are all there."""
+def test_the_table_fits_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table is wrapped like any other, without losing a number."""
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "200")
     words = plan_text(PLAN).split()
@@ -79,8 +79,8 @@ def test_it_fits_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(words) <= set(text.split())
 
 
-def test_a_refused_one() -> None:
-    """Notes and refusals stand below the table."""
+def test_a_refused_plan_names_its_reasons() -> None:
+    """Notes and refusals are printed below the table."""
     plan = plan_offsets(ToOffsets({T0: 60}), PRESENT)
     lines = plan_text(plan).splitlines()
     assert lines[1].endswith("kept")
@@ -93,8 +93,8 @@ def test_a_refused_one() -> None:
     assert plan_text(nothing).startswith("refused: ")
 
 
-def test_what_came_of_it() -> None:
-    """Each partition by what was read back."""
+def test_an_outcome_shows_what_was_read_back() -> None:
+    """Each partition's result is what was read back after the write."""
     found = {T0: FetchedOffset(11), T1: FetchedOffset(5), T2: FetchedOffset(None)}
     outcome = MigrationOutcome(
         plan=PLAN.plan, found=found, errors={T2: "no"}, doubts=("a member came",)
@@ -122,8 +122,8 @@ def test_what_came_of_it() -> None:
     )
 
 
-def test_all_that_was_done_and_what_undoes_it() -> None:
-    """One table a place; after the first that is not verified no other is begun."""
+def test_several_stores_are_reported_with_their_roll_back() -> None:
+    """Each store has a table; after one that could not be verified no other is started."""
     both = [
         OffsetStoreReport(group_id="g", storage=storage, plan=PLAN) for storage in OffsetStorage
     ]

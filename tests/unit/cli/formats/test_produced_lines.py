@@ -1,4 +1,4 @@
-"""What people and programs write in lines, as records; hostile lines are one error each."""
+"""Lines to be produced, parsed into records; each invalid line is one error."""
 
 import json
 
@@ -14,7 +14,7 @@ from zkconsumer.streams.message import MessageAndMetadata
 
 
 def test_a_line_of_text_is_a_value() -> None:
-    """Whatever it holds; with a separator what stands before the first one is the key."""
+    """A line is a value as it is; with a separator, the part before the first one is the key."""
     assert text_line(b"a:b") == ProducedLine(None, b"a:b")
     assert text_line(b"a:b:c", separator=b":") == ProducedLine(b"a", b"b:c")
     assert text_line(b":", separator=b":") == ProducedLine(b"", b"")
@@ -23,7 +23,7 @@ def test_a_line_of_text_is_a_value() -> None:
 
 
 def test_a_line_of_json_is_a_record() -> None:
-    """Null is null; what is no text is written as JSON; base64 is bytes."""
+    """Null stays null, other non-strings are written as JSON, and base64 gives bytes."""
     line = {
         "key": None,
         "value": {"n": [1, "é"]},
@@ -55,15 +55,17 @@ def test_a_line_of_json_is_a_record() -> None:
         (b'{"timestamp": true}', "timestamp is not a number"),
     ],
 )
-def test_what_is_wrong_with_a_line_is_said(line: bytes, reason: str) -> None:
-    """In a sentence that can follow the line's number."""
+def test_an_invalid_line_is_an_error_with_its_reason(line: bytes, reason: str) -> None:
+    """The reason is a phrase that can follow the line's number."""
     with pytest.raises(ConfigError, match=reason):
         json_line(line)
 
 
 @given(st.none() | st.binary(), st.none() | st.binary())
-def test_what_consume_prints_can_be_written_again(key: bytes | None, value: bytes | None) -> None:
-    """Byte for byte, in its partition, with its time."""
+def test_lines_printed_by_consume_can_be_produced_again(
+    key: bytes | None, value: bytes | None
+) -> None:
+    """Key and value are the same bytes, with the same partition and timestamp."""
     record = Record(7, key, value, 1_700_000_000_000)
     printed = printed_line(MessageAndMetadata(TopicPartition("t", 3), record, bytes, bytes))
     assert json_line(printed) == ProducedLine(key, value, (), 3, 1_700_000_000_000)

@@ -1,4 +1,4 @@
-"""Replicas of new partitions: as many as wanted, on brokers that differ, and spread evenly."""
+"""Replicas of new partitions: as many as requested, on distinct brokers, spread evenly."""
 
 from collections import Counter
 
@@ -12,7 +12,7 @@ from zkconsumer.errors import ConfigError
 
 @given(st.integers(1, 40), st.integers(1, 8), st.data())
 def test_replicas_are_spread(partitions: int, brokers: int, data: st.DataObject) -> None:
-    """No broker has two of a partition, and leaders differ by one at most."""
+    """No broker has two replicas of a partition, and leader counts differ by one at most."""
     replication = data.draw(st.integers(1, brokers))
     start = data.draw(st.integers(0, brokers - 1))
     ids = [10 * number for number in range(brokers)]
@@ -25,8 +25,8 @@ def test_replicas_are_spread(partitions: int, brokers: int, data: st.DataObject)
     assert max(leaders.values()) - min(leaders.get(member_id, 0) for member_id in ids) <= 1
 
 
-def test_it_is_the_originals() -> None:
-    """Source: the example in ``AdminUtils.assignReplicasToBrokers``: ten partitions, five ids."""
+def test_the_assignment_equals_the_original_s() -> None:
+    """Ten partitions on five brokers, the example of ``AdminUtils.assignReplicasToBrokers``."""
     found = spread_replicas(range(10), [0, 1, 2, 3, 4], 3)
     assert found[0] == [0, 1, 2]
     assert found[5] == [0, 2, 3]
@@ -34,6 +34,6 @@ def test_it_is_the_originals() -> None:
 
 
 def test_more_replicas_than_brokers_are_refused() -> None:
-    """Before anything is written."""
+    """Too high a replication factor is refused before anything is written."""
     with pytest.raises(ConfigError, match="3 replicas need as many brokers: there are 2"):
         spread_replicas(range(1), [0, 1], 3)

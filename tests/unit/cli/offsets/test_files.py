@@ -1,4 +1,4 @@
-"""``zkconsumer offsets export``, ``import`` and ``update`` on a cluster in memory."""
+"""``zkconsumer offsets export``, ``import`` and ``update`` with a cluster in memory."""
 
 import json
 import os
@@ -30,7 +30,7 @@ SAVED = (
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MemoryCluster:
-    """One group with offsets in ZooKeeper, one in Kafka, one in both, one without any."""
+    """Groups with offsets in ZooKeeper, in Kafka, in both and in none."""
     cluster = MemoryCluster({A: (0, 50), B: (0, 20)})
     cluster.hold("g", ZK, {A: 5, GONE: 1})
     cluster.hold("k", KAFKA, {A: 7})
@@ -44,17 +44,17 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MemoryCluster:
 
 
 def save(*flags: str, name: str = "saved") -> int:
-    """Export to a file; gives the exit status."""
+    """Export to a file and return the exit status."""
     return main(["offsets", "export", "--zookeeper", "zk", "--output-file", name, *flags])
 
 
 def restore(*flags: str, name: str = "saved") -> int:
-    """Import from a file; gives the exit status."""
+    """Import from a file and return the exit status."""
     return main(["offsets", "import", "--zookeeper", "zk", "--input-file", name, *flags])
 
 
-def state(cluster: MemoryCluster) -> list[dict[TopicPartition, int]]:
-    """All that there is."""
+def all_offsets(cluster: MemoryCluster) -> list[dict[TopicPartition, int]]:
+    """Return all offsets of all groups and stores."""
     return [
         cluster.numbers(group_id, storage)
         for group_id in ("both", "g", "k")
@@ -62,10 +62,10 @@ def state(cluster: MemoryCluster) -> list[dict[TopicPartition, int]]:
     ]
 
 
-def test_all_groups_are_saved_by_what_they_would_go_on_from(
+def test_export_writes_the_offset_at_which_each_group_would_continue(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In the original's form, wherever they are kept."""
+    """All groups are exported in the original's format, wherever their offsets are stored."""
     assert save() == 0
     assert Path("saved").read_text() == SAVED
     assert capsys.readouterr().err == "zkconsumer: 5 offsets of 3 groups\n"
@@ -74,8 +74,8 @@ def test_all_groups_are_saved_by_what_they_would_go_on_from(
     assert cluster.kept["none"][KAFKA].held == {}
 
 
-def test_some_groups_or_one_place_can_be_picked(cluster: MemoryCluster) -> None:
-    """What a group has elsewhere is left out then."""
+def test_export_can_be_limited_to_groups_or_one_store(cluster: MemoryCluster) -> None:
+    """With one store selected, a group's offsets in the other are left out."""
     assert save("--group", "both", "--group", "g", "--storage", "zookeeper") == 0
     assert Path("saved").read_text() == (
         "/consumers/both/offsets/t/0:9\n/consumers/both/offsets/t/1:3\n"
@@ -90,10 +90,10 @@ def test_some_groups_or_one_place_can_be_picked(cluster: MemoryCluster) -> None:
     assert cluster.opened == ["zk"] * 4
 
 
-def test_ids_that_only_coordinators_take_are_saved_as_csv(
+def test_ids_that_only_coordinators_allow_are_exported_as_csv(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And come back; in the original's form there is no way to write them."""
+    """CSV can hold any group id; the original's format cannot, which the error says."""
     for group_id in ("team/app", 'a,b"c'):
         cluster.hold(group_id, KAFKA, {A: 4})
     assert save() == 2
@@ -110,8 +110,8 @@ def test_ids_that_only_coordinators_take_are_saved_as_csv(
     assert save("--storage", "zookeeper") == 0
 
 
-def test_zookeeper_is_not_asked_for_a_group_that_can_not_be_there() -> None:
-    """Its coordinator is."""
+def test_zookeeper_is_not_read_for_an_id_that_cannot_be_a_node() -> None:
+    """Only the coordinator is asked about such a group."""
     access = cast(
         "CommandCluster",
         SimpleNamespace(
@@ -121,17 +121,17 @@ def test_zookeeper_is_not_asked_for_a_group_that_can_not_be_there() -> None:
         ),
     )
     alone = OffsetsCluster(access).of("g", without_kafka=True)
-    assert list(alone.storages) == [ZK], "and no broker for what is to come from ZooKeeper alone"
+    assert list(alone.storages) == [ZK], "and no broker is needed for ZooKeeper alone"
     storages = OffsetsCluster(access).of("team/app", with_kafka=True)
     assert list(storages.storages) == [KAFKA]
     with pytest.raises(ConfigError, match="'team/app' can't be the name of a ZooKeeper node"):
         storages.storage(ZK)
 
 
-def test_a_group_that_has_none_is_told(
+def test_exporting_a_group_without_offsets_fails(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And what was saved before stays."""
+    """The error names the group, and an earlier file is not replaced."""
     Path("saved").write_text("before")
     assert save("--group", "g", "--group", "slip") == 2
     assert "no offsets of slip found" in capsys.readouterr().err
@@ -139,10 +139,10 @@ def test_a_group_that_has_none_is_told(
     assert cluster.opened == ["zk"]
 
 
-def test_what_can_not_be_read_stops_it(
+def test_an_unreadable_offset_stops_the_export(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nothing is worse than a file that lacks something unseen."""
+    """An incomplete file, whose gap nobody would notice, is never written."""
     Path("saved").write_text("before")
     broken = {A: FetchedOffset(None, "offset of t-0: garbage"), B: FetchedOffset(3)}
     monkeypatch.setattr(cluster.kept["g"][ZK], "stored", lambda _topics: broken)
@@ -153,8 +153,8 @@ def test_what_can_not_be_read_stops_it(
     assert save("--group", "both") == 1
 
 
-def test_the_file_is_replaced_as_a_whole(cluster: MemoryCluster) -> None:
-    """With the rights that any new file has; a pipe stays a pipe."""
+def test_the_file_is_replaced_atomically(cluster: MemoryCluster) -> None:
+    """A new file has the usual permissions, and a device or pipe is written to as it is."""
     mask = os.umask(0o027)
     try:
         assert save() == 0
@@ -168,18 +168,18 @@ def test_the_file_is_replaced_as_a_whole(cluster: MemoryCluster) -> None:
     assert cluster.opened
 
 
-def test_what_was_saved_comes_back(
+def test_exported_offsets_are_restored_and_can_be_rolled_back(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where each group keeps its offsets; and the file of the import undoes it all."""
-    before = state(cluster)
+    """Offsets return to the store of each group, and the import's roll-back file undoes it."""
+    before = all_offsets(cluster)
     assert save() == 0
     for group_id, storage in (("g", ZK), ("k", KAFKA), ("both", ZK), ("both", KAFKA)):
         cluster.hold(group_id, storage, {A: 1, B: 2})
-    moved = state(cluster)
+    moved = all_offsets(cluster)
     assert restore("--roll-back-file", "back.json") == 0
-    # What a group did not have, nobody takes away; both places of one group have the larger.
-    assert state(cluster) == [
+    # Offsets that the file lacks are kept; a group with two stores gets the larger in both.
+    assert all_offsets(cluster) == [
         *({A: 9, B: 6}, {A: 9, B: 6}),
         *({A: 5, B: 2, GONE: 1}, {}),
         *({}, {A: 7, B: 2}),
@@ -188,14 +188,14 @@ def test_what_was_saved_comes_back(
     assert out.count("verified") == 4
     assert "skipped: there is no such partition" in out
     assert main(["offsets", "set", "--roll-back", "back.json", "--zookeeper", "zk"]) == 0
-    assert state(cluster) == moved != before
+    assert all_offsets(cluster) == moved != before
 
 
 def test_nothing_is_written_where_anything_is_refused(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A living member, a line that makes no sense, an offset that no log has."""
-    before = state(cluster)
+    """A live member, an invalid line or an offset outside the log stops the whole import."""
+    before = all_offsets(cluster)
     Path("saved").write_text(SAVED.replace(":9", ":10"))
     cluster.kept["k"][KAFKA].present = ["m-1"]
     assert restore("--json") == 2
@@ -211,14 +211,14 @@ def test_nothing_is_written_where_anything_is_refused(
     Path("saved").write_text(SAVED + "/consumers/g/offsets/t/1:21\n")
     assert restore() == 2
     assert "21 is not in its log [0, 20)" in capsys.readouterr().out
-    assert state(cluster) == before
+    assert all_offsets(cluster) == before
     assert [path.name for path in Path().iterdir()] == ["saved"]
     assert restore("--outside", "keep") == 0
     assert cluster.numbers("g", ZK)[B] == 21
 
 
-def test_a_group_that_is_new_gets_its_offsets_in_zookeeper(cluster: MemoryCluster) -> None:
-    """As the original puts them there; unless one says otherwise."""
+def test_a_new_group_gets_its_offsets_in_zookeeper(cluster: MemoryCluster) -> None:
+    """As in the original, unless another store is requested."""
     Path("saved").write_text("/consumers/new/offsets/t/0:4\n")
     assert restore("--dry-run") == 0
     assert cluster.numbers("new", ZK) == {}
@@ -228,10 +228,10 @@ def test_a_group_that_is_new_gets_its_offsets_in_zookeeper(cluster: MemoryCluste
     assert cluster.numbers("new", KAFKA) == {A: 4}
 
 
-def test_groups_of_the_file_can_be_picked(
+def test_import_can_be_limited_to_groups(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And lines without a group get one."""
+    """A selected group also receives lines that name no group."""
     Path("saved").write_text(SAVED.replace(":5", ":6").replace(":7", ":8"))
     assert restore("--group", "k") == 0
     assert (cluster.numbers("k", KAFKA), cluster.numbers("g", ZK)[A]) == ({A: 8}, 5)
@@ -240,13 +240,13 @@ def test_groups_of_the_file_can_be_picked(
     Path("saved").write_text("t,1,11\n")
     assert restore("--group", "g") == 0
     assert cluster.numbers("g", ZK)[B] == 11
-    assert restore() == 2, "whose?"
+    assert restore() == 2, "no group is named"
 
 
-def test_the_first_empty_line_ends_it_for_the_original_only(
+def test_an_empty_line_ends_the_import_only_in_scala_format(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whoever relied on that is told; with its format it ends here, too, and prints nothing."""
+    """We continue with a warning; ``--format scala`` stops there silently, like the original."""
     Path("saved").write_text(
         "/consumers/g/offsets/t/0:15\n\n/consumers/g/offsets/t/1:16\n", encoding="utf-8"
     )
@@ -274,40 +274,40 @@ def test_the_first_empty_line_ends_it_for_the_original_only(
     assert "live members: m-1" in printed.err
 
 
-def change(*words: str) -> int:
-    """Update as the original does; gives the exit status."""
+def update_offsets(*words: str) -> int:
+    """Update as the original does and return the exit status."""
     Path("g.properties").write_text("group.id=g\nzookeeper.connect=zk9:2181\n")
     return main(["offsets", "update", *words])
 
 
-def test_one_topic_to_one_end_in_the_original_s_words(
+def test_update_moves_a_topic_to_one_end_of_its_logs(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And in ours; the cluster stands in the file."""
-    assert change("latest", "g.properties", "t", "--format", "scala") == 0
+    """The properties file names the cluster; the output is the original's or ours."""
+    assert update_offsets("latest", "g.properties", "t", "--format", "scala") == 0
     assert capsys.readouterr().out == (
         "updating partition 0 with new offset: 50\nupdating partition 1 with new offset: 20\n"
         "updated the offset for 2 partitions\n"
     )
     assert cluster.numbers("g", ZK) == {A: 50, B: 20, GONE: 1}
     assert cluster.opened == ["zk9:2181"]
-    assert change("earliest", "g.properties", "t") == 0
+    assert update_offsets("earliest", "g.properties", "t") == 0
     assert "group g in zookeeper: 2 of 2 offsets written, verified" in capsys.readouterr().out
     assert cluster.numbers("g", ZK) == {A: 0, B: 0, GONE: 1}
 
 
-def test_what_is_no_use_to_update_is_told(
+def test_invalid_updates_are_refused(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By the original's words and status, if that is wanted."""
-    assert change("newest", "g.properties", "t", "--format", "scala") == 1
+    """With ``--format scala`` the output and exit status are the original's."""
+    assert update_offsets("newest", "g.properties", "t", "--format", "scala") == 1
     assert capsys.readouterr().out.startswith("USAGE: kafka.tools.UpdateOffsetsInZK$ ")
-    assert change("newest", "g.properties", "t") == 2
-    assert change("latest", "g.properties", "nope", "--format", "scala") == 0
+    assert update_offsets("newest", "g.properties", "t") == 2
+    assert update_offsets("latest", "g.properties", "nope", "--format", "scala") == 0
     assert capsys.readouterr().out == "updated the offset for 0 partitions\n"
-    assert change("latest", "g.properties", "nope") == 2
+    assert update_offsets("latest", "g.properties", "nope") == 2
     Path("bare.properties").touch()
-    assert change("latest", "bare.properties", "t") == 2
+    assert update_offsets("latest", "bare.properties", "t") == 2
     assert "bare.properties has no group.id" in capsys.readouterr().err
     assert cluster.numbers("g", ZK) == {A: 5, GONE: 1}
     cluster.kept["g"][ZK].held[A] = OffsetAndMetadata(5)

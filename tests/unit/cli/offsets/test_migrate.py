@@ -1,4 +1,4 @@
-"""``zkconsumer offsets migrate`` between places in memory."""
+"""``zkconsumer offsets migrate`` between stores in memory."""
 
 import argparse
 import json
@@ -22,7 +22,7 @@ A, B, GONE = (TopicPartition("t", number) for number in range(3))
 
 
 class MigrationWorld:
-    """Both places of group ``g``; partition 2 is not in the cluster any more."""
+    """Both stores of group ``g``; partition 2 is no longer in the cluster."""
 
     def __init__(self) -> None:
         self.zookeeper = MemoryPlace(
@@ -35,7 +35,7 @@ class MigrationWorld:
 
     @contextmanager
     def open(self, args: argparse.Namespace) -> Iterator[SimpleNamespace]:
-        """As ``open_offsets``."""
+        """Replaces ``open_offsets``."""
         self.opened.append(args.zookeeper)
         both = {OffsetStorage.ZOOKEEPER: self.zookeeper, OffsetStorage.KAFKA: self.kafka}
 
@@ -55,7 +55,7 @@ class MigrationWorld:
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MigrationWorld:
-    """A world, and an empty directory to work in."""
+    """The stores, and an empty working directory."""
     world = MigrationWorld()
     monkeypatch.setattr(offsets, "open_offsets", world.open)
     monkeypatch.chdir(tmp_path)
@@ -63,7 +63,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MigrationWorld:
 
 
 def migrate(*flags: str) -> int:
-    """To Kafka, with these flags; gives the exit status."""
+    """Migrate to Kafka with these flags and return the exit status."""
     storages = ("--zookeeper", "zk:2181", "--group", "g", "--from", "zookeeper", "--to", "kafka")
     return main(["offsets", "migrate", *storages, "--wait-ms", "0", *flags])
 
@@ -71,7 +71,7 @@ def migrate(*flags: str) -> int:
 def test_a_table_says_what_was_done(
     world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each partition's offsets and fate, and the command that undoes it."""
+    """The table shows each partition's offsets and result, and the command that undoes it."""
     assert migrate("--roll-back-file", "back.json") == 0
     printed = capsys.readouterr()
     assert printed.out.splitlines() == [
@@ -88,7 +88,7 @@ def test_a_table_says_what_was_done(
 def test_a_dry_run_writes_nothing(
     world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Not even a file."""
+    """A dry run writes neither offsets nor a roll-back file."""
     assert migrate("--dry-run") == 0
     assert "2 of 3 to be written; nothing was written yet" in capsys.readouterr().out
     assert world.kafka.held == {B: OffsetAndMetadata(2)}
@@ -98,7 +98,7 @@ def test_a_dry_run_writes_nothing(
 def test_a_roll_back_needs_nothing_but_its_file(
     world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It says which group, where, and on which cluster; twice does no harm."""
+    """The file names the group, the store and the cluster; a second roll-back does no harm."""
     assert migrate() == 0
     (file,) = Path().iterdir()
     assert file.name.startswith("offsets-g-kafka-")
@@ -111,10 +111,10 @@ def test_a_roll_back_needs_nothing_but_its_file(
     assert world.opened == ["zk:2181"] * 3
 
 
-def test_half_of_it_is_told_partition_by_partition(
+def test_a_partial_migration_is_reported_by_partition(
     world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit status 1, what was written, what was not, and what undoes it."""
+    """The exit status is 1, and the output says what was written and what undoes it."""
     world.kafka.fail_after = 1
     assert migrate("--roll-back-file", "back.json") == 1
     assert capsys.readouterr().out.splitlines()[1:] == [
@@ -128,10 +128,10 @@ def test_half_of_it_is_told_partition_by_partition(
     assert world.kafka.held == {A: None, B: OffsetAndMetadata(2)}
 
 
-def test_doubts_and_what_only_the_target_has_are_told(
+def test_doubts_and_offsets_only_in_the_target_are_reported(
     world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In both forms."""
+    """Members that joined meanwhile and partitions only in the target are named in both formats."""
     world.kafka.held[TopicPartition("u", 0)] = OffsetAndMetadata(3)
 
     def meanwhile() -> None:
@@ -158,10 +158,10 @@ def test_doubts_and_what_only_the_target_has_are_told(
     assert report["roll_back_file"] is None
 
 
-def test_an_offset_that_the_log_does_not_have_is_noted(
+def test_an_offset_outside_the_log_is_noted(
     world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is carried all the same; what its reader will do, his settings say."""
+    """It is migrated all the same; the reader's ``auto.offset.reset`` will apply."""
     world.logs = {A: (6, 90), B: (0, 6)}
     assert migrate("--json", "--dry-run") == 0
     noted = [
@@ -173,8 +173,10 @@ def test_an_offset_that_the_log_does_not_have_is_noted(
     assert f"note: {noted[0]}\n" in capsys.readouterr().out
 
 
-def test_members_refuse_it(world: MigrationWorld, capsys: pytest.CaptureFixture[str]) -> None:
-    """Exit status 2, naming them; in JSON, too."""
+def test_live_members_prevent_a_migration(
+    world: MigrationWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The exit status is 2, and the members are named, in JSON as well."""
     world.zookeeper.present = ["g_host-1"]
     assert migrate("--json") == 2
     printed = capsys.readouterr()
@@ -183,30 +185,30 @@ def test_members_refuse_it(world: MigrationWorld, capsys: pytest.CaptureFixture[
 
 
 def test_a_member_that_comes_late_leaves_no_file_behind(world: MigrationWorld) -> None:
-    """Nothing was written, so there is nothing to undo."""
+    """If a member joins before the write, nothing was written and no roll-back file is left."""
     snapshots = iter([[], ["m-1"]])
 
-    def look() -> None:
+    def set_members() -> None:
         world.zookeeper.present = next(snapshots)
 
-    world.zookeeper.on_members = look
+    world.zookeeper.on_members = set_members
     assert migrate() == 2
     assert list(Path().iterdir()) == []
 
 
-def test_members_that_can_not_be_read_at_last_leave_no_file_behind(
+def test_a_failed_last_check_of_members_leaves_no_file_behind(
     world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing was written then, either."""
+    """If the last check for members fails, nothing was written and no roll-back file is left."""
     snapshots: Iterator[list[str]] = iter([[]])
 
-    def look() -> None:
+    def set_members() -> None:
         members = next(snapshots, None)
         if members is None:
             raise RegistryError("ZooKeeper is away")
         world.zookeeper.present = members
 
-    world.zookeeper.on_members = look
+    world.zookeeper.on_members = set_members
     assert migrate() == 1
     assert "ZooKeeper is away" in capsys.readouterr().err
     assert world.kafka.held == {B: OffsetAndMetadata(2)}
@@ -216,7 +218,7 @@ def test_members_that_can_not_be_read_at_last_leave_no_file_behind(
 def test_a_target_that_is_ahead_is_refused_with_what_to_do(
     world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing else is written either, unless asked."""
+    """Nothing at all is written unless ``--keep-ahead`` or ``--force`` is given."""
     world.kafka.held[B] = OffsetAndMetadata(9)
     assert migrate() == 2
     out = capsys.readouterr().out
@@ -229,10 +231,10 @@ def test_a_target_that_is_ahead_is_refused_with_what_to_do(
     assert world.kafka.held[B] == OffsetAndMetadata(7)
 
 
-def test_a_file_that_is_there_is_not_overwritten(
+def test_an_existing_roll_back_file_is_not_overwritten(
     world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It may be the only way back from the migration before."""
+    """It may be the only way to undo an earlier migration."""
     Path("back.json").write_text("precious", encoding="utf-8")
     assert migrate("--roll-back-file", "back.json") == 1
     assert "FileExistsError" in capsys.readouterr().err
@@ -255,7 +257,7 @@ def test_a_file_that_is_there_is_not_overwritten(
 def test_wrong_usage_is_status_2(
     world: MigrationWorld, capsys: pytest.CaptureFixture[str], flags: list[str], error: str
 ) -> None:
-    """And opens nothing."""
+    """The exit status is 2, and no connection is opened."""
     Path("noise").write_bytes(b"\xff\xfe")
     assert main(["offsets", "migrate", *flags]) == 2
     assert error in capsys.readouterr().err
@@ -265,7 +267,7 @@ def test_wrong_usage_is_status_2(
 def test_a_roll_back_of_another_group_is_refused(
     world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A wrong file must not be noticed too late."""
+    """A file of another group is refused before anything is opened."""
     assert migrate("--roll-back-file", "back.json") == 0
     assert main(["offsets", "migrate", "--roll-back", "back.json", "--group", "h"]) == 2
     assert "back.json is of group g, not of h" in capsys.readouterr().err
@@ -273,17 +275,17 @@ def test_a_roll_back_of_another_group_is_refused(
 
 
 @pytest.mark.parametrize("flags", [["--wait-ms", "-1"], ["--force", "--keep-ahead"]])
-def test_flags_that_make_no_sense_are_refused_by_the_parser(flags: list[str]) -> None:
-    """As everywhere."""
+def test_contradictory_flags_are_refused_by_the_parser(flags: list[str]) -> None:
+    """Invalid or contradictory flags exit with status 2."""
     with pytest.raises(SystemExit) as exit_:
         migrate(*flags)
     assert exit_.value.code == 2
 
 
-def test_half_a_roll_back_file_does_not_stay(
+def test_an_incomplete_roll_back_file_is_removed(
     world: MigrationWorld, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The disk is full: nothing is written, and the same command works later."""
+    """With a full disk nothing is written, and the same command works later."""
 
     def full(_descriptor: int) -> None:
         raise OSError(28, "No space left on device")
@@ -297,17 +299,17 @@ def test_half_a_roll_back_file_does_not_stay(
     assert migrate("--roll-back-file", "back.json") == 0
 
 
-def test_the_exit_status_counts_where_nobody_reads_the_table(
+def test_a_closed_output_does_not_hide_a_failure(
     world: MigrationWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As with ``| head -1``: what was not written is not taken for done."""
+    """With output closed early, as by ``| head -1``, the exit status still shows the failure."""
 
     class Closed:
         def write(self, _text: str) -> int:
             raise BrokenPipeError
 
         def flush(self) -> None:
-            """Nothing waits."""
+            """Do nothing: there is no buffer."""
 
     world.kafka.fail_after = 1
     with monkeypatch.context() as patch:
@@ -318,10 +320,10 @@ def test_the_exit_status_counts_where_nobody_reads_the_table(
     assert status == 1
 
 
-def test_a_name_that_turns_text_around_is_escaped(
+def test_control_characters_in_member_names_are_escaped(
     world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Whoever joins the group chooses its own."""
+    """A member chooses its own name, which may hold characters that reverse the text."""
     world.kafka.on_write = lambda: setattr(world.kafka, "present", ["m\u202e"])
     assert migrate() == 1
     assert "doubtful: a member joined meanwhile: m\\u202e\n" in capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""``zkconsumer offsets set`` on a cluster in memory."""
+"""``zkconsumer offsets set`` with a cluster in memory."""
 
 import io
 import json
@@ -24,7 +24,7 @@ ZK, KAFKA = OffsetStorage.ZOOKEEPER, OffsetStorage.KAFKA
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MemoryCluster:
-    """Group ``g`` has offsets in ZooKeeper; we are in an empty folder."""
+    """Group ``g`` has offsets in ZooKeeper; the working directory is empty."""
     cluster = MemoryCluster({A: (10, 50), B: (0, 20), U: (5, 9)})
     cluster.hold("g", ZK, {A: 30, B: 5})
     for module in (set_, undo):
@@ -34,12 +34,12 @@ def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MemoryCluster:
 
 
 def run_set(*flags: str) -> int:
-    """Of group ``g``, with these flags; gives the exit status."""
+    """Run the command for group ``g`` with these flags and return the exit status."""
     return main(["offsets", "set", "--zookeeper", "zk:2181", "--group", "g", *flags])
 
 
 def set_offsets(*flags: str) -> int:
-    """The same, without a question."""
+    """Run the command without a confirmation."""
     return run_set("--yes", *flags)
 
 
@@ -57,10 +57,10 @@ def set_offsets(*flags: str) -> int:
         (["--to-earliest", "--topic", "u", "--topic", "t:0"], {A: 10, B: 5, U: 5}),
     ],
 )
-def test_a_group_is_set(
+def test_offsets_are_set_and_rolled_back(
     cluster: MemoryCluster, flags: list[str], expected: dict[TopicPartition, int]
 ) -> None:
-    """Wherever one wants it; the file brings back what it had."""
+    """Each way to choose offsets works, and the roll-back file restores the former ones."""
     cluster.found = {A: 44}
     assert set_offsets(*flags, "--roll-back-file", "back.json") == 0
     assert cluster.numbers("g", ZK) == expected
@@ -72,8 +72,8 @@ def test_a_group_is_set(
         assert not Path("back.json").exists()
 
 
-def test_a_time_is_asked_for_as_it_was_meant(cluster: MemoryCluster) -> None:
-    """As an instant, or so long ago; what brokers of segments know is told."""
+def test_a_time_may_be_an_instant_or_a_duration(cluster: MemoryCluster) -> None:
+    """An instant or a duration is sent to the brokers in ms; one given in seconds is refused."""
     assert set_offsets("--to-datetime", "1795293000500", "--dry-run") == 0
     assert cluster.sent_ms == 1_795_293_000_500
     assert set_offsets("--by-duration", "P99999D", "--dry-run") == 0
@@ -82,10 +82,10 @@ def test_a_time_is_asked_for_as_it_was_meant(cluster: MemoryCluster) -> None:
     assert set_offsets("--to-time", "1795293000") == 2, "these are seconds"
 
 
-def test_the_way_back_is_on_the_disk_before_anything_is_written(
+def test_the_roll_back_file_is_synced_before_anything_is_written(
     cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Synced, and its folder, too: whatever happens to us in the first write, it is there."""
+    """The file and its folder are synced first, so a crash in the first write can be undone."""
     events: list[str] = []
     storage = cluster.kept["g"][ZK]
     fsync, write = os.fsync, storage.write
@@ -96,7 +96,8 @@ def test_the_way_back_is_on_the_disk_before_anything_is_written(
 
     def writing(offsets: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, str | None]:
         (back,) = decode_roll_backs(Path("back.json").read_text(), "back.json")
-        assert {tp: it and it.offset for tp, (it, _) in back.written.items()} == {A: 30, B: 5}
+        before = {tp: old and old.offset for tp, (old, _) in back.written.items()}
+        assert before == {A: 30, B: 5}
         events.append("write")
         return write(offsets)
 
@@ -107,8 +108,8 @@ def test_the_way_back_is_on_the_disk_before_anything_is_written(
 
 
 @pytest.mark.parametrize("name", ["there.json", "no/such/folder.json"])
-def test_without_a_way_back_nothing_is_written(cluster: MemoryCluster, name: str) -> None:
-    """A file that is there is not overwritten; one that can't be made stops it."""
+def test_without_a_roll_back_file_nothing_is_written(cluster: MemoryCluster, name: str) -> None:
+    """If the roll-back file exists or cannot be created, no offset is written."""
     Path("there.json").write_text("mine")
     assert set_offsets("--to-latest", "--roll-back-file", name) == 1
     assert cluster.numbers("g", ZK) == {A: 30, B: 5}
@@ -118,7 +119,7 @@ def test_without_a_way_back_nothing_is_written(cluster: MemoryCluster, name: str
 def test_the_table_says_what_was_done(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And the command that undoes it."""
+    """The table is followed by the command that undoes it."""
     cluster.exact = False
     assert set_offsets("--to-time", "1500000000000", "--roll-back-file", "back.json") == 0
     printed = capsys.readouterr()
@@ -139,7 +140,7 @@ def test_the_table_says_what_was_done(
 def test_a_dry_run_writes_nothing(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Not even a file."""
+    """A dry run writes neither offsets nor a roll-back file."""
     assert set_offsets("--to-latest", "--dry-run", "--json") == 0
     report = json.loads(capsys.readouterr().out)
     assert (report["status"], report["roll_back_file"]) == ("planned", None)
@@ -151,7 +152,7 @@ def test_a_dry_run_writes_nothing(
 def test_a_live_group_is_refused_unless_forced(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Forced, it is said what its members will do; undoing it wants the same word."""
+    """``--force`` adds a note on what the members will do, and the roll-back needs it, too."""
     cluster.kept["g"][ZK].present = ["g_host-1"]
     assert set_offsets("--to-latest") == 2
     assert "refused: the group has live members: g_host-1" in capsys.readouterr().out
@@ -166,10 +167,10 @@ def test_a_live_group_is_refused_unless_forced(
     assert cluster.numbers("g", ZK) == {A: 30, B: 5}
 
 
-def test_a_member_that_comes_late_refuses_it(
+def test_a_member_that_joins_before_the_write_prevents_it(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing was written, so there is nothing to undo."""
+    """If a member joins before the write, nothing is written and no roll-back file is left."""
     storage = cluster.kept["g"][ZK]
     snapshots = iter([[], ["m-1"]])
     storage.on_members = lambda: storage.present.__setitem__(slice(None), next(snapshots, ["m-1"]))
@@ -179,10 +180,10 @@ def test_a_member_that_comes_late_refuses_it(
     assert list(Path().iterdir()) == []
 
 
-def test_both_places_get_the_same(
+def test_both_stores_get_the_same_offsets(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Reckoned from the larger; one file brings back what each had."""
+    """Shifts start from the larger offset; one file restores what each store had."""
     cluster.hold("g", KAFKA, {A: 40})
     assert set_offsets("--shift-by", "-5", "--roll-back-file", "back.json") == 0
     both = {A: 35, B: 0}
@@ -194,8 +195,8 @@ def test_both_places_get_the_same(
     assert cluster.kept["g"][KAFKA].held == {A: OffsetAndMetadata(40), B: None}
 
 
-def test_one_place_can_be_picked(cluster: MemoryCluster) -> None:
-    """Also one where the group has none yet."""
+def test_one_store_can_be_selected(cluster: MemoryCluster) -> None:
+    """A store can be selected even if the group has no offsets in it yet."""
     assert set_offsets("--to-offset", "11", "--topic", "t:0", "--storage", "kafka") == 0
     assert cluster.numbers("g", KAFKA) == {A: 11}
     assert cluster.numbers("g", ZK) == {A: 30, B: 5}
@@ -203,10 +204,10 @@ def test_one_place_can_be_picked(cluster: MemoryCluster) -> None:
     assert cluster.numbers("g", KAFKA) == {A: 11}
 
 
-def test_what_fails_is_told_partition_by_partition(
+def test_a_failed_write_is_reported_by_partition(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit status 1; the other place is not begun, and the file undoes the half."""
+    """The exit status is 1, the other store is not started, and the file undoes the write."""
     cluster.hold("g", KAFKA, {A: 40})
     cluster.kept["g"][ZK].refused = {B: "somebody wrote it"}
     assert set_offsets("--to-earliest", "--roll-back-file", "back.json") == 1
@@ -219,10 +220,10 @@ def test_what_fails_is_told_partition_by_partition(
     assert cluster.numbers("g", ZK) == {A: 30, B: 5}
 
 
-def test_an_end_of_zookeeper_between_two_places_is_told(
+def test_losing_zookeeper_between_two_stores_is_reported(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What was written before is not hidden by it."""
+    """The report still shows what was written before the connection was lost."""
     cluster.hold("g", KAFKA, {A: 40})
     written = []
 
@@ -244,20 +245,20 @@ def test_an_end_of_zookeeper_between_two_places_is_told(
     assert Path("back.json").exists()
 
 
-def test_nothing_that_the_cluster_has_is_no_success(
+def test_a_file_of_unknown_partitions_is_refused(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A slip in a name, or another cluster's file."""
+    """A mistyped name or another cluster's file is an error, not an empty success."""
     Path("f").write_text("tt,0,11\n")
     assert set_offsets("--from-file", "f") == 2
     assert "the cluster has none of these partitions: tt-0: check" in capsys.readouterr().err
     assert cluster.numbers("g", ZK) == {A: 30, B: 5}
 
 
-def test_what_members_call_themselves_moves_no_cursor(
+def test_control_characters_in_member_names_are_escaped(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Clients of coordinators may be called anything."""
+    """Members of a coordinator group may have any name."""
     cluster.kept["g"][ZK].present = ["\x1b[2J\nm"]
     assert set_offsets("--to-latest") == 2
     assert "members: \\x1b[2J\\nm:" in capsys.readouterr().out
@@ -266,10 +267,10 @@ def test_what_members_call_themselves_moves_no_cursor(
     assert "\x1b" not in capsys.readouterr().err
 
 
-def test_a_lost_answer_is_settled_by_reading(
+def test_after_a_lost_response_offsets_are_read_back(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What was written counts, what was not is told."""
+    """What was written counts as written; the rest is reported as not set."""
     cluster.kept["g"][ZK].fail_after = 1
     assert set_offsets("--to-latest") == 1
     out = capsys.readouterr().out
@@ -277,10 +278,10 @@ def test_a_lost_answer_is_settled_by_reading(
     assert "NOT SET: the answer was lost; it holds 5" in out
 
 
-def test_a_member_that_comes_between_two_places_is_told(
+def test_a_member_that_joins_between_two_stores_is_reported(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The file stays: the first place was written."""
+    """The roll-back file stays, since the first store was written."""
     cluster.hold("g", KAFKA, {A: 40})
     storage = cluster.kept["g"][ZK]
     storage.on_write = lambda: storage.present.append("late")
@@ -290,10 +291,10 @@ def test_a_member_that_comes_between_two_places_is_told(
     assert cluster.numbers("g", KAFKA) == {A: 40}
 
 
-def test_what_somebody_committed_since_is_not_undone(
+def test_a_later_commit_is_not_rolled_back(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Unless forced."""
+    """An offset that was committed after the write is kept unless the roll-back is forced."""
     assert set_offsets("--to-latest", "--roll-back-file", "back.json") == 0
     cluster.hold("g", ZK, {A: 49})
     assert main(["offsets", "set", "--roll-back", "back.json"]) == 2
@@ -305,8 +306,10 @@ def test_what_somebody_committed_since_is_not_undone(
     assert cluster.numbers("g", ZK) == {A: 30, B: 5}
 
 
-def test_a_file_says_where_to(cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of this group or, if it is of one other alone, of that one."""
+def test_offsets_may_come_from_a_file(
+    cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The file may be of this group, or of a single other one."""
     Path("f").write_text("t,0,11\nt,1,12\n")
     assert set_offsets("--from-file", "f") == 0
     assert cluster.numbers("g", ZK) == {A: 11, B: 12}
@@ -314,7 +317,7 @@ def test_a_file_says_where_to(cluster: MemoryCluster, capsys: pytest.CaptureFixt
     assert set_offsets("--from-file", "f") == 0
     assert "gone-0" in capsys.readouterr().out
     assert cluster.numbers("g", ZK) == {A: 13, B: 12}
-    assert set_offsets("--from-file", "f", "--topic", "t") == 2, "the file has nothing of t-1"
+    assert set_offsets("--from-file", "f", "--topic", "t") == 2, "the file has no offset for t-1"
     Path("f").write_text("t,0,99\n")
     assert set_offsets("--from-file", "f") == 2
     assert "--outside clamp sets it to 50" in capsys.readouterr().out
@@ -340,10 +343,10 @@ def test_a_file_says_where_to(cluster: MemoryCluster, capsys: pytest.CaptureFixt
         (["--roll-back", "back", "--topic", "t:0"], "--roll-back undoes whole topics"),
     ],
 )
-def test_wrong_wishes_are_told(
+def test_invalid_arguments_are_refused(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str], flags: list[str], reported: str
 ) -> None:
-    """Exit status 2, in one line; nothing is written."""
+    """The exit status is 2, the error is one line, and nothing is written."""
     Path("empty").touch()
     assert set_offsets("--to-latest", "--roll-back-file", "back", "--storage", "zookeeper") == 0
     cluster.hold("g", ZK, {A: 30, B: 5})
@@ -353,14 +356,14 @@ def test_wrong_wishes_are_told(
     assert cluster.numbers("g", ZK) == {A: 30, B: 5}
 
 
-def test_a_group_without_offsets_needs_a_place(
+def test_a_group_without_offsets_needs_an_explicit_store(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It may be a slip of the pen; and nobody knows where its members look."""
+    """The name may be mistyped, and the members' store is unknown."""
     command = ["offsets", "set", "--zookeeper", "z", "--group", "new", "--to-earliest", "--yes"]
     assert main(command) == 2
     assert "group new has no offsets anywhere: check its name" in capsys.readouterr().err
-    assert main([*command, "--storage", "both"]) == 2, "which topics?"
+    assert main([*command, "--storage", "both"]) == 2, "no topic is named"
     assert main([*command, "--storage", "both", "--topic", "t"]) == 0
     assert cluster.numbers("new", KAFKA) == cluster.numbers("new", ZK) == {A: 10, B: 0}
 
@@ -368,7 +371,7 @@ def test_a_group_without_offsets_needs_a_place(
 def test_group_and_cluster_must_be_named(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """But for a roll-back, whose file names both."""
+    """Only a roll-back needs neither, since its file names both."""
     assert main(["offsets", "set", "--to-latest"]) == 2
     assert "missing: --group" in capsys.readouterr().err
     assert set_offsets("--to-latest", "--roll-back-file", "b") == 0
@@ -381,7 +384,7 @@ def test_group_and_cluster_must_be_named(
 def test_a_partition_without_a_leader_is_refused_unless_its_offset_is_named(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And then only with --force."""
+    """A literal offset can be set without its leader, but only with ``--force``."""
     del cluster.logs_of[A]
     assert set_offsets("--to-latest") == 2
     assert "t-0: its leader did not respond" in capsys.readouterr().out
@@ -390,19 +393,19 @@ def test_a_partition_without_a_leader_is_refused_unless_its_offset_is_named(
     assert cluster.numbers("g", ZK) == {A: 7, B: 5}
 
 
-def test_who_sits_at_a_terminal_is_shown_the_plan_and_asked(
+def test_a_terminal_shows_the_plan_and_asks_for_confirmation(
     cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Only the group's name is a yes; --yes and --execute are one before, of a script, too."""
+    """Only the group's name confirms; ``--yes`` and ``--execute`` confirm in advance."""
     monkeypatch.setattr("sys.stdin", FakeTerminal("y\n"))
     assert run_set("--to-latest") == 2
-    told = capsys.readouterr()
+    printed = capsys.readouterr()
     assert cluster.numbers("g", ZK) == {A: 30, B: 5}
-    assert told.out == ""
-    assert "Type g to go on" in told.err
-    assert "30" in told.err
-    assert "50" in told.err
-    assert "nothing was done" in told.err
+    assert printed.out == ""
+    assert "Type g to go on" in printed.err
+    assert "30" in printed.err
+    assert "50" in printed.err
+    assert "nothing was done" in printed.err
     monkeypatch.setattr("sys.stdin", FakeTerminal("g\n"))
     assert run_set("--to-latest") == 0
     assert cluster.numbers("g", ZK) == {A: 50, B: 20}

@@ -1,4 +1,4 @@
-"""Counts, intervals and rates of what was read."""
+"""Counts, intervals and rates of the messages that were read."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,13 +24,13 @@ START_MS = 1_795_000_000_000
 
 @dataclass(frozen=True)
 class Value:
-    """A message, as far as it is of interest."""
+    """A message of which only the value matters."""
 
     value: bytes | None
 
 
 def tally(reports: list[Interval], *, limit: int | None = None, interval: int = 10) -> StreamTally:
-    """A tally whose time moves on by 7 ms each time that it is asked."""
+    """Build a tally whose clock advances by 7 ms at each reading."""
     times = iter(range(7, 10**9, 7))
     return StreamTally(
         3, limit=limit, interval=interval, now_ms=lambda: next(times), report=reports.append
@@ -42,74 +42,78 @@ def tally(reports: list[Interval], *, limit: int | None = None, interval: int = 
     limit=st.none() | st.integers(1, 100),
     interval=st.integers(1, 25),
 )
-def test_everything_is_counted_once(
+def test_every_message_is_counted_once(
     sizes: list[list[int | None]], limit: int | None, interval: int
 ) -> None:
-    """Up to the limit, in whatever lists it comes; each interval is told when it is full."""
+    """Messages count up to the limit, in lists of any size; each full interval is reported."""
     reports: list[Interval] = []
-    counted = tally(reports, limit=limit, interval=interval)
-    for some in sizes:
-        counted.take([Value(None if size is None else bytes(size)) for size in some])
-    every = [size or 0 for some in sizes for size in some][:limit]
-    assert counted.count == PerfCount(byte_count=sum(every), message_count=len(every))
-    assert counted.is_full == (limit is not None and len(every) == limit)
+    stream_tally = tally(reports, limit=limit, interval=interval)
+    for batch in sizes:
+        stream_tally.take([Value(None if size is None else bytes(size)) for size in batch])
+    every = [size or 0 for batch in sizes for size in batch][:limit]
+    assert stream_tally.count == PerfCount(byte_count=sum(every), message_count=len(every))
+    assert stream_tally.is_full == (limit is not None and len(every) == limit)
     ends = list(range(interval, len(every) + 1, interval))
     assert [report.until.message_count for report in reports] == ends
     assert [report.until.byte_count for report in reports] == [sum(every[:end]) for end in ends]
-    reported = [*reports, counted.final_interval(10**9)]
+    reported = [*reports, stream_tally.final_interval(10**9)]
     assert reported[0].since == PerfCount()
     for interval_before, after in pairwise(reported):
         assert after.since == interval_before.until
     for report_before, after in pairwise(reports):
         assert after.since_ms == report_before.until_ms < after.until_ms
-    assert reported[-1].until == counted.count
+    assert reported[-1].until == stream_tally.count
     assert reported[-1].since_ms == 0
 
 
 @given(values=st.lists(st.integers(0, 50), max_size=20), percent=st.integers(1, 100))
-def test_percentiles(values: list[int], percent: int) -> None:
-    """At least so many percent are not above it, and it is the smallest such value."""
-    found = percentile(values, percent)
+def test_a_percentile_is_the_smallest_value_that_covers_its_share(
+    values: list[int], percent: int
+) -> None:
+    """At least that share of the values does not exceed it, and no smaller value has that."""
+    measurement = percentile(values, percent)
     if not values:
-        assert found is None
+        assert measurement is None
         return
-    assert found is not None
+    assert measurement is not None
 
-    def not_above(value: int) -> int:
+    def percent_covered(value: int) -> int:
         return 100 * sum(number <= value for number in values)
 
-    assert not_above(found) >= percent * len(values)
-    assert all(not_above(number) < percent * len(values) for number in values if number < found)
+    assert percent_covered(measurement) >= percent * len(values)
+    assert all(
+        percent_covered(number) < percent * len(values) for number in values if number < measurement
+    )
 
 
 def test_rates() -> None:
-    """A rate of no time is unknown."""
+    """A rate over 0 ms is None."""
     assert per_second(10, 400) == 25
     assert per_second(10, 0) is None
 
 
-def found(*streams: StreamResult, end: End = End.IDLE) -> Measurement:
-    """A measurement of these streams."""
+def measurement(*streams: StreamResult, end: End = End.IDLE) -> Measurement:
+    """Build a measurement of these streams."""
     return Measurement(
         start_ms=START_MS, join_ms=50, end=end, streams=streams, seconds=(40_000, 10_000, 30_000)
     )
 
 
 def stream(number: int, messages: int, size: int, last_ms: int) -> StreamResult:
-    """What a stream read."""
+    """Build the result of a stream."""
     count = PerfCount(byte_count=size, message_count=messages)
     return StreamResult(stream=number, count=count, last_ms=last_ms)
 
 
-TWO = found(
+TWO = measurement(
     stream(0, 60_000, 3 << 20, 3_000), stream(1, 20_000, 1 << 20, 4_000), stream(2, 0, 0, 0)
 )
-ONE = found(stream(0, 1_000, 1 << 20, 500), end=End.LIMIT)
-NONE = found(stream(0, 0, 0, 0), end=End.INTERRUPTED)
+ONE = measurement(stream(0, 1_000, 1 << 20, 500), end=End.LIMIT)
+NONE = measurement(stream(0, 0, 0, 0), end=End.INTERRUPTED)
 
 
-def test_a_table_of_all_streams() -> None:
-    """Those that read something; the rate of all is that of the time until the last message."""
+def test_the_table_lists_the_streams_that_read_something() -> None:
+    """The total rate is over the time until the last message."""
     assert as_table(TWO).splitlines() == [
         "STREAM  SECONDS  MESSAGES      MB  MESSAGES/S  MB/S",
         "0         3.000     60000  3.0000       20000  1.00",
@@ -119,8 +123,8 @@ def test_a_table_of_all_streams() -> None:
     ]
 
 
-def test_a_table_of_one_stream_and_of_nothing() -> None:
-    """One row is enough; what is not known is a dash."""
+def test_the_table_of_one_stream_has_one_row() -> None:
+    """One stream needs only the total row; an unknown value is a dash."""
     assert as_table(ONE).splitlines()[1:] == [
         "all       0.500      1000  1.0000        2000  2.00",
         "the requested number of messages was read",
@@ -131,8 +135,8 @@ def test_a_table_of_one_stream_and_of_nothing() -> None:
     ]
 
 
-def test_json() -> None:
-    """Numbers are numbers; what is not known is null; times are in UTC."""
+def test_json_has_numbers_and_utc_times() -> None:
+    """An unknown value is null."""
     shown = as_json(TWO, topic="t", fetch_size=1 << 20)
     streams = shown.pop("streams")
     assert shown == {
@@ -160,8 +164,8 @@ def test_json() -> None:
     }
 
 
-def test_the_originals_rows() -> None:
-    """Its columns; the time that passed is that until the last message."""
+def test_rows_in_the_original_s_format() -> None:
+    """The columns are the original's, and the elapsed time is until the last message."""
     style = PerfStyle(fetch_size=1 << 20)
     assert scala_row(TWO, style) == (
         "2026-11-18 11:06:40:000, 2026-11-18 11:06:44:000, 1048576, 4.0000, 1.0000, 80000, "
@@ -181,8 +185,8 @@ def test_the_originals_rows() -> None:
 
 
 @pytest.mark.parametrize("until_ms", [1_000, 1_001])
-def test_rows_within_a_millisecond(until_ms: int) -> None:
-    """The original ends with an error there; here it counts as one."""
+def test_an_interval_of_no_time_counts_as_a_millisecond(until_ms: int) -> None:
+    """The original ends with an error for such an interval."""
     count = PerfCount(byte_count=1 << 20, message_count=7)
     reported = Interval(stream=0, since=PerfCount(), until=count, since_ms=1_000, until_ms=until_ms)
     row = scala_detail(reported, START_MS, PerfStyle(fetch_size=1))

@@ -1,4 +1,4 @@
-"""What events come to."""
+"""Counts and times that a connector's events add up to."""
 
 import pytest
 
@@ -27,7 +27,7 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
 
 def counts_of(*events: tuple[Event, int]) -> EventCounts:
-    """What has heard these, each at its time."""
+    """Return the counts after these events, each at its time."""
     counts = EventCounts(0, lambda: 0.5)
     for event, now_ms in events:
         counts.take(event, now_ms)
@@ -35,12 +35,12 @@ def counts_of(*events: tuple[Event, int]) -> EventCounts:
 
 
 def finished(duration_ms: int) -> RebalanceFinished:
-    """A rebalance that took so long."""
+    """Build the event of a rebalance that took ``duration_ms``."""
     return RebalanceFinished(cause="join", duration_ms=duration_ms, changed=True, owned={})
 
 
-def test_answers_count_for_their_broker_and_for_all() -> None:
-    """Several told at once count as their mean, as often as they are."""
+def test_fetches_count_for_their_broker_and_in_total() -> None:
+    """An event of several fetches counts each of them with the mean of their times."""
     counts = counts_of(
         (Fetched(broker_id=1, partitions=2, size_bytes=100, records=3, duration_ms=20), 10),
         (
@@ -56,8 +56,8 @@ def test_answers_count_for_their_broker_and_for_all() -> None:
     assert (of_two.fetches.events, of_two.response_bytes.mean) == (3, 300)
 
 
-def test_an_answer_that_is_none_yet_is_no_time() -> None:
-    """The native engine can tell of records whose answer it told of before."""
+def test_an_event_without_fetches_adds_no_fetch_time() -> None:
+    """The native engine may report records of a response that it reported before."""
     counts = counts_of(
         (
             Fetched(broker_id=1, partitions=0, size_bytes=0, records=9, duration_ms=0, fetches=0),
@@ -68,7 +68,7 @@ def test_an_answer_that_is_none_yet_is_no_time() -> None:
 
 
 def test_commits_count_offsets_by_storage() -> None:
-    """What failed was sent to Kafka all the same, as in the original; to ZooKeeper it was not."""
+    """A failed commit counts as sent for Kafka, as in the original, but not for ZooKeeper."""
     counts = counts_of(
         (Committed(storage="zookeeper", offsets={T0: 1, T1: 2}, duration_ms=1), 1),
         (Committed(storage="kafka", offsets={T0: 1}, duration_ms=1), 1),
@@ -79,8 +79,8 @@ def test_commits_count_offsets_by_storage() -> None:
     assert counts.failed_commits == {"kafka": 2, "zookeeper": 1}
 
 
-def test_rebalances_are_timed_and_put_into_their_classes() -> None:
-    """Each bound counts all that took no longer."""
+def test_rebalances_are_counted_by_duration() -> None:
+    """Each histogram bound counts all rebalances that took no longer."""
     counts = counts_of((finished(100), 1), (finished(101), 2), (finished(9_999_999), 3))
     assert counts.rebalances.count == 3
     assert counts.rebalance_ms.read().most == 9_999_999
@@ -88,7 +88,7 @@ def test_rebalances_are_timed_and_put_into_their_classes() -> None:
 
 
 def test_a_rebalance_that_is_given_up_counts_from_its_first_round() -> None:
-    """Tries and rounds in between do not."""
+    """An abandoned rebalance is one, timed from its first attempt; the attempts do not count."""
     counts = counts_of(
         (RebalanceStarted("join"), 1_000),
         (RebalanceTryFailed(1, 50, "x"), 1_500),
@@ -103,8 +103,8 @@ def test_a_rebalance_that_is_given_up_counts_from_its_first_round() -> None:
 
 
 @pytest.mark.parametrize("is_over", [False, True])
-def test_what_goes_on_is_told_until_it_is_over(is_over: bool) -> None:
-    """Pauses and orphans are states; what was lost or could not be read stays counted."""
+def test_states_end_and_counts_remain(is_over: bool) -> None:
+    """A pause and orphans are states that end; lost and poisoned messages stay counted."""
     over: list[tuple[Event, int]] = [(DeliveryResumed(), 2), (Left(), 2)]
     counts = counts_of(
         (DeliveryPaused(900), 1),

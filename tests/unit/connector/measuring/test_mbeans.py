@@ -34,15 +34,15 @@ NUMBERS = ConnectorNumbers(
 
 
 def test_names_and_attributes_are_those_of_the_original() -> None:
-    """As JMX showed them of a running console consumer; but for bytes by topic."""
+    """All MBeans of a running console consumer exist, except for bytes by topic."""
     lines = [line for line in GOLDEN.read_text().splitlines() if not line.startswith("#")]
     original = {name: set(text.split()) for name, text in (line.split("\t") for line in lines)}
     assert original.pop(NOT_OURS)
     assert {name: set(bean) for name, bean in mbeans(NUMBERS).items()} == original
 
 
-def test_the_values_stand_where_they_belong() -> None:
-    """A lag that is not known is -1, as in the original."""
+def test_each_attribute_has_its_value() -> None:
+    """Each number appears under its attribute; an unknown lag is -1, as in the original."""
     found = mbeans(NUMBERS)
 
     def value(name: str) -> object:
@@ -61,8 +61,8 @@ def test_the_values_stand_where_they_belong() -> None:
     assert found[messages]["FifteenMinuteRate"] == 3.0
 
 
-def test_a_connector_that_has_done_nothing_has_no_gauges_of_partitions() -> None:
-    """Nor of brokers; the others are there, as in the original."""
+def test_an_idle_connector_has_no_partition_or_broker_beans() -> None:
+    """Before any partition is owned only the other MBeans exist, as in the original."""
     found = mbeans(ConnectorNumbers(group_id="g", client_id="c", consumer_id="g_1"))
     assert not [name for name in found if "partition=" in name or "brokerHost" in name]
     assert found["kafka.consumer:type=ConsumerFetcherManager,name=MinFetchRate,clientId=c"] == {
@@ -71,7 +71,7 @@ def test_a_connector_that_has_done_nothing_has_no_gauges_of_partitions() -> None
 
 
 def test_what_has_not_happened_is_zero() -> None:
-    """Dashboards add and divide: there is no empty attribute among them."""
+    """No attribute is empty, since dashboards add and divide them."""
     found = mbeans(ConnectorNumbers(group_id="g", client_id="c", consumer_id="g_1"))
     texts = {"RateUnit", "EventType", "LatencyUnit"}
     values = {value for bean in found.values() for name, value in bean.items() if name not in texts}

@@ -1,4 +1,4 @@
-"""A connector's numbers: what it hears, and what it looks at."""
+"""A connector's numbers: events it observes, and state that it reads on demand."""
 
 import pytest
 
@@ -19,7 +19,7 @@ NAME = MemberName("g", "g_1")
 
 
 class ScriptedStream:
-    """A stream that tells what the test says."""
+    """A stream that reports the counts that the test sets."""
 
     def __init__(self, **counts: int) -> None:
         self.counts = counts
@@ -30,37 +30,37 @@ class ScriptedStream:
 
 
 def measuring(clock: ManualClock) -> Measuring:
-    """One that looks at nothing yet."""
+    """Build a ``Measuring`` that watches nothing yet."""
     return Measuring(NAME, client_id="c", clock=clock, random=lambda: 0.5)
 
 
 def fetched(broker_id: int = 1) -> Fetched:
-    """An answer of this broker."""
+    """Build the event of one fetch from this broker."""
     return Fetched(broker_id=broker_id, partitions=1, size_bytes=10, records=1, duration_ms=5)
 
 
-def test_it_says_whose_numbers_these_are() -> None:
-    """And how it calls itself to brokers."""
+def test_the_numbers_name_group_consumer_and_client() -> None:
+    """The numbers carry the group, the consumer id and the client id."""
     numbers = measuring(ManualClock()).read()
     assert (numbers.group_id, numbers.consumer_id, numbers.client_id) == ("g", "g_1", "c")
 
 
 def test_messages_of_all_streams_add_up_by_topic() -> None:
-    """A total that is told too large for a moment never falls."""
+    """Counts of all streams are summed by topic, and a total never decreases."""
     clock = ManualClock()
-    ours, one, two = measuring(clock), ScriptedStream(t=3), ScriptedStream(t=4, u=1)
-    for number, stream in enumerate((one, two)):
+    ours, first, second = measuring(clock), ScriptedStream(t=3), ScriptedStream(t=4, u=1)
+    for number, stream in enumerate((first, second)):
         ours.add_stream(MeasuredStream(None, number, ChunkQueue(1), stream))
     numbers = ours.read()
-    assert {topic: it.events for topic, it in numbers.messages_of.items()} == {"t": 7, "u": 1}
-    one.counts = {"t": 1}
+    assert {topic: rates.events for topic, rates in numbers.messages_of.items()} == {"t": 7, "u": 1}
+    first.counts = {"t": 1}
     assert ours.read().messages.events == 8
-    one.counts = {"t": 5}
+    first.counts = {"t": 5}
     assert ours.read().messages.events == 10
 
 
-def test_rates_of_messages_need_nobody_who_asks() -> None:
-    """An answer of a broker is occasion enough, once a second."""
+def test_message_rates_are_updated_without_readers() -> None:
+    """Fetch events update the rates once a second, even if nobody reads them."""
     clock = ManualClock()
     ours, stream = measuring(clock), ScriptedStream(t=0)
     ours.add_stream(MeasuredStream("t", 0, ChunkQueue(1), stream))
@@ -71,12 +71,12 @@ def test_rates_of_messages_need_nobody_who_asks() -> None:
     assert ours.read().messages_of["t"].one_minute == pytest.approx(100, rel=0.05)
 
 
-def test_brokers_that_are_no_longer_fetched_from_go() -> None:
-    """The least rate is that of the slowest one; one that has never answered has none."""
+def test_brokers_that_are_no_longer_fetched_from_are_dropped() -> None:
+    """The minimum rate is that of the slowest current broker, 0 if one never responded."""
     clock = ManualClock()
     ours = measuring(clock)
-    one, two = Broker(1, "a", 1), Broker(2, "b", 2)
-    fetchers = [one, two]
+    first, second = Broker(1, "a", 1), Broker(2, "b", 2)
+    fetchers = [first, second]
     ours.watch(tuple, lambda: tuple(fetchers))
     for _ in range(600):
         clock.advance(100)
@@ -84,15 +84,15 @@ def test_brokers_that_are_no_longer_fetched_from_go() -> None:
     numbers = ours.read()
     assert list(numbers.fetched_from) == fetchers
     assert numbers.least_fetch_rate == 0.0
-    fetchers.remove(two)
+    fetchers.remove(second)
     assert ours.read().least_fetch_rate == pytest.approx(10, rel=0.05)
     fetchers.clear()
     assert (ours.read().fetched_from, ours.read().least_fetch_rate) == ({}, 0.0)
     assert ours.read().fetched.fetches.events == 600
 
 
-def test_partitions_and_queues_are_looked_at() -> None:
-    """A filter's queue names the topics that have come to it."""
+def test_partitions_and_queues_are_read_on_demand() -> None:
+    """A wildcard's queue names the topics whose chunks it has received."""
     queue, idle = ChunkQueue(5), ChunkQueue(5)
     claim = claim_of(T0, committed=3, sink=queue)
     claim.high_watermark = 10
@@ -118,8 +118,8 @@ def test_partitions_and_queues_are_looked_at() -> None:
     )
 
 
-def test_rebalances_are_told_by_how_long_they_took() -> None:
-    """For histograms; each bound with all that took no longer."""
+def test_rebalance_durations_form_a_histogram() -> None:
+    """Each histogram bound counts all rebalances that took no longer."""
     ours = measuring(ManualClock())
     ours.observe(NAME, RebalanceFinished(cause="join", duration_ms=101, changed=True, owned={}))
     within = ours.read().rebalances_within

@@ -12,7 +12,7 @@ ONE_MINUTE = 1 - exp(-5 / 60)
 
 
 class Ticking:
-    """Yammer's ``EWMA`` and ``Meter`` as they stand: somebody ticks every five seconds."""
+    """Yammer's ``EWMA`` and ``Meter`` as they are: a thread ticks them every five seconds."""
 
     def __init__(self) -> None:
         self.pending = 0
@@ -26,12 +26,12 @@ class Ticking:
 
 
 def test_a_new_meter_shows_zeros() -> None:
-    """Also where no time has passed."""
+    """A meter without events shows zeros, even before any time has passed."""
     assert Meter(1_000).read(1_000) == Rates(0, 0.0, 0.0, 0.0, 0.0)
 
 
-def test_the_count_and_the_mean_are_of_the_whole_life() -> None:
-    """30 events in 10 s."""
+def test_count_and_mean_rate_cover_the_whole_lifetime() -> None:
+    """30 events in 10 s give a count of 30 and a mean rate of 3."""
     meter = Meter(50_000)
     meter.mark(10, 51_000)
     meter.mark(20, 60_000)
@@ -39,15 +39,15 @@ def test_the_count_and_the_mean_are_of_the_whole_life() -> None:
 
 
 def test_the_first_five_seconds_set_all_averages() -> None:
-    """As the original's meters, which show nothing before."""
+    """All averages are 0 for five seconds and then start at the first rate, as in the original."""
     meter = Meter(0)
     meter.mark(50, 1)
     assert meter.read(TICK_MS - 1)[2:] == (0.0, 0.0, 0.0)
     assert meter.read(TICK_MS)[2:] == (10.0, 10.0, 10.0)
 
 
-def test_a_rate_without_events_dies_away_the_quicker_the_shorter_its_time() -> None:
-    """After an hour nothing is left of the minute's."""
+def test_rates_decay_faster_over_shorter_windows() -> None:
+    """Without events the one-minute rate decays fastest, and is gone after an hour."""
     meter = Meter(0)
     meter.mark(500, 1)
     rates = meter.read(605_000)
@@ -56,8 +56,8 @@ def test_a_rate_without_events_dies_away_the_quicker_the_shorter_its_time() -> N
 
 
 @given(st.lists(st.tuples(st.integers(0, 30_000), st.integers(0, 1_000)), max_size=30))
-def test_it_is_what_a_thread_would_have_ticked(marks: list[tuple[int, int]]) -> None:
-    """However seldom anybody marks or reads."""
+def test_averages_equal_those_of_a_ticking_thread(marks: list[tuple[int, int]]) -> None:
+    """The averages do not depend on how often events are marked or rates are read."""
     meter, ticking, now_ms, ticked_ms = Meter(0), Ticking(), 0, 0
     for delay_ms, events in marks:
         now_ms += delay_ms

@@ -13,14 +13,14 @@ from zkconsumer.connector.measuring.spread import NO_SPREAD, SAMPLE_SIZE, Spread
 VALUES = st.floats(-1e6, 1e6)
 
 
-def test_nothing_is_all_zeros() -> None:
-    """As JMX shows a histogram that nobody has fed."""
+def test_an_empty_spread_is_all_zeros() -> None:
+    """A spread without values shows zeros, as JMX shows an empty histogram."""
     assert Spread(random.random).read() == NO_SPREAD
 
 
 @given(st.lists(st.tuples(VALUES, st.integers(1, 5)), min_size=1, max_size=50))
 def test_extremes_mean_and_deviation_are_of_all_values(pairs: list[tuple[float, int]]) -> None:
-    """Several at once count as often as they were."""
+    """Extremes, mean and deviation cover all values; a value may be added several times at once."""
     spread = Spread(random.Random(1).random)
     for value, times in pairs:
         spread.add(value, 0, times)
@@ -33,8 +33,8 @@ def test_extremes_mean_and_deviation_are_of_all_values(pairs: list[tuple[float, 
         assert view.deviation == pytest.approx(stdev(values), rel=1e-6, abs=1e-3)
 
 
-def test_percentiles_lie_between_their_neighbours() -> None:
-    """Of 1 to 100, as Yammer's ``Snapshot`` has them."""
+def test_percentiles_are_interpolated() -> None:
+    """Percentiles of 1 to 100 equal those of Yammer's ``Snapshot``."""
     spread = Spread(random.Random(1).random)
     for value in range(1, 101):
         spread.add(value, value)
@@ -42,7 +42,7 @@ def test_percentiles_lie_between_their_neighbours() -> None:
 
 
 def test_percentiles_of_two_values_lie_between_them() -> None:
-    """Above the smaller one, as soon as there is a larger one to go to."""
+    """Percentiles of two values interpolate between them and reach the larger one."""
     spread = Spread(random.Random(1).random)
     spread.add(10.0, 1)
     spread.add(20.0, 2)
@@ -50,7 +50,7 @@ def test_percentiles_of_two_values_lie_between_them() -> None:
 
 
 def test_old_values_leave_the_sample() -> None:
-    """An hour later the percentiles know only what came since; the extremes know all."""
+    """An hour later percentiles cover only recent values; the maximum still covers all."""
     spread = Spread(random.Random(1).random)
     for _ in range(5_000):
         spread.add(1_000.0, 0)
@@ -61,8 +61,8 @@ def test_old_values_leave_the_sample() -> None:
 
 
 @pytest.mark.parametrize(("luck", "stays"), [(14.99, True), (15.01, False)])
-def test_the_sample_forgets_as_fast_as_the_originals(luck: float, *, stays: bool) -> None:
-    """In Yammer's biased sample a second is worth a draw that is e ** 0.015 times as lucky."""
+def test_the_sample_ages_as_fast_as_the_original_s(luck: float, *, stays: bool) -> None:
+    """Each second weighs a sample by e ** 0.015, as in Yammer's biased sample."""
     draws = [1 - exp(-luck)] * SAMPLE_SIZE + [0.0]
     spread = Spread(iter(draws).__next__)
     for _ in range(SAMPLE_SIZE):
@@ -71,8 +71,8 @@ def test_the_sample_forgets_as_fast_as_the_originals(luck: float, *, stays: bool
     assert (spread.read().quantiles[-1] > 1.0) is stays
 
 
-def test_the_sample_is_fair_where_no_time_passes() -> None:
-    """Of many more values than it holds."""
+def test_values_of_the_same_time_are_sampled_evenly() -> None:
+    """The median of far more values than the sample holds is about right."""
     spread = Spread(random.Random(1).random)
     for value in range(50_000):
         spread.add(value % 1_000, 0)
@@ -80,7 +80,7 @@ def test_the_sample_is_fair_where_no_time_passes() -> None:
 
 
 def test_many_equal_values_do_not_fill_the_sample() -> None:
-    """No times is no value."""
+    """A value that is added a million times at once leaves room for others; 0 times adds none."""
     spread = Spread(random.Random(1).random)
     spread.add(7.0, 0, 0)
     assert spread.read() == NO_SPREAD

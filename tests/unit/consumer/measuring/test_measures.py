@@ -1,4 +1,4 @@
-"""Numbers of connections and fetches, by the names that kafka-python has for them."""
+"""Metrics of connections and fetches under kafka-python's names."""
 
 from tests.support.manual_clock import ManualClock
 from tests.support.poll_callers import A, B, Make, joined
@@ -58,11 +58,11 @@ KAFKA_PYTHONS = {
     "consumer-node-metrics.node-1": NODE,
     "consumer-node-metrics.node-bootstrap-0": NODE,
 }
-"""What kafka-python 3.0.12 has of a consumer, without the times of heartbeats that were."""
+"""Consumer metrics of kafka-python 3.0.12, except the times of past heartbeats."""
 
 
-def test_all_names_of_kafka_python_are_there(make: Make) -> None:
-    """In its groups; and none has two meanings."""
+def test_all_metrics_of_kafka_python_exist(make: Make) -> None:
+    """Each metric is in its group, and no name has two meanings."""
     consumer, fakes = joined(make)
     measures = consumer._parts.measures
     for broker in (FIRST, ONE):
@@ -80,45 +80,45 @@ def test_all_names_of_kafka_python_are_there(make: Make) -> None:
     del fakes
 
 
-def test_traffic_is_counted_by_broker_and_in_all() -> None:
-    """Rates by the second; latencies by what was asked."""
+def test_traffic_is_counted_by_broker_and_in_total() -> None:
+    """Rates are per second, and latencies by the kind of request."""
     clock = ManualClock()
-    one = Measures(TERMS, clock)
+    measures = Measures(TERMS, clock)
     for broker, size in ((ONE, 100), (ONE, 300), (FIRST, 50)):
-        one.on_opened(broker)
-        one.on_sent(broker, size)
-        one.on_response(broker, ApiKey.HEARTBEAT, 10 * size, size // 10, 0)
-    one.on_response(ONE, ApiKey.OFFSET_COMMIT, 40, 8, 5)
-    one.on_closed(FIRST)
-    one.fetched(ResponseCounts(1, 2_000, 20, 30))
-    one.fetched(ResponseCounts(1, 1_000, 0, 10))
-    node = one.nodes()["node-1"]
+        measures.on_opened(broker)
+        measures.on_sent(broker, size)
+        measures.on_response(broker, ApiKey.HEARTBEAT, 10 * size, size // 10, 0)
+    measures.on_response(ONE, ApiKey.OFFSET_COMMIT, 40, 8, 5)
+    measures.on_closed(FIRST)
+    measures.fetched(ResponseCounts(1, 2_000, 20, 30))
+    measures.fetched(ResponseCounts(1, 1_000, 0, 10))
+    node = measures.nodes()["node-1"]
     assert (node["outgoing-byte-rate"], node["request-rate"]) == (400, 2)
     assert (node["request-size-avg"], node["request-size-max"]) == (200, 300)
     assert (node["incoming-byte-rate"], node["response-rate"]) == (4_040, 3)
     assert (node["request-latency-avg"], node["request-latency-max"]) == (16, 30)
     assert node["throttle-time-max"] == 5
-    assert one.nodes()["node-bootstrap-0"]["request-rate"] == 1
-    whole = one.consumer()
+    assert measures.nodes()["node-bootstrap-0"]["request-rate"] == 1
+    whole = measures.consumer()
     assert (whole["connection-count"], whole["connection-creation-rate"]) == (2, 3)
     assert (whole["connection-close-rate"], whole["network-io-rate"]) == (1, 7)
     assert whole["outgoing-byte-rate"] == 450
-    group = one.coordinator()
+    group = measures.coordinator()
     assert (group["heartbeat-rate"], group["heartbeat-response-time-max"]) == (3, 30)
     assert (group["commit-rate"], group["commit-latency-avg"], group["join-rate"]) == (1, 8, 0)
-    fetching = one.fetching()
+    fetching = measures.fetching()
     assert (fetching["fetch-rate"], fetching["fetch-size-max"]) == (2, 2_000)
     assert (fetching["records-per-request-avg"], fetching["bytes-consumed-rate"]) == (10, 3_000)
     assert (fetching["fetch-latency-avg"], fetching["fetch-latency-max"]) == (20, 30)
     clock.advance(2_000)
-    assert not any(one.nodes()["node-1"].values())
-    assert (one.consumer()["connection-count"], one.consumer()["request-rate"]) == (2, 0)
+    assert not any(measures.nodes()["node-1"].values())
+    assert (measures.consumer()["connection-count"], measures.consumer()["request-rate"]) == (2, 0)
 
 
-def test_a_handler_that_tells_amid_a_count_is_counted() -> None:
-    """It is in the thread that is at it."""
-    one = Measures(TERMS, ManualClock())
-    with one._lock:
-        one.on_sent(ONE, 10)
-        one.on_closed(ONE)
-        assert one.nodes()["node-1"]["request-rate"] == 1
+def test_a_signal_handler_may_report_during_a_count() -> None:
+    """It runs in the thread that already holds the lock."""
+    measures = Measures(TERMS, ManualClock())
+    with measures._lock:
+        measures.on_sent(ONE, 10)
+        measures.on_closed(ONE)
+        assert measures.nodes()["node-1"]["request-rate"] == 1

@@ -1,4 +1,4 @@
-"""Hashes of rows are those of Spark, whichever engine reckons them."""
+"""Hashes of rows equal those of Spark, whichever engine computes them."""
 
 import random
 
@@ -14,13 +14,15 @@ KNOWN = {
     b"abc": 0x44BC2CF5AD770999,
     b"Nobody inspects the spammish repetition": 0xFBCEA83C8A378BF1,
 }
-"""Of the algorithm's own specification and test vectors, with the seed 0."""
+"""Test vectors of the algorithm's specification, with seed 0."""
 
 
 def _rows(count: int, chance: random.Random) -> pa.RecordBatch:
     def binaries() -> pa.Array:
-        some = [chance.choice([None, chance.randbytes(chance.randrange(70))]) for _ in range(count)]
-        return pa.array(some, pa.binary())
+        batch = [
+            chance.choice([None, chance.randbytes(chance.randrange(70))]) for _ in range(count)
+        ]
+        return pa.array(batch, pa.binary())
 
     def numbers(kind: pa.DataType, *choices: int | None) -> pa.Array:
         return pa.array([chance.choice(choices) for _ in range(count)], kind)
@@ -40,28 +42,28 @@ def _rows(count: int, chance: random.Random) -> pa.RecordBatch:
 
 
 @pytest.mark.parametrize("data", KNOWN)
-def test_bytes_hash_as_everywhere(data: bytes) -> None:
-    """The vectors that everybody's xxHash is held against."""
+def test_xxhash_equals_its_test_vectors(data: bytes) -> None:
+    """The pure Python xxHash64 gives the values of the reference implementation."""
     assert xxhash64(data, 0) == KNOWN[data]
 
 
 def test_a_message_hashes_as_in_spark() -> None:
-    """Numbers that Spark 4.3 gave for the expression of ``on_spark.sums``."""
+    """The expected numbers are those of Spark 4.3 for the expression in ``on_spark.sums``."""
     time_us = 1_400_000_000_123_000
     found = [
         row_hash(0, None, b"m0", None, -1),
         row_hash(7, b"", b"", time_us, 0),
         row_hash(2**40, b"k", None, time_us, 1),
     ]
-    assert [offset - (offset >> 63 << 64) for offset in found] == SPARKS
+    assert [row_sum - (row_sum >> 63 << 64) for row_sum in found] == SPARKS
 
 
 SPARKS = [-5072088423092400796, 8784228081455602589, -4452219399251411569]
 
 
 @pytest.mark.parametrize("with_time", [True, False])
-def test_both_ways_give_the_same(*, with_time: bool) -> None:
-    """Also of a slice, and of slices that begin at different places of their buffers."""
+def test_native_and_pure_hashes_are_equal(*, with_time: bool) -> None:
+    """Slices, and columns that start at different places of their buffers, are hashed alike."""
     rows = _rows(300, random.Random(5))
     mixed = pa.RecordBatch.from_arrays(
         [
@@ -72,6 +74,6 @@ def test_both_ways_give_the_same(*, with_time: bool) -> None:
         ],
         schema=SCHEMA,
     )
-    for some in (rows, rows.slice(7, 100), rows.slice(3, 0), mixed):
-        wanted = _pure_hashes(some, with_time=with_time)
-        assert row_hashes(some, with_time=with_time).equals(wanted)
+    for batch in (rows, rows.slice(7, 100), rows.slice(3, 0), mixed):
+        wanted = _pure_hashes(batch, with_time=with_time)
+        assert row_hashes(batch, with_time=with_time).equals(wanted)

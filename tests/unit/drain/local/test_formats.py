@@ -1,4 +1,4 @@
-"""Files of a landing: what is written is read back, by date, a bounded piece at a time."""
+"""Files of a landing: written by date, read back in bounded pieces."""
 
 import json
 from dataclasses import replace
@@ -18,12 +18,12 @@ from zkconsumer.drain.local.memory import Shares
 
 DAY_US = 86_400_000_000
 LAST_US = 2_932_897 * DAY_US - 1
-"""The end of the year 9999."""
+"""The last microsecond of the year 9999."""
 TIMES = [None, 0, 1_400_000_000_123_000, LAST_US, LAST_US + 1, 2**62]
 
 
 def rows(times: list[int | None], first: int = 0) -> pa.RecordBatch:
-    """One of each time; keys and values with all that they may be."""
+    """Build a row for each timestamp, with null, empty and binary keys and values."""
     return pa.RecordBatch.from_pylist(
         [
             {
@@ -42,13 +42,13 @@ def rows(times: list[int | None], first: int = 0) -> pa.RecordBatch:
 
 @pytest.fixture
 def files(tmp_path: Path) -> LocalFiles:
-    """Of an empty folder."""
+    """The files of an empty folder."""
     return LocalFiles(LocalStorage(str(tmp_path)))
 
 
 @pytest.mark.parametrize("file_format", ["parquet", "json"])
-def test_what_is_written_is_read_back(files: LocalFiles, file_format: str) -> None:
-    """Nulls, empty ones, all bytes, and times behind the calendar of Python."""
+def test_written_rows_are_read_back(files: LocalFiles, file_format: str) -> None:
+    """Nulls, empty values, any bytes and times after Python's calendar survive."""
     written = rows(TIMES)
     file = formats.create(files, "x", file_format)
     file.write(pa.Table.from_batches([written]))
@@ -65,7 +65,7 @@ def test_what_is_written_is_read_back(files: LocalFiles, file_format: str) -> No
 
 
 def test_json_is_as_spark_writes_it(files: LocalFiles, tmp_path: Path) -> None:
-    """Bytes as base64, what is null left out, and years of five digits with a sign."""
+    """Bytes are base64, nulls are left out, and years of five digits have a sign."""
     file = formats.create(files, "x", "json")
     file.write(pa.Table.from_batches([rows([1_400_000_000_123_000, LAST_US + 1])]))
     file.close()
@@ -82,20 +82,20 @@ def test_json_is_as_spark_writes_it(files: LocalFiles, tmp_path: Path) -> None:
     assert "key" not in second
 
 
-def dated(
+def dated_files_of(
     files: LocalFiles, group_bytes: int, topic: str = "t", *, file_format: str = "parquet"
 ) -> DatedFiles:
-    """Planned on the 2014-05-13."""
-    place = FileNaming(
+    """Build a writer of files by date whose batch was planned on 2014-05-13."""
+    naming = FileNaming(
         folder="f", topic=topic, task=3, file_format=file_format, created_ms=1_400_000_000_000
     )
     shares = replace(Shares.of(256, 1), group_bytes=group_bytes)
-    return DatedFiles(files, place, shares)
+    return DatedFiles(files, naming, shares)
 
 
-def test_messages_lie_by_their_day(files: LocalFiles, tmp_path: Path) -> None:
-    """That of the plan where they have no time, or none before the year 10000."""
-    writer = dated(files, 1 << 20)
+def test_messages_are_filed_by_date(files: LocalFiles, tmp_path: Path) -> None:
+    """Without a timestamp, or with one after the year 9999, the date of the plan is used."""
+    writer = dated_files_of(files, 1 << 20)
     writer.write(rows(TIMES))
     paths = writer.close()
     assert sorted(path.split("/")[2] for path in paths) == [
@@ -107,9 +107,9 @@ def test_messages_lie_by_their_day(files: LocalFiles, tmp_path: Path) -> None:
     ]
 
 
-def test_what_waits_is_bounded_and_so_are_open_files(files: LocalFiles, tmp_path: Path) -> None:
-    """Rows of many days in turn: a day gets another file when too many are open; none is lost."""
-    writer = dated(files, 2_000)
+def test_buffered_bytes_and_open_files_are_bounded(files: LocalFiles, tmp_path: Path) -> None:
+    """A date gets another file when too many are open, and no row is lost."""
+    writer = dated_files_of(files, 2_000)
     days = [day * DAY_US for day in range(50)]
     for turn in range(4):
         writer.write(rows(list(days), first=turn * 50))
@@ -132,8 +132,8 @@ def test_what_waits_is_bounded_and_so_are_open_files(files: LocalFiles, tmp_path
 def test_a_topic_is_one_folder_whatever_its_name(
     files: LocalFiles, tmp_path: Path, topic: str, folder: str
 ) -> None:
-    """Legal names stand as they are; others don't lead out of the drain, and are read back."""
-    writer = dated(files, 1 << 20, topic)
+    """Legal names are kept; others are escaped, stay inside the drain and are read back."""
+    writer = dated_files_of(files, 1 << 20, topic)
     writer.write(rows([0]))
     (path,) = writer.close()
     assert path.split("/")[:2] == ["f", folder]
@@ -142,17 +142,17 @@ def test_a_topic_is_one_folder_whatever_its_name(
 
 
 @pytest.mark.parametrize("file_format", ["parquet", "json"])
-def test_a_file_that_is_full_ends(
+def test_a_full_file_is_followed_by_another(
     files: LocalFiles, monkeypatch: pytest.MonkeyPatch, file_format: str
 ) -> None:
-    """Stores copy objects up to a length only; the next rows of the day get another file."""
+    """Object stores copy only up to a size, so a date's next rows go to a new file."""
     monkeypatch.setattr(dated_files, "_FULL_BYTES", 1_000)
-    writer = dated(files, 0, file_format=file_format)
+    writer = dated_files_of(files, 0, file_format=file_format)
     for turn in range(40):
         writer.write(rows([0], first=turn))
     paths = writer.close()
     assert len(set(paths)) == len(paths) > 3
-    found = [some for path in paths for some in formats.read(files, path, file_format)]
-    assert [offset for some in found for offset in some.column("offset").to_pylist()] == [
+    found = [batch for path in paths for batch in formats.read(files, path, file_format)]
+    assert [offset for batch in found for offset in batch.column("offset").to_pylist()] == [
         *range(40)
     ]

@@ -1,4 +1,4 @@
-"""What of HDFS needs none; the rest is ``tests/integration/drain/test_hdfs.py``."""
+"""HDFS storage without an HDFS; the rest is in ``tests/integration/drain/test_hdfs.py``."""
 
 import importlib.util
 import io
@@ -17,7 +17,7 @@ DATA = bytes(range(100))
 
 
 class HdfsReader:
-    """Of a file in HDFS, strict about what is asked for, as the client is."""
+    """A reader of a file in HDFS that checks its arguments as strictly as the client does."""
 
     def __len__(self) -> int:
         return len(DATA)
@@ -35,8 +35,8 @@ STEPS = st.one_of(
 
 
 @given(st.lists(STEPS, max_size=20))
-def test_a_file_is_read_as_python_reads_files(steps: list[tuple[str, object]]) -> None:
-    """Wherever it is sent, behind its end, too."""
+def test_a_file_behaves_like_a_python_file(steps: list[tuple[str, object]]) -> None:
+    """Reads and seeks, even past the end, give what ``io.BytesIO`` gives."""
     ours, theirs = _Ranges(HdfsReader()), io.BytesIO(DATA)  # type: ignore[arg-type]
     for name, argument in steps:
         arguments = argument if isinstance(argument, tuple) else (argument,)
@@ -44,16 +44,18 @@ def test_a_file_is_read_as_python_reads_files(steps: list[tuple[str, object]]) -
         assert ours.tell() == theirs.tell()
 
 
-def test_where_the_client_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is said which extra brings it."""
+def test_without_the_hdfs_client_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error says which extra installs it."""
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
     monkeypatch.delitem(sys.modules, HdfsStorage.__module__)
     with pytest.raises(ConfigError, match=r"pip install 'zkconsumer\[hdfs\]'"):
         LocalEngine().storage("hdfs://nn/x")
 
 
-def test_a_path_without_an_address_needs_hadoops_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a line."""
+def test_a_path_without_an_address_needs_hadoop_s_configuration(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The error is one line that names ``fs.defaultFS``."""
     for name in ("HADOOP_CONF_DIR", "HADOOP_HOME"):
         monkeypatch.delenv(name, raising=False)
     with pytest.raises(DrainError, match=r"^hdfs:///lake, at '': [^\n]*fs\.defaultFS[^\n]*$"):

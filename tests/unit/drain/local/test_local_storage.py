@@ -1,4 +1,4 @@
-"""Folders of this machine as a drain's storage."""
+"""Local folders as a drain's storage."""
 
 from pathlib import Path
 
@@ -14,12 +14,12 @@ from zkconsumer.errors import DrainError
 
 @pytest.fixture(params=["{}/a drain=é", "file://{}/drain/"])
 def storage(request: pytest.FixtureRequest, tmp_path: Path) -> Storage:
-    """An empty one, by a path that needs care, and by a URI."""
+    """An empty storage, by a path with special characters and by a URI."""
     return LocalStorage(request.param.format(tmp_path))
 
 
-def test_what_the_file_system_says_is_told_with_the_path(tmp_path: Path) -> None:
-    """A file where a folder should be."""
+def test_file_system_errors_name_the_path(tmp_path: Path) -> None:
+    """A file stands where a folder is needed."""
     (tmp_path / "file").write_text("")
     storage = LocalStorage(str(tmp_path / "file"))
     with pytest.raises(DrainError, match=r"file.*_zkconsumer/drain\.json"):
@@ -27,8 +27,8 @@ def test_what_the_file_system_says_is_told_with_the_path(tmp_path: Path) -> None
     assert storage.read("_zkconsumer/drain.json") is None
 
 
-def test_a_move_that_was_cut_off_behind_the_link_is_finished(tmp_path: Path) -> None:
-    """The same file has both names for a moment."""
+def test_an_interrupted_move_is_completed(tmp_path: Path) -> None:
+    """A move links the new name before it removes the old one, so both may exist."""
     storage = LocalStorage(str(tmp_path))
     storage.create("s/x", b"12")
     (tmp_path / "x").hardlink_to(tmp_path / "s" / "x")
@@ -37,10 +37,10 @@ def test_a_move_that_was_cut_off_behind_the_link_is_finished(tmp_path: Path) -> 
     assert storage.read("x") == b"12"
 
 
-def test_the_name_of_every_folder_that_is_made_is_synced(
+def test_every_created_folder_is_synced_in_its_parent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In its parent: a crash of the machine would lose the files with the folder."""
+    """Otherwise a crash of the machine could lose the folder and its files."""
     synced: list[Path] = []
     monkeypatch.setattr(local_storage, "sync_folder", synced.append)
     LocalStorage(str(tmp_path)).create("a/b/c", b"1")

@@ -1,4 +1,4 @@
-"""Sums and runs of rows, as counting them one by one would give them."""
+"""Checksums and runs of rows equal those of counting row by row."""
 
 import random
 
@@ -10,11 +10,11 @@ from zkconsumer.drain.local.sums import RowSums
 from zkconsumer.drain.local.xxhash64 import row_hash
 from zkconsumer.model import TopicPartition
 
-Place = tuple[int | None, int | None]
+PartitionOffset = tuple[int | None, int | None]
 
 
-def rows_at(places: list[Place]) -> pa.RecordBatch:
-    """Rows of partitions and offsets, with nothing else in them."""
+def rows_at(places: list[PartitionOffset]) -> pa.RecordBatch:
+    """Build rows with these partitions and offsets."""
     rows = [
         {"partition": partition, "offset": offset, "value": b"v", "timestampType": -1}
         for partition, offset in places
@@ -23,17 +23,17 @@ def rows_at(places: list[Place]) -> pa.RecordBatch:
 
 
 def offsets_of(tally: RowSums, partition: int) -> list[int]:
-    """Each as often as a run holds it."""
+    """Return each offset as often as the runs contain it."""
     runs = tally.runs(TopicPartition("t", partition))
     return [offset for run in runs for offset in range(run.from_offset, run.until_offset)]
 
 
 def test_runs_hold_exactly_the_offsets_of_the_rows() -> None:
-    """Ordered, mixed, with copies and holes, in several batches and tallies."""
+    """Rows may be out of order, repeated, with holes, and in several batches and tallies."""
     chance = random.Random(3)
-    ordered: list[Place] = [(0, at) for at in range(50) if at not in {7, 8, 30}]
-    mixed: list[Place] = [(1 + at // 5 % 2, at) for at in range(60)]
-    wild: list[Place] = [(3, chance.randrange(40)) for _ in range(80)]
+    ordered: list[PartitionOffset] = [(0, at) for at in range(50) if at not in {7, 8, 30}]
+    mixed: list[PartitionOffset] = [(1 + at // 5 % 2, at) for at in range(60)]
+    wild: list[PartitionOffset] = [(3, chance.randrange(40)) for _ in range(80)]
     places = [*ordered, *mixed, *wild]
     tally, other = RowSums(), RowSums()
     for at in range(0, len(places), 13):
@@ -47,8 +47,8 @@ def test_runs_hold_exactly_the_offsets_of_the_rows() -> None:
     assert tally.partitions() == [TopicPartition("t", number) for number in range(4)]
 
 
-def test_neighbouring_rows_are_one_run_and_runs_are_sorted() -> None:
-    """However batches came; a partition that is not there has none."""
+def test_runs_are_sorted() -> None:
+    """Runs are sorted whatever the order of batches; an unknown partition has none."""
     tally = RowSums()
     tally.add("t", rows_at([(0, at) for at in range(100, 200)]))
     tally.add("t", rows_at([(0, at) for at in range(100)]))
@@ -57,7 +57,7 @@ def test_neighbouring_rows_are_one_run_and_runs_are_sorted() -> None:
 
 
 def test_contents_are_the_sums_of_the_rows() -> None:
-    """Modulo 2**64, whatever the batches; rows without a place are told apart."""
+    """The checksum is the sum modulo 2**64; rows without partition or offset are counted apart."""
     tally = RowSums()
     tally.add("t", rows_at([(0, at) for at in range(30)]))
     tally.add("t", rows_at([(0, 30), (None, 5), (1, None)]))

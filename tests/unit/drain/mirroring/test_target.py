@@ -1,4 +1,4 @@
-"""What a mirror on Spark says when its JVM is gone, without one."""
+"""A mirror's target when Spark's JVM has died, tested without a JVM."""
 
 from types import SimpleNamespace
 from typing import Any, cast
@@ -14,8 +14,8 @@ from zkconsumer.model import TopicPartition
 SERVERS = {"kafka.bootstrap.servers": "h:9092"}
 
 
-class _AnsweringGateway:
-    """A JVM that answers some calls, then is killed."""
+class _GatewayKilledAfter:
+    """A JVM that is killed after some calls."""
 
     def __init__(self, calls: int, error: Exception) -> None:
         self._calls = calls
@@ -34,7 +34,7 @@ class _AnsweringGateway:
 @pytest.mark.parametrize("calls", range(8))
 @pytest.mark.parametrize("error", [ConnectionRefusedError("refused"), Py4JNetworkError("refused")])
 def test_a_jvm_that_is_gone_is_named(calls: int, error: Exception) -> None:
-    """And not taken for a session without the connector."""
-    session = cast("SparkSession", SimpleNamespace(_jvm=_AnsweringGateway(calls, error)))
+    """The error says so, rather than that the Kafka connector is missing."""
+    session = cast("SparkSession", SimpleNamespace(_jvm=_GatewayKilledAfter(calls, error)))
     with pytest.raises(DrainError, match=r"h:9092.*: Spark's JVM is gone \(refused\): start again"):
         TargetCluster(session, SERVERS).ends([TopicPartition("t", 0)])

@@ -1,4 +1,4 @@
-"""Where an offset of the source is in the target, by example and for any way of copying."""
+"""Translating source offsets to the target, by examples and for arbitrary copies."""
 
 from dataclasses import replace
 
@@ -26,17 +26,17 @@ def _translation(*runs: TranslatedRun) -> Translation:
 
 
 @pytest.mark.timeout(60)
-def test_a_compacted_log_has_many_runs_and_they_are_put_together_in_time() -> None:
-    """A run for each hole, in any order; looking at all of them for each would take hours."""
+def test_a_compacted_log_with_many_runs_is_merged_quickly() -> None:
+    """There is a run per hole; comparing each with all others would take hours."""
     count = 50_000
     runs = [TranslatedRun(3 * at, 3 * at + 1, at) for at in range(count)]
     assert first_copies(reversed(runs)) == tuple(runs)
-    backwards = [TranslatedRun(3 * at, 3 * at + 1, count - at) for at in range(count)]
-    assert first_copies(backwards) == tuple(backwards)
+    reversed_targets = [TranslatedRun(3 * at, 3 * at + 1, count - at) for at in range(count)]
+    assert first_copies(reversed_targets) == tuple(reversed_targets)
 
 
-def test_a_batch_that_reads_nothing_has_no_ends_of_the_target() -> None:
-    """It is no damage to its plan; where it reads, it is."""
+def test_an_empty_batch_has_no_target_ends() -> None:
+    """A plan without ranges needs none; for one with ranges they are required."""
     tp = TopicPartition("clicks", 0)
     plan = BatchPlan(number=1, created_ms=0, positions={tp: 0}, starts={tp: 0}, ranges=())
     assert target_ends(plan) == {}
@@ -46,25 +46,25 @@ def test_a_batch_that_reads_nothing_has_no_ends_of_the_target() -> None:
 
 
 def test_offsets_inside_a_run_keep_their_distance() -> None:
-    """Neighbours stay neighbours."""
+    """Within a run, source and target offsets differ by a constant."""
     translation = _translation(TranslatedRun(10, 20, 105))
     assert translation.target(TP, 10) == 105
     assert translation.target(TP, 19) == 114
 
 
-def test_a_hole_stands_for_the_message_behind_it() -> None:
-    """A group that would read a compacted offset next reads the one after it."""
+def test_an_offset_in_a_hole_translates_to_the_next_message() -> None:
+    """A group at a compacted offset would read the next message."""
     translation = _translation(TranslatedRun(10, 12, 0), TranslatedRun(15, 20, 2))
     assert [translation.target(TP, offset) for offset in (11, 12, 14, 15)] == [1, 2, 2, 2]
 
 
-def test_offsets_before_the_first_start_at_it() -> None:
-    """What expired before the drain is not in the target."""
+def test_offsets_before_the_first_run_translate_to_its_start() -> None:
+    """Messages that expired before the drain are not in the target."""
     assert _translation(TranslatedRun(10, 12, 7)).target(TP, 3) == 7
 
 
 def test_the_end_translates_and_what_is_not_mirrored_does_not() -> None:
-    """A group that has read everything goes on behind it; further on nobody knows."""
+    """A group at the end of the copies continues after them; later offsets are unknown."""
     translation = _translation(TranslatedRun(10, 12, 7))
     assert translation.target(TP, 12) == 9
     assert translation.target(TP, 13) is None
@@ -72,13 +72,13 @@ def test_the_end_translates_and_what_is_not_mirrored_does_not() -> None:
 
 
 def test_the_first_copy_counts() -> None:
-    """A try that was killed left a part; the next wrote what it did not find, and some twice."""
+    """If an interrupted attempt is repeated, messages may be copied twice; the first counts."""
     copies = [TranslatedRun(0, 50, 300), TranslatedRun(0, 300, 0), TranslatedRun(300, 1000, 350)]
     assert first_copies(copies) == (TranslatedRun(0, 300, 0), TranslatedRun(300, 1000, 350))
 
 
-def test_of_a_run_that_was_there_in_part_the_rest_counts() -> None:
-    """Its messages are where they are, not where the run began."""
+def test_a_run_that_overlaps_an_earlier_one_counts_in_part() -> None:
+    """Offsets that an earlier run covers keep their target; the rest comes from the later run."""
     copies = [TranslatedRun(5, 10, 0), TranslatedRun(0, 20, 5)]
     assert first_copies(copies) == (
         TranslatedRun(0, 5, 5),
@@ -96,23 +96,23 @@ def test_files_of_batches_add_up() -> None:
 
 
 def test_a_damaged_file_is_named() -> None:
-    """Offsets that groups start from are not guessed."""
+    """The start offsets of groups must not be guessed."""
     with pytest.raises(DrainError, match=r"7\.json is damaged"):
         TableReader().add("7.json", b'{"version": 1, "runs": [{}]}')
 
 
 _RUNS = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)), max_size=12)
-"""Stretches of source offsets as they lie in the target, some of them again and again."""
+"""Runs of source offsets in the order of the target, some of them repeated."""
 
 
 @given(_RUNS, st.integers(0, 5))
-def test_every_mirrored_offset_leads_to_its_first_copy(
-    stretches: list[tuple[int, int]], start: int
+def test_every_mirrored_offset_translates_to_its_first_copy(
+    source_runs: list[tuple[int, int]], start: int
 ) -> None:
-    """However a batch was tried again, each offset is where it was written first."""
+    """Whatever was copied again, each offset translates to the place of its first copy."""
     copies: list[int] = []
     runs: list[TranslatedRun] = []
-    for first, length in stretches:
+    for first, length in source_runs:
         runs.append(TranslatedRun(first, first + length, start + len(copies)))
         copies.extend(range(first, first + length))
     translation = Translation({TP: first_copies(runs)})

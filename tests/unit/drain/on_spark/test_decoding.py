@@ -1,4 +1,4 @@
-"""What tasks decode and report, without Spark's JVM."""
+"""What Spark tasks decode and report, tested without a JVM."""
 
 import json
 import pickle
@@ -27,7 +27,7 @@ COLUMNS = ("key", "value", "topic", "partition", "offset", "timestamp", "timesta
 
 
 def batch(values: list[bytes | None]) -> pa.RecordBatch:
-    """Rows as Spark gives them: half of each topic, at offsets from 100 on."""
+    """Build rows as Spark passes them: alternating between two topics, from offset 100 on."""
     rows = [
         (None, value, f"t{at % 2}", 0, 100 + at, None, -1, None) for at, value in enumerate(values)
     ]
@@ -41,8 +41,8 @@ def batch(values: list[bytes | None]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, names=list(COLUMNS))
 
 
-def test_tasks_decode_by_what_is_adopted_and_report_the_rest(tmp_path: Path) -> None:
-    """Rows keep their topics; schemas that values were decoded with are told, and dead letters."""
+def test_tasks_decode_with_adopted_schemas_and_report_others(tmp_path: Path) -> None:
+    """Rows keep their topics; newly used schemas and dead letters are reported."""
     for key in (1, 2):
         (tmp_path / f"{key}.avsc").write_text(json.dumps(USER))
     folder = SchemaFolder(str(tmp_path), "avro")
@@ -67,7 +67,7 @@ def test_tasks_decode_by_what_is_adopted_and_report_the_rest(tmp_path: Path) -> 
 
 
 def test_findings_of_tasks_add_up_to_ranges() -> None:
-    """From the first dead letter of a partition to the last."""
+    """A range extends from the first dead letter of a partition to the last."""
     tp, other = TopicPartition("t", 0), TopicPartition("t", 1)
     found = Findings()
     found.add(Findings(rejects={tp: Run(7, 10)}))
@@ -78,56 +78,58 @@ def test_findings_of_tasks_add_up_to_ranges() -> None:
     ]
 
 
-def test_a_pass_is_made_again_whoever_adopted_what_it_met(tmp_path: Path) -> None:
-    """Another process may have come first; without anything new nothing is looked at."""
+def test_a_pass_is_repeated_after_a_schema_was_adopted(tmp_path: Path) -> None:
+    """It is repeated even if another process adopted the schema, but not without a new one."""
     (tmp_path / "1.avsc").write_text(json.dumps(USER))
     storage = LocalStorage(str(tmp_path / "lake"))
     settings = DecodeSettings(format="avro", schemas=str(tmp_path))
-    decoding, another = (BatchDecoding(PAPER, settings, "t", storage) for _ in range(2))
-    met = Findings({SchemaUse(1): AdoptedSchema(SchemaUse(1), avro(USER))})
+    decoding, another = (BatchDecoding(SESSION, settings, "t", storage) for _ in range(2))
+    new_findings = Findings({SchemaUse(1): AdoptedSchema(SchemaUse(1), avro(USER))})
     begun = decoding.begin()
     assert not decoding.adopt(begun)
     assert "value_decoded" not in begun.columns.names
-    begun.findings.add(met)
+    begun.findings.add(new_findings)
     assert another.adopt(begun)
     assert decoding.adopt(begun)
     again = decoding.begin()
     assert again.findings == Findings()
     assert "value_decoded" in again.columns.names
-    again.findings.add(met)
+    again.findings.add(new_findings)
     assert not decoding.adopt(again)
 
 
-@pytest.mark.parametrize("takes", [True, False])
-def test_a_record_within_a_record_is_refused_where_spark_takes_none(
-    takes: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_supported", [True, False])
+def test_a_nested_record_is_refused_if_spark_does_not_support_it(
+    is_supported: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By 3.4, before any of it is landed; its schema is adopted, for the other engine."""
+    """Spark 3.4 does not; the schema is adopted all the same, for the other engine."""
     inner = {"type": "record", "name": "Inner", "fields": [{"name": "id", "type": "long"}]}
     outer = {"type": "record", "name": "Outer", "fields": [{"name": "inner", "type": inner}]}
     (tmp_path / "1.avsc").write_text(json.dumps(outer))
-    monkeypatch.setattr(decoding_module, "takes_nested_records", lambda: takes)
+    monkeypatch.setattr(decoding_module, "takes_nested_records", lambda: is_supported)
     settings = DecodeSettings(format="avro", schemas=str(tmp_path))
-    decoding = BatchDecoding(PAPER, settings, "t", LocalStorage(str(tmp_path / "lake")))
+    decoding = BatchDecoding(SESSION, settings, "t", LocalStorage(str(tmp_path / "lake")))
     begun = decoding.begin()
     begun.findings.add(Findings({SchemaUse(1): AdoptedSchema(SchemaUse(1), avro(outer))}))
     assert decoding.adopt(begun)
-    with nullcontext() if takes else pytest.raises(DrainError, match=r"'t' .* --engine local"):
+    with (
+        nullcontext() if is_supported else pytest.raises(DrainError, match=r"'t' .* --engine local")
+    ):
         decoding.begin()
 
 
-def test_passes_share_what_adds_up_findings() -> None:
-    """Spark's Python keeps each for as long as the process lives: a continuous drain has many."""
-    paper = _Paper()
+def test_passes_share_an_accumulator() -> None:
+    """Spark's Python keeps each accumulator for good, and a continuous drain has many passes."""
+    session = _FakeSession()
     storage = cast("Storage", None)
-    decoding = BatchDecoding(cast("SparkSession", paper), DecodeSettings(), "t", storage)
+    decoding = BatchDecoding(cast("SparkSession", session), DecodeSettings(), "t", storage)
     for _ in range(3):
         decoding.begin()
-    assert paper.made == 1
+    assert session.made == 1
 
 
-class _Paper:
-    """A session, and its context."""
+class _FakeSession:
+    """A Spark session and its context that count accumulators."""
 
     made = 0
 
@@ -142,4 +144,4 @@ class _Paper:
         return SimpleNamespace(value=value)
 
 
-PAPER = cast("SparkSession", _Paper())
+SESSION = cast("SparkSession", _FakeSession())

@@ -1,4 +1,4 @@
-"""What a drain in Spark's file systems says when its JVM is gone, without one."""
+"""A drain in Spark's file systems when the JVM has died, tested without a JVM."""
 
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
@@ -22,7 +22,7 @@ CALLS: dict[str, Callable[[HadoopStorage], object]] = {
 
 
 class _DyingGateway:
-    """A JVM that makes one path, and is killed."""
+    """A JVM that creates one path and is then killed."""
 
     def __init__(self) -> None:
         self._is_there = True
@@ -41,12 +41,12 @@ class _DyingGateway:
         return self
 
     def toString(self) -> str:  # noqa: N802 - Java's
-        """See Java's."""
+        """Return the path as Java does."""
         return "file:/lake"
 
 
 class _Bucket(_DyingGateway):
-    """A JVM with a bucket; somebody asks for the end while it is written to.
+    """A JVM with a bucket, in which writing is interrupted.
 
     Args:
         names: of the objects in each folder.
@@ -60,26 +60,26 @@ class _Bucket(_DyingGateway):
         self.is_closed = False
 
     def Path(self, *_: object) -> Any:  # noqa: N802 - Java's
-        """Any path."""
+        """Accept any path."""
         return self
 
     def getScheme(self) -> str:  # noqa: N802 - Java's
-        """Hadoop's."""
+        """Return the scheme, as Hadoop does."""
         return self._scheme
 
     def exists(self, *_: object) -> bool:
-        """See Hadoop's."""
+        """Return whether there are objects."""
         return bool(self._names)
 
     def listStatus(self, *_: object) -> Sequence[Any]:  # noqa: N802 - Java's
-        """An array whose class is its own: py4j hands it to no method that wants Hadoop's."""
+        """Return a list, which py4j does not pass where Java expects an array of Hadoop's class."""
         paths = [SimpleNamespace(getName=lambda name=name: name) for name in self._names]
         return [
             SimpleNamespace(getPath=lambda path=path: path, isFile=lambda: True) for path in paths
         ]
 
     def stat2Paths(self, statuses: object) -> object:  # noqa: N802 - Java's
-        """See above."""
+        """Fail, as py4j does for the list of ``listStatus``."""
         raise Py4JError(f"An error occurred. Trace:\npy4j.X: no stat2Paths({statuses})\n\tat y")
 
     def write(self, *_: object) -> None:
@@ -87,12 +87,12 @@ class _Bucket(_DyingGateway):
         raise KeyboardInterrupt
 
     def close(self) -> None:
-        """Put the object."""
+        """Finish the object."""
         self.is_closed = True
 
 
 def storage_of(gateway: _DyingGateway, configuration: Callable[[], object]) -> HadoopStorage:
-    """Of a session with this JVM."""
+    """Build the storage of a session with this JVM."""
     jsc = SimpleNamespace(hadoopConfiguration=configuration)
     context = SimpleNamespace(_jvm=gateway, _gateway=gateway, _jsc=jsc)
     return HadoopStorage(cast("SparkSession", SimpleNamespace(sparkContext=context)), "/lake")
@@ -100,20 +100,20 @@ def storage_of(gateway: _DyingGateway, configuration: Callable[[], object]) -> H
 
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
 def test_a_jvm_that_is_gone_is_named(call: Callable[[HadoopStorage], object]) -> None:
-    """With the drain's path and what to do, wherever in a call it dies."""
+    """The error names the drain's path and advises a restart, at whatever call the JVM dies."""
     storage = storage_of(_DyingGateway(), object)
     with pytest.raises(DrainError, match=r"/lake, at 'a': Spark's JVM is gone .*start again"):
         call(storage)
 
 
 def test_names_in_a_bucket_are_listed() -> None:
-    """A drain begins with that."""
+    """A drain starts by listing names."""
     storage = storage_of(_Bucket(["1.json", "2.json"]), object)
     assert storage.names("plans") == ["1.json", "2.json"]
 
 
-def test_an_object_that_was_cut_off_is_not_put() -> None:
-    """An empty plan, or an empty manifest, would be in the way of every later run."""
+def test_an_interrupted_object_is_not_stored() -> None:
+    """An empty plan or manifest would block every later run."""
     bucket = _Bucket()
     storage = storage_of(bucket, object)
     with pytest.raises(KeyboardInterrupt):
@@ -122,8 +122,8 @@ def test_an_object_that_was_cut_off_is_not_put() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["file", "hdfs"])
-def test_a_file_that_was_cut_off_is_closed(scheme: str) -> None:
-    """It lies aside and goes; a name node would hold its lease for an hour."""
+def test_an_interrupted_file_is_closed(scheme: str) -> None:
+    """It has a temporary name; unclosed, the name node would hold its lease for an hour."""
     bucket = _Bucket(scheme=scheme)
     storage = storage_of(bucket, object)
     with pytest.raises(KeyboardInterrupt):
@@ -132,7 +132,7 @@ def test_a_file_that_was_cut_off_is_closed(scheme: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "reported"),
     [
         (ConnectionRefusedError(111, "Connection refused"), "Spark's JVM is gone .*start again"),
         (Py4JNetworkError("Answer from Java side is empty"), "Spark's JVM is gone .*start again"),
@@ -143,11 +143,11 @@ def test_a_file_that_was_cut_off_is_closed(scheme: str) -> None:
         ),
     ],
 )
-def test_only_a_jvm_that_is_gone_is_said_to_be(error: Exception, told: str) -> None:
-    """When the drain opens its path; one that lacks a method would not be mended by a start."""
+def test_only_a_dead_jvm_is_reported_as_gone(error: Exception, reported: str) -> None:
+    """A JVM that lacks a method would not be repaired by a restart."""
 
     def fail() -> object:
         raise error
 
-    with pytest.raises(DrainError, match=rf"^/lake, at '/lake': {told}"):
+    with pytest.raises(DrainError, match=rf"^/lake, at '/lake': {reported}"):
         storage_of(_DyingGateway(), fail)

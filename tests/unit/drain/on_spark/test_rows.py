@@ -1,4 +1,4 @@
-"""How ranges are asked for, without a Spark to ask."""
+"""How ranges are requested from Spark, tested without Spark."""
 
 from typing import Any, Self, cast
 
@@ -14,8 +14,8 @@ WANTED = OffsetRange(
 DIVIDING = {"minPartitions": "7", "MAXRECORDSPERPARTITION": "1000", "kafka.client.id": "d"}
 
 
-class NotingSession:
-    """A session, its reader and its context in one: notes the options."""
+class RecordingSession:
+    """A Spark session, its reader and its context in one, which records the options."""
 
     defaultParallelism = 2  # noqa: N815 - Spark's
 
@@ -31,7 +31,7 @@ class NotingSession:
         return self
 
     def option(self, name: str, value: str) -> Self:
-        """See ``DataFrameReader``: names differ by more than case."""
+        """Set one option; names differ by more than case."""
         return self.options(**{name: value})
 
     def options(self, **options: object) -> Self:
@@ -40,13 +40,13 @@ class NotingSession:
         return self
 
     def load(self) -> None:
-        """Nothing is read."""
+        """Read nothing."""
 
 
 @pytest.mark.parametrize("divided", [True, False])
-def test_what_must_be_in_order_is_read_by_one_task_a_range(*, divided: bool) -> None:
-    """Whatever the options say that suit a landing of files."""
-    session = NotingSession()
+def test_a_range_read_in_order_is_not_divided(*, divided: bool) -> None:
+    """Options that divide ranges among tasks apply only where the order does not matter."""
+    session = RecordingSession()
     rows = SparkRangeRows(cast("SparkSession", session), DIVIDING)
     rows.read([WANTED], divided=divided)
     assert session.requested["startingoffsets"] == '{"clicks": {"0": 5}}'

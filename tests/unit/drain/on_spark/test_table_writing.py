@@ -1,4 +1,4 @@
-"""Files of a table that tasks write, without Spark's JVM."""
+"""Table files written by Spark tasks, tested without a JVM."""
 
 import pickle
 from pathlib import Path
@@ -15,7 +15,7 @@ DAY_US = 86_400_000_000
 
 
 def batch(topic: str, offsets: range) -> pa.RecordBatch:
-    """Rows as Spark gives them, each two of a day."""
+    """Build rows as Spark passes them, two for each date."""
     rows = [
         {"value": b"v", "partition": 0, "offset": at, "timestamp": at // 2 * DAY_US}
         for at in offsets
@@ -24,8 +24,8 @@ def batch(topic: str, offsets: range) -> pa.RecordBatch:
     return columns.append_column("topic", pa.array([topic] * len(rows)))
 
 
-def test_files_of_a_task_have_the_tables_numbers_and_place(tmp_path: Path) -> None:
-    """A file for each topic and day, where the folder says; a task without rows writes none."""
+def test_a_task_writes_files_with_field_ids_by_topic_and_date(tmp_path: Path) -> None:
+    """There is a file per topic and date below the staging folder; no rows give no file."""
     fields = [
         field.with_metadata({b"PARQUET:field_id": b"%d" % (at + 10)})
         for at, field in enumerate(with_partition_columns())

@@ -1,4 +1,4 @@
-"""What of a landing the cluster still has."""
+"""Comparing a landing with what the cluster still has."""
 
 from collections.abc import Collection, Sequence
 from typing import Self
@@ -21,12 +21,12 @@ LOGS = {
 }
 
 
-class PaperReader:
-    """See ``ClusterReader``."""
+class FixedClusterReader:
+    """A ``ClusterReader`` with fixed logs."""
 
     @classmethod
     def of(cls, _options: SourceOptions) -> Self:
-        """See ``ClusterReader``."""
+        """Build a reader."""
         return cls()
 
     def __enter__(self) -> Self:
@@ -36,11 +36,11 @@ class PaperReader:
         pass
 
     def partitions(self, _subscription: Subscription) -> tuple[TopicPartition, ...]:
-        """All there are."""
+        """Return all partitions."""
         return tuple(LOGS)
 
     def creations(self, topics: Collection[str]) -> dict[str, str]:
-        """One of them is known."""
+        """Return the creation of the only topic for which it is known."""
         return {"again": "czxid:9"} if "again" in topics else {}
 
     def earliest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
@@ -52,9 +52,12 @@ class PaperReader:
         return {tp: LOGS[tp][1] for tp in partitions}
 
 
-def test_what_can_be_compared_and_what_is_still_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Expired heads are left out; logs that end too early are no proof; new partitions are told."""
-    monkeypatch.setattr(against_cluster, "ClusterReader", PaperReader)
+def test_the_cluster_check_says_what_can_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expired offsets are left out, a log that ends too early is an obstacle.
+
+    New partitions have nothing to compare yet.
+    """
+    monkeypatch.setattr(against_cluster, "ClusterReader", FixedClusterReader)
     landed = {
         TopicPartition("clicks", 0): Run(0, 15),
         TopicPartition("clicks", 1): Run(0, 8),
@@ -68,9 +71,9 @@ def test_what_can_be_compared_and_what_is_still_to_come(monkeypatch: pytest.Monk
     assert found[TopicPartition("gone", 0)].obstacle == "the cluster does not have it"
 
 
-def test_a_topic_that_was_created_again_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However long its log is: it holds other messages."""
-    monkeypatch.setattr(against_cluster, "ClusterReader", PaperReader)
+def test_a_recreated_topic_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It holds other messages, however long its log is."""
+    monkeypatch.setattr(against_cluster, "ClusterReader", FixedClusterReader)
     tp = TopicPartition("again", 0)
     options = {"zookeeper.connect": "zk:1"}
     found = against_cluster._look(options, {tp: Run(0, 8)}, {"again": "czxid:5"})

@@ -1,4 +1,4 @@
-"""What the log of a Delta table says that is to be believed."""
+"""What is read from the log of a Delta table."""
 
 import json
 from pathlib import Path
@@ -20,7 +20,7 @@ PATH = "topic=clicks/date=2014-05-13/part-0000000001-0.parquet"
 
 
 class Folder:
-    """The part of a storage that is needed to find the table."""
+    """The part of ``Storage`` that is needed to find the table."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -44,14 +44,12 @@ def storage(tmp_path: Path) -> Storage:
 
 
 def test_the_files_that_the_log_names_are_read(storage: Storage) -> None:
-    """As a drain writes it, they are all there is to know."""
+    """The log of a drain's own table names all of its files."""
     assert read_log(storage, {}, DRAIN).files == {PATH}
 
 
-def test_a_table_whose_rows_may_be_deleted_beside_its_files_proves_nothing(
-    storage: Storage, tmp_path: Path
-) -> None:
-    """Rows that a deletion vector hides from readers are in the files all the same."""
+def test_a_table_with_deletion_vectors_is_refused(storage: Storage, tmp_path: Path) -> None:
+    """Rows that a deletion vector hides from readers are still in the files."""
     features = ["deletionVectors"]
     protocol = {
         "minReaderVersion": 3,
@@ -66,37 +64,37 @@ def test_a_table_whose_rows_may_be_deleted_beside_its_files_proves_nothing(
 
 
 def test_without_a_table_there_are_no_files(tmp_path: Path) -> None:
-    """Nothing was noted yet."""
+    """A folder without a table gives an empty log."""
     assert read_log(cast("Storage", Folder(tmp_path)), {}, DRAIN) == DeltaLog()
 
 
-def commit(path: Path, said: object) -> None:
-    """An entry in the table's log that says something."""
+def commit(path: Path, user_metadata: object) -> None:
+    """Add a commit with this user metadata to the table's log."""
     table = DeltaTable(path)
     table.create_write_transaction(
         [],
         mode="append",
         schema=_schema(),
         partition_by=PARTITION_COLUMNS,
-        commit_properties=CommitProperties(custom_metadata={"userMetadata": said}),
+        commit_properties=CommitProperties(custom_metadata={"userMetadata": user_metadata}),
     )
 
 
-def test_what_commits_say_is_read(tmp_path: Path) -> None:
-    """But for those of others, and where somebody wrote anything else."""
+def test_the_drain_s_own_commits_are_read(tmp_path: Path) -> None:
+    """Commits of other drains and other user metadata are ignored."""
     span = OffsetRange(TopicPartition("t", 0), 10, 20)
     made = CommitProperties(
         custom_metadata={"userMetadata": json.dumps({"zkconsumer.drain": DRAIN})}
     )
     DeltaTable.create(tmp_path, _schema(), partition_by=PARTITION_COLUMNS, commit_properties=made)
-    for said in (
+    for user_metadata in (
         json.dumps(summary_of(DRAIN, 1, [span])),
         json.dumps(summary_of("another", 2, [span])),
         "somebody's note",
         "[]",
         json.dumps(summary_of(DRAIN, 2, [])),
     ):
-        commit(tmp_path, said)
+        commit(tmp_path, user_metadata)
     log = read_log(cast("Storage", Folder(tmp_path)), {}, DRAIN)
     assert sorted(log.commits) == [
         TableCommit(1, frozenset({("t", 0, 10, 20)})),
@@ -112,7 +110,7 @@ def test_what_commits_say_is_read(tmp_path: Path) -> None:
     assert not log.is_whole
 
 
-def test_a_table_of_somebody_else_is_not_the_drains_from_its_beginning(storage: Storage) -> None:
-    """Nor is one that an older zkconsumer made, which did not say what its commits had."""
+def test_a_table_not_created_by_the_drain_is_not_whole(storage: Storage) -> None:
+    """Nor is a table of an older zkconsumer, whose commits did not name their offsets."""
     assert read_log(storage, {}, DRAIN).commits == ()
     assert not read_log(storage, {}, DRAIN).is_whole

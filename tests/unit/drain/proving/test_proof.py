@@ -1,4 +1,4 @@
-"""From batches and rows to a verdict, and how it is told."""
+"""From batches and rows to a proof, and its text and JSON."""
 
 import json
 from dataclasses import replace
@@ -69,8 +69,8 @@ def _whole(*partitions: PartitionCoverage) -> DrainProof:
     return DrainProof(path="/land", format="parquet", batches=1, partitions=partitions)
 
 
-def test_batches_that_follow_each_other_are_one_range() -> None:
-    """Start of the first, end of the last, and all contents together."""
+def test_consecutive_batches_form_one_range() -> None:
+    """It extends from the first start to the last end, with all contents added up."""
     record = read_record([_batch(1, _range(5, 9), starts=5), _batch(2, _range(9, 20))])
     entry = record.partitions[TP]
     assert entry.wanted == Run(5, 20)
@@ -80,7 +80,7 @@ def test_batches_that_follow_each_other_are_one_range() -> None:
 
 
 def test_a_hole_between_batches_is_a_problem_of_the_record() -> None:
-    """A manifest that went missing must show, even if its rows are gone, too."""
+    """A missing manifest is noticed even if its rows are missing, too."""
     record = read_record([_batch(1, _range(0, 9), starts=0), _batch(3, _range(12, 20))])
     assert record.partitions[TP].problems == [
         "batch 3 begins at offset 12, and those before it end at 9"
@@ -88,7 +88,7 @@ def test_a_hole_between_batches_is_a_problem_of_the_record() -> None:
 
 
 def test_excuses_come_from_plans_and_manifests() -> None:
-    """Expired in front of a range, expired while reading, and compacted inside."""
+    """Offsets may have expired before the range or during the read, or be compacted."""
     absent = (
         Absence(12, 13, 1, Discrepancy.EXPIRED),
         Absence(15, 17, 2, Discrepancy.COMPACTED),
@@ -108,7 +108,7 @@ def test_excuses_come_from_plans_and_manifests() -> None:
     assert proof.coverage.complete
 
 
-def test_holes_that_were_too_many_to_note_excuse_no_more_than_their_number() -> None:
+def test_merged_holes_excuse_no_more_than_their_number() -> None:
     """A span with 3 holes excuses 3 absent offsets, not the whole span."""
     absent = (Absence(0, 10, 3, Discrepancy.COMPACTED),)
     entry = read_record([_batch(1, _range(0, 10), starts=0, absent=absent)]).partitions[TP]
@@ -118,8 +118,8 @@ def test_holes_that_were_too_many_to_note_excuse_no_more_than_their_number() -> 
     assert "clicks-0: 1 more offsets are absent than the batches recorded" in fewer.problems()
 
 
-def test_everything_once_and_unchanged_is_proven() -> None:
-    """The good case, in words and as an exit status."""
+def test_a_complete_unchanged_landing_is_proven() -> None:
+    """The text ends with PROVEN, and the exit status is 0."""
     proof = _whole(_proof(Run(0, 10)))
     assert proof.outcome is ProofOutcome.PROVEN
     assert proof.outcome.value == 0
@@ -137,7 +137,7 @@ def test_everything_once_and_unchanged_is_proven() -> None:
         ([Run(0, 12)], "clicks-0: 2 offsets are there, though outside the landed ranges: [10, 12)"),
     ],
 )
-def test_what_is_not_there_once_is_not_proven(runs: list[Run], message: str) -> None:
+def test_missing_or_repeated_offsets_are_not_proven(runs: list[Run], message: str) -> None:
     """Each kind of damage alone is enough, and is named with its offsets."""
     proof = _whole(_proof(*runs))
     assert proof.outcome is ProofOutcome.NOT_PROVEN
@@ -146,14 +146,14 @@ def test_what_is_not_there_once_is_not_proven(runs: list[Run], message: str) -> 
 
 
 def test_changed_contents_are_not_proven() -> None:
-    """The right offsets with other bytes."""
-    one = replace(_proof(Run(0, 10)), landed=_contents(10, 77))
-    assert _whole(one).outcome is ProofOutcome.NOT_PROVEN
-    assert "000000000000004d" in _whole(one).problems[0]
+    """The right offsets with other bytes have another checksum."""
+    changed = replace(_proof(Run(0, 10)), landed=_contents(10, 77))
+    assert _whole(changed).outcome is ProofOutcome.NOT_PROVEN
+    assert "000000000000004d" in _whole(changed).problems[0]
 
 
-def test_what_the_cluster_lost_since_is_no_fault() -> None:
-    """Compaction and retention go on behind a drain."""
+def test_messages_that_the_cluster_lost_since_are_no_fault() -> None:
+    """Compaction and retention continue after a drain."""
     check = ClusterCheck(
         compared=Run(4, 10), log_end=12, differing={Difference.ONLY_LANDED: Differing(2, 5, 6)}
     )
@@ -163,23 +163,23 @@ def test_what_the_cluster_lost_since_is_no_fault() -> None:
 
 
 @pytest.mark.parametrize("kind", [Difference.CONTENT, Difference.ONLY_IN_CLUSTER])
-def test_what_the_cluster_has_otherwise_is_a_fault(kind: Difference) -> None:
-    """Both say that the landing is not a copy of the log."""
+def test_messages_that_differ_in_the_cluster_are_a_fault(kind: Difference) -> None:
+    """Other contents, or messages only in the cluster, mean that the landing is no copy."""
     check = ClusterCheck(compared=Run(0, 10), differing={kind: Differing(1, 5, 5)})
     proof = _whole(replace(_proof(Run(0, 10)), cluster=check))
     assert proof.outcome is ProofOutcome.NOT_PROVEN
 
 
-def test_what_could_not_be_compared_leaves_it_open() -> None:
-    """No fault was found, and no proof either; a fault elsewhere still wins."""
+def test_an_incomplete_comparison_leaves_the_outcome_unknown() -> None:
+    """There is neither a fault nor a proof; a fault elsewhere still decides."""
     check = ClusterCheck(compared=Run(10, 10), obstacle="the cluster does not have it")
     doubtful = replace(_proof(Run(0, 10)), cluster=check)
     assert _whole(doubtful).outcome is ProofOutcome.UNKNOWN
     assert _whole(doubtful, _proof(Run(0, 9))).outcome is ProofOutcome.NOT_PROVEN
 
 
-def test_json_tells_all_that_the_table_tells() -> None:
-    """Programs get numbers and stretches."""
+def test_json_holds_the_contents_of_the_table() -> None:
+    """Programs get numbers and offset ranges."""
     value = json.loads(as_json(_whole(_proof(Run(0, 4), Run(6, 10)))))
     assert value["verdict"] == "not_proven"
     (partition,) = value["partitions"]

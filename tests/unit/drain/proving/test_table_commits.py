@@ -1,4 +1,4 @@
-"""What a table's commits say, held against the record."""
+"""Comparing a table's commits with the recorded batches."""
 
 import re
 
@@ -17,7 +17,7 @@ from zkconsumer.model import OffsetRange, TopicPartition
 
 
 def offsets(begin: int) -> Offsets:
-    """Ten of one partition."""
+    """Return ten offsets of one partition."""
     return frozenset({("weblog", 0, begin, begin + 10)})
 
 
@@ -39,12 +39,12 @@ ALL = [TableCommit(number, found) for number, found in LANDED.items()]
         ([*ALL[:2], TableCommit(3, frozenset())], True, "1 batches have other offsets .*: 3"),
     ],
 )
-def test_each_batch_is_in_one_snapshot_with_its_offsets(
+def test_each_batch_is_in_one_commit_with_its_offsets(
     commits: list[TableCommit],
     is_whole: bool,
     complaint: str | None,
 ) -> None:
-    """But for those whose snapshots have expired, of which the table says nothing."""
+    """Batches whose snapshots have expired are not checked: the table has no commit for them."""
     found = compare_commits(LANDED, commits, is_whole=is_whole)
     if complaint is None:
         assert found == []
@@ -53,8 +53,8 @@ def test_each_batch_is_in_one_snapshot_with_its_offsets(
         assert re.fullmatch(complaint, text), text
 
 
-def test_a_summary_says_of_which_drain_and_batch_it_is_and_its_offsets() -> None:
-    """As people and tools read it; what others wrote in its place is of no batch."""
+def test_a_commit_summary_names_drain_batch_and_offsets() -> None:
+    """It is readable by people and tools; other values belong to no batch."""
     span = OffsetRange(TopicPartition("weblog", 0), 20, 30)
     summary = summary_of("drain-1", 2, [span])
     assert summary == {

@@ -1,4 +1,4 @@
-"""What answers do to a partition: positions, errors, replicas, and what was cut back."""
+"""What responses do to a partition's state: positions, errors, replicas, truncation."""
 
 from collections.abc import Callable
 from typing import Any
@@ -39,39 +39,39 @@ from zkconsumer.wire.messages.fetch import DivergingEpoch
 OUT = ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-def board_with(policy: ResetPolicy | None, *, offset: int = 0) -> PartitionStates:
-    """One partition, under a policy."""
+def states_with(policy: ResetPolicy | None, *, offset: int = 0) -> PartitionStates:
+    """Build the state of one partition with a reset policy."""
     return board_of(TP, settings=CoreFetchSettings(reset=policy), offset=offset)
 
 
 def refuse(states: PartitionStates, code: int, now_ms: int = 0) -> None:
-    """The leader answers with an error."""
+    """Let the leader respond with an error."""
     response(states, plan(states, now_ms), {TP: part(TP, error_code=code)}, now_ms)
 
 
-def say_edges(states: PartitionStates, start: int, end: int, now_ms: int = 0) -> None:
-    """Answer the question where the log begins and ends."""
+def resolve_edges(states: PartitionStates, start: int, end: int, now_ms: int = 0) -> None:
+    """Let the lookup of both ends of the log return these offsets."""
     (lookup,) = begin_lookups(states, now_ms).edges
     states.on_edges(lookup, TimedOffset(start), TimedOffset(end), now_ms)
 
 
 def read(states: PartitionStates, count: int) -> None:
-    """Read records of epoch 1 up to an offset."""
+    """Fetch and deliver records of epoch 1 up to an offset."""
     fetched(states, {TP: batch(0, count, epoch=1)})
     collect(states, count, 0, None)
 
 
-def judged(states: PartitionStates, end: EpochEnd | int | None) -> Any:
-    """A new leader says where epoch 1 ended."""
+def checked_by_new_leader(states: PartitionStates, end: EpochEnd | int | None) -> Any:
+    """Let a new leader report the end of epoch 1; return the partition's state."""
     states.see(view({TP: OTHER}, epoch=2))
     (lookup,) = begin_lookups(states, 10_000).epochs
     states.on_epoch_end(lookup, end, 10_000)
     return states.states[TP]
 
 
-def test_a_policy_gives_the_position() -> None:
-    """With the epoch that came with it; who waits for the position is woken."""
-    states = board_with(None)
+def test_a_reset_lookup_sets_the_position() -> None:
+    """The position has the epoch of the response, and a caller waiting for it is woken."""
+    states = states_with(None)
     states.seek(TP, Reset(LATEST))
     assert states.states[TP].position is None
     ((lookup, _),) = begin_lookups(states, 0).resets
@@ -82,9 +82,9 @@ def test_a_policy_gives_the_position() -> None:
     assert plan(states).wanted[TP].start == PositionView(42, 3)
 
 
-def test_an_answer_to_a_question_of_before_the_seek_does_not_count() -> None:
-    """The caller's word is newer."""
-    states = board_with(None)
+def test_a_response_to_a_lookup_before_a_seek_is_ignored() -> None:
+    """The caller's seek is newer."""
+    states = states_with(None)
     states.seek(TP, Reset(LATEST))
     ((lookup, _),) = begin_lookups(states, 0).resets
     states.seek(TP, AtOffset(5))
@@ -92,12 +92,12 @@ def test_an_answer_to_a_question_of_before_the_seek_does_not_count() -> None:
     assert states.states[TP].position == PositionView(5)
 
 
-def test_out_of_range_is_told_where_no_policy_is_set() -> None:
-    """With what the log has; behind what waits."""
-    states = board_with(None)
+def test_out_of_range_is_raised_without_a_policy() -> None:
+    """The error names the ends of the log, and comes after the fetched records."""
+    states = states_with(None)
     fetched(states, {TP: batch(0, 2)})
     refuse(states, OUT)
-    say_edges(states, 50, 90)
+    resolve_edges(states, 50, 90)
     assert len(collect(states, 9, 0, None)[TP]) == 2
     with pytest.raises(OffsetOutOfRange) as reported:
         collect(states, 9, 0, None)
@@ -105,12 +105,12 @@ def test_out_of_range_is_told_where_no_policy_is_set() -> None:
     assert (error.offset, error.log_start, error.log_end) == (2, 50, 90)
 
 
-def test_a_policy_waits_for_what_waits() -> None:
-    """What was fetched in front of the hole is handed out first."""
-    states = board_with(LATEST)
+def test_a_reset_waits_for_the_fetched_records() -> None:
+    """Records fetched before the gap are delivered first."""
+    states = states_with(LATEST)
     fetched(states, {TP: batch(0, 2)})
     refuse(states, OUT)
-    say_edges(states, 50, 90)
+    resolve_edges(states, 50, 90)
     assert states.states[TP].phase is Phase.OUTSIDE
     assert not begin_lookups(states, 0).all()
     collect(states, 9, 0, None)
@@ -118,24 +118,24 @@ def test_a_policy_waits_for_what_waits() -> None:
     assert policy is LATEST
 
 
-def test_out_of_range_that_is_none_is_tried_again() -> None:
-    """By a leader that is behind, say; if it insists, it is believed."""
-    states = board_with(None, offset=60)
+def test_a_wrong_out_of_range_is_retried() -> None:
+    """An outdated leader may report it; after several attempts it is believed."""
+    states = states_with(None, offset=60)
     now_ms = 0
     for _ in range(3):
         refuse(states, OUT, now_ms)
-        say_edges(states, 50, 90, now_ms)
+        resolve_edges(states, 50, 90, now_ms)
         assert states.states[TP].phase is Phase.FETCHING
         now_ms += 10_000
     refuse(states, OUT, now_ms)
-    say_edges(states, 50, 90, now_ms)
+    resolve_edges(states, 50, 90, now_ms)
     with pytest.raises(OffsetOutOfRange):
         collect(states, 9, now_ms, None)
 
 
-def test_a_damaged_set_is_asked_for_once_more() -> None:
-    """A second time it is believed, and told behind the sound records, with what to do."""
-    states = board_with(None)
+def test_a_damaged_set_is_fetched_once_more() -> None:
+    """If it is damaged again, an error follows the sound records and says where to continue."""
+    states = states_with(None)
     sound, damaged = batch(0, 2), bytearray(batch(2, 1) + batch(3, 1))
     damaged[40] ^= 1
     fetched(states, {TP: sound + damaged})
@@ -154,13 +154,13 @@ def test_a_damaged_set_is_asked_for_once_more() -> None:
 
 
 def misplaced(data: bytes, offset: int) -> bytes:
-    """The batch claiming another first offset, which no checksum covers."""
+    """Return the batch with another base offset, which no checksum covers."""
     return offset.to_bytes(8, "big") + data[8:]
 
 
-def test_an_offset_that_cant_be_is_asked_for_once_more() -> None:
-    """As damage is, where it contradicts what lies around it; what lies in front counts."""
-    states = board_with(None)
+def test_an_impossible_offset_is_fetched_once_more() -> None:
+    """It is treated like damage if its neighbours contradict it; the records before it count."""
+    states = states_with(None)
     found = batch(0, 2) + misplaced(batch(2, 1), 50) + batch(3, 1)
     fetched(states, {TP: found})
     assert collect(states, 9, 0, None)[TP].next_offset == 2
@@ -169,9 +169,9 @@ def test_an_offset_that_cant_be_is_asked_for_once_more() -> None:
     assert collect(states, 9, 0, None)[TP].next_offset == 4
 
 
-def test_what_stays_behind_the_end_of_the_log_is_told() -> None:
-    """At once asked again, since a busy log has the same for a moment; then it stops there."""
-    states = board_with(None)
+def test_an_offset_beyond_the_end_of_the_log_is_an_error() -> None:
+    """It is fetched again at once, since a busy log may show it briefly; then it is an error."""
+    states = states_with(None)
     damaged = misplaced(batch(2, 1), 2 + (1 << 36)) + batch(3, 1)
     fetched(states, {TP: batch(0, 2) + damaged})
     assert collect(states, 9, 0, None)[TP].next_offset == 2
@@ -182,15 +182,15 @@ def test_what_stays_behind_the_end_of_the_log_is_told() -> None:
     with pytest.raises(PartitionFailed, match=r"but the log ends at 100.*seek to 3"):
         collect(states, 9, 0, None)
     states.seek(TP, AtOffset(3))
-    fetched(states, {TP: damaged})  # the broker looks for it by the same headers
+    fetched(states, {TP: damaged})  # the broker finds the offset by the same headers
     assert collect(states, 9, 0, None) == {}
     fetched(states, {TP: damaged})
     assert collect(states, 9, 0, None)[TP].next_offset == 4
 
 
-def test_a_busy_log_goes_beyond_what_its_broker_noted_before() -> None:
-    """Nothing of it is lost, repeated or called damaged."""
-    states = board_with(None)
+def test_records_beyond_the_high_watermark_of_a_busy_log_are_kept() -> None:
+    """They are neither lost, repeated nor called damaged."""
+    states = states_with(None)
     log = batch(0, 2) + batch(2, 2) + batch(4, 2)
     response(states, plan(states), {TP: part(TP, log, high_watermark=4)})
     assert collect(states, 9, 0, None)[TP].next_offset == 4
@@ -198,28 +198,28 @@ def test_a_busy_log_goes_beyond_what_its_broker_noted_before() -> None:
     assert collect(states, 9, 0, None)[TP].next_offset == 6
 
 
-def test_a_leader_of_the_same_log_is_proved() -> None:
-    """And asked from where the last one stopped."""
-    states = board_with(None)
+def test_a_leader_with_the_same_log_is_accepted() -> None:
+    """Fetching continues where the last leader stopped."""
+    states = states_with(None)
     read(states, 5)
-    judged(states, EpochEnd(1, 8))
+    checked_by_new_leader(states, EpochEnd(1, 8))
     assert plan(states, broker=OTHER).wanted[TP].start == PositionView(5, 1)
 
 
-def test_nobody_can_say_is_as_good_as_proved() -> None:
-    """Brokers before 2.3 can't say where an epoch ended."""
-    states = board_with(None)
+def test_a_leader_that_cannot_report_epochs_is_accepted() -> None:
+    """Brokers before 2.3 cannot report where an epoch ended."""
+    states = states_with(None)
     read(states, 5)
-    judged(states, None)
+    checked_by_new_leader(states, None)
     assert plan(states, broker=OTHER).wanted
 
 
-def test_what_was_fetched_ahead_and_is_gone_is_fetched_anew() -> None:
-    """The caller has none of it: nobody needs to know. The new place is proved, too."""
-    states = board_with(None)
+def test_truncated_records_that_were_not_delivered_are_fetched_again() -> None:
+    """The caller has none of them, so there is no error; the new position is checked, too."""
+    states = states_with(None)
     fetched(states, {TP: batch(0, 5, epoch=1)})
     collect(states, 2, 0, None)
-    state = judged(states, EpochEnd(1, 3))
+    state = checked_by_new_leader(states, EpochEnd(1, 3))
     assert not state.waiting
     assert state.position == PositionView(2, 1)
     (lookup,) = begin_lookups(states, 10_000).epochs
@@ -227,11 +227,11 @@ def test_what_was_fetched_ahead_and_is_gone_is_fetched_anew() -> None:
     assert plan(states, broker=OTHER).wanted[TP].start == PositionView(2, 1)
 
 
-def test_what_the_caller_has_and_is_gone_is_told() -> None:
-    """With the first offset that may differ."""
-    states = board_with(None)
+def test_truncation_below_the_position_is_raised() -> None:
+    """The error names the first offset that may differ."""
+    states = states_with(None)
     read(states, 5)
-    judged(states, EpochEnd(0, 3))
+    checked_by_new_leader(states, EpochEnd(0, 3))
     with pytest.raises(LogTruncated) as reported:
         collect(states, 9, 0, None)
     assert (reported.value.position, reported.value.diverged_at) == (5, 3)
@@ -261,43 +261,43 @@ def test_what_the_caller_has_and_is_gone_is_told() -> None:
     ],
     ids=["cut", "cut-no-policy", "unknown-epoch", "unknown-request", "whole"],
 )
-def test_the_log_says_what_became_of_the_partition_under_its_new_leader(
+def test_a_truncation_is_logged(
     policy: ResetPolicy | None, end: EpochEnd | int, notes: list[str]
 ) -> None:
-    """With its name, what the leader said, and where reading goes on."""
-    states = board_with(policy)
+    """The log line names the partition, the leader's response and where reading continues."""
+    states = states_with(policy)
     read(states, 5)
     states.take_effects()
-    judged(states, end)
+    checked_by_new_leader(states, end)
     assert states.take_effects().notes == notes
 
 
-def test_the_log_says_that_only_what_nobody_has_yet_was_cut_off() -> None:
-    """What was fetched ahead; the position stands."""
-    states = board_with(None)
+def test_a_truncation_above_the_position_is_logged_as_such() -> None:
+    """Only records fetched ahead are affected, and the position stays."""
+    states = states_with(None)
     fetched(states, {TP: batch(0, 5, epoch=1)})
     collect(states, 2, 0, None)
     states.take_effects()
-    judged(states, EpochEnd(1, 3))
+    checked_by_new_leader(states, EpochEnd(1, 3))
     assert states.take_effects().notes == [
         "t-0: the log was truncated to 3, not below the position"
     ]
 
 
-def test_with_a_policy_the_position_steps_back() -> None:
-    """To where the logs part, whatever the policy: nothing in front of it is lost."""
-    states = board_with(LATEST)
+def test_with_a_policy_the_position_goes_back_to_the_divergence() -> None:
+    """Whatever the policy, reading continues where the logs diverge, so nothing is lost."""
+    states = states_with(LATEST)
     read(states, 5)
-    state = judged(states, EpochEnd(0, 3))
+    state = checked_by_new_leader(states, EpochEnd(0, 3))
     assert state.position == PositionView(3, 0)
 
 
 @pytest.mark.parametrize("policy", [EARLIEST, None])
-def test_a_log_that_grew_to_the_position_again_is_asked_before_anything_is_fetched(
+def test_a_truncated_log_that_grew_again_is_checked_before_fetching(
     policy: ResetPolicy | None,
 ) -> None:
-    """By its offsets nothing is amiss; that the epoch is over is what its leader says."""
-    states = board_with(policy)
+    """Its offsets look fine, but the leader reports that the epoch ended earlier."""
+    states = states_with(policy)
     read(states, 20)
     refuse(states, ErrorCode.FENCED_LEADER_EPOCH)
     assert states.take_effects().refresh_metadata
@@ -314,17 +314,17 @@ def test_a_log_that_grew_to_the_position_again_is_asked_before_anything_is_fetch
         assert states.states[TP].position == PositionView(13, 1)
 
 
-def test_the_broker_may_say_it_with_a_fetch() -> None:
-    """From version 12 on."""
-    states = board_with(LATEST)
+def test_a_fetch_response_may_report_the_divergence() -> None:
+    """From version 12 of Fetch on."""
+    states = states_with(LATEST)
     read(states, 5)
     diverging = part(TP, diverging_epoch=DivergingEpoch(epoch=0, end_offset=3))
     response(states, plan(states), {TP: diverging})
     assert states.states[TP].position == PositionView(3, 0)
 
 
-def test_the_nearest_replica_is_asked_until_it_fails() -> None:
-    """Then the leader again, who may name it anew."""
+def test_the_preferred_replica_is_fetched_from_until_it_fails() -> None:
+    """Then the leader is asked, which may name another."""
     states = board_of(TP)
     response(states, plan(states), {TP: part(TP, preferred_read_replica=OTHER.id)})
     assert not plan(states).wanted
@@ -338,15 +338,15 @@ def test_the_nearest_replica_is_asked_until_it_fails() -> None:
 
 
 def test_the_leader_is_asked_again_after_a_while() -> None:
-    """Another replica may be nearer by now."""
+    """Another replica may be nearer by then."""
     states = board_of(TP)
     response(states, plan(states), {TP: part(TP, preferred_read_replica=OTHER.id)})
     assert not plan(states, 400_000, OTHER).wanted
     assert plan(states, 400_000).wanted
 
 
-def test_a_replica_that_nobody_knows_is_not_asked() -> None:
-    """Nor is the leader asked again at once: it would name that one again."""
+def test_an_unknown_preferred_replica_delays_the_next_fetch() -> None:
+    """The leader would name it again at once, so the metadata is refreshed first."""
     states = board_of(TP)
     response(states, plan(states), {TP: part(TP, preferred_read_replica=99)})
     assert states.effects.refresh_metadata
@@ -354,8 +354,8 @@ def test_a_replica_that_nobody_knows_is_not_asked() -> None:
     assert plan(states, 2_000).wanted
 
 
-def test_no_permission_in_the_metadata_is_told() -> None:
-    """Nobody leads the partition, for us."""
+def test_a_missing_permission_in_the_metadata_is_raised() -> None:
+    """Without it the partition has no leader that we could fetch from."""
     states = board_of(TP)
     errors = {"t": int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)}
     states.see(view({}, errors=errors))
@@ -365,29 +365,29 @@ def test_no_permission_in_the_metadata_is_told() -> None:
     assert plan(states, 10_000).wanted
 
 
-def test_a_leader_that_knows_nothing_of_the_epoch_has_another_log() -> None:
-    """What the two share is not known: the policy says where to go on."""
-    states = board_with(LATEST)
+def test_a_leader_that_does_not_know_the_epoch_has_another_log() -> None:
+    """It is unknown what the two logs share, so the reset policy applies."""
+    states = states_with(LATEST)
     read(states, 5)
-    state = judged(states, EpochEnd(-1, -1))
+    state = checked_by_new_leader(states, EpochEnd(-1, -1))
     assert (state.phase, state.policy, state.position) == (Phase.RESETTING, LATEST, None)
 
 
 @pytest.mark.parametrize(
     "code", [ErrorCode.NOT_LEADER_FOR_PARTITION, ErrorCode.TOPIC_AUTHORIZATION_FAILED]
 )
-def test_a_leader_that_can_not_say_yet_where_an_epoch_ended_proves_nothing(code: int) -> None:
-    """Until then nothing is read: the log may have been cut back below what was."""
-    states = board_with(LATEST)
+def test_a_leader_that_cannot_report_the_epoch_yet_is_not_accepted(code: int) -> None:
+    """Nothing is fetched meanwhile, since the log may have been truncated below the position."""
+    states = states_with(LATEST)
     read(states, 5)
-    assert judged(states, int(code)).unproven
+    assert checked_by_new_leader(states, int(code)).unproven
 
 
-def test_one_that_moved_is_asked_again_with_the_next_view() -> None:
-    """And then what was read holds, or not."""
-    states = board_with(LATEST)
+def test_the_check_is_repeated_with_the_next_leader() -> None:
+    """The next view names the leader that can report the end of the epoch."""
+    states = states_with(LATEST)
     read(states, 5)
-    state = judged(states, int(ErrorCode.NOT_LEADER_FOR_PARTITION))
+    state = checked_by_new_leader(states, int(ErrorCode.NOT_LEADER_FOR_PARTITION))
     states.see(view({TP: OTHER}, epoch=2))
     (lookup,) = begin_lookups(states, 60_000).epochs
     states.on_epoch_end(lookup, EpochEnd(1, 5), 60_000)
@@ -395,11 +395,11 @@ def test_one_that_moved_is_asked_again_with_the_next_view() -> None:
     assert state.phase is Phase.FETCHING
 
 
-def test_without_a_policy_that_is_told() -> None:
-    """With the place where the caller stood."""
-    states = board_with(None)
+def test_without_a_policy_another_log_is_an_error() -> None:
+    """The error names the position of the caller."""
+    states = states_with(None)
     read(states, 5)
-    judged(states, EpochEnd(-1, -1))
+    checked_by_new_leader(states, EpochEnd(-1, -1))
     with pytest.raises(LogTruncated) as reported:
         collect(states, 9, 0, None)
     assert (reported.value.position, reported.value.diverged_at) == (5, None)
@@ -407,12 +407,12 @@ def test_without_a_policy_that_is_told() -> None:
 
 
 @pytest.mark.parametrize("policy", [EARLIEST, LATEST, None], ids=["earliest", "latest", "none"])
-def test_a_topic_that_was_made_again_is_read_from_its_start(policy: ResetPolicy | None) -> None:
-    """Its first records are as new as the others; without a policy the caller is told.
+def test_a_recreated_topic_is_read_from_its_start(policy: ResetPolicy | None) -> None:
+    """Its first records are new as well; without a policy an error is raised.
 
-    The log says it once, with the position.
+    One log line names the former position.
     """
-    states = board_with(policy)
+    states = states_with(policy)
     states.see(view({TP: BROKER}, topic_id=b"1"))
     read(states, 5)
     states.see(view({TP: BROKER}, topic_id=b"1"))
@@ -434,27 +434,27 @@ def test_a_topic_that_was_made_again_is_read_from_its_start(policy: ResetPolicy 
         ((lookup, requested),) = begin_lookups(states, 0).resets
         assert requested is EARLIEST
         states.on_reset(lookup, TimedOffset(0), 0)
-        states.see(view({TP: BROKER}, topic_id=b"1"))  # by a broker that is behind
+        states.see(view({TP: BROKER}, topic_id=b"1"))  # from a broker that is out of date
         states.see(view({TP: BROKER}, topic_id=b"2"))
         assert states.states[TP].phase is Phase.FETCHING
 
 
-def test_a_doubt_about_the_leader_has_the_cluster_looked_at() -> None:
-    """Another one may lead by now."""
-    states = board_with(None, offset=60)
+def test_a_doubtful_leader_triggers_a_metadata_refresh() -> None:
+    """Another broker may lead by now."""
+    states = states_with(None, offset=60)
     refuse(states, OUT)
     states.take_effects()
-    say_edges(states, 50, 90)
+    resolve_edges(states, 50, 90)
     effects = states.take_effects()
     assert effects.refresh_metadata
     assert any("t-0" in note and "60" in note for note in effects.notes)
 
 
-def test_where_nothing_waits_the_policy_is_followed_at_once() -> None:
-    """And it is said, with what the log had."""
-    states = board_with(LATEST)
+def test_without_fetched_records_the_policy_applies_at_once() -> None:
+    """The log line names both ends of the log."""
+    states = states_with(LATEST)
     refuse(states, OUT)
-    say_edges(states, 50, 90)
+    resolve_edges(states, 50, 90)
     ((_, policy),) = begin_lookups(states, 0).resets
     assert policy is LATEST
     effects = states.take_effects()
@@ -464,7 +464,7 @@ def test_where_nothing_waits_the_policy_is_followed_at_once() -> None:
 
 
 def test_a_message_that_is_too_large_wakes_the_caller() -> None:
-    """It is the caller's to raise the limit, or to seek."""
+    """The caller has to raise the limit, or to seek."""
     states = board_of(TP, settings=CoreFetchSettings(reset=None, growth_max_bytes=100))
     states.take_effects()
     fetched(states, {TP: batch(0, 1, size=5_000)[:80]})
@@ -474,21 +474,21 @@ def test_a_message_that_is_too_large_wakes_the_caller() -> None:
 
 
 def damage_again(states: PartitionStates) -> None:
-    """What follows is damaged, and so it is when it comes again."""
+    """Let the next batch be damaged, twice."""
     whole = batch(2, 1)
     damaged = whole[:-1] + bytes([whole[-1] ^ 1])
     for now_ms in (0, 1_000):
         response(states, plan(states, now_ms), {TP: part(TP, damaged)}, now_ms)
 
 
-def lack_it(states: PartitionStates) -> None:
-    """The log ended, and begins elsewhere."""
+def lose_offset(states: PartitionStates) -> None:
+    """Let the log end below and start above the position."""
     refuse(states, OUT)
-    say_edges(states, 50, 90)
+    resolve_edges(states, 50, 90)
 
 
-def make_anew(states: PartitionStates) -> None:
-    """The topic is deleted, and created again."""
+def recreate_topic(states: PartitionStates) -> None:
+    """Let the topic be deleted and created again."""
     for topic_id in (b"1", b"2"):
         states.see(view({TP: BROKER}, topic_id=topic_id))
 
@@ -497,18 +497,18 @@ def make_anew(states: PartitionStates) -> None:
     "fail",
     [
         damage_again,
-        lack_it,
-        make_anew,
+        lose_offset,
+        recreate_topic,
         lambda states: refuse(states, ErrorCode.TOPIC_AUTHORIZATION_FAILED),
         lambda states: refuse(states, ErrorCode.INVALID_FETCH_SIZE),
         lambda states: fetched(states, {TP: batch(2, 1, size=5_000)[:80]}),
     ],
     ids=["damaged", "out-of-range", "made-anew", "no-permission", "refused", "too-large"],
 )
-def test_an_error_behind_records_that_wait_wakes_the_caller(
+def test_an_error_after_fetched_records_wakes_the_caller(
     fail: Callable[[PartitionStates], None],
 ) -> None:
-    """He may wait for more of them, which do not come."""
+    """The caller may be waiting for more records, which do not come."""
     states = board_of(TP, settings=CoreFetchSettings(reset=None, growth_max_bytes=100))
     fetched(states, {TP: batch(0, 2)})
     assert states.states[TP].waiting
@@ -518,10 +518,10 @@ def test_an_error_behind_records_that_wait_wakes_the_caller(
     assert states.states[TP].trouble is not None
 
 
-def test_what_is_sound_is_compared_by_an_epoch_that_the_leader_knows_from_then_on() -> None:
-    """It has nothing of ours, but what is in front of us."""
-    states = board_with(None)
+def test_an_accepted_position_gets_the_epoch_that_the_leader_knows() -> None:
+    """The leader has none of our epoch, but everything before the position."""
+    states = states_with(None)
     read(states, 3)
-    state = judged(states, EpochEnd(0, 3))
+    state = checked_by_new_leader(states, EpochEnd(0, 3))
     assert state.fetched == PositionView(3, 0)
     assert state.position.offset == 3

@@ -1,4 +1,4 @@
-"""What a record set comes to: chunks, and how much the next request must ask for."""
+"""Unpacking a record set: its chunk, and how large the next request must be."""
 
 from dataclasses import replace
 
@@ -27,14 +27,14 @@ def unpacked(
     limit: int = LIMIT,
     is_again: bool = False,
 ) -> Unpacked:
-    """What so much of a log comes to for who asked from there."""
+    """Unpack data that was requested from this offset with this limit."""
     requested = replace(asked_of(TP, offset, requested_bytes), is_again=is_again)
     settings = CoreFetchSettings(growth_max_bytes=limit)
     return unpack(requested, part(TP, data, high_watermark=1_000), settings, 1 << 20)
 
 
 def packed(first: int, count: int) -> bytes:
-    """A compressed batch with so many records."""
+    """Build a compressed batch of ``count`` records."""
     records = [
         Record(first + at, None, b"v" * 50, 1, TimestampType.CREATE_TIME) for at in range(count)
     ]
@@ -42,27 +42,27 @@ def packed(first: int, count: int) -> bytes:
 
 
 def chunk_of(found: Unpacked) -> BufferedChunk:
-    """The chunk that must be there."""
+    """Return the chunk, which must exist."""
     assert found.chunk is not None
     return found.chunk
 
 
-def test_a_first_entry_that_is_cut_off_is_asked_for_as_a_whole() -> None:
-    """Brokers before 0.10.1 cut it; its front tells how large it is."""
+def test_a_truncated_first_entry_is_requested_in_full() -> None:
+    """Brokers before 0.10.1 cut it off; its header has its size."""
     whole = batch(0, 1, size=5_000)
     found = unpacked(whole[:64])
     assert (found.chunk, found.needed_bytes, found.wire_bytes) == (None, len(whole), 64)
 
 
-def test_what_lies_in_front_of_it_comes_again() -> None:
-    """A set that ends below the offset, which is passed over when it comes again."""
+def test_a_larger_request_includes_the_entries_before_the_offset() -> None:
+    """A set below the offset comes first again, and is skipped."""
     below, whole = batch(0, 3), batch(3, 1, size=5_000)
     found = unpacked(below + whole[:64], offset=3, is_again=True)
     assert (found.chunk, found.needed_bytes) == (None, len(below) + len(whole))
 
 
-def test_what_was_asked_for_and_did_not_come_is_asked_for_in_a_larger_fetch() -> None:
-    """Up to the limit, so that an answer that never has it does not go on for ever."""
+def test_an_entry_that_did_not_fit_is_requested_with_a_larger_fetch() -> None:
+    """The size doubles up to the limit, so that it does not go on for ever."""
     whole = batch(0, 1, size=500)
     assert unpacked(whole[:64], requested_bytes=4_000).needed_bytes == 8_000
     assert unpacked(whole[:64], requested_bytes=4_000, limit=5_000).needed_bytes == 5_000
@@ -71,16 +71,16 @@ def test_what_was_asked_for_and_did_not_come_is_asked_for_in_a_larger_fetch() ->
 
 
 @pytest.mark.parametrize(("requested_bytes", "needed"), [(100, 200), (700, 1_000), (999, 1_000)])
-def test_where_not_even_the_size_is_there_twice_as_much_is_asked_for(
+def test_without_an_entry_size_twice_as_much_is_requested(
     requested_bytes: int, needed: int
 ) -> None:
-    """Up to the limit."""
+    """The size is limited."""
     found = unpacked(b"\0" * 7, requested_bytes=requested_bytes, limit=1_000)
     assert (found.needed_bytes, found.too_large, found.wire_bytes) == (needed, None, 7)
 
 
-def test_what_will_never_fit_is_told_with_its_size() -> None:
-    """And the limit, which is the one to raise."""
+def test_an_entry_beyond_the_limit_is_an_error_with_its_size() -> None:
+    """The error names the limit, which is the setting to raise."""
     whole = batch(0, 1, size=5_000)
     limit = len(whole) - 1
     assert unpacked(whole[:64], limit=limit + 1).too_large is None
@@ -92,12 +92,12 @@ def test_what_will_never_fit_is_told_with_its_size() -> None:
 
 
 def test_at_the_limit_an_entry_without_a_size_is_too_large() -> None:
-    """There is nothing more to ask for."""
+    """Nothing larger may be requested."""
     assert unpacked(b"\0" * 7, requested_bytes=1_000, limit=1_000).too_large is not None
 
 
-def test_the_next_request_brings_at_least_the_entry_that_this_one_ended_in() -> None:
-    """What is whole waits for the caller; with what would never fit it is asked for as usual."""
+def test_the_next_request_is_large_enough_for_the_truncated_entry() -> None:
+    """Complete entries are delivered; an entry beyond the limit does not enlarge the request."""
     first, second = batch(0, 3), batch(3, 1, size=5_000)
     found = unpacked(first + second[:64])
     assert chunk_of(found).end == PositionView(3, 0)
@@ -108,7 +108,7 @@ def test_the_next_request_brings_at_least_the_entry_that_this_one_ended_in() -> 
 
 @pytest.mark.parametrize(("enough_bytes", "end"), [(1, 3), (1 << 20, 9)])
 def test_no_further_set_is_decompressed_when_there_is_enough(enough_bytes: int, end: int) -> None:
-    """The next fetch brings the rest; what is compressed together comes together."""
+    """The rest is fetched again; what is compressed together is unpacked together."""
     data = b"".join(packed(first, 3) for first in (0, 3, 6))
     response = part(TP, data, high_watermark=1_000)
     found = unpack(asked_of(), response, CoreFetchSettings(), enough_bytes)
@@ -117,12 +117,12 @@ def test_no_further_set_is_decompressed_when_there_is_enough(enough_bytes: int, 
 
 
 def test_a_chunk_ends_in_the_epoch_of_its_last_record() -> None:
-    """By which a leader that has cut its log back is found out."""
+    """The epoch reveals a leader whose log was truncated."""
     assert chunk_of(unpacked(batch(0, 2, epoch=4) + batch(2, 2, epoch=7))).end == PositionView(4, 7)
 
 
-def test_damage_ends_a_chunk_in_no_epoch() -> None:
-    """What is sound in front of it stays, and is not asked for again."""
+def test_damage_ends_a_chunk_without_an_epoch() -> None:
+    """The sound records before it are kept, and are not requested again."""
     damaged = bytearray(batch(3, 2))
     damaged[-1] ^= 1
     found = unpacked(batch(0, 3) + bytes(damaged))
@@ -131,8 +131,8 @@ def test_damage_ends_a_chunk_in_no_epoch() -> None:
     assert found.corrupt.next_offset == 5
 
 
-def test_damage_does_not_say_where_to_go_on_if_what_follows_says_otherwise() -> None:
-    """No checksum covers offsets of old messages: sound ones could be passed over."""
+def test_damage_names_no_next_offset_if_its_neighbour_contradicts_it() -> None:
+    """No checksum covers the offsets of old messages, and sound ones could be skipped."""
     sets = [build_message_set([Record(at, None, b"v")], magic=0) for at in (0, 9, 2)]
     damaged = bytearray(sets[1])
     damaged[-1] ^= 1
@@ -143,7 +143,7 @@ def test_damage_does_not_say_where_to_go_on_if_what_follows_says_otherwise() -> 
 
 
 class Records:
-    """Records of which a test says how many are left."""
+    """Records whose remaining count the test sets."""
 
     def __init__(self, count: int, memory_bytes: int, valid_bytes: int) -> None:
         self.count, self.memory_bytes, self.valid_bytes = count, memory_bytes, valid_bytes
@@ -153,29 +153,29 @@ class Records:
 
 
 @pytest.mark.parametrize(("left", "unread_bytes"), [(10, 1_000), (4, 400), (0, 0)])
-def test_what_was_read_of_a_chunk_makes_room_for_what_comes(left: int, unread_bytes: int) -> None:
-    """By the share of its records that is left."""
+def test_delivered_records_of_a_chunk_free_capacity(left: int, unread_bytes: int) -> None:
+    """Unread bytes are in proportion to the records left."""
     records = Records(10, 5_000, 1_000)
     chunk = BufferedChunk(records, PositionView(10))  # type: ignore[arg-type]
     records.count = left
     assert (chunk.unread_bytes, chunk.memory_bytes) == (unread_bytes, 5_000)
 
 
-def test_a_chunk_without_records_takes_no_room() -> None:
-    """All of it was of aborted transactions, for one."""
+def test_a_chunk_without_records_takes_no_capacity() -> None:
+    """For example, all of its records belong to aborted transactions."""
     empty: FetchedRecords = Records(0, 0, 1_000)  # type: ignore[assignment]
     assert BufferedChunk(empty, PositionView(3)).unread_bytes == 0
 
 
-def test_a_large_part_of_an_answer_is_not_copied() -> None:
-    """It keeps the whole answer in memory; little of it must not, and is copied."""
+def test_a_large_part_of_a_response_is_not_copied() -> None:
+    """A small part is copied, since it would keep the whole response in memory."""
     data = batch(0, 4)
     for times, is_shared in ((1, True), (8, True), (9, False)):
         response = bytearray(data * times)
         records = memoryview(response)[: len(data)]
-        one = replace(part(TP, high_watermark=1_000), records=records)
-        found = unpack(asked_of(), one, CoreFetchSettings(), 1 << 20)
-        del records, one
+        partition = replace(part(TP, high_watermark=1_000), records=records)
+        found = unpack(asked_of(), partition, CoreFetchSettings(), 1 << 20)
+        del records, partition
         frame = chunk_of(found).frame
         assert (frame is not None) is is_shared
         if frame is not None:

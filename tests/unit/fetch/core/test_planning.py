@@ -1,4 +1,4 @@
-"""What is asked next: who, how much, and how long the broker may wait."""
+"""Planning the next fetch: which partitions, how many bytes, how long the broker may wait."""
 
 from dataclasses import replace
 from typing import Any
@@ -35,8 +35,8 @@ from zkconsumer.model import TopicPartition
 SMALL = CoreFetchSettings(max_partition_bytes=100, max_bytes=10_000)
 
 
-def test_a_partition_is_fetched_ahead_until_its_share_waits() -> None:
-    """And again once the caller has taken enough of it."""
+def test_a_partition_is_fetched_ahead_up_to_its_share() -> None:
+    """It is fetched again once the caller has taken enough records."""
     states = board_of(TP, settings=SMALL)
     fetched(states, {TP: batch(0, 4)})
     assert states.states[TP].unread_bytes > 100
@@ -48,20 +48,20 @@ def test_a_partition_is_fetched_ahead_until_its_share_waits() -> None:
 
 
 def grown_to(states: PartitionStates, size: int, *partitions: TopicPartition) -> None:
-    """Let these have filled requests of half this size."""
+    """Let these partitions have filled requests of half this size."""
     for tp in partitions:
         states.states[tp].grow(size, size)
 
 
 def again(states: PartitionStates) -> FetchPlan:
-    """The next plan, as if what is in flight had not been sent."""
+    """Return the next plan, as if the requests in flight had not been sent."""
     for state in states.states.values():
         state.drop_requests()
     return plan(states)
 
 
-def test_what_is_far_behind_is_fetched_in_larger_parts() -> None:
-    """As far as its last responses made it grow, and no further than the settings let it."""
+def test_a_partition_that_is_far_behind_is_fetched_in_larger_parts() -> None:
+    """Full responses enlarge its requests, up to the configured size."""
     states = board_of(TP, settings=replace(SMALL, grown_bytes=400))
     assert plan(states).wanted[TP].max_bytes == 100
     for size, wanted in ((200, 200), (800, 400)):
@@ -70,57 +70,60 @@ def test_what_is_far_behind_is_fetched_in_larger_parts() -> None:
         assert plan(states).wanted[TP].max_bytes == wanted
 
 
-def test_partitions_that_are_far_behind_share_what_a_fetch_grows_to() -> None:
-    """Where the reader wants no larger responses; and none has less than its usual part."""
+def test_partitions_that_are_far_behind_share_the_growth() -> None:
+    """If responses may not grow, all share the size; none gets less than its usual part."""
     last = TopicPartition("t", 2)
     states = board_of(TP, TP1, settings=replace(SMALL, grown_bytes=400, shares_growth=True))
     grown_to(states, 400, TP)
-    assert {tp: one.max_bytes for tp, one in plan(states).wanted.items()} == {TP: 400, TP1: 100}
+    assert {tp: request.max_bytes for tp, request in plan(states).wanted.items()} == {
+        TP: 400,
+        TP1: 100,
+    }
     grown_to(states, 400, TP, TP1)
-    assert {one.max_bytes for one in again(states).wanted.values()} == {200}
+    assert {request.max_bytes for request in again(states).wanted.values()} == {200}
     states = board_of(TP, TP1, last, settings=replace(SMALL, grown_bytes=200, shares_growth=True))
     grown_to(states, 200, TP, TP1, last)
-    assert {one.max_bytes for one in plan(states).wanted.values()} == {100}
+    assert {request.max_bytes for request in plan(states).wanted.values()} == {100}
     states = board_of(TP, TP1, settings=replace(SMALL, grown_bytes=400))
     grown_to(states, 400, TP, TP1)
-    assert {one.max_bytes for one in plan(states).wanted.values()} == {400}
+    assert {request.max_bytes for request in plan(states).wanted.values()} == {400}
 
 
 def test_a_grown_partition_is_fetched_ahead_as_far_as_it_has_grown() -> None:
-    """Also while a set of that size is unpacked; without growth 100 bytes would be enough."""
+    """This holds while a set is unpacked, too; without growth 100 bytes would be enough."""
     for grown_bytes, is_ahead in ((0, False), (400, True)):
         states = board_of(TP, settings=replace(SMALL, grown_bytes=grown_bytes))
         grown_to(states, grown_bytes, TP)
         planned = plan(states)
-        came = [Arriving(planned.wanted[TP], 400, HeaderSummary(7, 3, 0, 400))]
-        assert bool(begin_fetch(states, BROKER, 0, arriving=came).wanted) is is_ahead
+        arrived = [Arriving(planned.wanted[TP], 400, HeaderSummary(7, 3, 0, 400))]
+        assert bool(begin_fetch(states, BROKER, 0, arriving=arrived).wanted) is is_ahead
 
 
 def test_without_capacity_nothing_grows() -> None:
-    """What has nothing buffered is fetched all the same, in its usual size."""
+    """A partition without buffered records is still fetched, in its usual size."""
     states = board_of(TP, TP1, settings=replace(SMALL, max_bytes=50, grown_bytes=400))
     fetched(states, {TP: batch(0, 1)})
     grown_to(states, 400, TP1)
-    assert {tp: one.max_bytes for tp, one in plan(states).wanted.items()} == {TP1: 50}
+    assert {tp: request.max_bytes for tp, request in plan(states).wanted.items()} == {TP1: 50}
 
 
 def full_response(states: PartitionStates, *, now_ms: int = 0) -> int:
-    """Fill a request for a partition; returns the size of the next one."""
+    """Fill the request of a partition and return the size of the next one."""
     requested = begin_fetch(states, BROKER, 0)
     response(states, requested, {TP: part(TP, batch(0, 4))}, now_ms)
     collect(states, 100, now_ms, None)
     return begin_fetch(states, BROKER, now_ms).wanted[TP].max_bytes
 
 
-def test_a_request_that_was_filled_is_followed_by_one_of_twice_the_size() -> None:
-    """Not so over a slow link: a larger response would not arrive in time."""
+def test_a_filled_request_doubles_the_next_one() -> None:
+    """Not over a slow link, where a larger response would not arrive in time."""
     settings = replace(SMALL, grown_bytes=400, request_timeout_ms=1_000)
     for took_ms, size in ((0, 200), (250, 200), (251, 100)):
         assert full_response(board_of(TP, settings=settings), now_ms=took_ms) == size
 
 
-def test_what_decompresses_to_much_grows_little() -> None:
-    """Two responses have to fit into the buffers once they are unpacked."""
+def test_growth_is_limited_by_the_decompressed_size() -> None:
+    """Two unpacked responses have to fit into the buffers."""
     states = board_of(TP, settings=SMALL)
     fetched(states, {TP: batch(0, 4)})
     (chunk,) = states.states[TP].waiting
@@ -130,8 +133,8 @@ def test_what_decompresses_to_much_grows_little() -> None:
         assert full_response(board_of(TP, settings=settings)) == pytest.approx(size, abs=1)
 
 
-def test_a_large_entry_is_not_what_is_fetched_ahead() -> None:
-    """However much was asked for: growth bounds what may wait."""
+def test_a_large_entry_does_not_raise_the_fetch_ahead() -> None:
+    """Growth limits how much is fetched ahead, however much one entry needed."""
     states = board_of(TP, settings=replace(SMALL, grown_bytes=400))
     state = states.states[TP]
     data = batch(0, 60, size=60)
@@ -142,8 +145,8 @@ def test_a_large_entry_is_not_what_is_fetched_ahead() -> None:
     assert not plan(states).wanted
 
 
-def test_a_request_without_a_response_is_not_repeated_in_its_size() -> None:
-    """It was too much for the link; and a session leaves out what has no more in its log."""
+def test_a_request_without_a_response_is_repeated_in_its_usual_size() -> None:
+    """It may have been too large for the link; a session omits partitions without news."""
     states = board_of(TP, settings=replace(SMALL, grown_bytes=400))
     grown_to(states, 400, TP)
     planned = plan(states)
@@ -152,8 +155,8 @@ def test_a_request_without_a_response_is_not_repeated_in_its_size() -> None:
     assert plan(states).wanted[TP].max_bytes == 100
 
 
-def test_plans_change_nothing() -> None:
-    """They are values: the same again until they are noted as sent."""
+def test_planning_does_not_change_the_state() -> None:
+    """Plans are values: planning again gives the same until the requests are sent."""
     states = board_of(TP, TP1)
     states.seek(TP1, Reset(EARLIEST))
     state, other = states.states[TP], states.states[TP1]
@@ -163,25 +166,30 @@ def test_plans_change_nothing() -> None:
         ((lookup, policy),) = plan_lookups(states, 0).resets
         assert (planned.topic_partition, planned.start.offset) == (TP, 0)
         assert (lookup.topic_partition, policy) == (TP1, EARLIEST)
-    assert [one.requested or one.early or one.lookup for one in (state, other)] == [None, None]
-    for one, former in zip((state, other), before, strict=True):
-        assert all(getattr(one, name) == getattr(former, name) for name in PartitionState.__slots__)
+    assert [either.requested or either.early or either.lookup for either in (state, other)] == [
+        None,
+        None,
+    ]
+    for either, former in zip((state, other), before, strict=True):
+        assert all(
+            getattr(either, name) == getattr(former, name) for name in PartitionState.__slots__
+        )
 
 
 def arriving(
-    states: PartitionStates, planned: FetchPlan, came: dict[TopicPartition, HeaderSummary | None]
+    states: PartitionStates, planned: FetchPlan, arrived: dict[TopicPartition, HeaderSummary | None]
 ) -> Any:
-    """The plan while these are unpacked, 60 bytes of each."""
-    sets = [Arriving(planned.wanted[tp], 60, ahead) for tp, ahead in came.items()]
+    """Return the plan while these sets of 60 bytes each are being unpacked."""
+    sets = [Arriving(planned.wanted[tp], 60, ahead) for tp, ahead in arrived.items()]
     others = [
-        partition_request for tp, partition_request in planned.wanted.items() if tp not in came
+        partition_request for tp, partition_request in planned.wanted.items() if tp not in arrived
     ]
     states.unanswered(others)
     return begin_fetch(states, BROKER, 0, arriving=sets)
 
 
-def test_what_follows_a_set_is_asked_for_while_that_is_unpacked() -> None:
-    """Behind the others, whose turn it is; with room for the entry that was cut off."""
+def test_the_next_set_is_requested_while_one_is_unpacked() -> None:
+    """It comes after the other partitions, with a size that fits the truncated entry."""
     states = board_of(TP, TP1)
     planned = plan(states)
     early = arriving(states, planned, {TP: HeaderSummary(7, 3, 2 << 20, 60)})
@@ -194,8 +202,8 @@ def test_what_follows_a_set_is_asked_for_while_that_is_unpacked() -> None:
     assert early.max_wait_ms == 500
 
 
-def test_where_nothing_can_be_asked_early_nobody_is() -> None:
-    """Odd headers, no room for another one, too much of all, a seek meanwhile."""
+def test_without_an_early_request_no_other_partition_is_requested() -> None:
+    """For example, with unsupported headers, without capacity, or after a seek."""
     unsupported, sound = None, HeaderSummary(7, 3, 0, 60)
     for ahead, settings, seeks in (
         (unsupported, CoreFetchSettings(), False),
@@ -211,24 +219,24 @@ def test_where_nothing_can_be_asked_early_nobody_is() -> None:
         assert states.states[TP1].requested is None
 
 
-def test_a_partition_that_has_to_wait_for_its_set_lets_the_others_not_wait() -> None:
-    """The answer to the early request comes at once, so that it can be asked for behind it."""
+def test_an_early_request_does_not_wait_at_the_broker_for_one_left_out() -> None:
+    """The response comes at once, so that the remaining partition can be requested next."""
     states = board_of(TP, TP1)
     early = arriving(states, plan(states), {TP: HeaderSummary(7, 3, 0, 60), TP1: None})
     assert list(early.wanted) == [TP]
     assert early.max_wait_ms == 0
 
 
-def test_where_too_much_waits_only_what_has_nothing_waiting_is_asked() -> None:
-    """Paused partitions' data must not keep the others from coming."""
+def test_with_full_buffers_only_partitions_without_records_are_fetched() -> None:
+    """Records of paused partitions must not block the others."""
     states = board_of(TP, TP1, settings=CoreFetchSettings(max_bytes=50))
     fetched(states, {TP: batch(0, 1)})
     states.pause([TP])
     assert list(plan(states).wanted) == [TP1]
 
 
-def test_paused_partitions_and_those_without_position_are_not_asked() -> None:
-    """Nor those that were removed."""
+def test_paused_partitions_and_those_without_a_position_are_not_fetched() -> None:
+    """Nor are those that were removed."""
     states = board_of(TP, TP1)
     states.pause([TP])
     states.remove([TP1])
@@ -236,15 +244,15 @@ def test_paused_partitions_and_those_without_position_are_not_asked() -> None:
     assert not plan(states).wanted
 
 
-def test_nobody_is_asked_twice_at_a_time() -> None:
-    """What is in flight is in flight."""
+def test_a_partition_has_one_request_in_flight() -> None:
+    """It is not requested again before its response."""
     states = board_of(TP)
     assert plan(states).wanted
     assert not plan(states).wanted
 
 
-def test_a_broker_is_not_to_wait_while_a_partition_is_held_back() -> None:
-    """Else the answer for the idle one would hold up the busy one; we wait here instead."""
+def test_a_broker_does_not_wait_while_a_partition_is_held_back() -> None:
+    """Otherwise the response for an idle partition would delay the busy one; the client waits."""
     states = board_of(TP, TP1, settings=SMALL)
     fetched(states, {TP: batch(0, 4)})
     planned = plan(states)
@@ -252,15 +260,15 @@ def test_a_broker_is_not_to_wait_while_a_partition_is_held_back() -> None:
     assert (planned.max_wait_ms, planned.rest_ms) == (0, 500)
 
 
-def test_a_broker_waits_shortly_while_a_position_is_being_asked_for() -> None:
-    """The partition is about to be fetched as well."""
+def test_a_broker_waits_briefly_while_a_position_is_looked_up() -> None:
+    """That partition is about to be fetched as well."""
     states = board_of(TP, TP1)
     states.seek(TP1, Reset(EARLIEST))
     assert 0 < plan(states).max_wait_ms < 500
 
 
-def test_a_failed_partition_rests() -> None:
-    """The request for the others ends when it is due."""
+def test_a_failed_partition_pauses() -> None:
+    """The request for the others returns when its pause is over."""
     states = board_of(TP, TP1)
     refused = part(TP, error_code=ErrorCode.NOT_LEADER_FOR_PARTITION)
     response(states, plan(states), {TP: refused})
@@ -272,15 +280,15 @@ def test_a_failed_partition_rests() -> None:
     assert list(plan(states, 100).wanted) == [TP, TP1]
 
 
-def test_who_was_served_goes_last() -> None:
-    """So that a bounded answer comes round."""
+def test_a_partition_that_returned_records_is_requested_last() -> None:
+    """A limited response thus reaches all partitions in turn."""
     states = board_of(TP, TP1)
     fetched(states, {TP: batch(0, 1)})
     assert list(plan(states).wanted) == [TP1, TP]
 
 
-def test_old_brokers_are_asked_for_no_more_than_the_bound() -> None:
-    """Before version 3 they know no bound for the whole answer."""
+def test_requests_to_old_brokers_sum_up_to_the_limit() -> None:
+    """Before version 3 a request has no limit for the whole response."""
     partitions = [TopicPartition("t", number) for number in range(10)]
     states = board_of(*partitions, settings=CoreFetchSettings(max_bytes=100_000))
     planned = begin_fetch(states, BROKER, 0, has_hard_bounds=True)
@@ -289,8 +297,8 @@ def test_old_brokers_are_asked_for_no_more_than_the_bound() -> None:
     }
 
 
-def test_larger_messages_take_turns_where_bounds_are_hard() -> None:
-    """The first comes whatever its size; the next one with the next request, which is near."""
+def test_larger_messages_take_turns_with_hard_limits() -> None:
+    """The first one is requested whatever its size, the next one right after it."""
     states = board_of(TP, TP1, settings=CoreFetchSettings(max_bytes=8_192))
     for tp in (TP, TP1):
         states.states[tp].needed_bytes = 20_000
@@ -301,8 +309,8 @@ def test_larger_messages_take_turns_where_bounds_are_hard() -> None:
     assert (planned.max_wait_ms, planned.rest_ms) == (0, 0)
 
 
-def test_partitions_at_their_end_take_no_turn_of_a_larger_message() -> None:
-    """They are in every request, in front of it; it would never come."""
+def test_partitions_at_their_end_do_not_displace_a_larger_message() -> None:
+    """They are in every request, before the large message, which would otherwise never come."""
     last = TopicPartition("t", 2)
     states = board_of(TP, TP1, last, settings=CoreFetchSettings(max_bytes=8_192))
     for tp in (TP1, last):
@@ -314,8 +322,8 @@ def test_partitions_at_their_end_take_no_turn_of_a_larger_message() -> None:
     }
 
 
-def test_another_leader_is_asked_at_once() -> None:
-    """What the old one has in flight counts no more: it may never answer."""
+def test_a_new_leader_is_fetched_from_at_once() -> None:
+    """Requests in flight to the old one are ignored, since it may never respond."""
     states = board_of(TP)
     old = plan(states)
     states.see(view({TP: OTHER}))
@@ -325,8 +333,8 @@ def test_another_leader_is_asked_at_once() -> None:
     assert not states.states[TP].waiting
 
 
-def test_a_new_leader_is_asked_for_its_epochs_first() -> None:
-    """As long as it is not proved, nothing is fetched; that takes an epoch that was read."""
+def test_a_new_leader_is_asked_for_its_epoch_end_first() -> None:
+    """Nothing is fetched until its log is checked against the last epoch that was read."""
     states = board_of(TP)
     fetched(states, {TP: batch(0, 1, epoch=4)})
     states.see(view({TP: OTHER}, epoch=5))
@@ -337,8 +345,8 @@ def test_a_new_leader_is_asked_for_its_epochs_first() -> None:
 
 
 @pytest.mark.parametrize(("exact", "named"), [(True, 5), (False, -1)])
-def test_an_epoch_that_brokers_may_not_have_heard_of_is_not_named(exact: bool, named: int) -> None:
-    """Another one has the leader asked about its log all the same."""
+def test_an_inexact_leader_epoch_is_not_sent(exact: bool, named: int) -> None:
+    """A change of it still triggers the check of the leader's log."""
     states = board_of(TP)
     fetched(states, {TP: batch(0, 3, epoch=4)})
     states.see(view({TP: OTHER}, epoch=5, has_exact_epochs=exact))
@@ -348,16 +356,16 @@ def test_an_epoch_that_brokers_may_not_have_heard_of_is_not_named(exact: bool, n
     assert plan(states, broker=OTHER).wanted[TP].leader_epoch == named
 
 
-def test_a_position_with_an_epoch_is_proved_before_it_is_used() -> None:
-    """It may come from a commit of long ago."""
+def test_a_position_with_an_epoch_is_checked_first() -> None:
+    """It may come from a very old commit."""
     states = board_of(TP)
     states.seek(TP, AtOffset(7, leader_epoch=3))
     assert not plan(states).wanted
     assert len(begin_lookups(states, 0).epochs) == 1
 
 
-def test_questions_wait_for_a_leader_and_for_their_pause() -> None:
-    """And are asked once."""
+def test_lookups_wait_for_a_leader_and_for_their_pause() -> None:
+    """Each lookup is sent once."""
     states = board_of(TP)
     states.seek(TP, Reset(EARLIEST))
     states.see(view({}))
@@ -372,20 +380,24 @@ def test_questions_wait_for_a_leader_and_for_their_pause() -> None:
     assert begin_lookups(states, 100).resets
 
 
-def test_an_answer_counts_as_a_whole_as_long_as_any_of_it_waits() -> None:
-    """Once for all partitions of which it has records; what is unpacked elsewhere counts, too."""
+def test_a_response_counts_in_full_while_any_of_it_is_buffered() -> None:
+    """It counts once for all its partitions; memory of unpacked records counts as well."""
     settings = CoreFetchSettings(max_bytes=900)
-    for size_bytes, memory_bytes, may in ((899, 60, True), (901, 60, False), (500, 500, False)):
+    for size_bytes, memory_bytes, has_capacity in (
+        (899, 60, True),
+        (901, 60, False),
+        (500, 500, False),
+    ):
         states = board_of(TP, TP1, settings=settings)
         fetched(states, {TP: batch(0, 1), TP1: batch(0, 1)})
         for state in states.states.values():
             state.waiting[0].frame = ResponseFrame(1, size_bytes)
             state.waiting[0].memory_bytes = memory_bytes
-        assert bool(plan(states).wanted) is may
+        assert bool(plan(states).wanted) is has_capacity
 
 
-def test_who_fills_its_request_is_asked_for_twice_as_much() -> None:
-    """Up to the limit, and until it is no longer far behind."""
+def test_requests_double_while_they_are_filled() -> None:
+    """They grow up to the limit, and shrink when the partition is no longer far behind."""
     settings = CoreFetchSettings(max_partition_bytes=1_000, grown_bytes=3_000)
     states = board_of(TP, settings=settings)
     sizes = []

@@ -1,4 +1,4 @@
-"""The thread of one broker: when it rests, and when it ends."""
+"""A broker's fetcher thread: when it idles, and when it ends."""
 
 from typing import cast
 
@@ -10,8 +10,8 @@ from zkconsumer.fetch.polled import broker_fetcher
 from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
 
 
-class Line:
-    """A line whose turns bring nothing."""
+class IdleConnection:
+    """A connection whose turns return no records."""
 
     def __init__(self, duration_ms: int | None) -> None:
         self.turns, self.closed, self._duration_ms = 0, 0, duration_ms
@@ -26,28 +26,30 @@ class Line:
         self.closed += 1
 
 
-def test_one_without_partitions_ends_when_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    """After a long rest, and unless partitions are on their way to it."""
+def test_a_fetcher_without_partitions_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends after a long idle time, unless partitions are about to be added."""
     monkeypatch.setattr(broker_fetcher, "_IDLE_MS", 1)
-    line, responses = Line(None), [False, False, True]
-    fetcher = BrokerFetcher(cast("FetchConnection", line), SystemClock(), lambda: responses.pop(0))
+    connection, responses = IdleConnection(None), [False, False, True]
+    fetcher = BrokerFetcher(
+        cast("FetchConnection", connection), SystemClock(), lambda: responses.pop(0)
+    )
     fetcher.run()
-    assert (responses, line.turns, line.closed) == ([], 3, 1)
+    assert (responses, connection.turns, connection.closed) == ([], 3, 1)
 
 
-def test_one_that_is_woken_does_not_ask_whether_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It looks for what there is to fetch instead."""
+def test_a_fetcher_that_is_woken_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It looks for partitions to fetch instead."""
     monkeypatch.setattr(broker_fetcher, "_IDLE_MS", 60_000)
-    line = Line(None)
-    fetcher = BrokerFetcher(cast("FetchConnection", line), SystemClock(), pytest.fail)
+    connection = IdleConnection(None)
+    fetcher = BrokerFetcher(cast("FetchConnection", connection), SystemClock(), pytest.fail)
 
     def turn() -> Rest:
-        line.turns += 1
+        connection.turns += 1
         fetcher.wake()
-        if line.turns == 3:
+        if connection.turns == 3:
             fetcher._stopping = True
         return Rest(None)
 
-    monkeypatch.setattr(line, "turn", turn)
+    monkeypatch.setattr(connection, "turn", turn)
     fetcher.run()
-    assert (line.turns, line.closed) == (3, 1)
+    assert (connection.turns, connection.closed) == (3, 1)

@@ -1,4 +1,4 @@
-"""Handing out: whose turn it is, what moves, and what an error or an interrupt leaves behind."""
+"""Delivering records: the order of partitions, positions, errors and interrupts."""
 
 from typing import Any
 
@@ -32,29 +32,29 @@ from zkconsumer.records.transactions import Marker
 def take(
     states: PartitionStates, count: int = 500, among: Any = None
 ) -> dict[TopicPartition, list[int]]:
-    """Collect; the offsets of each partition."""
+    """Collect records and return the offsets of each partition."""
     taken: Taken = collect(states, count, 0, among)
-    return {tp: list(offsets(piece)) for tp, piece in taken.items()}
+    return {tp: list(offsets(record_slice)) for tp, record_slice in taken.items()}
 
 
-def at(states: PartitionStates, tp: TopicPartition = TP) -> PositionView | None:
-    """Where the caller stands."""
+def position_of(states: PartitionStates, tp: TopicPartition = TP) -> PositionView | None:
+    """Return the position of the caller."""
     return states.states[tp].position
 
 
 def test_records_come_in_slices_and_the_position_follows() -> None:
-    """The rest stays; the position's epoch is that of the records in front of it."""
+    """The rest stays buffered; the position's epoch is that of the records before it."""
     states = board_of(TP)
     fetched(states, {TP: batch(0, 5, epoch=3)})
     assert take(states, 2) == {TP: [0, 1]}
-    assert at(states) == PositionView(2, 3)
+    assert position_of(states) == PositionView(2, 3)
     assert take(states, 9) == {TP: [2, 3, 4]}
-    assert at(states) == PositionView(5, 3)
+    assert position_of(states) == PositionView(5, 3)
     assert take(states) == {}
 
 
-def test_small_answers_of_one_partition_come_together() -> None:
-    """As many as fit into a poll."""
+def test_small_responses_of_a_partition_are_joined() -> None:
+    """As many as fit into a poll are returned together."""
     states = board_of(TP)
     for first in range(0, 9, 3):
         fetched(states, {TP: batch(first, 3)})
@@ -63,22 +63,22 @@ def test_small_answers_of_one_partition_come_together() -> None:
 
 
 def test_partitions_take_turns() -> None:
-    """The one that was served goes to the end of the line."""
+    """A partition that was served goes to the end of the queue."""
     states = board_of(TP, TP1)
     fetched(states, {TP: batch(0, 10), TP1: batch(0, 10)})
     served = [next(iter(take(states, 3))) for _ in range(4)]
     assert served == [TP, TP1, TP, TP1]
 
 
-def test_a_poll_takes_of_several_partitions() -> None:
-    """Where the first has too little."""
+def test_a_poll_returns_records_of_several_partitions() -> None:
+    """The next partition fills what the first one leaves."""
     states = board_of(TP, TP1)
     fetched(states, {TP: batch(0, 2), TP1: batch(0, 9)})
     assert take(states, 5) == {TP: [0, 1], TP1: [0, 1, 2]}
 
 
-def test_paused_and_other_partitions_keep_what_waits() -> None:
-    """Paused, or not among those that may be handed out now."""
+def test_paused_and_excluded_partitions_keep_their_records() -> None:
+    """Whether they are paused or may not be delivered now."""
     states = board_of(TP, TP1)
     fetched(states, {TP: batch(0, 2), TP1: batch(0, 2)})
     states.pause([TP])
@@ -88,41 +88,41 @@ def test_paused_and_other_partitions_keep_what_waits() -> None:
     assert take(states) == {TP: [0, 1]}
 
 
-def test_removing_drops_what_waits() -> None:
-    """Also of a partition that comes back at once."""
+def test_removing_a_partition_drops_its_records() -> None:
+    """Even if the partition is added again at once."""
     states = board_of(TP)
     fetched(states, {TP: batch(0, 2)})
     states.remove([TP])
     states.add([TP])
     assert take(states) == {}
-    assert at(states) is None
+    assert position_of(states) is None
 
 
-def test_a_seek_drops_what_waits_and_what_is_on_its_way() -> None:
-    """The answer to what was asked before does not count."""
+def test_a_seek_drops_buffered_records_and_responses_in_flight() -> None:
+    """The response to an earlier request is ignored."""
     states = board_of(TP)
     fetched(states, {TP: batch(0, 2)})
     planned = plan(states)
     states.seek(TP, AtOffset(7))
     respond(states, planned, {TP: part(TP, batch(2, 2))})
     assert take(states) == {}
-    assert at(states) == PositionView(7)
+    assert position_of(states) == PositionView(7)
     fetched(states, {TP: batch(7, 1)})
     assert take(states) == {TP: [7]}
 
 
 def test_markers_move_the_position_without_records() -> None:
-    """A poll that finds nothing else is enough for it."""
+    """A poll that returns nothing moves the position over them."""
     states = board_of(TP)
     traits = BatchTraits(leader_epoch=2, producer_id=1, producer_epoch=0)
     fetched(states, {TP: build_marker(Marker.COMMIT, 0, timestamp=1, traits=traits)})
     assert states.take_effects().notify_caller
     assert take(states) == {}
-    assert at(states) == PositionView(1, 2)
+    assert position_of(states) == PositionView(1, 2)
 
 
-def test_an_error_comes_behind_the_records_in_front_of_it() -> None:
-    """And only from a call that takes nothing; then the others go on."""
+def test_an_error_is_raised_after_the_records_before_it() -> None:
+    """It is raised only by a call that returns no records; other partitions then continue."""
     states = board_of(TP, TP1)
     respond(
         states,
@@ -142,7 +142,7 @@ def test_an_error_comes_behind_the_records_in_front_of_it() -> None:
     assert take(states) == {TP1: [4]}
 
 
-def test_what_passes_is_raised_once_and_tried_again() -> None:
+def test_a_temporary_error_is_raised_once_and_retried() -> None:
     """An ACL may be granted meanwhile."""
     states = board_of(TP)
     refused = part(TP, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
@@ -155,8 +155,8 @@ def test_what_passes_is_raised_once_and_tried_again() -> None:
     assert take(states) == {TP: [0]}
 
 
-def test_what_a_broker_tells_all_of_us_is_raised_once() -> None:
-    """When there is nothing to hand out."""
+def test_refused_credentials_are_raised_once() -> None:
+    """They are raised when there are no records to return."""
     states = board_of(TP)
     fetched(states, {TP: batch(0, 1)})
     broker = states.states[TP].source
@@ -169,7 +169,7 @@ def test_what_a_broker_tells_all_of_us_is_raised_once() -> None:
 
 
 def test_an_interrupt_puts_everything_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A signal handler that raises in the middle neither loses nor doubles records."""
+    """A signal handler that raises during a call neither loses nor duplicates records."""
     states = board_of(TP, TP1)
     fetched(states, {TP: batch(0, 2), TP1: batch(0, 2)})
     calls = []
@@ -184,16 +184,16 @@ def test_an_interrupt_puts_everything_back(monkeypatch: pytest.MonkeyPatch) -> N
         patch.setattr(completed.BufferedChunk, "unread_bytes", property(interrupted))
         with pytest.raises(KeyboardInterrupt):
             take(states)
-    assert at(states) == at(states, TP1) == PositionView(0)
+    assert position_of(states) == position_of(states, TP1) == PositionView(0)
     assert take(states) in ({}, {TP1: [0, 1]})
     for tp in (TP, TP1):
-        if at(states, tp) == PositionView(0):
+        if position_of(states, tp) == PositionView(0):
             fetched(states, {tp: batch(0, 2)})
             assert take(states) == {tp: [0, 1]}
 
 
 def test_putting_back_does_not_forget_that_the_leader_is_new() -> None:
-    """Its log is compared with what was read all the same, before anything is fetched of it."""
+    """The new leader's log is still checked before anything is fetched from it."""
     states = board_of(TP)
     fetched(states, {TP: batch(0, 4, epoch=1)})
     take(states, 2)
@@ -201,13 +201,13 @@ def test_putting_back_does_not_forget_that_the_leader_is_new() -> None:
     before: Before = []
     collect(states, 2, 0, None, before)
     put_back(states, before, 0)
-    assert at(states) == PositionView(2, 1)
+    assert position_of(states) == PositionView(2, 1)
     assert states.states[TP].unproven
     assert states.take_effects().resolve_positions
 
 
-def test_headers_of_joined_slices_keep_their_places() -> None:
-    """And so do leader epochs."""
+def test_headers_and_epochs_of_joined_slices_keep_their_records() -> None:
+    """Headers and leader epochs are counted from the first record of the joined slices."""
     states = board_of(TP)
     plain = batch(0, 2, epoch=1)
     with_headers = build_batch(
@@ -215,26 +215,30 @@ def test_headers_of_joined_slices_keep_their_places() -> None:
     )
     fetched(states, {TP: plain})
     fetched(states, {TP: with_headers})
-    piece = collect(states, 9, 0, None)[TP]
-    assert piece.headers() == {3: (("h", b"v"),)}
-    assert piece.leader_epochs() == ((0, 1), (2, 2))
-    assert (piece.first_offset, piece.next_offset, piece.leader_epoch) == (0, 4, 2)
+    record_slice = collect(states, 9, 0, None)[TP]
+    assert record_slice.headers() == {3: (("h", b"v"),)}
+    assert record_slice.leader_epochs() == ((0, 1), (2, 2))
+    assert (record_slice.first_offset, record_slice.next_offset, record_slice.leader_epoch) == (
+        0,
+        4,
+        2,
+    )
 
 
 def _records(first: int, count: int) -> Any:
     return [Record(first + n, None, b"x", 1, TimestampType.CREATE_TIME) for n in range(count)]
 
 
-def test_one_that_may_not_be_handed_out_does_not_keep_the_others() -> None:
-    """Wherever in the line it stands."""
+def test_a_partition_that_may_not_be_delivered_does_not_block_others() -> None:
+    """Wherever in the order it is."""
     states = board_of(TP, TP1)
     fetched(states, {TP: batch(0, 2), TP1: batch(0, 2)})
     assert take(states, among={TP1}) == {TP1: [0, 1]}
     assert take(states, among={TP}) == {TP: [0, 1]}
 
 
-def test_one_without_records_does_not_keep_the_others() -> None:
-    """All that waits of it is a marker, which is passed over."""
+def test_a_partition_with_only_markers_does_not_block_others() -> None:
+    """The marker is skipped."""
     states = board_of(TP, TP1)
     traits = BatchTraits(producer_id=1, producer_epoch=0)
     marker = build_marker(Marker.COMMIT, 0, timestamp=1, traits=traits)
@@ -242,10 +246,10 @@ def test_one_without_records_does_not_keep_the_others() -> None:
     assert take(states) == {TP1: [0, 1]}
 
 
-def test_epochs_that_change_within_an_answer_keep_their_places() -> None:
-    """Counted from the first record of all answers."""
+def test_epochs_that_change_within_a_response_keep_their_records() -> None:
+    """They are counted from the first record of all joined responses."""
     states = board_of(TP)
     fetched(states, {TP: batch(0, 2, epoch=1)})
     fetched(states, {TP: batch(2, 2, epoch=2) + batch(4, 2, epoch=3)})
-    piece = collect(states, 9, 0, None)[TP]
-    assert piece.leader_epochs() == ((0, 1), (2, 2), (4, 3))
+    record_slice = collect(states, 9, 0, None)[TP]
+    assert record_slice.leader_epochs() == ((0, 1), (2, 2), (4, 3))
