@@ -1,8 +1,8 @@
 """A cluster in memory: topics, logs, leaders and offsets that fake brokers answer from.
 
-It knows nothing of bytes or connections: ``fake_answers`` turns requests into answers from this
-state, ``fake_broker`` carries them. Source of the behaviour: Kafka 0.8.2.2, by the same contract
-suite that runs on real brokers.
+It knows nothing of bytes or connections: ``fake_responses`` turns requests into responses from
+this state, ``fake_broker`` transports them. The behaviour is that of Kafka 0.8.2.2: the same
+contract suite runs on real brokers.
 """
 
 import threading
@@ -18,7 +18,7 @@ FAKE_PORT = 9092
 
 @dataclass(slots=True)
 class FakePartition:
-    """One partition: who has it, who leads it (None: nobody), and its log."""
+    """One partition: its replicas, its leader (None if it has none), and its log."""
 
     leader: int | None
     replicas: tuple[int, ...]
@@ -29,12 +29,12 @@ class FakeCluster:
     """Brokers that share one state. Thread: any.
 
     Attributes:
-        lock: guards everything here.
-        brokers: the addresses by id; whoever carries the brokers may set them.
+        lock: guards all state here.
+        brokers: the addresses by id; whoever opens the brokers' ports may set them.
         down: the ids of brokers that don't run.
-        auto_create: whether asking for a topic creates it.
-        coordinator: the broker that keeps the groups' offsets; None for none.
-        offsets_loading: whether it is still reading them from its log.
+        auto_create: whether a metadata request for a topic creates it.
+        coordinator: the broker that manages the groups' offsets; None if there is none.
+        offsets_loading: whether the coordinator is still reading them from its log.
         zookeeper_offsets: what OffsetCommit v0 wrote, by group and partition.
         kafka_offsets: what OffsetCommit v1 wrote.
     """
@@ -54,7 +54,7 @@ class FakeCluster:
         self._watchers: list[Callable[[], None]] = []
 
     def create_topic(self, topic: str, partitions: int = 1, replicas: int = 1) -> None:
-        """Create a topic, or add partitions to it; leaders go round the brokers."""
+        """Create a topic, or add partitions to it; leaders are assigned round-robin."""
         ids = sorted(self.brokers)
         with self.lock:
             existing = self.topics.setdefault(topic, {})
@@ -64,37 +64,37 @@ class FakeCluster:
         self.changed()
 
     def delete_topic(self, topic: str) -> None:
-        """Delete a topic with all it held."""
+        """Delete a topic with its records."""
         with self.lock:
             del self.topics[topic]
         self.changed()
 
     def partition(self, tp: TopicPartition) -> FakePartition | None:
-        """A partition, or None where there is none."""
+        """Return a partition, or None if it does not exist."""
         return self.topics.get(tp.topic, {}).get(tp.partition)
 
     def log(self, tp: TopicPartition) -> FakeLog:
-        """The log of a partition that exists."""
+        """Return the log of a partition that exists."""
         return self.topics[tp.topic][tp.partition].log
 
     def append(
         self, tp: TopicPartition, records: Sequence[Record], codec: Codec = Codec.NONE
     ) -> int:
-        """Append records to a partition that exists; gives the offset of the first."""
+        """Append records to a partition that exists; return the offset of the first."""
         with self.lock:
             base_offset = self.log(tp).append_records(records, codec)
         self.changed()
         return base_offset
 
     def append_raw(self, tp: TopicPartition, data: bytes, record_count: int = 1) -> int:
-        """Append an entry as it is, sound or not; gives the offset it stands for."""
+        """Append an entry as is, sound or not; return its offset."""
         with self.lock:
             base_offset = self.log(tp).append_raw(data, record_count)
         self.changed()
         return base_offset
 
     def move_leader(self, tp: TopicPartition, leader: int | None) -> None:
-        """Let another broker lead a partition, or none."""
+        """Make another broker the leader of a partition, or none."""
         with self.lock:
             moved = self.topics[tp.topic][tp.partition]
             moved.leader = leader
@@ -103,7 +103,7 @@ class FakeCluster:
         self.changed()
 
     def is_leader(self, broker_id: int, tp: TopicPartition) -> bool:
-        """Whether that broker leads that partition."""
+        """Return whether that broker leads that partition."""
         found = self.partition(tp)
         return found is not None and found.leader == broker_id
 
@@ -113,13 +113,13 @@ class FakeCluster:
             self._watchers.append(watcher)
 
     def forget(self, watcher: Callable[[], None]) -> None:
-        """Call ``watcher`` no more."""
+        """Stop calling ``watcher``."""
         with self.lock:
             if watcher in self._watchers:
                 self._watchers.remove(watcher)
 
     def changed(self) -> None:
-        """Tell every watcher."""
+        """Call every watcher."""
         with self.lock:
             watchers = list(self._watchers)
         for watcher in watchers:

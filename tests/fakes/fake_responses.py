@@ -1,4 +1,4 @@
-"""What a broker 0.8.2.2 answers, from the state of a ``FakeCluster``; the caller holds its lock."""
+"""Respond as a broker 0.8.2.2 from the state of a ``FakeCluster``; the caller holds its lock."""
 
 import re
 
@@ -20,16 +20,16 @@ from zkconsumer.wire.messages import offset_fetch as of
 from zkconsumer.wire.messages import produce as pr
 
 SEGMENT_TIME_MS = 1_400_000_000_000
-"""When the only segment of every log was last written, whenever that was."""
+"""The last modification of every log's only segment, whatever was appended since."""
 
 LARGEST_MESSAGE_BYTES = 1_000_012
-"""What ``message.max.bytes`` is unless configured; the entry's header counts."""
+"""The default of ``message.max.bytes``; it includes the entry's header."""
 
 _LEGAL_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,255}")
 
 
 class FakeResponses:
-    """One broker's view of the cluster."""
+    """How one broker responds, given the state of the cluster."""
 
     def __init__(self, cluster: FakeCluster, broker_id: int) -> None:
         self._cluster = cluster
@@ -37,7 +37,7 @@ class FakeResponses:
         self._offsets = FakeOffsetResponses(cluster, broker_id)
 
     def to(self, request: Request[Response], version: int) -> Response:
-        """The answer to a request."""
+        """Return the response to a request."""
         match request:
             case md.MetadataRequest():
                 return self._metadata(request)
@@ -54,7 +54,7 @@ class FakeResponses:
             case fc.FindCoordinatorRequest():
                 return self._offsets.coordinator()
             case hb.HeartbeatRequest():
-                # It knows the name, and fails at what it stands for.
+                # 0.8.2.2 knows this API by name, but does not implement it.
                 return hb.HeartbeatResponse(error_code=ErrorCode.UNKNOWN)
             case _:
                 raise TypeError(f"no answer is known to {type(request).__name__}")
@@ -65,7 +65,7 @@ class FakeResponses:
         known = [name for name in names if name in cluster.topics]
         unknown = [name for name in names if name not in cluster.topics]
         if cluster.auto_create and not all(_is_legal(name) for name in unknown):
-            # Creating it fails, and one failure spoils the whole answer.
+            # Creating the topic fails, and one failure fails the whole response.
             return md.MetadataResponse(
                 brokers=(),
                 topics=tuple(_topic_error(name, ErrorCode.INVALID_TOPIC) for name in names),
@@ -113,7 +113,7 @@ class FakeResponses:
         )
 
     def _led(self, tp: TopicPartition) -> FakePartition | ErrorCode:
-        """The partition if this broker leads it, else what is wrong."""
+        """Return the partition if this broker leads it, else the error code."""
         partition = self._cluster.partition(tp)
         if partition is None or self._id not in partition.replicas:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

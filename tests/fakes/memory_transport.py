@@ -1,7 +1,7 @@
-"""A network in memory: the ``Connector`` and ``Transport`` of tests that need no sockets.
+"""A network in memory: the ``Connector`` and ``Transport`` of tests without sockets.
 
-No thread of its own: the server's part runs in the thread that sends or receives. It passes the
-same contract suite as TCP.
+It has no thread of its own: the server's part runs in the thread that sends or receives. It
+passes the same contract suite as TCP.
 """
 
 import threading
@@ -45,11 +45,11 @@ class MemoryTransport:
         """See ``Transport``."""
         deadline_ms = self._clock.now_ms() + self._timeout_ms
         while True:
-            # Cleared before looking, so that a change after the look ends the wait below.
+            # Cleared before the state is read, so that a later change ends the wait below.
             self._changed.clear()
             self._require_open()
             now_ms = self._clock.now_ms()
-            # Asked first: what was said before the end is then surely among what is taken below.
+            # Read before the data, so that all that was sent before the end is taken below.
             is_over = self._conversation.is_over
             self._incoming += self._conversation.take_outgoing(now_ms)
             if self._incoming:
@@ -78,7 +78,7 @@ class MemoryTransport:
 
 
 class MemoryNetwork:
-    """Addresses in memory and who listens there; a ``Connector``. Thread: any.
+    """Addresses in memory and their listeners; a ``Connector``. Thread: any.
 
     Args:
         clock: for time-outs, and for what the listeners see as the time.
@@ -89,7 +89,7 @@ class MemoryNetwork:
         self._listeners: dict[tuple[str, int], Listener] = {}
 
     def listen(self, host: str, port: int, listener: Listener) -> None:
-        """Let somebody listen at an address."""
+        """Let a listener accept connections to an address."""
         self._listeners[host, port] = listener
 
     def connect(self, host: str, port: int, *, timeout_ms: int) -> MemoryTransport:  # noqa: ARG002 - answers at once

@@ -161,7 +161,7 @@ def test_a_core_takes_any_row_of_events(row: list[ev.Event], chance: Random) -> 
         if script.stands_in(RebalanceState.OUTSIDE):
             script.step = None
         elif chance.random() < 0.5:
-            script.message.clear()
+            script.actions.clear()
             script.run_on()
-            assert len(script.message) <= 20
+            assert len(script.actions) <= 20
             assert script.stands_in(RebalanceState.OWNING)

@@ -1,6 +1,6 @@
-"""A real schema registry on loopback: Apicurio, which speaks Confluent's protocol; all in memory.
+"""A real schema registry on loopback: Apicurio, with Confluent's API, in memory.
 
-Of 2.6, the last one for Java 17. It is fetched once (140 MB), like the sandbox's jars.
+Version 2.6 is the last for Java 17. It is downloaded once (140 MB), like the sandbox's jars.
 """
 
 import os
@@ -25,7 +25,7 @@ _STARTED_S: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class _Archive(Jar):
-    """What is to be unpacked, of the same coordinate."""
+    """The archive with all libraries, of the same Maven coordinate."""
 
     @property
     def file_name(self) -> str:
@@ -40,7 +40,7 @@ _PINNED: Final = PinnedJar(
 
 
 def _fetch(jar: Jar, into: Path) -> Path:
-    from jgo.maven import MavenContext  # noqa: PLC0415 - where it is not in the cache yet
+    from jgo.maven import MavenContext  # noqa: PLC0415 - only needed when it is not in the cache yet
 
     repository = maven.configured_repository()
     remote = None if repository is None else {"central": repository}
@@ -52,10 +52,10 @@ def _fetch(jar: Jar, into: Path) -> Path:
 
 @contextmanager
 def apicurio_server(folder: Path) -> Iterator[str]:
-    """While the context is open there is an empty registry; gives its URL.
+    """Run an empty registry while the context is open, and yield its URL.
 
     Args:
-        folder: for its files.
+        folder: where its files are unpacked.
     """
     cache = JarCache(cache_folder(os.environ, Path.home()), _fetch)
     with tarfile.open(cache.class_path((_PINNED,))[0]) as archive:

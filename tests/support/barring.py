@@ -1,4 +1,4 @@
-"""Refuses threads, sockets and processes to whoever should need none, as unit tests do."""
+"""Forbid threads, sockets and processes to code that should need none, such as unit tests."""
 
 import sys
 import threading
@@ -7,22 +7,22 @@ from contextlib import contextmanager
 from typing import Any, Final
 from unittest.mock import patch
 
-_DEEDS: Final = {
+_FORBIDDEN: Final = {
     "socket.__new__": "opened a socket",
     "subprocess.Popen": "started a process",
     "os.fork": "started a process",
     "os.posix_spawn": "started a process",
     "os.system": "started a process",
 }
-_under_way: list[list[str]] = []
+_active: list[list[str]] = []
 _Thread: Final = threading.Thread  # noqa: TID251 - none is started here
 _start: Final = _Thread.start
 
 
 def _refuse(deed: str) -> None:
-    # What a thread does that another test has left behind is not this one's doing.
+    # A thread that an earlier test left behind is not this test's fault.
     if threading.current_thread() is threading.main_thread():
-        _under_way[-1].append(deed)
+        _active[-1].append(deed)
         raise AssertionError(sentence(deed))
 
 
@@ -31,28 +31,28 @@ def _refuse_to_start(thread: Any) -> None:
     _start(thread)
 
 
-def _hear(event: str, _args: object) -> None:
-    deed = _DEEDS.get(event)
-    if deed is not None and _under_way:
+def _on_audit_event(event: str, _args: object) -> None:
+    deed = _FORBIDDEN.get(event)
+    if deed is not None and _active:
         _refuse(deed)
 
 
 def sentence(deed: str) -> str:
-    """Tell where a test belongs that did this."""
+    """Return the message that says where such a test belongs."""
     return f"This unit test {deed}: give it a fake of tests/fakes, or move it to tests/threads."
 
 
 @contextmanager
 def barring() -> Iterator[list[str]]:
-    """Raise AssertionError where the main thread tries any of it; gives what it tried."""
-    _under_way.append([])
+    """Raise AssertionError if the main thread does any of it; yield what it tried."""
+    _active.append([])
     try:
         with patch.object(_Thread, "start", _refuse_to_start):
-            yield _under_way[-1]
+            yield _active[-1]
     finally:
-        _under_way.pop()
+        _active.pop()
 
 
-# For ever, as there is no way to take it back: mostly it has nothing to do. CPython 3.11 tells
-# nothing of threads there.
-sys.addaudithook(_hear)
+# An audit hook can't be removed; outside of ``barring`` it does nothing. CPython 3.11 has no
+# audit event for the start of a thread, so ``Thread.start`` is patched.
+sys.addaudithook(_on_audit_event)

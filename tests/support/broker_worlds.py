@@ -31,17 +31,17 @@ LANES = [
 
 
 class BrokerWorld(Protocol):
-    """One broker whose topics the test makes."""
+    """One broker on which a test creates topics."""
 
     connector: Connector
 
     @property
     def broker(self) -> Broker:
-        """The broker."""
+        """Return the broker's address."""
         ...
 
     def new_topic(self) -> TopicPartition:
-        """Create a topic of one partition that nobody has used; gives the partition."""
+        """Create a fresh topic with one partition; return the partition."""
         ...
 
 
@@ -84,7 +84,7 @@ class RealWorld:
 
 
 class Client:
-    """Asks one broker, over a connection that it opens anew after a failure."""
+    """Send requests to one broker, over a connection that is opened again after a failure."""
 
     def __init__(self, world: BrokerWorld) -> None:
         self._connector = world.connector
@@ -92,7 +92,7 @@ class Client:
         self.connection = self._connect()
 
     def request(self, request: Request[R], version: int = 0) -> R:
-        """Ask and wait for the answer."""
+        """Send a request and wait for its response."""
         return self.connection.request(request, version=version, timeout_ms=TIMEOUT_MS)
 
     def reconnect(self) -> None:
@@ -113,12 +113,12 @@ class Client:
 def broker_world(
     request: pytest.FixtureRequest, real_cluster: str = "cluster", *, auto_create: bool = False
 ) -> Iterator[BrokerWorld]:
-    """The world of the lane that a fixture's parameter names.
+    """Provide the broker of the lane that a fixture's parameter names.
 
     Args:
-        request: the fixture's.
-        real_cluster: the fixture of the real broker.
-        auto_create: whether asking for a topic creates it; the real broker must be set up so.
+        request: pytest's request of the calling fixture.
+        real_cluster: name of the fixture with the real broker.
+        auto_create: whether a metadata request creates a topic; configure a real broker likewise.
     """
     if request.param == "real":
         yield RealWorld(request.getfixturevalue(real_cluster))

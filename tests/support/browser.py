@@ -1,4 +1,4 @@
-"""A real Chromium that looks at the page, and what it must never find."""
+"""A real Chromium that opens the web pages, and the errors that no page may cause."""
 
 import os
 import shutil
@@ -17,13 +17,13 @@ Scheme = Literal["light", "dark"]
 SCREENSHOTS = os.environ.get("ZKCONSUMER_SCREENSHOTS") == "1"
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 _TIMEOUT_MS = 15_000
-"""What takes longer is not there; on a busy machine a page may take seconds."""
+"""How long to wait for an element; on a busy machine a page may take seconds."""
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """The distribution's browser, without a window.
+    """Start the distribution's Chromium, headless.
 
     Keep it no longer than a module's tests: while it is open, asyncio has a loop in this thread.
     """
@@ -38,12 +38,12 @@ def chromium() -> Iterator[Browser]:
 
 
 class Window:
-    """A page that is looked at, and everything that speaks against it.
+    """A browser page, and the errors that it caused.
 
     Attributes:
-        page: of playwright.
-        complaints: errors of scripts, of the console (also what the security policy refused).
-        strangers: addresses beyond the page's own host that were asked for.
+        page: Playwright's page.
+        complaints: errors of scripts and of the console, and violations of the security policy.
+        strangers: requested URLs of other hosts than the page's own.
     """
 
     def __init__(self, context: BrowserContext, address: str) -> None:
@@ -64,7 +64,7 @@ class Window:
         return self.page
 
     def clean(self) -> bool:
-        """Whether nothing speaks against it; says what does."""
+        """Assert that the page caused no error and no request to another host; return True."""
         assert self.complaints == [], self.complaints
         assert self.strangers == []
         return True
@@ -88,14 +88,14 @@ def window(
     now_ms: int | None = None,
     **more: Any,
 ) -> Iterator[Window]:
-    """A fresh profile, of somebody who wants no motion: what breathes is drawn all the time.
+    """Open a page in a fresh profile with reduced motion, so that animations are drawn still.
 
     Args:
-        browser: where.
-        address: of the site.
-        scheme: what the system prefers.
-        now_ms: the time by the browser's clock, which stands still; None: the real one.
-        more: settings of the context.
+        browser: the browser to open it in.
+        address: the base URL of the site.
+        scheme: the colour scheme that the system prefers.
+        now_ms: the browser's clock, which stands still; None for the real time.
+        more: more options of Playwright's browser context.
     """
     context = browser.new_context(
         **{
@@ -118,7 +118,7 @@ def window(
 
 @contextmanager
 def darkened(page: Page) -> Iterator[None]:
-    """While the system prefers dark colours: the page that is open is drawn anew."""
+    """Emulate a system that prefers dark colours; the open page is drawn again."""
     page.emulate_media(color_scheme="dark")
     try:
         yield
@@ -127,9 +127,9 @@ def darkened(page: Page) -> Iterator[None]:
 
 
 def barriers(page: Page, scheme: Scheme = "light") -> list[str]:
-    """What keeps people from using the page: axe's serious and critical findings.
+    """Return axe's serious and critical accessibility violations.
 
-    In the dark only colours are looked at: all else is the same as in the light.
+    For dark colours only the contrast is checked: all else is the same as with light ones.
     """
     options = {"resultTypes": ["violations"]}
     if scheme == "dark":
@@ -143,20 +143,20 @@ def barriers(page: Page, scheme: Scheme = "light") -> list[str]:
 
 
 def picture(page: Page, name: str) -> None:
-    """Put what is shown into the documentation, where pictures were asked for."""
+    """Save a screenshot for the documentation, if ``ZKCONSUMER_SCREENSHOTS`` is set."""
     if SCREENSHOTS:
         IMAGES.mkdir(exist_ok=True)
         page.screenshot(path=IMAGES / f"page-{name}.png", full_page=True, animations="disabled")
 
 
 def painted(page: Page, selector: str) -> int:
-    """How many colours a canvas shows."""
+    """Return how many different colours a canvas shows."""
     found: int = page.evaluate(
         """selector => {
             const canvas = document.querySelector(selector);
             if (!canvas || !canvas.width) return 0;
             const { width, height } = canvas;
-            // Of a copy: who reads one canvas twice is warned.
+            // On a copy: Chromium warns about a canvas that is read twice.
             const copy = new OffscreenCanvas(width, height).getContext("2d");
             copy.drawImage(canvas, 0, 0);
             const data = copy.getImageData(0, 0, width, height).data;

@@ -39,7 +39,7 @@ class Script:
     """A core under a test's hand.
 
     Attributes:
-        message: every action that the core asked for, answered or not.
+        actions: every action that the core asked for, answered or not.
         step: the one that waits for its answer.
         members: who else is in the group, one stream of topic t each.
         partition_count: how many partitions topic t has.
@@ -61,7 +61,7 @@ class Script:
         )
         self.core = RebalanceCore(settings, random)
         self.now_ms = 0
-        self.message: list[ev.Action] = []
+        self.actions: list[ev.Action] = []
         self.begun: list[ev.RebalanceCause] = []
         self.step: ev.Step | None = None
         self.members: tuple[str, ...] = (ME,)
@@ -84,7 +84,7 @@ class Script:
         assert not any(isinstance(action, STEPS) for action in actions[:-1]), "a step is the last"
         if actions and isinstance(actions[-1], STEPS):
             self.step = actions[-1]
-        self.message += actions
+        self.actions += actions
         return actions
 
     def open(self, kind: type[A]) -> A:
@@ -159,7 +159,7 @@ class Script:
         self.send(ev.Join())
         self.run_on()
         assert self.core.state is RebalanceState.OWNING
-        self.message.clear()
+        self.actions.clear()
         return self
 
     def until(self, kind: type[ev.Step]) -> "Script":
@@ -188,7 +188,7 @@ class Script:
 
     def kinds(self) -> list[str]:
         """The names of all actions said so far."""
-        return [type(action).__name__ for action in self.message]
+        return [type(action).__name__ for action in self.actions]
 
     def _respond(self, response: ev.StepResult) -> list[ev.Action]:
         self.step = None
@@ -219,4 +219,4 @@ def joining() -> Script:
 
 def attempts(script: Script) -> list[int]:
     """The number of each try that failed."""
-    return [action.attempt for action in script.message if isinstance(action, ev.RetryLater)]
+    return [action.attempt for action in script.actions if isinstance(action, ev.RetryLater)]

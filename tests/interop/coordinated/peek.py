@@ -1,4 +1,4 @@
-"""Looks at a coordinator's group as an onlooker: members, shares, state; no member is asked."""
+"""Read a group's members, assignment and state from its coordinator, without asking a member."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -17,10 +17,10 @@ class Look(NamedTuple):
     """A group at one moment.
 
     Attributes:
-        state: such as ``Stable``; only then the rest is known.
-        protocol: the strategy that was chosen.
-        shares: what each member was assigned, by member id.
-        clients: the client id of each.
+        state: such as ``Stable``; only then are the other fields known.
+        protocol: the assignment strategy in use.
+        shares: the partitions assigned to each member, by member id.
+        clients: the client id of each member, by member id.
     """
 
     state: str
@@ -30,14 +30,14 @@ class Look(NamedTuple):
 
 
 class CoordinatorPeek:
-    """Reads what the coordinator of one group knows."""
+    """Read what the coordinator of one group knows."""
 
     def __init__(self, cluster: Sandbox, group: str) -> None:
         self.group = group
         self.offsets = KafkaOffsets(cluster, group)
 
     def look(self) -> Look:
-        """The group now; waits while nobody can tell."""
+        """Return the group as it is now; wait until the coordinator responds."""
         found = wait_until(self._described, what=f"a description of {self.group}")
         assert found is not None
         shares = {

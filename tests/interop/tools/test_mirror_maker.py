@@ -1,4 +1,4 @@
-"""Our mirror and the original's mirror maker in one group: partitions go to and fro."""
+"""Our mirror and the original's MirrorMaker in one group hand partitions over to each other."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,12 +26,12 @@ pytestmark = pytest.mark.sandbox
 
 
 class MirrorMaker:
-    """Starts the original's mirror maker.
+    """Start the original's MirrorMaker.
 
     Args:
-        source: the cluster that it reads.
-        target: the one that it writes to.
-        folder: for its files.
+        source: the cluster to read.
+        target: the cluster to write to.
+        folder: where its property files are written.
         producer: more settings of its producer.
     """
 
@@ -44,7 +44,7 @@ class MirrorMaker:
         self._producer = producer
 
     def start(self, group: str, topics: str, *, flags: Sequence[str] = ()) -> ScalaTool:
-        """One process with one stream, which acknowledges as ours does; flags are for the JVM."""
+        """Start a process with one stream and acks=-1, like our mirror; ``flags`` are the JVM's."""
         consumer = self._folder / "consumer.properties"
         settings = {
             **TIMINGS,
@@ -69,15 +69,15 @@ class MirrorMaker:
 
 
 def counts_in(target: Sandbox, partitions: list[TopicPartition]) -> int:
-    """How many messages a topic has."""
+    """Return how many messages the partitions hold in total."""
     with KafkaConsumer(bootstrap_servers=target.bootstrap_servers) as consumer:
         return sum(consumer.end_offsets(partitions).values())
 
 
-def test_they_hand_over_to_each_other_without_loss(
+def test_mirrors_hand_over_to_each_other_without_loss(
     cluster: Sandbox, broker_of: BrokerOf, tmp_path: Path
 ) -> None:
-    """The original first, then both, then ours, then both, then the original: all is there."""
+    """First the original runs, then both, ours, both, the original: no message is missing."""
     target = broker_of("0.8.2.2")
     topic, group = fresh_name("handed"), fresh_name("group")
     partitions = partitions_of(topic, 4)
@@ -105,7 +105,7 @@ def test_they_hand_over_to_each_other_without_loss(
             with makers.start(group, topic) as again:
                 wait_until(lambda: shares() == [2, 2], what="two shares again")
                 await_acknowledged(ours, acknowledged(ours) + 50)
-                # Ours leaves; the original has the last word.
+                # Ours leaves first; the original commits last.
                 ours.stop()
                 wait_until(lambda: shares() == [4], what="the original to own all")
                 sent = traffic.stop()
@@ -115,5 +115,5 @@ def test_they_hand_over_to_each_other_without_loss(
     found = read_topic(target.bootstrap_servers, topic)
     values = {value for of_tp in sent.values() for value in of_tp.values()}
     copies = copies_in(found, values)
-    # Ours commits what it hands over; what the original had in hand may come again.
+    # Ours commits what it hands over; what the original had not committed may be copied again.
     assert copies <= len(values) // 10

@@ -1,4 +1,4 @@
-"""What strangers cause is said once, then counted."""
+"""Log lines that clients can cause are logged once, then counted."""
 
 import logging
 
@@ -10,8 +10,8 @@ from tests.support.manual_clock import ManualClock
 from zkconsumer.inbound.pacing import LogPace, PacedLog, Unsaid
 
 
-def test_a_kind_of_line_is_said_once_in_a_while() -> None:
-    """What was left out meanwhile is counted, and the count is told once."""
+def test_a_kind_of_line_is_logged_once_per_interval() -> None:
+    """The lines suppressed meanwhile are counted, and each count is reported once."""
     pace = LogPace(every_ms=100)
     assert [pace.may_log("a", now_ms) for now_ms in (0, 1, 99)] == [True, False, False]
     assert pace.may_log("b", 50)
@@ -26,21 +26,21 @@ def test_a_kind_of_line_is_said_once_in_a_while() -> None:
 
 @given(st.lists(st.tuples(st.text(max_size=3), st.integers(0, 50)), max_size=300))
 def test_lines_are_few_whatever_their_kinds(events: list[tuple[str, int]]) -> None:
-    """In each stretch of time each of a few kinds, and all others together, has two at most."""
+    """Per interval, each of the first kinds, and all others together, log at most two lines."""
     pace = LogPace(every_ms=1_000, kinds_max=5)
-    now_ms, message, left_out = 0, 0, 0
+    now_ms, logged, suppressed = 0, 0, 0
     for kind, passed_ms in events:
         now_ms += passed_ms
         if pace.may_log(kind, now_ms):
-            message += 1
+            logged += 1
         else:
-            left_out += 1
-        assert message <= 6 * (1 + now_ms // 1_000)
-    assert sum(unsaid.lines for unsaid in pace.due(now_ms + 2_000)) == left_out
+            suppressed += 1
+        assert logged <= 6 * (1 + now_ms // 1_000)
+    assert sum(unsaid.lines for unsaid in pace.due(now_ms + 2_000)) == suppressed
 
 
 def test_a_logger_is_paced(caplog: pytest.LogCaptureFixture) -> None:
-    """Warnings by their words, without numbers; errors also by where they were; less is let be."""
+    """Warnings are grouped by their text without numbers, errors also by location; infos pass."""
     clock = ManualClock()
     paced = PacedLog(LogPace(every_ms=100), clock)
     logger = logging.getLogger("tests.paced")

@@ -1,4 +1,4 @@
-"""Which connections give way, and which are overdue."""
+"""Which connections are closed in favour of others, and which are overdue."""
 
 import pytest
 
@@ -25,7 +25,7 @@ NOTHING = ConnectionProgress()
 
 
 class TableWithClock:
-    """A table, and a clock by hand."""
+    """A connection table with a manual clock."""
 
     def __init__(self) -> None:
         self.table = ConnectionTable(LIMITS)
@@ -33,97 +33,99 @@ class TableWithClock:
         self.evicted: list[int] = []
 
     def admit(self, address: str) -> int | None:
-        """Connect, a little later than the one before."""
+        """Connect, 1 ms after the previous connection; return None if it is refused."""
         self.now_ms += 1
         number, evicted = self.table.admit(address, self.now_ms)
         self.evicted += evicted
         return number
 
-    def let_in(self, address: str) -> int:
-        """Connect where there is room."""
+    def admitted(self, address: str) -> int:
+        """Connect, and assert that the connection is admitted."""
         number = self.admit(address)
         assert number is not None
         return number
 
     def busy(self, address: str) -> int:
-        """Connect, and have a request answered."""
-        number = self.let_in(address)
+        """Connect, and begin a request that the server is working on."""
+        number = self.admitted(address)
         self.table.begin(number, self.now_ms)
         self.table.wait(number, None, self.now_ms)
         return number
 
     def overdue(self, number: int, progress: ConnectionProgress = NOTHING) -> Waits | None:
-        """Look at it now."""
+        """Return what the connection is overdue with at the present time, or None."""
         return self.table.overdue(number, progress, self.now_ms)
 
 
 @pytest.fixture
 def bench() -> TableWithClock:
-    """Empty."""
+    """An empty table."""
     return TableWithClock()
 
 
-def test_an_address_loses_its_own_first(bench: TableWithClock) -> None:
-    """Its fourth silent connection closes its first; others keep theirs."""
-    other = bench.let_in("b")
-    first = bench.let_in("a")
+def test_an_address_at_its_limit_loses_its_own_oldest_connection(bench: TableWithClock) -> None:
+    """Its fourth waiting connection closes its first; other addresses keep theirs."""
+    other = bench.admitted("b")
+    first = bench.admitted("a")
     for _ in range(3):
-        bench.let_in("a")
+        bench.admitted("a")
     assert bench.evicted == [first]
     assert other in bench.table
     assert len(bench.table) == 4
 
 
-def test_connections_that_are_answered_do_not_count_for_their_address(
+def test_connections_with_a_request_in_progress_do_not_count_for_their_address(
     bench: TableWithClock,
 ) -> None:
-    """All that a proxy has may come from one address."""
+    """All connections of a proxy may come from one address."""
     kept = [bench.busy("proxy") for _ in range(4)]
     assert bench.evicted == []
     assert all(number in bench.table for number in kept)
 
 
-def test_who_has_shown_a_token_does_not_count_for_its_address(bench: TableWithClock) -> None:
-    """And is the last to give way."""
-    known = bench.busy("a")
-    bench.table.prove(known)
-    bench.table.wait(known, Waits.NEXT, bench.now_ms)
-    strangers = [bench.let_in("a") for _ in range(3)]
+def test_a_connection_with_a_token_does_not_count_for_its_address(bench: TableWithClock) -> None:
+    """And it is the last to be closed."""
+    authenticated = bench.busy("a")
+    bench.table.prove(authenticated)
+    bench.table.wait(authenticated, Waits.NEXT, bench.now_ms)
+    strangers = [bench.admitted("a") for _ in range(3)]
     assert bench.evicted == []
-    bench.let_in("b")
+    bench.admitted("b")
     assert bench.evicted == strangers[:1]
 
 
-def test_the_address_that_waits_most_gives_way_first(bench: TableWithClock) -> None:
-    """And of it the one that has waited longest, not the one that came first."""
-    bench.let_in("b")
-    first, second = bench.let_in("a"), bench.let_in("a")
-    bench.let_in("c")
+def test_the_address_with_the_most_waiting_connections_loses_one_first(
+    bench: TableWithClock,
+) -> None:
+    """Of that address the connection that has waited longest is closed, not the oldest."""
+    bench.admitted("b")
+    first, second = bench.admitted("a"), bench.admitted("a")
+    bench.admitted("c")
     bench.table.wait(first, None, bench.now_ms)
     bench.table.wait(first, Waits.NEXT, bench.now_ms)
-    bench.let_in("d")
+    bench.admitted("d")
     assert bench.evicted == [second]
 
 
-def test_what_is_answered_never_gives_way(bench: TableWithClock) -> None:
-    """Then there are spare connections; their requests have no room, until there is some."""
+def test_a_connection_with_a_request_in_progress_is_never_closed(bench: TableWithClock) -> None:
+    """Spare connections are admitted, but their requests may begin only when another has closed."""
     busy = [bench.busy(address) for address in "abcd"]
-    spare = bench.let_in("e")
+    spare = bench.admitted("e")
     assert bench.evicted == []
     assert not bench.table.begin(spare, bench.now_ms)
     bench.table.close(busy[0])
     assert bench.table.begin(spare, bench.now_ms)
     bench.table.wait(spare, None, bench.now_ms)
-    later = bench.let_in("f")
+    later = bench.admitted("f")
     assert not bench.table.begin(later, bench.now_ms)
 
 
-def test_spare_connections_give_way_to_each_other(bench: TableWithClock) -> None:
-    """So a health check gets one, whoever holds them; where all are answered it can't."""
+def test_spare_connections_replace_each_other(bench: TableWithClock) -> None:
+    """So a health check gets a connection, unless the server is working on every spare one."""
     for address in "abcd":
         bench.busy(address)
-    first, second = bench.let_in("e"), bench.let_in("f")
-    bench.let_in("g")
+    first, second = bench.admitted("e"), bench.admitted("f")
+    bench.admitted("g")
     assert bench.evicted == [first]
     bench.table.wait(second, None, bench.now_ms)
     bench.busy("h")
@@ -131,9 +133,9 @@ def test_spare_connections_give_way_to_each_other(bench: TableWithClock) -> None
     assert len(bench.table) == 6
 
 
-def test_a_head_has_its_time_from_connecting_on(bench: TableWithClock) -> None:
-    """However often it is said that it is waited for: a byte at a time gains none."""
-    number = bench.let_in("a")
+def test_the_time_limit_of_a_head_counts_from_connecting(bench: TableWithClock) -> None:
+    """Reporting the wait again does not extend it: sending a byte at a time gains nothing."""
+    number = bench.admitted("a")
     bench.now_ms += 60
     bench.table.wait(number, Waits.HEAD, bench.now_ms)
     assert bench.overdue(number) is None
@@ -141,9 +143,9 @@ def test_a_head_has_its_time_from_connecting_on(bench: TableWithClock) -> None:
     assert bench.overdue(number) is Waits.HEAD
 
 
-def test_a_body_has_its_time_from_the_head_on(bench: TableWithClock) -> None:
-    """Whatever else is waited for in between."""
-    number = bench.let_in("a")
+def test_the_time_limit_of_a_body_counts_from_the_head(bench: TableWithClock) -> None:
+    """It does not matter what the connection waits for in between."""
+    number = bench.admitted("a")
     bench.table.begin(number, bench.now_ms)
     bench.table.wait(number, Waits.BODY, bench.now_ms)
     bench.now_ms += 199
@@ -154,8 +156,8 @@ def test_a_body_has_its_time_from_the_head_on(bench: TableWithClock) -> None:
     assert bench.overdue(number) is None
 
 
-def test_between_two_requests_little_time_is_given(bench: TableWithClock) -> None:
-    """While one is answered none is counted."""
+def test_a_connection_may_be_idle_between_requests_for_next_ms(bench: TableWithClock) -> None:
+    """While the server works on a response, no time is counted."""
     number = bench.busy("a")
     bench.now_ms += 10_000
     assert bench.overdue(number) is None
@@ -164,8 +166,8 @@ def test_between_two_requests_little_time_is_given(bench: TableWithClock) -> Non
     assert bench.overdue(number) is Waits.NEXT
 
 
-def test_a_response_has_to_be_taken_piece_by_piece(bench: TableWithClock) -> None:
-    """All that there is, or so much of it each time; else it is overdue, though we work on."""
+def test_a_response_must_be_read_steadily(bench: TableWithClock) -> None:
+    """The client must read all pending data, or ``taken_bytes``, in each ``taking_ms``."""
     number = bench.busy("a")
     for taken in (0, 1_000, 2_000, 3_000):
         assert bench.overdue(number, ConnectionProgress(untaken=5, taken=taken)) is None
@@ -176,8 +178,8 @@ def test_a_response_has_to_be_taken_piece_by_piece(bench: TableWithClock) -> Non
     assert bench.overdue(number, ConnectionProgress(untaken=9, taken=4_004)) is Waits.TAKING
 
 
-def test_memory_for_what_is_not_taken_is_bounded(bench: TableWithClock) -> None:
-    """Strangers lose theirs first, those with most of it first."""
+def test_memory_for_unread_responses_is_bounded(bench: TableWithClock) -> None:
+    """Connections without a token are closed first, those with the most unread data first."""
     known, small, large = (bench.busy(address) for address in "abc")
     bench.table.prove(known)
     assert bench.table.too_much({known: 6_000, small: 1_000, large: 3_000}) == ()
@@ -185,9 +187,9 @@ def test_memory_for_what_is_not_taken_is_bounded(bench: TableWithClock) -> None:
     assert bench.table.too_much({known: 11_000, small: 1, large: 2}) == (large, small, known)
 
 
-def test_a_closed_connection_is_nobody(bench: TableWithClock) -> None:
-    """Whatever is still said of it."""
-    number = bench.let_in("a")
+def test_events_of_a_closed_connection_are_ignored(bench: TableWithClock) -> None:
+    """Further events of a closed connection are ignored."""
+    number = bench.admitted("a")
     bench.table.close(number)
     bench.table.close(number)
     bench.table.wait(number, Waits.NEXT, bench.now_ms)
@@ -211,6 +213,6 @@ def test_a_closed_connection_is_nobody(bench: TableWithClock) -> None:
         ("no address", "no address"),
     ],
 )
-def test_a_network_of_ipv6_is_one_address(host: str, key: str) -> None:
-    """A client has one for itself."""
+def test_an_ipv6_network_counts_as_one_address(host: str, key: str) -> None:
+    """A client usually has a whole /64 for itself; an IPv4-mapped address counts as IPv4."""
     assert address_key(host) == key

@@ -18,7 +18,7 @@ from zkconsumer.metrics.measured import Measured
 from zkconsumer.status.lag import GroupLag
 from zkconsumer.status.model import BrokersAlone, ClusterSnapshot, GroupKey, GroupKind
 
-SEEN = samples_of(cluster_families(small_view()))
+SAMPLES = samples_of(cluster_families(small_view()))
 
 
 @pytest.mark.parametrize(
@@ -41,32 +41,35 @@ SEEN = samples_of(cluster_families(small_view()))
 def test_topics_and_brokers_have_the_names_of_kafka_exporter(
     name: str, labels: dict[str, str], expected: float
 ) -> None:
-    """As its source has them."""
-    assert value(SEEN, name, **labels) == expected
+    """Names and labels are those in kafka_exporter's source."""
+    assert value(SAMPLES, name, **labels) == expected
 
 
-def test_groups_of_both_kinds_are_told_apart_by_a_label_more() -> None:
-    """The same id can be in use twice; the larger offset counts of a group that has two."""
+def test_groups_of_both_kinds_differ_by_a_label() -> None:
+    """Both kinds may use the same id; of a group with two offsets the larger one counts."""
     zookeeper = {"consumergroup": "g", "kind": "zookeeper"}
     coordinator = {"consumergroup": "g", "kind": "coordinator"}
     t0, u0 = {"topic": "t", "partition": "0"}, {"topic": "u", "partition": "0"}
     offset, lag = "kafka_consumergroup_current_offset", "kafka_consumergroup_lag"
-    assert value(SEEN, offset, **zookeeper, **t0) == 70
-    assert value(SEEN, offset, **coordinator, **u0) == 4
-    assert (value(SEEN, lag, **zookeeper, **t0), value(SEEN, lag, **zookeeper, **u0)) == (30, 0)
-    assert value(SEEN, lag, **coordinator, **u0) == 6
-    assert value(SEEN, f"{lag}_sum", **zookeeper, topic="t") == 30
-    assert value(SEEN, f"{offset}_sum", **zookeeper, topic="t") == 70
-    assert value(SEEN, "kafka_consumergroup_members", **zookeeper) == 1
-    alone = SEEN["kafka_consumergroupzookeeper_lag_zookeeper"]
+    assert value(SAMPLES, offset, **zookeeper, **t0) == 70
+    assert value(SAMPLES, offset, **coordinator, **u0) == 4
+    assert (value(SAMPLES, lag, **zookeeper, **t0), value(SAMPLES, lag, **zookeeper, **u0)) == (
+        30,
+        0,
+    )
+    assert value(SAMPLES, lag, **coordinator, **u0) == 6
+    assert value(SAMPLES, f"{lag}_sum", **zookeeper, topic="t") == 30
+    assert value(SAMPLES, f"{offset}_sum", **zookeeper, topic="t") == 70
+    assert value(SAMPLES, "kafka_consumergroup_members", **zookeeper) == 1
+    alone = SAMPLES["kafka_consumergroupzookeeper_lag_zookeeper"]
     assert alone == {
         (("consumergroup", "g"), ("partition", "0"), ("topic", "t")): 40,
         (("consumergroup", "g"), ("partition", "0"), ("topic", "u")): 0,
     }
 
 
-def test_what_is_not_known_has_no_sample() -> None:
-    """Neither -1, which spoils sums, nor 0, which would be good news."""
+def test_an_unknown_value_has_no_sample() -> None:
+    """It is neither -1, which spoils sums, nor 0, which would look healthy."""
     for name in (
         "kafka_topic_partition_current_offset",
         "kafka_topic_partition_leader",
@@ -74,16 +77,16 @@ def test_what_is_not_known_has_no_sample() -> None:
         "kafka_consumergroup_current_offset",
         "kafka_consumergroup_group_lag_seconds",
     ):
-        assert SEEN[name]
-        assert not [labels for labels in SEEN[name] if ("partition", "1") in labels], name
-    assert value(SEEN, "zkconsumer_group_unknown_lags", consumergroup="g", kind="zookeeper") == 1
-    assert value(SEEN, "zkconsumer_unknown_log_ends") == 1
-    assert value(SEEN, "zkconsumer_leaderless_partitions") == 1
+        assert SAMPLES[name]
+        assert not [labels for labels in SAMPLES[name] if ("partition", "1") in labels], name
+    assert value(SAMPLES, "zkconsumer_group_unknown_lags", consumergroup="g", kind="zookeeper") == 1
+    assert value(SAMPLES, "zkconsumer_unknown_log_ends") == 1
+    assert value(SAMPLES, "zkconsumer_leaderless_partitions") == 1
 
 
-def test_lag_in_time_names_who_is_behind() -> None:
-    """The member behind the thread that owns the partition, by the names of kafka-lag-exporter."""
-    of_partition = SEEN["kafka_consumergroup_group_lag_seconds"]
+def test_lag_in_time_names_the_member() -> None:
+    """Labels name the member that owns the partition, as in kafka-lag-exporter."""
+    of_partition = SAMPLES["kafka_consumergroup_group_lag_seconds"]
     labels = {
         "cluster_name": "zk:2181/x",
         "group": "g",
@@ -96,25 +99,26 @@ def test_lag_in_time_names_who_is_behind() -> None:
     }
     assert of_partition[tuple(sorted(labels.items()))] == 4.5
     of_group = {"cluster_name": "zk:2181/x", "group": "g", "kind": "zookeeper"}
-    assert value(SEEN, "kafka_consumergroup_group_max_lag_seconds", **of_group) == 4.5
-    assert value(SEEN, "kafka_consumergroup_group_max_lag", **of_group) == 30
-    assert value(SEEN, "kafka_consumergroup_group_sum_lag", **of_group) == 30
-    assert len(SEEN["kafka_consumergroup_group_max_lag_seconds"]) == 1
+    assert value(SAMPLES, "kafka_consumergroup_group_max_lag_seconds", **of_group) == 4.5
+    assert value(SAMPLES, "kafka_consumergroup_group_max_lag", **of_group) == 30
+    assert value(SAMPLES, "kafka_consumergroup_group_sum_lag", **of_group) == 30
+    assert len(SAMPLES["kafka_consumergroup_group_max_lag_seconds"]) == 1
 
 
-def test_burrow_s_numbers_are_its_own() -> None:
-    """ERR is 3 for a group whose partition stopped, which is 4."""
+def test_burrows_status_numbers_are_used() -> None:
+    """A group with a stopped partition (4) is ERR (3)."""
     of_group = {"cluster": "zk:2181/x", "consumer_group": "g", "kind": "zookeeper"}
-    assert value(SEEN, "burrow_kafka_consumer_status", **of_group) == 3
-    assert value(SEEN, "burrow_kafka_consumer_lag_total", **of_group) == 30
+    assert value(SAMPLES, "burrow_kafka_consumer_status", **of_group) == 3
+    assert value(SAMPLES, "burrow_kafka_consumer_lag_total", **of_group) == 30
     of_partition = {**of_group, "topic": "t", "partition": "0"}
-    assert value(SEEN, "burrow_kafka_topic_partition_status", **of_partition) == 4
+    assert value(SAMPLES, "burrow_kafka_topic_partition_status", **of_partition) == 4
 
 
-def test_every_part_tells_its_age() -> None:
-    """That of its oldest value."""
+def test_every_part_has_its_age() -> None:
+    """The age of a part is that of its oldest value."""
     ages = {
-        dict(labels)["part"]: age for labels, age in SEEN["zkconsumer_snapshot_age_seconds"].items()
+        dict(labels)["part"]: age
+        for labels, age in SAMPLES["zkconsumer_snapshot_age_seconds"].items()
     }
     zookeeper_age = NOW_MS / 1000  # a group that was seen at 0
     assert ages == {
@@ -125,61 +129,61 @@ def test_every_part_tells_its_age() -> None:
         "groups": zookeeper_age,
         "offsets": 109,
     }
-    assert value(SEEN, "zkconsumer_part_failure_seconds", part="log ends of broker 1") == 150
-    assert value(SEEN, "zkconsumer_clock_skew_seconds") == -0.25
+    assert value(SAMPLES, "zkconsumer_part_failure_seconds", part="log ends of broker 1") == 150
+    assert value(SAMPLES, "zkconsumer_clock_skew_seconds") == -0.25
 
 
-def test_how_groups_stand() -> None:
+def test_groups_have_states_problems_and_orphans() -> None:
     """A partition that a member reads and nobody owns is an orphan; others are not."""
     coordinator = {"consumergroup": "g", "kind": "coordinator"}
-    assert value(SEEN, "zkconsumer_group_state", **coordinator, state="stable") == 1
-    assert value(SEEN, "zkconsumer_group_problems", **coordinator) == 1
+    assert value(SAMPLES, "zkconsumer_group_state", **coordinator, state="stable") == 1
+    assert value(SAMPLES, "zkconsumer_group_problems", **coordinator) == 1
     orphans = "zkconsumer_group_orphan_partitions"
-    assert value(SEEN, orphans, consumergroup="g", kind="zookeeper") == 1
-    assert value(SEEN, orphans, **coordinator) == 0
+    assert value(SAMPLES, orphans, consumergroup="g", kind="zookeeper") == 1
+    assert value(SAMPLES, orphans, **coordinator) == 0
 
 
-def test_a_large_cluster_can_do_without_the_partitions_of_groups() -> None:
-    """Sums and verdicts stay."""
-    found = samples_of(cluster_families(small_view(Detail.GROUPS)))
-    gone = {measure.name for measure in CLUSTER_MEASURES if measure.per_partition}
-    assert found.keys() == SEEN.keys() - gone
-    assert "kafka_consumergroup_lag_sum" in found
+def test_partitions_of_groups_can_be_left_out() -> None:
+    """Sums and states of groups remain."""
+    samples = samples_of(cluster_families(small_view(Detail.GROUPS)))
+    left_out = {measure.name for measure in CLUSTER_MEASURES if measure.per_partition}
+    assert samples.keys() == SAMPLES.keys() - left_out
+    assert "kafka_consumergroup_lag_sum" in samples
 
 
-def test_a_cluster_with_very_many_of_them_does_without_by_itself(
+def test_very_many_partitions_of_groups_are_left_out_by_default(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Unless they were asked for."""
+    """They are exported all the same if they were requested."""
     monkeypatch.setattr(measured, "MOST_GROUP_PARTITIONS", 3)
-    found = samples_of(cluster_families(small_view()))
-    assert found == samples_of(cluster_families(small_view(Detail.GROUPS)))
-    assert samples_of(cluster_families(small_view(Detail.PARTITIONS))) == SEEN
+    samples = samples_of(cluster_families(small_view()))
+    assert samples == samples_of(cluster_families(small_view(Detail.GROUPS)))
+    assert samples_of(cluster_families(small_view(Detail.PARTITIONS))) == SAMPLES
     monkeypatch.setattr(measured, "MOST_GROUP_PARTITIONS", 4)
-    assert samples_of(cluster_families(small_view())) == SEEN
+    assert samples_of(cluster_families(small_view())) == SAMPLES
 
 
-def test_a_cluster_that_was_never_read_is_down_and_no_more() -> None:
-    """As is one that can't be read now, which goes on showing what is known."""
+def test_a_cluster_that_was_never_read_only_has_a_sample_of_up() -> None:
+    """A cluster that can't be read any more is down, too, but shows what is known."""
     view = small_view()
     nothing = replace(view, snapshot=None, read_ms=None, problem="ZooKeeper does not answer")
     assert samples_of(cluster_families(nothing)) == {"zkconsumer_up": {(): 0}}
     stale = samples_of(cluster_families(replace(view, problem="ZooKeeper does not answer")))
-    assert stale == {**SEEN, "zkconsumer_up": {(): 0}}
-    assert value(SEEN, "zkconsumer_up") == 1
-    assert value(SEEN, "zkconsumer_snapshot_read_seconds") == 1.25
+    assert stale == {**SAMPLES, "zkconsumer_up": {(): 0}}
+    assert value(SAMPLES, "zkconsumer_up") == 1
+    assert value(SAMPLES, "zkconsumer_snapshot_read_seconds") == 1.25
 
 
 def test_an_empty_cluster_has_metrics_too() -> None:
-    """No part that is not there has an age."""
+    """Parts without values have no age."""
     empty = ClusterSnapshot(taken_ms=NOW_MS + 5_000, zookeeper_connect="zk")
-    found = samples_of(cluster_families(replace(small_view(), snapshot=empty)))
-    assert found["zkconsumer_snapshot_age_seconds"] == {(("part", "snapshot"),): 0}
-    assert value(found, "kafka_brokers") == 0
+    samples = samples_of(cluster_families(replace(small_view(), snapshot=empty)))
+    assert samples["zkconsumer_snapshot_age_seconds"] == {(("part", "snapshot"),): 0}
+    assert value(samples, "kafka_brokers") == 0
 
 
 def test_groups_are_judged_once_each() -> None:
-    """It can take seconds for a large cluster."""
+    """Judging a large cluster can take seconds."""
     requested: list[GroupKey] = []
 
     def lag(key: GroupKey) -> GroupLag:
@@ -193,8 +197,8 @@ def test_groups_are_judged_once_each() -> None:
     assert len(requested) == 2
 
 
-def test_names_are_told_once_and_are_legal() -> None:
-    """Prometheus's rules for them, and ours: a sentence for each."""
+def test_names_are_unique_and_valid() -> None:
+    """They follow Prometheus' rules, and ours: each has a description that is a sentence."""
     measures: list[Measure[ClusterMeasures] | Measure[Measured]] = [
         *ALWAYS_MEASURES,
         *CLUSTER_MEASURES,
@@ -208,8 +212,8 @@ def test_names_are_told_once_and_are_legal() -> None:
 
 
 @pytest.mark.parametrize(("no_zookeeper", "reported"), [(True, "none"), (False, "unknown")])
-def test_a_cluster_without_a_zookeeper_is_shown_as_one(no_zookeeper: bool, reported: str) -> None:
-    """By what it is read through; what only ZooKeeper tells has no sample, not even a zero."""
+def test_a_cluster_without_zookeeper_is_labelled_so(no_zookeeper: bool, reported: str) -> None:
+    """A label says what it is read through; metrics of ZooKeeper have no samples, not even 0."""
     view = small_view()
     assert view.snapshot is not None
     groups = {
@@ -231,5 +235,5 @@ def test_a_cluster_without_a_zookeeper_is_shown_as_one(no_zookeeper: bool, repor
     assert "zkconsumer_clock_skew_seconds" not in seen
     assert "kafka_consumergroupzookeeper_lag_zookeeper" not in seen
     assert not [at for name in seen.values() for at in name if ("kind", "zookeeper") in at]
-    with_one = {"read_through": "zookeeper", "zookeeper": "read"}
-    assert value(SEEN, "zkconsumer_cluster_info", **with_one) == 1
+    with_zookeeper = {"read_through": "zookeeper", "zookeeper": "read"}
+    assert value(SAMPLES, "zkconsumer_cluster_info", **with_zookeeper) == 1

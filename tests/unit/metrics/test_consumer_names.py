@@ -52,8 +52,8 @@ POLL = {
 }
 
 
-def test_a_connector_s_numbers_have_names_like_its_mbeans() -> None:
-    """Each with its group and client id."""
+def test_the_metrics_of_a_connector_are_named_like_its_mbeans() -> None:
+    """Each has the group and the client id as labels."""
     seen = samples_of(consumer_families([numbers_of_connector(CONNECTOR)]))
 
     def of(name: str, **labels: str) -> float:
@@ -74,8 +74,8 @@ def test_a_connector_s_numbers_have_names_like_its_mbeans() -> None:
     assert buckets == {"0.1": 1, "1.0": 2, "10.0": 3, "+Inf": 3}
 
 
-def test_a_poll_consumer_tells_what_it_knows() -> None:
-    """Topics may have dashes in their names; what it does not tell has no samples."""
+def test_a_poll_consumer_has_the_metrics_that_it_reports() -> None:
+    """Topic names may have dashes; what the consumer does not report has no samples."""
     seen = samples_of(consumer_families([numbers_of_poll("g", "c", POLL)]))
     of = {"group": "g", "client_id": "c"}
     assert value(seen, "zkconsumer_messages_total", **of, topic="") == 70
@@ -89,13 +89,15 @@ def test_a_poll_consumer_tells_what_it_knows() -> None:
         assert not seen.get(f"zkconsumer_{missing}")
 
 
-def test_consumers_of_the_same_name_are_told_as_one() -> None:
-    """As in the original, which shares its meters; no other way has labels that stay the same."""
-    one = numbers_of_connector(CONNECTOR)
+def test_consumers_of_the_same_name_are_merged() -> None:
+    """As in the original, which shares its meters; other labels would change at each start."""
+    connector = numbers_of_connector(CONNECTOR)
     other = ConsumerNumbers(
         group_id="g", client_id="c", lags={T0: 99, T1: 1}, least_fetch_rate=1.5, orphans=1
     )
-    seen = samples_of(consumer_families([one, other, one, numbers_of_poll("", "c", {})]))
+    seen = samples_of(
+        consumer_families([connector, other, connector, numbers_of_poll("", "c", {})])
+    )
     of = {"group": "g", "client_id": "c"}
     assert value(seen, "zkconsumer_messages_total", **of, topic="t") == 14
     assert value(seen, "zkconsumer_lag", **of, topic="t", partition="0") == 99
@@ -106,8 +108,8 @@ def test_consumers_of_the_same_name_are_told_as_one() -> None:
     assert len(seen["zkconsumer_bytes_total"]) == 2
 
 
-def test_names_say_what_they_count() -> None:
-    """Counters end in ``_total``, nothing else does, and none is there twice."""
+def test_names_follow_prometheus_conventions() -> None:
+    """Counters end in ``_total``, other metrics do not, and no name appears twice."""
     names = [measure.name for measure in CONSUMER_MEASURES]
     assert len(set(names)) == len(names)
     for measure in CONSUMER_MEASURES:

@@ -1,4 +1,4 @@
-"""Dashboards ask only for what there is: ours, and the well-known one of kafka_exporter."""
+"""Dashboards query only metrics that exist: our own, and the well-known one for kafka_exporter."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ WELL_KNOWN = ROOT / "tests/golden/metrics/dashboard-7589.txt"
 
 
 def _exported() -> dict[str, frozenset[str]]:
-    """The labels of each name that Prometheus can store."""
+    """Return the labels of each metric name that Prometheus stores."""
     found: dict[str, frozenset[str]] = {}
     for name, kind, labels in (
         *((measure.name, measure.kind, measure.labels) for measure in ALWAYS_MEASURES),
@@ -34,32 +34,32 @@ EXPORTED = _exported()
 
 
 def complaints(expression: str, legend: str = "") -> list[str]:
-    """What it asks for in vain."""
+    """Return the metrics and labels that a query or legend uses and that don't exist."""
     requested = asked_by(expression)
     if not requested.metrics:
         return [f"no metric found in {expression}"]
-    wrong = [f"{name} is not exported" for name in requested.metrics if name not in EXPORTED]
+    problems = [f"{name} is not exported" for name in requested.metrics if name not in EXPORTED]
     known = [EXPORTED.get(name, frozenset()) | OF_THE_SCRAPE for name in requested.metrics]
     for (name, labels), have in zip(requested.metrics.items(), known, strict=True):
-        wrong += [f"{name} has no label {label}" for label in labels - have]
+        problems += [f"{name} has no label {label}" for label in labels - have]
     every = frozenset[str]().union(*known)
-    wrong += [f"nothing here has the label {label}" for label in requested.grouped - every]
+    problems += [f"nothing here has the label {label}" for label in requested.grouped - every]
     shown = legend_labels(legend)
-    wrong += [f"the legend's {label} is lost" for label in shown - requested.grouped]
-    return wrong
+    problems += [f"the legend's {label} is lost" for label in shown - requested.grouped]
+    return problems
 
 
 @pytest.mark.parametrize(("expression", "legend"), list(expressions(OURS)))
-def test_our_dashboard_asks_for_what_there_is(expression: str, legend: str) -> None:
-    """Every metric, and every label that it matches, groups by or shows."""
+def test_our_dashboard_uses_only_exported_metrics(expression: str, legend: str) -> None:
+    """This includes every label that a query matches, groups by or shows."""
     assert complaints(expression, legend) == []
 
 
 @pytest.mark.parametrize(
     "expression", [line for line in WELL_KNOWN.read_text().splitlines() if not line.startswith("#")]
 )
-def test_the_well_known_dashboard_works(expression: str) -> None:
-    """Of kafka_exporter, on what ``zkconsumer serve`` exports."""
+def test_the_well_known_dashboard_uses_only_exported_metrics(expression: str) -> None:
+    """It is the dashboard for kafka_exporter, with what ``zkconsumer serve`` exports."""
     assert complaints(expression) == []
 
 
@@ -73,23 +73,25 @@ def test_the_well_known_dashboard_works(expression: str) -> None:
         ("vector(1)", "", "no metric found in vector(1)"),
     ],
 )
-def test_what_is_not_there_is_found_out(expression: str, legend: str, complaint: str) -> None:
-    """Else the tests above would prove nothing."""
+def test_missing_metrics_and_labels_are_noticed(
+    expression: str, legend: str, complaint: str
+) -> None:
+    """Otherwise the tests above would prove nothing."""
     assert complaint in complaints(expression, legend)
 
 
-def test_the_dashboard_is_one_that_grafana_takes() -> None:
-    """Ids and places are each one's own; nothing lies beside the 24 columns."""
-    found = json.loads(OURS.read_text())
-    ids = [panel["id"] for panel in found["panels"]]
+def test_the_dashboard_is_valid_for_grafana() -> None:
+    """Ids are unique, panels don't overlap, and all lie within the 24 columns."""
+    dashboard = json.loads(OURS.read_text())
+    ids = [panel["id"] for panel in dashboard["panels"]]
     assert len(set(ids)) == len(ids)
     taken: set[tuple[int, int]] = set()
-    for panel in found["panels"]:
-        place = panel["gridPos"]
+    for panel in dashboard["panels"]:
+        position = panel["gridPos"]
         cells = {
             (x, y)
-            for x in range(place["x"], place["x"] + place["w"])
-            for y in range(place["y"], place["y"] + place["h"])
+            for x in range(position["x"], position["x"] + position["w"])
+            for y in range(position["y"], position["y"] + position["h"])
         }
         assert not cells & taken, panel["title"]
         assert max(x for x, _ in cells) < 24
@@ -97,8 +99,8 @@ def test_the_dashboard_is_one_that_grafana_takes() -> None:
         assert panel["type"] == "row" or panel["description"].endswith("."), panel["title"]
 
 
-def test_every_metric_of_a_consumer_has_its_place() -> None:
-    """But for those that others show better."""
+def test_every_metric_of_a_consumer_is_on_the_dashboard() -> None:
+    """Exceptions are metrics that others show better."""
     shown = {name for expression, _ in expressions(OURS) for name in asked_by(expression).metrics}
     elsewhere = {
         "zkconsumer_commit_calls_total",

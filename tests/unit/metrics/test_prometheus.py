@@ -1,4 +1,4 @@
-"""What Prometheus gets to read."""
+"""What Prometheus reads."""
 
 import builtins
 from collections.abc import Sequence
@@ -16,16 +16,16 @@ from zkconsumer.metrics.families import Family, Sample
 from zkconsumer.metrics.prometheus import FamilyCollector, exposition
 
 
-def test_all_families_of_a_cluster_come_through() -> None:
-    """With their labels and values."""
+def test_all_families_of_a_cluster_are_exported() -> None:
+    """They keep their labels and values."""
     wanted = samples_of(cluster_families(small_view()))
-    # A family without samples is only a heading.
-    reported = {name: of_name for name, of_name in wanted.items() if of_name}
-    assert read_exposition(exposition(cluster_families(small_view()))) == reported
+    # A family without samples is only a heading, and is left out.
+    expected = {name: of_name for name, of_name in wanted.items() if of_name}
+    assert read_exposition(exposition(cluster_families(small_view()))) == expected
 
 
-def test_kinds_and_endings_are_prometheus_s() -> None:
-    """A counter is announced under its whole name; a gauge may end in _total, too."""
+def test_types_and_suffixes_are_those_of_prometheus() -> None:
+    """A counter is declared with its whole name; a gauge may end in _total, too."""
     text = exposition(
         [
             Family(name="a_total", text="A.", labels=(), samples=[Sample((), 1)], kind="counter"),
@@ -63,8 +63,8 @@ def test_kinds_and_endings_are_prometheus_s() -> None:
 @given(st.text(st.characters(exclude_categories=()), max_size=8))
 @example("\ud800")
 @example("\udfff\n")
-def test_no_name_of_a_group_spoils_the_page(name: str) -> None:
-    """Not even what is no text: names come from a stranger's ZooKeeper."""
+def test_no_name_of_a_group_breaks_the_exposition(name: str) -> None:
+    """Names come from a foreign ZooKeeper, and need not even be valid text."""
     samples = [Sample((name,), 1)]
     text = exposition([Family(name="a", text="A.", labels=("l",), samples=samples)])
     found = read_exposition(text)
@@ -73,7 +73,7 @@ def test_no_name_of_a_group_spoils_the_page(name: str) -> None:
 
 
 def families_of(names: Sequence[str]) -> list[Family]:
-    """One of each kind, with these names of groups."""
+    """Return a counter and a histogram, with these names of groups."""
     return [
         Family(
             name="a_total",
@@ -103,7 +103,7 @@ def families_of(names: Sequence[str]) -> list[Family]:
 
 @given(st.lists(st.text(st.characters(exclude_categories=()), max_size=5), max_size=3, unique=True))
 def test_the_library_would_write_the_same(names: list[str]) -> None:
-    """Ours is only quicker."""
+    """Ours is only faster."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(FamilyCollector(lambda: families_of(names)))
     assert read_exposition(exposition(families_of(names))) == read_exposition(
@@ -124,10 +124,10 @@ def test_registering_does_not_collect() -> None:
     assert (list(collector.collect()), requested) == ([], [None])
 
 
-def test_without_the_library_it_says_which_extra_to_install(
+def test_without_the_library_the_error_names_the_extra(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """In one line."""
+    """The error is one line."""
     real = builtins.__import__
 
     def missing(name: str, *rest: Any, **named: Any) -> Any:

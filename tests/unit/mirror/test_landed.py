@@ -20,8 +20,8 @@ GOOD = {
 }
 
 
-def test_a_line_says_where_each_message_is() -> None:
-    """Runs of the source stand one behind the other in the target."""
+def test_a_line_has_the_target_offset_of_each_message() -> None:
+    """Runs of source offsets are consecutive in the target."""
     landed = from_line(json.dumps(GOOD).encode(), "file, line 1,")
     assert isinstance(landed, Landed)
     assert list(landed.pairs()) == [(3, 40), (4, 41), (7, 42)]
@@ -29,8 +29,8 @@ def test_a_line_says_where_each_message_is() -> None:
 
 
 @given(st.sets(st.integers(0, 60), min_size=1), st.integers(0, 2**63 - 100))
-def test_lines_come_back_as_they_were_written(offsets: set[int], target_offset: int) -> None:
-    """Whatever the gaps."""
+def test_lines_round_trip(offsets: set[int], target_offset: int) -> None:
+    """This holds whatever the gaps."""
     ascending = sorted(offsets)
     landed = Landed(SOURCE, runs_of(ascending), OTHER, target_offset)
     line = to_line(landed)
@@ -39,8 +39,8 @@ def test_lines_come_back_as_they_were_written(offsets: set[int], target_offset: 
     assert [offset for offset, _ in landed.pairs()] == ascending
 
 
-def test_a_line_says_where_a_process_begins() -> None:
-    """Beside those that say where messages are."""
+def test_a_line_has_where_a_process_began_or_read_until() -> None:
+    """These lines are distinct from those with messages."""
     line = to_line(Began(SOURCE, 7))
     assert json.loads(line) == {"topic": "clicks", "partition": 0, "from": 7}
     assert from_line(line, "") == Began(SOURCE, 7)
@@ -65,14 +65,14 @@ def test_a_line_says_where_a_process_begins() -> None:
         {"from": "0"},
     ],
 )
-def test_damage_is_told_with_its_place(change: dict[str, object]) -> None:
-    """A line that can't be is never taken for another."""
+def test_the_error_of_a_damaged_line_has_its_number(change: dict[str, object]) -> None:
+    """An invalid line is never taken for another."""
     with pytest.raises(MirrorError, match="f, line 4,"):
         from_line(json.dumps({**GOOD, **change}).encode(), "f, line 4,")
 
 
 @pytest.mark.parametrize("line", [b"", b"{", b"[]", b"{}", b"\xff"])
-def test_no_json_is_told(line: bytes) -> None:
-    """Bytes that are no line at all."""
+def test_text_that_is_no_line_is_refused(line: bytes) -> None:
+    """These bytes are no JSON, or no line of the file."""
     with pytest.raises(MirrorError, match="is not a line"):
         from_line(line, "f")

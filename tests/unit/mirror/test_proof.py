@@ -1,4 +1,4 @@
-"""What the lines say, held against what both clusters have."""
+"""The lines of the offsets file compared with both clusters."""
 
 import pytest
 
@@ -16,24 +16,24 @@ from zkconsumer.mirror.proof import (
 )
 from zkconsumer.model import TopicPartition
 
-THERE = TopicPartition("copy", 0)
-ELSEWHERE = TopicPartition("copy", 1)
+COPY_0 = TopicPartition("copy", 0)
+COPY_1 = TopicPartition("copy", 1)
 GOOD = {offset: digest_of(b"k", b"v%d" % offset) for offset in range(20)}
 
 
 def lines() -> Lines:
-    """Offsets 2 to 9, of which 4 and 5 are there twice."""
+    """Return lines of offsets 2 to 9, of which 4 and 5 were copied twice."""
     return Lines(
         [
-            Landed(SOURCE, ((2, 6),), THERE, 100),
-            Landed(SOURCE, ((4, 6),), THERE, 104),
-            Landed(SOURCE, ((6, 7), (8, 10)), ELSEWHERE, 0),
+            Landed(SOURCE, ((2, 6),), COPY_0, 100),
+            Landed(SOURCE, ((4, 6),), COPY_0, 104),
+            Landed(SOURCE, ((6, 7), (8, 10)), COPY_1, 0),
         ]
     )
 
 
 def target() -> dict[Place, bytes]:
-    """All of it, as it should be."""
+    """Return the digests of a target that agrees with these lines."""
     return {
         location: GOOD[offset]
         for offset, some in lines().locations(0, 20).items()
@@ -41,69 +41,71 @@ def target() -> dict[Place, bytes]:
     }
 
 
-def judged(
-    there: dict[Place, bytes], source: set[int], starts: dict[TopicPartition, int] | None = None
+def judge(
+    target_digests: dict[Place, bytes],
+    source: set[int],
+    starts: dict[TopicPartition, int] | None = None,
 ) -> MirroredPartition:
-    """Hold these against each other, in two ranges."""
+    """Compare both in two ranges; return the proof."""
     proof = MirroredPartition(SOURCE, 2, 10)
     for start, until in ((2, 5), (5, 10)):
         of_range = {offset: GOOD[offset] for offset in source if start <= offset < until}
-        proof.judge(of_range, lines().locations(start, until), there, starts or {})
+        proof.judge(of_range, lines().locations(start, until), target_digests, starts or {})
     return proof
 
 
-def test_everything_in_its_place_is_proven() -> None:
-    """Copies are counted, and are no fault; nor are offsets without a message."""
-    proof = judged(target(), {2, 3, 4, 5, 6, 8, 9})
+def test_a_complete_mirror_is_proven() -> None:
+    """Copies are counted, but no fault, and neither are offsets without a message."""
+    proof = judge(target(), {2, 3, 4, 5, 6, 8, 9})
     assert proof.is_proven
     assert (proof.messages, proof.mirrored, proof.copies) == (7, 7, 2)
 
 
-def test_a_message_that_no_line_names_is_missing() -> None:
-    """The proof says which."""
-    proof = judged(target(), {2, 3, 4, 5, 6, 7, 8, 9})
+def test_a_message_without_a_line_is_missing() -> None:
+    """The proof names the offset."""
+    proof = judge(target(), {2, 3, 4, 5, 6, 7, 8, 9})
     assert (proof.missing, proof.is_proven) == (1, False)
     assert proof.examples == ["offset 7 is not in any line"]
 
 
-@pytest.mark.parametrize("what", [None, b"something else"])
-def test_a_message_that_is_not_what_it_should_be(what: bytes | None) -> None:
-    """Nothing there is as bad as another one; so is one of two copies."""
-    there = target()
-    if what is None:
-        del there[THERE, 104]
+@pytest.mark.parametrize("value", [None, b"something else"])
+def test_a_message_that_differs_is_reported(value: bytes | None) -> None:
+    """A missing message is as bad as another one, and so is one wrong copy of two."""
+    digests = target()
+    if value is None:
+        del digests[COPY_0, 104]
     else:
-        there[THERE, 104] = what
-    proof = judged(there, {2, 3, 4, 5, 6, 8, 9})
+        digests[COPY_0, 104] = value
+    proof = judge(digests, {2, 3, 4, 5, 6, 8, 9})
     assert (proof.different, proof.is_proven) == (1, False)
-    (said,) = proof.examples
-    assert said.startswith("offset 4 should be at offset 104 of copy-0, but is not")
-    assert ("no message is there" in said) is (what is None)
-    assert ("others write to the target" in said) is (what is not None)
-    assert "source's log" not in said
+    (example,) = proof.examples
+    assert example.startswith("offset 4 should be at offset 104 of copy-0, but is not")
+    assert ("no message is there" in example) is (value is None)
+    assert ("others write to the target" in example) is (value is not None)
+    assert "source's log" not in example
 
 
-def test_a_source_that_was_cut_back_and_mirrored_again_is_told() -> None:
-    """One offset in two places: what the source had, and what it has now."""
+def test_a_source_that_was_truncated_and_mirrored_again_is_reported() -> None:
+    """An offset was copied twice: as the source had it, and as it has it now."""
     proof = MirroredPartition(TopicPartition("from", 0), 0, 1)
-    old, new = (THERE, 104), (THERE, 107)
+    old, new = (COPY_0, 104), (COPY_0, 107)
     had, has = (digest_of(None, value) for value in (b"one", b"anew"))
     proof.judge({0: has}, {0: [old, new]}, {old: had, new: has}, {})
     assert (proof.different, proof.mirrored) == (1, 0)
-    (said,) = proof.examples
-    assert "it is at offset 107: the source's log was truncated" in said
+    (example,) = proof.examples
+    assert "it is at offset 107: the source's log was truncated" in example
 
 
-def test_what_the_target_does_not_have_any_more_is_not_proven() -> None:
-    """It may have been right: a copy further on proves it."""
-    there = {location: digest for location, digest in target().items() if location[1] >= 104}
-    proof = judged(there, {2, 3, 4, 5}, {THERE: 104})
+def test_a_message_that_the_target_has_deleted_is_not_proven() -> None:
+    """It may have been right; a later copy would prove it."""
+    digests = {location: digest for location, digest in target().items() if location[1] >= 104}
+    proof = judge(digests, {2, 3, 4, 5}, {COPY_0: 104})
     assert (proof.unproven, proof.mirrored, proof.different) == (2, 2, 0)
     assert not proof.is_proven
 
 
 def test_null_is_not_empty() -> None:
-    """Nor is a key a value."""
+    """A null differs from empty bytes, and a key from a value."""
     digests = {
         digest_of(key, value)
         for key, value in [(None, b""), (b"", None), (b"", b""), (None, None), (b"a", b"b")]
@@ -111,48 +113,48 @@ def test_null_is_not_empty() -> None:
     assert len(digests) == 7
 
 
-def test_places_are_found_whatever_the_order_of_the_lines() -> None:
-    """A long line that begins far in front is found, too."""
+def test_target_offsets_are_found_whatever_the_order_of_the_lines() -> None:
+    """A long line that begins far before is found, too."""
     found = Lines(
-        [Landed(SOURCE, ((9, 10),), THERE, 50), Landed(SOURCE, ((0, 30),), THERE, 0)]
+        [Landed(SOURCE, ((9, 10),), COPY_0, 50), Landed(SOURCE, ((0, 30),), COPY_0, 0)]
     ).locations(8, 10)
-    assert found == {8: [(THERE, 8)], 9: [(THERE, 9), (THERE, 50)]}
+    assert found == {8: [(COPY_0, 8)], 9: [(COPY_0, 9), (COPY_0, 50)]}
 
 
-def test_near_places_are_read_together() -> None:
-    """What lies far apart is not."""
-    locations = [(THERE, 5), (THERE, 1), (ELSEWHERE, 7), (THERE, 90), (THERE, 6)]
+def test_nearby_target_offsets_are_read_together() -> None:
+    """Distant ones are read separately."""
+    locations = [(COPY_0, 5), (COPY_0, 1), (COPY_1, 7), (COPY_0, 90), (COPY_0, 6)]
     assert list(ranges_of(locations, gap=10)) == [
-        (THERE, (1, 7)),
-        (THERE, (90, 91)),
-        (ELSEWHERE, (7, 8)),
+        (COPY_0, (1, 7)),
+        (COPY_0, (90, 91)),
+        (COPY_1, (7, 8)),
     ]
 
 
 def test_the_first_line_may_be_missing() -> None:
-    """What stands in front of the others is to be there from where the mirror began."""
-    found = Lines([Landed(SOURCE, ((6, 9),), THERE, 0), Began(SOURCE, 8), Began(SOURCE, 2)])
+    """Messages before the first line must be there from where the mirror began."""
+    found = Lines([Landed(SOURCE, ((6, 9),), COPY_0, 0), Began(SOURCE, 8), Began(SOURCE, 2)])
     assert (found.start, found.until) == (2, 9)
-    assert found.locations(2, 7) == {6: [(THERE, 0)]}
+    assert found.locations(2, 7) == {6: [(COPY_0, 0)]}
     alone = Lines([Began(SOURCE, 4)])
     assert (alone.start, alone.until, alone.locations(0, 9)) == (4, 4, {})
 
 
-def test_an_offset_is_given_out_once() -> None:
-    """Messages may be the same: what the target lost is not hidden by what came in its place."""
-    first, other = Landed(SOURCE, ((0, 5),), THERE, 10), Landed(OTHER, ((0, 5),), ELSEWHERE, 10)
+def test_a_target_offset_claimed_twice_is_counted() -> None:
+    """Messages may be equal: a message that is lost is not hidden by one written in its place."""
+    first, other = Landed(SOURCE, ((0, 5),), COPY_0, 10), Landed(OTHER, ((0, 5),), COPY_1, 10)
     assert claimed_twice([first, other, first]) == {}
-    again = [Landed(SOURCE, ((5, 9),), THERE, 12), Landed(SOURCE, ((9, 11),), THERE, 13)]
-    assert claimed_twice([*again, first, other]) == {THERE: 3 + 2}
+    again = [Landed(SOURCE, ((5, 9),), COPY_0, 12), Landed(SOURCE, ((9, 11),), COPY_0, 13)]
+    assert claimed_twice([*again, first, other]) == {COPY_0: 3 + 2}
 
 
-def test_offsets_that_no_line_names_are_counted() -> None:
-    """In between and at the end; not in front of the first line, nor twice."""
+def test_target_offsets_without_a_line_are_counted() -> None:
+    """Those between lines and after the last count; those before the first line don't."""
     landed = [
-        Landed(SOURCE, ((0, 5),), THERE, 10),
-        Landed(SOURCE, ((3, 6),), THERE, 13),
-        Landed(OTHER, ((0, 2),), THERE, 20),
+        Landed(SOURCE, ((0, 5),), COPY_0, 10),
+        Landed(SOURCE, ((3, 6),), COPY_0, 13),
+        Landed(OTHER, ((0, 2),), COPY_0, 20),
     ]
-    assert unlisted(landed, {THERE: 25}) == {THERE: 4 + 3}
-    assert unlisted(landed, {}) == {THERE: 4}
+    assert unlisted(landed, {COPY_0: 25}) == {COPY_0: 4 + 3}
+    assert unlisted(landed, {}) == {COPY_0: 4}
     assert list(by_source(landed)) == [SOURCE, OTHER]

@@ -1,4 +1,4 @@
-"""Where messages go in the target."""
+"""Which target partition a message goes to."""
 
 import pytest
 
@@ -13,14 +13,14 @@ KEYS = [b"a", None, b"b", None, b"a"]
 
 
 def test_same_keeps_the_partition() -> None:
-    """All messages of a partition go to the one of the same number, under the topic's new name."""
+    """They go to the partition of the same number, in the topic with the prefix."""
     router = Router(Partitioning.SAME, "copy-")
     assert router.topic("clicks") == COPY
     assert router.locations(SOURCE, KEYS, [0, 1]) == {TopicPartition(COPY, 0): [0, 1, 2, 3, 4]}
 
 
 def test_a_partition_that_the_target_lacks_is_refused() -> None:
-    """Nothing goes elsewhere in silence."""
+    """Messages are not silently written elsewhere."""
     router = Router(Partitioning.SAME)
     with pytest.raises(
         MirrorError, match=r"clicks-7 has no partition in the target.*has 2 partitions"
@@ -28,8 +28,8 @@ def test_a_partition_that_the_target_lacks_is_refused() -> None:
         router.locations(TopicPartition("clicks", 7), KEYS, [0, 1])
 
 
-def test_keys_go_where_the_java_producer_puts_them() -> None:
-    """The same key always goes to one partition; those without one go round."""
+def test_keys_choose_the_partition_of_the_java_producer() -> None:
+    """A key always goes to the same partition; messages without one are spread round-robin."""
     router = Router(Partitioning.KEY)
     locations = router.locations(SOURCE, KEYS, [0, 1, 2])
     chosen = {index: target.partition for target, some in locations.items() for index in some}
@@ -38,8 +38,8 @@ def test_keys_go_where_the_java_producer_puts_them() -> None:
     assert [chosen[1], chosen[3]] == [0, 1]
 
 
-def test_round_robin_looks_at_no_key() -> None:
-    """It goes on where the last call ended, and sees partitions that were added."""
+def test_round_robin_ignores_keys() -> None:
+    """It continues where the last call ended, and uses partitions that were added."""
     router = Router(Partitioning.ROUND_ROBIN)
     first = router.locations(SOURCE, [b"a"] * 3, [0, 1])
     assert first == {TopicPartition("clicks", 0): [0, 2], TopicPartition("clicks", 1): [1]}

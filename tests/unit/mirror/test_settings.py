@@ -1,4 +1,4 @@
-"""What the original's files say, as ours; and mirrors that would read what they wrote."""
+"""The original's property files become our settings; mirrors that would feed themselves."""
 
 from pathlib import Path
 
@@ -35,8 +35,10 @@ OLD_CONSUMER = {
 }
 
 
-def test_a_file_of_the_original_consumer_is_understood(caplog: pytest.LogCaptureFixture) -> None:
-    """What a mirror decides itself is left out, what nothing knows is told."""
+def test_a_property_file_of_the_original_consumer_is_understood(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What a mirror decides itself is left out, and unknown settings are logged."""
     found = consumer_settings(OLD_CONSUMER)
     config = PollConfig(found.settings)
     assert (config.group_id, config.zookeeper_connect) == ("mirror", "zk:2181/kafka")
@@ -53,7 +55,7 @@ def test_a_file_of_the_original_consumer_is_understood(caplog: pytest.LogCapture
 
 
 def test_security_of_a_source_is_read_in_either_spelling(tmp_path: Path) -> None:
-    """A file that serves Kafka's own tools serves a mirror; and nothing of it shows."""
+    """A file that works for Kafka's own tools works for a mirror; no secret appears in a repr."""
     authority = tmp_path / "ca.pem"
     module = "org.apache.kafka.common.security.plain.PlainLoginModule"
     file = {
@@ -74,18 +76,18 @@ def test_security_of_a_source_is_read_in_either_spelling(tmp_path: Path) -> None
     assert "hidden" not in f"{found} {mirrored}"
 
 
-def test_a_setting_of_security_that_nobody_knows_is_not_passed_over() -> None:
-    """It may be meant to close something."""
+def test_an_unknown_security_setting_is_refused() -> None:
+    """It may be meant to protect something."""
     with pytest.raises(ConfigError, match=r"ssl\.truststore\.file: did you mean ssl\.trust"):
         PollConfig(consumer_settings({"ssl.truststore.file": "ca.pem"}).settings)
 
 
 def test_a_new_group_begins_with_the_oldest_messages() -> None:
-    """A mirror that begins at the end would leave out what is there; the file may say so."""
+    """A mirror that began at the end would leave out what is there; the file may override this."""
     assert PollConfig(consumer_settings({}).settings).auto_offset_reset == "earliest"
 
 
-def test_numbers_are_numbers() -> None:
+def test_a_setting_that_is_no_number_is_refused() -> None:
     """The error names the key."""
     with pytest.raises(ConfigError, match=r"auto.commit.interval.ms is 'soon'"):
         consumer_settings({"auto.commit.interval.ms": "soon"})
@@ -94,8 +96,8 @@ def test_numbers_are_numbers() -> None:
 
 
 @pytest.mark.parametrize("new", [False, True])
-def test_files_of_both_producers_are_understood(new: bool) -> None:
-    """Servers, compression, tries and pauses; who we are to the brokers."""
+def test_property_files_of_both_producers_are_understood(new: bool) -> None:
+    """This covers servers, compression, retries, pauses, client id and security."""
     file = {
         "bootstrap.servers" if new else "metadata.broker.list": "a:1,b:2",
         "compression.type" if new else "compression.codec": "gzip" if new else "2",
@@ -122,7 +124,7 @@ def test_files_of_both_producers_are_understood(new: bool) -> None:
 
 
 def test_the_command_line_wins_and_acks_are_always_all(caplog: pytest.LogCaptureFixture) -> None:
-    """What would lose messages is not done, and told."""
+    """A setting that would lose messages is replaced, and logged."""
     target = target_settings(
         {"metadata.broker.list": "a:1", "request.required.acks": "1", "odd": "1"}, "c:3"
     )
@@ -133,8 +135,8 @@ def test_the_command_line_wins_and_acks_are_always_all(caplog: pytest.LogCapture
     ]
 
 
-def test_nowhere_to_and_unknown_codecs_are_refused() -> None:
-    """With what to do."""
+def test_a_missing_target_and_unknown_codecs_are_refused() -> None:
+    """The error says what to do."""
     with pytest.raises(ConfigError, match="give --target-bootstrap-servers"):
         target_settings({}, None)
     with pytest.raises(ConfigError, match=r"compression.codec is brotli"):
@@ -152,26 +154,26 @@ def test_nowhere_to_and_unknown_codecs_are_refused() -> None:
         (Whitelist("z"), "", None),
     ],
 )
-def test_circles_within_one_cluster(
+def test_a_mirror_within_one_cluster_must_not_be_circular(
     topics: Whitelist | Blacklist, prefix: str, circle: tuple[str, str] | None
 ) -> None:
-    """A topic must not come to lie in one that is mirrored, too."""
+    """No target topic may be one that is mirrored, too."""
     settings = MirrorSettings(
         topics=topics, consumers=(), target=target_settings({}, "h:1"), topic_prefix=prefix
     )
     assert circle_of(settings, ["b", "a", "c"]) == circle
 
 
-def test_an_idempotent_producer_can_be_declined() -> None:
-    """It is the default; what is neither true nor false is refused."""
+def test_the_idempotent_producer_can_be_disabled() -> None:
+    """It is the default; a value that is neither true nor false is refused."""
     assert target_settings({}, "h:1").idempotent
     assert not target_settings({"enable.idempotence": "False"}, "h:1").idempotent
     with pytest.raises(ConfigError, match=r"enable\.idempotence is maybe"):
         target_settings({"enable.idempotence": "maybe"}, "h:1")
 
 
-def test_an_idempotent_producer_tries_for_longer_than_an_election_takes() -> None:
-    """Giving up means giving up its id, and copies; who limits the tries is obeyed."""
+def test_an_idempotent_producer_retries_for_longer_than_an_election() -> None:
+    """Giving up would mean a new producer id, and copies; a configured limit is obeyed."""
     assert _tries(TargetSettings(client=CLIENT)) * 200 >= 120_000
     assert _tries(TargetSettings(client=CLIENT, idempotent=False)) == 5
     assert _tries(TargetSettings(client=CLIENT, retries=3)) == 3

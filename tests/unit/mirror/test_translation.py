@@ -1,4 +1,4 @@
-"""Where a group goes on in the target."""
+"""Where a group continues in the target."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,8 +15,8 @@ def landed(start: int, until: int, at: int, source: TopicPartition = T0) -> Land
     return Landed(source, ((start, until),), source, at)
 
 
-def test_an_offset_is_that_of_its_message() -> None:
-    """In the middle of a line, at its end, and where nothing was read."""
+def test_an_offset_is_translated_to_that_of_its_message() -> None:
+    """This holds in the middle of a line, at its end, and at the start."""
     lines: list[Line] = [Began(T0, 0), landed(0, 400, 7200), landed(400, 500, 7600)]
     for offset, expected in ((0, 7200), (399, 7599), (400, 7600), (500, 7700)):
         found = translate({T0: offset}, lines)
@@ -24,22 +24,24 @@ def test_an_offset_is_that_of_its_message() -> None:
         assert not found.not_yet
 
 
-def test_what_is_not_mirrored_yet_is_waited_for() -> None:
-    """Also a partition that no line names; one that was never read needs nothing."""
+def test_offsets_that_are_not_mirrored_yet_are_reported() -> None:
+    """This includes a partition without a line; one that was never read needs nothing."""
     lines: list[Line] = [Began(T0, 0), landed(0, 400, 0)]
     assert translate({T0: 401, T1: 5}, lines).not_yet == {T0, T1}
     assert translate({T0: 400, T1: 0}, lines).not_yet == frozenset()
 
 
-def test_holes_are_passed_over() -> None:
-    """An offset without a message stands for the next one that has one."""
+def test_gaps_are_skipped() -> None:
+    """An offset without a message is translated to that of the next message."""
     lines: list[Line] = [Began(T0, 0), Landed(T0, ((10, 12), (20, 22)), T0, 100)]
-    places = {offset: translate({T0: offset}, lines).offsets[T0] for offset in (0, 11, 15, 20, 22)}
-    assert places == {0: 100, 11: 101, 15: 102, 20: 102, 22: 104}
+    translated = {
+        offset: translate({T0: offset}, lines).offsets[T0] for offset in (0, 11, 15, 20, 22)
+    }
+    assert translated == {0: 100, 11: 101, 15: 102, 20: 102, 22: 104}
 
 
-def test_what_no_mirror_read_is_not_passed_over() -> None:
-    """Messages before the mirror began, or between two processes, may be in no cluster but one."""
+def test_messages_that_no_mirror_read_are_not_skipped() -> None:
+    """Messages before the mirror began, or between two processes, may exist only in the source."""
     late: list[Line] = [Began(T0, 500), landed(500, 600, 0)]
     assert translate({T0: 300}, late).unread == {T0: 500}
     assert not translate({T0: 500}, late).unread
@@ -52,16 +54,16 @@ def test_what_no_mirror_read_is_not_passed_over() -> None:
     assert translate({T0: 5}, ended).unread == {T0: 9}
 
 
-def test_a_mirror_that_is_started_again_behind_a_hole_has_passed_nothing_over() -> None:
-    """Markers of transactions and what compaction removed are read, and land nowhere."""
-    hole: list[Line] = [Began(T0, 0), landed(0, 100, 0), ReadUntil(T0, 110)]
-    went_on: list[Line] = [*hole, Began(T0, 110), landed(110, 120, 100)]
+def test_a_mirror_that_restarts_after_a_gap_has_skipped_nothing() -> None:
+    """Transaction markers and compacted messages are read, but not written."""
+    gap: list[Line] = [Began(T0, 0), landed(0, 100, 0), ReadUntil(T0, 110)]
+    went_on: list[Line] = [*gap, Began(T0, 110), landed(110, 120, 100)]
     for offset in (99, 100, 105, 110, 115, 120):
         assert not translate({T0: offset}, went_on).unread
     assert translate({T0: 105}, went_on).offsets == {T0: 100}
-    assert not translate({T0: 110}, [*hole]).not_yet
-    assert translate({T0: 111}, [*hole]).not_yet == {T0}
-    came_back: list[Line] = [*hole, Began(T0, 200), landed(200, 210, 150)]
+    assert not translate({T0: 110}, [*gap]).not_yet
+    assert translate({T0: 111}, [*gap]).not_yet == {T0}
+    came_back: list[Line] = [*gap, Began(T0, 200), landed(200, 210, 150)]
     for offset in (100, 105, 110, 150):
         assert translate({T0: offset}, came_back).unread == {T0: 200}
     others: list[Line] = [Began(T0, 108), landed(111, 200, 100)]
@@ -69,8 +71,8 @@ def test_a_mirror_that_is_started_again_behind_a_hole_has_passed_nothing_over() 
         assert not translate({T0: offset}, [*came_back, *others]).unread
 
 
-def test_what_was_dropped_is_read_and_lies_nowhere() -> None:
-    """Such a partition gets no offset, and is named."""
+def test_a_dropped_message_is_read_and_has_no_target_offset() -> None:
+    """Such a partition gets no offset, and is reported."""
     lines: list[Line] = [Began(T0, 0), ReadUntil(T0, 1)]
     found = translate({T0: 1}, lines)
     assert not found.not_yet
@@ -78,18 +80,18 @@ def test_what_was_dropped_is_read_and_lies_nowhere() -> None:
     assert not found.offsets
 
 
-def test_a_line_without_a_beginning_is_one() -> None:
-    """Nothing is known of what came before it."""
+def test_a_line_without_a_beginning_begins_at_its_first_offset() -> None:
+    """Nothing is known of messages before it."""
     assert translate({T0: 3}, [landed(10, 12, 0)]).unread == {T0: 10}
 
 
-def test_partitions_without_an_offset_count_as_unread_where_targets_mix() -> None:
-    """By key, messages of several partitions stand in one log: all of the topic's are wanted."""
+def test_partitions_without_an_offset_count_as_unread_in_mixed_targets() -> None:
+    """By key, a target partition has messages of several source partitions, which all count."""
     mixed: list[Line] = [Landed(T1, ((0, 70),), T0, 0), Landed(T0, ((0, 50),), T0, 70)]
     assert translate({T0: 20}, mixed).offsets == {T0: 0}
 
 
-def test_partitions_of_which_nothing_came_are_named() -> None:
+def test_partitions_without_messages_are_reported() -> None:
     """No offset can be written for them."""
     lines: list[Line] = [Began(T0, 0), landed(0, 5, 7)]
     assert translate({T0: 0, T1: 0}, lines).without == {T1}
@@ -98,7 +100,7 @@ def test_partitions_of_which_nothing_came_are_named() -> None:
 
 @st.composite
 def mirrored(draw: st.DrawFn) -> tuple[list[int], list[Line]]:
-    """Return source offsets, and the lines of a mirror that was killed now and then."""
+    """Return source offsets, and the lines of a mirror that was killed a few times."""
     offsets = sorted(draw(st.sets(st.integers(0, 60), min_size=1, max_size=12)))
     lines: list[Line] = [Began(T0, 0)]
     position, at = 0, draw(st.integers(0, 9))
@@ -114,10 +116,10 @@ def mirrored(draw: st.DrawFn) -> tuple[list[int], list[Line]]:
 
 
 @given(mirrored(), st.integers(0, 62))
-def test_nothing_is_passed_over_and_nothing_old_comes_but_copies(
+def test_nothing_is_skipped_and_only_copies_are_repeated(
     world: tuple[list[int], list[Line]], offset: int
 ) -> None:
-    """All that the group had not read lies behind; what it had read comes only as a copy."""
+    """Every unread message comes after the offset; messages already read only come as copies."""
     offsets, lines = world
     found = translate({T0: offset}, lines)
     if offset > offsets[-1] + 1:

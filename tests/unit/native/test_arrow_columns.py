@@ -1,4 +1,4 @@
-"""Buffers of Arrow columns that are filled from runs."""
+"""Buffers of Arrow columns, filled from runs."""
 
 import pytest
 
@@ -11,14 +11,14 @@ core = pytest.importorskip("zkconsumer.native._core", exc_type=ImportError)
 
 
 def test_no_runs_give_no_rows() -> None:
-    """Each column still has the one offset that it begins with."""
+    """Each column still has its first offset."""
     rows, keys, values, *numbers = core.arrow_columns([])
     assert (rows, keys, values) == (0, (None, bytes(4), b""), (None, bytes(4), b""))
     assert numbers == [b"", b"", b""]
 
 
-def test_nulls_need_a_bitmap_and_nothing_else_has_one() -> None:
-    """A bit for each row that is there, rounded up to whole bytes."""
+def test_only_columns_with_nulls_have_a_bitmap() -> None:
+    """The bitmap has a bit for each row, rounded up to whole bytes."""
     some = [Record(at, None if at % 3 else b"k", b"v") for at in range(9)]
     data = build_message_set(some)
     runs = runs_of(data)
@@ -29,8 +29,8 @@ def test_nulls_need_a_bitmap_and_nothing_else_has_one() -> None:
 
 
 @pytest.mark.parametrize("at", [8, 18, 25])
-def test_bytes_that_change_behind_our_back_are_noticed(at: int) -> None:
-    """Sizes of the entry, its key or its value: never more is copied than there is room for."""
+def test_bytes_that_change_meanwhile_are_noticed(at: int) -> None:
+    """Sizes of the entry, its key or its value may grow: no more is copied than was allocated."""
     data = bytearray(build_message_set(records(0, 1, 2)))
     runs = runs_of(memoryview(data).toreadonly())
     data[at : at + 4] = (20).to_bytes(4, "big")
@@ -42,8 +42,8 @@ NAMES = ("keys", "values", "offsets", "timestamps", "timestamp_types")
 
 
 @pytest.mark.parametrize("wanted", [(), ("keys",), ("values", "offsets"), ("timestamp_types",)])
-def test_what_is_not_wanted_is_not_made(wanted: tuple[str, ...]) -> None:
-    """The others are what they are beside all."""
+def test_columns_that_are_not_wanted_are_not_built(wanted: tuple[str, ...]) -> None:
+    """The other columns are the same as without a selection."""
     some = [Record(at, None if at % 3 else b"k", b"v", 5) for at in range(9)]
     data = build_message_set(some)
     runs = runs_of(data)
@@ -55,16 +55,16 @@ def test_what_is_not_wanted_is_not_made(wanted: tuple[str, ...]) -> None:
     assert list(found) == [9, *expected]
 
 
-def test_only_runs_are_taken() -> None:
-    """Anything else is a mistake, not a crash."""
+def test_only_runs_are_accepted() -> None:
+    """Anything else raises, instead of crashing."""
     with pytest.raises(TypeError):
         core.arrow_columns([None])
     with pytest.raises(TypeError):
         core.arrow_columns([b"run"])
 
 
-def test_nobody_changes_a_column_that_others_share() -> None:
-    """Also where its memory comes out of the spare buffers: from half a megabyte on."""
+def test_shared_columns_are_read_only() -> None:
+    """This includes columns in reused memory, which begins at half a megabyte."""
     arrow_columns = pytest.importorskip("zkconsumer.streams.arrow_columns", exc_type=ImportError)
     for value_bytes in (10, 1 << 20):
         runs = runs_of(build_message_set([Record(0, b"k", bytes(value_bytes))]), fetch_offset=0)

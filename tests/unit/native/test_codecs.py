@@ -1,4 +1,4 @@
-"""What the core decompresses by libraries: bounded in memory, and told by name."""
+"""Decompression by libraries in the native core: with bounded memory, and clear reports."""
 
 import zlib
 from importlib import import_module
@@ -12,13 +12,13 @@ from zkconsumer.records.codecs import Codec, compress, decompress
 pytestmark = needs_native
 
 
-def test_a_window_that_is_too_large_is_refused() -> None:
-    """As Python refuses it: memory for more than 128 MiB is not even asked for."""
+def test_a_zstd_window_that_is_too_large_is_refused() -> None:
+    """As in Python, memory for more than 128 MiB is not even requested."""
     core = import_module("zkconsumer.native._core")
     library = pytest.importorskip("zstandard")
 
     def with_window(log: int) -> bytes:
-        # The magic, no size and no sum, the window, and one last raw block.
+        # The magic, no size and no checksum, the window, and one last raw block.
         return b"\x28\xb5\x2f\xfd\x00" + bytes([(log - 10) << 3]) + b"\x21\x00\x00text"
 
     assert core.decompress(4, with_window(27), magic=2, max_bytes=1 << 20) == b"text"
@@ -28,8 +28,8 @@ def test_a_window_that_is_too_large_is_refused() -> None:
         library.ZstdDecompressor(max_window_size=1 << 27).stream_reader(frame).read()
 
 
-def test_a_header_with_a_sum_of_its_own_is_left_to_python() -> None:
-    """Nobody writes such gzip headers; the definition reads them."""
+def test_a_gzip_header_with_a_checksum_is_left_to_python() -> None:
+    """Nobody writes such gzip headers; the implementation in Python reads them."""
     core = import_module("zkconsumer.native._core")
     head = b"\x1f\x8b\x08\x02\x00\x00\x00\x00\x00\x03"
     head += (zlib.crc32(head) & 0xFFFF).to_bytes(2, "little")
@@ -40,13 +40,13 @@ def test_a_header_with_a_sum_of_its_own_is_left_to_python() -> None:
 
 @pytest.mark.parametrize("codec", [0, 5, 6, 7, -1])
 def test_unknown_codecs_are_refused(codec: int) -> None:
-    """The definition says what is wrong with them."""
+    """The implementation in Python has the reason."""
     core = import_module("zkconsumer.native._core")
     assert core.decompress(codec, b"text", magic=2, max_bytes=4) is None
 
 
-def test_what_was_linked_is_told() -> None:
-    """And what was not, with what that means."""
+def test_the_linked_libraries_are_reported() -> None:
+    """Missing libraries are reported with their consequence."""
     core = import_module("zkconsumer.native._core")
     assert list(core.LIBRARIES) == ["zlib", "lz4", "zstd"]
     assert all(core.LIBRARIES.values())

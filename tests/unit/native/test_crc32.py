@@ -1,4 +1,4 @@
-"""CRC-32 of the native core, by instructions and by tables, against zlib's."""
+"""CRC-32 of the native core, by instructions and by tables, compared with zlib's."""
 
 import random
 import zlib
@@ -13,7 +13,7 @@ pytestmark = needs_native
 
 @pytest.mark.parametrize("portable", [False, True])
 def test_every_length_and_alignment(portable: bool) -> None:
-    """Short ones, those around each stride, and long ones, wherever they begin."""
+    """Short lengths, those around each stride, and long ones are tried at different alignments."""
     core = import_module("zkconsumer.native._core")
     data = random.Random(1).randbytes(70_000)
     for size in (*range(300), 511, 512, 513, 1010, 65_536):
@@ -23,8 +23,8 @@ def test_every_length_and_alignment(portable: bool) -> None:
 
 
 @pytest.mark.parametrize("portable", [False, True])
-def test_a_crc_goes_on(portable: bool) -> None:
-    """A CRC of two parts is that of the whole, wherever it is cut."""
+def test_a_crc_can_be_continued(portable: bool) -> None:
+    """The CRC of two parts equals that of the whole, wherever it is split."""
     core = import_module("zkconsumer.native._core")
     data = random.Random(2).randbytes(400)
     for cut in range(len(data)):

@@ -1,4 +1,4 @@
-"""Buffers of large frames: the memory is used again, but never while somebody looks at it."""
+"""Buffers of large frames: memory is reused, but never while a view of it exists."""
 
 from importlib import import_module
 
@@ -11,8 +11,8 @@ pytestmark = needs_native
 MEGABYTE = 1 << 20
 
 
-def test_a_buffer_is_writable_and_as_long_as_said() -> None:
-    """An empty one, too."""
+def test_a_buffer_is_writable_and_has_the_requested_size() -> None:
+    """This includes an empty buffer."""
     core = import_module("zkconsumer.native._core")
     for size in (0, 1, MEGABYTE):
         buffer = core.FrameBuffer(size)
@@ -23,7 +23,7 @@ def test_a_buffer_is_writable_and_as_long_as_said() -> None:
 
 
 def test_a_view_keeps_the_memory() -> None:
-    """The buffer that was dropped is not given to the next one before its views are gone."""
+    """The memory of a dropped buffer is not reused while views of it exist."""
     core = import_module("zkconsumer.native._core")
     view = memoryview(core.FrameBuffer(MEGABYTE))[MEGABYTE - 4 :]
     view[:] = b"kept"
@@ -33,8 +33,8 @@ def test_a_view_keeps_the_memory() -> None:
     assert bytes(view) == b"kept"
 
 
-def test_what_can_not_be_had_is_an_error() -> None:
-    """Sizes come from the wire, and are bounded there."""
+def test_an_impossible_size_is_an_error() -> None:
+    """Sizes come from the network, and are limited there."""
     core = import_module("zkconsumer.native._core")
     with pytest.raises(MemoryError):
         core.FrameBuffer((1 << 63) - 1)

@@ -1,4 +1,4 @@
-"""The largest offset there can be has none behind it."""
+"""The largest possible offset has no next one."""
 
 from importlib import import_module
 
@@ -14,8 +14,8 @@ LAST = 2**63 - 1
 SET = build_message_set([Record(LAST - 1, None, b"a"), Record(LAST, None, b"b")])
 
 
-def test_nothing_is_behind_the_last_offset() -> None:
-    """It does not wrap round to the smallest: the two decoders agree."""
+def test_the_last_offset_has_no_next_one() -> None:
+    """The next offset does not wrap round to the smallest; both decoders agree."""
     (run,) = runs_of(SET, fetch_offset=LAST - 1)
     assert run.last_offset == LAST
     core = import_module("zkconsumer.native._core")
@@ -24,5 +24,5 @@ def test_nothing_is_behind_the_last_offset() -> None:
         (LAST - 1, LAST),
         (LAST, LAST),
     ]
-    assert core.look_ahead(SET, LAST - 1) is None  # there is nothing to ask for
+    assert core.look_ahead(SET, LAST - 1) is None  # there is nothing to request
     assert decode(SET, fetch_offset=LAST - 1).next_offset == LAST

@@ -1,4 +1,4 @@
-"""What the headers of a set tell of where it ends, before it is unpacked."""
+"""What the headers of a record set reveal of its end before it is decompressed."""
 
 import random
 
@@ -13,8 +13,8 @@ pytestmark = needs_native
 
 
 @pytest.mark.parametrize("magic", [0, 1, 2])
-def test_the_size_that_is_needed_is_that_of_the_entry_that_is_cut_off(magic: int) -> None:
-    """Wherever that is cut; where too little came to tell, and behind a whole one, it is 0."""
+def test_the_needed_size_is_that_of_the_truncated_entry(magic: int) -> None:
+    """It is 0 if too little of the entry arrived to know its size, or after a whole entry."""
     front, rest = make_log(random.Random(magic), magic, 2)
     for cut in range(len(rest.data)):
         tail = rest.data[:cut]
@@ -28,8 +28,8 @@ def test_the_size_that_is_needed_is_that_of_the_entry_that_is_cut_off(magic: int
     assert (seen.needed_bytes, seen.next_offset) == (0, rest.last + 1)
 
 
-def test_an_entry_that_no_reader_takes_for_one_is_not_cut_off() -> None:
-    """It is all there: to ask for more of it would bring the same."""
+def test_an_unreadable_entry_is_not_taken_for_a_truncated_one() -> None:
+    """It arrived whole: requesting more of it would return the same."""
     front, rest = make_log(random.Random(3), 2, 2)
     strange = bytearray(rest.data)
     strange[16] = 9  # its magic

@@ -1,4 +1,4 @@
-"""Runs of the native core: what they know, how they are cut, and what comes out of them."""
+"""Runs of the native core: what they know, how they are split, and which messages they hold."""
 
 import gc
 from collections.abc import Callable
@@ -30,7 +30,7 @@ MIXED = [
 def runs_of(
     data: bytes | bytearray | memoryview, fetch_offset: int = 0, piece_bytes: int = 1 << 20
 ) -> "list[Run]":
-    """Read a sound set."""
+    """Return the runs of a sound record set."""
     core = import_module("zkconsumer.native._core")
     reader = core.SetReader(
         data,
@@ -45,7 +45,7 @@ def runs_of(
 
 
 def test_a_run_knows_its_totals() -> None:
-    """Counts, offsets and sizes are there without a message being made."""
+    """Counts, offsets and sizes are known without making a message."""
     data = build_message_set(MIXED)
     (run,) = runs_of(data)
     assert len(run) == 4
@@ -56,15 +56,15 @@ def test_a_run_knows_its_totals() -> None:
     assert run.records() == MIXED
 
 
-def test_what_is_skipped_parts_runs() -> None:
+def test_a_skipped_message_splits_a_run() -> None:
     """A message below the fetch offset belongs to no run, wherever it lies."""
     data = build_message_set([*MIXED[:2], Record(1, None, b"old"), *MIXED[2:]])
     front, back = runs_of(data, fetch_offset=4)
     assert front.records() + back.records() == MIXED
 
 
-def test_timestamps_are_counted_as_they_will_be() -> None:
-    """What the broker set for a whole compressed set stands for each message in it."""
+def test_timestamps_are_counted_as_the_messages_have_them() -> None:
+    """The broker's timestamp of a compressed set counts for each message in it."""
     stamps = {TimestampType.CREATE_TIME: 2, TimestampType.LOG_APPEND_TIME: 3}
     some = [Record(at, None, b"v", at - 1, TimestampType.CREATE_TIME) for at in range(3)]
     for kind, expected in stamps.items():
@@ -83,8 +83,8 @@ def test_timestamps_are_counted_as_they_will_be() -> None:
 
 @pytest.mark.parametrize("codec", CODECS_OF_MESSAGES)
 @pytest.mark.parametrize("max_bytes", [0, 100, 1250, 10_000])
-def test_a_run_is_cut_like_a_chunk(codec: Codec, max_bytes: int) -> None:
-    """Each part has one message at least and else no more than the bound; nothing is lost."""
+def test_a_run_is_split_by_size(codec: Codec, max_bytes: int) -> None:
+    """Each part has at least one message, and else no more than the limit; nothing is lost."""
     (run,) = runs_of(build_message_set(MIXED, codec=codec))
     parts, left = [], len(run)
     while len(run):
@@ -100,13 +100,13 @@ def test_a_run_is_cut_like_a_chunk(codec: Codec, max_bytes: int) -> None:
     assert sum(part.null_key_count for part in parts) == 1
 
 
-def test_a_run_is_cut_by_count() -> None:
-    """So many messages and no more, for batches."""
+def test_a_run_is_split_by_count() -> None:
+    """A part has at most that many messages, as for batches."""
     (run,) = runs_of(build_message_set(MIXED))
     assert [len(run.split(1 << 20, 3)), len(run)] == [3, 1]
 
 
-def test_what_unpacks_to_much_comes_in_pieces() -> None:
+def test_sets_that_decompress_to_much_become_several_runs() -> None:
     """Hundreds of small compressed sets share arenas of about a piece; no run is much larger."""
     piece_bytes = 1 << 16
     zeros = [Record(at, None, bytes(1000)) for at in range(3000)]
@@ -120,7 +120,7 @@ def test_what_unpacks_to_much_comes_in_pieces() -> None:
 
 
 def test_small_compressed_sets_make_one_run() -> None:
-    """Set by set they lie back to back in their arena; what differs begins a run of its own."""
+    """They are contiguous in their arena; a set of another kind begins a new run."""
     every = records(*range(40))
     sets = [build_message_set(every[at : at + 4], codec=Codec.SNAPPY) for at in range(0, 40, 4)]
     (run,) = runs_of(b"".join(sets))
@@ -138,7 +138,7 @@ def test_small_compressed_sets_make_one_run() -> None:
 
 
 def test_a_damaged_set_leaves_the_run_before_it_alone() -> None:
-    """What a set had added to a run before its damage was found is taken off again."""
+    """Messages that were added to a run before the damage was found are removed again."""
     core = import_module("zkconsumer.native._core")
     sound = build_message_set(records(0, 1), codec=Codec.SNAPPY)
     inner = build_message_set(records(2, 3))
@@ -152,8 +152,8 @@ def test_a_damaged_set_leaves_the_run_before_it_alone() -> None:
     assert reader.remaining_bytes == 1000 - len(build_message_set(records(0, 1)))
 
 
-def test_one_large_compressed_set_is_cut() -> None:
-    """A single set that unpacks to much becomes several runs of one buffer."""
+def test_a_large_compressed_set_is_split() -> None:
+    """A single set that decompresses to much becomes several runs of one buffer."""
     zeros = [Record(at, None, bytes(1000)) for at in range(1000)]
     runs = runs_of(wrapper_around(999, gzip_of(build_message_set(zeros))), piece_bytes=1 << 16)
     assert len(runs) > 10
@@ -161,7 +161,7 @@ def test_one_large_compressed_set_is_cut() -> None:
 
 
 def test_a_run_keeps_its_bytes() -> None:
-    """They live as long as a run of them, and no longer."""
+    """The bytes live as long as a run of them, and no longer."""
     data = bytearray(build_message_set(MIXED))
     view = memoryview(data).toreadonly()
     (run,) = runs_of(view)
@@ -177,16 +177,16 @@ def test_a_run_keeps_its_bytes() -> None:
     data.append(0)
 
 
-def test_bytes_that_can_change_are_copied() -> None:
-    """A buffer that is written to again, like a reader's, does no harm."""
+def test_mutable_bytes_are_copied() -> None:
+    """A buffer that is overwritten later, like a reader's, does no harm."""
     data = bytearray(build_message_set(MIXED))
     (run,) = runs_of(data)
     data[:] = b"\xff" * len(data)
     assert run.records() == MIXED
 
 
-def test_bytes_that_changed_all_the_same_are_refused() -> None:
-    """Whoever hides behind a read-only view that he writes gets an error, not a crash."""
+def test_changed_bytes_are_refused() -> None:
+    """Writing to bytes that were passed as read-only leads to an error, and not to a crash."""
     core = import_module("zkconsumer.native._core")
     data = bytearray(build_message_set(MIXED))
     (run,) = runs_of(memoryview(data).toreadonly())
@@ -204,7 +204,7 @@ def test_bytes_that_changed_all_the_same_are_refused() -> None:
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_a_message_is_what_a_stream_yields(magic: int) -> None:
-    """Every attribute, and the text, as of ``MessageAndMetadata``."""
+    """It has every attribute and the repr of ``MessageAndMetadata``."""
     core = import_module("zkconsumer.native._core")
     some = records(3, 4, magic=magic)
     (run,) = runs_of(build_message_set(some, magic=magic))
@@ -223,7 +223,7 @@ def test_a_message_is_what_a_stream_yields(magic: int) -> None:
 
 
 def test_null_is_not_decoded() -> None:
-    """As in Python, null stays None whatever the decoder; without decoders there are bytes."""
+    """As in Python, null stays None whatever the decoder; without decoders it returns bytes."""
     core = import_module("zkconsumer.native._core")
     (run,) = runs_of(build_message_set(MIXED))
     decoded = [
@@ -234,8 +234,8 @@ def test_null_is_not_decoded() -> None:
     assert plain == [(record.key, record.value) for record in MIXED]
 
 
-def test_messages_are_no_work_for_the_garbage_collector() -> None:
-    """They are not tracked, and what they hold goes with them at once."""
+def test_the_garbage_collector_does_not_track_messages() -> None:
+    """They are not tracked, and what they hold is freed with them."""
     core = import_module("zkconsumer.native._core")
     (run,) = runs_of(build_message_set(MIXED))
     origin = core.Origin("t", 0)
@@ -247,7 +247,7 @@ def test_messages_are_no_work_for_the_garbage_collector() -> None:
 
 
 def test_runs_and_messages_come_from_the_core_only() -> None:
-    """Nobody can make one around nothing."""
+    """They can't be constructed from Python."""
     core = import_module("zkconsumer.native._core")
     for kind in (core.Run, core.Message, core.Messages):
         with pytest.raises(TypeError):
@@ -255,7 +255,7 @@ def test_runs_and_messages_come_from_the_core_only() -> None:
 
 
 def test_the_next_offset_is_read_from_the_headers() -> None:
-    """Where the next fetch would start, cut-off tail or not; nothing is decompressed."""
+    """It is where the next fetch would start, truncated or not; nothing is decompressed."""
     core = import_module("zkconsumer.native._core")
     packed = build_message_set(MIXED, codec=Codec.GZIP)
     plain = [build_message_set([record]) for record in records(11, 12)]

@@ -13,19 +13,19 @@ __all__ = ["certificates"]
 
 @pytest.fixture
 def broker() -> SpokenBroker:
-    """A broker of today."""
+    """A broker of a current version."""
     return SpokenBroker(ADDRESS, response=answering)
 
 
 @pytest.fixture
 def dialer(broker: SpokenBroker) -> BrokerDialer:
-    """A way to it."""
+    """A dialer to that broker."""
     return dialer_to(broker)
 
 
 @pytest.fixture
 def net() -> FakeNet:
-    """One broker with one topic."""
+    """A cluster of one broker with one topic."""
     net = fake_net()
     net.cluster.create_topic("t")
     return net

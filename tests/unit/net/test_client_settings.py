@@ -1,4 +1,4 @@
-"""What every client of brokers is told, and how it gets there."""
+"""The settings of every client, and how they are read from files."""
 
 import pickle
 
@@ -22,8 +22,8 @@ SECURED = {
 }
 
 
-def test_a_file_that_is_shared_with_other_clients() -> None:
-    """What is theirs is passed over; servers of the command line win."""
+def test_a_file_may_be_shared_with_other_clients() -> None:
+    """Their settings are ignored; bootstrap servers of the command line win."""
     file = {**SECURED, "bootstrap.servers": "a:1", "group.id": "g", "linger.ms": "5"}
     found = read_client_settings(file, client_id="c", timeout_ms=7)
     assert (found.client_id, found.timeout_ms) == ("c", 7)
@@ -36,13 +36,13 @@ def test_a_file_that_is_shared_with_other_clients() -> None:
 
 @pytest.mark.parametrize("key", ["security.protocl", "ssl.cafil", "sasl.user"])
 def test_a_misspelt_setting_of_security_is_refused(key: str) -> None:
-    """Passed over, it would leave open what was to be closed."""
+    """If it were ignored, the connection would stay unprotected."""
     with pytest.raises(ConfigError, match=key):
         read_client_settings({key: "x"}, client_id="c", timeout_ms=1)
 
 
-def test_settings_may_be_sent_to_another_process_and_show_no_secret() -> None:
-    """As Spark sends them to its tasks, and as a log may show them."""
+def test_settings_can_be_pickled_and_their_repr_shows_no_secret() -> None:
+    """Spark sends them to its tasks, and a log may show them."""
     client = ClientSettings(client_id="c", timeout_ms=7, security=read_security(SECURED))
     assert pickle.loads(pickle.dumps(client)) == client
     assert SECRET not in repr(client)
@@ -60,14 +60,14 @@ def test_settings_may_be_sent_to_another_process_and_show_no_secret() -> None:
 
 
 def test_a_producer_has_the_security_of_its_settings() -> None:
-    """And no other way to give it is needed."""
+    """No other argument is needed."""
     security = read_security(SECURED)
     client = ProducerSettings(client_id="p", timeout_ms=3, security=security).client
     assert client == ClientSettings(client_id="p", timeout_ms=3, security=security)
 
 
-def test_two_ways_to_say_who_one_is_are_refused() -> None:
-    """Which of them would be meant is not known."""
+def test_credentials_of_two_kinds_are_refused() -> None:
+    """It is unknown which of them is meant."""
     with pytest.raises(ConfigError, match=r"sasl_plain_username.*not both"):
         SecuritySettings(
             protocol="SASL_SSL",
@@ -86,16 +86,18 @@ def test_two_ways_to_say_who_one_is_are_refused() -> None:
         ("[::1]:5,[fe80::1%eth0]", [("::1", 5), ("fe80::1%eth0", 9092)]),
     ],
 )
-def test_servers_as_people_write_them(text: str, found: list[tuple[str, int]]) -> None:
-    """Each once, in order, with ids that no broker has."""
+def test_bootstrap_servers_are_read_in_every_common_spelling(
+    text: str, found: list[tuple[str, int]]
+) -> None:
+    """Each address is kept once, in order, with ids that no broker has."""
     brokers = parse_bootstrap("s", text)
     assert [(broker.host, broker.port) for broker in brokers] == found
-    assert [broker.id for broker in brokers] == [-1 - place for place in range(len(found))]
+    assert [broker.id for broker in brokers] == [-1 - index for index in range(len(found))]
     assert parse_bootstrap("s", text.split(",")) == brokers
 
 
 @pytest.mark.parametrize("text", ["", ",", "a:0", "a:65536", "a:b", "a b", "::1", "[::1", "a:1:2"])
-def test_servers_that_are_none(text: str) -> None:
-    """The setting is named."""
+def test_invalid_bootstrap_servers_are_refused(text: str) -> None:
+    """The error names the setting."""
     with pytest.raises(ConfigError, match=r"my\.setting"):
         parse_bootstrap("my.setting", text)

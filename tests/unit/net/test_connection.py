@@ -1,4 +1,4 @@
-"""One request at a time, and never half an answer for the next one."""
+"""A connection has one request at a time, and never reads part of another response."""
 
 import pytest
 
@@ -21,12 +21,12 @@ from zkconsumer.wire.messages.fetch import FetchRequest, FetchTopic
 from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse
 
 TP = TopicPartition("t", 0)
-QUESTION = MetadataRequest(topics=("t",))
+REQUEST = MetadataRequest(topics=("t",))
 NOTHING = MetadataResponse(brokers=(), topics=())
 
 
-def test_requests_are_numbered_and_signed(net: FakeNet) -> None:
-    """Correlation ids count up from 0; every request bears the client id."""
+def test_requests_have_correlation_ids_and_the_client_id(net: FakeNet) -> None:
+    """Correlation ids count up from 0; every request has the client id."""
     connection = net.connect()
     for _ in range(3):
         assert request_metadata(connection).topics[0].topic == "t"
@@ -35,7 +35,7 @@ def test_requests_are_numbered_and_signed(net: FakeNet) -> None:
 
 
 def test_correlation_ids_wrap(net: FakeNet) -> None:
-    """Behind the largest correlation id comes 0."""
+    """The largest correlation id is followed by 0."""
     connection = net.connect()
     connection._correlation_id = (1 << 31) - 1
     request_metadata(connection)
@@ -68,7 +68,7 @@ def test_correlation_ids_wrap(net: FakeNet) -> None:
 def test_a_failure_closes_the_connection(
     net: FakeNet, step: Step, error: type[ZkConsumerError], complaint: str
 ) -> None:
-    """Whatever goes wrong with an answer is a named error, and the connection is of no more use."""
+    """A failure with a response raises a named error, and the connection can't be used any more."""
     net.brokers[0].script(ApiKey.METADATA, step)
     connection = net.connect()
     with pytest.raises(error, match=complaint):
@@ -79,10 +79,10 @@ def test_a_failure_closes_the_connection(
 
 
 def test_requests_that_cannot_be_sent_change_nothing(net: FakeNet) -> None:
-    """A request that can't be encoded is our error; the connection goes on."""
+    """A request that can't be encoded is our error, and the connection stays usable."""
     connection = net.connect()
     with pytest.raises(LocalProtocolError, match="there is no version 99"):
-        connection.request(QUESTION, version=99, timeout_ms=LONG_MS)
+        connection.request(REQUEST, version=99, timeout_ms=LONG_MS)
     with pytest.raises(LocalProtocolError, match=r"field topics\[0\]\.topic"):
         connection.request(
             FetchRequest(
@@ -94,8 +94,8 @@ def test_requests_that_cannot_be_sent_change_nothing(net: FakeNet) -> None:
     assert request_metadata(connection).topics[0].topic == "t"
 
 
-def test_large_answers_arrive_whole(net: FakeNet) -> None:
-    """An answer of several megabytes, far more than one read, comes back byte for byte."""
+def test_large_responses_arrive_whole(net: FakeNet) -> None:
+    """A response of several megabytes, far more than one read, arrives unchanged."""
     net.cluster.append(TP, [Record(0, None, bytes([number]) * 900_000) for number in range(5)])
     response = net.connect().request(
         request.fetch(TP, 0, max_bytes=1 << 24), version=0, timeout_ms=LONG_MS
@@ -103,8 +103,8 @@ def test_large_answers_arrive_whole(net: FakeNet) -> None:
     assert request.only(response).records == net.cluster.log(TP).read(0, 1 << 24)
 
 
-def test_answers_above_the_bound() -> None:
-    """An answer larger than allowed is refused before it is read."""
+def test_a_response_above_the_limit_is_refused() -> None:
+    """A response larger than allowed is refused before it is read."""
     net = fake_net(max_response_bytes=1000)
     net.cluster.create_topic("t")
     net.cluster.append(TP, [Record(0, None, bytes(2000))])
@@ -112,23 +112,23 @@ def test_answers_above_the_bound() -> None:
         net.connect().request(request.fetch(TP, 0), version=0, timeout_ms=LONG_MS)
 
 
-def test_nobody_there(net: FakeNet) -> None:
-    """Connecting to a broker that is down is ConnectFailed with its address."""
+def test_a_broker_that_is_down_can_not_be_connected_to(net: FakeNet) -> None:
+    """Connecting to a broker that is down raises ConnectFailed with its address."""
     net.brokers[0].stop()
     with pytest.raises(ConnectFailed, match="fake-0:9092"):
         net.connect()
 
 
 def is_idle(connection: BrokerConnection) -> bool:
-    """As a call, from which the type checker concludes nothing for the next one."""
+    """Return ``is_idle``; the type checker assumes nothing about a second call."""
     return connection.is_idle
 
 
-def test_a_request_may_leave_before_its_answer_is_waited_for(net: FakeNet) -> None:
-    """It is on its way at once, and until its answer is read no other may follow."""
+def test_a_request_may_be_sent_before_its_response_is_waited_for(net: FakeNet) -> None:
+    """It is sent at once, and no other request may follow before its response was read."""
     connection = net.connect()
     assert is_idle(connection)
-    in_flight = connection.begin(QUESTION, version=0, timeout_ms=LONG_MS)
+    in_flight = connection.begin(REQUEST, version=0, timeout_ms=LONG_MS)
     assert not is_idle(connection)
     assert len(net.brokers[0].requests) == 1
     with pytest.raises(LocalProtocolError, match="MetadataRequest can't be sent while another"):
@@ -140,27 +140,26 @@ def test_a_request_may_leave_before_its_answer_is_waited_for(net: FakeNet) -> No
     assert request_metadata(connection).topics[0].topic == "t"
 
 
-def test_a_late_answer_has_as_long_as_it_is_waited_for(net: FakeNet) -> None:
+def test_the_timeout_of_a_response_counts_from_the_wait(net: FakeNet) -> None:
     """The time-out counts from the call that waits, not from the sending."""
     net.brokers[0].script(ApiKey.METADATA, Hang())
     connection = net.connect()
-    in_flight = connection.begin(QUESTION, version=0, timeout_ms=LONG_MS)
+    in_flight = connection.begin(REQUEST, version=0, timeout_ms=LONG_MS)
     with pytest.raises(RequestTimedOut):
         connection.finish(in_flight, timeout_ms=SHORT_MS)
     assert not is_idle(connection)
     with pytest.raises(ConnectionLost):
-        connection.begin(QUESTION, version=0, timeout_ms=LONG_MS)
+        connection.begin(REQUEST, version=0, timeout_ms=LONG_MS)
 
 
-def test_several_requests_may_be_in_flight_where_that_is_asked_for(net: FakeNet) -> None:
-    """Their answers come in order; one more than was said, or one out of turn, is our mistake."""
+def test_several_requests_may_be_in_flight_if_allowed(net: FakeNet) -> None:
+    """Responses come in order; one request more than allowed, or one out of order, is refused."""
     connection = net.connect()
     first, second = (
-        connection.begin(QUESTION, version=0, timeout_ms=LONG_MS, most_in_flight=2)
-        for _ in range(2)
+        connection.begin(REQUEST, version=0, timeout_ms=LONG_MS, most_in_flight=2) for _ in range(2)
     )
     with pytest.raises(LocalProtocolError, match="MetadataRequest can't be sent while another"):
-        connection.begin(QUESTION, version=0, timeout_ms=LONG_MS, most_in_flight=2)
+        connection.begin(REQUEST, version=0, timeout_ms=LONG_MS, most_in_flight=2)
     with pytest.raises(LocalProtocolError, match="this MetadataRequest is not in flight"):
         connection.finish(second, timeout_ms=LONG_MS)
     for in_flight in (first, second):

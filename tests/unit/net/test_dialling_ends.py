@@ -1,4 +1,4 @@
-"""Dialling and asking end: in time, when they are told to, and where nobody can be spoken with."""
+"""Dialing ends: in time, when it is stopped, and when the port can't be used."""
 
 from pathlib import Path
 
@@ -33,11 +33,13 @@ from zkconsumer.wire.messages.group_members import HeartbeatRequest, SyncGroupRe
 from zkconsumer.wire.messages.metadata import MetadataRequest
 from zkconsumer.wire.versions import BrokerGeneration
 
-# --- What can't be spoken with --------------------------------------------------------------------
+# --- Ports that can't be used ---------------------------------------------------------------------
 
 
-def test_a_port_that_wants_sasl(broker: SpokenBroker, dialer: BrokerDialer) -> None:
-    """It answers ApiVersions and nothing else: said at once, as what it is."""
+def test_a_port_that_requires_sasl_is_recognized(
+    broker: SpokenBroker, dialer: BrokerDialer
+) -> None:
+    """A port that responds only to ApiVersions is recognized at once."""
 
     def wants_sasl(frame: RequestFrame) -> Said | None:
         return None if frame.api_key is ApiKey.API_VERSIONS else Word.CLOSE
@@ -48,24 +50,24 @@ def test_a_port_that_wants_sasl(broker: SpokenBroker, dialer: BrokerDialer) -> N
     assert broker.accepted == 2
 
 
-def test_a_port_that_wants_tls(broker: SpokenBroker, dialer: BrokerDialer) -> None:
-    """Its answer is an alert of TLS."""
+def test_a_port_that_requires_tls_is_recognized(broker: SpokenBroker, dialer: BrokerDialer) -> None:
+    """The response is a TLS alert."""
     broker.response = lambda _: b"\x15\x03\x03\x00\x02\x02\x50"
     with pytest.raises(AuthenticationFailed, match=r"b:9092.*TLS.*security_protocol"):
         dialer.dial(ADDRESS)
 
 
-def test_a_port_that_closes_whatever_it_is_asked(
+def test_a_port_that_closes_every_connection_is_not_taken_for_another(
     broker: SpokenBroker, dialer: BrokerDialer
 ) -> None:
-    """It may work later: what forwards to a broker that is down does so, too."""
+    """It may work later: a proxy in front of a broker that is down does the same."""
     broker.response = lambda _: Word.CLOSE
     with pytest.raises(ConnectFailed, match=r"b:9092.*closes the connection on every request"):
         dialer.dial(ADDRESS)
 
 
-def test_what_is_no_broker(broker: SpokenBroker, dialer: BrokerDialer) -> None:
-    """Bytes of another protocol are an error of the protocol, at once."""
+def test_a_port_that_is_no_broker_is_recognized(broker: SpokenBroker, dialer: BrokerDialer) -> None:
+    """Bytes of another protocol raise a protocol error at once."""
     broker.response = lambda _: b"HTTP/1.1 400 Bad Request\r\n\r\n"
     with pytest.raises(ZkConsumerError, match="another protocol"):
         dialer.dial(ADDRESS)
@@ -75,8 +77,8 @@ def test_what_is_no_broker(broker: SpokenBroker, dialer: BrokerDialer) -> None:
 
 
 @pytest.mark.parametrize("api", [ApiKey.API_VERSIONS, ApiKey.HEARTBEAT])
-def test_a_broker_that_hangs_ends_in_time(broker: SpokenBroker, api: ApiKey) -> None:
-    """Silence is a time-out, not a version."""
+def test_dialing_a_broker_that_hangs_ends_in_time(broker: SpokenBroker, api: ApiKey) -> None:
+    """Silence is a time-out, and not taken for an old version."""
 
     def hanging(frame: RequestFrame) -> Said | None:
         return Word.SILENCE if frame.api_key is api else None
@@ -91,28 +93,28 @@ def test_a_broker_that_hangs_ends_in_time(broker: SpokenBroker, api: ApiKey) -> 
     assert clock.now_ms() - began_ms < LONG_MS
 
 
-def test_twins_are_stopped_apart(broker: SpokenBroker, dialer: BrokerDialer) -> None:
-    """What one finds out the other knows; the elder's stop ends the younger, too."""
+def test_twins_are_stopped_separately(broker: SpokenBroker, dialer: BrokerDialer) -> None:
+    """What one learns, the other knows; stopping the original stops its twins, too."""
     broker.become(BrokerGeneration.V0_8_2)
     first = dialer.dial(ADDRESS)
-    one, two = dialer.twin(), dialer.twin()
-    one.stop()
+    first_twin, second_twin = dialer.twin(), dialer.twin()
+    first_twin.stop()
     with pytest.raises(ConnectionLost, match="aborted"):
-        one.dial(ADDRESS)
+        first_twin.dial(ADDRESS)
     accepted = broker.accepted
-    two.dial(ADDRESS).close()
+    second_twin.dial(ADDRESS).close()
     dialer.dial(ADDRESS).close()
     assert broker.accepted == accepted + 2
     dialer.stop()
-    for stopped in (two, dialer, dialer.twin()):
+    for stopped in (second_twin, dialer, dialer.twin()):
         with pytest.raises(ConnectionLost, match="aborted"):
             stopped.dial(ADDRESS)
     assert broker.accepted == accepted + 2
     first.close()
 
 
-def test_a_twin_needs_no_file_again(certificates: Certificates, tmp_path: Path) -> None:
-    """Connections that are opened later hold what was read first, though it be gone by then."""
+def test_a_twin_does_not_read_files_again(certificates: Certificates, tmp_path: Path) -> None:
+    """Later connections use the files' content as first read, even if the files are gone."""
     authority = tmp_path / "ca.pem"
     authority.write_bytes(Path(certificates.authority).read_bytes())
     client = ClientSettings(
@@ -120,13 +122,15 @@ def test_a_twin_needs_no_file_again(certificates: Certificates, tmp_path: Path) 
         timeout_ms=SHORT_MS,
         security=SecuritySettings(protocol="SSL", tls=TlsSettings(cafile=authority)),
     )
-    elder = dialer_of(client)
+    original = dialer_of(client)
     authority.unlink()
-    assert elder.twin().twin().protocol == "SSL"
+    assert original.twin().twin().protocol == "SSL"
 
 
-def test_a_call_that_times_out_closes(broker: SpokenBroker, dialer: BrokerDialer) -> None:
-    """A late answer must not be taken for the next one."""
+def test_a_call_that_times_out_closes_the_connection(
+    broker: SpokenBroker, dialer: BrokerDialer
+) -> None:
+    """A late response must not be taken for that of the next request."""
     connection = dialer.dial(ADDRESS)
     broker.response = lambda frame: Word.SILENCE if frame.api_key is ApiKey.METADATA else None
     with pytest.raises(RequestTimedOut):
@@ -136,8 +140,10 @@ def test_a_call_that_times_out_closes(broker: SpokenBroker, dialer: BrokerDialer
         connection.call(QUESTION, timeout_ms=SHORT_MS)
 
 
-def test_sending_first_and_reading_later(broker: SpokenBroker, dialer: BrokerDialer) -> None:
-    """``begin`` says which version it chose; nothing else may be sent before ``finish``."""
+def test_a_request_may_be_sent_first_and_its_response_read_later(
+    broker: SpokenBroker, dialer: BrokerDialer
+) -> None:
+    """``begin`` returns the version that it chose; nothing else may be sent before ``finish``."""
     connection = dialer.dial(ADDRESS)
     in_flight = connection.begin(QUESTION, timeout_ms=LONG_MS, at_most=7)
     assert in_flight.version == 7
@@ -149,7 +155,7 @@ def test_sending_first_and_reading_later(broker: SpokenBroker, dialer: BrokerDia
     connection.close()
 
 
-def test_what_an_old_version_can_not_carry_is_not_sent(
+def test_a_request_that_an_old_version_can_not_express_is_not_sent(
     broker: SpokenBroker, dialer: BrokerDialer
 ) -> None:
     """A request that can't be sent leaves the connection as it was."""

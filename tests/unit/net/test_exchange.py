@@ -1,4 +1,4 @@
-"""Bytes that are no requests: what comes before, and between, those."""
+"""Raw frames on a connection, before and between requests."""
 
 import pytest
 
@@ -21,13 +21,13 @@ SHORT_MS = 30
 
 @pytest.fixture
 def peer() -> ScriptedPeer:
-    """The other end."""
+    """The other end of the connection."""
     return ScriptedPeer()
 
 
 @pytest.fixture
 def connection(peer: ScriptedPeer) -> BrokerConnection:
-    """A connection to it."""
+    """A connection to that peer."""
     network = MemoryNetwork()
     network.listen("b", 1, peer.accept)
     return BrokerConnection(
@@ -38,8 +38,8 @@ def connection(peer: ScriptedPeer) -> BrokerConnection:
     )
 
 
-def test_bytes_out_and_frames_in(connection: BrokerConnection, peer: ScriptedPeer) -> None:
-    """As they are; also empty ones, which no answer to a request is; one frame at a time."""
+def test_raw_frames_are_exchanged(connection: BrokerConnection, peer: ScriptedPeer) -> None:
+    """They are unchanged, one at a time, and may be empty, which no response to a request is."""
     peer.write(b"\0\0\0\3abc" + b"\0\0\0\0" + b"\0\0\0\1d")
     assert bytes(connection.exchange(b"out", timeout_ms=LONG_MS)) == b"abc"
     assert peer.received == b"out"
@@ -61,10 +61,10 @@ def test_bytes_out_and_frames_in(connection: BrokerConnection, peer: ScriptedPee
         (b"", ConnectionLost),
     ],
 )
-def test_frames_that_make_no_sense(
+def test_invalid_frames_end_the_connection(
     connection: BrokerConnection, peer: ScriptedPeer, message: bytes, error: type[Exception]
 ) -> None:
-    """They end the connection, before any of what they announce is waited for."""
+    """They end the connection before any of the announced bytes is waited for."""
     peer.write(message)
     peer.finish()
     with pytest.raises(error):
@@ -72,16 +72,20 @@ def test_frames_that_make_no_sense(
     assert not connection.is_idle
 
 
-def test_an_alert_of_tls_is_no_length(connection: BrokerConnection, peer: ScriptedPeer) -> None:
-    """It comes to the very first request; nobody waits for the hundreds of megabytes it names."""
+def test_a_tls_alert_is_not_taken_for_a_length(
+    connection: BrokerConnection, peer: ScriptedPeer
+) -> None:
+    """It may come as the first response; the length that it would mean is not waited for."""
     peer.write(b"\x15\x03\x03\x00\x02\x02\x50")
     with pytest.raises(AuthenticationFailed, match=r"responds in TLS.*security_protocol"):
         connection.request(MetadataRequest(topics=("t",)), version=0, timeout_ms=LONG_MS)
     assert not connection.is_idle
 
 
-def test_not_while_an_answer_is_to_come(connection: BrokerConnection, peer: ScriptedPeer) -> None:
-    """It would be taken for the answer's frame."""
+def test_no_raw_frame_is_exchanged_while_a_request_is_in_flight(
+    connection: BrokerConnection, peer: ScriptedPeer
+) -> None:
+    """The frame would be taken for the response."""
     connection.begin(MetadataRequest(topics=()), version=0, timeout_ms=LONG_MS)
     received = peer.received
     with pytest.raises(LocalProtocolError, match="in flight"):
@@ -90,8 +94,8 @@ def test_not_while_an_answer_is_to_come(connection: BrokerConnection, peer: Scri
     connection.close()
 
 
-def test_silence(connection: BrokerConnection) -> None:
-    """It ends in time, and the connection with it."""
+def test_a_silent_peer_is_a_timeout(connection: BrokerConnection) -> None:
+    """The call ends in time, and the connection with it."""
     with pytest.raises(RequestTimedOut):
         connection.exchange(b"", timeout_ms=SHORT_MS)
     assert not connection.is_idle

@@ -1,4 +1,4 @@
-"""The door to GSSAPI, in front of a library that says what the test wants."""
+"""The module that calls GSSAPI, with a scripted library."""
 
 import re
 import types
@@ -25,7 +25,7 @@ UNREACHABLE, EXPIRED, UNKNOWN_SERVICE, WRONG_KEY = (
 
 
 class GSSError(Exception):
-    """As the library's."""
+    """An exception like the library's."""
 
     def __init__(self, code: int, text: str) -> None:
         super().__init__(f"Major (851968): Unspecified. Minor ({code}): {text}")
@@ -34,30 +34,31 @@ class GSSError(Exception):
         self._text = text
 
     def get_all_statuses(self, code: int, *, is_maj: bool) -> list[str]:
-        """Its own words."""
+        """Return the library's texts for a code."""
         assert code == (self.maj_code if is_maj else self.min_code)
         return [self._text] if is_maj or self.min_code != NO_CODE else ["Success"]
 
 
 @dataclass
 class GssapiLibrary:
-    """The library.
+    """A scripted ``gssapi``.
 
     Attributes:
-        lives_s: how long each ticket is still good when it is looked at, in turn.
-        fails: raised by whatever speaks with a KDC.
-        stores: with which stores credentials were asked for.
-        message: what contexts were given.
+        lives_s: the remaining lifetime of each ticket, in the order of the checks.
+        fails: raised by every call that needs a KDC.
+        stores: the credential stores that were used.
+        tokens: the tokens that contexts were given.
+        names: the services that contexts were made for.
     """
 
     lives_s: list[int | None] = field(default_factory=lambda: [36_000])
     fails: GSSError | None = None
     stores: list[dict[str, str] | None] = field(default_factory=list)
-    message: list[bytes | None] = field(default_factory=list)
+    tokens: list[bytes | None] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
 
     def module(self) -> Any:
-        """As ``import gssapi`` gives it."""
+        """Return what ``import gssapi`` returns."""
         library = self
 
         class Credentials:
@@ -85,7 +86,7 @@ class GssapiLibrary:
             def step(self, token: bytes | None) -> bytes | None:
                 if library.fails is not None:
                     raise library.fails
-                library.message.append(token)
+                library.tokens.append(token)
                 self._steps += 1
                 return b"ticket" if self._steps == 1 else None
 
@@ -112,39 +113,39 @@ class GssapiLibrary:
 
 @pytest.fixture
 def library(monkeypatch: pytest.MonkeyPatch) -> GssapiLibrary:
-    """In place of the real one."""
-    made = GssapiLibrary()
-    monkeypatch.setattr(gssapi, "import_module", lambda _: made.module())
-    return made
+    """The scripted library in place of the real one."""
+    scripted = GssapiLibrary()
+    monkeypatch.setattr(gssapi, "import_module", lambda _: scripted.module())
+    return scripted
 
 
 @pytest.fixture
 def keytab(tmp_path: Path) -> str:
-    """With a key of ``app@R``."""
+    """A keytab with a key of ``app@R``."""
     path = tmp_path / "app.keytab"
     path.write_bytes(HEAD + entry("R", "app"))
     return str(path)
 
 
-def test_a_conversation(library: GssapiLibrary) -> None:
-    """Tickets, an empty word for the broker's proof, then no layer, as whom we are."""
-    talk = KerberosLogin(KerberosSettings(principal="app@R")).conversation_with("b1")
+def test_a_login_by_ticket(library: GssapiLibrary) -> None:
+    """First a ticket, then an empty token, then our choice of no security layer, with our name."""
+    conversation = KerberosLogin(KerberosSettings(principal="app@R")).conversation_with("b1")
     assert library.names == ["kafka@b1"]
-    message = [talk.first(), talk.response(b"proof")]
-    unanswered = [talk.is_unanswered]
-    message.append(talk.response(b"wrapped offer"))
-    unanswered.append(talk.is_unanswered)
-    assert message == [b"ticket", b"", b"wrapped \1\0\0\0app@R"]
+    tokens = [conversation.first(), conversation.response(b"proof")]
+    unanswered = [conversation.is_unanswered]
+    tokens.append(conversation.response(b"wrapped offer"))
+    unanswered.append(conversation.is_unanswered)
+    assert tokens == [b"ticket", b"", b"wrapped \1\0\0\0app@R"]
     assert unanswered == [False, True]
-    assert talk.response(b"") is None
-    assert library.message == [None, b"proof"]
+    assert conversation.response(b"") is None
+    assert library.tokens == [None, b"proof"]
     assert library.stores == [None]
 
 
-def test_a_keytabs_ticket_serves_until_little_of_it_is_left(
+def test_a_ticket_of_a_keytab_is_used_until_it_almost_expires(
     library: GssapiLibrary, keytab: str
 ) -> None:
-    """Then another one is asked for, in a cache of its own."""
+    """Then another one is requested, in a cache of its own."""
     login = KerberosLogin(KerberosSettings(keytab=keytab))
     library.lives_s = [100, 100, 60, 21, 20, 100, 100, 99]
     for _ in range(3):
@@ -162,7 +163,7 @@ def test_a_keytabs_ticket_serves_until_little_of_it_is_left(
 
 
 def test_the_cache_of_kinit_is_read_for_each_connection(library: GssapiLibrary) -> None:
-    """It may have been renewed."""
+    """Kinit may have renewed the ticket."""
     login = KerberosLogin(KerberosSettings())
     for _ in range(2):
         login.conversation_with("b1")
@@ -171,7 +172,7 @@ def test_the_cache_of_kinit_is_read_for_each_connection(library: GssapiLibrary) 
 
 @dataclass(frozen=True)
 class Failure:
-    """What the library says when we want a ticket for ourselves, and what is told."""
+    """An error of the library when we request our own ticket, and the error that we raise."""
 
     code: int
     text: str
@@ -199,8 +200,10 @@ FAILURES = [
 
 
 @pytest.mark.parametrize("failure", FAILURES, ids=lambda error: error.reported)
-def test_no_ticket_of_ours(library: GssapiLibrary, keytab: str, failure: Failure) -> None:
-    """One line with the library's own words and the setting that helps; only no KDC may pass."""
+def test_the_error_of_a_missing_own_ticket_says_what_to_do(
+    library: GssapiLibrary, keytab: str, failure: Failure
+) -> None:
+    """It is one line with the library's text and the setting to change; a missing KDC may pass."""
     login = KerberosLogin(KerberosSettings(keytab=keytab if failure.by_keytab else None))
     library.fails = GSSError(failure.code, failure.text)
     with pytest.raises(failure.error, match=failure.reported) as caught:
@@ -209,28 +212,30 @@ def test_no_ticket_of_ours(library: GssapiLibrary, keytab: str, failure: Failure
     assert "Major" not in str(caught.value)
 
 
-def test_no_ticket_for_the_broker(library: GssapiLibrary) -> None:
-    """It names the service, and what makes its name."""
-    talk = KerberosLogin(KerberosSettings(service_name="other")).conversation_with("b1")
+def test_the_error_of_a_missing_broker_ticket_names_the_service(library: GssapiLibrary) -> None:
+    """The error names the service, and the setting that its name comes from."""
+    conversation = KerberosLogin(KerberosSettings(service_name="other")).conversation_with("b1")
     library.fails = GSSError(UNKNOWN_SERVICE, "Server other/b1@R not found")
     with pytest.raises(
         AuthenticationFailed, match=r"no ticket for other@b1: Server.*sasl_kerberos_service_name"
     ):
-        talk.first()
+        conversation.first()
     library.fails = GSSError(EXPIRED, "Ticket expired")
     with pytest.raises(AuthenticationFailed, match="run kinit again"):
-        talk.first()
+        conversation.first()
 
 
-def test_a_ticket_that_ran_out_in_the_cache(library: GssapiLibrary) -> None:
-    """The library hands it out without a word."""
+def test_an_expired_ticket_in_the_cache_is_noticed(library: GssapiLibrary) -> None:
+    """The library returns an expired ticket without an error."""
     library.lives_s = [0]
     with pytest.raises(AuthenticationFailed, match="expired: run kinit"):
         KerberosLogin(KerberosSettings()).conversation_with("b1")
 
 
-def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What to install, and what that needs of the system."""
+def test_without_the_library_the_error_names_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The error says what to install, and what that needs of the system."""
 
     def missing(name: str) -> None:
         raise ImportError(f"No module named {name!r}")
@@ -250,10 +255,10 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 @pytest.mark.usefixtures("library")
-def test_a_keytab_that_can_not_be_used(
+def test_an_unusable_keytab_is_refused(
     tmp_path: Path, content: bytes | None, reported: str
 ) -> None:
-    """Refused before anything connects, by name."""
+    """It is refused before connecting, and the error names the setting."""
     path = tmp_path / "app.keytab"
     if content is not None:
         path.write_bytes(content)
@@ -269,8 +274,8 @@ def test_a_keytab_that_can_not_be_used(
 
 
 @pytest.mark.usefixtures("library")
-def test_a_keytab_and_another_mechanism(keytab: str) -> None:
-    """Refused before anything connects, by name; and so is a password with tickets."""
+def test_a_keytab_with_another_mechanism_is_refused(keytab: str) -> None:
+    """It is refused before connecting, and so is a password with Kerberos."""
     common: dict[str, Any] = {
         "bootstrap_servers": "127.0.0.1:1",
         "security_protocol": "SASL_PLAINTEXT",

@@ -1,4 +1,4 @@
-"""When a request is sent once more, whose answer counts, and how patient that makes us."""
+"""When a request is hedged, which response counts, and how the pace adapts."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,10 +18,10 @@ TIMEOUT_MS = 30_000
 
 @dataclass(eq=False)
 class TimedRequest:
-    """A request whose answer comes at known times.
+    """A request whose response arrives at known times.
 
-    Attributes:
-        parts_ms: when bytes come, by the clock; the last ones end the answer.
+    parts_ms: when bytes arrive, by the clock; the last ones complete the response.
+        error: raised in place of the last bytes.
         error: what comes in place of the last ones.
     """
 
@@ -54,7 +54,7 @@ Next = Callable[[ZkConsumerError | None], TimedRequest | None]
 
 
 def race(first: TimedRequest, start_next: Next, slow_times: int = 1) -> TimedRequest:
-    """Let them race."""
+    """Return the request that gets its response first."""
     return first_response(
         first,
         start_next,
@@ -65,7 +65,7 @@ def race(first: TimedRequest, start_next: Next, slow_times: int = 1) -> TimedReq
 
 
 def then(*others: TimedRequest) -> Next:
-    """Give these, one after the other, while something else is under way."""
+    """Return the given requests, one per call, unless another has failed."""
     left = list(others)
 
     def start_next(failure: ZkConsumerError | None) -> TimedRequest | None:
@@ -74,20 +74,20 @@ def then(*others: TimedRequest) -> Next:
     return start_next
 
 
-def nobody(_: ZkConsumerError | None) -> None:
-    """Fail where a second request is sent."""
+def no_hedge(_: ZkConsumerError | None) -> None:
+    """Fail the test if a second request is sent."""
     pytest.fail("it was sent again")
 
 
-def test_a_prompt_answer_is_asked_for_once() -> None:
-    """In less than the time of silence."""
+def test_a_prompt_response_is_not_hedged() -> None:
+    """A response within the quiet time is not hedged."""
     first = TimedRequest(ManualClock(0), [QUIET_MS - 1])
-    assert race(first, nobody) is first
+    assert race(first, no_hedge) is first
     assert not first.closed
 
 
-def test_silence_is_ended_by_another_request() -> None:
-    """After its time, and the first one is closed."""
+def test_a_silent_request_is_hedged() -> None:
+    """The hedge is sent after the quiet time, and the first request is closed."""
     clock = ManualClock(0)
     first, second = TimedRequest(clock), TimedRequest(clock, [QUIET_MS + 30])
     assert race(first, then(second)) is second
@@ -95,23 +95,23 @@ def test_silence_is_ended_by_another_request() -> None:
     assert QUIET_MS <= clock.now_ms() <= QUIET_MS + 300
 
 
-def test_who_was_only_slow_is_not_given_up() -> None:
-    """A broker that throttles answers after seconds, on both connections: the first one counts."""
+def test_a_request_that_is_only_slow_is_not_given_up() -> None:
+    """A broker that throttles responds late on both connections: the first response counts."""
     clock = ManualClock(0)
     first, second = TimedRequest(clock, [9_000]), TimedRequest(clock, [11_000])
     assert race(first, then(second)) is first
     assert second.closed
 
 
-def test_bytes_that_keep_coming_are_life() -> None:
-    """However long the whole takes: a second answer would only share the way with it."""
+def test_a_response_that_keeps_arriving_is_not_hedged() -> None:
+    """A second response would only share the slow link."""
     first = TimedRequest(ManualClock(0), list(range(1_500, 29_000, 1_500)))
-    assert race(first, nobody) is first
+    assert race(first, no_hedge) is first
 
 
 @pytest.mark.parametrize(("slow_times", "took_ms"), [(1, 30_000), (2, 60_000), (9, 89_000)])
-def test_a_slow_answer_may_take_a_multiple_of_the_time(slow_times: int, took_ms: int) -> None:
-    """As long as it keeps coming: here until the 59th second, a time-out before its end."""
+def test_a_slow_response_may_take_a_multiple_of_the_timeout(slow_times: int, took_ms: int) -> None:
+    """It must keep arriving: here it stops at the 59th second, one time-out before the end."""
     clock = ManualClock(0)
     first = TimedRequest(clock, [*range(1_000, 60_000, 1_000), 600_000])
     with pytest.raises(RequestTimedOut, match="no response in time"):
@@ -119,22 +119,22 @@ def test_a_slow_answer_may_take_a_multiple_of_the_time(slow_times: int, took_ms:
     assert clock.now_ms() == took_ms
 
 
-def test_a_slow_answer_is_whole_in_the_end() -> None:
-    """After more than the time of one."""
+def test_a_slow_response_arrives_whole() -> None:
+    """It may take longer than one time-out."""
     first = TimedRequest(ManualClock(0), list(range(1_500, 200_000, 1_500)))
-    assert race(first, nobody, 10) is first
+    assert race(first, no_hedge, 10) is first
 
 
-def test_who_begins_to_answer_is_left_alone_with_it() -> None:
-    """The other one is closed before its bytes come, too."""
+def test_a_response_that_has_begun_is_waited_for_alone() -> None:
+    """The other request is closed, even if its bytes would have come earlier."""
     clock = ManualClock(0)
     first, second = TimedRequest(clock, [2_100, 4_000, 6_000]), TimedRequest(clock, [3_000])
     assert race(first, then(second)) is first
     assert second.closed
 
 
-def test_an_answer_that_stops_in_the_middle_is_silent_again() -> None:
-    """And is asked for once more."""
+def test_a_response_that_stops_in_the_middle_is_hedged() -> None:
+    """It counts as silent again, and is hedged."""
     clock = ManualClock(0)
     first, second = (
         TimedRequest(clock, [1_000, 99_000]),
@@ -144,8 +144,8 @@ def test_an_answer_that_stops_in_the_middle_is_silent_again() -> None:
     assert first.closed
 
 
-def test_where_no_other_can_be_sent_the_first_has_all_its_time() -> None:
-    """It may be refused now, and there may be none."""
+def test_without_a_hedge_the_first_request_has_all_its_time() -> None:
+    """The second connection may be refused, or there may be none."""
 
     def refused(_: ZkConsumerError | None) -> TimedRequest | None:
         raise ConnectFailed("nobody listens")
@@ -155,8 +155,8 @@ def test_where_no_other_can_be_sent_the_first_has_all_its_time() -> None:
         assert race(first, start_next) is first
 
 
-def test_all_of_them_together_have_the_time_of_one() -> None:
-    """Then all are closed."""
+def test_all_requests_share_one_timeout() -> None:
+    """After a single time-out all of them are closed."""
     clock = ManualClock(0)
     first, second = TimedRequest(clock), TimedRequest(clock)
     with pytest.raises(RequestTimedOut, match="fake:9092: no response in time"):
@@ -166,8 +166,8 @@ def test_all_of_them_together_have_the_time_of_one() -> None:
     assert TIMEOUT_MS <= clock.now_ms() <= TIMEOUT_MS + 200
 
 
-def test_a_failure_is_told_to_who_may_send_another() -> None:
-    """Where there is none, it is the answer."""
+def test_a_failure_is_passed_to_the_function_that_may_send_another() -> None:
+    """If it sends none, the failure is raised."""
     lost, reported = ConnectionLost("gone"), list[ZkConsumerError | None]()
 
     def start_next(failure: ZkConsumerError | None) -> None:
@@ -179,8 +179,8 @@ def test_a_failure_is_told_to_who_may_send_another() -> None:
     assert reported == [lost]
 
 
-def test_one_of_two_may_fail() -> None:
-    """The other is waited for."""
+def test_one_of_two_requests_may_fail() -> None:
+    """The other one is waited for."""
     clock = ManualClock(0)
     first, second = (
         TimedRequest(clock, [2_500], ConnectionLost("gone")),
@@ -199,10 +199,8 @@ def test_one_of_two_may_fail() -> None:
     st.lists(st.integers(0, 40_000), max_size=6).map(sorted),
     st.lists(st.integers(0, 40_000), max_size=6).map(sorted),
 )
-def test_no_silence_is_waited_for_where_there_is_an_answer(
-    first_ms: list[int], second_ms: list[int]
-) -> None:
-    """Who is returned has answered, nobody else is left open, and it takes only its time."""
+def test_a_response_is_never_missed(first_ms: list[int], second_ms: list[int]) -> None:
+    """The returned request has its response, the other is closed, and no time is wasted."""
     clock = ManualClock(0)
     first, second = TimedRequest(clock, list(first_ms)), TimedRequest(clock, list(second_ms))
     try:
@@ -221,10 +219,10 @@ def test_no_silence_is_waited_for_where_there_is_an_answer(
 
 
 @given(st.integers(1, 600_000), st.lists(st.sampled_from(["won", "lost", "on_response"])))
-def test_patience_grows_with_hedges_in_vain_and_comes_back(
+def test_the_quiet_time_grows_with_useless_hedges_and_shrinks_again(
     request_timeout_ms: int, events: list[str]
 ) -> None:
-    """Never less than at first, nor more than a request may take."""
+    """The quiet time never falls below the first one, nor exceeds the request time-out."""
     pace = HedgePace(request_timeout_ms)
     first_ms = pace.quiet_ms
     assert first_ms <= max(50, min(FIRST_QUIET_MS, request_timeout_ms / 10))

@@ -1,4 +1,4 @@
-"""Frames of all sizes arrive whole, in whatever pieces; memory is only for what has arrived."""
+"""Frames of all sizes arrive whole, in any pieces; memory grows with what has arrived."""
 
 import pytest
 
@@ -8,7 +8,7 @@ MEGABYTE = 1 << 20
 
 
 class Pieces:
-    """A transport that hands out bytes in pieces of one size, the last one shorter."""
+    """A transport that returns bytes in pieces of one size, the last one shorter."""
 
     address = "h:9092"
 
@@ -18,13 +18,13 @@ class Pieces:
         self.offered: list[int] = []
 
     def set_timeout_ms(self, timeout_ms: int) -> None:
-        """Nothing here waits."""
+        """Do nothing, as nothing here waits."""
 
     def send(self, data: bytes) -> None:
-        """Nobody listens."""
+        """Do nothing, as nobody receives it."""
 
     def receive_into(self, buffer: memoryview) -> int:
-        """Fill a part of it; 0 at the end."""
+        """Fill part of the buffer; return 0 at the end."""
         self.offered.append(len(buffer))
         piece = self._left[: min(self._piece_bytes, len(buffer))]
         buffer[: len(piece)] = piece
@@ -32,12 +32,12 @@ class Pieces:
         return len(piece)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, as nothing is open."""
 
 
 @pytest.mark.parametrize("size", [1, 4_096, MEGABYTE // 2 - 1, MEGABYTE // 2, 9 * MEGABYTE])
 def test_a_frame_arrives_whole(size: int) -> None:
-    """Byte for byte, and no byte behind it."""
+    """All bytes of the frame are read, and none of the next one."""
     data = bytes(number % 251 for number in range(1_000)) * (size // 1_000 + 1)
     pieces = Pieces(data[:size] + b"next frame", piece_bytes=100_003)
     frame = IncomingFrame(size)
@@ -47,8 +47,8 @@ def test_a_frame_arrives_whole(size: int) -> None:
     assert pieces.receive_into(memoryview(bytearray(99))) == len(b"next frame")
 
 
-def test_two_frames_at_a_time_do_not_share_memory() -> None:
-    """Also where the memory of one that is gone is used again."""
+def test_frames_that_exist_at_a_time_do_not_share_memory() -> None:
+    """This is so even if the memory of a former frame is reused."""
     for filling in (b"a", b"b"):
         frames = [IncomingFrame(MEGABYTE) for _ in range(3)]
         for number, frame in enumerate(frames):
@@ -62,8 +62,8 @@ def test_two_frames_at_a_time_do_not_share_memory() -> None:
         assert [bytes(data[-2:]) for data in kept] == [filling + b"%d" % n for n in range(3)]
 
 
-def test_an_announced_length_is_not_believed() -> None:
-    """Of a gigabyte that is announced at most eight megabytes are made room for in advance."""
+def test_an_announced_length_is_not_trusted() -> None:
+    """For an announced gigabyte at most eight megabytes are allocated in advance."""
     pieces = Pieces(b"x" * (17 * MEGABYTE), piece_bytes=4 * MEGABYTE)
     frame = IncomingFrame(1 << 30)
     while frame.receive(pieces):

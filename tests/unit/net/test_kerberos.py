@@ -1,4 +1,4 @@
-"""Kerberos without its library: keytabs, names, the offer of layers."""
+"""Kerberos without its library: keytabs, names, and the offered security layers."""
 
 import struct
 
@@ -20,15 +20,15 @@ HEAD = b"\x05\x02"
 
 
 def entry(realm: str, *parts: str, key: bytes = b"k" * 16) -> bytes:
-    """One entry, as MIT's library writes it."""
+    """Return a keytab entry as MIT's library writes it."""
     names = b"".join(struct.pack(">H", len(part)) + part.encode() for part in (realm, *parts))
     body = struct.pack(">H", len(parts)) + names + struct.pack(">IIBHH", 1, 0, 1, 17, len(key))
     body += key
     return struct.pack(">i", len(body)) + body
 
 
-def test_a_keytab_names_whose_keys_it_holds() -> None:
-    """Deleted entries and what was never written are passed over."""
+def test_a_keytab_names_its_principals() -> None:
+    """Deleted entries and the unused end are skipped."""
     first, second = entry("R.EXAMPLE", "app"), entry("R.EXAMPLE", "kafka", "broker-1")
     deleted = struct.pack(">i", -6) + b"\0" * 6
     read = read_keytab(HEAD + first + deleted + second + b"\0" * 8)
@@ -44,15 +44,15 @@ def test_a_keytab_names_whose_keys_it_holds() -> None:
     "data",
     [b"", b"hello", b"\x05\x01", HEAD + b"\0\0", HEAD + entry("R", "a")[:-1], HEAD + b"\0\0\0\1\0"],
 )
-def test_what_is_no_keytab(data: bytes) -> None:
-    """It is not guessed at."""
+def test_a_file_that_is_no_keytab_is_refused(data: bytes) -> None:
+    """Other content is refused."""
     with pytest.raises(ValueError, match=r"it |an entry"):
         read_keytab(data)
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_are_a_keytab_or_none(data: bytes) -> None:
-    """Nothing else comes of them."""
+def test_any_bytes_are_a_keytab_or_are_refused(data: bytes) -> None:
+    """No other exception is raised."""
     try:
         entries = read_keytab(HEAD + data)
     except ValueError:
@@ -60,16 +60,16 @@ def test_any_bytes_are_a_keytab_or_none(data: bytes) -> None:
     assert read_keytab(write_keytab(entries)) == entries
 
 
-def test_a_principal_is_named_with_its_realm_or_without() -> None:
-    """As kinit takes it."""
+def test_a_principal_matches_with_or_without_its_realm() -> None:
+    """Kinit accepts both, too."""
     assert is_of("app@R", "app")
     assert is_of("app@R", "app@R")
     assert not is_of("app@R", "app@OTHER")
     assert not is_of("app/host@R", "app")
 
 
-def test_the_service_of_a_broker() -> None:
-    """The host is the one that was connected to, or what is set."""
+def test_the_service_name_has_the_brokers_host() -> None:
+    """The host is the one that was connected to, unless another is configured."""
     assert KerberosSettings().service_at("b1.example") == "kafka@b1.example"
     other = KerberosSettings(service_name="k", domain_name="lb.example")
     assert other.service_at("b1.example") == "k@lb.example"
@@ -85,20 +85,20 @@ def test_the_service_of_a_broker() -> None:
         ({"keytab": "a\0b"}, "sasl_kerberos_keytab"),
     ],
 )
-def test_names_that_are_none(given_settings: dict[str, str], complaint: str) -> None:
-    """Refused before anybody is asked; the message names the setting."""
+def test_invalid_names_are_refused(given_settings: dict[str, str], complaint: str) -> None:
+    """Invalid names are refused before connecting, and the error names the setting."""
     with pytest.raises(ConfigError, match=complaint):
         KerberosSettings(**given_settings)
 
 
 def test_no_layer_is_chosen() -> None:
-    """RFC 4752, section 3.1: whatever else is offered."""
+    """RFC 4752, section 3.1: "no layer" is chosen, whatever else is offered."""
     assert layer_response(b"\7\0\xff\xff", "app@R") == b"\1\0\0\0app@R"
     assert layer_response(b"\1\0\0\0", "") == b"\1\0\0\0"
 
 
 @pytest.mark.parametrize("offer", [b"\6\0\xff\xff", b"", b"\1\0\0", b"\1\0\0\0\0"])
-def test_a_broker_that_insists_on_a_layer_is_left(offer: bytes) -> None:
+def test_a_broker_that_insists_on_a_layer_is_refused(offer: bytes) -> None:
     """Kafka has no security layers, so authentication fails."""
     with pytest.raises(AuthenticationFailed, match="layer"):
         layer_response(offer, "app@R")
@@ -117,8 +117,10 @@ def test_a_broker_that_insists_on_a_layer_is_left(offer: bytes) -> None:
         ),
     ],
 )
-def test_one_system_at_a_time(other: dict[str, object], complaint: str) -> None:
-    """What belongs to another one is refused by name, and not passed over."""
+def test_credentials_of_another_mechanism_are_refused(
+    other: dict[str, object], complaint: str
+) -> None:
+    """Credentials of another mechanism are refused, and the error names their setting."""
     settings: dict[str, object] = {"protocol": "SASL_SSL", "sasl_mechanism": "GSSAPI", **other}
     if "needs" not in complaint:
         settings["kerberos"] = lambda _: None

@@ -1,4 +1,4 @@
-"""Connections that know their broker, whatever it is, and was, and becomes."""
+"""Connections that negotiate versions with a broker, even if its version changes."""
 
 import pytest
 
@@ -30,13 +30,13 @@ KAFKA_0_10_2: Serves = {
 }
 
 
-# --- Finding out ----------------------------------------------------------------------------------
+# --- Negotiation ----------------------------------------------------------------------------------
 
 
-def test_a_modern_broker_is_asked_on_the_connection_that_is_used(
+def test_a_modern_broker_is_asked_for_versions_on_the_same_connection(
     broker: SpokenBroker, dialer: BrokerDialer
 ) -> None:
-    """One connect is enough; the newest common version is sent, within the bounds of the call."""
+    """One connection is enough; the newest common version within the call's limits is sent."""
     connection = dialer.dial(ADDRESS)
     assert broker.accepted == 1
     assert connection.versions.generation is None
@@ -49,10 +49,10 @@ def test_a_modern_broker_is_asked_on_the_connection_that_is_used(
     connection.close()
 
 
-def test_a_broker_of_0_10_refuses_the_newest_question_once(
+def test_a_broker_of_0_10_refuses_the_newest_api_versions_once(
     broker: SpokenBroker, dialer: BrokerDialer
 ) -> None:
-    """It says which version to ask with: later connections ask with that one at once."""
+    """The refusal has the supported version, with which later connections ask at once."""
     broker.serves = KAFKA_0_10_2
     first = dialer.dial(ADDRESS)
     assert version_sent(broker, first) == 2
@@ -63,8 +63,8 @@ def test_a_broker_of_0_10_refuses_the_newest_question_once(
     second.close()
 
 
-def test_a_broker_whose_version_is_known_is_asked_nothing(broker: SpokenBroker) -> None:
-    """The first bytes on the first connection are the request itself, in the known version."""
+def test_a_broker_whose_version_is_known_is_not_asked(broker: SpokenBroker) -> None:
+    """The first bytes of the first connection are the request itself, in the known version."""
     assumed = of_generation(BrokerGeneration.V0_8_0)
     dialer = dialer_to(broker, assumed=assumed)
     for broker_dialer in (dialer, dialer.twin()):
@@ -76,8 +76,8 @@ def test_a_broker_whose_version_is_known_is_asked_nothing(broker: SpokenBroker) 
     assert not broker.requested(ApiKey.API_VERSIONS)
 
 
-def test_what_has_no_descriptor_is_not_lent(dialer: BrokerDialer) -> None:
-    """Such as a network in memory, or TLS."""
+def test_a_transport_without_a_descriptor_is_not_delegated(dialer: BrokerDialer) -> None:
+    """Such transports are a network in memory, or TLS."""
     connection = dialer.dial(ADDRESS)
     assert not connection.has_descriptor
     connection.close()
@@ -87,19 +87,19 @@ def test_what_has_no_descriptor_is_not_lent(dialer: BrokerDialer) -> None:
     ("generation", "connects"),
     [
         (BrokerGeneration.V0_9, 2),
-        # ApiVersions twice, one question a release, ApiVersions again, and what is used.
+        # ApiVersions twice, one probe per release, ApiVersions again, and the one that is used.
         (BrokerGeneration.V0_8_2, 6),
         (BrokerGeneration.V0_8_1, 7),
         (BrokerGeneration.V0_8_0, 8),
     ],
 )
-def test_an_old_broker_is_found_out_once(
+def test_an_old_broker_is_probed_once(
     broker: SpokenBroker,
     dialer: BrokerDialer,
     generation: BrokerGeneration,
     connects: int,
 ) -> None:
-    """What it is holds for later connections while one lives."""
+    """The generation is remembered for later connections while a connection is open."""
     broker.become(generation)
     first = dialer.dial(ADDRESS)
     assert first.versions.generation is generation
@@ -115,7 +115,7 @@ def test_an_old_broker_is_found_out_once(
 def test_an_old_broker_that_stops_is_not_taken_for_an_older_one(
     broker: SpokenBroker, dialer: BrokerDialer
 ) -> None:
-    """A modern broker that breaks connections while it stops is asked again behind all."""
+    """A modern broker that closes connections while it stops is asked for versions in the end."""
     broken = 4
 
     def stopping(frame: RequestFrame) -> Said | None:
@@ -133,7 +133,7 @@ def test_an_old_broker_that_stops_is_not_taken_for_an_older_one(
     connection.close()
 
 
-# --- Becoming another -----------------------------------------------------------------------------
+# --- Changed versions -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -145,13 +145,13 @@ def test_an_old_broker_that_stops_is_not_taken_for_an_older_one(
         (None, BrokerGeneration.V0_9),
     ],
 )
-def test_a_broker_that_is_back_as_another_version(
+def test_a_broker_that_returns_with_another_version_is_probed_again(
     broker: SpokenBroker,
     dialer: BrokerDialer,
     before: BrokerGeneration | None,
     after: BrokerGeneration | None,
 ) -> None:
-    """A lost connection ends what was known: also where another one has not noticed yet."""
+    """A lost connection invalidates the known versions, even if another one has not noticed yet."""
     broker.become(before)
     first, second = dialer.dial(ADDRESS), dialer.dial(ADDRESS)
     assert first.versions.generation is before
@@ -160,7 +160,7 @@ def test_a_broker_that_is_back_as_another_version(
         first.call(QUESTION, timeout_ms=LONG_MS)
     again = dialer.dial(ADDRESS)
     assert again.versions.generation is after
-    # The other one belongs to what was known before: its end changes nothing now.
+    # The other connection has the former versions: its end changes nothing now.
     with pytest.raises(ConnectionLost):
         second.call(QUESTION, timeout_ms=LONG_MS)
     accepted = broker.accepted
@@ -171,10 +171,10 @@ def test_a_broker_that_is_back_as_another_version(
     third.close()
 
 
-def test_the_last_connection_takes_what_was_known_with_it(
+def test_the_known_versions_are_forgotten_with_the_last_connection(
     broker: SpokenBroker, dialer: BrokerDialer
 ) -> None:
-    """Nobody would notice that the broker became another one: so it is asked anew."""
+    """Nobody would notice that the broker's version changed, so versions are negotiated again."""
     broker.become(BrokerGeneration.V0_8_2)
     first, second = dialer.dial(ADDRESS), dialer.dial(ADDRESS)
     first.close()
@@ -190,10 +190,10 @@ def test_the_last_connection_takes_what_was_known_with_it(
     with_modern.close()
 
 
-def test_a_broker_that_does_not_connect_any_more_may_be_another_one(
+def test_a_failed_connect_invalidates_the_known_versions(
     broker: SpokenBroker, dialer: BrokerDialer
 ) -> None:
-    """Also where a connection from before is open still, as far as we know."""
+    """This is so even if an older connection still seems to be open."""
     broker.become(BrokerGeneration.V0_8_2)
     stale = dialer.dial(ADDRESS)
     broker.down = True

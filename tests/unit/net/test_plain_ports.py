@@ -1,4 +1,4 @@
-"""TLS to a port without it is distinguished from a broker that stops: only the former answers."""
+"""TLS to a port without it is distinguished from a broker that stops: only the former responds."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ class ClosesFirst:
     """A port that closes the first connection, as one without TLS does on a TLS handshake.
 
     Args:
-        then: takes those that follow.
+        then: accepts the later connections.
     """
 
     def __init__(self, then: Callable[[], Conversation | None]) -> None:
@@ -30,7 +30,7 @@ class ClosesFirst:
         self.accepted = 0
 
     def accept(self) -> Conversation | None:
-        """Be the listener."""
+        """Accept a connection, as a listener."""
         self.accepted += 1
         if self.accepted > 1:
             return self._then()
@@ -38,14 +38,14 @@ class ClosesFirst:
 
 
 def closing() -> ScriptedPeer:
-    """What closes at once."""
+    """Return a peer that closes at once."""
     peer = ScriptedPeer()
     peer.finish()
     return peer
 
 
 def dial(port: ClosesFirst, certificates: Certificates) -> None:
-    """Dial it by TLS."""
+    """Dial the port by TLS."""
     network = MemoryNetwork()
     network.listen(ADDRESS.host, ADDRESS.port, port.accept)
     context = context_of(TlsSettings(cafile=certificates.authority))
@@ -60,10 +60,10 @@ def dial(port: ClosesFirst, certificates: Certificates) -> None:
 
 
 @pytest.mark.parametrize("generation", [None, *BrokerGeneration])
-def test_a_broker_of_any_version_that_answers_in_the_clear(
+def test_a_broker_without_tls_is_recognized_whatever_its_version(
     certificates: Certificates, generation: BrokerGeneration | None
 ) -> None:
-    """That can't work later, and is told as what it is; the question says nothing of us."""
+    """The error is not retriable; the probe in clear text reveals nothing of the client."""
     broker = SpokenBroker(ADDRESS, generation=generation)
     if generation is not None:
         broker.serves = old(generation)
@@ -73,8 +73,8 @@ def test_a_broker_of_any_version_that_answers_in_the_clear(
     assert all(request.client_id != "secret-name" for request in broker.requests)
 
 
-def test_a_port_with_sasl_and_without_tls(certificates: Certificates) -> None:
-    """It answers what may be asked before SASL, and nothing else."""
+def test_a_broker_with_sasl_and_without_tls_is_recognized(certificates: Certificates) -> None:
+    """It responds to what may be asked before SASL, and to nothing else."""
     broker = SpokenBroker(ADDRESS)
     broker.response = lambda frame: None if frame.api_key is ApiKey.API_VERSIONS else Word.CLOSE
     with pytest.raises(AuthenticationFailed, match=r"does not use TLS.*SASL_PLAINTEXT"):
@@ -82,11 +82,11 @@ def test_a_port_with_sasl_and_without_tls(certificates: Certificates) -> None:
 
 
 def down() -> None:
-    """Refuses connections."""
+    """Refuse the connection."""
 
 
 def back_in_tls() -> Conversation:
-    """A port of TLS, which answers a question in the clear by an alert."""
+    """Return a TLS port, which responds to a request in clear text with an alert."""
     peer = ScriptedPeer()
     peer.write(b"\x15\x03\x03\x00\x02\x02\x50")
     peer.finish()
@@ -94,9 +94,9 @@ def back_in_tls() -> Conversation:
 
 
 @pytest.mark.parametrize("then", [closing, down, back_in_tls])
-def test_a_broker_that_stops_or_starts_is_not_taken_for_that(
+def test_a_broker_that_stops_or_starts_is_not_taken_for_one_without_tls(
     certificates: Certificates, then: Callable[[], Conversation | None]
 ) -> None:
-    """Nor what stands before one that is down, and closes whatever comes: it may work later."""
+    """A proxy in front of a broker that is down closes every connection, too: it may work later."""
     with pytest.raises(ConnectFailed, match="closed the connection during the TLS handshake"):
         dial(ClosesFirst(then), certificates)

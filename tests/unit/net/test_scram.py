@@ -1,4 +1,4 @@
-"""Proofs of passwords: the example of the RFC, a server of our own, and servers that lie."""
+"""SCRAM: the RFC's example, a server of our own, and servers that lie."""
 
 import pytest
 from hypothesis import example, given, settings
@@ -18,26 +18,26 @@ text = st.text(min_size=1, max_size=12).filter(lambda name: "\0" not in name)
 
 
 def conversation() -> ScramConversation:
-    """That of the RFC's example."""
+    """Return the client's side of the RFC's example."""
     return ScramConversation("SCRAM-SHA-256", "user", "pencil", nonce=NONCE)
 
 
-def test_the_example_of_the_rfc() -> None:
+def test_the_rfcs_example_is_reproduced() -> None:
     """RFC 7677, section 3."""
-    one = conversation()
-    assert one.first() == b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
-    assert one.proof(SERVER_FIRST.encode()) == (
+    client = conversation()
+    assert client.first() == b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO"
+    assert client.proof(SERVER_FIRST.encode()) == (
         b"c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,"
         b"p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="
     )
-    one.check(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=")
+    client.check(b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=")
 
 
 @settings(max_examples=examples(30), deadline=None)
 @given(st.sampled_from(sorted(HASHES)), text, text)
 @example("SCRAM-SHA-256", "=a,b=2C,", "p,=")
-def test_any_name_and_password(mechanism: str, username: str, password: str) -> None:
-    """Both sides believe each other, whatever characters there are."""
+def test_any_name_and_password_can_be_used(mechanism: str, username: str, password: str) -> None:
+    """Client and server authenticate each other, whatever characters there are."""
     client = ScramConversation(mechanism, username, password, nonce="client-nonce")
     server = ScramServer(HASHES[mechanism], username, password)
     client.check(server.outcome(client.proof(server.challenge(client.first()))))
@@ -45,8 +45,8 @@ def test_any_name_and_password(mechanism: str, username: str, password: str) -> 
 
 @settings(max_examples=examples(20), deadline=None)
 @given(st.sampled_from(sorted(HASHES)), text, text)
-def test_another_password(mechanism: str, password: str, other: str) -> None:
-    """The server does not believe it; and a server without the password is not believed."""
+def test_a_wrong_password_is_refused(mechanism: str, password: str, other: str) -> None:
+    """A server with another password refuses the client."""
     client = ScramConversation(mechanism, "u", password, nonce="client-nonce")
     server = ScramServer(HASHES[mechanism], "u", other)
     if password == other:
@@ -56,13 +56,13 @@ def test_another_password(mechanism: str, password: str, other: str) -> None:
         client.check(outcome)
 
 
-def test_a_server_that_only_claims_to_know_us() -> None:
-    """Its signature is another one."""
-    one = conversation()
-    one.first()
-    one.proof(SERVER_FIRST.encode())
+def test_a_server_without_the_password_is_refused() -> None:
+    """The signature of such a server is wrong."""
+    client = conversation()
+    client.first()
+    client.proof(SERVER_FIRST.encode())
     with pytest.raises(AuthenticationFailed, match="can't prove"):
-        one.check(b"v=7rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=")
+        client.check(b"v=7rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=")
 
 
 @pytest.mark.parametrize(
@@ -84,17 +84,17 @@ def test_a_server_that_only_claims_to_know_us() -> None:
         f"m=new,{SERVER_FIRST}".encode(),
     ],
 )
-def test_first_messages_that_break_the_rules(message: bytes) -> None:
-    """Refused, before a proof leaves us that was made cheap to guess from."""
+def test_invalid_first_messages_are_refused(message: bytes) -> None:
+    """They are refused before a proof is sent that would be cheap to crack."""
     with pytest.raises(AuthenticationFailed, match="SCRAM"):
         conversation().proof(message)
 
 
 @settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=40))
-def test_any_last_message(message: bytes) -> None:
-    """Nothing but the right signature is believed, and nothing breaks."""
-    one = conversation()
-    one.first()
+def test_any_other_last_message_is_refused(message: bytes) -> None:
+    """Only the right signature is accepted; no other exception is raised."""
+    client = conversation()
+    client.first()
     with pytest.raises(AuthenticationFailed):
-        one.check(message)
+        client.check(message)

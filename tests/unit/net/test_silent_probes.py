@@ -1,4 +1,4 @@
-"""A probe whose answer is lost is sent once more: on a clock that only waiting moves."""
+"""A probe whose response is lost is sent again; only waiting moves the clock."""
 
 import pytest
 
@@ -17,8 +17,8 @@ TIMEOUT_MS = 30_000
 NEVER_MS = 10 * TIMEOUT_MS
 
 
-class Waiting:
-    """A ``Transport`` whose frames come late; waiting for them moves the clock."""
+class LateTransport:
+    """A ``Transport`` whose frames come late; waiting for them advances the clock."""
 
     def __init__(self, inner: MemoryTransport, clock: ManualClock, late_ms: int) -> None:
         self._inner = inner
@@ -53,14 +53,14 @@ class Waiting:
             raise
 
 
-class Network:
+class LateNetwork:
     """A ``Connector`` to one broker.
 
     Attributes:
-        late_ms: how late answers are on each connection, in the order of connecting; 0 on others.
-        refuses_from: how many it makes.
-        connect_ms: how long each takes.
-        connected_at_ms: when each was made, since the beginning.
+        late_ms: the delay of the responses of each connection, in order; 0 for the rest.
+        refuses_from: the number of connections that succeed.
+        connect_ms: the time that each connect takes.
+        connected_at_ms: when each connection was made.
     """
 
     def __init__(self, broker: SpokenBroker, late_ms: list[int]) -> None:
@@ -72,17 +72,17 @@ class Network:
         self._memory = MemoryNetwork(self.clock)
         broker.listen(self._memory)
 
-    def connect(self, host: str, port: int, *, timeout_ms: int) -> Waiting:
+    def connect(self, host: str, port: int, *, timeout_ms: int) -> LateTransport:
         """See ``Connector``."""
         if len(self.connected_at_ms) >= self.refuses_from:
             raise ConnectFailed("no more of them")
         self.clock.advance(self.connect_ms)
         inner = self._memory.connect(host, port, timeout_ms=timeout_ms)
         self.connected_at_ms.append(self.clock.now_ms())
-        return Waiting(inner, self.clock, self.late_ms.pop(0) if self.late_ms else 0)
+        return LateTransport(inner, self.clock, self.late_ms.pop(0) if self.late_ms else 0)
 
     def dialer(self) -> BrokerDialer:
-        """Return a way to the broker."""
+        """Return a dialer to the broker."""
         return BrokerDialer(
             self,
             client_id="test",
@@ -93,7 +93,7 @@ class Network:
 
 
 def open_connections(broker: SpokenBroker) -> int:
-    """How many nobody has closed."""
+    """Return the number of connections that were not closed."""
     return sum(not conversation.is_over for conversation in broker.conversations)
 
 
@@ -106,11 +106,11 @@ def open_connections(broker: SpokenBroker) -> int:
     ],
     ids=["lost", "late", "the second lost"],
 )
-def test_the_first_to_answer_is_used(
+def test_the_first_connection_with_a_response_is_used(
     broker: SpokenBroker, late_ms: list[int], took_ms: int
 ) -> None:
-    """After a moment, whichever of both is lost; the other one is closed."""
-    network = Network(broker, list(late_ms))
+    """Whichever response is lost, the other connection is used, and the unused one closed."""
+    network = LateNetwork(broker, list(late_ms))
     connection = network.dialer().dial(ADDRESS)
     assert took_ms <= network.clock.now_ms() <= took_ms + 100
     assert network.connected_at_ms == [0, FIRST_QUIET_MS][: 1 + (took_ms >= FIRST_QUIET_MS)]
@@ -119,18 +119,18 @@ def test_the_first_to_answer_is_used(
     connection.close()
 
 
-def test_what_is_behind_the_answer_may_be_lost_as_well(broker: SpokenBroker) -> None:
-    """The Heartbeat: it is the whole probe that is sent again."""
+def test_a_later_response_of_a_probe_may_be_lost(broker: SpokenBroker) -> None:
+    """If the response to the Heartbeat is lost, the whole probe is sent again."""
     lost = [ApiKey.HEARTBEAT]
 
-    def losing(frame: RequestFrame) -> Said | None:
+    def losing_responses(frame: RequestFrame) -> Said | None:
         if frame.api_key in lost:
             lost.remove(frame.api_key)
             return Word.SILENCE
         return answering(frame)
 
-    broker.response = losing
-    network = Network(broker, [])
+    broker.response = losing_responses
+    network = LateNetwork(broker, [])
     connection = network.dialer().dial(ADDRESS)
     assert FIRST_QUIET_MS <= network.clock.now_ms() <= FIRST_QUIET_MS + 100
     assert broker.accepted == 2
@@ -139,10 +139,12 @@ def test_what_is_behind_the_answer_may_be_lost_as_well(broker: SpokenBroker) -> 
 
 
 @pytest.mark.parametrize("lost", range(6))
-def test_an_old_broker_is_found_out_though_a_probe_is_lost(broker: SpokenBroker, lost: int) -> None:
-    """Whichever of its probes it is: also where the answer is that it closes the connection."""
+def test_an_old_broker_is_recognized_even_if_a_probe_is_lost(
+    broker: SpokenBroker, lost: int
+) -> None:
+    """This holds for each of its probes, even if the response is to close the connection."""
     broker.become(BrokerGeneration.V0_8_1)
-    network = Network(broker, [0] * lost + [NEVER_MS])
+    network = LateNetwork(broker, [0] * lost + [NEVER_MS])
     connection = network.dialer().dial(ADDRESS)
     assert connection.versions.generation is BrokerGeneration.V0_8_1
     assert FIRST_QUIET_MS <= network.clock.now_ms() <= FIRST_QUIET_MS + 100
@@ -150,27 +152,27 @@ def test_an_old_broker_is_found_out_though_a_probe_is_lost(broker: SpokenBroker,
     connection.close()
 
 
-def test_a_broker_that_is_silent_twice_has_its_time(broker: SpokenBroker) -> None:
+def test_a_broker_that_is_silent_twice_times_out(broker: SpokenBroker) -> None:
     """There is no third connection, and both are closed in the end."""
-    network = Network(broker, [NEVER_MS, NEVER_MS])
+    network = LateNetwork(broker, [NEVER_MS, NEVER_MS])
     with pytest.raises(RequestTimedOut, match="b:9092"):
         network.dialer().dial(ADDRESS)
     assert TIMEOUT_MS <= network.clock.now_ms() <= TIMEOUT_MS + 1
     assert (broker.accepted, open_connections(broker)) == (2, 0)
 
 
-def test_the_time_is_one_for_connecting_and_for_the_answer(broker: SpokenBroker) -> None:
-    """A broker that is slow to connect to, and then silent, takes no more of it."""
-    network = Network(broker, [NEVER_MS])
+def test_connecting_and_probing_share_one_timeout(broker: SpokenBroker) -> None:
+    """A broker that is slow to connect to, and then silent, gets no more time."""
+    network = LateNetwork(broker, [NEVER_MS])
     network.connect_ms, network.refuses_from = TIMEOUT_MS - 100, 1
     with pytest.raises(RequestTimedOut, match="b:9092"):
         network.dialer().dial(ADDRESS, timeout_ms=TIMEOUT_MS)
     assert TIMEOUT_MS <= network.clock.now_ms() <= TIMEOUT_MS + 1
 
 
-def test_where_no_second_connection_is_to_be_had_the_first_may_answer(broker: SpokenBroker) -> None:
-    """Late as it is."""
-    network = Network(broker, [TIMEOUT_MS - 1])
+def test_without_a_second_connection_the_first_is_waited_for(broker: SpokenBroker) -> None:
+    """The first connection's late response is used."""
+    network = LateNetwork(broker, [TIMEOUT_MS - 1])
     network.refuses_from = 1
     connection = network.dialer().dial(ADDRESS)
     assert network.clock.now_ms() == TIMEOUT_MS - 1

@@ -1,4 +1,4 @@
-"""How tickets travel: in requests, bare behind a handshake, and bare without one."""
+"""How Kerberos tickets are sent: in requests, as raw frames after a handshake, or without one."""
 
 import pytest
 
@@ -24,15 +24,15 @@ WITHOUT_REQUESTS: Serves = {
 
 
 def of_0_9() -> TicketBroker:
-    """A broker of 0.9."""
+    """Return a broker of version 0.9."""
     broker = TicketBroker(ADDRESS)
     broker.become(BrokerGeneration.V0_9)
     return broker
 
 
 @pytest.mark.parametrize("serves", [MODERN, WITHOUT_REQUESTS], ids=["1.0", "0.10"])
-def test_let_in_behind_a_handshake(serves: Serves) -> None:
-    """On one connection, to the host that was called; bare, the last word has no answer."""
+def test_a_broker_accepts_tickets_after_a_handshake(serves: Serves) -> None:
+    """There is one connection, to the host that was dialed; the last raw frame has no response."""
     broker, begun = TicketBroker(ADDRESS, serves=serves), list[Tickets]()
     connection = dialer_to(broker, by_tickets(begun)).dial(ADDRESS)
     connection.call(ListGroupsRequest(), timeout_ms=LONG_MS)
@@ -43,8 +43,8 @@ def test_let_in_behind_a_handshake(serves: Serves) -> None:
     assert begun[0].received == list(challenges)
 
 
-def test_a_0_9_is_told_without_a_handshake_and_found_out_behind() -> None:
-    """It takes what comes first for a token; what it is, is then remembered."""
+def test_a_broker_of_0_9_gets_tickets_without_a_handshake() -> None:
+    """It takes the first frame for a token; its version is found out after that, and remembered."""
     broker, begun = of_0_9(), list[Tickets]()
     dialer = dialer_to(broker, by_tickets(begun))
     connection = dialer.dial(ADDRESS)
@@ -58,14 +58,14 @@ def test_a_0_9_is_told_without_a_handshake_and_found_out_behind() -> None:
     assert not broker.requested(ApiKey.SASL_HANDSHAKE)
 
 
-def test_a_0_9_that_refuses_the_ticket() -> None:
-    """It closes, as a broker that is down behind a proxy does: the error names both."""
+def test_a_broker_of_0_9_that_refuses_the_ticket_is_an_error() -> None:
+    """It closes the connection, as a proxy to a broker that is down does: the error names both."""
     with pytest.raises(ConnectFailed, match=r"b.example:9092.*refuses the client.s ticket"):
         dialer_to(of_0_9(), by_tickets([], UNKNOWN)).dial(ADDRESS)
 
 
-def test_a_newer_one_that_does_not_believe_us() -> None:
-    """In its words, where it has any."""
+def test_a_newer_broker_that_refuses_the_ticket_is_an_error() -> None:
+    """The error has the broker's own text, if it sent one."""
     with pytest.raises(SaslAuthenticationFailedError, match=r"GSSAPI failed: no such ticket"):
         dialer_to(TicketBroker(ADDRESS), by_tickets([], UNKNOWN)).dial(ADDRESS)
     old = TicketBroker(ADDRESS, serves=WITHOUT_REQUESTS)
@@ -73,8 +73,8 @@ def test_a_newer_one_that_does_not_believe_us() -> None:
         dialer_to(old, by_tickets([], UNKNOWN)).dial(ADDRESS)
 
 
-def test_no_ticket_to_be_had_is_said_with_the_broker() -> None:
-    """Whether it is the first word that fails, or what has to be asked before."""
+def test_the_error_of_a_missing_ticket_names_the_broker() -> None:
+    """The error names the broker, whichever step fails."""
 
     def none(host: str) -> Tickets:
         raise AuthenticationFailed(f"no Kerberos ticket for {host}")
@@ -86,8 +86,8 @@ def test_no_ticket_to_be_had_is_said_with_the_broker() -> None:
         dialer_to(TicketBroker(ADDRESS), security).dial(ADDRESS)
 
 
-def test_a_kdc_that_is_away_when_a_broker_asks_again_ends_the_connection() -> None:
-    """The broker waits for a ticket there, so nothing else can be said; it may work later."""
+def test_a_kdc_that_is_down_at_reauthentication_ends_the_connection() -> None:
+    """The broker waits for a ticket there, so nothing else can be sent; it may work later."""
     broker, clock, kdc_is_there = TicketBroker(ADDRESS, lifetime_ms=10_000), ManualClock(), [True]
 
     def begin(host: str) -> Tickets:

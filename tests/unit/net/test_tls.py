@@ -1,4 +1,4 @@
-"""Keys, trust, and what goes wrong with them. What every transport does is in the contracts."""
+"""TLS certificates and their errors. What every transport does is tested in the contracts."""
 
 import ssl
 from pathlib import Path
@@ -23,14 +23,14 @@ SHORT_MS = 50
 
 
 def peer_of(certificates: Certificates, *, wants_client: bool = False) -> TlsPeer:
-    """A peer that echoes."""
+    """Return a peer that echoes."""
     scripted = ScriptedPeer()
     scripted.echo()
     return TlsPeer(scripted, server_context(certificates, wants_client=wants_client))
 
 
-def talk(transport: TlsTransport) -> None:
-    """Shake hands, send, and read what comes back."""
+def check_echo(transport: TlsTransport) -> None:
+    """Shake hands, send, and read the echo."""
     transport.handshake(timeout_ms=LONG_MS)
     transport.set_timeout_ms(LONG_MS)
     transport.send(b"word")
@@ -40,8 +40,8 @@ def talk(transport: TlsTransport) -> None:
     transport.close()
 
 
-def test_both_trust_each_other(certificates: Certificates) -> None:
-    """Our certificate is shown where it is wanted, from one file, or two, one of them encrypted."""
+def test_both_sides_verify_each_other(certificates: Certificates) -> None:
+    """Our certificate is sent if requested; it may be in one file or two, and encrypted."""
     for context in (
         context_of(TlsSettings(cafile=certificates.authority, certfile=certificates.client)),
         context_of(
@@ -53,11 +53,11 @@ def test_both_trust_each_other(certificates: Certificates) -> None:
             )
         ),
     ):
-        talk(transport_to(peer_of(certificates, wants_client=True), context, HOST))
+        check_echo(transport_to(peer_of(certificates, wants_client=True), context, HOST))
 
 
-def test_an_authority_that_is_not_trusted(certificates: Certificates) -> None:
-    """Said as what it is, with what to do; nothing of ours is sent."""
+def test_an_untrusted_authority_is_refused(certificates: Certificates) -> None:
+    """The error says what to do; nothing of ours is sent."""
     transport = transport_to(
         peer_of(certificates), context_of(TlsSettings(cafile=certificates.stranger)), HOST
     )
@@ -66,31 +66,33 @@ def test_an_authority_that_is_not_trusted(certificates: Certificates) -> None:
     transport.close()
 
 
-def test_a_certificate_for_another_host(certificates: Certificates) -> None:
-    """The name that was called counts, unless the caller says it does not."""
+def test_a_certificate_for_another_host_is_refused(certificates: Certificates) -> None:
+    """The dialed name must match, unless the caller disables the check."""
     strict = context_of(TlsSettings(cafile=certificates.authority))
     transport = transport_to(peer_of(certificates), strict, "other")
     with pytest.raises(AuthenticationFailed, match="ssl_check_hostname"):
         transport.handshake(timeout_ms=LONG_MS)
     transport.close()
     lax = context_of(TlsSettings(cafile=certificates.authority, check_hostname=False))
-    talk(transport_to(peer_of(certificates), lax, "other"))
+    check_echo(transport_to(peer_of(certificates), lax, "other"))
 
 
-def test_a_peer_that_wants_to_know_us(certificates: Certificates) -> None:
-    """Without a certificate we are refused: in TLS 1.3 behind the handshake only."""
+def test_a_peer_that_requires_a_client_certificate_refuses_us_without_one(
+    certificates: Certificates,
+) -> None:
+    """Without a certificate we are refused; in TLS 1.3 only after the handshake."""
     context = context_of(TlsSettings(cafile=certificates.authority))
     refusing = peer_of(certificates, wants_client=True)
     with pytest.raises(AuthenticationFailed, match=r"refuses this client.*ssl_certfile"):
-        talk(transport_to(refusing, context, HOST))
+        check_echo(transport_to(refusing, context, HOST))
     context.maximum_version = ssl.TLSVersion.TLSv1_2
     refusing = peer_of(certificates, wants_client=True)
     with pytest.raises(AuthenticationFailed, match=r"refuses this client.*ssl_certfile"):
-        talk(transport_to(refusing, context, HOST))
+        check_echo(transport_to(refusing, context, HOST))
 
 
-def test_peers_without_tls(certificates: Certificates) -> None:
-    """One that answers otherwise is told from one that closes: that one may work later."""
+def test_peers_without_tls_are_recognized(certificates: Certificates) -> None:
+    """A peer with another protocol differs from one that closes, which may work later."""
     context = context_of(TlsSettings(cafile=certificates.authority))
     other = ScriptedPeer()
     other.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
@@ -104,8 +106,8 @@ def test_peers_without_tls(certificates: Certificates) -> None:
         transport_to(ScriptedPeer(), context, HOST).handshake(timeout_ms=SHORT_MS)
 
 
-def test_files_that_are_not_what_they_should_be(certificates: Certificates, tmp_path: Path) -> None:
-    """Every complaint names its setting; nobody is asked for a password on a terminal."""
+def test_unusable_files_are_refused(certificates: Certificates, tmp_path: Path) -> None:
+    """Every error names the setting; nobody is asked for a password on a terminal."""
     missing, empty = tmp_path / "missing.pem", tmp_path / "empty.pem"
     empty.touch()
     for file in (missing, empty):

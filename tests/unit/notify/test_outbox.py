@@ -1,4 +1,4 @@
-"""What a target is told."""
+"""Which messages a target gets, and when."""
 
 import re
 from zoneinfo import ZoneInfo
@@ -20,14 +20,14 @@ MORNING_MS = WALL_MS + 22 * HOUR_MS  # 07:41
 
 
 def statuses(outbox: Outbox, now_ms: int = 0, wall_ms: int = WALL_MS) -> list[Status]:
-    """What it is told now; it takes it."""
+    """Deliver what is due now; return the statuses."""
     messages = outbox.due(now_ms, wall_ms)
     outbox.delivered(messages, now_ms)
     return [message.status for message in messages]
 
 
-def test_nothing_is_told_in_quiet_hours_and_afterwards_what_is_then() -> None:
-    """What came and went in the night is never told; what ended is told in the morning."""
+def test_nothing_is_sent_in_quiet_hours_and_then_the_present_state() -> None:
+    """A trouble that came and went at night is never sent; an end at night is, in the morning."""
     outbox = Outbox(Policy(quiet=(NIGHT,)))
     outbox.update({SETTLEMENT: alert()})
     assert statuses(outbox) == [Status.FIRING]
@@ -39,8 +39,8 @@ def test_nothing_is_told_in_quiet_hours_and_afterwards_what_is_then() -> None:
     assert statuses(outbox, wall_ms=MORNING_MS) == []
 
 
-def test_silenced_groups_and_lesser_severities_are_not_told() -> None:
-    """A pattern has to match the whole id; the cluster can't be silenced by one."""
+def test_silenced_groups_and_lower_severities_are_not_sent() -> None:
+    """A pattern has to match the whole id; it can't silence the cluster."""
     outbox = Outbox(Policy(silenced=(re.compile("settle.*"),), severity=Severity.ERROR))
     other = GroupKey(GroupKind.ZOOKEEPER, "resettle")
     outbox.update(
@@ -53,8 +53,8 @@ def test_silenced_groups_and_lesser_severities_are_not_told() -> None:
     assert [message.alert.subject for message in outbox.due(0, WALL_MS)] == [other]
 
 
-def test_a_target_that_is_away_is_tried_again_ever_less_often() -> None:
-    """Up to five minutes; then it is told what is, once."""
+def test_a_target_that_fails_is_retried_less_and_less_often() -> None:
+    """The pause grows up to five minutes; then the present state is sent, once."""
     outbox = Outbox()
     outbox.update({SETTLEMENT: alert()})
     assert [outbox.failed(0) for _ in range(12)] == [
@@ -67,7 +67,7 @@ def test_a_target_that_is_away_is_tried_again_ever_less_often() -> None:
 
 
 def test_reminders_come_at_their_interval() -> None:
-    """And only to whom wants them."""
+    """Only targets with ``repeat_ms`` get them."""
     outbox, other = Outbox(Policy(repeat_ms=HOUR_MS)), Outbox()
     for box in (outbox, other):
         box.update({SETTLEMENT: alert()})
@@ -77,8 +77,8 @@ def test_reminders_come_at_their_interval() -> None:
     assert statuses(other, 100 * HOUR_MS) == []
 
 
-def test_the_worst_is_told_first_and_no_more_at_a_time_than_is_taken() -> None:
-    """A broker that dies does not make a hundred messages."""
+def test_the_worst_is_sent_first_and_batches_are_limited() -> None:
+    """A broker that dies does not lead to a hundred messages."""
     outbox = Outbox(Policy(batch=3))
     keys = [GroupKey(GroupKind.ZOOKEEPER, f"g{number}") for number in range(5)]
     severities = [Severity.WARNING, Severity.ERROR, Severity.WARNING, Severity.ERROR]
@@ -103,22 +103,24 @@ STEPS = st.lists(
 
 
 @given(STEPS)
-def test_a_target_knows_in_the_end_what_is(steps: list[tuple[str, int, Severity]]) -> None:
-    """Whatever failed meanwhile; it hears of no end of what it was not told."""
+def test_a_target_knows_the_present_state_in_the_end(
+    steps: list[tuple[str, int, Severity]],
+) -> None:
+    """Whatever failed meanwhile; no alert is resolved for a target that did not get it."""
     outbox = Outbox(Policy(batch=2))
     alerts: dict[GroupKey | None, Alert] = {}
     known, now_ms = set[GroupKey | None](), 0
-    for what, number, severity in [*steps, *[("send", 0, Severity.NOTE)] * 5]:
+    for step, number, severity in [*steps, *[("send", 0, Severity.NOTE)] * 5]:
         key = GroupKey(GroupKind.ZOOKEEPER, f"g{number}")
         now_ms += 400_000
-        if what == "fire":
+        if step == "fire":
             alerts[key] = alert(key, max(severity, Severity.WARNING))
-        elif what == "end":
+        elif step == "end":
             alerts.pop(key, None)
-        elif what == "fail":
+        elif step == "fail":
             outbox.failed(now_ms)
         outbox.update(dict(alerts))
-        if what == "send":
+        if step == "send":
             messages = outbox.due(now_ms + 300_000, WALL_MS)
             for message in messages:
                 is_over = message.status is Status.RESOLVED

@@ -26,13 +26,13 @@ FRIDAY_NIGHT = QuietHours(begin=22 * 60, end=7 * 60, zone=BERLIN, days=frozenset
     ],
 )
 def test_a_night_belongs_to_the_day_on_which_it_begins(local: str, *, covered: bool) -> None:
-    """By the clocks of its zone."""
+    """Times are local to the zone of the quiet hours."""
     at = datetime.fromisoformat(local).replace(tzinfo=BERLIN)
     assert FRIDAY_NIGHT.covers(int(at.timestamp() * 1000)) is covered
 
 
-def test_clocks_that_are_put_forward_shorten_it() -> None:
-    """From 02:00 to 03:00 on 2026-03-29 is no time at all in Berlin."""
+def test_summer_time_shortens_quiet_hours() -> None:
+    """In Berlin there is no time between 02:00 and 03:00 on 2026-03-29."""
     hours = QuietHours(begin=60, end=4 * 60, zone=BERLIN)
     midnight = datetime(2026, 3, 29, tzinfo=BERLIN).timestamp()
     covered = [hours.covers(int(midnight + minute * 60) * 1000) for minute in range(24 * 60)]
@@ -40,8 +40,8 @@ def test_clocks_that_are_put_forward_shorten_it() -> None:
 
 
 @given(st.integers(0, 1439), st.integers(0, 1439), st.integers(0, 10_080))
-def test_quiet_or_not_is_each_minute_of_the_day(begin: int, end: int, minute: int) -> None:
-    """Hours and their opposite cover each minute once; equal ends are the whole day."""
+def test_quiet_hours_and_their_complement_cover_the_day(begin: int, end: int, minute: int) -> None:
+    """Hours and their complement cover each minute once; equal ends mean the whole day."""
     zone = ZoneInfo("UTC")
     at_ms = minute * 60_000
     covers = QuietHours(begin=begin, end=end, zone=zone).covers(at_ms)

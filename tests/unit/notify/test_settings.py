@@ -13,12 +13,12 @@ from zkconsumer.status.doctor.diagnosis import Severity
 
 
 def settings(text: str) -> NotifySettings:
-    """Return what a file says."""
+    """Return the settings of a file."""
     return read_notify_settings(parse_configuration(text, "c.toml").notify)
 
 
-def test_a_whole_file(tmp_path: Path) -> None:
-    """Targets take what is said for all, and say what is other for them."""
+def test_a_whole_file_is_read(tmp_path: Path) -> None:
+    """Targets inherit the common settings, and may override them."""
     secret = tmp_path / "key"
     secret.write_text("R0\n")
     found = settings(
@@ -99,14 +99,14 @@ def test_a_whole_file(tmp_path: Path) -> None:
         ("[notify.to.x]\ntype = 'email'\nto = ['a@b']\nfrom = 'x@y'\nuser = 'u'", "or neither"),
     ],
 )
-def test_what_cant_be_is_refused_with_its_reason(text: str, reason: str) -> None:
-    """And without the secret."""
+def test_an_invalid_setting_is_refused_with_the_reason(text: str, reason: str) -> None:
+    """The error has the reason, and no secret."""
     with pytest.raises(ConfigError) as refused:
         settings(f"[notify]\n{text}")
     assert reason in str(refused.value)
     assert "secret" not in str(refused.value)
 
 
-def test_without_a_table_nobody_is_told() -> None:
-    """The file may hold other things."""
+def test_without_a_table_there_is_no_target() -> None:
+    """The file may have other tables only."""
     assert settings("zookeeper = 'zk:1'").routes == ()

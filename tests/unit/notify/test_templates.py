@@ -1,4 +1,4 @@
-"""The messages as targets want them."""
+"""The messages in each target's format."""
 
 import json
 from dataclasses import replace
@@ -19,7 +19,7 @@ ORIGIN = NotificationOrigin(cluster="plant", page="https://kafka.example/page/")
 RESOLVED = message(Status.RESOLVED)
 
 
-def test_slack_gets_what_is_wrong_the_evidence_and_what_helps() -> None:
+def test_slack_gets_the_trouble_the_evidence_and_the_remedy() -> None:
     """A batch is one post."""
     text = json.loads(templates.as_slack([message(), RESOLVED], ORIGIN))["text"]
     assert text.split("\n") == [
@@ -42,7 +42,7 @@ def test_slack_gets_what_is_wrong_the_evidence_and_what_helps() -> None:
 
 
 def test_pagerduty_gets_one_incident_per_group() -> None:
-    """Trigger and resolve bear the same key."""
+    """Trigger and resolve have the same key."""
     event = templates.pagerduty("key")
     begin, end = (
         json.loads(event([notification], ORIGIN)) for notification in (message(), RESOLVED)
@@ -62,8 +62,8 @@ def test_pagerduty_gets_one_incident_per_group() -> None:
     }
 
 
-def test_alertmanager_gets_labels_that_stay() -> None:
-    """Another severity, text or end is the same alert."""
+def test_alertmanager_gets_constant_labels() -> None:
+    """An alert with another severity, text or end has the same labels."""
     worse = message(Status.WORSE, alert(severity=Severity.WARNING, what="Another."))
     alerts = json.loads(templates.as_alertmanager([message(), worse, RESOLVED], ORIGIN))
     assert [item["labels"] for item in alerts] == 3 * [
@@ -81,8 +81,8 @@ def test_alertmanager_gets_labels_that_stay() -> None:
     ]
 
 
-def test_a_command_gets_facts_as_variables() -> None:
-    """What is unknown is empty."""
+def test_a_command_gets_environment_variables() -> None:
+    """Unknown values are empty."""
     found = templates.variables(message(told=alert(None)), NotificationOrigin(cluster="zk:2181"))
     assert found["ZKCONSUMER_STATUS"] == "firing"
     assert found["ZKCONSUMER_GROUP"] == ""
@@ -90,29 +90,29 @@ def test_a_command_gets_facts_as_variables() -> None:
     assert found["ZKCONSUMER_URL"] == ""
 
 
-def test_every_target_gets_what_the_banner_says_and_the_command() -> None:
-    """The group, the cause, the member, and what to paste."""
-    said, told = "settlement is stuck: settlement_host7 is registered but gone", [message()]
-    mail = templates.mail(told, ORIGIN, sender="a@b.c", receivers=["d@e.f"])
-    assert mail["Subject"] == f"[plant] ERROR {said}"
-    [alertmanager] = json.loads(templates.as_alertmanager(told, ORIGIN))
-    assert alertmanager["annotations"]["summary"] == f"ERROR {said}"
-    [sent] = json.loads(templates.as_json(told, ORIGIN))["messages"]
-    variables = templates.variables(told[0], ORIGIN)
-    assert variables["ZKCONSUMER_HEADLINE"] == sent["headline"] == f"ERROR {said}"
+def test_every_target_gets_the_headline_of_the_banner_and_the_command() -> None:
+    """These are the group, the cause, the member, and the command to paste."""
+    cause, messages = "settlement is stuck: settlement_host7 is registered but gone", [message()]
+    mail = templates.mail(messages, ORIGIN, sender="a@b.c", receivers=["d@e.f"])
+    assert mail["Subject"] == f"[plant] ERROR {cause}"
+    [alertmanager] = json.loads(templates.as_alertmanager(messages, ORIGIN))
+    assert alertmanager["annotations"]["summary"] == f"ERROR {cause}"
+    [sent] = json.loads(templates.as_json(messages, ORIGIN))["messages"]
+    variables = templates.variables(messages[0], ORIGIN)
+    assert variables["ZKCONSUMER_HEADLINE"] == sent["headline"] == f"ERROR {cause}"
     assert variables["ZKCONSUMER_COMMAND"] == sent["command"] == COMMAND
     assert alertmanager["annotations"]["command"] == COMMAND
-    for text in (mail.get_content(), templates.plain_text(told[0], ORIGIN)):
+    for text in (mail.get_content(), templates.plain_text(messages[0], ORIGIN)):
         assert COMMAND in text.split("\n")
     for status, begin in (
         (Status.WORSE, "ERROR, worse than before: "),
         (Status.REMINDER, "ERROR for 5 min now: "),
     ):
-        assert templates.headline(message(status)) == begin + said
+        assert templates.headline(message(status)) == begin + cause
 
 
-def test_a_command_that_would_be_changed_on_its_way_is_left_out() -> None:
-    """Half of a command, or another group's name in it, is pasted all the same."""
+def test_a_command_that_a_target_would_change_is_left_out() -> None:
+    """People would paste half a command, or one for another group, all the same."""
     for command, shown in (
         ("zkconsumer doctor --group 'a&b <c>'", "`zkconsumer doctor --group 'a&amp;b &lt;c&gt;'`"),
         ("zkconsumer doctor --group 'a`b'", None),
@@ -126,17 +126,17 @@ def test_a_command_that_would_be_changed_on_its_way_is_left_out() -> None:
         assert [line for line in lines if "zkconsumer doctor" in line] == ([shown] if shown else [])
 
 
-def test_long_ids_stay_apart() -> None:
-    """Where they are cut they end in a digest."""
+def test_long_ids_stay_different() -> None:
+    """Shortened ids end in a digest."""
     keys = [GroupKey(GroupKind.ZOOKEEPER, "g" * 400 + end) for end in "ab"]
     ids = {templates.alert_id(message(told=alert(key)), ORIGIN) for key in keys}
     assert [len(member_id) for member_id in ids] == [250, 250]
 
 
 @given(st.text(max_size=40), st.text(max_size=200))
-def test_names_of_others_are_text_and_nothing_else(group_id: str, what: str) -> None:
-    """No header, mark-up, line or NUL of theirs gets into a message."""
-    told = message(told=alert(GroupKey(GroupKind.COORDINATOR, group_id), what=what))
+def test_foreign_names_are_plain_text(group_id: str, text_of_trouble: str) -> None:
+    """They bring no header, markup, line or NUL into a message."""
+    told = message(told=alert(GroupKey(GroupKind.COORDINATOR, group_id), what=text_of_trouble))
     origin = NotificationOrigin(cluster=group_id)
     mail = templates.mail([told], origin, sender="a@b.c", receivers=["d@e.f"])
     read = message_from_bytes(mail.as_bytes(policy=SMTP), policy=SMTP)
@@ -152,6 +152,6 @@ def test_names_of_others_are_text_and_nothing_else(group_id: str, what: str) -> 
 
 
 def test_ids_name_the_subject() -> None:
-    """The cluster has one, too."""
+    """The cluster has an id, too."""
     assert templates.alert_id(message(), ORIGIN) == f"zkconsumer/plant/zookeeper/{SETTLEMENT[1]}"
     assert templates.alert_id(message(told=alert(None)), ORIGIN) == "zkconsumer/plant/cluster"

@@ -1,4 +1,4 @@
-"""What a state says of its groups."""
+"""The troubles of a cluster and its groups."""
 
 from dataclasses import replace
 
@@ -12,17 +12,17 @@ from zkconsumer.web.state import ClusterState
 
 
 def conditions(observation: GroupObservation) -> dict[GroupKey | None, Condition]:
-    """Return them by subject."""
+    """Return the conditions by subject."""
     return {condition.subject: condition for condition in observation.conditions}
 
 
 def state() -> ClusterState:
-    """Return what the page's tests show, as a state of a full read."""
+    """Return the state of the page's tests as after a full read."""
     return replace(state_at(), problem=None, covered=None)
 
 
-def test_the_worst_finding_of_each_group_is_its_trouble() -> None:
-    """As the page and doctor judge it; notes are no trouble."""
+def test_the_worst_diagnosis_of_each_group_is_its_trouble() -> None:
+    """It is judged as on the page and by the doctor; a note is no trouble."""
     shown = state()
     found = conditions(observe(shown))
     assert found.keys() == {None, *shown.snapshot.groups}
@@ -42,11 +42,11 @@ def test_the_worst_finding_of_each_group_is_its_trouble() -> None:
     assert found[CHECKOUT].trouble is None
 
 
-def test_a_trouble_is_told_as_the_banner_tells_it() -> None:
-    """With the command that the page shows; of Burrow's verdict, too, and of the cluster."""
+def test_a_trouble_has_the_headline_of_the_banner() -> None:
+    """It has the command that the page shows, even for Burrow's status and for the cluster."""
     found = conditions(observe(state()))
     connect = "--zookeeper zk1:2181,zk2:2181,zk3:2181/shop"
-    for key, severity, said, command in (
+    for key, severity, headline, command in (
         (
             SETTLEMENT,
             Severity.ERROR,
@@ -66,27 +66,31 @@ def test_a_trouble_is_told_as_the_banner_tells_it() -> None:
             f"zkconsumer doctor {connect}",
         ),
     ):
-        told = found[key].trouble
-        assert told is not None
-        assert (told.severity, told.headline, told.command) == (severity, said, command)
+        trouble = found[key].trouble
+        assert trouble is not None
+        assert (trouble.severity, trouble.headline, trouble.command) == (
+            severity,
+            headline,
+            command,
+        )
 
 
-def test_what_is_green_on_the_page_is_no_trouble() -> None:
-    """And what is not is one, as bad as there: a group is judged once."""
+def test_a_group_has_a_trouble_if_the_page_does_not_show_it_green() -> None:
+    """Page and notification share one judgement, with the same severity."""
     shown = state()
     tones = {Severity.WARNING: Tone.WARN, Severity.ERROR: Tone.BAD}
     for key, condition in conditions(observe(shown)).items():
         if key is not None:
-            told = condition.trouble
+            trouble = condition.trouble
             verdict = group_row(shown, key).verdict
-            assert verdict.is_bad == (told is not None)
-            if told is not None:
-                assert tones[told.severity] is verdict.tone
-                assert told.headline == verdict.sentence
+            assert verdict.is_bad == (trouble is not None)
+            if trouble is not None:
+                assert tones[trouble.severity] is verdict.tone
+                assert trouble.headline == verdict.sentence
 
 
-def test_a_cluster_that_cant_be_read_says_so_and_nothing_of_its_groups() -> None:
-    """It is the cluster's trouble."""
+def test_an_unreadable_cluster_has_one_trouble_and_its_groups_none() -> None:
+    """It is a trouble of the cluster."""
     found = observe(replace(state(), problem="no server answers"))
     assert found.present is None
     (only,) = found.conditions
@@ -97,13 +101,13 @@ def test_a_cluster_that_cant_be_read_says_so_and_nothing_of_its_groups() -> None
     assert only.trouble.command.startswith("zkconsumer doctor --zookeeper zk1:2181,")
 
 
-def test_before_the_first_read_nothing_is_wrong() -> None:
-    """It is being read."""
+def test_before_the_first_read_there_is_no_trouble() -> None:
+    """The cluster is still being read."""
     assert observe(replace(state(), problem="reading", number=0)).conditions == ()
 
 
-def test_a_look_at_one_group_says_nothing_of_others() -> None:
-    """They are as they were."""
+def test_a_read_of_one_group_has_no_condition_of_others() -> None:
+    """The others stay as they were."""
     found = observe(replace(state(), covered=frozenset([BILLING])))
     assert found.conditions[0].subject == BILLING
     assert len(found.conditions) == 1

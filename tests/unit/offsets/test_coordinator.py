@@ -1,4 +1,4 @@
-"""Finding a group's coordinator, and breaking that off."""
+"""Finding a group's coordinator, and interrupting that."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -42,8 +42,8 @@ def bench() -> Iterator[OffsetBench]:
 # --- finding --------------------------------------------------------------------------------------
 
 
-def test_any_broker_tells_who_it_is(bench: OffsetBench) -> None:
-    """One is asked, the coordinator is connected to, and the question's connection is closed."""
+def test_any_broker_can_name_the_coordinator(bench: OffsetBench) -> None:
+    """One broker is asked, then disconnected, and the coordinator is connected to."""
     assert bench.store().fetch([T0]) == NOTHING
     assert bench.requested(ApiKey.CONSUMER_METADATA) == [0]
     assert bench.net.brokers[0].requests[0].request == FindCoordinatorRequest(group_id="g")
@@ -52,7 +52,7 @@ def test_any_broker_tells_who_it_is(bench: OffsetBench) -> None:
 
 
 def test_the_channel_is_kept(bench: OffsetBench) -> None:
-    """Later calls use it, and ask nobody where it leads."""
+    """Later calls use it without another lookup."""
     store = bench.store()
     for _ in range(3):
         store.fetch([T0])
@@ -60,16 +60,16 @@ def test_the_channel_is_kept(bench: OffsetBench) -> None:
     assert len(bench.net.brokers[2]._conversations) == 1
 
 
-def test_a_coordinator_that_was_asked_is_not_connected_to_twice(bench: OffsetBench) -> None:
-    """The connection of the question becomes the channel."""
+def test_a_coordinator_that_names_itself_is_not_connected_to_twice(bench: OffsetBench) -> None:
+    """The connection of the lookup becomes the channel."""
     bench.net.cluster.coordinator = 0
     assert bench.store().fetch([T0]) == NOTHING
     assert len(bench.net.brokers[0]._conversations) == 1
     assert bench.open_connections() == 1
 
 
-def test_what_goes_out_is_what_a_broker_of_0_8_2_knows(bench: OffsetBench) -> None:
-    """Byte by byte: nobody is asked what it serves, and the numbers of the requests run on."""
+def test_requests_are_those_that_a_broker_of_0_8_2_supports(bench: OffsetBench) -> None:
+    """The requests are compared byte by byte: no versions are negotiated, and ids run on."""
     bench.net.cluster.coordinator = 0
     bench.store().fetch([T0])
     bench.commit(5)
@@ -94,15 +94,15 @@ def test_what_goes_out_is_what_a_broker_of_0_8_2_knows(bench: OffsetBench) -> No
 
 
 def test_brokers_are_asked_in_shuffled_order() -> None:
-    """So that the members of all groups do not ask the same one."""
+    """So the members of all groups do not ask the same broker."""
     bench = OffsetBench(shuffle=lambda brokers: brokers.sort(key=lambda broker: -broker.id))
     bench.store().fetch([T0])
     assert bench.requested(ApiKey.CONSUMER_METADATA) == [2]
 
 
 @pytest.mark.parametrize("step", [Hang(), Close(), Raw(b"HTTP/1.1 400 Bad Request")])
-def test_the_next_broker_is_asked(bench: OffsetBench, step: Step) -> None:
-    """One that is down, hangs, leaves or talks nonsense does not keep the others from answering."""
+def test_the_next_broker_is_asked_after_a_failure(bench: OffsetBench, step: Step) -> None:
+    """A broker that is down, hangs, disconnects or sends garbage does not block the lookup."""
     settings = ChannelSettings(timeout_ms=50, backoff_ms=30_000, limit_ms=60_000)
     bench = OffsetBench(bench.net, settings=settings)
     bench.net.brokers[0].stop()
@@ -111,21 +111,21 @@ def test_the_next_broker_is_asked(bench: OffsetBench, step: Step) -> None:
     assert bench.requested(ApiKey.CONSUMER_METADATA) == [1, 2]
 
 
-def test_no_coordinator_yet(bench: OffsetBench) -> None:
-    """While the offsets topic is being made, brokers say "later": it is asked again."""
+def test_a_lookup_is_repeated_while_there_is_no_coordinator(bench: OffsetBench) -> None:
+    """While the offsets topic is created the lookup fails, and is repeated."""
     not_yet = [Fail(ErrorCode.COORDINATOR_NOT_AVAILABLE)] * 3
     bench.net.brokers[0].script(ApiKey.CONSUMER_METADATA, *not_yet)
     assert bench.store().fetch([T0]) == NOTHING
     assert bench.requested(ApiKey.CONSUMER_METADATA) == [0] * 4
 
 
-def test_a_coordinator_that_is_just_gone(bench: OffsetBench) -> None:
-    """Brokers may name one that nobody reaches: they are asked again until they know better."""
+def test_a_lookup_is_repeated_while_the_coordinator_is_down(bench: OffsetBench) -> None:
+    """Brokers may name a coordinator that is down: they are asked again until they name another."""
     net = bench.net
     requested = 0
 
     class Late:
-        """Connects; the coordinator's listener comes up after its third refusal."""
+        """A connector whose coordinator accepts connections after three refusals."""
 
         def connect(self, host: str, port: int, *, timeout_ms: int) -> Transport:
             nonlocal requested
@@ -140,8 +140,8 @@ def test_a_coordinator_that_is_just_gone(bench: OffsetBench) -> None:
     assert bench.requested(ApiKey.CONSUMER_METADATA) == [0] * 4
 
 
-def test_a_look_up_that_is_not_allowed_is_an_error_at_once(bench: OffsetBench) -> None:
-    """Whoever is asked says the same, however long it is asked."""
+def test_an_unauthorized_lookup_fails_at_once(bench: OffsetBench) -> None:
+    """Every broker would respond the same, however often it is asked."""
     bench.net.brokers[0].script(
         ApiKey.CONSUMER_METADATA, Fail(ErrorCode.GROUP_AUTHORIZATION_FAILED)
     )
@@ -154,8 +154,8 @@ def test_a_look_up_that_is_not_allowed_is_an_error_at_once(bench: OffsetBench) -
 # --- not finding ----------------------------------------------------------------------------------
 
 
-def test_no_coordinator_at_all(bench: OffsetBench) -> None:
-    """After its limit the call fails, and says whose, who was asked, and what to look at."""
+def test_without_a_coordinator_the_call_fails_after_its_limit(bench: OffsetBench) -> None:
+    """The call fails with the group, the brokers that were asked, and what to check."""
     bench.net.cluster.coordinator = None
     bench = OffsetBench(bench.net, settings=ChannelSettings(backoff_ms=20, limit_ms=300))
     began_ms = SystemClock().now_ms()
@@ -163,14 +163,14 @@ def test_no_coordinator_at_all(bench: OffsetBench) -> None:
     assert 200 <= SystemClock().now_ms() - began_ms < 300 + SOON_MS
     assert "group g: no offset coordinator responds" in reported
     assert "__consumer_offsets" in reported
-    # The last round may have asked only some of them when its time was over.
+    # The last round may have asked only some of the brokers when the time was over.
     reported_code = r"broker ([012]) \(fake-\1:9092\) reports COORDINATOR_NOT_AVAILABLE \(15\)"
     assert re.search(reported_code, reported)
     assert len(bench.requested(ApiKey.CONSUMER_METADATA)) > 1
     assert bench.open_connections() == 0
 
 
-def test_no_broker_answers(bench: OffsetBench) -> None:
+def test_the_error_names_every_broker_that_is_down(bench: OffsetBench) -> None:
     """Each of them is named with its reason."""
     for broker in bench.net.brokers:
         broker.stop()
@@ -182,8 +182,8 @@ def test_no_broker_answers(bench: OffsetBench) -> None:
 
 
 @pytest.mark.parametrize("step", [Close(), Raw(b"HTTP/1.1 400 Bad Request"), Hang()])
-def test_a_coordinator_that_answers_nothing_is_named_once(bench: OffsetBench, step: Step) -> None:
-    """Whatever its connection says of itself."""
+def test_a_coordinator_without_a_response_is_named_once(bench: OffsetBench, step: Step) -> None:
+    """The error names it once, whatever the failure is."""
     bench.net.brokers[2].script(ApiKey.OFFSET_FETCH, *[step] * 50)
     settings = ChannelSettings(timeout_ms=50, backoff_ms=20, limit_ms=200)
     reported = fetch_failure(OffsetBench(bench.net, settings=settings))
@@ -193,8 +193,8 @@ def test_a_coordinator_that_answers_nothing_is_named_once(bench: OffsetBench, st
         assert part.count("fake-2") == 1
 
 
-def test_silent_brokers_together_take_no_longer_than_the_limit(bench: OffsetBench) -> None:
-    """However long each of them may take."""
+def test_silent_brokers_share_the_limit(bench: OffsetBench) -> None:
+    """The limit holds however long each of them may take."""
     for broker in bench.net.brokers:
         broker.script(ApiKey.CONSUMER_METADATA, *[Hang()] * 10)
     bench = OffsetBench(bench.net, settings=ChannelSettings(timeout_ms=10_000, limit_ms=200))
@@ -203,7 +203,7 @@ def test_silent_brokers_together_take_no_longer_than_the_limit(bench: OffsetBenc
     assert SystemClock().now_ms() - began_ms < 200 + SOON_MS
 
 
-def test_a_crowd_of_brokers_is_not_listed_one_by_one() -> None:
+def test_the_error_lists_a_few_of_many_brokers() -> None:
     """The message stays readable."""
     bench = OffsetBench(fake_net(30), settings=ChannelSettings(backoff_ms=400, limit_ms=1_000))
     for broker in bench.net.brokers:
@@ -213,8 +213,8 @@ def test_a_crowd_of_brokers_is_not_listed_one_by_one() -> None:
     assert "fake-29" not in reported
 
 
-def test_no_broker_is_registered(bench: OffsetBench) -> None:
-    """Which may change within the limit: only then it fails."""
+def test_the_call_waits_for_a_broker_to_register(bench: OffsetBench) -> None:
+    """A broker may register within the limit; the call fails only after it."""
     lists: list[Sequence[Broker]] = [bench.net.brokers.addresses, (), ()]
 
     class Late(OffsetBench):
@@ -231,8 +231,8 @@ def test_no_broker_is_registered(bench: OffsetBench) -> None:
     assert "no broker is registered" in fetch_failure(Never(bench.net, settings=settings))
 
 
-def test_zookeeper_that_does_not_answer_ends_the_call(bench: OffsetBench) -> None:
-    """There the brokers are listed: its error is passed on at once, and harms no later call."""
+def test_an_error_of_zookeeper_ends_the_call(bench: OffsetBench) -> None:
+    """ZooKeeper lists the brokers: its error is raised at once, and later calls are unaffected."""
     responses = [None, RegistryError("away")]
 
     class Away(OffsetBench):
@@ -247,8 +247,8 @@ def test_zookeeper_that_does_not_answer_ends_the_call(bench: OffsetBench) -> Non
     assert away.store().fetch([T0]) == NOTHING
 
 
-def test_brokers_before_0_8_2(bench: OffsetBench) -> None:
-    """They hang up at the question: the call does not use up its time on them, and says so."""
+def test_brokers_before_0_8_2_are_recognized(bench: OffsetBench) -> None:
+    """They close the connection on a lookup: the call fails before its limit, with the reason."""
     for broker in bench.net.brokers:
         broker.script(ApiKey.CONSUMER_METADATA, *[Close()] * 10)
     bench = OffsetBench(bench.net, settings=ChannelSettings(backoff_ms=20, limit_ms=60_000))
@@ -257,13 +257,13 @@ def test_brokers_before_0_8_2(bench: OffsetBench) -> None:
     assert bench.requested(ApiKey.CONSUMER_METADATA) == [0] * 3 + [1] * 3 + [2] * 3
 
 
-def test_brokers_that_can_not_be_connected_to_leave_time_for_the_others() -> None:
-    """However long each may take, all have been tried when the time is over, and not later."""
+def test_unreachable_brokers_leave_time_for_the_others() -> None:
+    """However long each may take, all were tried when the time is over, and not later."""
     clock = ManualClock()
     bench = OffsetBench(clock=clock)
 
     class Slow:
-        """Connecting takes as long as it may, and then fails."""
+        """A connector whose connects take all their time, and then fail."""
 
         def connect(self, host: str, port: int, *, timeout_ms: int) -> Transport:
             clock.advance(timeout_ms)
@@ -277,20 +277,20 @@ def test_brokers_that_can_not_be_connected_to_leave_time_for_the_others() -> Non
     )
     reported = fetch_failure(bench)
     assert all(f"fake-{number}:9092: can't connect" in reported for number in range(3))
-    # Pauses are random: with a millisecond left nobody is tried any more.
+    # Pauses are random: with a millisecond left no other attempt is made.
     assert 1_995 <= clock.now_ms() <= 1_000 + 1_000
 
 
-def test_close_at_rest_closes_the_channel(bench: OffsetBench) -> None:
-    """Nothing has to be under way."""
+def test_an_idle_channel_is_closed(bench: OffsetBench) -> None:
+    """No call needs to be in progress."""
     bench.store().fetch([T0])
     assert bench.open_connections() == 1
     bench.channel.close()
     assert bench.open_connections() == 0
 
 
-def test_interrupt_at_rest_does_nothing(bench: OffsetBench) -> None:
-    """A call that comes later is not meant."""
+def test_an_interrupt_of_an_idle_channel_does_nothing(bench: OffsetBench) -> None:
+    """A later call is not affected."""
     store = bench.store()
     bench.channel.interrupt()
     assert store.fetch([T0]) == NOTHING
@@ -302,12 +302,10 @@ def test_interrupt_at_rest_does_nothing(bench: OffsetBench) -> None:
 @pytest.mark.parametrize(
     ("api", "requested"), [(ApiKey.OFFSET_FETCH, [0, 0]), (ApiKey.CONSUMER_METADATA, [0, 0, 1, 2])]
 )
-def test_an_answer_that_never_comes_is_asked_for_once_more(
-    api: ApiKey, requested: list[int]
-) -> None:
-    """Of all that can tell, over a second connection, which then is the channel.
+def test_a_read_without_a_response_is_hedged(api: ApiKey, requested: list[int]) -> None:
+    """All brokers that can respond are asked, over a second connection, which becomes the channel.
 
-    Commits go once, as ever.
+    Commits are sent once, as always.
     """
     settings = replace(PATIENT, timeout_ms=6_000)  # a second connection after 0.4 s
     bench = OffsetBench(settings=settings)

@@ -1,8 +1,7 @@
-"""Offsets in two places: what counts, and what is committed."""
+"""Offsets in two stores: which one counts, and what is committed."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as some
+from hypothesis import given, strategies
 
 from tests.support.offset_bench import T0, T1, T2
 from tests.support.scripted_offsets import ScriptedOffsets
@@ -16,14 +15,16 @@ BAD = FetchedOffset(None, "bad")
 WORSE = FetchedOffset(None, "worse")
 OFFSETS = {T0: OffsetAndMetadata(10), T1: OffsetAndMetadata(11)}
 
-fetched_offsets = some.builds(
-    FetchedOffset, some.none() | some.integers(0, 3), some.just(None)
-) | some.builds(FetchedOffset, some.just(None), some.sampled_from(["bad", "worse"]))
+fetched_offsets = strategies.builds(
+    FetchedOffset, strategies.none() | strategies.integers(0, 3), strategies.just(None)
+) | strategies.builds(
+    FetchedOffset, strategies.just(None), strategies.sampled_from(["bad", "worse"])
+)
 
 
 @pytest.fixture
 def kafka() -> ScriptedOffsets:
-    """The store that is committed to first, and forgets."""
+    """The store that is committed to first, and whose offsets expire."""
     return ScriptedOffsets("kafka", expires=True)
 
 
@@ -35,12 +36,12 @@ def zookeeper() -> ScriptedOffsets:
 
 @pytest.fixture
 def both(kafka: ScriptedOffsets, zookeeper: ScriptedOffsets) -> DualOffsetStore:
-    """The two in one."""
+    """Both stores as one."""
     return DualOffsetStore(kafka, zookeeper)
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "counts"),
+    ("first", "second", "expected"),
     [
         (NONE, NONE, NONE),
         (FetchedOffset(5), NONE, FetchedOffset(5)),
@@ -52,34 +53,32 @@ def both(kafka: ScriptedOffsets, zookeeper: ScriptedOffsets) -> DualOffsetStore:
     ],
 )
 def test_the_larger_offset_counts(
-    one: FetchedOffset, other: FetchedOffset, counts: FetchedOffset
+    first: FetchedOffset, second: FetchedOffset, expected: FetchedOffset
 ) -> None:
-    """An error where nothing else is known is no "none": that would skip or repeat everything."""
-    assert larger(one, other) == counts
-    if counts.error != "bad; worse":
-        assert larger(other, one) == counts
+    """An unreadable offset does not count as none, which would skip or repeat everything."""
+    assert larger(first, second) == expected
+    if expected.error != "bad; worse":
+        assert larger(second, first) == expected
 
 
 @given(fetched_offsets, fetched_offsets)
-def test_nothing_that_was_committed_is_passed_over(
-    one: FetchedOffset, other: FetchedOffset
-) -> None:
-    """The answer is one of the committed offsets if there is any, and none only if both say so."""
-    counts = larger(one, other)
-    offsets = {migrated.offset for migrated in (one, other)} - {None}
-    assert counts.offset in (offsets or {None})
+def test_no_committed_offset_is_ignored(first: FetchedOffset, second: FetchedOffset) -> None:
+    """It is one of the committed offsets if there is any, and none only if neither has one."""
+    counted = larger(first, second)
+    offsets = {migrated.offset for migrated in (first, second)} - {None}
+    assert counted.offset in (offsets or {None})
     assert all(
-        counts.offset >= offset
+        counted.offset >= offset
         for offset in offsets
-        if offset is not None and counts.offset is not None
+        if offset is not None and counted.offset is not None
     )
-    assert (counts == NONE) == (one == other == NONE)
+    assert (counted == NONE) == (first == second == NONE)
 
 
-def test_fetch_asks_both(
+def test_fetch_reads_both_stores(
     both: DualOffsetStore, kafka: ScriptedOffsets, zookeeper: ScriptedOffsets
 ) -> None:
-    """Partition by partition: a group in the middle of its move is ahead here or there."""
+    """It is decided by partition: during its migration a group may be ahead in either store."""
     kafka.kept = {T0: 5, T1: 6}
     zookeeper.kept = {T0: 9, T2: 1}
     kafka.unreadable = {T2: "away"}
@@ -93,7 +92,7 @@ def test_fetch_asks_both(
 def test_a_store_that_can_not_be_read_at_all_is_an_error(
     both: DualOffsetStore, kafka: ScriptedOffsets, zookeeper: ScriptedOffsets
 ) -> None:
-    """The rebalance tries again; starting from the other alone could repeat days of messages."""
+    """The rebalance is retried; starting from the other store could repeat days of messages."""
     zookeeper.kept = kafka.kept = {T0: 5}
     zookeeper.broken = RegistryError("zookeeper away")
     with pytest.raises(RegistryError):
@@ -103,10 +102,10 @@ def test_a_store_that_can_not_be_read_at_all_is_an_error(
         both.fetch([T0])
 
 
-def test_what_is_committed_is_in_both(
+def test_a_commit_is_written_to_both_stores(
     both: DualOffsetStore, kafka: ScriptedOffsets, zookeeper: ScriptedOffsets
 ) -> None:
-    """Flags are passed on."""
+    """The flags are passed on."""
     assert both.commit(OFFSETS, retry=True) == {T0: None, T1: None}
     assert both.commit({T0: OffsetAndMetadata(3)}, rewind=True) == {T0: None}
     assert kafka.kept == zookeeper.kept == {T0: 3, T1: 11}
@@ -123,7 +122,7 @@ def test_what_is_committed_is_in_both(
 def test_zookeeper_gets_only_what_kafka_accepted(
     both: DualOffsetStore, kafka: ScriptedOffsets, zookeeper: ScriptedOffsets
 ) -> None:
-    """So that it is never ahead; the reason says which one refused."""
+    """So ZooKeeper is never ahead; the reason says which store refused."""
     kafka.refused = {T1: "too long"}
     assert both.commit(OFFSETS) == {
         T0: None,
@@ -132,10 +131,10 @@ def test_zookeeper_gets_only_what_kafka_accepted(
     assert zookeeper.kept == {T0: 10}
 
 
-def test_one_that_only_kafka_has_is_not_committed(
+def test_an_offset_that_only_kafka_has_counts_as_not_committed(
     both: DualOffsetStore, kafka: ScriptedOffsets, zookeeper: ScriptedOffsets
 ) -> None:
-    """The next commit writes it again; the reason says which one lacks it."""
+    """The next commit writes it again; the reason says which store lacks it."""
     zookeeper.refused = {T0: "not yours"}
     assert both.commit(OFFSETS) == {
         T0: "in Kafka, but not in ZooKeeper: not yours",
@@ -144,10 +143,10 @@ def test_one_that_only_kafka_has_is_not_committed(
     assert kafka.kept == {T0: 10, T1: 11}
 
 
-def test_zookeeper_that_does_not_answer_fails_each_partition_that_kafka_has(
+def test_a_failure_of_zookeeper_fails_each_partition_that_kafka_has(
     both: DualOffsetStore, kafka: ScriptedOffsets, zookeeper: ScriptedOffsets
 ) -> None:
-    """Something is known: Kafka has them."""
+    """It is known that Kafka has these offsets."""
     zookeeper.broken = RegistryError("away")
     kafka.refused = {T1: "too long"}
     assert both.commit(OFFSETS) == {
@@ -156,27 +155,27 @@ def test_zookeeper_that_does_not_answer_fails_each_partition_that_kafka_has(
     }
 
 
-def test_kafka_that_does_not_answer_leaves_zookeeper_alone(
+def test_a_failure_of_kafka_leaves_zookeeper_alone(
     both: DualOffsetStore, kafka: ScriptedOffsets, zookeeper: ScriptedOffsets
 ) -> None:
-    """Nothing is known: an error of the whole call."""
+    """Nothing is known, so the whole call fails."""
     kafka.broken = TransportError("away")
     with pytest.raises(TransportError):
         both.commit(OFFSETS)
     assert zookeeper.commits == []
 
 
-def test_it_expires_as_soon_as_one_does(both: DualOffsetStore) -> None:
-    """Unchanged offsets must be committed again, or Kafka's part is forgotten."""
+def test_it_expires_if_one_of_its_stores_does(both: DualOffsetStore) -> None:
+    """Unchanged offsets must be committed again, or Kafka would forget its part."""
     assert (both.storage, both.expires) == ("both", True)
     assert not DualOffsetStore(ScriptedOffsets(), ScriptedOffsets()).expires
 
 
 @pytest.mark.parametrize("reason", ["not yours", CommittedFurther("at 700")])
-def test_only_who_went_further_is_told_as_having_gone_further(
+def test_the_reason_that_another_member_committed_further_is_kept(
     both: DualOffsetStore, zookeeper: ScriptedOffsets, reason: str
 ) -> None:
-    """A stream drops what somebody else was handed; what failed otherwise it keeps."""
+    """A stream drops records that another member got, and keeps them after any other failure."""
     zookeeper.refused = {T0: reason}
     reported = both.commit(OFFSETS)[T0]
     assert reported == f"in Kafka, but not in ZooKeeper: {reason}"

@@ -1,4 +1,4 @@
-"""Fenced commits: what happens between two requests, lost answers, and what a commit costs."""
+"""Fenced commits: races between two requests, lost responses, and the number of requests."""
 
 from collections.abc import Callable
 from functools import partial
@@ -22,32 +22,32 @@ Interference = Callable[[], object]
 
 
 class FencedWorld:
-    """A server, a member between whose requests others act, and those others."""
+    """A server, a member, and others who act between the member's requests."""
 
     def __init__(self, *, supports_multi: bool = True) -> None:
         self.server = MemoryZkServer(supports_multi=supports_multi)
         self.others = self.server.connect()
-        self.client: MemoryClient = self.server.connect()._memory  # its hands on lost answers
+        self.client: MemoryClient = self.server.connect()._memory  # lets a test lose responses
         self._plans: dict[tuple[str, int], Interference] = {}
         self._before: dict[str, int] = {}
         store = ZkStore(InterferedClient(self.client, self._interfere))
         self.owner = OffsetOwner(store, GroupRegistry(store, "g"), "a")
 
     def before(self, kind: str, act: Interference, *, skip: int = 0) -> None:
-        """Act before the next batch of this kind but ``skip``."""
+        """Act before the next batch of this kind, after skipping ``skip`` of them."""
         self._plans[kind, self._before.get(kind, 0) + skip] = act
 
     def lose_response(self) -> None:
-        """What is sent now happens, but nobody hears of it."""
+        """Let the next request succeed, and its response be lost."""
         self.client.lost_replies += 1
 
     def steal(self) -> None:
-        """As a Scala member does it: delete whatever is there, create one's own."""
+        """Take the owner node as a Scala member does: delete any, and create one's own."""
         self.others.delete_many([OWNER_OF_T0])
         assert self.others.create(OWNER_OF_T0, b"g_scala-0", ephemeral=True)
 
     def write_offset(self, data: bytes) -> None:
-        """As any tool does it."""
+        """Write an offset as any tool does."""
         self.others.set_or_create_many({OFFSET_OF_T0: data})
 
     def _interfere(self, kind: str, number: int) -> None:
@@ -59,7 +59,7 @@ class FencedWorld:
 
 @pytest.fixture(params=[True, False], ids=["multi", "no-multi"])
 def world(request: pytest.FixtureRequest) -> FencedWorld:
-    """A member that owns the first partition, at offset 100."""
+    """A member that owns the first partition, with offset 100."""
     world = FencedWorld(supports_multi=request.param)
     world.owner.claim(T0)
     assert world.owner.commit(T0, 100) is None
@@ -67,15 +67,15 @@ def world(request: pytest.FixtureRequest) -> FencedWorld:
 
 
 def writes(world: FencedWorld) -> str:
-    """The kind of request that writes offsets."""
+    """Return the kind of request that writes offsets."""
     return "multi" if world.server.supports_multi else "write"
 
 
-# --- Lost answers --------------------------------------------------------------------------------
+# --- Lost responses ------------------------------------------------------------------------------
 
 
-def test_a_commit_whose_answer_was_lost_is_committed_the_next_time(world: FencedWorld) -> None:
-    """The same offset again: it is there, by our own hand."""
+def test_a_commit_whose_response_was_lost_succeeds_the_next_time(world: FencedWorld) -> None:
+    """The same offset is committed again: the node has it, by our own write."""
     world.before(writes(world), world.lose_response)
     with pytest.raises(RegistryError):
         world.owner.commit(T0, 200)
@@ -85,8 +85,8 @@ def test_a_commit_whose_answer_was_lost_is_committed_the_next_time(world: Fenced
     assert world.owner.stored(T0) == 200
 
 
-def test_after_a_lost_answer_the_group_is_not_moved_back_behind_it(world: FencedWorld) -> None:
-    """What was committed counts, heard or not; going back on purpose is another matter."""
+def test_after_a_lost_response_the_offset_does_not_go_back(world: FencedWorld) -> None:
+    """The lost commit counts; only a deliberate rewind goes back."""
     world.before(writes(world), world.lose_response)
     with pytest.raises(RegistryError):
         world.owner.commit(T0, 200)
@@ -100,8 +100,8 @@ def test_after_a_lost_answer_the_group_is_not_moved_back_behind_it(world: Fenced
     assert world.owner.stored(T0) == 140
 
 
-def test_two_lost_answers_in_a_row_are_both_remembered(world: FencedWorld) -> None:
-    """Only the first can have happened: the second named a version that was over."""
+def test_two_lost_responses_in_a_row_are_both_remembered(world: FencedWorld) -> None:
+    """Only the first can have succeeded: the second was for a former version."""
     for offset in (200, 210):
         world.before(writes(world), world.lose_response)
         with pytest.raises(RegistryError):
@@ -111,8 +111,8 @@ def test_two_lost_answers_in_a_row_are_both_remembered(world: FencedWorld) -> No
     assert world.owner.stored(T0) == 205
 
 
-def test_a_lost_answer_of_the_first_commit_is_ours_as_well() -> None:
-    """The node was created without our hearing of it."""
+def test_a_lost_response_of_the_first_commit_is_remembered() -> None:
+    """The node was created by a request whose response was lost."""
     world = FencedWorld()
     world.owner.claim(T0)
     world.before("multi", world.lose_response)
@@ -122,8 +122,8 @@ def test_a_lost_answer_of_the_first_commit_is_ours_as_well() -> None:
     assert world.owner.commit(T0, 200) is None
 
 
-def test_what_is_kept_is_kept_the_next_time_as_well(world: FencedWorld) -> None:
-    """To have seen it in a refusal is no leave to overwrite it."""
+def test_an_offset_of_others_is_kept_repeatedly(world: FencedWorld) -> None:
+    """A refusal reveals the other's offset, but does not permit to overwrite it."""
     world.write_offset(b"900")
     for offset in (850, 851, 899):
         assert "holds 900" in str(world.owner.commit(T0, offset))
@@ -131,8 +131,8 @@ def test_what_is_kept_is_kept_the_next_time_as_well(world: FencedWorld) -> None:
     assert world.owner.commit(T0, 10) is None
 
 
-def test_after_a_lost_answer_anothers_offset_is_still_anothers(world: FencedWorld) -> None:
-    """Ours may have happened, but what is there now was written after it."""
+def test_after_a_lost_response_the_offset_of_others_is_kept(world: FencedWorld) -> None:
+    """Ours may have succeeded, but the present offset was written after it."""
     world.before(writes(world), world.lose_response)
     with pytest.raises(RegistryError):
         world.owner.commit(T0, 200)
@@ -141,8 +141,8 @@ def test_after_a_lost_answer_anothers_offset_is_still_anothers(world: FencedWorl
     assert world.owner.stored(T0) == 900
 
 
-def test_a_value_as_ours_that_came_by_another_way_is_not_ours(world: FencedWorld) -> None:
-    """Our lost write did not happen; somebody else wrote twice, the same value at last."""
+def test_an_equal_offset_of_others_is_not_ours(world: FencedWorld) -> None:
+    """Our lost write failed; another client wrote twice, with the same value in the end."""
     world.server.disconnect(world.client.session_id)
     with pytest.raises(RegistryError):
         world.owner.commit(T0, 200)
@@ -152,8 +152,8 @@ def test_a_value_as_ours_that_came_by_another_way_is_not_ours(world: FencedWorld
     assert "holds 200" in str(world.owner.commit(T0, 190))
 
 
-def test_a_lost_answer_on_the_way_of_a_repair_is_repaired_in_turn(world: FencedWorld) -> None:
-    """The first write meets a changed node, the answer to the second is lost."""
+def test_a_lost_response_during_a_repair_is_remembered(world: FencedWorld) -> None:
+    """The first write meets a changed node; the response to the second is lost."""
     world.write_offset(b"120")
     world.before(writes(world), world.lose_response, skip=1)
     with pytest.raises(RegistryError):
@@ -166,7 +166,7 @@ def test_a_lost_answer_on_the_way_of_a_repair_is_repaired_in_turn(world: FencedW
 
 
 def test_an_owner_that_changes_after_it_was_read_fails_the_transaction() -> None:
-    """The check in the transaction sees it; the text names who owns it now."""
+    """The transaction checks the owner node; the error names the present owner."""
     world = FencedWorld()
     world.owner.claim(T0)
 
@@ -181,7 +181,7 @@ def test_an_owner_that_changes_after_it_was_read_fails_the_transaction() -> None
 
 
 def test_an_owner_node_that_vanishes_after_it_was_read_fails_the_transaction() -> None:
-    """Nobody owns it: whoever comes next must find what was committed before."""
+    """Nobody owns it: the next owner must find what was committed before."""
     world = FencedWorld()
     world.owner.claim(T0)
     world.before("multi", lambda: world.others.delete_many([OWNER_OF_T0]))
@@ -189,8 +189,8 @@ def test_an_owner_node_that_vanishes_after_it_was_read_fails_the_transaction() -
     assert world.owner.stored(T0) is None
 
 
-def test_a_new_owner_of_the_same_version_is_told_by_what_it_committed(world: FencedWorld) -> None:
-    """Deleted and created again between reading and writing, the owner node looks as before."""
+def test_a_new_owner_of_the_same_version_is_recognized_by_its_commit(world: FencedWorld) -> None:
+    """An owner node deleted and created again between reading and writing looks unchanged."""
 
     def take_over() -> None:
         world.steal()
@@ -210,7 +210,7 @@ def test_a_session_that_ends_between_reading_and_writing_writes_nothing(world: F
 
 
 def test_a_slow_former_owner_of_two_loses_against_the_second(world: FencedWorld) -> None:
-    """It read the owner as itself, then slept while its session ended and another committed."""
+    """It read its own owner node, then slept while its session ended and another committed."""
     second = OffsetOwner(world.others, GroupRegistry(world.others, "g"), "b")
 
     def sleep_long() -> None:
@@ -224,8 +224,8 @@ def test_a_slow_former_owner_of_two_loses_against_the_second(world: FencedWorld)
     assert second.stored(T0) == 900
 
 
-def test_a_partition_that_was_away_and_came_back_goes_on_from_there(world: FencedWorld) -> None:
-    """The fetch after the claim says what the commits between were."""
+def test_a_partition_that_returns_continues_at_the_others_offset(world: FencedWorld) -> None:
+    """The fetch after the claim returns what others committed in between."""
     second = OffsetOwner(world.others, GroupRegistry(world.others, "g"), "b")
     world.owner.release(T0)
     second.claim(T0)
@@ -237,8 +237,8 @@ def test_a_partition_that_was_away_and_came_back_goes_on_from_there(world: Fence
     assert world.owner.stored(T0) == 10
 
 
-def test_to_fetch_others_forgets_nothing_of_the_first(world: FencedWorld) -> None:
-    """Its offset is still known as our own: it may be set back, and is not read again."""
+def test_a_fetch_of_other_partitions_forgets_nothing(world: FencedWorld) -> None:
+    """Its offset is still known as our own: it may go back, and is not read again."""
     world.owner.claim(T1)
     world.client.requests.clear()
     assert world.owner.commit(T0, 50) is None
@@ -246,24 +246,24 @@ def test_to_fetch_others_forgets_nothing_of_the_first(world: FencedWorld) -> Non
     assert world.owner.stored(T0) == 50
 
 
-def test_an_offset_that_never_rests_is_given_up_with_a_reason(world: FencedWorld) -> None:
-    """Somebody writes before each of our writes: a value, not an endless loop."""
+def test_an_offset_that_keeps_changing_is_refused(world: FencedWorld) -> None:
+    """An offset that is written before each of our writes leads to an error, not to a loop."""
     for number in range(20):
         world.before(writes(world), partial(world.write_offset, b"%d" % number), skip=number)
     assert "changed by others" in str(world.owner.commit(T0, 500))
 
 
-def test_an_offset_that_moves_on_while_we_go_back_is_overwritten_all_the_same(
+def test_a_rewind_overwrites_an_offset_that_moves_on(
     world: FencedWorld,
 ) -> None:
-    """With ``rewind`` the caller has the last word."""
+    """With ``rewind`` the caller's offset is final."""
     world.before(writes(world), lambda: world.write_offset(b"900"))
     assert world.owner.commit(T0, 5, rewind=True) is None
     assert world.owner.stored(T0) == 5
 
 
-def test_a_persistent_owner_node_is_to_be_deleted(world: FencedWorld) -> None:
-    """No consumer makes one, and it would refuse everybody for ever."""
+def test_a_persistent_owner_node_is_reported(world: FencedWorld) -> None:
+    """No consumer creates a persistent one, and it would block everybody for ever."""
     world.others.delete_many([OWNER_OF_T0])
     world.others.set_or_create_many({OWNER_OF_T0: b"left"})
     assert f"{OWNER_OF_T0} is a persistent node" in str(world.owner.commit(T0, 200))
@@ -273,7 +273,7 @@ def test_a_persistent_owner_node_is_to_be_deleted(world: FencedWorld) -> None:
 
 
 def test_a_node_below_an_ephemeral_one_fails_alone(world: FencedWorld) -> None:
-    """It has no place to be in; its fellows do."""
+    """That node can't exist; the others of the commit are written."""
     bad = TopicPartition("bad", 0)
     world.others.create("/consumers/g/offsets/bad", b"", ephemeral=True)
     world.owner.claim(bad, T1)
@@ -285,8 +285,8 @@ def test_a_node_below_an_ephemeral_one_fails_alone(world: FencedWorld) -> None:
     }
 
 
-def test_parents_that_cannot_be_made_fail_their_partitions_with_a_reason() -> None:
-    """The text names the parent."""
+def test_parents_that_cannot_be_created_fail_their_partitions() -> None:
+    """The error names the parent."""
     world = FencedWorld()
     world.others.ensure_paths(["/consumers/g"])
     world.owner.claim(T0)
@@ -296,8 +296,8 @@ def test_parents_that_cannot_be_made_fail_their_partitions_with_a_reason() -> No
     )
 
 
-def test_impossible_offsets_and_owned_ones_in_one_commit(world: FencedWorld) -> None:
-    """Each gets its own answer, in the order of the question."""
+def test_each_partition_of_a_commit_has_its_own_result(world: FencedWorld) -> None:
+    """Each partition has its own result, in the order of the request."""
     outcome = world.owner.offsets.commit(
         {T1: OffsetAndMetadata(1), T0: OffsetAndMetadata(2**63)}, retry=True
     )
@@ -306,11 +306,11 @@ def test_impossible_offsets_and_owned_ones_in_one_commit(world: FencedWorld) -> 
     assert "can't be an offset" in str(outcome[T0])
 
 
-# --- What it costs -------------------------------------------------------------------------------
+# --- The number of requests ----------------------------------------------------------------------
 
 
-def test_a_repeated_commit_looks_at_the_owners_and_writes_in_a_few_transactions() -> None:
-    """One look at the owners' parent, one transaction for fifty; no node is read again."""
+def test_a_repeated_commit_reads_the_owners_once_and_needs_few_transactions() -> None:
+    """One read of the owners' parent, one transaction per fifty; no node is read again."""
     world = FencedWorld()
     world.owner.claim(*MANY)
     assert world.owner.commit_all(MANY, 1) == {None}
@@ -319,8 +319,8 @@ def test_a_repeated_commit_looks_at_the_owners_and_writes_in_a_few_transactions(
     assert +world.client.requests == {"exists": 1, "multi": 3}
 
 
-def test_one_changed_node_costs_its_own_transaction_no_more() -> None:
-    """Its chunk goes one by one, then it alone is read again; the other chunks are done."""
+def test_a_changed_node_costs_the_transactions_of_its_chunk() -> None:
+    """Its chunk is written one by one, and it alone is read again; other chunks are done."""
     world = FencedWorld()
     world.owner.claim(*MANY)
     assert world.owner.commit_all(MANY, 10) == {None}
@@ -334,16 +334,16 @@ def test_one_changed_node_costs_its_own_transaction_no_more() -> None:
     }
 
 
-def test_a_session_that_ends_before_the_write_is_begun_writes_nothing(
+def test_a_session_that_ends_before_the_write_writes_nothing(
     world: FencedWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor does the new one, whose claims are others."""
+    """The new session does not write them either, as its claims are different."""
     name = "multi_many" if world.server.supports_multi else "write_many"
     write = getattr(world.owner.store, name)
 
-    def late(*given: object, **fence: int) -> object:
+    def late(*args: object, **fence: int) -> object:
         world.server.expire(world.client.session_id)
-        return write(*given, **fence)
+        return write(*args, **fence)
 
     monkeypatch.setattr(world.owner.store, name, late)
     with pytest.raises(SessionLost):

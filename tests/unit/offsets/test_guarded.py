@@ -1,4 +1,4 @@
-"""Commits of owned partitions only."""
+"""Only offsets of owned partitions are committed."""
 
 from collections.abc import Collection, Sequence
 
@@ -15,7 +15,7 @@ OFFSETS = {T0: OffsetAndMetadata(10), T1: OffsetAndMetadata(11)}
 
 
 class Owners:
-    """Who owns what, as read from ZooKeeper."""
+    """Owned partitions as read from ZooKeeper."""
 
     def __init__(self, *owned: TopicPartition) -> None:
         self.owned = set(owned)
@@ -23,15 +23,15 @@ class Owners:
         self.broken: RegistryError | None = None
 
     def still_owned(self, partitions: Sequence[TopicPartition]) -> Collection[TopicPartition]:
-        """What of these is ours."""
+        """Return which partitions are owned by this member."""
         self.requested.append(list(partitions))
         if self.broken is not None:
             raise self.broken
         return self.owned
 
 
-def test_what_is_ours_is_committed() -> None:
-    """The owners are read once for each commit; flags are passed on."""
+def test_offsets_of_owned_partitions_are_committed() -> None:
+    """The owners are read once per commit; the flags are passed on."""
     store, owners = ScriptedOffsets(), Owners(T0, T1)
     guarded = OwnedOnly(store, owners.still_owned)
     assert guarded.commit(OFFSETS, retry=True, rewind=True) == {T0: None, T1: None}
@@ -39,8 +39,8 @@ def test_what_is_ours_is_committed() -> None:
     assert owners.requested == [[T0, T1]]
 
 
-def test_what_is_not_ours_any_more_is_refused() -> None:
-    """It is not sent; the reason says what happened; the rest is written."""
+def test_an_offset_of_a_lost_partition_is_refused() -> None:
+    """It is not sent, and has its reason; the rest is written."""
     store = ScriptedOffsets()
     reported = OwnedOnly(store, Owners(T1).still_owned).commit(OFFSETS)
     assert reported[T1] is None
@@ -48,8 +48,8 @@ def test_what_is_not_ours_any_more_is_refused() -> None:
     assert store.kept == {T1: 11}
 
 
-def test_without_anything_of_ours_the_store_is_not_asked() -> None:
-    """And without anything to commit, nobody is."""
+def test_without_owned_partitions_the_store_is_not_called() -> None:
+    """Without anything to commit, the owners are not read either."""
     store, owners = ScriptedOffsets(), Owners()
     guarded = OwnedOnly(store, owners.still_owned)
     assert guarded.commit({}) == {}
@@ -58,8 +58,8 @@ def test_without_anything_of_ours_the_store_is_not_asked() -> None:
     assert store.commits == []
 
 
-def test_owners_that_can_not_be_read() -> None:
-    """Nothing is sent: nobody knows whose the partitions are."""
+def test_owners_that_can_not_be_read_fail_the_commit() -> None:
+    """Nothing is sent, as the owners are unknown."""
     store, owners = ScriptedOffsets(), Owners(T0, T1)
     owners.broken = RegistryError("away")
     with pytest.raises(RegistryError):
@@ -67,8 +67,8 @@ def test_owners_that_can_not_be_read() -> None:
     assert store.commits == []
 
 
-def test_anybody_may_read() -> None:
-    """Owners are not asked; what kind of store it is, is the inner one's to say."""
+def test_offsets_are_read_without_owning_them() -> None:
+    """Owners are not read; the kind of the store is that of the inner one."""
     store, owners = ScriptedOffsets("kafka", expires=True), Owners()
     store.kept = {T0: 4}
     guarded = OwnedOnly(store, owners.still_owned)

@@ -1,4 +1,4 @@
-"""Offsets in Kafka: what each answer of the coordinator comes to."""
+"""Offsets in Kafka: the effect of each response of the coordinator."""
 
 from collections.abc import Iterator
 
@@ -31,7 +31,7 @@ def bench() -> Iterator[OffsetBench]:
 
 
 def committed(codes: dict[TopicPartition, int]) -> ScriptedReply:
-    """An answer to a commit, partition by partition."""
+    """Return an OffsetCommit response with these error codes."""
     partitions = tuple(
         oc.CommittedPartition(partition=tp.partition, error_code=code) for tp, code in codes.items()
     )
@@ -41,7 +41,7 @@ def committed(codes: dict[TopicPartition, int]) -> ScriptedReply:
 
 
 def fetched(responses: dict[TopicPartition, tuple[int, int]]) -> ScriptedReply:
-    """An answer to a fetch: offset and error code of each partition."""
+    """Return an OffsetFetch response with offset and error code of each partition."""
     partitions = tuple(
         of.OffsetFetchedPartition(
             partition=tp.partition, offset=offset, metadata="", error_code=code
@@ -54,7 +54,7 @@ def fetched(responses: dict[TopicPartition, tuple[int, int]]) -> ScriptedReply:
 
 
 def sent(bench: OffsetBench) -> list[list[TopicPartition]]:
-    """The partitions of each commit that the coordinator got."""
+    """Return the partitions of each commit that the coordinator received."""
     return [
         [
             TopicPartition(topic.topic, partition.partition)
@@ -69,15 +69,15 @@ def sent(bench: OffsetBench) -> list[list[TopicPartition]]:
 # --- fetch ----------------------------------------------------------------------------------------
 
 
-def test_all_partitions_in_one_request(bench: OffsetBench) -> None:
-    """However many there are; what is asked twice is sent once; nothing asks nobody."""
+def test_all_partitions_are_in_one_request(bench: OffsetBench) -> None:
+    """A partition given twice is sent once; without partitions no request is sent."""
     store = bench.store()
     assert store.fetch([]) == {}
     assert store.commit({}) == {}
     assert bench.requested(ApiKey.CONSUMER_METADATA) == []
     assert store.commit(OFFSETS) == dict.fromkeys(OFFSETS)
     assert store.fetch([T2, T0, T1, T0]) == {
-        tp: FetchedOffset(it.offset) for tp, it in OFFSETS.items()
+        tp: FetchedOffset(entry.offset) for tp, entry in OFFSETS.items()
     }
     (frame,) = [request for request in bench.net.brokers[0].requests if request.api_key is FETCH]
     assert (frame.version, frame.request) == (
@@ -89,7 +89,7 @@ def test_all_partitions_in_one_request(bench: OffsetBench) -> None:
 
 
 def test_a_coordinator_that_loads_is_waited_for(bench: OffsetBench) -> None:
-    """On the same channel: nobody else has the offsets."""
+    """It is asked again on the same channel, as nobody else has the offsets."""
     bench.commit(7)
     bench.net.brokers[0].script(FETCH, LOADING, LOADING)
     assert bench.store().fetch([T0]) == {T0: FetchedOffset(7)}
@@ -106,10 +106,10 @@ def test_a_coordinator_that_loads_is_waited_for(bench: OffsetBench) -> None:
         (Cut(7), [0, 0, 1]),
     ],
 )
-def test_a_coordinator_that_moved_is_looked_for(
+def test_a_coordinator_that_moved_is_looked_up(
     bench: OffsetBench, step: Step, requested: list[int]
 ) -> None:
-    """Also while it fails without saying so: a connection that was idle proves nothing alone."""
+    """It may fail without an error code, too; one broken idle connection proves nothing."""
     bench.commit(7)
     bench.net.cluster.coordinator = 1
     bench.net.brokers[0].script(FETCH, step)
@@ -118,8 +118,8 @@ def test_a_coordinator_that_moved_is_looked_for(
     assert bench.open_connections() == 1
 
 
-def test_one_that_loads_for_ever_is_an_error_of_the_call(bench: OffsetBench) -> None:
-    """Not "no offset": the caller tries again, and starts nowhere in the meantime."""
+def test_a_coordinator_that_never_finishes_loading_fails_the_call(bench: OffsetBench) -> None:
+    """It is not "no offset": the caller retries, and starts nowhere in the meantime."""
     bench = OffsetBench(bench.net, settings=ChannelSettings(backoff_ms=20, limit_ms=200))
     bench.net.cluster.offsets_loading = True
     with pytest.raises(RequestTimedOut, match=r"broker 0.*COORDINATOR_LOAD_IN_PROGRESS \(14\)"):
@@ -128,8 +128,8 @@ def test_one_that_loads_for_ever_is_an_error_of_the_call(bench: OffsetBench) -> 
     assert bench.store().fetch([T0]) == {T0: FetchedOffset(None)}
 
 
-def test_no_offset_is_a_value(bench: OffsetBench) -> None:
-    """The broker's way to say so is -1 without an error; some wrote such an entry themselves."""
+def test_a_missing_offset_is_none(bench: OffsetBench) -> None:
+    """The broker's response is -1 without an error; some clients committed -1 themselves."""
     bench.net.brokers[0].script(FETCH, fetched({T0: (-1, 0), T1: (0, 0)}))
     assert bench.store().fetch([T0, T1]) == {T0: FetchedOffset(None), T1: FetchedOffset(0)}
 
@@ -142,8 +142,10 @@ def test_no_offset_is_a_value(bench: OffsetBench) -> None:
         (4711, "error code 4711"),
     ],
 )
-def test_an_error_of_one_partition_is_told(bench: OffsetBench, code: int, reported: str) -> None:
-    """It is not "no offset", which would skip messages or bring them all; the others count."""
+def test_an_error_of_one_partition_is_returned(
+    bench: OffsetBench, code: int, reported: str
+) -> None:
+    """It is not "no offset", which would skip or repeat messages; the others are returned."""
     bench.net.brokers[0].script(FETCH, fetched({T0: (-1, code), T1: (8, 0)}))
     response = bench.store().fetch([T0, T1])
     assert response[T1] == FetchedOffset(8)
@@ -154,8 +156,8 @@ def test_an_error_of_one_partition_is_told(bench: OffsetBench, code: int, report
     assert bench.requested(FETCH) == [0]
 
 
-def test_what_is_no_offset_is_told_with_what_helps(bench: OffsetBench) -> None:
-    """Brokers keep whatever a client commits; nothing but another commit replaces it."""
+def test_the_error_of_an_invalid_offset_names_a_remedy(bench: OffsetBench) -> None:
+    """Brokers keep whatever a client commits, until another commit replaces it."""
     bench.net.brokers[0].script(FETCH, fetched({T0: (-5, 0)}))
     error = bench.store().fetch([T0])[T0].error
     assert error is not None
@@ -169,16 +171,16 @@ def test_an_offset_that_comes_with_an_error_does_not_count(bench: OffsetBench) -
     assert bench.store().fetch([T0])[T0].offset is None
 
 
-def test_a_partition_that_the_coordinator_does_not_know_yet(bench: OffsetBench) -> None:
-    """One that has just started knows no topic, though it may have the offset: asked again."""
+def test_a_partition_that_the_coordinator_does_not_know_yet_is_retried(bench: OffsetBench) -> None:
+    """A broker that has just started knows no topics, though it may have the offset."""
     bench.commit(7)
     unknown = fetched({T0: (-1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), T1: (-1, 0)})
     bench.net.brokers[0].script(FETCH, *[unknown] * (UNKNOWN_TRIES - 1))
     assert bench.store().fetch([T0, T1]) == {T0: FetchedOffset(7), T1: FetchedOffset(None)}
 
 
-def test_a_partition_that_the_coordinator_never_knows(bench: OffsetBench) -> None:
-    """After some tries that is an error of the partition; the others are not held up for long."""
+def test_a_partition_that_the_coordinator_never_knows_fails(bench: OffsetBench) -> None:
+    """After some attempts the partition fails; the others do not wait for long."""
     nowhere = TopicPartition("nowhere", 0)
     bench.commit(7)
     response = bench.store().fetch([T0, nowhere])
@@ -187,8 +189,8 @@ def test_a_partition_that_the_coordinator_never_knows(bench: OffsetBench) -> Non
     assert len(bench.requested(FETCH)) == UNKNOWN_TRIES
 
 
-def test_a_partition_that_the_answer_leaves_out(bench: OffsetBench) -> None:
-    """Silence about it is not "no offset" either; what was not asked for is passed over."""
+def test_a_partition_missing_in_the_response_fails(bench: OffsetBench) -> None:
+    """A missing partition is not "no offset" either; one that was not requested is ignored."""
     bench.net.brokers[0].script(FETCH, fetched({T0: (3, 0), T2: (4, 0)}))
     response = bench.store().fetch([T0, T1])
     assert list(response) == [T0, T1]
@@ -199,8 +201,8 @@ def test_a_partition_that_the_answer_leaves_out(bench: OffsetBench) -> None:
 # --- commit ---------------------------------------------------------------------------------------
 
 
-def test_offset_and_metadata_arrive(bench: OffsetBench) -> None:
-    """With the generation and member id of whoever ZooKeeper coordinates, and the broker's now."""
+def test_offset_and_metadata_are_sent(bench: OffsetBench) -> None:
+    """The group is not Kafka's: there is no generation or member id; the broker sets the time."""
     assert bench.store().commit({T0: OffsetAndMetadata(42, "nöte")}) == {T0: None}
     (frame,) = [request for request in bench.net.brokers[0].requests if request.api_key is COMMIT]
     partition = oc.OffsetCommitPartition(partition=0, offset=42, timestamp=-1, metadata="nöte")
@@ -215,8 +217,8 @@ def test_offset_and_metadata_arrive(bench: OffsetBench) -> None:
     )
 
 
-def test_one_try_unless_more_are_wanted(bench: OffsetBench) -> None:
-    """An automatic commit comes again by itself; what it failed of is told."""
+def test_a_commit_is_sent_once_by_default(bench: OffsetBench) -> None:
+    """An automatic commit is repeated anyway; the reason of the failure is returned."""
     bench.net.brokers[0].script(COMMIT, LOADING)
     assert "COORDINATOR_LOAD_IN_PROGRESS (14)" in str(bench.commit()[T0])
     assert bench.requested(COMMIT) == [0]
@@ -226,8 +228,8 @@ def test_one_try_unless_more_are_wanted(bench: OffsetBench) -> None:
     assert len(bench.requested(ApiKey.CONSUMER_METADATA)) == 2
 
 
-def test_tries_again_where_wanted(bench: OffsetBench) -> None:
-    """So often as is set, whatever it is that passes; then the last answer is told."""
+def test_a_commit_is_retried_if_wanted(bench: OffsetBench) -> None:
+    """There are as many retries as configured; then the last response is returned."""
     store = bench.store(commit_max_retries=3)
     bench.net.brokers[0].script(COMMIT, LOADING, MOVED, Close())
     assert store.commit(OFFSETS, retry=True) == dict.fromkeys(OFFSETS)
@@ -238,7 +240,7 @@ def test_tries_again_where_wanted(bench: OffsetBench) -> None:
 
 
 def test_only_what_failed_is_sent_again(bench: OffsetBench) -> None:
-    """And only what may get through: the rest is told as it was."""
+    """Only retriable failures are sent again; the others keep their reason."""
     first = committed({T0: 0, T1: ErrorCode.NOT_COORDINATOR, T2: ErrorCode.UNKNOWN_MEMBER_ID})
     bench.net.brokers[0].script(COMMIT, first)
     reported = bench.store().commit(OFFSETS, retry=True)
@@ -247,8 +249,8 @@ def test_only_what_failed_is_sent_again(bench: OffsetBench) -> None:
     assert sent(bench) == [[T0, T1, T2], [T1]]
 
 
-def test_what_was_committed_stays_so_when_a_later_try_breaks(bench: OffsetBench) -> None:
-    """The others are told why the try failed."""
+def test_partitions_committed_before_a_failed_retry_count_as_committed(bench: OffsetBench) -> None:
+    """The others have the failure of the later attempt as reason."""
     first = committed({T0: 0, T1: ErrorCode.NOT_COORDINATOR, T2: 4711})
     bench.net.brokers[0].script(COMMIT, first, Close(), Close())
     reported = bench.store(commit_max_retries=2).commit(OFFSETS, retry=True)
@@ -257,8 +259,8 @@ def test_what_was_committed_stays_so_when_a_later_try_breaks(bench: OffsetBench)
     assert "error code 4711" in str(reported[T2])
 
 
-def test_no_answer_at_all_is_an_error_of_the_call(bench: OffsetBench) -> None:
-    """Nobody knows what is committed."""
+def test_no_response_fails_the_call(bench: OffsetBench) -> None:
+    """It is unknown what was committed."""
     bench = OffsetBench(bench.net, settings=ChannelSettings(timeout_ms=50, limit_ms=500))
     bench.net.brokers[0].script(COMMIT, Hang())
     reported = r"group g: no offset coordinator responds.*no response"
@@ -267,8 +269,8 @@ def test_no_answer_at_all_is_an_error_of_the_call(bench: OffsetBench) -> None:
     assert bench.open_connections() == 0
 
 
-def test_a_channel_that_the_broker_closed_meanwhile(bench: OffsetBench) -> None:
-    """Brokers close idle connections: a commit with a single try gets through all the same."""
+def test_a_channel_that_the_broker_closed_is_opened_again(bench: OffsetBench) -> None:
+    """Brokers close idle connections: a commit with a single attempt succeeds all the same."""
     bench.commit()
     bench.net.brokers[0].stop()
     bench.net.brokers[0].start()
@@ -287,10 +289,10 @@ def test_a_channel_that_the_broker_closed_meanwhile(bench: OffsetBench) -> None:
         (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "UNKNOWN_TOPIC_OR_PARTITION (3)"),
     ],
 )
-def test_what_does_not_pass_is_not_tried_again(
+def test_a_permanent_error_is_not_retried(
     bench: OffsetBench, code: ErrorCode, reported: str
 ) -> None:
-    """It is told by name, with what to do."""
+    """The reason has the code's name, and what to do."""
     bench.net.brokers[0].script(COMMIT, Fail(code))
     why = str(bench.store().commit({T0: OffsetAndMetadata(1)}, retry=True)[T0])
     assert why.startswith(f"{code.name} ({code.value}): {code.text}")
@@ -298,8 +300,8 @@ def test_what_does_not_pass_is_not_tried_again(
     assert bench.requested(COMMIT) == [0]
 
 
-def test_metadata_within_the_limit(bench: OffsetBench) -> None:
-    """Counted as the broker counts: in UTF-16 units, so that nothing it takes is refused here."""
+def test_metadata_above_the_limit_is_refused(bench: OffsetBench) -> None:
+    """It is counted in UTF-16 units, as the broker counts, so nothing valid is refused here."""
     store = bench.store(metadata_limit=4)
     reported = store.commit(
         {
@@ -313,8 +315,8 @@ def test_metadata_within_the_limit(bench: OffsetBench) -> None:
     assert sent(bench) == [[T0]]
 
 
-def test_what_no_request_can_carry_harms_nothing_else(bench: OffsetBench) -> None:
-    """Each is refused with its reason; nothing of it is sent."""
+def test_an_offset_that_no_request_can_carry_is_refused_alone(bench: OffsetBench) -> None:
+    """Each is refused with its reason, and not sent."""
     bad = {
         TopicPartition("t", 2**31): OffsetAndMetadata(1),
         TopicPartition("t", -1): OffsetAndMetadata(1),
@@ -329,8 +331,8 @@ def test_what_no_request_can_carry_harms_nothing_else(bench: OffsetBench) -> Non
     assert "UTF-8" in str(reported[T2])
 
 
-def test_a_fetch_that_no_request_can_carry(bench: OffsetBench) -> None:
-    """It is our own error, and harms no later one."""
+def test_a_fetch_that_no_request_can_carry_is_an_error(bench: OffsetBench) -> None:
+    """It is our own error, and does not affect later fetches."""
     store = bench.store()
     store.fetch([T0])
     with pytest.raises(LocalProtocolError):

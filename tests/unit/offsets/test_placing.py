@@ -1,4 +1,4 @@
-"""One plan for two places."""
+"""One plan of new offsets, for two stores."""
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import Fate, OffsetStorage
@@ -11,8 +11,8 @@ NONE = FetchedOffset(None)
 BROKEN = FetchedOffset(None, "garbage")
 
 
-def test_the_larger_offset_counts_and_an_error_most() -> None:
-    """Whichever place has it."""
+def test_the_larger_offset_counts_and_an_error_outweighs_both() -> None:
+    """It does not matter which store has it."""
     here = {A: FetchedOffset(5), B: NONE, C: BROKEN}
     there = {A: FetchedOffset(3), B: FetchedOffset(0), C: FetchedOffset(7)}
     expected = {A: FetchedOffset(5), B: FetchedOffset(0), C: BROKEN}
@@ -20,15 +20,15 @@ def test_the_larger_offset_counts_and_an_error_most() -> None:
     assert merged({OffsetStorage.ZOOKEEPER: there, OffsetStorage.KAFKA: here}) == expected
 
 
-def test_a_place_is_in_use_if_anything_is_there() -> None:
-    """Also what can't be read."""
+def test_a_store_is_in_use_if_it_has_anything() -> None:
+    """An unreadable offset counts, too."""
     stored = {OffsetStorage.ZOOKEEPER: {A: NONE}, OffsetStorage.KAFKA: {A: BROKEN}}
     assert stores_in_use(stored) == (OffsetStorage.KAFKA,)
     assert stores_in_use({OffsetStorage.ZOOKEEPER: {}, OffsetStorage.KAFKA: {}}) == ()
 
 
-def test_each_place_gets_what_both_shall_hold() -> None:
-    """By what it holds itself; notes and refusals are told once."""
+def test_each_store_gets_the_same_offsets() -> None:
+    """The difference to its own offsets is written; notes and refusals appear once."""
     here = {A: FetchedOffset(5), B: FetchedOffset(9)}
     there = {A: FetchedOffset(3)}
     overall = plan_offsets(
@@ -48,8 +48,8 @@ def test_each_place_gets_what_both_shall_hold() -> None:
     assert (len(first.notes), second.notes) == (1, ())
 
 
-def test_what_is_left_alone_is_left_alone_everywhere() -> None:
-    """A partition that the cluster does not have, or that can't be set."""
+def test_a_partition_that_is_left_alone_is_so_in_both_stores() -> None:
+    """Such partitions are missing in the cluster, or can't be set."""
     overall = plan_offsets(
         ShiftBy(1), Present(stored={A: FetchedOffset(5), B: BROKEN}, partitions=[B], logs={})
     )

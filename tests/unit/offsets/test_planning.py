@@ -1,4 +1,4 @@
-"""Where each partition would be set, what is refused, and what is told."""
+"""Which offset each partition would be set to, what is refused, and which notes there are."""
 
 import pytest
 
@@ -33,7 +33,7 @@ PRESENT = Present(
 
 
 def wanted(plan: OffsetPlan) -> dict[TopicPartition, int | None]:
-    """What each partition shall hold."""
+    """Return the offset that each partition would be set to."""
     return {
         move.topic_partition: None if move.wanted is None else move.wanted.offset
         for move in plan.plan.moves
@@ -41,7 +41,7 @@ def wanted(plan: OffsetPlan) -> dict[TopicPartition, int | None]:
 
 
 def fates(plan: OffsetPlan) -> dict[TopicPartition, Fate]:
-    """What is done about each."""
+    """Return what is done about each partition."""
     return {move.topic_partition: move.fate for move in plan.plan.moves}
 
 
@@ -59,28 +59,28 @@ def fates(plan: OffsetPlan) -> dict[TopicPartition, Fate]:
         (ToCurrent(), {T0: 30, T1: 5}),
     ],
 )
-def test_where_to(aim: Aim, expected: dict[TopicPartition, int]) -> None:
-    """Unless it is said otherwise, all of which the group, or the file, has an offset."""
+def test_each_aim_gives_its_offsets(aim: Aim, expected: dict[TopicPartition, int]) -> None:
+    """By default all partitions are set for which the group, or the file, has an offset."""
     plan = plan_offsets(aim, PRESENT)
     assert plan.plan.refusals == ()
     assert wanted(plan) == expected
 
 
-def test_what_is_there_already_is_not_written() -> None:
+def test_an_offset_that_is_set_already_is_not_written() -> None:
     """So a second run has nothing to do."""
     plan = plan_offsets(ToLatest(), PRESENT)
     assert fates(plan) == {T0: Fate.WRITE, T1: Fate.SAME}
     assert list(plan.plan.writes) == [T0]
 
 
-def test_only_a_time_newer_than_all_records_is_the_end_and_told() -> None:
-    """A log's first offset is mostly 0, which is as good an answer as any."""
+def test_a_time_newer_than_all_records_is_the_end_of_the_log_with_a_note() -> None:
+    """An offset of 0 is a normal result, as it is the start of most logs."""
     (note,) = plan_offsets(ToTime({T0: -1, T1: 0}), PRESENT).notes
     assert note == "t-0: no record is that new: set to the end of its log"
 
 
-def test_how_much_would_be_left_to_read() -> None:
-    """Now and then; none where there is no offset."""
+def test_the_lag_before_and_after_is_known() -> None:
+    """The lag before and after is given; without an offset it is None."""
     plan = plan_offsets(ToEarliest(), PRESENT, scope=[T0, T2])
     lags = [
         (plan.lag(move.topic_partition, move.before), plan.lag(move.topic_partition, move.wanted))
@@ -89,14 +89,14 @@ def test_how_much_would_be_left_to_read() -> None:
     assert lags == [(20, 40), (None, 2)]
 
 
-def test_beyond_the_end_nothing_is_left_to_read() -> None:
-    """Rather than less than nothing."""
+def test_beyond_the_end_the_lag_is_0() -> None:
+    """The lag is never negative."""
     plan = plan_offsets(ToOffsets({T0: 51}), PRESENT, outside=Outside.KEEP)
     assert plan.lag(T0, OffsetAndMetadata(51)) == 0
 
 
-def test_living_members_stop_it() -> None:
-    """They would commit over it; who knows that may go on."""
+def test_live_members_refuse_the_plan() -> None:
+    """They would overwrite it with their commits; ``force`` goes on all the same."""
     present = Present(
         stored=PRESENT.stored, partitions=PRESENT.partitions, logs=PRESENT.logs, members=["g_a"]
     )
@@ -107,8 +107,8 @@ def test_living_members_stop_it() -> None:
     assert forced.notes == ("live members will overwrite it with their next commit: g_a",)
 
 
-def test_only_who_goes_on_in_spite_of_members_is_told_of_them() -> None:
-    """A plan that is refused for them says so once; force alone is no news."""
+def test_only_a_forced_plan_has_a_note_of_live_members() -> None:
+    """A plan that is refused for live members has no further note, and neither has force alone."""
     present = Present(
         stored=PRESENT.stored, partitions=PRESENT.partitions, logs=PRESENT.logs, members=["g_a"]
     )
@@ -116,8 +116,8 @@ def test_only_who_goes_on_in_spite_of_members_is_told_of_them() -> None:
     assert plan_offsets(ToLatest(), PRESENT, force=True).notes == ()
 
 
-def test_an_offset_that_is_named_must_be_in_the_log() -> None:
-    """One that is reckoned is set to the nearest, and told."""
+def test_a_given_offset_must_be_in_the_log() -> None:
+    """An offset that was computed is set to the nearest one in the log, with a note."""
     far = ToOffsets({T0: 9, T1: 6, T2: 9})
     plan = plan_offsets(far, PRESENT)
     assert [text.split(":")[0] for text in plan.plan.refusals] == ["t-0", "t-1"]
@@ -136,14 +136,14 @@ def test_an_offset_that_is_named_must_be_in_the_log() -> None:
 
 
 def test_both_ends_are_in_the_log() -> None:
-    """Its end is the next offset to read once all is read."""
+    """The end of a log is its next offset once all records are read."""
     ends = plan_offsets(ToOffsets({T0: 10, T1: 5}), PRESENT)
     assert ends.plan.refusals == ()
     assert wanted(ends) == {T0: 10, T1: 5}
 
 
-def test_where_the_group_is_keeps_its_metadata() -> None:
-    """Also where it is set back into the log."""
+def test_the_current_offset_keeps_its_metadata() -> None:
+    """This is so even if its offset is set back into the log."""
     present = Present(
         stored={T0: FetchedOffset(60, metadata="mine")}, partitions=[T0], logs=PRESENT.logs
     )
@@ -151,8 +151,8 @@ def test_where_the_group_is_keeps_its_metadata() -> None:
     assert move.wanted == OffsetAndMetadata(50, "mine")
 
 
-def test_no_offset_is_less_than_0() -> None:
-    """Whatever was asked for: no store takes it."""
+def test_no_offset_is_negative() -> None:
+    """A negative offset is refused whatever the aim, as no store accepts it."""
     plan = plan_offsets(ShiftBy(-100), PRESENT, outside=Outside.KEEP)
     assert plan.plan.writes == {}
     assert len(plan.plan.refusals) == 2
@@ -160,8 +160,8 @@ def test_no_offset_is_less_than_0() -> None:
     assert plan_offsets(ShiftBy(-100), blind, force=True).plan.writes == {}
 
 
-def test_what_has_no_offset_can_not_be_shifted() -> None:
-    """But it can be set."""
+def test_a_partition_without_an_offset_can_not_be_shifted() -> None:
+    """It can be set, though."""
     plan = plan_offsets(ShiftBy(1), PRESENT, scope=[T2])
     assert "no offset to shift" in plan.plan.refusals[0]
     current = plan_offsets(ToCurrent(), PRESENT, scope=[T2])
@@ -169,8 +169,8 @@ def test_what_has_no_offset_can_not_be_shifted() -> None:
     assert current.notes
 
 
-def test_where_the_group_is_is_not_guessed() -> None:
-    """No force takes an entry that can't be read for none: all that is left would be skipped."""
+def test_an_unreadable_current_offset_is_not_guessed() -> None:
+    """Force does not take an unreadable offset for none, which would skip all unread records."""
     broken = Present(
         stored={T0: FetchedOffset(None, "garbage")}, partitions=[T0], logs=PRESENT.logs
     )
@@ -180,8 +180,8 @@ def test_where_the_group_is_is_not_guessed() -> None:
 
 
 @pytest.mark.parametrize("aim", [ToEarliest(), ToLatest(), ToTime({T0: 3})])
-def test_a_leader_that_does_not_answer(aim: Aim) -> None:
-    """Where to is not known, and no force changes that."""
+def test_a_leader_without_a_response_refuses_the_plan(aim: Aim) -> None:
+    """Its log's ends are unknown, and force does not change that."""
     blind = Present(stored={T0: FetchedOffset(30)}, partitions=[T0], logs={})
     plan = plan_offsets(aim, blind, force=True)
     assert "did not respond" in plan.plan.refusals[0]
@@ -197,20 +197,20 @@ def test_an_offset_that_can_not_be_checked_needs_force() -> None:
     assert wanted(forced) == {T0: 31}
 
 
-def test_a_time_that_nobody_looked_up_is_refused() -> None:
-    """As if the leader had not answered."""
+def test_a_time_without_a_lookup_is_refused() -> None:
+    """It is treated as if the leader had not responded."""
     plan = plan_offsets(ToTime({T0: 33}), PRESENT)
     assert [text.split(":")[0] for text in plan.plan.refusals] == ["t-1"]
 
 
-def test_times_of_segments_are_told() -> None:
-    """Old brokers know no other."""
+def test_times_of_segments_lead_to_a_note() -> None:
+    """Old brokers know only these times."""
     plan = plan_offsets(ToTime({T0: 33, T1: 0}, exact=False), PRESENT)
     assert "segments" in plan.notes[-1]
 
 
-def test_what_the_cluster_does_not_have() -> None:
-    """From a file or from the group it is left out; by name it is a mistake."""
+def test_a_missing_partition_is_left_out_unless_it_was_named() -> None:
+    """If it comes from a file or the group it is left out; if it was named it is a mistake."""
     plan = plan_offsets(ToOffsets({GONE: 4, T0: 40}), PRESENT)
     assert plan.plan.refusals == ()
     assert fates(plan) == {GONE: Fate.NO_SUCH_PARTITION, T0: Fate.WRITE}
@@ -218,8 +218,8 @@ def test_what_the_cluster_does_not_have() -> None:
     assert named.plan.refusals == ("gone-0: there is no such partition",)
 
 
-def test_an_entry_that_can_not_be_read_needs_force() -> None:
-    """What it was can't be brought back."""
+def test_an_unreadable_offset_needs_force() -> None:
+    """The roll-back file can't restore it."""
     present = Present(
         stored={T0: FetchedOffset(None, "'abc' is no offset")},
         partitions=[T0],
@@ -232,20 +232,20 @@ def test_an_entry_that_can_not_be_read_needs_force() -> None:
     assert list(forced.plan.writes) == [T0]
 
 
-def test_a_file_that_lacks_what_was_named() -> None:
+def test_a_named_partition_missing_in_the_file_is_refused() -> None:
     """The error names the missing partition."""
     plan = plan_offsets(ToOffsets({T0: 30}), PRESENT, scope=[T0, T1])
     assert plan.plan.refusals == ("t-1: the file has no offset for it",)
 
 
-def test_nothing_to_do_is_refused() -> None:
-    """A wrong group name looks like this."""
+def test_a_plan_that_sets_nothing_is_refused() -> None:
+    """A mistyped group looks like this."""
     nothing = Present(stored={}, partitions=[T0], logs=PRESENT.logs)
     assert "nothing to set" in plan_offsets(ToLatest(), nothing).plan.refusals[0]
 
 
-def test_the_roll_back_file_is_that_of_a_migration() -> None:
-    """Its undoing brings back number and metadata."""
+def test_the_roll_back_file_has_the_format_of_a_migrations() -> None:
+    """Rolling back restores offset and metadata."""
     plan = plan_offsets(ToEarliest(), PRESENT, scope=[T0, T2]).plan
     back = RollBack(
         group_id="g",
@@ -264,15 +264,15 @@ def test_the_roll_back_file_is_that_of_a_migration() -> None:
     }
 
 
-def test_partitions_by_name() -> None:
-    """A topic, or some of its partitions."""
+def test_partitions_are_selected_by_name() -> None:
+    """A name is a topic, or some of its partitions."""
     assert named_partitions(["t"], [T0, T1, GONE]) == {T0, T1}
     assert named_partitions(["t:1", "gone"], [T0, T1, GONE]) == {T1, GONE}
     assert named_partitions(["t:1,7"], [T0, T1]) == {T1, TopicPartition("t", 7)}
 
 
 @pytest.mark.parametrize("name", ["x", "t:", "t:a", "t:1;2", "t:-1", "t:1,", "t:²"])
-def test_names_that_are_none(name: str) -> None:
+def test_invalid_names_of_partitions_are_refused(name: str) -> None:
     """The error names each invalid name."""
     with pytest.raises(ConfigError, match=name):
         named_partitions([name], [T0])

@@ -1,4 +1,4 @@
-"""Offsets of a topic that was deleted and created again: told from those of the topic that is."""
+"""Offsets of a deleted topic are distinguished from those of its new namesake."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -19,21 +19,21 @@ U0 = TopicPartition("u", 0)
 
 
 class Topics:
-    """Which transactions created the topics' nodes."""
+    """The transactions that created the topics' nodes."""
 
     def __init__(self, **czxids: int) -> None:
         self.czxids = czxids
 
     def __call__(self, topics: Collection[str]) -> dict[str, int]:
-        """Those of the topics asked for."""
-        return {topic: it for topic, it in self.czxids.items() if topic in topics}
+        """Return those of the requested topics."""
+        return {topic: czxid for topic, czxid in self.czxids.items() if topic in topics}
 
 
 class MemoryOffsets(ScriptedOffsets):
-    """Keeps texts, too, as Kafka does.
+    """A store that keeps metadata, too, as Kafka does.
 
     Attributes:
-        entries: what is kept.
+        entries: the stored offsets.
     """
 
     def __init__(self, *, expires: bool = False) -> None:
@@ -44,8 +44,10 @@ class MemoryOffsets(ScriptedOffsets):
         """See ``OffsetStore``."""
         found = {tp: self.entries.get(tp) for tp in partitions}
         return {
-            tp: FetchedOffset(None) if it is None else FetchedOffset(it.offset, None, it.metadata)
-            for tp, it in found.items()
+            tp: FetchedOffset(None)
+            if entry is None
+            else FetchedOffset(entry.offset, None, entry.metadata)
+            for tp, entry in found.items()
         }
 
     def commit(
@@ -60,8 +62,8 @@ class MemoryOffsets(ScriptedOffsets):
         return super().commit(offsets, retry=retry, rewind=rewind)
 
 
-def test_an_offset_written_before_its_topic_was_created_is_the_former_ones() -> None:
-    """By ZooKeeper's numbers alone; whoever wrote it."""
+def test_an_offset_older_than_its_topic_belongs_to_the_former_topic() -> None:
+    """Only ZooKeeper's transaction ids count, whoever wrote the offset."""
     server = MemoryZkServer()
     store = server.connect()
     checked = TopicChecked(ZookeeperOffsetStore(store, "g"), partial(topic_czxids, store))
@@ -69,7 +71,7 @@ def test_an_offset_written_before_its_topic_was_created_is_the_former_ones() -> 
     store.set_or_create_many({"/consumers/g/offsets/t/0": b"200", "/consumers/g/offsets/u/0": b"9"})
     assert checked.fetch([T0, T1]) == {T0: FetchedOffset(200), T1: FetchedOffset(None)}
     store.delete_many(["/brokers/topics/t"])
-    # A topic without a node: nobody can say.
+    # For a topic without a node it can't be known.
     assert checked.fetch([T0, U0]) == {T0: FetchedOffset(200), U0: FetchedOffset(9)}
     store.create("/brokers/topics/t", b"{}", ephemeral=False)
     assert checked.fetch([T0]) == {T0: FetchedOffset(None, former=200)}
@@ -77,8 +79,8 @@ def test_an_offset_written_before_its_topic_was_created_is_the_former_ones() -> 
     assert checked.fetch([T0]) == {T0: FetchedOffset(3)}
 
 
-def test_what_was_fetched_for_a_former_topic_is_not_committed() -> None:
-    """It would make an offset of the former topic look new; others are written."""
+def test_an_offset_fetched_for_a_former_topic_is_not_committed() -> None:
+    """It would make an offset of the former topic look new; other offsets are written."""
     topics = Topics(t=5, u=6)
     inner = MemoryOffsets()
     checked = TopicChecked(inner, topics)
@@ -89,13 +91,13 @@ def test_what_was_fetched_for_a_former_topic_is_not_committed() -> None:
     refused = "topic t was deleted and created again since t-0 was read"
     assert str(outcome[T0]).startswith(refused)
     assert inner.entries == {U0: OffsetAndMetadata(7)}
-    # Once it is fetched for the new one, it may be written.
+    # Once it is fetched for the new topic it may be committed.
     checked.fetch([T0])
     assert checked.commit({T0: OffsetAndMetadata(1)}) == {T0: None}
 
 
-def test_a_topic_that_is_gone_may_be_committed() -> None:
-    """The hand-over of a deleted topic; the next topic's node will be newer than the offset."""
+def test_an_offset_of_a_deleted_topic_may_be_committed() -> None:
+    """A deleted topic is handed over; the next topic's node will be newer than the offset."""
     topics = Topics(t=5)
     checked = TopicChecked(ScriptedOffsets(), topics)
     checked.fetch([T0])
@@ -103,8 +105,8 @@ def test_a_topic_that_is_gone_may_be_committed() -> None:
     assert checked.commit({T0: OffsetAndMetadata(200)}) == {T0: None}
 
 
-def test_what_is_committed_while_the_topic_is_gone_is_not_the_next_ones() -> None:
-    """In Kafka, too, where the offset would be believed if it bore no mark."""
+def test_an_offset_committed_while_the_topic_is_deleted_is_not_the_next_topics() -> None:
+    """This holds in Kafka, too, where an offset without a mark would be trusted."""
     topics, kept = Topics(t=7), MemoryOffsets(expires=True)
     checked = TopicChecked(kept, topics)
     checked.fetch([T0])
@@ -114,8 +116,8 @@ def test_what_is_committed_while_the_topic_is_gone_is_not_the_next_ones() -> Non
     assert checked.fetch([T0]) == {T0: FetchedOffset(None, former=200, topic_czxid=9)}
 
 
-def test_offsets_in_kafka_are_marked_where_the_caller_has_no_text() -> None:
-    """The mark is never shown; with another topic's the offset counts as none."""
+def test_offsets_in_kafka_are_marked_unless_they_have_metadata() -> None:
+    """The mark is never returned; with another topic's mark the offset counts as none."""
     topics = Topics(t=0x5F)
     inner = MemoryOffsets(expires=True)
     checked = TopicChecked(inner, topics)
@@ -131,13 +133,13 @@ def test_offsets_in_kafka_are_marked_where_the_caller_has_no_text() -> None:
     topics.czxids["t"] = 0x60
     assert TopicChecked(inner, topics).fetch([T0, T1]) == {
         T0: FetchedOffset(None, former=200),
-        # The caller's own text leaves no room for a mark: believed.
+        # The caller's own metadata leaves no space for a mark: the offset is trusted.
         T1: FetchedOffset(7, metadata="my text"),
     }
 
 
-def test_what_zookeeper_knows_of_a_write_holds_for_its_copy_in_kafka() -> None:
-    """Offsets in both are written as one; one that Kafka alone has is judged by its mark."""
+def test_the_zxid_of_an_offset_in_zookeeper_holds_for_its_copy_in_kafka() -> None:
+    """Both offsets were written together; one that only Kafka has is judged by its mark."""
     in_zookeeper = FetchedOffset(200, written_zxid=3)
     assert larger(FetchedOffset(200), in_zookeeper).written_zxid == 3
     assert larger(FetchedOffset(201), in_zookeeper).written_zxid is None
@@ -147,7 +149,7 @@ def test_what_zookeeper_knows_of_a_write_holds_for_its_copy_in_kafka() -> None:
     assert of_this_topic(both, 3) == FetchedOffset(200)
 
 
-def test_errors_and_missing_offsets_stay_what_they_are() -> None:
+def test_errors_and_missing_offsets_stay_unchanged() -> None:
     """They are passed on unchanged, whatever the topic."""
     broken = FetchedOffset(None, "no number")
     assert of_this_topic(broken, 9) == broken
@@ -157,7 +159,7 @@ def test_errors_and_missing_offsets_stay_what_they_are() -> None:
 
 
 def test_a_warning_names_topics_partitions_and_offsets() -> None:
-    """One for each topic; of very many partitions only some."""
+    """There is one per topic; of very many partitions only some are listed."""
     texts = former_topic_warnings({T1: 7, T0: 200, U0: 3})
     assert set(texts) == {"t", "u"}
     assert "(partition 0: 200, partition 1: 7): auto.offset.reset decides" in texts["t"]

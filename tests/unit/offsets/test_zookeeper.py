@@ -1,4 +1,4 @@
-"""Offsets in ZooKeeper: what a commit costs, and how group ids are checked."""
+"""Offsets in ZooKeeper: the number of requests, and the check of group ids."""
 
 import pytest
 
@@ -11,8 +11,8 @@ from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 OFFSETS = {TopicPartition("t", number): OffsetAndMetadata(number) for number in range(100)}
 
 
-def test_a_repeated_commit_takes_one_request_each() -> None:
-    """Parents and nodes are made once; from then on each offset is one write."""
+def test_a_repeated_commit_takes_one_request_per_offset() -> None:
+    """Parents and nodes are created once; after that each offset is one write."""
     store = MemoryZkServer().connect()
     offsets = ZookeeperOffsetStore(store, "g")
     offsets.commit(OFFSETS)
@@ -21,8 +21,8 @@ def test_a_repeated_commit_takes_one_request_each() -> None:
     assert store.requests == {"write": 100}
 
 
-def test_a_fetch_asks_only_for_what_a_listing_shows() -> None:
-    """A group that is new to a thousand partitions needs one request to know."""
+def test_a_fetch_reads_only_listed_nodes() -> None:
+    """For a group without offsets in a thousand partitions one request is enough."""
     store = MemoryZkServer().connect()
     offsets = ZookeeperOffsetStore(store, "g")
     many = [TopicPartition("t", number) for number in range(1000)]
@@ -41,7 +41,7 @@ def test_a_fetch_asks_only_for_what_a_listing_shows() -> None:
 def test_few_partitions_of_a_topic_are_read_without_a_listing(
     count: int, requests: dict[str, int]
 ) -> None:
-    """It would be one request more; other topics of the same fetch do not count."""
+    """A listing would be one more request; other topics of the fetch do not count."""
     store = MemoryZkServer().connect()
     offsets = ZookeeperOffsetStore(store, "g")
     stored = [TopicPartition("t", number) for number in range(4)]
@@ -49,13 +49,13 @@ def test_few_partitions_of_a_topic_are_read_without_a_listing(
     store.requests.clear()
     others = [TopicPartition("u", number) for number in range(16)]
     fetched = offsets.fetch([TopicPartition("t", number) for number in range(count)] + others)
-    assert [tp for tp, found in fetched.items() if found.offset == 7] == stored
+    assert [tp for tp, entry in fetched.items() if entry.offset == 7] == stored
     assert len(fetched) == count + 16
     assert +store.requests == requests | {"get": requests["get"] + 16}
 
 
-def test_nothing_to_commit_asks_nothing() -> None:
-    """Not even whether the server is there."""
+def test_an_empty_commit_sends_no_request() -> None:
+    """Not even the connection is checked."""
     server = MemoryZkServer()
     store = server.connect()
     server.disconnect(store.session_id)
@@ -74,7 +74,7 @@ def test_an_unreachable_zookeeper_is_an_error_of_the_whole_call() -> None:
         offsets.fetch(list(OFFSETS))
 
 
-def test_a_partition_that_cannot_be_written_says_so_alone() -> None:
+def test_a_partition_that_cannot_be_written_fails_alone() -> None:
     """The others are committed."""
     store = MemoryZkServer().connect()
     store.ensure_paths(["/consumers/g/offsets"])
@@ -87,6 +87,6 @@ def test_a_partition_that_cannot_be_written_says_so_alone() -> None:
 
 
 def test_a_group_id_that_is_no_node_name_is_refused() -> None:
-    """Before anything is read or written."""
+    """It is refused before anything is read or written."""
     with pytest.raises(ConfigError, match=r"group\.id"):
         ZookeeperOffsetStore(MemoryZkServer().connect(), "")

@@ -1,4 +1,4 @@
-"""What an answer says of each set, and whether trying again may help."""
+"""The outcome of each record set, and whether a retry may help."""
 
 import pytest
 
@@ -28,7 +28,7 @@ CODEC_LACKS = UnsupportedCodec("lz4", offset=-1, position=0, next_offset=None)
 
 
 def test_a_request_names_each_topic_once() -> None:
-    """With its partitions in their order."""
+    """The partitions keep their order."""
     request = produce_request({A1: b"1", B0: b"2", A0: b"3"}, acks=-1, timeout_ms=5)
     sent = [
         (
@@ -42,7 +42,7 @@ def test_a_request_names_each_topic_once() -> None:
 
 
 def test_each_set_has_its_outcome() -> None:
-    """Its offset, its refusal in the broker's own words, or that there was no word; others not."""
+    """It is an offset, a refusal with the broker's text, or a missing response."""
     refused = ProducedPartition(
         partition=1,
         error_code=ErrorCode.INVALID_RECORD,
@@ -73,8 +73,8 @@ def test_each_set_has_its_outcome() -> None:
 
 
 @pytest.mark.parametrize("code", ErrorCode)
-def test_codes_that_pass(code: ErrorCode) -> None:
-    """The broker's word decides; sizes and single records are for smaller sets to deal with."""
+def test_retriable_codes_are_retried(code: ErrorCode) -> None:
+    """Retriable codes are retried; sizes and single records are handled by sending smaller sets."""
     error = BrokerError(code, "Produce", "no")
     assert may_pass(error) == code.retriable
     of_records = {
@@ -89,7 +89,7 @@ def test_codes_that_pass(code: ErrorCode) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "passes"),
+    ("error", "retried"),
     [
         (ConnectionLost("x"), True),
         (RemoteProtocolError("x"), True),
@@ -99,7 +99,7 @@ def test_codes_that_pass(code: ErrorCode) -> None:
         (CODEC_LACKS, False),
     ],
 )
-def test_failures_that_pass(error: ZkConsumerError, passes: bool) -> None:
-    """What is our own doing, or was decided, stays so."""
-    assert may_pass(error) is passes
+def test_transport_failures_are_retried(error: ZkConsumerError, retried: bool) -> None:
+    """Our own mistakes and final decisions are not retried."""
+    assert may_pass(error) is retried
     assert is_of_records(error) == isinstance(error, LocalProtocolError)

@@ -1,4 +1,4 @@
-"""Each version of Produce gets its own form, and nothing of a record is lost without a word."""
+"""Each version of Produce has its record format, and no part of a record is lost silently."""
 
 import pytest
 from hypothesis import given
@@ -40,13 +40,13 @@ RECORDS = st.builds(
 
 
 def magic_of(data: bytes) -> int:
-    """The format of a set."""
+    """Return the magic of a record set."""
     return data[16]
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_format_of_each_version(version: int) -> None:
-    """Messages of magic 0, then of magic 1, then batches."""
+def test_each_version_has_its_record_format(version: int) -> None:
+    """Magic 0 comes first, then magic 1, then batches."""
     data = build_set([Record(0, None, b"v")], version=version, codec=Codec.NONE, now_ms=NOW_MS)
     assert magic_of(data) == {0: 0, 1: 0, 2: 1}.get(version, 2)
 
@@ -54,8 +54,8 @@ def test_the_format_of_each_version(version: int) -> None:
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
 @pytest.mark.parametrize("version", [0, 1, 2])
 @given(records=st.lists(RECORDS, min_size=1, max_size=6))
-def test_messages_are_what_was_sent(version: int, codec: Codec, records: list[Record]) -> None:
-    """Key and value as they were; the time, in magic 1, the sender's or that of writing."""
+def test_messages_round_trip(version: int, codec: Codec, records: list[Record]) -> None:
+    """Key and value are unchanged; the time of magic 1 is the sender's, or that of building."""
     data = build_set(records, version=version, codec=codec, now_ms=NOW_MS)
     found = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=ROOM).records
     assert [(record.key, record.value) for record in found] == [
@@ -70,19 +70,19 @@ def test_messages_are_what_was_sent(version: int, codec: Codec, records: list[Re
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
 @given(records=st.lists(st.tuples(RECORDS, HEADER_LISTS), min_size=1, max_size=6))
-def test_batches_are_what_was_sent(codec: Codec, records: list[tuple[Record, Headers]]) -> None:
-    """With headers in their order, and offsets from 0."""
+def test_batches_round_trip(codec: Codec, records: list[tuple[Record, Headers]]) -> None:
+    """Headers keep their order, and offsets count from 0."""
     sent: list[Outgoing] = [HeadedRecord(*entry) if entry[1] else entry[0] for entry in records]
     found = decode(build_set(sent, version=3, codec=codec, now_ms=NOW_MS))
-    for place, (written, (record, headers)) in enumerate(zip(found.records, records, strict=True)):
+    for index, (written, (record, headers)) in enumerate(zip(found.records, records, strict=True)):
         stamp = NOW_MS if record.timestamp == -1 else record.timestamp
-        assert written == Record(place, record.key, record.value, stamp, TimestampType.CREATE_TIME)
-        assert found.headers.get(place, ()) == headers
+        assert written == Record(index, record.key, record.value, stamp, TimestampType.CREATE_TIME)
+        assert found.headers.get(index, ()) == headers
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
 def test_headers_are_never_dropped(version: int) -> None:
-    """Where they can't be kept, the set is not written."""
+    """If the format has no headers, the set is not built."""
     records: list[Outgoing] = [
         Record(0, None, b"v"),
         HeadedRecord(Record(0, None, b"v"), HEADERS),
@@ -94,14 +94,14 @@ def test_headers_are_never_dropped(version: int) -> None:
 
 
 @pytest.mark.parametrize("codec", Codec)
-def test_codecs_and_versions(codec: Codec) -> None:
+def test_the_least_version_of_each_codec_is_known(codec: Codec) -> None:
     """Only zstd needs a newer broker."""
     assert least_version(codec) == (7 if codec is Codec.ZSTD else 0)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_sizes_are_never_guessed_too_small(version: int) -> None:
-    """What a record is counted for is no less than what it takes, but for the head of a batch."""
+def test_sizes_are_never_estimated_too_small(version: int) -> None:
+    """The estimate is never smaller than the record's bytes, except for the head of a batch."""
     for sent in outgoing(Keeps.HEADERS if version >= 3 else Keeps.NOTHING):
         data = build_set([sent], version=version, codec=Codec.NONE, now_ms=LONG_AGO_MS)
         head = {0: 0, 1: 0, 2: 8}.get(version, 61)

@@ -1,4 +1,4 @@
-"""Knowing exactly what was acknowledged."""
+"""The producer knows exactly what was acknowledged."""
 
 import pytest
 
@@ -26,7 +26,7 @@ SETTINGS = ProducerSettings(timeout_ms=TIMEOUT_MS, retries=3, backoff_ms=70)
 
 
 class Waits(list[int]):
-    """Keeps what was waited for, and waits for nothing."""
+    """A function that records waits, and does not wait."""
 
     def __call__(self, duration_ms: int) -> None:
         self.append(duration_ms)
@@ -42,25 +42,25 @@ def net() -> FakeNet:
 
 @pytest.fixture
 def waits() -> Waits:
-    """What the producer waited for."""
+    """The producer's waits."""
     return Waits()
 
 
 def producer(net: FakeNet, waits: Waits, settings: ProducerSettings = SETTINGS) -> Producer:
-    """A producer in memory."""
+    """Return a producer in memory."""
     return Producer(net.brokers.addresses, connector=net.network, settings=settings, wait=waits)
 
 
 def written(net: FakeNet) -> list[Record]:
-    """What the log holds."""
+    """Return the records in the log."""
     data = net.cluster.log(TP).read(0, 1 << 20)
     decoded = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 20)
     return list(decoded.records)
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
-def test_base_offsets(net: FakeNet, waits: Waits, codec: Codec) -> None:
-    """Each set's first offset comes back, and the log holds what was sent."""
+def test_each_set_has_its_base_offset(net: FakeNet, waits: Waits, codec: Codec) -> None:
+    """Each send returns the set's first offset, and the log has the records."""
     sender = producer(net, waits)
     assert [sender.send(TP, RECORDS, codec=codec) for _ in range(3)] == [0, 2, 4]
     assert [(record.offset, record.value) for record in written(net)][-2:] == [
@@ -90,15 +90,15 @@ def test_connections_are_kept(net: FakeNet, waits: Waits) -> None:
         ScriptedReply(ProduceResponse(topics=())),
     ],
 )
-def test_passing_failures_are_tried_again(net: FakeNet, waits: Waits, step: Step) -> None:
-    """A failure that may pass costs a pause and another try."""
+def test_retriable_failures_are_retried(net: FakeNet, waits: Waits, step: Step) -> None:
+    """A retriable failure costs a pause and another attempt."""
     net.brokers[0].script(ApiKey.PRODUCE, step, step)
     assert producer(net, waits).send(TP, RECORDS) == 0
     assert waits == [70, 70]
 
 
 def test_a_moved_leader_is_found(net: FakeNet, waits: Waits) -> None:
-    """When the leader has moved, the set goes to the new one."""
+    """When the leader has moved, the set is sent to the new one."""
     sender = producer(net, waits)
     sender.send(TP, RECORDS)
     net.cluster.move_leader(TP, 1)
@@ -107,8 +107,8 @@ def test_a_moved_leader_is_found(net: FakeNet, waits: Waits) -> None:
     assert net.brokers[1].requests
 
 
-def test_tries_are_bounded(net: FakeNet, waits: Waits) -> None:
-    """When every try fails, the last failure is raised."""
+def test_attempts_are_limited(net: FakeNet, waits: Waits) -> None:
+    """When every attempt fails, the last failure is raised."""
     net.cluster.move_leader(TP, None)
     with pytest.raises(BrokerError, match="t-0 has no leader: LEADER_NOT_AVAILABLE") as caught:
         producer(net, waits).send(TP, RECORDS)
@@ -116,7 +116,7 @@ def test_tries_are_bounded(net: FakeNet, waits: Waits) -> None:
     assert waits == [70] * 3
 
 
-def test_all_brokers_down(net: FakeNet, waits: Waits) -> None:
+def test_unreachable_brokers_are_an_error(net: FakeNet, waits: Waits) -> None:
     """When no broker can be reached, the last transport error is raised."""
     for broker in net.brokers:
         broker.stop()
@@ -125,15 +125,15 @@ def test_all_brokers_down(net: FakeNet, waits: Waits) -> None:
     assert len(waits) == 3
 
 
-def test_answers_without_our_partition(net: FakeNet, waits: Waits) -> None:
-    """A broker that says nothing about our partition breaks the protocol."""
+def test_a_response_without_our_partition_is_an_error(net: FakeNet, waits: Waits) -> None:
+    """A response without our partition violates the protocol."""
     net.brokers[0].script(ApiKey.PRODUCE, *[ScriptedReply(ProduceResponse(topics=()))] * 4)
     with pytest.raises(RemoteProtocolError, match="its response does not include t-0"):
         producer(net, waits).send(TP, RECORDS)
 
 
 def test_final_refusals_are_raised_at_once(net: FakeNet, waits: Waits) -> None:
-    """What would fail again is not tried again."""
+    """A failure that would repeat is not retried."""
     with pytest.raises(BrokerError, match=r"refused a set for t-0: MESSAGE_TOO_LARGE \(10\)"):
         producer(net, waits).send(TP, [Record(0, None, bytes(2_000_000))])
     with pytest.raises(LocalProtocolError):

@@ -1,4 +1,4 @@
-"""How long a description of a topic is believed."""
+"""How long a topic's metadata is used."""
 
 from typing import Any, cast
 
@@ -15,7 +15,7 @@ BROKER = Broker(0, "a", 1)
 
 
 class DescribingClient:
-    """It describes a topic of so many partitions, or fails."""
+    """A client that describes a topic with ``partitions`` partitions, or fails."""
 
     def __init__(self) -> None:
         self.partitions = 1
@@ -36,8 +36,8 @@ class DescribingClient:
         )
 
 
-def test_one_call_waits_for_brokers_that_are_away() -> None:
-    """What is known of the topic holds on; else each call would wait for ``max_block_ms``."""
+def test_only_one_call_waits_for_brokers_that_are_down() -> None:
+    """Metadata that is known stays valid; otherwise each call would wait for ``max_block_ms``."""
     client, clock = DescribingClient(), ManualClock()
     topics = PartitionLookup(cast("Any", client), clock, StopFlag(), max_age_ms=100, creating=True)
     assert topics.look_up("t", timeout_ms=10) == (0,)
@@ -52,7 +52,7 @@ def test_one_call_waits_for_brokers_that_are_away() -> None:
 
 
 def test_a_partition_that_was_just_added_is_looked_up_before_it_is_refused() -> None:
-    """Once a call, as in Java; without brokers the caller hears that, not that there is none."""
+    """There is one lookup per call, as in Java; if brokers are down, the error says so."""
     client = DescribingClient()
     topics = PartitionLookup(
         cast("Any", client), ManualClock(), StopFlag(), max_age_ms=100, creating=True

@@ -1,4 +1,4 @@
-"""Topics are there when they are needed, or it is said why not."""
+"""Topics are created when they are needed, or the error says why not."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,12 +29,12 @@ NEW = {"new": 3}
 CREATED = {"new": EnsuredTopic(partitions=3, created=True)}
 
 
-class Creating:
+class CreatingCluster:
     """A cluster whose second broker is the controller, and creates topics.
 
     Attributes:
-        codes: what it answers first, one question each, without creating anything.
-        leaderless: whether what it creates gets no leaders.
+        codes: error codes of the first CreateTopics responses, without creating anything.
+        leaderless: whether created partitions get no leader.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Creating:
 
     @property
     def requested(self) -> list[tuple[int, CreateTopicsRequest]]:
-        """Who was asked to create, and what, in order of the brokers."""
+        """Return the broker ids and the CreateTopics requests, in order of the brokers."""
         return [
             (broker.address.id, request.request)
             for broker in self.cluster.brokers
@@ -60,7 +60,7 @@ class Creating:
         options: TopicCreationOptions | None = None,
         timeout_ms: int = LONG_MS,
     ) -> dict[str, EnsuredTopic]:
-        """Let them be there."""
+        """Ensure that the topics exist."""
         dialer, client = self.cluster.dialer(), self.cluster.client()
         try:
             return ensure_topics(client, dialer, wanted, timeout_ms=timeout_ms, options=options)
@@ -68,11 +68,11 @@ class Creating:
             client.stop()
             dialer.stop()
 
-    def _respond(self, broker: SpokenBroker, before: Answer) -> Answer:
+    def _respond(self, broker: SpokenBroker, former_response: Answer) -> Answer:
         def response(frame: RequestFrame) -> Said | None:
             if isinstance(frame.request, CreateTopicsRequest):
                 return self._create(broker, frame.request)
-            message = before(frame)
+            message = former_response(frame)
             if isinstance(message, MetadataResponse):
                 return replace(message, controller_id=1 if frame.version else -1)
             return message
@@ -98,25 +98,25 @@ class Creating:
 
 
 @pytest.fixture
-def world() -> Creating:
+def world() -> CreatingCluster:
     """A cluster with one topic."""
-    world = Creating()
+    world = CreatingCluster()
     world.cluster.leaders[TopicPartition("old", 0)] = 0
     return world
 
 
-def test_what_is_there_is_left_alone(world: Creating) -> None:
-    """Also if it has another number of partitions: that is told."""
+def test_an_existing_topic_is_left_alone(world: CreatingCluster) -> None:
+    """Even if it has another number of partitions, which is returned."""
     assert world.ensure({"old": 5}) == {"old": EnsuredTopic(partitions=1, created=False)}
     assert world.ensure({}) == {}
     assert world.requested == []
 
 
-def test_the_controller_creates_what_is_missing(world: Creating) -> None:
-    """Only that, with the cluster's own number of replicas, and the wanted settings."""
+def test_the_controller_creates_missing_topics(world: CreatingCluster) -> None:
+    """It has the cluster's default replication factor, and the configured settings."""
     options = TopicCreationOptions(settings={"cleanup.policy": "compact"})
-    made = world.ensure({**NEW, "old": 1}, options)
-    assert made == CREATED | {"old": EnsuredTopic(partitions=1, created=False)}
+    created = world.ensure({**NEW, "old": 1}, options)
+    assert created == CREATED | {"old": EnsuredTopic(partitions=1, created=False)}
     [(broker, request)] = world.requested
     [topic] = request.topics
     assert (broker, topic.name, topic.num_partitions, topic.replication_factor) == (1, "new", 3, -1)
@@ -127,10 +127,10 @@ def test_the_controller_creates_what_is_missing(world: Creating) -> None:
 
 
 @pytest.mark.parametrize(("wanted", "sent"), [(None, 2), (1, 1)])
-def test_replicas_where_brokers_have_no_default(
-    world: Creating, wanted: int | None, sent: int
+def test_the_replication_factor_is_sent_if_brokers_have_no_default(
+    world: CreatingCluster, wanted: int | None, sent: int
 ) -> None:
-    """Before 2.4: as many as there are brokers, up to three; or what is wished for."""
+    """Before 2.4 it is the number of brokers, at most three, or the configured one."""
     for broker in world.cluster.brokers:
         broker.serves = {**broker.serves, ApiKey.CREATE_TOPICS: VersionRange(0, 2)}
     assert world.ensure(NEW, TopicCreationOptions(replication_factor=wanted)) == CREATED
@@ -146,15 +146,15 @@ def test_replicas_where_brokers_have_no_default(
         ErrorCode.NETWORK_EXCEPTION,
     ],
 )
-def test_what_may_pass_is_asked_again(world: Creating, code: ErrorCode) -> None:
-    """A controller that moved, a quota, a broken connection."""
+def test_a_retriable_failure_is_retried(world: CreatingCluster, code: ErrorCode) -> None:
+    """A controller moved, a quota was exceeded, or a connection broke."""
     world.codes = [code]
     assert world.ensure(NEW) == CREATED
     assert len(world.requested) == 2
 
 
-def test_a_topic_that_somebody_else_creates(world: Creating) -> None:
-    """It is there, which is all that is wanted."""
+def test_a_topic_that_another_client_creates_is_accepted(world: CreatingCluster) -> None:
+    """The topic exists, which is all that is wanted."""
     world.codes = [ErrorCode.NETWORK_EXCEPTION, ErrorCode.TOPIC_ALREADY_EXISTS]
 
     def appear(frame: RequestFrame) -> Said | None:
@@ -167,8 +167,8 @@ def test_a_topic_that_somebody_else_creates(world: Creating) -> None:
     assert world.ensure(NEW) == {"new": EnsuredTopic(partitions=1, created=True)}
 
 
-def test_a_refusal_is_told(world: Creating) -> None:
-    """With the topic, the code and the broker's own words; it is not asked again."""
+def test_a_refusal_is_raised(world: CreatingCluster) -> None:
+    """The error has the topic, the code and the broker's text; the request is not repeated."""
     world.codes = [ErrorCode.POLICY_VIOLATION]
     with pytest.raises(
         BrokerError, match=r"topic new could not be created: POLICY_VIOLATION \(44\): so it is"
@@ -177,7 +177,7 @@ def test_a_refusal_is_told(world: Creating) -> None:
     assert len(world.requested) == 1
 
 
-def test_a_topic_that_may_not_be_seen(world: Creating) -> None:
+def test_an_unauthorized_topic_is_an_error(world: CreatingCluster) -> None:
     """Waiting would not help."""
     response = world.cluster.brokers[0].response
 
@@ -194,8 +194,8 @@ def test_a_topic_that_may_not_be_seen(world: Creating) -> None:
         world.ensure(NEW)
 
 
-def test_leaders_that_do_not_come(world: Creating) -> None:
-    """The topic is there, and can't be written to: said when the time is over."""
+def test_missing_leaders_are_a_timeout(world: CreatingCluster) -> None:
+    """The topic exists, but can't be written to: the call fails after its time-out."""
     world.leaderless = True
     with pytest.raises(
         RequestTimedOut, match="topic new: not every partition has a leader in time"
@@ -203,8 +203,8 @@ def test_leaders_that_do_not_come(world: Creating) -> None:
         world.ensure(NEW, timeout_ms=300)
 
 
-def test_a_controller_that_runs_out_of_time_is_not_asked_again(world: Creating) -> None:
-    """What it has begun may still come to be; here it does not, and that is said."""
+def test_a_controller_that_timed_out_is_not_asked_again(world: CreatingCluster) -> None:
+    """The topic may still be created; if it is not, the call fails after its time-out."""
     world.codes = [ErrorCode.REQUEST_TIMED_OUT]
     with pytest.raises(RequestTimedOut, match="topic new: not every partition has a leader"):
         world.ensure(NEW, timeout_ms=400)
@@ -219,7 +219,7 @@ def old() -> FakeNet:
 
 @pytest.fixture
 def client(old: FakeNet) -> Iterator[tuple[ClusterClient, BrokerDialer]]:
-    """A client of it."""
+    """A client of that broker."""
     dialer = BrokerDialer(
         old.network, client_id="test", connect_timeout_ms=LONG_MS, request_timeout_ms=LONG_MS
     )
@@ -236,19 +236,21 @@ def client(old: FakeNet) -> Iterator[tuple[ClusterClient, BrokerDialer]]:
 
 
 @pytest.mark.parametrize("nameless", [False, True], ids=["", "without a topic"])
-def test_an_old_broker_creates_on_demand(
+def test_an_old_broker_creates_topics_on_demand(
     old: FakeNet, client: tuple[ClusterClient, BrokerDialer], *, nameless: bool
 ) -> None:
-    """With its own number of partitions, which is told; also one that names no broker yet."""
+    """It has the broker's default of partitions; the broker's first response may be empty."""
     old.cluster.auto_create = True
     if nameless:
         empty = ScriptedReply(MetadataResponse(brokers=(), topics=()))
         old.brokers[0].script(ApiKey.METADATA, empty)
-    made = ensure_topics(*client, NEW, timeout_ms=LONG_MS)
-    assert made == {"new": EnsuredTopic(partitions=1, created=True)}
+    created = ensure_topics(*client, NEW, timeout_ms=LONG_MS)
+    assert created == {"new": EnsuredTopic(partitions=1, created=True)}
 
 
-def test_an_old_broker_that_creates_nothing(client: tuple[ClusterClient, BrokerDialer]) -> None:
-    """It is said what to do."""
+def test_an_old_broker_that_creates_nothing_is_an_error(
+    client: tuple[ClusterClient, BrokerDialer],
+) -> None:
+    """The error says what to do."""
     with pytest.raises(ConfigError, match=r"topics a, new missing, .*create with Kafka's own"):
         ensure_topics(*client, {**NEW, "a": 1}, timeout_ms=LONG_MS)

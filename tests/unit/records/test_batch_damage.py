@@ -1,4 +1,4 @@
-"""Damaged batches: what the error says, where reading could go on, and that it can."""
+"""Corrupt batches: the error, where reading can continue, and that it does."""
 
 import struct
 
@@ -19,84 +19,84 @@ from zkconsumer.records.varint import varint
 __all__ = ["each_engine"]
 pytestmark = pytest.mark.usefixtures("each_engine")
 
-FRONT = build_batch(records(8, 9))
-TEN = build_batch(records(*range(10, 20)))
-BEHIND = build_batch(records(25))
+BEFORE = build_batch(records(8, 9))
+TEN_RECORDS = build_batch(records(*range(10, 20)))
+AFTER = build_batch(records(25))
 
 
-def spoiled(batch: bytes, at: int = -1) -> bytes:
-    """The same batch with another byte in one place."""
+def corrupted(batch: bytes, at: int = -1) -> bytes:
+    """Return the batch with one byte changed."""
     damaged = bytearray(batch)
     damaged[at] ^= 0x55
     return bytes(damaged)
 
 
 def error_in(data: bytes, fetch_offset: int = 8) -> CorruptRecord:
-    """Decode what has to be refused."""
+    """Return the error of decoding corrupt data."""
     error = decode(data, fetch_offset).error
     assert error is not None
     return error
 
 
-def test_a_wrong_crc_is_told_with_its_place() -> None:
-    """What came before is there, and reading goes on behind if one wishes."""
-    bad = spoiled(TEN)
-    decoded = decode(FRONT + bad + BEHIND, fetch_offset=8)
+def test_the_error_of_a_wrong_crc_has_its_position() -> None:
+    """Earlier records are returned, and reading can continue after the batch."""
+    bad = corrupted(TEN_RECORDS)
+    decoded = decode(BEFORE + bad + AFTER, fetch_offset=8)
     error = decoded.error
     assert error is not None
     assert error.reason.startswith("CRC-32C is ")
-    assert (error.offset, error.position, error.next_offset) == (10, len(FRONT), 25)
+    assert (error.offset, error.position, error.next_offset) == (10, len(BEFORE), 25)
     assert error.raw == bad
     assert list(decoded.records) == records(8, 9)
-    assert (decoded.next_offset, decoded.valid_bytes) == (10, len(FRONT))
-    again = decode(FRONT + bad + BEHIND, fetch_offset=25)
+    assert (decoded.next_offset, decoded.valid_bytes) == (10, len(BEFORE))
+    again = decode(BEFORE + bad + AFTER, fetch_offset=25)
     assert (list(again.records), again.error) == (records(25), None)
 
 
-@pytest.mark.parametrize("at", range(21, len(TEN)))
-def test_every_byte_that_the_crc_covers_counts(at: int) -> None:
-    """From the attributes on none can change unseen."""
-    assert "CRC-32C" in error_in(spoiled(TEN, at)).reason
+@pytest.mark.parametrize("at", range(21, len(TEN_RECORDS)))
+def test_every_byte_is_covered_by_the_crc(at: int) -> None:
+    """No change from the attributes on goes unnoticed."""
+    assert "CRC-32C" in error_in(corrupted(TEN_RECORDS, at)).reason
 
 
-def test_behind_the_last_batch_the_count_of_records_tells() -> None:
-    """Without a batch behind it, the head is believed where two fields of it agree."""
-    assert error_in(spoiled(TEN)).next_offset == 20
+def test_after_the_last_batch_the_record_count_gives_the_next_offset() -> None:
+    """Without a following batch, the header is trusted if two of its fields agree."""
+    assert error_in(corrupted(TEN_RECORDS)).next_offset == 20
     compacted = build_batch(records(12), traits=BatchTraits(base_offset=10, last_offset=19))
-    assert error_in(spoiled(compacted)).next_offset is None
-    assert error_in(spoiled(TEN, 23)).next_offset is None
+    assert error_in(corrupted(compacted)).next_offset is None
+    assert error_in(corrupted(TEN_RECORDS, 23)).next_offset is None
 
 
-def test_a_batch_behind_that_begins_no_further_tells_nothing() -> None:
-    """Offsets never go back; so the count of records is asked."""
+def test_a_following_batch_with_a_lower_offset_is_ignored() -> None:
+    """Offsets never go back, so the record count is used."""
     for following in (10, 3):
-        assert error_in(spoiled(TEN) + build_batch(records(following))).next_offset == 20
+        assert error_in(corrupted(TEN_RECORDS) + build_batch(records(following))).next_offset == 20
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-def test_in_front_of_a_message_an_offset_is_lost(magic: int) -> None:
-    """A set that goes on with messages: the damaged entry was most likely one."""
-    behind = build_message_set(messages(30, magic=magic), magic=magic)
-    assert error_in(spoiled(TEN, 16) + behind).next_offset == 11
-    again = decode(spoiled(TEN, 16) + behind, fetch_offset=11)
+def test_before_a_message_one_offset_is_skipped(magic: int) -> None:
+    """If messages follow, the corrupt entry was most likely a message."""
+    following = build_message_set(messages(30, magic=magic), magic=magic)
+    assert error_in(corrupted(TEN_RECORDS, 16) + following).next_offset == 11
+    again = decode(corrupted(TEN_RECORDS, 16) + following, fetch_offset=11)
     assert list(again.records) == messages(30, magic=magic)
 
 
 @pytest.mark.parametrize("magic", [3, 127, 255])
 def test_unknown_magics_are_refused(magic: int) -> None:
-    """There is no format of that number; the next batch tells where to go on."""
-    data = TEN[:16] + bytes((magic,)) + TEN[17:] + BEHIND
+    """There is no such format; the offset of the next batch tells where to continue."""
+    data = TEN_RECORDS[:16] + bytes((magic,)) + TEN_RECORDS[17:] + AFTER
     error = error_in(data)
     assert "is not supported" in error.reason
     assert error.next_offset == 25
     assert list(decode(data, fetch_offset=25).records) == records(25)
 
 
-def test_a_batch_too_small_for_its_head_is_refused() -> None:
+def test_a_batch_too_small_for_its_header_is_refused() -> None:
     """It is an entry, but no batch."""
     data = struct.pack(">qiiB", 10, 48, 0, 2) + bytes(43)
-    assert error_in(data + BEHIND).reason == "batch size 48 is less than 49"
-    assert error_in(data + BEHIND).next_offset == 25
+    assert error_in(data + AFTER).reason == "batch size 48 is less than 49"
+    assert error_in(data + AFTER).next_offset == 25
     assert error_in(data).next_offset is None
 
 
@@ -112,13 +112,13 @@ def test_a_batch_too_small_for_its_head_is_refused() -> None:
         ({"base_timestamp": 2**63 - 1}, "timestamp 9223372036854775808 is invalid"),
     ],
 )
-def test_a_head_that_makes_no_sense_is_refused(changes: dict[str, int], reason: str) -> None:
-    """With a CRC that agrees, too: a producer can be wrong."""
-    assert reason in error_in(with_head(TEN, **changes)).reason
+def test_an_inconsistent_header_is_refused(changes: dict[str, int], reason: str) -> None:
+    """This holds even if the CRC matches, as a producer can be wrong."""
+    assert reason in error_in(with_head(TEN_RECORDS, **changes)).reason
 
 
-def a_record(delta: int, body: bytes, *, size: int | None = None) -> bytes:
-    """Build a record around what is behind its offset."""
+def record_of(delta: int, body: bytes, *, size: int | None = None) -> bytes:
+    """Return a record with the given bytes after its offset delta."""
     rest = b"\0" + varint(0) + varint(delta) + body
     return varint(len(rest) if size is None else size) + rest
 
@@ -144,62 +144,62 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
-@pytest.mark.parametrize("what", DAMAGED)
-def test_a_damaged_record_can_be_passed_over_alone(what: str, codec: Codec) -> None:
-    """Its size is sound, so those behind it can be read; those before it are there already."""
-    body = a_record(0, SOUND) + a_record(1, DAMAGED[what]) + a_record(2, SOUND)
+@pytest.mark.parametrize("damage", DAMAGED)
+def test_a_corrupt_record_can_be_skipped_alone(damage: str, codec: Codec) -> None:
+    """Its size is valid, so later records can be read; earlier ones were returned already."""
+    body = record_of(0, SOUND) + record_of(1, DAMAGED[damage]) + record_of(2, SOUND)
     batch = build_batch(records(10, 11, 12))
     data = with_body(batch, body)
     if codec is Codec.GZIP:
         packed = with_body(batch, compress(codec, body, magic=2))
         data = with_head(packed, attributes=codec)
-    decoded = decode(FRONT + data, fetch_offset=8)
+    decoded = decode(BEFORE + data, fetch_offset=8)
     error = decoded.error
     assert error is not None
     assert error.reason.startswith("in the batch from offset 10: record is damaged inside: ")
-    assert (error.offset, error.next_offset, error.position) == (11, 12, len(FRONT))
+    assert (error.offset, error.next_offset, error.position) == (11, 12, len(BEFORE))
     assert [record.offset for record in decoded.records] == [8, 9, 10]
     assert decoded.next_offset == 11
-    again = decode(FRONT + data, fetch_offset=12)
+    again = decode(BEFORE + data, fetch_offset=12)
     assert ([record.offset for record in again.records], again.error) == ([12], None)
 
 
 @pytest.mark.parametrize(
     "record",
     [
-        a_record(1, SOUND, size=90),
-        a_record(1, SOUND, size=-1),
-        a_record(1, SOUND, size=1),
-        a_record(0, SOUND),
-        a_record(-1, SOUND),
-        a_record(3, SOUND),
+        record_of(1, SOUND, size=90),
+        record_of(1, SOUND, size=-1),
+        record_of(1, SOUND, size=1),
+        record_of(0, SOUND),
+        record_of(-1, SOUND),
+        record_of(3, SOUND),
         b"\x80",
         b"",
     ],
 )
-def test_where_sizes_or_offsets_are_wrong_the_rest_is_lost(record: bytes) -> None:
-    """Reading goes on behind the batch; the records before are there."""
-    data = with_body(build_batch(records(10, 11, 12)), a_record(0, SOUND) + record)
-    decoded = decode(FRONT + data + BEHIND, fetch_offset=8)
+def test_after_a_wrong_size_or_offset_the_rest_of_the_batch_is_skipped(record: bytes) -> None:
+    """Reading continues after the batch; earlier records are returned."""
+    data = with_body(build_batch(records(10, 11, 12)), record_of(0, SOUND) + record)
+    decoded = decode(BEFORE + data + AFTER, fetch_offset=8)
     error = decoded.error
     assert error is not None
-    assert (error.offset, error.next_offset, error.position) == (10, 13, len(FRONT))
+    assert (error.offset, error.next_offset, error.position) == (10, 13, len(BEFORE))
     assert [record.offset for record in decoded.records] == [8, 9, 10]
     assert decoded.next_offset == 11
-    again = decode(FRONT + data + BEHIND, fetch_offset=13)
+    again = decode(BEFORE + data + AFTER, fetch_offset=13)
     assert (list(again.records), again.error) == (records(25), None)
 
 
-def test_a_record_may_not_reach_into_the_next_batch() -> None:
-    """Its size is held against its own batch, not against the bytes that happen to be there."""
-    data = with_body(build_batch(records(10)), a_record(0, SOUND, size=60))
-    assert "size or offset" in error_in(data + BEHIND).reason
+def test_a_record_must_not_reach_into_the_next_batch() -> None:
+    """Its size is compared with its own batch, and not with all bytes of the set."""
+    data = with_body(build_batch(records(10)), record_of(0, SOUND, size=60))
+    assert "size or offset" in error_in(data + AFTER).reason
 
 
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
-def test_data_of_no_codec_is_refused(codec: Codec) -> None:
-    """The CRC is right, what it covers is not."""
-    error = error_in(with_head(TEN, attributes=codec))
+def test_data_that_the_codec_can_not_read_is_refused(codec: Codec) -> None:
+    """The CRC matches, but the content is invalid."""
+    error = error_in(with_head(TEN_RECORDS, attributes=codec))
     assert f"of {codec.name.lower()}" in error.reason
     assert (error.offset, error.next_offset) == (10, 20)
 
@@ -210,17 +210,17 @@ MARKER = build_marker(Marker.ABORT, 10, timestamp=0, traits=of_producer(7))
 @pytest.mark.parametrize(
     ("marker", "reason"),
     [
-        (with_body(MARKER, a_record(0, SOUND)), "control record without a type"),
+        (with_body(MARKER, record_of(0, SOUND)), "control record without a type"),
         (
-            with_body(MARKER, a_record(0, varint(4) + b"\xff\xff\0\0" + varint(-1) + varint(0))),
+            with_body(MARKER, record_of(0, varint(4) + b"\xff\xff\0\0" + varint(-1) + varint(0))),
             "control record of version -1",
         ),
         (with_head(MARKER, attributes=0x31), "compressed control batch"),
         (with_body(MARKER, b""), "no record begins at"),
     ],
 )
-def test_a_marker_that_says_nothing_is_refused(marker: bytes, reason: str) -> None:
-    """Where it decides what is read; elsewhere it is passed over unread."""
+def test_an_invalid_marker_is_refused(marker: bytes, reason: str) -> None:
+    """It is an error where the marker matters; elsewhere the marker is skipped unread."""
     error = decode(marker, fetch_offset=10, aborted=[]).error
     assert error is not None
     assert reason in error.reason
@@ -229,15 +229,15 @@ def test_a_marker_that_says_nothing_is_refused(marker: bytes, reason: str) -> No
         assert (decoded.error, decoded.next_offset) == (None, 11)
 
 
-def test_cut_inside_of_a_head_is_no_error() -> None:
-    """A batch is judged when all of it is there."""
+def test_a_truncated_header_is_no_error() -> None:
+    """A batch is checked once it is complete."""
     for size in range(BATCH_HEADER.size):
-        assert decode(FRONT + spoiled(TEN)[:size], fetch_offset=8).error is None
+        assert decode(BEFORE + corrupted(TEN_RECORDS)[:size], fetch_offset=8).error is None
 
 
-def test_damage_inside_of_a_batch_comes_with_the_batch() -> None:
-    """The bytes as they were, for whoever keeps what can't be read."""
-    bad = with_body(TEN, b"\xff" * 20)
-    error = error_in(FRONT + bad + BEHIND)
-    assert (error.position, error.raw) == (len(FRONT), bad)
+def test_the_error_of_a_corrupt_batch_has_its_bytes() -> None:
+    """The raw bytes are kept for dead letters."""
+    bad = with_body(TEN_RECORDS, b"\xff" * 20)
+    error = error_in(BEFORE + bad + AFTER)
+    assert (error.position, error.raw) == (len(BEFORE), bad)
     assert error.next_offset == 20

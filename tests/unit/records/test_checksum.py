@@ -1,4 +1,4 @@
-"""CRC-32 in Python: whichever library computes it, it is the same."""
+"""CRC-32 in Python is the same whichever library computes it."""
 
 import random
 import zlib
@@ -13,8 +13,8 @@ from zkconsumer.records import checksum
 isal_zlib = import_module("isal.isal_zlib")
 
 
-def test_isal_is_there_where_it_is_installed() -> None:
-    """As in the environment that the tests need."""
+def test_isal_is_used_if_installed() -> None:
+    """The tests' environment has it."""
     assert checksum.libraries() == {"zlib": zlib.crc32, "isal": isal_zlib.crc32}
     assert checksum.NAME in ("zlib", "isal", "zlib and isal", "isal and zlib")
     names = checksum.NAME.split(" and ")
@@ -22,8 +22,8 @@ def test_isal_is_there_where_it_is_installed() -> None:
     assert checksum.crc32_large is checksum.libraries()[names[-1]]
 
 
-def test_the_quickest_is_chosen() -> None:
-    """By its best round: a single one may be disturbed; and of one there is nothing to try."""
+def test_the_fastest_library_is_chosen() -> None:
+    """The best round counts, as others may be disturbed; a single candidate is not measured."""
     now_ns, calls = 0, 0
 
     def computing(*costs_ns: int) -> checksum.Crc32:
@@ -45,8 +45,8 @@ def test_the_quickest_is_chosen() -> None:
     assert calls == before
 
 
-def test_both_say_the_same_at_every_length_and_alignment() -> None:
-    """Short ones, those around each stride of vector code, and long ones, wherever they begin."""
+def test_both_libraries_agree_at_every_length_and_alignment() -> None:
+    """Short lengths, those around each stride of vector code, and long ones are tried."""
     data = random.Random(1).randbytes(70_000)
     for size in (*range(300), 511, 512, 513, 1010, 4096, 65_536):
         for start in range(17 if size < 300 else 3):
@@ -55,8 +55,8 @@ def test_both_say_the_same_at_every_length_and_alignment() -> None:
 
 
 @given(st.binary(max_size=2_000), st.binary(max_size=2_000))
-def test_both_go_on_in_the_same_way(front: bytes, rest: bytes) -> None:
-    """The CRC of two parts, one after the other, is that of the whole."""
+def test_both_libraries_continue_a_crc_alike(front: bytes, rest: bytes) -> None:
+    """The CRC continued over two parts is that of the whole."""
     whole = zlib.crc32(front + rest)
     for crc32 in (zlib.crc32, isal_zlib.crc32, checksum.crc32_small, checksum.crc32_large):
         assert crc32(rest, crc32(front)) == crc32(front + rest) == whole

@@ -1,4 +1,4 @@
-"""What a poll gives: names, laziness, equality, pickling."""
+"""The records of a poll: field names, laziness, equality, pickling."""
 
 import copy
 import gc
@@ -24,28 +24,28 @@ engines = pytest.mark.parametrize("decode", [decode_purely, decode_fetched], ids
 
 
 def batch() -> bytes:
-    """Two records, the first with headers."""
+    """Return a batch of two records, the first with headers."""
     first = Record(7, b"k", b'{"a": 1}', NOW, TimestampType.CREATE_TIME)
     second = Record(8, None, None, NOW + 5, TimestampType.CREATE_TIME)
     traits = BatchTraits(leader_epoch=4)
     return build_batch([first, second], headers={0: HEADERS}, traits=traits)
 
 
-def made(
+def records_of(
     decode: FetchedDecoder, data: bytes, origin: RecordOrigin | None = None
 ) -> list[ConsumerRecord]:
-    """All records of a set."""
+    """Return all records of a set."""
     fetched = decode(data, fetch_offset=0, max_decompressed_bytes=ROOM)
     assert fetched.error is None
     return fetched.take(len(fetched)).records(origin or RecordOrigin(TP))
 
 
 @engines
-def test_equal_records_are_equal_however_the_log_holds_them(decode: FetchedDecoder) -> None:
-    """The broker's time stands in each message of format 1, or in the compressed one around it."""
+def test_records_are_equal_however_the_log_stores_them(decode: FetchedDecoder) -> None:
+    """In format 1 the broker's time is in each message, or in the compressed wrapper only."""
     some = [Record(0, b"k", b"v", 9, TimestampType.LOG_APPEND_TIME)]
     sets = [build_message_set(some, magic=1, codec=codec) for codec in (Codec.NONE, Codec.GZIP)]
-    (plain,), (wrapped,) = (made(decode, data) for data in sets)
+    (plain,), (wrapped,) = (records_of(decode, data) for data in sets)
     assert plain == wrapped
     assert hash(plain) == hash(wrapped)
     assert plain.timestamp_type is wrapped.timestamp_type is TimestampType.LOG_APPEND_TIME
@@ -53,8 +53,8 @@ def test_equal_records_are_equal_however_the_log_holds_them(decode: FetchedDecod
 
 @engines
 def test_every_field_has_its_name(decode: FetchedDecoder) -> None:
-    """As kafka-python's users know them."""
-    first, second = made(decode, batch())
+    """The names are those of kafka-python."""
+    first, second = records_of(decode, batch())
     assert isinstance(first, ConsumerRecord)
     assert (first.topic, first.partition, first.offset) == ("clicks", 3, 7)
     assert first.topic_partition == TP
@@ -74,29 +74,29 @@ def test_every_field_has_its_name(decode: FetchedDecoder) -> None:
 
 @engines
 def test_headers_are_the_callers_own(decode: FetchedDecoder) -> None:
-    """Who changes the list changes nothing of the record."""
-    first, _ = made(decode, batch())
+    """Changing the list does not change the record."""
+    first, _ = records_of(decode, batch())
     first.headers.clear()
     assert first.headers == list(HEADERS)
 
 
 @engines
-def test_deserialisers_are_called_when_asked(decode: FetchedDecoder) -> None:
-    """An error is raised where the value is asked for, each time."""
+def test_deserializers_are_called_on_access(decode: FetchedDecoder) -> None:
+    """An error is raised whenever the value is read."""
     calls = []
 
-    def noting(data: bytes) -> str:
+    def recording(data: bytes) -> str:
         calls.append(data)
         return data.decode()
 
-    first, second = made(decode, batch(), RecordOrigin(TP, noting, json.loads))
+    first, second = records_of(decode, batch(), RecordOrigin(TP, recording, json.loads))
     assert calls == []
     assert first.key == "k"
     assert first.value == {"a": 1}
     assert (second.key, second.value) == (None, None)
-    assert calls == [b"k", None]  # it can't take that, as an AttributeError tells
+    assert calls == [b"k", None]  # decode() fails for None, which means "no value"
     assert (first.raw_key, first.raw_value) == (b"k", b'{"a": 1}')
-    (bad, _) = made(decode, batch(), RecordOrigin(TP, json.loads, None))
+    (bad, _) = records_of(decode, batch(), RecordOrigin(TP, json.loads, None))
     for _ in range(2):
         with pytest.raises(json.JSONDecodeError):
             _ = bad.key
@@ -104,9 +104,9 @@ def test_deserialisers_are_called_when_asked(decode: FetchedDecoder) -> None:
 
 
 @engines
-def test_null_is_for_the_deserialiser_to_say(decode: FetchedDecoder) -> None:
-    """As in kafka-python; an error that is not about null comes out."""
-    _, second = made(decode, batch(), RecordOrigin(TP, lambda key: key or "none", list))
+def test_null_is_passed_to_the_deserializer(decode: FetchedDecoder) -> None:
+    """As in kafka-python; an error of another cause is raised."""
+    _, second = records_of(decode, batch(), RecordOrigin(TP, lambda key: key or "none", list))
     assert (second.key, second.value) == ("none", None)
     assert pickle.loads(pickle.dumps(second)).key == "none"
 
@@ -114,23 +114,23 @@ def test_null_is_for_the_deserialiser_to_say(decode: FetchedDecoder) -> None:
         raise ValueError(data)
 
     with pytest.raises(ValueError, match="None"):
-        _ = made(decode, batch(), RecordOrigin(TP, fails))[1].key
+        _ = records_of(decode, batch(), RecordOrigin(TP, fails))[1].key
 
 
 class WantsHeaders:
-    """A deserialiser that is told apart by its attribute."""
+    """A deserializer that is recognized by its attribute."""
 
     takes_headers = True
 
     def __call__(self, headers: object, data: bytes | None) -> tuple[object, bytes | None]:
-        """Give what it got."""
+        """Return the arguments."""
         return headers, data
 
 
 @engines
-def test_a_deserialiser_may_want_the_headers(decode: FetchedDecoder) -> None:
-    """Those of the very record."""
-    first, second = made(decode, batch(), RecordOrigin(TP, WantsHeaders(), WantsHeaders()))
+def test_a_deserializer_may_want_the_headers(decode: FetchedDecoder) -> None:
+    """They are those of the same record."""
+    first, second = records_of(decode, batch(), RecordOrigin(TP, WantsHeaders(), WantsHeaders()))
     assert first.key == (list(HEADERS), b"k")
     assert first.value == (list(HEADERS), b'{"a": 1}')
     assert second.value == ([], None)
@@ -138,37 +138,37 @@ def test_a_deserialiser_may_want_the_headers(decode: FetchedDecoder) -> None:
 
 @engines
 def test_messages_have_no_epoch_and_no_headers(decode: FetchedDecoder) -> None:
-    """Those of older brokers, or older topics."""
-    (one,) = made(decode, build_message_set([Record(1, b"k", b"v")]))
-    assert (one.leader_epoch, one.timestamp, one.timestamp_type) == (-1, -1, -1)
-    assert one.headers == []
+    """Messages are records of older brokers or topics."""
+    (record,) = records_of(decode, build_message_set([Record(1, b"k", b"v")]))
+    assert (record.leader_epoch, record.timestamp, record.timestamp_type) == (-1, -1, -1)
+    assert record.headers == []
 
 
 @engines
-def test_equal_is_what_the_log_says_of_both(decode: FetchedDecoder) -> None:
-    """Deserialisers play no part in it, nor does the engine."""
-    first, second = made(decode, batch())
-    again = made(decode_purely, batch(), RecordOrigin(TP, None, json.loads))
-    natively = made(decode_fetched, batch(), RecordOrigin(TP, None, json.loads))
+def test_records_with_equal_fields_are_equal(decode: FetchedDecoder) -> None:
+    """Deserializers and engines play no part in equality."""
+    first, second = records_of(decode, batch())
+    again = records_of(decode_purely, batch(), RecordOrigin(TP, None, json.loads))
+    natively = records_of(decode_fetched, batch(), RecordOrigin(TP, None, json.loads))
     assert first == again[0] == natively[0] == first
     assert natively[0] == again[0]
     assert {first, again[0], natively[0]} == {first}
     assert first != second
     assert second != first
     assert first != (1, 2)
-    assert made(decode, batch(), RecordOrigin(TopicPartition("clicks", 4)))[0] != first
+    assert records_of(decode, batch(), RecordOrigin(TopicPartition("clicks", 4)))[0] != first
     other_epoch = build_batch(
         [Record(8, None, None, NOW + 5, TimestampType.CREATE_TIME)],
         traits=BatchTraits(leader_epoch=5),
     )
-    assert made(decode, other_epoch)[0] != second
+    assert records_of(decode, other_epoch)[0] != second
 
 
 @engines
-def test_a_pickled_record_needs_no_deserialiser(decode: FetchedDecoder) -> None:
-    """Not even one that can't be pickled."""
+def test_a_pickled_record_needs_no_deserializer(decode: FetchedDecoder) -> None:
+    """Not even if it has one that can't be pickled."""
     origin = RecordOrigin(TP, lambda data: data.decode(), lambda data: [json.loads(data)])
-    for record in made(decode, batch(), origin):
+    for record in records_of(decode, batch(), origin):
         again = pickle.loads(pickle.dumps(record))
         assert again == record
         assert (again.key, again.value) == (record.key, record.value)
@@ -177,8 +177,8 @@ def test_a_pickled_record_needs_no_deserialiser(decode: FetchedDecoder) -> None:
 
 
 @engines
-def test_a_deserialisers_owner_that_keeps_a_record_goes_with_it(decode: FetchedDecoder) -> None:
-    """They hold each other in a circle, which only the garbage collector can open."""
+def test_a_record_and_its_deserializers_owner_are_collected(decode: FetchedDecoder) -> None:
+    """They form a cycle, which only the garbage collector can free."""
 
     class Reader:
         last: ConsumerRecord | None = None
@@ -187,27 +187,27 @@ def test_a_deserialisers_owner_that_keeps_a_record_goes_with_it(decode: FetchedD
             return data.decode()
 
     reader = Reader()
-    reader.last = made(decode, batch(), RecordOrigin(TP, None, reader.text))[0]
-    gone = weakref.ref(reader)
+    reader.last = records_of(decode, batch(), RecordOrigin(TP, None, reader.text))[0]
+    reference = weakref.ref(reader)
     del reader
     gc.collect()
-    assert gone() is None
+    assert reference() is None
 
 
 @engines
-def test_representation_names_all_and_calls_nobody(decode: FetchedDecoder) -> None:
-    """A log line must not fail, whatever the deserialiser thinks of the bytes."""
-    first, _ = made(decode, batch(), RecordOrigin(TP, None, int))
+def test_the_repr_has_all_fields_and_calls_no_deserializer(decode: FetchedDecoder) -> None:
+    """Logging a record must not fail, whatever the deserializer does."""
+    first, _ = records_of(decode, batch(), RecordOrigin(TP, None, int))
     text = repr(first)
     for part in ("topic='clicks'", "partition=3", "offset=7", "leader_epoch=4", "b'k'", "'trace'"):
         assert part in text
-    assert text == repr(made(decode_purely, batch())[0])
+    assert text == repr(records_of(decode_purely, batch())[0])
 
 
 @engines
-def test_a_record_is_all_its_fields_in_their_order(decode: FetchedDecoder) -> None:
-    """By index as by name, like kafka-python's: whoever stores records goes through them so."""
-    first, _ = made(decode, batch())
+def test_a_record_is_a_sequence_of_its_fields(decode: FetchedDecoder) -> None:
+    """Like kafka-python's, a record can be read by index, which code that stores records does."""
+    first, _ = records_of(decode, batch())
     fields = first._asdict()
     assert list(fields) == list(first._fields)
     assert list(fields.values()) == list(first)
@@ -221,8 +221,8 @@ def test_a_record_is_all_its_fields_in_their_order(decode: FetchedDecoder) -> No
 
 @engines
 def test_a_record_can_not_be_changed(decode: FetchedDecoder) -> None:
-    """It is a value."""
-    first, _ = made(decode, batch())
+    """A record is an immutable value."""
+    first, _ = records_of(decode, batch())
     for name in ("offset", "key", "value", "headers", "topic", "anything"):
         with pytest.raises(AttributeError):
             setattr(first, name, 1)

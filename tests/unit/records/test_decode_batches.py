@@ -1,4 +1,4 @@
-"""Batches of magic 2: offsets, timestamps, headers, epochs, control batches, bounds, mixed sets."""
+"""Batches of magic 2: offsets, timestamps, headers, epochs, control batches, limits, mixed sets."""
 
 import sys
 
@@ -25,8 +25,8 @@ TEN = records(*range(10, 20))
 
 
 @pytest.mark.parametrize("codec", list(Codec))
-def test_a_batch_gives_its_records(codec: Codec) -> None:
-    """Whatever the codec, offsets and timestamps are those of the log."""
+def test_a_batch_has_its_records(codec: Codec) -> None:
+    """Offsets and timestamps are those of the log, whatever the codec."""
     data = build_batch(TEN, codec=codec)
     decoded = decode(data, fetch_offset=10)
     assert decoded.error is None
@@ -38,14 +38,14 @@ def test_a_batch_gives_its_records(codec: Codec) -> None:
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
 def test_reading_resumes_in_the_middle(codec: Codec) -> None:
-    """A batch comes whole; records below the offset asked for are dropped."""
+    """A batch is returned whole by the broker; records below the fetch offset are dropped."""
     decoded = decode(build_batch(TEN, codec=codec), fetch_offset=15)
     assert list(decoded.records) == TEN[5:]
     assert decoded.next_offset == 20
 
 
-def test_a_batch_below_the_fetch_offset_is_passed_over() -> None:
-    """Nothing of it is decompressed, and the position does not move for it."""
+def test_a_batch_below_the_fetch_offset_is_skipped() -> None:
+    """It is not decompressed, and does not change the position."""
     data = build_batch(TEN, codec=Codec.GZIP) + build_batch(records(20))
     decoded = decode(data, fetch_offset=20, room=0)
     assert decoded.error is None
@@ -53,8 +53,8 @@ def test_a_batch_below_the_fetch_offset_is_passed_over() -> None:
     assert decode(build_batch(TEN), fetch_offset=30).next_offset == 30
 
 
-def test_compaction_leaves_the_last_offset() -> None:
-    """Reading goes on behind the last offset of the batch, not behind its last record."""
+def test_compaction_keeps_the_last_offset() -> None:
+    """The next offset follows the last offset of the batch, and not its last record."""
     traits = BatchTraits(base_offset=10, last_offset=29)
     decoded = decode(build_batch(records(12, 17), traits=traits), fetch_offset=10)
     assert list(decoded.records) == records(12, 17)
@@ -73,7 +73,7 @@ def test_an_empty_batch_only_advances(codec: Codec) -> None:
 
 
 def test_append_time_is_that_of_the_batch() -> None:
-    """With bit 3 set all records have the batch's largest timestamp, whatever their deltas say."""
+    """With bit 3 set all records have the batch's largest timestamp, whatever their deltas are."""
     data = with_head(build_batch(TEN), attributes=0x08, max_timestamp=NOW + 500)
     found = decode(data, fetch_offset=18).records
     assert [record.timestamp for record in found] == [NOW + 500] * 2
@@ -81,7 +81,7 @@ def test_append_time_is_that_of_the_batch() -> None:
 
 
 def test_timestamps_may_go_back_or_be_none() -> None:
-    """Deltas are signed, from the first record's; -1 is none."""
+    """Deltas are signed and relative to the first record; -1 means none."""
     kind = TimestampType.CREATE_TIME
     for stamps in ([NOW, NOW - 5000, 0], [-1, -1, -1], [2**62, -(2**62), 5]):
         some = [Record(at, None, b"", stamp, kind) for at, stamp in enumerate(stamps)]
@@ -89,7 +89,7 @@ def test_timestamps_may_go_back_or_be_none() -> None:
 
 
 def test_a_delete_horizon_changes_no_timestamp() -> None:
-    """It takes the place of the base timestamp, and deltas count from it."""
+    """It replaces the base timestamp, and deltas count from it."""
     data = build_batch(TEN, traits=BatchTraits(delete_horizon_ms=NOW + 86_400_000))
     assert list(decode(data, fetch_offset=10).records) == TEN
 
@@ -102,8 +102,8 @@ def test_nulls_and_empty_content_differ() -> None:
     assert list(decode(build_batch(some)).records) == some
 
 
-def test_headers_lie_beside_the_records() -> None:
-    """By the record's index, in order, names repeated; only of those asked for."""
+def test_headers_are_stored_beside_the_records() -> None:
+    """They are by record index, in order, with repeated names, and only of returned records."""
     trace = (("trace", b"1"), ("trace", None), ("größe", b""))
     data = build_batch(TEN, headers={2: (("a", b"b"),), 7: trace})
     data += build_batch(records(20), headers={0: (("c", None),)})
@@ -113,16 +113,16 @@ def test_headers_lie_beside_the_records() -> None:
     assert decoded.memory_bytes == records_bytes(decoded.records) + counted
 
 
-def test_a_name_that_is_no_utf_8_is_read_as_java_does() -> None:
-    """With the character for what can't be read."""
+def test_a_header_name_that_is_no_utf_8_is_read_as_in_java() -> None:
+    """Invalid bytes become the replacement character."""
     batch = build_batch(records(0), headers={0: (("ab", b"x"),)})
     assert decode(with_crc(batch.replace(b"\x04ab", b"\x04a\xff"))).headers == {
         0: (("a\ufffd", b"x"),)
     }
 
 
-def test_leader_epochs_run_with_the_records() -> None:
-    """Each record has the epoch of its batch, and the position that of the last batch."""
+def test_leader_epochs_are_those_of_the_batches() -> None:
+    """Each record has its batch's epoch, and the position has that of the last batch."""
     data = b"".join(
         build_batch(records(at, at + 1), traits=BatchTraits(leader_epoch=epoch))
         for at, epoch in ((0, 3), (2, 3), (4, 5))
@@ -137,7 +137,7 @@ def test_leader_epochs_run_with_the_records() -> None:
 
 @pytest.mark.parametrize("marker", [Marker.ABORT, Marker.COMMIT])
 def test_markers_are_never_records(marker: Marker) -> None:
-    """Whatever the isolation: the position passes over them."""
+    """Whatever the isolation level, the position moves past them."""
     data = build_marker(marker, 5, timestamp=NOW, traits=of_producer(7))
     for aborted in (None, ()):
         decoded = decode(data, fetch_offset=5, aborted=aborted)
@@ -145,7 +145,7 @@ def test_markers_are_never_records(marker: Marker) -> None:
 
 
 def test_a_mixed_set_is_read_in_order() -> None:
-    """What older brokers wrote, plain and compressed, before and behind batches."""
+    """Messages of older brokers, plain or compressed, may come before and after batches."""
     data = (
         build_message_set(messages(0, 1))
         + build_message_set(messages(2, 3, magic=1), magic=1)
@@ -164,42 +164,45 @@ def test_a_mixed_set_is_read_in_order() -> None:
     assert [decode(data).leader_epoch(at) for at in (3, 4, 5, 6, 8)] == [-1, 2, 2, -1, -1]
 
 
-def test_a_cut_off_batch_ends_the_set() -> None:
-    """That is no error; where it is the first one, its size is told."""
-    whole, cut = build_batch(TEN), build_batch(records(20))
-    for size in range(len(cut)):
-        decoded = decode(whole + cut[:size], fetch_offset=10)
+def test_a_truncated_batch_ends_the_set() -> None:
+    """It is no error; if it is the first entry, its size is returned."""
+    whole, truncated = build_batch(TEN), build_batch(records(20))
+    for size in range(len(truncated)):
+        decoded = decode(whole + truncated[:size], fetch_offset=10)
         assert (decoded.error, decoded.next_offset, decoded.valid_bytes) == (None, 20, len(whole))
-        first = decode(cut[:size], fetch_offset=20)
+        first = decode(truncated[:size], fetch_offset=20)
         assert (first.error, first.next_offset, first.valid_bytes) == (None, 20, 0)
-        assert first.first_entry_size_bytes == (len(cut) if size >= 12 else None)
+        assert first.first_entry_size_bytes == (len(truncated) if size >= 12 else None)
 
 
-def test_batches_share_the_bound() -> None:
-    """Where a later batch needs more than is left, the set ends in front of it."""
-    one, two = build_batch(TEN, codec=Codec.GZIP), build_batch(records(20, 21), codec=Codec.GZIP)
+def test_batches_share_the_limit() -> None:
+    """If a later batch needs more than is left, the set ends before it."""
+    first, second = (
+        build_batch(TEN, codec=Codec.GZIP),
+        build_batch(records(20, 21), codec=Codec.GZIP),
+    )
     body_bytes = len(build_batch(TEN)) - BATCH_HEADER.size
-    decoded = decode(one + two, fetch_offset=10, room=body_bytes)
-    assert (decoded.error, decoded.next_offset, decoded.valid_bytes) == (None, 20, len(one))
+    decoded = decode(first + second, fetch_offset=10, room=body_bytes)
+    assert (decoded.error, decoded.next_offset, decoded.valid_bytes) == (None, 20, len(first))
     assert list(decoded.records) == TEN
-    some_left = decode(one + two, fetch_offset=10, room=body_bytes + 1)
+    some_left = decode(first + second, fetch_offset=10, room=body_bytes + 1)
     assert (some_left.error, some_left.next_offset) == (None, 20)
-    alone = decode(one, fetch_offset=10, room=body_bytes - 1)
+    alone = decode(first, fetch_offset=10, room=body_bytes - 1)
     assert alone.error is not None
     assert "raise fetch.max.decompressed.bytes" in alone.error.reason
     assert (alone.error.offset, alone.error.next_offset, alone.next_offset) == (10, 20, 10)
 
 
-def test_a_set_ends_where_enough_is_decompressed() -> None:
-    """The next compressed batch waits; one that needs no room does not."""
-    one, two = build_batch(TEN, codec=Codec.GZIP), build_batch(records(21), codec=Codec.GZIP)
-    decoded = decode(one + build_batch(records(20)) + two, 10, enough_bytes=1)
+def test_a_set_ends_when_enough_is_decompressed() -> None:
+    """The next compressed batch waits; one that needs no decompression does not."""
+    first, second = build_batch(TEN, codec=Codec.GZIP), build_batch(records(21), codec=Codec.GZIP)
+    decoded = decode(first + build_batch(records(20)) + second, 10, enough_bytes=1)
     assert [record.offset for record in decoded.records] == [*range(10, 21)]
     assert (decoded.error, decoded.next_offset) == (None, 21)
 
 
-def test_a_bomb_meets_the_bound() -> None:
-    """A small batch that unpacks to much is an error value."""
+def test_a_bomb_exceeds_the_limit() -> None:
+    """A small batch that decompresses to much is an error."""
     batch = build_batch(TEN, codec=Codec.GZIP)
     bomb = gzip_of_zeros(8)
     data = with_head(batch[: BATCH_HEADER.size] + bomb, size=BATCH_HEADER.size - 12 + len(bomb))
@@ -217,8 +220,8 @@ def test_an_unknown_codec_is_named(codec: int) -> None:
     assert (error.offset, error.next_offset) == (10, 20)
 
 
-def test_headers_count_as_the_memory_that_they_take() -> None:
-    """Not less than their objects, and not much more."""
+def test_the_memory_of_headers_is_estimated() -> None:
+    """The estimate is not less than their objects, and not much more."""
     every = [("trace", b"x" * 100), ("", None), ("größe", b""), ("\U0001f980" * 9, b"y")]
     for count in range(1, 5):
         headers = tuple((f"{name}{count}", value) for name, value in every[:count])
@@ -227,8 +230,8 @@ def test_headers_count_as_the_memory_that_they_take() -> None:
         assert taken <= headers_bytes(headers) <= taken + 200 * (count + 1)
 
 
-def test_the_epoch_is_that_of_what_was_read() -> None:
-    """A message that can't be read does not end the epoch of the batch before it."""
+def test_the_last_epoch_is_that_of_the_last_batch_read() -> None:
+    """An unreadable message does not end the epoch of the batch before it."""
     front = build_batch(records(1, 2), traits=BatchTraits(leader_epoch=4))
     message = bytearray(build_message_set(messages(3)))
     assert decode(front + bytes(message)).last_leader_epoch == -1

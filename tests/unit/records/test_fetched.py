@@ -1,4 +1,4 @@
-"""What is fetched and waits, and the slices that are taken of it."""
+"""Fetched records that wait, and the slices that are taken from them."""
 
 from dataclasses import replace
 
@@ -27,19 +27,19 @@ engines = pytest.mark.parametrize("decode", [decode_purely, decode_fetched], ids
 
 
 def marker(kind: Marker, offset: int, leader_epoch: int = -1) -> bytes:
-    """The end of a transaction of producer 9."""
+    """Return the end of a transaction of producer 9."""
     traits = replace(of_producer(9), leader_epoch=leader_epoch)
     return build_marker(kind, offset, timestamp=NOW, traits=traits)
 
 
 def fetched(decode: FetchedDecoder, data: bytes, fetch_offset: int = 0) -> FetchedRecords:
-    """Decode with a bound that no small batch meets."""
+    """Decode with a limit that no small batch reaches."""
     return decode(data, fetch_offset=fetch_offset, max_decompressed_bytes=ROOM)
 
 
 @engines
-def test_slices_take_from_the_front_and_the_rest_stays(decode: FetchedDecoder) -> None:
-    """Across batches, in order, each record once."""
+def test_slices_are_taken_from_the_front(decode: FetchedDecoder) -> None:
+    """Slices span batches, in order, with each record once."""
     data = build_batch(records(1, 2, 3)) + build_batch(records(7, 8))
     whole = fetched(decode, data, 2)
     assert (len(whole), whole.first_offset, whole.last_offset) == (4, 2, 8)
@@ -56,24 +56,24 @@ def test_slices_take_from_the_front_and_the_rest_stays(decode: FetchedDecoder) -
 
 
 @engines
-def test_who_takes_the_last_record_is_behind_all_that_was_read(decode: FetchedDecoder) -> None:
-    """Behind markers, too; and in the epoch of those."""
+def test_the_last_slice_ends_after_all_that_was_read(decode: FetchedDecoder) -> None:
+    """This includes markers, and their leader epoch."""
     data = build_batch(records(1, 2), traits=BatchTraits(leader_epoch=3, last_offset=5))
     data += marker(Marker.COMMIT, 6, leader_epoch=4)
     whole = fetched(decode, data)
     assert (whole.next_offset, whole.last_leader_epoch) == (7, 4)
-    one = whole.take(1)
-    assert (one.next_offset, one.leader_epoch) == (2, 3)
-    other = whole.take(1)
-    assert (other.next_offset, other.leader_epoch) == (7, 4)
+    first = whole.take(1)
+    assert (first.next_offset, first.leader_epoch) == (2, 3)
+    second = whole.take(1)
+    assert (second.next_offset, second.leader_epoch) == (7, 4)
     nothing = whole.take(1)
     assert (len(nothing), nothing.first_offset, nothing.next_offset) == (0, 7, 7)
     assert nothing.records(ORIGIN) == []
 
 
 @engines
-def test_progress_without_records(decode: FetchedDecoder) -> None:
-    """A set of markers only, or one whose transaction was aborted."""
+def test_the_position_moves_without_records(decode: FetchedDecoder) -> None:
+    """The set has only markers, or an aborted transaction."""
     data = build_batch(records(4, 5), traits=of_producer(9))
     data += marker(Marker.ABORT, 6)
     whole = decode(
@@ -91,7 +91,7 @@ def test_progress_without_records(decode: FetchedDecoder) -> None:
 
 @engines
 def test_taking_nothing_changes_nothing(decode: FetchedDecoder) -> None:
-    """Nor does taking less than that."""
+    """Neither does a negative count."""
     whole = fetched(decode, build_batch(records(4, 5)))
     for count in (0, -3):
         nothing = whole.take(count)
@@ -102,7 +102,7 @@ def test_taking_nothing_changes_nothing(decode: FetchedDecoder) -> None:
 
 @engines
 def test_each_record_has_its_own_epoch_and_headers(decode: FetchedDecoder) -> None:
-    """However the slices fall."""
+    """This holds wherever the slices begin and end."""
     data = build_message_set(records(1, 2), magic=1)
     data += build_batch(
         records(3, 4, 5), headers={1: (("h", b"4"),)}, traits=BatchTraits(leader_epoch=0)
@@ -110,15 +110,15 @@ def test_each_record_has_its_own_epoch_and_headers(decode: FetchedDecoder) -> No
     data += build_batch(records(6), headers={0: (("h", b"6"),)}, traits=BatchTraits(leader_epoch=2))
     for step in (1, 2, 3, 10):
         whole = fetched(decode, data)
-        found, reported = [], []
+        found, pairs = [], []
         while whole:
             taken = whole.take(step)
             found += taken.records(ORIGIN)
-            beside, epochs = taken.headers(), dict(taken.leader_epochs())
+            headers, epochs = taken.headers(), dict(taken.leader_epochs())
             epoch = None
             for index in range(len(taken)):
                 epoch = epochs.get(index, epoch)
-                reported.append((epoch, list(beside.get(index, ()))))
+                pairs.append((epoch, list(headers.get(index, ()))))
         assert [record.leader_epoch for record in found] == [-1, -1, 0, 0, 0, 2]
         assert [record.headers for record in found] == [
             [],
@@ -128,12 +128,12 @@ def test_each_record_has_its_own_epoch_and_headers(decode: FetchedDecoder) -> No
             [],
             [("h", b"6")],
         ]
-        assert reported == [(record.leader_epoch, record.headers) for record in found]
+        assert pairs == [(record.leader_epoch, record.headers) for record in found]
 
 
 @engines
 def test_sizes_are_those_of_keys_and_values(decode: FetchedDecoder) -> None:
-    """Whichever engine counts them, and however they lie there."""
+    """This holds for both engines, and however the records are stored."""
     some = records(3, 4)
     whole = fetched(decode, build_batch(some))
     assert whole.memory_bytes > 0
@@ -142,8 +142,8 @@ def test_sizes_are_those_of_keys_and_values(decode: FetchedDecoder) -> None:
 
 
 @engines
-def test_an_error_comes_behind_the_records_before_it(decode: FetchedDecoder) -> None:
-    """They can be taken; the position behind them is where it lies."""
+def test_an_error_follows_the_records_before_it(decode: FetchedDecoder) -> None:
+    """They can be taken, and the position after them is that of the error."""
     bad = bytearray(build_batch(records(6, 7)))
     bad[-1] ^= 1
     whole = fetched(decode, build_batch(records(4, 5)) + bytes(bad))
@@ -153,8 +153,8 @@ def test_an_error_comes_behind_the_records_before_it(decode: FetchedDecoder) -> 
 
 
 @engines
-def test_a_set_that_does_not_fit_says_how_large_it_is(decode: FetchedDecoder) -> None:
-    """As for all other readers."""
+def test_the_size_of_a_truncated_set_is_returned(decode: FetchedDecoder) -> None:
+    """Other readers report it the same way."""
     data = build_batch(records(6, 7))
     whole = fetched(decode, data[:-1], 6)
     assert (len(whole), whole.next_offset, whole.valid_bytes) == (0, 6, 0)
@@ -163,8 +163,8 @@ def test_a_set_that_does_not_fit_says_how_large_it_is(decode: FetchedDecoder) ->
 
 
 @engines
-def test_joined_slices_are_as_one(decode: FetchedDecoder) -> None:
-    """Headers and epochs are counted through; an epoch that goes on over the seam is told once."""
+def test_joined_slices_are_one_slice(decode: FetchedDecoder) -> None:
+    """Headers and epochs are indexed through; an epoch that continues is listed once."""
     epochs = (3, 3, 4)
     slices = [
         fetched(

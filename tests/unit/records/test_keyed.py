@@ -1,4 +1,4 @@
-"""Which messages with keys the quick way takes, and in front of which it stops."""
+"""Which messages with keys the fast path reads, and before which it stops."""
 
 import pytest
 
@@ -15,18 +15,18 @@ NEXT = build_message_set([Record(20, b"key!", b"12345678")])
 
 
 def with_byte(at: int, byte: int) -> bytes:
-    """The message that would come next, with one byte changed and the CRC of before."""
+    """Return the next message with one byte changed, and its former CRC."""
     return NEXT[:at] + bytes([byte]) + NEXT[at + 1 :]
 
 
 def read(data: bytes, fetch_offset: int = 0, position: int = 0) -> tuple[Gathered, int]:
-    """Read from a position on; what was gathered, and the position behind it."""
+    """Return what was read from a position on, and the position after it."""
     gathered = Gathered(fetch_offset, 0)
     return gathered, read_keyed(data, position, gathered)
 
 
-def test_messages_with_keys_are_all_taken() -> None:
-    """To the last one, whatever their sizes, from wherever in the data."""
+def test_all_messages_with_keys_are_read() -> None:
+    """All are read, whatever their sizes and wherever they begin."""
     data = build_message_set(SOME)
     gathered, position = read(b"12345" + data, position=5)
     assert gathered.rows == SOME
@@ -34,19 +34,19 @@ def test_messages_with_keys_are_all_taken() -> None:
     assert gathered.memory_bytes == records_bytes(SOME)
 
 
-def test_what_is_cut_off_is_left() -> None:
-    """Wherever the cut is."""
+def test_a_truncated_message_is_left() -> None:
+    """This holds wherever the set was truncated."""
     data = build_message_set(SOME[:1])
     for size in range(len(NEXT)):
         gathered, position = read(data + NEXT[:size])
         assert (gathered.rows, position) == (SOME[:1], len(data))
 
 
-def test_what_is_cut_off_is_left_though_its_crc_fits() -> None:
-    """It may have been made for the bytes that are there."""
-    cut = bytearray(raw_message(20, b"\x00\x00\x00\x01k\x00\x00\x00\x0912345"))
-    cut[11] += 4
-    assert read(bytes(cut))[1] == 0
+def test_a_truncated_message_with_a_matching_crc_is_left() -> None:
+    """The CRC may have been computed for the truncated bytes."""
+    truncated = bytearray(raw_message(20, b"\x00\x00\x00\x01k\x00\x00\x00\x0912345"))
+    truncated[11] += 4
+    assert read(bytes(truncated))[1] == 0
 
 
 @pytest.mark.parametrize(
@@ -76,8 +76,8 @@ def test_what_is_cut_off_is_left_though_its_crc_fits() -> None:
     ids=lambda data: data[:38].hex(),
 )
 @pytest.mark.parametrize("some", [SOME, []])
-def test_it_stops_in_front_of_anything_else(some: list[Record], other: bytes) -> None:
-    """Keys or values that are null or empty, other formats, damage: these are judged elsewhere."""
+def test_it_stops_before_any_other_message(some: list[Record], other: bytes) -> None:
+    """Null or empty keys and values, other formats and damage are left to the full decoder."""
     front = build_message_set(some)
     gathered, position = read(front + other + NEXT)
     assert (gathered.rows, position) == (some, len(front))
@@ -85,7 +85,7 @@ def test_it_stops_in_front_of_anything_else(some: list[Record], other: bytes) ->
 
 
 def test_it_stops_where_offsets_do_not_ascend() -> None:
-    """An offset that was there already is not what this is for."""
+    """An offset that does not ascend is left to the full decoder."""
     again = [Record(14, b"k", b"again"), Record(15, b"k", b"more")]
     gathered, position = read(build_message_set([*SOME, *again]))
     assert (gathered.rows, gathered.next_offset) == (SOME, 15)
@@ -93,8 +93,8 @@ def test_it_stops_where_offsets_do_not_ascend() -> None:
 
 
 @pytest.mark.parametrize(("first", "fetch_offset"), [(5, 6), (-2, -5)])
-def test_below_the_fetch_offset_and_zero_it_takes_nothing(first: int, fetch_offset: int) -> None:
-    """What has to be left out is left to the thorough way, and so is what can't be."""
+def test_below_the_fetch_offset_or_0_it_reads_nothing(first: int, fetch_offset: int) -> None:
+    """Messages to skip, and invalid offsets, are left to the full decoder."""
     data = build_message_set([Record(first, b"k", b"v"), Record(first + 2, b"k", b"v")])
     gathered, position = read(data, fetch_offset)
     assert (gathered.rows, gathered.next_offset, position) == ([], fetch_offset, 0)

@@ -1,4 +1,4 @@
-"""Compressed sets of magic 0 and 1: offsets, resuming, nesting, timestamps, damage, bounds."""
+"""Compressed sets of magic 0 and 1: offsets, resuming, nesting, timestamps, damage, limits."""
 
 import tracemalloc
 
@@ -28,7 +28,7 @@ TEN = {magic: records(*range(10, 20), magic=magic) for magic in (0, 1)}
 
 @pytest.mark.parametrize("magic", [0, 1])
 @pytest.mark.parametrize("codec", COMPRESSING)
-def test_a_compressed_set_gives_its_records(codec: Codec, magic: int) -> None:
+def test_a_compressed_set_has_its_records(codec: Codec, magic: int) -> None:
     """Offsets are those of the log, whichever way the format counts inside."""
     data = build_message_set(TEN[magic], magic=magic, codec=codec)
     decoded = decode(data, fetch_offset=10)
@@ -39,7 +39,7 @@ def test_a_compressed_set_gives_its_records(codec: Codec, magic: int) -> None:
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_reading_resumes_in_the_middle(magic: int) -> None:
-    """The set comes whole; records below the offset asked for are dropped."""
+    """The broker returns the whole set; records below the fetch offset are dropped."""
     data = build_message_set(TEN[magic], magic=magic, codec=Codec.GZIP)
     decoded = decode(data, fetch_offset=15)
     assert decoded.records == TEN[magic][5:]
@@ -47,7 +47,7 @@ def test_reading_resumes_in_the_middle(magic: int) -> None:
 
 
 def test_a_set_with_nothing_wanted_still_advances() -> None:
-    """After compaction a wrapper's offset may lie beyond its last record."""
+    """After compaction a wrapper's offset may be beyond its last record."""
     inner = build_message_set(TEN[0][:3])
     data = wrap_message_set(inner, offset=19, codec=Codec.GZIP)
     decoded = decode(data, fetch_offset=15)
@@ -57,7 +57,7 @@ def test_a_set_with_nothing_wanted_still_advances() -> None:
 
 @pytest.mark.parametrize("magic", [0, 1])
 def test_empty_wrappers_are_skipped(magic: int) -> None:
-    """A set of no messages, or no bytes at all, only advances."""
+    """A set without messages, or without any bytes, only advances the position."""
     empty = wrap_message_set(b"", offset=4, codec=Codec.GZIP, magic=magic)
     no_bytes = wrapper_around(5, b"", magic=magic)
     decoded = decode(empty + no_bytes + build_message_set(records(6)), fetch_offset=4)
@@ -91,8 +91,8 @@ def test_wrappers_and_plain_messages_mix() -> None:
     assert decode(data, fetch_offset=1).records == every[1:]
 
 
-def test_nested_sets_are_unpacked() -> None:
-    """A set inside a set gives its records in place."""
+def test_nested_sets_are_decompressed() -> None:
+    """The records of a nested set appear at its position."""
     nested = build_message_set(TEN[0][3:6], codec=Codec.SNAPPY)
     inner = build_message_set(TEN[0][:3]) + nested + build_message_set(TEN[0][6:])
     decoded = decode(wrap_message_set(inner, offset=19, codec=Codec.GZIP), fetch_offset=11)
@@ -109,14 +109,14 @@ def test_nested_relative_offsets_add_up() -> None:
 
 
 def wrapped_times(times: int) -> bytes:
-    """Put one record into so many wrappers."""
+    """Return a record in this many wrappers."""
     data = build_message_set(records(0))
     for _ in range(times):
         data = wrap_message_set(data, offset=0, codec=Codec.GZIP)
     return data
 
 
-def test_nesting_has_a_bound() -> None:
+def test_nesting_is_limited() -> None:
     """The deepest allowed nesting is read, one more is an error."""
     assert decode(wrapped_times(MAX_DEPTH)).records == records(0)
     decoded = decode(wrapped_times(MAX_DEPTH + 1))
@@ -126,7 +126,7 @@ def test_nesting_has_a_bound() -> None:
 
 @pytest.mark.parametrize("codec", [4, 5, 7])
 def test_unknown_codecs_are_named(codec: int) -> None:
-    """The error says which codec, and reading could go on behind it."""
+    """The error names the codec, and reading can continue after it."""
     decoded = decode(build_message_set(records(0)) + wrapper_around(3, b"?", codec=codec))
     assert decoded.records == records(0)
     assert isinstance(decoded.error, UnsupportedCodec)
@@ -135,7 +135,7 @@ def test_unknown_codecs_are_named(codec: int) -> None:
 
 
 class TestRelativeOffsets:
-    """Magic 1: the wrapper's offset is that of the last message inside."""
+    """In magic 1 the wrapper's offset is that of the last message inside."""
 
     def test_gaps_inside_are_kept(self) -> None:
         """Compaction inside a set leaves gaps in the relative offsets."""
@@ -143,7 +143,7 @@ class TestRelativeOffsets:
         assert decode(build_message_set(some, magic=1, codec=Codec.GZIP)).records == some
 
     def test_absolute_offsets_inside_are_read_too(self) -> None:
-        """Then the last one inside equals the wrapper's, and nothing is to be added."""
+        """Then the last offset inside equals the wrapper's, and nothing is added."""
         data = wrap_message_set(
             build_message_set(TEN[1], magic=1), offset=19, codec=Codec.GZIP, magic=1
         )
@@ -160,7 +160,7 @@ class TestRelativeOffsets:
         assert decoded.next_offset == 3
 
     def test_the_smallest_messages_inside_are_read(self) -> None:
-        """Those of magic 0 without key and value are no larger than what any entry has."""
+        """Messages of magic 0 without key and value are as small as an entry can be."""
         inner = build_message_set([Record(at, None, None) for at in range(3)])
         decoded = decode(wrap_message_set(inner, offset=12, codec=Codec.GZIP, magic=1))
         assert decoded.error is None
@@ -172,7 +172,7 @@ class TestRelativeOffsets:
 
     @pytest.mark.parametrize("offsets", [(0, 1, 30), (0, 2, 1)])
     def test_contradictory_offsets_are_corrupt(self, offsets: tuple[int, ...]) -> None:
-        """A last offset past the wrapper's, or offsets that go back, tell nothing."""
+        """A last offset beyond the wrapper's, or offsets that go back, are invalid."""
         inner = build_message_set(records(*offsets, magic=1), magic=1)
         decoded = decode(wrap_message_set(inner, offset=20, codec=Codec.GZIP, magic=1))
         assert decoded.records == []
@@ -181,10 +181,10 @@ class TestRelativeOffsets:
 
 
 class TestTimestamps:
-    """Magic 1 carries the producer's time or the broker's."""
+    """Magic 1 has the producer's time or the broker's."""
 
     def test_plain_messages_carry_either(self) -> None:
-        """The attribute tells which."""
+        """The attribute says which."""
         both = [
             Record(0, None, b"a", 111, TimestampType.CREATE_TIME),
             Record(1, None, b"b", 222, TimestampType.LOG_APPEND_TIME),
@@ -192,12 +192,12 @@ class TestTimestamps:
         assert decode(build_message_set(both, magic=1)).records == both
 
     def test_create_time_is_each_messages_own(self) -> None:
-        """A wrapper at create time leaves the inner timestamps alone."""
+        """A wrapper with create time leaves the inner timestamps unchanged."""
         some = [Record(at, None, b"v", 100 + at, TimestampType.CREATE_TIME) for at in range(3)]
         assert decode(build_message_set(some, magic=1, codec=Codec.GZIP)).records == some
 
     def test_append_time_is_the_wrappers(self) -> None:
-        """The broker sets the wrapper's time only; the messages inside take it."""
+        """The broker sets only the wrapper's time, which counts for the messages inside."""
         inner = [Record(at, None, b"v", 100 + at, TimestampType.CREATE_TIME) for at in range(3)]
         data = wrap_message_set(
             build_message_set(inner, magic=1),
@@ -213,7 +213,7 @@ class TestTimestamps:
         ] == [(5, TimestampType.CREATE_TIME)] + [(999, TimestampType.LOG_APPEND_TIME)] * 3
 
     def test_magic_0_inside_keeps_no_timestamp(self) -> None:
-        """A format without timestamps gets none from around it."""
+        """A format without timestamps gets none from its wrapper."""
         data = wrap_message_set(
             build_message_set(records(0)),
             offset=2,
@@ -228,10 +228,10 @@ class TestTimestamps:
 
 
 class TestDamage:
-    """Errors inside a compressed set say where in the log they lie."""
+    """Errors inside a compressed set have their offset in the log."""
 
     def test_a_wrong_crc_inside_keeps_what_came_before(self) -> None:
-        """The wrapper's CRC can be right and an inner one wrong: some producers did that."""
+        """The wrapper's CRC can be right and an inner one wrong: some producers wrote such sets."""
         inner = bytearray(build_message_set(TEN[0]))
         at = len(build_message_set(TEN[0][:5]))
         inner[at + 20] ^= 1
@@ -245,12 +245,12 @@ class TestDamage:
         assert (error.offset, error.position, error.next_offset) == (15, len(before), 16)
         assert "in the compressed set up to offset 19: CRC" in str(error)
 
-        behind = decode(data, fetch_offset=16)
-        assert behind.error is None
-        assert behind.records == TEN[0][6:]
+        after = decode(data, fetch_offset=16)
+        assert after.error is None
+        assert after.records == TEN[0][6:]
 
     def test_a_wrong_wrapper_crc_is_noticed(self) -> None:
-        """The original checks the inner ones only."""
+        """The original checks only the inner CRCs."""
         data = bytearray(build_message_set(TEN[0], codec=Codec.GZIP))
         data[13] ^= 1
         decoded = decode(bytes(data), fetch_offset=10)
@@ -266,15 +266,15 @@ class TestDamage:
         assert "7 bytes of gzip" in decoded.error.reason
 
     @pytest.mark.parametrize("magic", [0, 1])
-    def test_a_set_cut_off_inside_is_an_error(self, magic: int) -> None:
-        """Only the outermost set may be cut off: inside, records would be lost silently."""
+    def test_a_truncated_inner_set_is_an_error(self, magic: int) -> None:
+        """Only the outermost set may be truncated: inside, records would be lost silently."""
         inner = build_message_set(TEN[magic], magic=magic)[:-1]
         decoded = decode(wrapper_around(19, gzip_of(inner), magic=magic))
         assert decoded.error is not None
         assert (decoded.error.offset, decoded.error.next_offset) == (19, 20)
 
     def test_a_bad_size_inside_skips_the_whole_wrapper(self) -> None:
-        """Where the next message inside begins can't be known."""
+        """Where the next message inside begins is unknown."""
         inner = build_message_set(TEN[0][:2]) + bytes(40)
         decoded = decode(wrapper_around(19, gzip_of(inner)))
         assert decoded.records == TEN[0][:2]
@@ -282,11 +282,11 @@ class TestDamage:
         assert decoded.error.next_offset == 20
 
 
-class TestBound:
-    """Decompression never makes more than the bound, over the whole set."""
+class TestLimit:
+    """Decompression never exceeds the limit, over the whole set."""
 
     def test_a_gzip_bomb_is_an_error(self) -> None:
-        """200 MiB of zeros in 200 KB: an error value, and no large allocation."""
+        """200 MiB of zeros in 200 KB are an error, without a large allocation."""
         data = build_message_set(records(0)) + wrapper_around(1, gzip_of_zeros(200))
         tracemalloc.start()
         try:
@@ -300,8 +300,8 @@ class TestBound:
         assert "decompresses to more than 1048576 bytes" in decoded.error.reason
         assert (decoded.error.offset, decoded.error.next_offset) == (1, 2)
 
-    def test_sets_that_fit_only_alone_end_the_set_quietly(self) -> None:
-        """A later wrapper waits for the next fetch, which has the whole bound again."""
+    def test_a_compressed_set_that_does_not_fit_any_more_waits(self) -> None:
+        """A later wrapper waits for the next fetch, which has the whole limit again."""
         first = build_message_set(TEN[0], codec=Codec.GZIP)
         later = build_message_set(records(20, 21, 22), codec=Codec.GZIP)
         room = len(build_message_set(TEN[0]))
@@ -311,8 +311,8 @@ class TestBound:
         assert (decoded.next_offset, decoded.valid_bytes) == (20, len(first))
         assert decode(first + later, fetch_offset=20, room=room).records == records(20, 21, 22)
 
-    def test_nested_sets_count_against_the_same_bound(self) -> None:
-        """What is unpacked twice counts twice; half a wrapper is never given out."""
+    def test_nested_sets_count_against_the_same_limit(self) -> None:
+        """What is decompressed twice counts twice; half a wrapper is never returned."""
         nested = build_message_set(TEN[0][5:], codec=Codec.GZIP)
         inner = build_message_set(TEN[0][:5]) + nested
         data = wrap_message_set(inner, offset=19, codec=Codec.GZIP)

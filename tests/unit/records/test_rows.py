@@ -18,8 +18,8 @@ PLAIN = [tuple(record) for record in FOUR]
 ROWS = Rows([(record[0], record[1], record[2], record[3], int(record[4])) for record in FOUR])
 
 
-def test_records_are_made_when_they_are_asked_for() -> None:
-    """By number from both ends, and one after the other."""
+def test_records_are_made_on_access() -> None:
+    """They can be read by index from both ends, and by iteration."""
     assert (len(ROWS), ROWS[1], ROWS[-1]) == (4, FOUR[1], FOUR[3])
     assert {type(ROWS[2]), *map(type, ROWS), *map(type, reversed(ROWS))} == {Record}
     assert list(ROWS) == FOUR
@@ -36,16 +36,16 @@ def test_records_are_made_when_they_are_asked_for() -> None:
         ROWS[4]
 
 
-def test_a_part_of_rows_are_rows() -> None:
-    """Nothing is made to cut them."""
+def test_a_slice_of_rows_is_rows() -> None:
+    """Slicing makes no records."""
     part = ROWS[1:3]
     assert isinstance(part, Rows)
     assert (list(part), part.plain) == (FOUR[1:3], PLAIN[1:3])
     assert not ROWS[4:]
 
 
-def test_rows_equal_what_has_the_same_records() -> None:
-    """Whatever kind of sequence; as a list, they have no hash."""
+def test_rows_equal_a_sequence_of_the_same_records() -> None:
+    """The kind of sequence does not matter; like lists, rows have no hash."""
     others: list[Sequence[object]] = [FOUR, tuple(FOUR), Rows(ROWS.plain[:])]
     assert all(other == ROWS and other == ROWS for other in others)
     assert FOUR[:3] != ROWS
@@ -54,7 +54,7 @@ def test_rows_equal_what_has_the_same_records() -> None:
         hash(ROWS)
 
 
-def test_what_is_no_rows_is_as_plain_as_it_is() -> None:
+def test_other_sequences_are_plain_already() -> None:
     """A record is a tuple, too."""
     assert plain(ROWS) is ROWS.plain
     assert plain(FOUR) is FOUR
@@ -63,8 +63,8 @@ def test_what_is_no_rows_is_as_plain_as_it_is() -> None:
 
 @pytest.mark.parametrize("magic", [0, 1])
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
-def test_the_collector_does_not_follow_what_was_decoded(magic: int, codec: Codec) -> None:
-    """Once it has seen them, that is: thousands wait in a queue, and each look costs."""
+def test_the_garbage_collector_does_not_track_decoded_rows(magic: int, codec: Codec) -> None:
+    """Thousands wait in a queue, and each collection would visit them."""
     some = [Record(number, b"k", bytes(9), magic - 1) for number in range(50)]
     data = build_message_set(some, magic=magic, codec=codec)
     decoded = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=10_000)
@@ -74,13 +74,13 @@ def test_the_collector_does_not_follow_what_was_decoded(magic: int, codec: Codec
     assert not any(map(gc.is_tracked, rows))
 
 
-def test_rows_tell_what_they_hold() -> None:
-    """In a failure of a test, say."""
+def test_the_repr_of_rows_has_their_records() -> None:
+    """This helps when a test fails."""
     assert repr(ROWS[:1]) == f"Rows([{FOUR[0]!r}])"
 
 
 def test_rows_count_as_their_records() -> None:
-    """So that a chunk costs the same whatever is made of it, and cut in whatever way."""
+    """So a chunk has the same size whatever it is decoded to, and however it is split."""
     assert (
         records_bytes(ROWS)
         == records_bytes(FOUR)

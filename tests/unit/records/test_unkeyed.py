@@ -1,4 +1,4 @@
-"""Which messages the quick way takes, and in front of which it stops."""
+"""Which messages the fast path reads, and before which it stops."""
 
 import pytest
 
@@ -17,18 +17,18 @@ NEXT = build_message_set([Record(20, None, b"12345678")])
 
 
 def with_byte(at: int, byte: int) -> bytes:
-    """The message that would come next, with one byte changed and the CRC of before."""
+    """Return the next message with one byte changed, and its former CRC."""
     return NEXT[:at] + bytes([byte]) + NEXT[at + 1 :]
 
 
 def read(data: bytes, fetch_offset: int = 0, position: int = 0) -> tuple[Gathered, int]:
-    """Read from a position on; what was gathered, and the position behind it."""
+    """Return what was read from a position on, and the position after it."""
     gathered = Gathered(fetch_offset, 0)
     return gathered, read_unkeyed(data, position, gathered)
 
 
-def test_messages_of_one_size_are_all_taken() -> None:
-    """To the last one."""
+def test_all_messages_of_one_size_are_read() -> None:
+    """All are read, even the last one."""
     data = build_message_set(ALIKE)
     gathered, position = read(data)
     assert gathered.rows == ALIKE
@@ -36,12 +36,12 @@ def test_messages_of_one_size_are_all_taken() -> None:
     assert gathered.memory_bytes == records_bytes(ALIKE)
 
 
-def test_messages_of_any_size_are_taken_but_the_last() -> None:
-    """Behind it there is no other one's size; a header that is cut off is not enough."""
+def test_all_messages_of_various_sizes_are_read_but_the_last() -> None:
+    """After the last one there is no size to compare; a truncated header is not enough."""
     data = build_message_set(VARIED)
     without_last = len(build_message_set(VARIED[:-1]))
-    for behind in (b"", bytes(11)):
-        gathered, position = read(data + behind)
+    for following in (b"", bytes(11)):
+        gathered, position = read(data + following)
         assert gathered.rows == VARIED[:-1]
         assert (gathered.next_offset, position) == (14, without_last)
         assert gathered.memory_bytes == records_bytes(VARIED[:-1])
@@ -49,15 +49,15 @@ def test_messages_of_any_size_are_taken_but_the_last() -> None:
 
 
 def test_one_size_may_follow_another() -> None:
-    """Then they are taken one by one, up to what is cut off."""
+    """Then they are read one by one, up to a truncated one."""
     data = build_message_set([*ALIKE, LAST, *VARIED])
     gathered, position = read(data)
     assert gathered.rows == [*ALIKE, LAST]
     assert position == len(build_message_set([*ALIKE, LAST]))
 
 
-def test_reading_begins_where_it_is_told() -> None:
-    """In the middle of the data."""
+def test_reading_begins_at_the_position() -> None:
+    """It may be in the middle of the data."""
     data = build_message_set(ALIKE)
     gathered, position = read(b"12345" + data, position=5)
     assert (gathered.rows, position) == (ALIKE, 5 + len(data))
@@ -76,7 +76,7 @@ def test_reading_begins_where_it_is_told() -> None:
         raw_message(20, b"\xff\xff\xff\xff\x00\x00\x00\x0812345678", attributes=8),
         raw_message(20, b"\xff\xff\xff\xfe\x00\x00\x00\x0812345678"),
         raw_message(20, b"\xff\xff\xff\xff\x00\x00\x00\x0712345678"),
-        with_byte(11, 21),  # a size that its value's contradicts
+        with_byte(11, 21),  # a size that contradicts the value's
         with_byte(11, 23),
         with_byte(15, NEXT[15] ^ 1),
         with_byte(16, 1),
@@ -90,8 +90,8 @@ def test_reading_begins_where_it_is_told() -> None:
     ids=lambda data: data[8:34].hex(),
 )
 @pytest.mark.parametrize("some", [ALIKE, VARIED[:-1], []])
-def test_it_stops_in_front_of_anything_else(some: list[Record], other: bytes) -> None:
-    """Keys, nulls, large ones, other formats, damage: these are judged elsewhere."""
+def test_it_stops_before_any_other_message(some: list[Record], other: bytes) -> None:
+    """Keys, nulls, large values, other formats and damage are left to the full decoder."""
     front = build_message_set(some)
     gathered, position = read(front + other + build_message_set([Record(30, None, b"more")]))
     assert (gathered.rows, position) == (some, len(front))
@@ -99,7 +99,7 @@ def test_it_stops_in_front_of_anything_else(some: list[Record], other: bytes) ->
 
 @pytest.mark.parametrize("some", [ALIKE, VARIED])
 def test_it_stops_where_offsets_do_not_ascend(some: list[Record]) -> None:
-    """An offset that was there already is not what this is for."""
+    """An offset that does not ascend is left to the full decoder."""
     again = [Record(14, None, some[-1].value), Record(15, None, b"more")]
     gathered, position = read(build_message_set([*some, *again]))
     assert (gathered.rows, gathered.next_offset) == (some, 15)
@@ -107,14 +107,14 @@ def test_it_stops_where_offsets_do_not_ascend(some: list[Record]) -> None:
 
 
 @pytest.mark.parametrize("some", [ALIKE, VARIED])
-def test_below_the_fetch_offset_it_takes_nothing(some: list[Record]) -> None:
-    """What has to be left out is left to the thorough way."""
+def test_below_the_fetch_offset_it_reads_nothing(some: list[Record]) -> None:
+    """Messages to skip are left to the full decoder."""
     gathered, position = read(build_message_set(some), fetch_offset=6)
     assert (gathered.rows, gathered.next_offset, position) == ([], 6, 0)
     assert gathered.memory_bytes == 0
 
 
-def test_no_offset_below_zero_is_taken() -> None:
+def test_no_negative_offset_is_read() -> None:
     """A negative offset is refused, wherever reading begins."""
     data = build_message_set([Record(-2, None, b"one"), Record(-1, None, b"two")])
     assert read(data, fetch_offset=-5)[1] == 0

@@ -1,4 +1,4 @@
-"""Whatever happened between readings, what is shown in the end is what a first reading shows."""
+"""Whatever happened between readings, the last one shows the same as a first reading would."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -24,7 +24,7 @@ ACTS: dict[str, Callable[[StatusWorld, str, int], None]] = {
     "commit to kafka": lambda world, name, number: world.groups.update(
         {name: SpokenGroup(number, listed=False, offsets={T0: number, T1: 9})}
     ),
-    "leave": lambda world, name, _: void(world.groups.pop(name, None)),
+    "leave": lambda world, name, _: discard(world.groups.pop(name, None)),
     "forget group": lambda world, name, _: world.tree.delete(f"/consumers/{name}"),
     "topic": lambda world, *_: world.topic("u"),
     "forget topic": lambda world, *_: world.tree.delete("/brokers/topics/u"),
@@ -32,7 +32,7 @@ ACTS: dict[str, Callable[[StatusWorld, str, int], None]] = {
     "offsets topic": lambda world, *_: world.topic(OFFSETS_TOPIC),
     "time": lambda world, _, number: world.clock.advance(300_000 * number),
 }
-"""What may happen to a world, a group, and a broker or a partition."""
+"""What may happen: to the cluster, to a group, and to a broker or partition by number."""
 
 READ = "read"
 STEPS = st.lists(
@@ -42,19 +42,19 @@ STEPS = st.lists(
 )
 
 
-def void(_: object) -> None:
-    """Nothing."""
+def discard(_: object) -> None:
+    """Discard the value."""
 
 
 def restart(world: StatusWorld, number: int) -> None:
-    """A broker stops, or starts again."""
+    """Stop a broker, or start it again."""
     broker = world.cluster.brokers[number]
     broker.down = not broker.down
     broker.break_all()
 
 
 def toggle(world: StatusWorld, *, connected: bool) -> None:
-    """Break the connection to ZooKeeper, or mend it."""
+    """Connect to ZooKeeper, or disconnect."""
     session_id = world.tree.store.session_id
     if connected:
         world.tree.server.reconnect(session_id)
@@ -63,42 +63,42 @@ def toggle(world: StatusWorld, *, connected: bool) -> None:
 
 
 def mend(world: StatusWorld) -> None:
-    """All is well again."""
+    """Repair all that was broken."""
     toggle(world, connected=True)
     for number, broker in enumerate(world.cluster.brokers):
         broker.down = False
         world.register(number)
 
 
-def plain(snapshot: ClusterSnapshot) -> ClusterSnapshot:
-    """Without what only who has read before can know."""
+def without_history(snapshot: ClusterSnapshot) -> ClusterSnapshot:
+    """Return the snapshot without what only a reader with a history can know."""
     groups = {key: unwatched(group) for key, group in snapshot.groups.items()}
     return replace(snapshot, clock_skew_ms=None, groups=groups)
 
 
 def unwatched(group: GroupStatus) -> GroupStatus:
-    """Without since when its offsets are watched, and what follows from that."""
+    """Return the group without how long its offsets have been watched, and what follows from it."""
     state = GroupState.EMPTY if group.state is GroupState.ABANDONED else group.state
     return replace(group, unmoved_since_ms=None, state=state)
 
 
 @given(STEPS)
 @settings(max_examples=examples(120), deadline=None)
-def test_all_is_seen_in_the_end(steps: list[tuple[str, str, int]]) -> None:
-    """Faults, moves, and things that come and go, between readings that never fail as a whole."""
+def test_the_last_reading_equals_a_first_reading(steps: list[tuple[str, str, int]]) -> None:
+    """Faults and changes between readings never make a reading fail as a whole."""
     world = StatusWorld()
     try:
         reader = world.reader(quiet_ms=0)
-        for what, name, number in steps:
-            if what == READ:
+        for step, name, number in steps:
+            if step == READ:
                 reader.read()
             else:
-                ACTS[what](world, name, number)
+                ACTS[step](world, name, number)
         mend(world)
-        # One that finds out who has moved, and one that asks there.
+        # The first reading notices what has moved, the second asks the new places.
         reader.read()
         last = reader.read()
         assert last.failures == ()
-        assert plain(last) == plain(world.reader(quiet_ms=0).read())
+        assert without_history(last) == without_history(world.reader(quiet_ms=0).read())
     finally:
         world.close()

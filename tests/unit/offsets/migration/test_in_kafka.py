@@ -1,4 +1,4 @@
-"""A group's offsets in Kafka as a migration sees them, by a coordinator that follows a script."""
+"""A group's offsets in Kafka as a migration sees them, with a scripted coordinator."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -42,9 +42,9 @@ CLUSTER = md.MetadataResponse(
         ),
     ),
 )
-ANSWER_MS = 400
-BRIEF = ChannelSettings(timeout_ms=5_000, limit_ms=2 * ANSWER_MS + 10, backoff_ms=20)
-"""Time for two answers."""
+RESPONSE_MS = 400
+BRIEF = ChannelSettings(timeout_ms=5_000, limit_ms=2 * RESPONSE_MS + 10, backoff_ms=20)
+"""Time for two responses."""
 OLD = {ApiKey.OFFSET_FETCH: VersionRange(0, 1), ApiKey.OFFSET_COMMIT: VersionRange(0, 1)}
 NEW = {
     ApiKey.OFFSET_FETCH: VersionRange(1, 7),
@@ -56,12 +56,12 @@ NEW = {
 class ScriptedCluster:
     """A cluster of one broker, with two partitions, which coordinates the group.
 
-    Time passes only while it is asked about the group.
+    Time passes only with requests about the group.
 
     Attributes:
-        found: what looking for the coordinator gives, the last one for ever.
-        responses: what it says to one request after the other; the last one for ever.
-        requested: what it was asked about the group.
+        found: the error codes of coordinator lookups, in order; the last one is repeated.
+        responses: the responses to requests, in order; the last one is repeated.
+        requested: the requests about the group.
     """
 
     def __init__(self, versions: dict[ApiKey, VersionRange], *responses: Said) -> None:
@@ -78,7 +78,7 @@ class ScriptedCluster:
         broker.listen(self._network)
 
     def storage(self, settings: ChannelSettings = BRIEF) -> KafkaGroupOffsets:
-        """What is under test."""
+        """Return the object under test."""
         dialer = BrokerDialer(
             self._network,
             client_id="test",
@@ -96,10 +96,10 @@ class ScriptedCluster:
         )
         return KafkaGroupOffsets(client, dialer, "g", settings, self._clock)
 
-    def says(self, frame: RequestFrame) -> Said:
-        """The next answer."""
+    def respond(self, frame: RequestFrame) -> Said:
+        """Return the next response."""
         self.requested.append(frame.request)
-        self._clock.advance(ANSWER_MS)
+        self._clock.advance(RESPONSE_MS)
         return self.responses.pop(0) if len(self.responses) > 1 else self.responses[0]
 
     def _write(self, frame: RequestFrame) -> Said | None:
@@ -112,12 +112,12 @@ class ScriptedCluster:
                 error_code=code, coordinator_id=3, host=COORDINATOR.host, port=COORDINATOR.port
             )
         if getattr(request, "group_id", "g") == "g" and frame.api_key in NEW:
-            return self.says(frame)
+            return self.respond(frame)
         return None
 
 
-def held(*entries: tuple[int, int, int], error_code: int = 0) -> of.OffsetFetchResponse:
-    """An answer: partition, offset and error code."""
+def fetched(*entries: tuple[int, int, int], error_code: int = 0) -> of.OffsetFetchResponse:
+    """Return an OffsetFetch response: partition, offset and error code of each entry."""
     partitions = tuple(
         of.OffsetFetchedPartition(partition=number, offset=offset, metadata="", error_code=code)
         for number, offset, code in entries
@@ -126,8 +126,8 @@ def held(*entries: tuple[int, int, int], error_code: int = 0) -> of.OffsetFetchR
     return of.OffsetFetchResponse(topics=topics, error_code=error_code)
 
 
-def taken(*codes: int) -> oc.OffsetCommitResponse:
-    """An answer: the error code of one partition after the other."""
+def committed(*codes: int) -> oc.OffsetCommitResponse:
+    """Return an OffsetCommit response with the error code of each partition."""
     partitions = tuple(
         oc.CommittedPartition(partition=number, error_code=code)
         for number, code in enumerate(codes)
@@ -136,7 +136,7 @@ def taken(*codes: int) -> oc.OffsetCommitResponse:
 
 
 def group(state: str, *members: str, error_code: int = 0) -> dg.DescribeGroupsResponse:
-    """An answer about the group."""
+    """Return a DescribeGroups response."""
     return dg.DescribeGroupsResponse(
         groups=(
             dg.DescribedGroup(
@@ -160,17 +160,17 @@ def group(state: str, *members: str, error_code: int = 0) -> dg.DescribeGroupsRe
     )
 
 
-def test_a_new_broker_is_asked_for_everything_and_for_stable_offsets() -> None:
-    """An offset that is not there (-1) is none."""
-    script = ScriptedCluster(NEW, held((0, 5, 0), (1, -1, 0)))
+def test_a_new_broker_is_asked_for_all_stable_offsets() -> None:
+    """An offset of -1 counts as none."""
+    script = ScriptedCluster(NEW, fetched((0, 5, 0), (1, -1, 0)))
     assert script.storage().stored(None) == {A: FetchedOffset(5)}
     (request,) = script.requested
     assert (request.topics, request.require_stable) == (None, True)
 
 
-def test_an_old_one_is_asked_for_every_partition_of_the_cluster() -> None:
-    """It can't list what it has."""
-    script = ScriptedCluster(OLD, held((0, 5, 0), (1, -1, 0)))
+def test_an_old_broker_is_asked_for_every_partition_of_the_cluster() -> None:
+    """An old broker can't list the offsets that it has."""
+    script = ScriptedCluster(OLD, fetched((0, 5, 0), (1, -1, 0)))
     assert script.storage().stored({"t"}) == {A: FetchedOffset(5)}
     (request,) = script.requested
     assert request.topics == (of.OffsetFetchTopic(topic="t", partitions=(0, 1)),)
@@ -182,42 +182,42 @@ def test_an_old_one_is_asked_for_every_partition_of_the_cluster() -> None:
     "first",
     [
         Word.CLOSE,
-        held((0, -1, ErrorCode.NOT_COORDINATOR)),
-        held((0, -1, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)),
-        held((0, -1, ErrorCode.UNSTABLE_OFFSET_COMMIT)),
-        held((0, -1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)),
-        held(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+        fetched((0, -1, ErrorCode.NOT_COORDINATOR)),
+        fetched((0, -1, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)),
+        fetched((0, -1, ErrorCode.UNSTABLE_OFFSET_COMMIT)),
+        fetched((0, -1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)),
+        fetched(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
     ],
 )
-def test_what_passes_is_asked_again(first: Said) -> None:
-    """And is never taken for "no offset"."""
-    script = ScriptedCluster(NEW, first, held((0, 5, 0)))
+def test_a_retriable_error_is_retried(first: Said) -> None:
+    """A retriable error is never taken for "no offset"."""
+    script = ScriptedCluster(NEW, first, fetched((0, 5, 0)))
     assert script.storage().fetch([A]) == {A: FetchedOffset(5)}
 
 
-def test_a_coordinator_that_is_not_there_yet_is_looked_for_again() -> None:
-    """As long as the topic of offsets is being made."""
-    script = ScriptedCluster(NEW, held((0, 5, 0)))
+def test_a_coordinator_that_is_not_available_yet_is_looked_up_again() -> None:
+    """The offsets topic may be in creation."""
+    script = ScriptedCluster(NEW, fetched((0, 5, 0)))
     script.found = [ErrorCode.COORDINATOR_NOT_AVAILABLE, 0]
     assert script.storage().fetch([A]) == {A: FetchedOffset(5)}
 
 
-def test_what_does_not_pass_is_an_error_that_says_so() -> None:
-    """In time, or at once where waiting would not help; of one partition its own."""
-    loading = ScriptedCluster(NEW, held((0, -1, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)))
+def test_a_permanent_error_is_raised() -> None:
+    """If waiting might help, it is a time-out, else raised at once; partitions have their own."""
+    loading = ScriptedCluster(NEW, fetched((0, -1, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)))
     with pytest.raises(RequestTimedOut, match="COORDINATOR_LOAD_IN_PROGRESS"):
         loading.storage().fetch([A])
-    assert len(loading.requested) == 2  # there was time for no more
+    assert len(loading.requested) == 2  # there was no time for more
     with pytest.raises(BrokerError, match="GROUP_AUTHORIZATION_FAILED"):
-        ScriptedCluster(NEW, held(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)).storage().fetch(
-            [A]
-        )
-    forbidden = ScriptedCluster(NEW, held())
+        ScriptedCluster(
+            NEW, fetched(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
+        ).storage().fetch([A])
+    forbidden = ScriptedCluster(NEW, fetched())
     forbidden.found = [ErrorCode.GROUP_AUTHORIZATION_FAILED]
     with pytest.raises(BrokerError, match="GROUP_AUTHORIZATION_FAILED"):
         forbidden.storage().fetch([A])
     found = (
-        ScriptedCluster(NEW, held((0, -1, ErrorCode.TOPIC_AUTHORIZATION_FAILED)))
+        ScriptedCluster(NEW, fetched((0, -1, ErrorCode.TOPIC_AUTHORIZATION_FAILED)))
         .storage()
         .fetch([A, B])
     )
@@ -225,9 +225,9 @@ def test_what_does_not_pass_is_an_error_that_says_so() -> None:
     assert found[B].error == "its offset in Kafka: the coordinator's response lacks it"
 
 
-def test_offsets_are_written_by_nobodys_member() -> None:
-    """Where there shall be none, -1 is written, which all take for none."""
-    script = ScriptedCluster(NEW, taken(0, 0))
+def test_offsets_are_written_without_membership() -> None:
+    """To delete an offset -1 is written, which all clients take for none."""
+    script = ScriptedCluster(NEW, committed(0, 0))
     assert script.storage().write({A: OffsetAndMetadata(5, "note"), B: None}) == {A: None, B: None}
     (request,) = script.requested
     assert (request.generation_id, request.member_id) == (-1, "")
@@ -238,9 +238,11 @@ def test_offsets_are_written_by_nobodys_member() -> None:
     ]
 
 
-def test_a_write_that_is_refused_says_why() -> None:
-    """A group with members first of all; and what passes is tried again."""
-    script = ScriptedCluster(NEW, taken(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), taken(25, 12))
+def test_a_refused_write_has_the_reason() -> None:
+    """A group with members is named first; retriable errors are retried."""
+    script = ScriptedCluster(
+        NEW, committed(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), committed(25, 12)
+    )
     outcome = script.storage().write({A: OffsetAndMetadata(5), B: OffsetAndMetadata(6)})
     assert outcome == {
         A: "UNKNOWN_MEMBER_ID (25): the group has members: stop them",
@@ -249,11 +251,11 @@ def test_a_write_that_is_refused_says_why() -> None:
     assert script.storage().write({}) == {}
 
 
-def test_no_commit_is_larger_than_a_coordinators_log_takes() -> None:
-    """It writes one batch of each; in the answers of all of them every partition is found."""
+def test_no_commit_is_larger_than_a_coordinators_log_accepts() -> None:
+    """A coordinator writes each commit as one batch; the results of all requests are merged."""
 
     class Accepting(ScriptedCluster):
-        def says(self, frame: RequestFrame) -> Said:
+        def respond(self, frame: RequestFrame) -> Said:
             self.requested.append(frame.request)
             assert isinstance(frame.request, oc.OffsetCommitRequest)
             (topic,) = frame.request.topics
@@ -293,10 +295,10 @@ def test_no_commit_is_larger_than_a_coordinators_log_takes() -> None:
         ),
     ],
 )
-def test_members_are_those_that_the_coordinator_tells(
+def test_members_are_those_that_the_coordinator_reports(
     response: dg.DescribeGroupsResponse, members: Sequence[str]
 ) -> None:
-    """What it does not tell is not taken for nobody."""
+    """An unknown state is not taken for "no members"."""
     assert ScriptedCluster(NEW, response).storage().members() == members
 
 

@@ -16,15 +16,15 @@ def store() -> MemoryZkStore:
     return MemoryZkServer().connect()
 
 
-def test_a_group_that_nobody_used_holds_nothing(store: MemoryZkStore) -> None:
-    """And has no members."""
+def test_an_unused_group_is_empty(store: MemoryZkStore) -> None:
+    """It has neither offsets nor members."""
     storage = ZookeeperGroupOffsets(store, "g")
     assert storage.stored(None) == {}
     assert storage.members() == []
 
 
-def test_every_offset_is_found_and_what_is_none_is_passed_over(store: MemoryZkStore) -> None:
-    """Of the topics asked for; a damaged one is told."""
+def test_every_offset_is_read_and_other_nodes_are_skipped(store: MemoryZkStore) -> None:
+    """Only the requested topics are read; a damaged offset is reported."""
     store.set_or_create_many(
         {
             "/consumers/g/offsets/t/0": b"7",
@@ -44,8 +44,8 @@ def test_every_offset_is_found_and_what_is_none_is_passed_over(store: MemoryZkSt
     assert set(storage.stored({"t"})) == {A, B}
 
 
-def test_offsets_are_written_and_taken_away(store: MemoryZkStore) -> None:
-    """Metadata has no place there."""
+def test_offsets_are_written_and_deleted(store: MemoryZkStore) -> None:
+    """ZooKeeper has no place for metadata."""
     storage = ZookeeperGroupOffsets(store, "g")
     assert storage.write({A: OffsetAndMetadata(3, "note"), B: OffsetAndMetadata(4)}) == {
         A: None,
@@ -57,7 +57,7 @@ def test_offsets_are_written_and_taken_away(store: MemoryZkStore) -> None:
 
 
 def test_members_are_those_that_are_registered_or_own_something(store: MemoryZkStore) -> None:
-    """An owner node that belongs to no session never goes by itself."""
+    """An owner node that belongs to no session never expires."""
     store.create("/consumers/g/ids/g_host-1", b"{}", ephemeral=True)
     store.create("/consumers/g/owners/t/0", b"g_host-1-0", ephemeral=True)
     store.create("/consumers/g/owners/t/1", b"g_gone-0", ephemeral=True)
@@ -70,7 +70,7 @@ def test_members_are_those_that_are_registered_or_own_something(store: MemoryZkS
 
 
 def test_partitions_are_those_of_the_cluster(store: MemoryZkStore) -> None:
-    """What is malformed is passed over: the brokers may know it."""
+    """Malformed topics are skipped: the brokers may know them."""
     assert partitions_in(store) == frozenset()
     store.set_or_create_many(
         {

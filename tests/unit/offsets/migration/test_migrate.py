@@ -1,4 +1,4 @@
-"""Migrations between places in memory, where anything may happen in between."""
+"""Migrations between stores in memory, with changes at any moment."""
 
 import pytest
 
@@ -15,7 +15,7 @@ ALL = frozenset((A, B, C, OTHER))
 
 
 class TwoStoreWorld:
-    """A group with two offsets in ZooKeeper, and one of them in Kafka, too, but behind."""
+    """A group with two offsets in ZooKeeper; one of them is in Kafka, too, but smaller."""
 
     def __init__(self) -> None:
         self.source = MemoryPlace(
@@ -28,17 +28,17 @@ class TwoStoreWorld:
 
 @pytest.fixture
 def world() -> TwoStoreWorld:
-    """A world."""
+    """A group whose offsets have not been migrated."""
     return TwoStoreWorld()
 
 
 def numbers(storage: MemoryPlace) -> dict[TopicPartition, int | None]:
-    """What it holds."""
-    return {tp: None if it is None else it.offset for tp, it in storage.held.items()}
+    """Return the offsets that a store holds."""
+    return {tp: None if entry is None else entry.offset for tp, entry in storage.held.items()}
 
 
-def test_offsets_are_carried_and_found_there(world: TwoStoreWorld) -> None:
-    """The source keeps them: members of the old kind could come back."""
+def test_offsets_are_migrated_and_verified(world: TwoStoreWorld) -> None:
+    """The source keeps them, as members of the old kind could come back."""
     plan = world.migration.plan(MigrationRequest())
     assert numbers(world.target) == {B: 2}
     outcome = world.migration.carry_out(plan)
@@ -47,16 +47,16 @@ def test_offsets_are_carried_and_found_there(world: TwoStoreWorld) -> None:
     assert numbers(world.target) == numbers(world.source) == {A: 5, B: 7}
 
 
-def test_a_second_time_changes_nothing(world: TwoStoreWorld) -> None:
-    """And is verified all the same."""
+def test_a_second_migration_changes_nothing(world: TwoStoreWorld) -> None:
+    """It is verified all the same."""
     world.migration.carry_out(world.migration.plan(MigrationRequest()))
     plan = world.migration.plan(MigrationRequest())
     assert plan.writes == {}
     assert world.migration.carry_out(plan).verified
 
 
-def test_only_the_topics_asked_for(world: TwoStoreWorld) -> None:
-    """Others are neither read nor written."""
+def test_only_requested_topics_are_migrated(world: TwoStoreWorld) -> None:
+    """Other topics are neither read nor written."""
     world.source.held[OTHER] = OffsetAndMetadata(1)
     plan = world.migration.plan(MigrationRequest(topics=frozenset("u")))
     world.migration.carry_out(plan)
@@ -64,8 +64,8 @@ def test_only_the_topics_asked_for(world: TwoStoreWorld) -> None:
 
 
 @pytest.mark.parametrize("where", [OffsetStorage.ZOOKEEPER, OffsetStorage.KAFKA])
-def test_members_keep_it_from_beginning(world: TwoStoreWorld, where: OffsetStorage) -> None:
-    """Whichever place knows of them; the message names them."""
+def test_a_group_with_members_is_not_migrated(world: TwoStoreWorld, where: OffsetStorage) -> None:
+    """Whichever store knows of the members, the error names them."""
     storage = world.source if where is OffsetStorage.ZOOKEEPER else world.target
     storage.present = ["g_host-1"]
     with pytest.raises(MigrationRefused, match="g_host-1: stop them first"):
@@ -73,17 +73,17 @@ def test_members_keep_it_from_beginning(world: TwoStoreWorld, where: OffsetStora
 
 
 def test_members_that_leave_are_waited_for(world: TwoStoreWorld) -> None:
-    """No longer than it takes them."""
+    """The wait ends as soon as they have left."""
     snapshots = iter([["g_host-1"], ["g_host-1"], []])
 
-    def look() -> None:
+    def change_members() -> None:
         world.source.present = next(snapshots, [])
 
-    world.source.on_members = look
+    world.source.on_members = change_members
     assert set(world.migration.plan(MigrationRequest(wait_limit_ms=60_000)).writes) == {A, B}
 
 
-def test_a_member_that_comes_before_the_writing_ends_it(world: TwoStoreWorld) -> None:
+def test_a_member_that_joins_before_the_writing_stops_the_migration(world: TwoStoreWorld) -> None:
     """No offset is written."""
     plan = world.migration.plan(MigrationRequest())
     world.target.present = ["m-1"]
@@ -93,7 +93,7 @@ def test_a_member_that_comes_before_the_writing_ends_it(world: TwoStoreWorld) ->
 
 
 def test_a_refused_plan_writes_nothing(world: TwoStoreWorld) -> None:
-    """Not even what it would not refuse."""
+    """Not even the partitions that would not be refused are written."""
     world.target.held[A] = OffsetAndMetadata(9)
     plan = world.migration.plan(MigrationRequest())
     with pytest.raises(MigrationRefused, match="ahead of the source's 5"):
@@ -104,8 +104,8 @@ def test_a_refused_plan_writes_nothing(world: TwoStoreWorld) -> None:
     assert numbers(world.target) == {A: 9, B: 7}
 
 
-def test_what_comes_in_the_middle_of_it_is_doubtful(world: TwoStoreWorld) -> None:
-    """A member that comes while it is written, or a source that moves, is told."""
+def test_changes_during_the_migration_are_reported_as_doubts(world: TwoStoreWorld) -> None:
+    """A member that joins meanwhile, or a source that moves, is reported."""
     plan = world.migration.plan(MigrationRequest())
 
     def meanwhile() -> None:
@@ -122,8 +122,8 @@ def test_what_comes_in_the_middle_of_it_is_doubtful(world: TwoStoreWorld) -> Non
     )
 
 
-def test_a_write_without_an_answer_is_judged_by_what_is_there(world: TwoStoreWorld) -> None:
-    """The first partition is written, the second is not: and so it is told."""
+def test_a_write_without_a_response_is_judged_by_reading(world: TwoStoreWorld) -> None:
+    """What was written is found out by reading: the first partition was, the second was not."""
     plan = world.migration.plan(MigrationRequest())
     world.target.fail_after = 1
     outcome = world.migration.carry_out(plan)
@@ -131,16 +131,16 @@ def test_a_write_without_an_answer_is_judged_by_what_is_there(world: TwoStoreWor
     assert outcome.failed == {B: "the answer was lost; it holds 2"}
 
 
-def test_one_partition_that_is_refused_does_not_hide_the_others(world: TwoStoreWorld) -> None:
-    """It is named with its reason."""
+def test_a_refused_partition_does_not_hide_the_others(world: TwoStoreWorld) -> None:
+    """It is reported with the reason."""
     world.target.refused[A] = "the metadata is too large"
     outcome = world.migration.carry_out(world.migration.plan(MigrationRequest()))
     assert outcome.written == (B,)
     assert outcome.failed == {A: "the metadata is too large; it holds none"}
 
 
-def test_what_can_not_be_read_back_is_not_verified(world: TwoStoreWorld) -> None:
-    """Though it may well be written."""
+def test_offsets_that_can_not_be_read_back_are_not_verified(world: TwoStoreWorld) -> None:
+    """The offsets may have been written all the same."""
     plan = world.migration.plan(MigrationRequest())
 
     def silence() -> None:
@@ -153,14 +153,14 @@ def test_what_can_not_be_read_back_is_not_verified(world: TwoStoreWorld) -> None
 
 
 def test_a_source_that_can_not_be_read_is_an_error(world: TwoStoreWorld) -> None:
-    """Before anything is written."""
+    """It is raised before anything is written."""
     world.source.unreadable = True
     with pytest.raises(RequestTimedOut):
         world.migration.plan(MigrationRequest())
 
 
 def roll_back_of(plan: MigrationPlan) -> RollBack:
-    """What the file of a plan holds."""
+    """Return the content of the plan's roll-back file."""
     return RollBack(
         group_id="g",
         target=OffsetStorage.KAFKA,
@@ -170,8 +170,8 @@ def roll_back_of(plan: MigrationPlan) -> RollBack:
     )
 
 
-def test_an_undone_migration_leaves_no_trace(world: TwoStoreWorld) -> None:
-    """What was there is there again, with its metadata; what was not is not."""
+def test_a_roll_back_restores_the_former_offsets(world: TwoStoreWorld) -> None:
+    """Offsets are restored with their metadata, and new ones deleted."""
     plan = world.migration.plan(MigrationRequest())
     back = roll_back_of(plan)
     world.migration.carry_out(plan)
@@ -181,7 +181,7 @@ def test_an_undone_migration_leaves_no_trace(world: TwoStoreWorld) -> None:
     assert world.target.held == {A: None, B: OffsetAndMetadata(2, "note")}
 
 
-def test_only_the_topics_asked_for_are_undone(world: TwoStoreWorld) -> None:
+def test_only_requested_topics_are_rolled_back(world: TwoStoreWorld) -> None:
     """The offsets of others stay as the migration wrote them."""
     world.source.held[OTHER] = OffsetAndMetadata(1)
     plan = world.migration.plan(MigrationRequest())
@@ -192,8 +192,8 @@ def test_only_the_topics_asked_for_are_undone(world: TwoStoreWorld) -> None:
     assert numbers(world.target) == {A: 5, B: 7, OTHER: None}
 
 
-def test_undoing_is_refused_where_somebody_went_on(world: TwoStoreWorld) -> None:
-    """And where somebody is there; forced, it is done."""
+def test_a_roll_back_is_refused_if_others_have_committed_since(world: TwoStoreWorld) -> None:
+    """It is refused, too, if the group has members; ``force`` overrides committed offsets only."""
     plan = world.migration.plan(MigrationRequest())
     back = roll_back_of(plan)
     world.migration.carry_out(plan)

@@ -1,4 +1,4 @@
-"""What a migration is to write."""
+"""Which offsets a migration writes."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,26 +20,26 @@ from zkconsumer.offsets.store import FetchedOffset
 A, B, C = (TopicPartition("t", number) for number in range(3))
 PARTITIONS = st.builds(TopicPartition, st.sampled_from("tu"), st.integers(0, 2))
 FOUND = st.builds(FetchedOffset, st.none() | st.integers(0, 3))
-PLACES = st.dictionaries(PARTITIONS, FOUND)
+STORES = st.dictionaries(PARTITIONS, FOUND)
 
 
 def found(offset: int | None) -> FetchedOffset:
-    """As a place holds it."""
+    """Return an offset as a store has it."""
     return FetchedOffset(offset)
 
 
 def everything(_: TopicPartition) -> bool:
-    """A cluster that has every partition."""
+    """Return True, as for a cluster that has every partition."""
     return True
 
 
 def fates(plan: MigrationPlan) -> dict[TopicPartition, Fate]:
-    """What becomes of each partition."""
+    """Return the fate of each partition."""
     return {move.topic_partition: move.fate for move in plan.moves}
 
 
-def test_what_the_target_lacks_is_written_and_what_it_has_is_not() -> None:
-    """Smaller offsets are moved forward; -1 in ZooKeeper is read as none, and none is no offset."""
+def test_offsets_that_the_target_lacks_are_written_and_equal_ones_are_not() -> None:
+    """Smaller offsets are moved forward; -1 in ZooKeeper counts as none."""
     source = {A: found(5), B: found(7), C: found(None)}
     plan = plan_migration(source, {A: found(3), B: found(7)}, exists=everything)
     assert fates(plan) == {A: Fate.WRITE, B: Fate.SAME}
@@ -48,8 +48,8 @@ def test_what_the_target_lacks_is_written_and_what_it_has_is_not() -> None:
     assert plan.expected == {A: OffsetAndMetadata(5), B: OffsetAndMetadata(7)}
 
 
-def test_a_target_that_is_ahead_is_not_set_back_unasked() -> None:
-    """Refused by default, with both numbers and what to give; kept or set back on demand."""
+def test_a_target_that_is_ahead_is_not_set_back_by_default() -> None:
+    """By default it is refused, with both offsets and the options; it can be kept or set back."""
     source, target = {A: found(5), B: found(1)}, {A: found(9)}
     refused = plan_migration(source, target, exists=everything)
     assert refused.refusals == (
@@ -63,23 +63,23 @@ def test_a_target_that_is_ahead_is_not_set_back_unasked() -> None:
     assert (forced.refusals, fates(forced)) == ((), {A: Fate.WRITE, B: Fate.WRITE})
 
 
-def test_what_can_not_be_read_refuses_the_whole() -> None:
-    """In either place: an unreadable offset is not the same as none."""
+def test_an_unreadable_offset_refuses_the_whole_plan() -> None:
+    """In either store an unreadable offset is not the same as none."""
     bad = FetchedOffset(None, "'x' is no offset: correct or delete the node")
     in_source = plan_migration({A: bad, B: found(1)}, {}, exists=everything)
     in_target = plan_migration({A: found(1)}, {A: bad}, exists=everything)
     assert in_source.refusals == in_target.refusals == (f"t-0: {bad.error}",)
 
 
-def test_offsets_of_partitions_that_are_gone_stay_behind() -> None:
-    """They are named and left out; nothing is expected of them."""
+def test_offsets_of_deleted_partitions_are_left_out() -> None:
+    """They are reported and left out; nothing is expected of them."""
     plan = plan_migration({A: found(1), B: found(2)}, {}, exists=lambda tp: tp == A)
     assert fates(plan) == {A: Fate.WRITE, B: Fate.NO_SUCH_PARTITION}
     assert set(plan.expected) == {A}
 
 
-def test_nothing_to_carry_is_refused() -> None:
-    """A wrong name of a group must not look like success."""
+def test_a_source_without_offsets_is_refused() -> None:
+    """A mistyped group must not look like success."""
     plan = plan_migration({A: found(None)}, {B: found(4)}, exists=everything)
     assert plan.refusals == (
         "the source has no offsets for it: check the group's name and the topics",
@@ -87,15 +87,15 @@ def test_nothing_to_carry_is_refused() -> None:
     assert plan.only_in_target == (B,)
 
 
-@given(PLACES, PLACES, st.sampled_from(Ahead))
-def test_no_offset_goes_back_unasked_and_every_one_is_accounted_for(
+@given(STORES, STORES, st.sampled_from(Ahead))
+def test_no_offset_goes_back_by_default_and_every_one_is_accounted_for(
     source: dict[TopicPartition, FetchedOffset],
     target: dict[TopicPartition, FetchedOffset],
     ahead: Ahead,
 ) -> None:
-    """Whatever both places hold."""
+    """This holds whatever both stores have."""
     plan = plan_migration(source, target, exists=everything, ahead=ahead)
-    with_offset = sorted(tp for tp, it in source.items() if it.offset is not None)
+    with_offset = sorted(tp for tp, fetched in source.items() if fetched.offset is not None)
     assert [partition_move.topic_partition for partition_move in plan.moves] == with_offset
     for tp, move in plan.writes.items():
         assert move.wanted == offset_in(source[tp])
@@ -106,20 +106,20 @@ def test_no_offset_goes_back_unasked_and_every_one_is_accounted_for(
     for tp, wanted in plan.expected.items():
         assert wanted is not None
         assert wanted.offset >= max(
-            source[tp].offset or 0, 0 if ahead is Ahead.SET_BACK else before(target, tp)
+            source[tp].offset or 0, 0 if ahead is Ahead.SET_BACK else offset_before(target, tp)
         )
 
 
-def before(storage: dict[TopicPartition, FetchedOffset], tp: TopicPartition) -> int:
-    """What it holds, 0 for nothing."""
+def offset_before(storage: dict[TopicPartition, FetchedOffset], tp: TopicPartition) -> int:
+    """Return the offset that a store has, 0 for none."""
     return (storage[tp].offset or 0) if tp in storage else 0
 
 
-@given(PLACES, PLACES)
-def test_a_roll_back_undoes_what_was_written_and_nothing_else(
+@given(STORES, STORES)
+def test_a_roll_back_undoes_exactly_what_was_written(
     source: dict[TopicPartition, FetchedOffset], target: dict[TopicPartition, FetchedOffset]
 ) -> None:
-    """Where everything was written, and where the migration stopped half-way."""
+    """This holds if everything was written, and if the migration stopped half-way."""
     plan = plan_migration(source, target, exists=everything, ahead=Ahead.SET_BACK)
     written = {
         tp: (partition_move.before, partition_move.wanted)
@@ -138,7 +138,7 @@ def test_a_roll_back_undoes_what_was_written_and_nothing_else(
             assert same_offset(wanted_now, offset_in(target.get(tp)))
 
 
-def test_a_roll_back_does_not_undo_what_others_wrote_since() -> None:
+def test_a_roll_back_does_not_overwrite_later_commits() -> None:
     """Only ``force`` overwrites such an offset."""
     written: dict[TopicPartition, tuple[Offset, Offset]] = {A: (None, OffsetAndMetadata(5))}
     plan = plan_roll_back(written, {A: found(6)})
@@ -150,8 +150,8 @@ def test_a_roll_back_does_not_undo_what_others_wrote_since() -> None:
     assert (forced.refusals, forced.expected) == ((), {A: None})
 
 
-def test_an_outcome_says_what_was_written_and_what_was_not() -> None:
-    """By what was read back, whatever the write had answered."""
+def test_an_outcome_has_what_was_written_and_what_was_not() -> None:
+    """It relies on what was read back, whatever the response to the write was."""
     plan = plan_migration({A: found(5), B: found(6), C: found(7)}, {B: found(2)}, exists=everything)
     outcome = MigrationOutcome(
         plan=plan,

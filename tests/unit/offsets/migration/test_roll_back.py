@@ -1,4 +1,4 @@
-"""The file that undoes a migration."""
+"""The roll-back file of a migration."""
 
 import json
 from dataclasses import replace
@@ -41,13 +41,13 @@ SOME = RollBack(
 
 
 @given(ROLL_BACKS)
-def test_what_was_written_is_read(roll_back: RollBack) -> None:
-    """Whatever names and metadata it holds."""
+def test_a_roll_back_file_round_trips(roll_back: RollBack) -> None:
+    """This holds whatever names and metadata it has."""
     assert decode_roll_back(encode_roll_back(roll_back), "f") == roll_back
 
 
 def test_a_partition_takes_a_line() -> None:
-    """So that people can read and compare it."""
+    """So people can read and compare it."""
     assert encode_roll_back(SOME).splitlines()[-4:] == [
         ' "partitions": [',
         '  {"topic": "t", "partition": 0, "before": null, "after": {"offset": 7, "metadata": ""}}',
@@ -58,13 +58,13 @@ def test_a_partition_takes_a_line() -> None:
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "another"}', "[" * 100_000])
 def test_other_files_are_no_roll_back(text: str) -> None:
-    """The message names the file."""
+    """The error names the file."""
     with pytest.raises(ConfigError, match=r"^f is no roll-back file"):
         decode_roll_back(text, "f")
 
 
-def test_a_later_version_is_not_guessed_at() -> None:
-    """What it means is not known here."""
+def test_a_later_version_is_refused() -> None:
+    """Its meaning is unknown to this version."""
     parsed = {**json.loads(encode_roll_back(SOME)), "version": 3}
     with pytest.raises(ConfigError, match="f has version 3, and this program reads up to 2"):
         decode_roll_back(json.dumps(parsed), "f")
@@ -88,14 +88,14 @@ def test_a_later_version_is_not_guessed_at() -> None:
     ],
 )
 def test_a_damaged_file_is_refused(key: str, value: object) -> None:
-    """Nothing is undone by half of it."""
+    """A damaged file undoes nothing, not even in part."""
     parsed = {**json.loads(encode_roll_back(SOME)), key: value}
     with pytest.raises(ConfigError, match=r"^f is damaged"):
         decode_roll_back(json.dumps(parsed), "f")
 
 
-def test_several_places_and_groups_come_back_from_one_file() -> None:
-    """In the order in which they were written."""
+def test_several_stores_and_groups_are_read_from_one_file() -> None:
+    """They are in the order in which they were written."""
     other = replace(SOME, group_id='a "b"', target=OffsetStorage.ZOOKEEPER)
     text = encode_roll_backs([SOME, other])
     assert decode_roll_backs(text, "f") == (SOME, other)
@@ -104,14 +104,14 @@ def test_several_places_and_groups_come_back_from_one_file() -> None:
         decode_roll_back(text, "f")
 
 
-def test_a_file_of_one_part_is_the_same_whoever_writes_it() -> None:
-    """So that what undoes the one undoes the other."""
+def test_a_file_of_one_part_has_the_format_of_a_single_roll_back() -> None:
+    """So each reader can undo what any writer wrote."""
     assert encode_roll_backs([SOME]) == encode_roll_back(SOME)
     assert decode_roll_backs(encode_roll_back(SOME), "f") == (SOME,)
 
 
 @pytest.mark.parametrize("parts", [5, [5], [{}], {"a": 1}])
-def test_damage_in_parts_is_told(parts: object) -> None:
+def test_damaged_parts_are_refused(parts: object) -> None:
     """Any invalid part of the file is an error."""
     parsed = {**json.loads(encode_roll_backs([SOME, SOME])), "parts": parts}
     with pytest.raises(ConfigError, match="f is damaged"):

@@ -1,4 +1,4 @@
-"""The queue of commits by example: when something is due, what is pending, and how jobs end."""
+"""The commit queue by example: when a commit is due, what is pending, and how jobs end."""
 
 import pytest
 
@@ -18,7 +18,7 @@ DEADLINE_MS = 1_000
 
 
 class Queued:
-    """A queue of a member that owns two partitions, in the first generation there is."""
+    """The queue of a member that owns two partitions, in generation 0."""
 
     def __init__(self) -> None:
         self.queue = CommitQueue(Backoff(10, 40, jitter=0.0))
@@ -35,8 +35,8 @@ class Queued:
         take_overs = self.claims.take_overs(partitions)
         return self._added(partitions, position, take_overs, deadline_ms)
 
-    def add_as_nobody(self, *partitions: TopicPartition) -> CommitJob:
-        """Queue a commit of partitions that no group has assigned."""
+    def add_as_non_member(self, *partitions: TopicPartition) -> CommitJob:
+        """Queue a commit of a consumer that is no member of the group."""
         return self._added(partitions, POSITION, None, DEADLINE_MS)
 
     def _added(
@@ -52,7 +52,7 @@ class Queued:
         return job
 
     def batch(self, now_ms: int = 0) -> CommitBatch | None:
-        """What is sent at that time."""
+        """Return what is sent at that time."""
         return self.queue.batch(ME, self.claims, now_ms)
 
 
@@ -63,14 +63,14 @@ def queued() -> Queued:
 
 
 def test_an_empty_queue_waits_for_the_next_commit(queued: Queued) -> None:
-    """Nothing is due, nothing is pending."""
+    """No commit is due, and none is pending."""
     assert (queued.queue.next_due_ms(), queued.queue.busy) == (None, False)
     assert not queued.queue.touches(frozenset({T0}))
     assert queued.batch() is None
 
 
 def test_a_commit_is_due_at_once_and_pending_until_it_is_settled(queued: Queued) -> None:
-    """While it is in flight nothing else is due: only its response, or a failure, goes on."""
+    """While it is in flight nothing else is due, until its response or a failure."""
     queued.add(T0)
     assert (queued.queue.next_due_ms(), queued.queue.busy) == (0, True)
     assert queued.queue.touches(frozenset({T0, T1}))
@@ -83,7 +83,7 @@ def test_a_commit_is_due_at_once_and_pending_until_it_is_settled(queued: Queued)
 
 
 def test_the_pauses_after_failures_grow_and_end_with_a_success(queued: Queued) -> None:
-    """The next try is due after the pause, or at a deadline before it; not a moment sooner."""
+    """The next attempt is due after the pause, or at an earlier deadline, and never too early."""
     queued.add(T0)
     now_ms = 0
     for pause_ms in (10, 20, 40, 40):
@@ -102,8 +102,8 @@ def test_the_pauses_after_failures_grow_and_end_with_a_success(queued: Queued) -
     assert queued.queue.next_due_ms() == now_ms + 3
 
 
-def test_a_response_that_may_be_better_later_is_followed_by_a_pause(queued: Queued) -> None:
-    """And is what the caller is told if it never is."""
+def test_a_retriable_response_is_followed_by_a_pause(queued: Queued) -> None:
+    """If it never succeeds, the caller's error has that response's code."""
     job = queued.add(T0)
     code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     assert queued.batch() is not None
@@ -115,8 +115,8 @@ def test_a_response_that_may_be_better_later_is_followed_by_a_pause(queued: Queu
     assert job.error.failed == {T0: f"not confirmed in time: {explained(code)}"}
 
 
-def test_a_coordinator_that_was_found_is_asked_at_once(queued: Queued) -> None:
-    """The pause was for the one before."""
+def test_a_coordinator_that_was_found_gets_the_commits_at_once(queued: Queued) -> None:
+    """The pause was for the lookup of the previous coordinator."""
     queued.add(T0)
     queued.queue.postpone_all("no coordinator", 0)
     queued.queue.postpone_all("no coordinator", 0)
@@ -127,8 +127,8 @@ def test_a_coordinator_that_was_found_is_asked_at_once(queued: Queued) -> None:
     assert queued.queue.next_due_ms() == 10
 
 
-def test_without_a_coordinator_all_jobs_wait_and_know_why(queued: Queued) -> None:
-    """None of them is in doubt: nothing was sent."""
+def test_without_a_coordinator_all_jobs_wait_and_fail_with_the_reason(queued: Queued) -> None:
+    """None is in doubt, since nothing was sent."""
     jobs = [queued.add(T0), queued.add(T1)]
     queued.queue.postpone_all("no broker answers", 5)
     assert queued.queue.next_due_ms() == 15
@@ -138,8 +138,8 @@ def test_without_a_coordinator_all_jobs_wait_and_know_why(queued: Queued) -> Non
         assert list(job.error.failed.values()) == ["not confirmed in time: no broker answers"]
 
 
-def test_a_refusal_for_good_fails_all_jobs(queued: Queued) -> None:
-    """With the error that they were given; those that are settled keep theirs."""
+def test_a_fatal_refusal_fails_all_jobs(queued: Queued) -> None:
+    """They fail with that error; settled jobs keep their result."""
     done, failed = queued.add(T0), queued.add(T1)
     done.on_committed(T0)
     error = ConsumerClosed("it may not")
@@ -148,8 +148,8 @@ def test_a_refusal_for_good_fails_all_jobs(queued: Queued) -> None:
     assert queued.queue.ended(0) == [done, failed]
 
 
-def test_what_cannot_be_sent_fails_those_that_were_to_be_sent(queued: Queued) -> None:
-    """A job that came later is not among them."""
+def test_a_request_that_cannot_be_sent_fails_the_jobs_of_its_batch(queued: Queued) -> None:
+    """A job that was added later is not part of the batch, and is sent."""
     first = queued.add(T0)
     assert queued.batch() is not None
     later = queued.add(T1)
@@ -161,8 +161,8 @@ def test_what_cannot_be_sent_fails_those_that_were_to_be_sent(queued: Queued) ->
     assert batch.jobs == (later,)
 
 
-def test_a_close_fails_what_is_pending_and_says_what_is_known(queued: Queued) -> None:
-    """What is in flight may be stored; what was not sent is not."""
+def test_a_close_fails_pending_jobs_and_says_which_are_in_doubt(queued: Queued) -> None:
+    """A job in flight may be stored; one that was not sent is not."""
     sent = queued.add(T0)
     assert queued.batch() is not None
     unsent = queued.add(T1)
@@ -173,9 +173,9 @@ def test_a_close_fails_what_is_pending_and_says_what_is_known(queued: Queued) ->
     assert unsent.error.failed == {T1: "not confirmed in time: the consumer was closed"}
 
 
-def test_members_and_others_do_not_share_a_request(queued: Queued) -> None:
-    """One goes out under the member's name, the other under none; in their order."""
-    mine, others = queued.add(T0), queued.add_as_nobody(T1)
+def test_commits_of_a_member_and_of_a_non_member_are_separate_requests(queued: Queued) -> None:
+    """The first is sent with the member's signature, the second with none, in order of arrival."""
+    mine, others = queued.add(T0), queued.add_as_non_member(T1)
     batch = queued.batch()
     assert batch is not None
     assert (batch.jobs, batch.signature) == ((mine,), ME)
@@ -185,11 +185,11 @@ def test_members_and_others_do_not_share_a_request(queued: Queued) -> None:
     assert (batch.jobs, batch.signature) == ((others,), NOBODY)
 
 
-def test_partitions_that_were_given_up_fail_their_jobs_only(queued: Queued) -> None:
-    """Also behind a job without membership, and behind one that is being sent."""
+def test_revoked_partitions_fail_only_their_own_jobs(queued: Queued) -> None:
+    """This includes jobs queued after a non-member's job, and after a job in flight."""
     sent = queued.add(T0)
     assert queued.batch() is not None
-    others, lost, kept = queued.add_as_nobody(T0), queued.add(T0), queued.add(T1)
+    others, lost, kept = queued.add_as_non_member(T0), queued.add(T0), queued.add(T1)
     queued.claims.drop([T0, TopicPartition("never", 0)])
     queued.queue.check(ME, queued.claims)
     assert [job.error is not None for job in (sent, others, lost, kept)] == [
@@ -201,16 +201,16 @@ def test_partitions_that_were_given_up_fail_their_jobs_only(queued: Queued) -> N
     assert "this member no longer owns t-0" in str(lost.error)
 
 
-def test_a_member_in_no_generation_commits_nothing(queued: Queued) -> None:
-    """It names what it wanted to commit; one without membership goes on."""
-    job, others = queued.add(T1, T0), queued.add_as_nobody(T0)
+def test_a_member_without_a_generation_commits_nothing(queued: Queued) -> None:
+    """The error names the partitions; the job of a non-member stays in the queue."""
+    job, others = queued.add(T1, T0), queued.add_as_non_member(T0)
     queued.queue.check(Signature("m", -1), queued.claims)
     assert "this member no longer owns t-0, t-1" in str(job.error)
     assert others.error is None
 
 
-def test_what_came_back_after_a_loss_is_another_take_over(queued: Queued) -> None:
-    """A position of before it is not committed after it; one of after it is."""
+def test_a_partition_that_returns_after_a_loss_is_a_new_take_over(queued: Queued) -> None:
+    """An offset from before the loss is not committed; one from after the take-over is."""
     before = queued.add(T0)
     queued.claims.void()
     queued.claims.take([T0])
@@ -220,8 +220,8 @@ def test_what_came_back_after_a_loss_is_another_take_over(queued: Queued) -> Non
     assert (batch.jobs, before.is_settled, after.is_settled) == ((after,), True, False)
 
 
-def test_a_refusal_in_the_generation_that_it_was_sent_in_is_final(queued: Queued) -> None:
-    """Only a newer generation makes it void."""
+def test_a_refusal_of_the_present_generation_is_final(queued: Queued) -> None:
+    """Only a refusal of an older generation is retried."""
     job = queued.add(T0)
     assert queued.batch() is not None
     queued.queue.on_response({T0: int(ErrorCode.ILLEGAL_GENERATION)}, ME, 0)
@@ -234,8 +234,8 @@ def test_a_refusal_in_the_generation_that_it_was_sent_in_is_final(queued: Queued
     assert queued.queue.next_due_ms() == 10
 
 
-def test_doubt_ends_with_a_position_that_is_stored(queued: Queued) -> None:
-    """A bad position behind it is again its own job's fault alone."""
+def test_doubt_ends_when_an_offset_is_stored(queued: Queued) -> None:
+    """After that, metadata that is too large fails its own job only."""
     queued.add(T0)
     assert queued.batch() is not None
     queued.queue.on_request_failed("it broke", 0, sent=True)

@@ -1,4 +1,4 @@
-"""When a member is to look again: after which pauses, and by which of its timers."""
+"""When a member must act next: after which pause, and for which of its timers."""
 
 from dataclasses import replace
 
@@ -18,14 +18,14 @@ SETTINGS = GroupSettings(
 
 
 def stable() -> Member:
-    """A member that has joined, and polled, at 0."""
+    """Return a member that joined, and polled, at 0 ms."""
     member = Member(SETTINGS)
     member.take(parts(A0))
     return member
 
 
-def test_a_stable_member_looks_again_for_its_next_heartbeat() -> None:
-    """Then for the end of the session, unless it is answered; the poll interval comes last."""
+def test_the_next_deadline_of_a_stable_member_is_its_next_heartbeat() -> None:
+    """Next comes the session time-out, unless there is a response; then the poll interval."""
     member = stable()
     assert member.core.next_deadline_ms() == 3_000
     assert member.later(2_999) == []
@@ -36,7 +36,7 @@ def test_a_stable_member_looks_again_for_its_next_heartbeat() -> None:
 
 
 def test_the_poll_interval_is_counted_from_the_last_poll() -> None:
-    """It is a deadline of its own where no heartbeat is due before it."""
+    """It is the next deadline if no heartbeat is due earlier."""
     member = stable()
     for _ in range(6):
         member.beat(0)
@@ -46,15 +46,15 @@ def test_the_poll_interval_is_counted_from_the_last_poll() -> None:
     assert of_kind(member.later(2_000), ev.SendLeave) == []
 
 
-def test_a_member_that_left_for_want_of_polls_waits_for_one() -> None:
-    """No timer brings it back."""
+def test_a_member_that_left_for_lack_of_polls_waits_for_a_poll() -> None:
+    """No timer makes it join again."""
     member = stable()
     member.later(20_000)
     assert member.core.next_deadline_ms() is None
 
 
 def test_a_refused_heartbeat_is_sent_again_after_a_pause() -> None:
-    """The coordinator still loads: another interval may be more than the session has left."""
+    """After a whole heartbeat interval the session might have expired."""
     member = stable()
     assert member.beat(E.COORDINATOR_LOAD_IN_PROGRESS) == []
     assert member.core.next_deadline_ms() == 3_100
@@ -63,7 +63,7 @@ def test_a_refused_heartbeat_is_sent_again_after_a_pause() -> None:
 
 
 def test_lookups_that_fail_are_repeated_after_pauses_that_grow() -> None:
-    """With a failure as with an error that may pass; a coordinator that is found ends them."""
+    """Failures and retriable errors both lengthen the pause; finding a coordinator resets it."""
     member = Member(SETTINGS)
     member.notify(ev.Subscribed(TOPICS))
     actions = member.poll()
@@ -84,7 +84,7 @@ def test_lookups_that_fail_are_repeated_after_pauses_that_grow() -> None:
 
 
 def test_joins_that_fail_are_repeated_after_pauses_that_grow() -> None:
-    """Until a share is taken: then the next failure is a first one again."""
+    """Taking over an assignment resets the pause."""
     member = Member(SETTINGS)
     join = member.subscribe()
     for pause_ms in (100, 200, 400, 400):
@@ -107,8 +107,8 @@ def test_joins_that_fail_are_repeated_after_pauses_that_grow() -> None:
     assert of_kind(member.later(1), ev.SendJoin)
 
 
-def test_trust_counts_from_the_sync_that_was_answered() -> None:
-    """It was sent later than the join, so the coordinator has heard of us since."""
+def test_trust_counts_from_the_last_sync_with_a_response() -> None:
+    """SyncGroup was sent later than JoinGroup, so the coordinator has heard from us since."""
     member = Member(SETTINGS)
     join = member.subscribe()
     member.now_ms += 500
@@ -119,15 +119,15 @@ def test_trust_counts_from_the_sync_that_was_answered() -> None:
     assert member.core.trusted_until_ms == 9_500
 
 
-def test_a_generation_that_is_void_is_trusted_no_longer() -> None:
-    """Whatever the last heartbeat said."""
+def test_a_void_generation_is_no_longer_trusted() -> None:
+    """It does not matter what the last heartbeat's response was."""
     member = stable()
     member.beat(0)
     member.beat(E.ILLEGAL_GENERATION)
     assert member.core.trusted_until_ms is None
 
 
-def test_timeouts_that_the_coordinator_agreed_to_count_from_then_on() -> None:
+def test_timeouts_agreed_with_the_coordinator_replace_the_settings() -> None:
     """JoinGroup 0 has one time-out for both of ours."""
     member = Member(replace(SETTINGS, heartbeat_interval_ms=2_000))
     member.core.set_timeouts(session_timeout_ms=6_000, rebalance_timeout_ms=2_500)

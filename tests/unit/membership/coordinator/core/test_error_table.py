@@ -1,4 +1,4 @@
-"""Every code of the documents, request by request."""
+"""How each error code of the membership APIs is handled."""
 
 import pytest
 
@@ -13,8 +13,8 @@ from zkconsumer.membership.coordinator.core.error_table import (
 
 
 @pytest.mark.parametrize("request_", list(MembershipRequest))
-def test_no_error_is_fine_everywhere(request_: MembershipRequest) -> None:
-    """And needs no row."""
+def test_code_0_is_fine_for_every_request(request_: MembershipRequest) -> None:
+    """Code 0 is fine for every request, without a row in the table."""
     assert handling(request_, 0) is Handling.FINE
     assert 0 not in TABLE[request_]
 
@@ -44,13 +44,15 @@ def test_no_error_is_fine_everywhere(request_: MembershipRequest) -> None:
         (MembershipRequest.COMMIT, 9999, Handling.FINE),
     ],
 )
-def test_codes_of_the_documents(request_: MembershipRequest, code: int, expected: Handling) -> None:
-    """As Kafka's handlers do."""
+def test_codes_are_handled_as_kafka_documents(
+    request_: MembershipRequest, code: int, expected: Handling
+) -> None:
+    """They are handled as in Kafka's response handlers."""
     assert handling(request_, code) is expected
 
 
-def test_an_explanation_names_request_code_and_way_out() -> None:
-    """Also of a code that came later."""
+def test_an_explanation_names_the_request_the_code_and_a_remedy() -> None:
+    """A code that this version does not know has an explanation, too."""
     text = explain(MembershipRequest.JOIN, E.INVALID_SESSION_TIMEOUT)
     assert text.startswith("JoinGroup was refused with INVALID_SESSION_TIMEOUT (26): session.")
     assert "error code 9999" in explain(MembershipRequest.SYNC, 9999)
@@ -66,15 +68,15 @@ def test_an_explanation_names_request_code_and_way_out() -> None:
         (MembershipRequest.COMMIT, "OffsetCommit"),
     ],
 )
-def test_a_request_is_called_as_the_protocol_calls_it(
+def test_an_explanation_has_the_protocols_name_of_the_request(
     request_: MembershipRequest, name: str
 ) -> None:
-    """So that it is found in the broker's log and documents."""
+    """So it can be found in the broker's log and in Kafka's documentation."""
     assert explain(request_, E.UNKNOWN).startswith(f"{name} was refused with UNKNOWN (-1): ")
 
 
 def test_a_code_without_advice_is_explained_by_its_meaning() -> None:
-    """In the words of the protocol."""
+    """The meaning is the protocol's own description."""
     code = E.GROUP_AUTHORIZATION_FAILED
     assert explain(MembershipRequest.FIND, code) == (
         f"FindCoordinator was refused with GROUP_AUTHORIZATION_FAILED (30): {code.text}"

@@ -1,4 +1,4 @@
-"""Three silences, told apart by arithmetic."""
+"""When to send heartbeats, and when the coordinator, the caller or the member counts as silent."""
 
 from dataclasses import replace
 
@@ -14,14 +14,14 @@ SETTINGS = GroupSettings(
 
 
 def joined() -> Heartbeat:
-    """Joined at 100 ms, having asked at 0."""
+    """Return the heartbeat of a member that joined at 100 ms, with a request sent at 0 ms."""
     beat = Heartbeat(SETTINGS)
     beat.on_joined(0, 100)
     return beat
 
 
-def test_one_heartbeat_an_interval_and_one_at_a_time() -> None:
-    """The next one is counted from the sending of the last."""
+def test_a_heartbeat_is_sent_every_interval_and_one_at_a_time() -> None:
+    """The next is due an interval after the last was sent."""
     beat = joined()
     assert not beat.is_due(399)
     assert beat.is_due(400)
@@ -39,30 +39,30 @@ def test_a_failed_heartbeat_is_followed_soon() -> None:
     assert (beat.is_due(499), beat.is_due(500)) == (False, True)
 
 
-def test_the_coordinator_is_silent_a_session_after_its_last_answer() -> None:
-    """Counted from the answer, since it is its silence."""
+def test_the_session_expires_a_session_timeout_after_the_last_response() -> None:
+    """The time-out counts from the response, since it measures the coordinator's silence."""
     beat = joined()
     assert (beat.is_session_expired(1099), beat.is_session_expired(1100)) == (False, True)
     beat.on_coordinator_found(1100)
     assert not beat.is_session_expired(2099)
 
 
-def test_a_new_coordinator_is_asked_at_once() -> None:
-    """It may have to be told of us before the old one's count is up."""
+def test_a_new_coordinator_gets_a_heartbeat_at_once() -> None:
+    """The old coordinator's session time-out may be almost over."""
     beat = joined()
     beat.on_coordinator_found(150)
     assert beat.is_due(150)
 
 
-def test_the_caller_is_silent_an_interval_after_its_last_poll() -> None:
+def test_the_poll_interval_expires_after_the_last_poll() -> None:
     """The interval is max.poll.interval.ms."""
     beat = joined()
     beat.on_poll(200)
     assert (beat.is_poll_expired(5199), beat.is_poll_expired(5200)) == (False, True)
 
 
-def test_trust_counts_from_what_was_asked_and_ends_with_the_generation() -> None:
-    """An answer never lengthens it beyond a session after its request."""
+def test_trust_counts_from_the_request_and_ends_with_the_generation() -> None:
+    """A late response extends it only to one session time-out after its request was sent."""
     beat = joined()
     assert beat.trusted_until_ms == 1000
     beat.on_sent(400)
@@ -72,8 +72,8 @@ def test_trust_counts_from_what_was_asked_and_ends_with_the_generation() -> None
     assert beat.trusted_until_ms is None
 
 
-def test_a_rebalance_ends_trust_when_it_waits_no_longer() -> None:
-    """It began after the last calm answer's request, at the earliest."""
+def test_trust_ends_with_the_rebalance_timeout_during_a_rebalance() -> None:
+    """The rebalance began after the last heartbeat without one was sent, at the earliest."""
     beat = joined()
     for start_ms in range(400, 5200, 300):
         beat.on_sent(start_ms)
@@ -81,8 +81,8 @@ def test_a_rebalance_ends_trust_when_it_waits_no_longer() -> None:
     assert beat.trusted_until_ms == 400 + 5000
 
 
-def test_a_join_ends_what_a_rebalance_did_to_trust() -> None:
-    """The member is in the next generation, whatever the last heartbeat said."""
+def test_joining_lifts_the_limit_that_a_rebalance_set_to_trust() -> None:
+    """The member is in the next generation, whatever the last heartbeat's response was."""
     beat = joined()
     beat.on_sent(400)
     beat.on_response(410, rebalancing=True)
@@ -92,8 +92,8 @@ def test_a_join_ends_what_a_rebalance_did_to_trust() -> None:
     assert not beat.in_flight
 
 
-def test_the_rebalance_timeout_bounds_trust_where_there_is_one() -> None:
-    """Else it is the poll interval, as for JoinGroup."""
+def test_an_agreed_rebalance_timeout_limits_trust() -> None:
+    """Otherwise max.poll.interval.ms is the limit, as in JoinGroup."""
     beat = Heartbeat(replace(SETTINGS, rebalance_timeout_ms=700))
     beat.on_joined(0, 100)
     beat.on_sent(400)
@@ -101,8 +101,8 @@ def test_the_rebalance_timeout_bounds_trust_where_there_is_one() -> None:
     assert beat.trusted_until_ms == 700
 
 
-def test_a_generation_that_is_void_awaits_no_heartbeat() -> None:
-    """The next generation's first one need not wait for it."""
+def test_a_void_generation_has_no_heartbeat_in_flight() -> None:
+    """So the first heartbeat of the next generation need not wait for it."""
     beat = joined()
     beat.on_sent(400)
     beat.void()
@@ -110,8 +110,8 @@ def test_a_generation_that_is_void_awaits_no_heartbeat() -> None:
     assert beat.is_due(700)
 
 
-def test_looks_again_when_something_is_due() -> None:
-    """The next heartbeat, or the end of patience with the one in flight."""
+def test_the_next_deadline_is_the_next_timer() -> None:
+    """It is the next heartbeat, or the end of the session while one is in flight."""
     beat = joined()
     assert beat.next_deadline_ms() == 400
     beat.on_sent(400)
@@ -119,7 +119,7 @@ def test_looks_again_when_something_is_due() -> None:
 
 
 def test_before_the_first_heartbeat_none_is_in_flight() -> None:
-    """What is sent first does not wait for an answer to nothing."""
+    """So the first heartbeat can be sent at once."""
     beat = Heartbeat(SETTINGS)
     assert not beat.in_flight
     assert beat.is_due(0)

@@ -1,4 +1,4 @@
-"""A member's moves, one event at a time: what it does, and what it must not."""
+"""A member's actions, event by event."""
 
 from tests.support.lone_member import A0, A1, B0, TOPICS, Member, eager, of_kind, parts
 from zkconsumer.error_codes import ErrorCode as E
@@ -9,7 +9,7 @@ from zkconsumer.model import TopicPartition
 
 
 def test_nothing_happens_before_the_first_poll() -> None:
-    """Subscribing asks nobody; the first poll looks for the coordinator, and then joins."""
+    """Subscribing sends no request; the first poll finds the coordinator, then the member joins."""
     member = Member()
     assert member.notify(ev.Subscribed(TOPICS)) == []
     assert member.core.next_deadline_ms() is None
@@ -20,8 +20,8 @@ def test_nothing_happens_before_the_first_poll() -> None:
     assert member.core.state is MembershipState.PREPARING
 
 
-def test_a_share_is_taken_over_in_a_poll_only() -> None:
-    """SyncGroup's answer makes the member stable, but its partitions wait for the caller."""
+def test_an_assignment_is_taken_over_only_in_a_poll() -> None:
+    """The response to SyncGroup makes the member stable; a poll takes its partitions over."""
     member = Member()
     sync = member.joined(member.subscribe())
     assert member.core.state is MembershipState.COMPLETING
@@ -33,7 +33,7 @@ def test_a_share_is_taken_over_in_a_poll_only() -> None:
 
 
 def test_the_leader_assigns_for_all() -> None:
-    """A leader gets the members, and sends everybody's share."""
+    """The leader gets all members' subscriptions, and sends everybody's assignment."""
     member = Member()
     join = member.subscribe()
     members = (ev.JoinedMember("me", TOPICS), ev.JoinedMember("other", TOPICS))
@@ -60,7 +60,7 @@ def test_the_leader_assigns_for_all() -> None:
 
 
 def test_a_static_leader_that_came_back_does_not_assign() -> None:
-    """KIP-814: it leads, but sends no shares."""
+    """KIP-814: it is the leader, but sends no assignments."""
     member = Member(GroupSettings(strategies=("range",), instance_id="one"))
     join = member.subscribe()
     response = ev.JoinCompleted(
@@ -78,23 +78,23 @@ def test_a_static_leader_that_came_back_does_not_assign() -> None:
     assert member.core.identity.leading
 
 
-def test_an_eager_member_gives_up_all_before_it_joins_and_in_a_poll() -> None:
-    """Heard of a rebalance between polls, it waits for the next one, beating on."""
+def test_an_eager_member_revokes_everything_in_a_poll_before_it_joins() -> None:
+    """If a heartbeat reports a rebalance between polls, the member waits for the next poll."""
     member = eager()
     member.take(parts(A0, B0))
     assert member.beat(E.REBALANCE_IN_PROGRESS) == []
-    (given,) = member.poll()
-    assert isinstance(given, ev.RevokePartitions)
-    assert (given.partitions, given.why) == (parts(A0, B0), RevocationKind.REVOKED)
+    (revoked,) = member.poll()
+    assert isinstance(revoked, ev.RevokePartitions)
+    assert (revoked.partitions, revoked.why) == (parts(A0, B0), RevocationKind.REVOKED)
     assert member.core.owned == frozenset()
-    (join,) = member.notify(ev.CallbackDone(given.round))
+    (join,) = member.notify(ev.CallbackDone(revoked.round))
     assert isinstance(join, ev.SendJoin)
     assert (join.owned, join.remembered, join.generation) == (frozenset(), parts(A0, B0), 1)
     assert join.member_id == "me"
 
 
 def test_a_cooperative_member_joins_again_while_the_caller_works() -> None:
-    """Nothing need be given up, so no poll is waited for; what it has it reads on."""
+    """Nothing must be revoked first, so it waits for no poll, and continues to read."""
     member = Member()
     member.take(parts(A0, B0))
     (join,) = member.beat(E.REBALANCE_IN_PROGRESS)
@@ -103,8 +103,8 @@ def test_a_cooperative_member_joins_again_while_the_caller_works() -> None:
     assert member.core.owned == parts(A0, B0)
 
 
-def test_what_a_cooperative_share_lacks_is_given_up_and_the_group_joined_again() -> None:
-    """KIP-429's two phases: out first, told by a second join that no longer claims it."""
+def test_a_cooperative_member_revokes_what_it_lost_and_joins_again() -> None:
+    """KIP-429 has two phases: revoke first, then join again without these partitions."""
     member = Member()
     member.take(parts(A0, A1))
     (join,) = member.beat(E.REBALANCE_IN_PROGRESS)
@@ -112,10 +112,10 @@ def test_what_a_cooperative_share_lacks_is_given_up_and_the_group_joined_again()
     sync = member.joined(join, 2)
     member.notify(ev.SyncCompleted(sync.round, 0, parts(A0, B0)))
     assert member.core.owned == parts(A0, A1)
-    (given,) = member.poll()
-    assert isinstance(given, ev.RevokePartitions)
-    assert (given.partitions, given.why) == (parts(A1), RevocationKind.REVOKED)
-    (taken,) = member.notify(ev.CallbackDone(given.round))
+    (revoked,) = member.poll()
+    assert isinstance(revoked, ev.RevokePartitions)
+    assert (revoked.partitions, revoked.why) == (parts(A1), RevocationKind.REVOKED)
+    (taken,) = member.notify(ev.CallbackDone(revoked.round))
     assert isinstance(taken, ev.TakeOver)
     assert (taken.added, taken.owned) == (parts(B0), parts(A0, B0))
     (again,) = member.notify(ev.CallbackDone(taken.round))
@@ -123,21 +123,21 @@ def test_what_a_cooperative_share_lacks_is_given_up_and_the_group_joined_again()
     assert (again.owned, again.generation, again.cause) == (parts(A0, B0), 2, ev.JoinReason.REVOKED)
 
 
-def test_what_is_no_longer_subscribed_goes_before_the_join() -> None:
-    """A cooperative member keeps only what it still reads."""
+def test_partitions_no_longer_subscribed_are_revoked_before_the_join() -> None:
+    """A cooperative member keeps only partitions of topics that it still reads."""
     member = Member()
     member.take(parts(A0, B0))
     assert member.notify(ev.Subscribed(frozenset({"a"}))) == []
-    (given,) = member.poll()
-    assert isinstance(given, ev.RevokePartitions)
-    assert given.partitions == parts(B0)
-    (join,) = member.notify(ev.CallbackDone(given.round))
+    (revoked,) = member.poll()
+    assert isinstance(revoked, ev.RevokePartitions)
+    assert revoked.partitions == parts(B0)
+    (join,) = member.notify(ev.CallbackDone(revoked.round))
     assert isinstance(join, ev.SendJoin)
     assert (join.owned, join.topics) == (parts(A0), frozenset({"a"}))
 
 
-def test_a_share_of_an_older_subscription_is_not_taken_over() -> None:
-    """The topics changed on the way: it joins again, and keeps its claim."""
+def test_an_assignment_for_an_older_subscription_is_not_taken_over() -> None:
+    """The topics changed in between: it joins again, with the present subscription."""
     member = Member()
     join = member.subscribe()
     sync = member.joined(join)
@@ -149,41 +149,41 @@ def test_a_share_of_an_older_subscription_is_not_taken_over() -> None:
     assert again.topics == {"a"}
 
 
-def test_the_id_that_is_required_is_used_at_once() -> None:
+def test_a_required_member_id_is_used_at_once() -> None:
     """The next JoinGroup follows without a pause (KIP-394)."""
     member = Member()
     join = member.subscribe()
-    response = ev.JoinCompleted(round=join.round, code=E.MEMBER_ID_REQUIRED, member_id="given")
+    response = ev.JoinCompleted(round=join.round, code=E.MEMBER_ID_REQUIRED, member_id="required")
     (again,) = member.notify(response)
     assert isinstance(again, ev.SendJoin)
-    assert (again.member_id, again.cause) == ("given", ev.JoinReason.MEMBER_ID)
+    assert (again.member_id, again.cause) == ("required", ev.JoinReason.MEMBER_ID)
 
 
-def test_a_member_that_stops_polling_leaves_and_comes_back_and_says_so() -> None:
-    """Its partitions are void at once; the next poll tells the listener, and joins as new."""
+def test_a_member_that_stops_polling_leaves_and_joins_at_its_next_poll() -> None:
+    """Its partitions are void at once; the next poll calls the listener and joins as new member."""
     member = eager()
     member.take(parts(A0))
     for _ in range(99):
         assert member.beat(0) == []
-    message = member.later(member.settings.heartbeat_interval_ms)
-    notice, leave, fence = message
+    actions = member.later(member.settings.heartbeat_interval_ms)
+    notice, leave, fence = actions
     assert isinstance(notice, ev.Notice)
     assert "max.poll.interval.ms" in notice.text
     assert leave == ev.SendLeave("me", "consumer poll timeout has expired.")
     assert isinstance(fence, ev.FenceMember)
     assert (member.core.owned, member.core.state) == (frozenset(), MembershipState.UNJOINED)
     assert member.later(1_000_000) == []
-    back, given = member.poll()
+    back, revoked = member.poll()
     assert isinstance(back, ev.Notice)
-    assert isinstance(given, ev.RevokePartitions)
-    assert (given.partitions, given.why) == (parts(A0), RevocationKind.LOST)
-    (join,) = member.notify(ev.CallbackDone(given.round))
+    assert isinstance(revoked, ev.RevokePartitions)
+    assert (revoked.partitions, revoked.why) == (parts(A0), RevocationKind.LOST)
+    (join,) = member.notify(ev.CallbackDone(revoked.round))
     assert isinstance(join, ev.SendJoin)
     assert (join.member_id, join.cause) == ("", ev.JoinReason.CAME_BACK)
 
 
-def test_a_silent_member_that_had_nothing_waits_for_a_poll_too() -> None:
-    """Nothing is there to tell the listener, and still nobody would read what it got."""
+def test_a_silent_member_without_partitions_waits_for_a_poll_too() -> None:
+    """Nothing has to be reported to the listener, but nobody would read what it was assigned."""
     member = eager()
     member.take(parts())
     assert of_kind(member.later(300_000), ev.SendLeave)
@@ -193,8 +193,8 @@ def test_a_silent_member_that_had_nothing_waits_for_a_poll_too() -> None:
     assert isinstance(join, ev.SendJoin)
 
 
-def test_a_static_member_that_gets_what_it_does_not_want_leaves_and_joins_anew() -> None:
-    """Its broker compares a join with the one that it came back with: nothing changed, it finds."""
+def test_a_static_member_with_an_unsubscribed_topic_assigned_leaves_and_rejoins() -> None:
+    """The broker sees no change since the earlier join, and would assign the same again."""
     member = Member(GroupSettings(strategies=("range",), instance_id="one"))
     sync = member.joined(member.subscribe())
     foreign = frozenset({TopicPartition("another", 0)})
@@ -215,26 +215,26 @@ def test_a_static_member_that_gets_what_it_does_not_want_leaves_and_joins_anew()
     assert isinstance(taken, ev.TakeOver)
 
 
-def test_a_static_member_never_says_good_bye() -> None:
-    """KIP-345: its partitions wait for it, for as long as a session lives."""
+def test_a_static_member_sends_no_leave_group() -> None:
+    """KIP-345: its partitions stay assigned to it until the session times out."""
     member = Member(GroupSettings(strategies=("range",), instance_id="one"))
     member.take(parts(A0))
     assert of_kind(member.notify(ev.Leave()), ev.SendLeave) == []
 
 
-def test_leaving_gives_up_what_is_ours_and_says_good_bye() -> None:
-    """In this order, so that the commit comes before the good-bye."""
+def test_leaving_revokes_the_partitions_and_sends_leave_group() -> None:
+    """In this order, so that offsets are committed before LeaveGroup is sent."""
     member = Member()
     member.take(parts(A0))
-    given, leave = member.notify(ev.Leave())
-    assert isinstance(given, ev.RevokePartitions)
-    assert given.why is RevocationKind.REVOKED
+    revoked, leave = member.notify(ev.Leave())
+    assert isinstance(revoked, ev.RevokePartitions)
+    assert revoked.why is RevocationKind.REVOKED
     assert leave == ev.SendLeave("me", "the consumer is being closed")
     assert member.core.next_deadline_ms() is None
 
 
-def test_what_was_due_and_is_done_is_not_due_again() -> None:
-    """Whoever waits until the next deadline would spin."""
+def test_an_action_that_was_taken_is_no_longer_due() -> None:
+    """Otherwise a caller that waits until the next deadline would spin."""
     member = Member()
     member.notify(ev.Subscribed(TOPICS))
     (search,) = member.poll()
@@ -245,4 +245,4 @@ def test_what_was_due_and_is_done_is_not_due_again() -> None:
     assert due_ms > member.now_ms
     (again,) = member.later(due_ms - member.now_ms)
     assert isinstance(again, ev.FindCoordinator)
-    assert member.core.next_deadline_ms() is None  # the answer comes when it comes
+    assert member.core.next_deadline_ms() is None  # nothing is due until the response

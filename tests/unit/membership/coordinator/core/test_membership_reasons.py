@@ -1,4 +1,4 @@
-"""The words in which a member tells why: in the log, to the coordinator, and to the caller."""
+"""The reasons that a member gives: in the log, to the coordinator, and to the caller."""
 
 import pytest
 
@@ -11,8 +11,8 @@ from zkconsumer.model import TopicPartition
 
 
 @pytest.mark.parametrize("code", [E.ILLEGAL_GENERATION, E.UNKNOWN_MEMBER_ID])
-def test_a_member_that_was_removed_is_told_by_what(code: E) -> None:
-    """By a heartbeat, or by a commit."""
+def test_the_fencing_of_a_removed_member_names_the_request(code: E) -> None:
+    """The reason names the request that was refused: a heartbeat or a commit."""
     member = Member()
     member.take(parts(A0))
     assert member.beat(code) == [ev.FenceMember(explain(MembershipRequest.HEARTBEAT, code))]
@@ -22,8 +22,8 @@ def test_a_member_that_was_removed_is_told_by_what(code: E) -> None:
     assert other.notify(refused) == [ev.FenceMember(explain(MembershipRequest.COMMIT, code))]
 
 
-def test_a_fatal_refusal_names_the_request_in_all_that_is_told() -> None:
-    """The loss, and the error of the poll."""
+def test_the_reasons_of_a_fatal_refusal_name_the_request() -> None:
+    """The reason is in the loss of the partitions, and in the error of the poll."""
     member = Member()
     member.take(parts(A0))
     code = E.GROUP_AUTHORIZATION_FAILED
@@ -31,8 +31,8 @@ def test_a_fatal_refusal_names_the_request_in_all_that_is_told() -> None:
     assert member.beat(code) == [ev.FenceMember(reason), ev.Raise(code, reason)]
 
 
-def test_a_coordinator_that_moved_is_forgotten_for_what_it_said() -> None:
-    """Or for its silence; a connection that broke needs no word of ours."""
+def test_forgetting_a_coordinator_has_the_reason() -> None:
+    """Or because it was silent; if the connection broke, no action is needed."""
     member = Member()
     member.take(parts(A0))
     forget = member.beat(E.NOT_COORDINATOR)[0]
@@ -49,8 +49,8 @@ def test_a_coordinator_that_moved_is_forgotten_for_what_it_said() -> None:
     assert of_kind(broken.notify(ev.CoordinatorLost()), ev.ForgetCoordinator) == []
 
 
-def test_a_caller_that_stops_polling_is_told_what_helps() -> None:
-    """With the setting and its value; and once more, when it comes back."""
+def test_the_notice_of_a_missed_poll_names_the_setting() -> None:
+    """The notice names the setting and its value; a second one says that it joins again."""
     member = eager()
     member.take(parts(A0))
     notice, leave, fence = member.later(300_000)
@@ -66,8 +66,8 @@ def test_a_caller_that_stops_polling_is_told_what_helps() -> None:
     assert of_kind(member.poll(), ev.Notice) == []
 
 
-def test_a_static_member_that_leaves_for_a_misfit_says_so() -> None:
-    """To the coordinator, whose log shows it."""
+def test_a_static_member_that_leaves_for_a_wrong_assignment_gives_the_reason() -> None:
+    """The reason is sent to the coordinator, which logs it."""
     member = Member(GroupSettings(strategies=("range",), instance_id="one"))
     foreign = frozenset({TopicPartition("another", 0)})
     sync = member.joined(member.subscribe())
@@ -79,8 +79,8 @@ def test_a_static_member_that_leaves_for_a_misfit_says_so() -> None:
     assert member.notify(ev.SyncCompleted(sync.round, 0, foreign)) == [ev.SendLeave("me", reason)]
 
 
-def test_a_coordinator_that_may_not_be_looked_for_is_told_of() -> None:
-    """With the code; it is not looked for again before the next poll."""
+def test_an_unauthorized_coordinator_lookup_is_raised() -> None:
+    """The error has the code; the next lookup waits for the next poll."""
     member = Member()
     member.notify(ev.Subscribed(TOPICS))
     (search,) = member.poll()
@@ -92,8 +92,8 @@ def test_a_coordinator_that_may_not_be_looked_for_is_told_of() -> None:
     assert of_kind(member.poll(), ev.FindCoordinator)
 
 
-def test_a_group_of_another_protocol_is_no_group_of_ours() -> None:
-    """SyncGroup may tell it when JoinGroup did not (KIP-559)."""
+def test_a_group_with_another_protocol_is_refused() -> None:
+    """SyncGroup may reveal it when JoinGroup did not (KIP-559)."""
     member = Member()
     sync = member.joined(member.subscribe())
     code = E.INCONSISTENT_GROUP_PROTOCOL
@@ -102,8 +102,8 @@ def test_a_group_of_another_protocol_is_no_group_of_ours() -> None:
     assert member.core.state is MembershipState.UNJOINED
 
 
-def test_a_rebalance_that_a_commit_tells_of_is_joined() -> None:
-    """Once the member is stable: else it takes part already."""
+def test_a_rebalance_reported_by_a_commit_is_joined() -> None:
+    """It joins only if it is stable: otherwise it takes part in the rebalance already."""
     member = Member()
     member.take(parts(A0))
     (join,) = member.notify(ev.CommitCompleted("me", 1, E.REBALANCE_IN_PROGRESS))
@@ -112,8 +112,8 @@ def test_a_rebalance_that_a_commit_tells_of_is_joined() -> None:
     assert member.notify(ev.CommitCompleted("me", 1, E.REBALANCE_IN_PROGRESS)) == []
 
 
-def test_a_rebalance_that_goes_on_is_joined_again_at_once() -> None:
-    """SyncGroup's refusal is no failure: there is no pause."""
+def test_a_rebalance_reported_by_sync_group_is_joined_at_once() -> None:
+    """This refusal of SyncGroup is no failure, so there is no pause."""
     member = Member()
     sync = member.joined(member.subscribe())
     (join,) = member.notify(ev.SyncCompleted(sync.round, E.REBALANCE_IN_PROGRESS))
@@ -121,8 +121,8 @@ def test_a_rebalance_that_goes_on_is_joined_again_at_once() -> None:
     assert (join.cause, join.member_id) == (ev.JoinReason.GROUP_REBALANCES, "me")
 
 
-def test_a_member_that_leaves_before_it_has_joined_says_no_good_bye() -> None:
-    """The coordinator has no member of that name; and what was open is no longer awaited."""
+def test_a_member_that_leaves_before_it_has_joined_sends_no_leave_group() -> None:
+    """The coordinator does not know this member; the response in flight is ignored."""
     member = Member()
     join = member.subscribe()
     assert member.notify(ev.Leave()) == []

@@ -1,4 +1,4 @@
-"""What a member makes of refusals, silence and late answers."""
+"""How a member reacts to refusals, silence and late responses."""
 
 from collections.abc import Callable
 
@@ -15,23 +15,23 @@ from zkconsumer.model import TopicPartition
 @pytest.mark.parametrize(
     ("code", "member_id"), [(E.ILLEGAL_GENERATION, "me"), (E.UNKNOWN_MEMBER_ID, "")]
 )
-def test_a_heartbeat_that_is_refused_voids_what_we_have(code: E, member_id: str) -> None:
-    """An old generation keeps its member id; an unknown member doesn't."""
+def test_a_refused_heartbeat_voids_the_partitions(code: E, member_id: str) -> None:
+    """With an old generation it keeps its member id; as an unknown member it does not."""
     member = Member()
     member.take(parts(A0))
     (fence,) = member.beat(code)
     assert isinstance(fence, ev.FenceMember)
     assert member.core.owned == frozenset()
-    (given,) = member.poll()
-    assert isinstance(given, ev.RevokePartitions)
-    assert given.why is RevocationKind.LOST
-    (join,) = member.notify(ev.CallbackDone(given.round))
+    (revoked,) = member.poll()
+    assert isinstance(revoked, ev.RevokePartitions)
+    assert revoked.why is RevocationKind.LOST
+    (join,) = member.notify(ev.CallbackDone(revoked.round))
     assert isinstance(join, ev.SendJoin)
     assert (join.member_id, join.owned) == (member_id, frozenset())
 
 
-def test_a_heartbeat_of_an_earlier_generation_is_not_the_one_in_flight() -> None:
-    """The answers of two generations may cross."""
+def test_the_response_to_a_heartbeat_of_an_earlier_generation_is_ignored() -> None:
+    """The response belongs to the heartbeat of an earlier generation, and is ignored."""
     member = Member()
     member.take(parts(A0), generation=2)
     member.later(3_000)
@@ -39,8 +39,8 @@ def test_a_heartbeat_of_an_earlier_generation_is_not_the_one_in_flight() -> None
     assert member.core.owned == parts(A0)
 
 
-def test_a_pattern_takes_topics_that_only_the_leader_knew() -> None:
-    """The leader's metadata may be younger than ours."""
+def test_a_pattern_accepts_topics_that_only_the_leader_knew() -> None:
+    """The leader's metadata may be newer than ours."""
     member = Member()
     join = member.subscribe()
     member.notify(ev.Subscribed(TOPICS, open_ended=True))
@@ -52,7 +52,7 @@ def test_a_pattern_takes_topics_that_only_the_leader_knew() -> None:
 
 
 def test_a_late_refusal_of_an_earlier_identity_changes_nothing() -> None:
-    """The commit was sent in the generation before."""
+    """The commit was sent in the previous generation."""
     member = Member()
     member.take(parts(A0))
     assert member.notify(ev.CommitCompleted("me", 0, E.ILLEGAL_GENERATION)) == []
@@ -61,8 +61,8 @@ def test_a_late_refusal_of_an_earlier_identity_changes_nothing() -> None:
     assert isinstance(fence, ev.FenceMember)
 
 
-def test_an_old_generation_is_no_news_while_joining_the_next() -> None:
-    """The join is through, and a heartbeat of before it came in after it."""
+def test_an_illegal_generation_is_ignored_while_joining_the_next() -> None:
+    """The join is in flight already when the response to an earlier heartbeat arrives."""
     member = Member()
     member.take(parts(A0))
     beat = member.later(3_000)[-1]
@@ -75,7 +75,7 @@ def test_an_old_generation_is_no_news_while_joining_the_next() -> None:
 
 
 def test_a_fenced_member_stays_out_until_it_unsubscribes() -> None:
-    """Joining again would throw the other one out, and so on for ever."""
+    """Joining again would fence the other instance, which would join again, and so on for ever."""
     member = Member(GroupSettings(strategies=("cooperative-sticky",), instance_id="one"))
     member.take(parts(A0))
     fence, raised = member.beat(E.FENCED_INSTANCE_ID)
@@ -83,9 +83,9 @@ def test_a_fenced_member_stays_out_until_it_unsubscribes() -> None:
     assert isinstance(raised, ev.Raise)
     assert raised.final
     assert "group.instance.id" in raised.text
-    (given,) = member.poll()
-    assert isinstance(given, ev.RevokePartitions)
-    assert member.notify(ev.CallbackDone(given.round)) == []
+    (revoked,) = member.poll()
+    assert isinstance(revoked, ev.RevokePartitions)
+    assert member.notify(ev.CallbackDone(revoked.round)) == []
     assert member.poll() == []
     member.notify(ev.Leave())
     member.notify(ev.Subscribed(TOPICS))
@@ -93,7 +93,7 @@ def test_a_fenced_member_stays_out_until_it_unsubscribes() -> None:
 
 
 def test_a_fatal_refusal_is_raised_and_the_next_poll_tries_again() -> None:
-    """Not before: the caller decides."""
+    """It waits for the next poll, since the caller decides whether to go on."""
     member = Member()
     join = member.subscribe()
     refused = ev.JoinCompleted(round=join.round, code=E.GROUP_AUTHORIZATION_FAILED)
@@ -105,8 +105,8 @@ def test_a_fatal_refusal_is_raised_and_the_next_poll_tries_again() -> None:
     assert isinstance(again, ev.SendJoin)
 
 
-def test_a_coordinator_that_still_loads_is_asked_again_to_be_joined() -> None:
-    """After a pause, and of the same one; to a member that is stable it is no news."""
+def test_a_join_is_repeated_while_the_coordinator_loads() -> None:
+    """It joins again after a pause, without a new lookup; a stable member ignores the error."""
     member = Member()
     join = member.subscribe()
     assert (
@@ -125,7 +125,7 @@ def test_a_coordinator_that_still_loads_is_asked_again_to_be_joined() -> None:
 
 @pytest.mark.parametrize("code", [E.NOT_COORDINATOR, E.COORDINATOR_NOT_AVAILABLE])
 def test_a_coordinator_that_moved_is_looked_for_and_nothing_is_lost(code: E) -> None:
-    """A member that is stable goes on, and beats at once where the coordinator is now."""
+    """A stable member keeps its partitions, and the new coordinator gets a heartbeat at once."""
     member = Member()
     member.take(parts(A0))
     forget, search = member.beat(code)
@@ -139,7 +139,7 @@ def test_a_coordinator_that_moved_is_looked_for_and_nothing_is_lost(code: E) -> 
 
 
 def test_a_join_that_broke_is_sent_again_where_the_coordinator_is_now() -> None:
-    """Under a new round: an answer to the old one is late."""
+    """It has a new round number, so that a response to the old request is recognized as late."""
     member = Member()
     join = member.subscribe()
     (search,) = member.notify(ev.CoordinatorLost())
@@ -150,8 +150,8 @@ def test_a_join_that_broke_is_sent_again_where_the_coordinator_is_now() -> None:
     assert again.round > join.round
 
 
-def test_a_join_that_was_answered_too_late_leaves_no_ghost() -> None:
-    """The coordinator has a member that nobody is: it would hold up the next rebalance."""
+def test_a_join_that_succeeds_too_late_is_followed_by_leave_group() -> None:
+    """The coordinator would keep a member without a process, which would delay a rebalance."""
     member = Member()
     join = member.subscribe()
     member.notify(ev.Leave())
@@ -159,8 +159,8 @@ def test_a_join_that_was_answered_too_late_leaves_no_ghost() -> None:
     assert member.notify(late) == [ev.SendLeave("ghost", "its join was given up")]
 
 
-def test_silence_of_the_coordinator_makes_us_look_for_it() -> None:
-    """A whole session without an answer."""
+def test_a_silent_coordinator_is_looked_for() -> None:
+    """It is looked for after a session time-out without a response."""
     member = Member()
     member.take(parts(A0))
     (beat,) = member.later(3_000)
@@ -170,8 +170,8 @@ def test_silence_of_the_coordinator_makes_us_look_for_it() -> None:
     assert isinstance(search, ev.FindCoordinator)
 
 
-def test_a_rebalance_heard_of_before_the_share_is_there_is_no_news() -> None:
-    """While completing, the answer may be about the rebalance that we are in."""
+def test_a_rebalance_reported_before_the_assignment_is_ignored() -> None:
+    """Before SyncGroup's response, this may be the rebalance that the member takes part in."""
     member = Member()
     sync = member.joined(member.subscribe())
     assert member.beat(E.REBALANCE_IN_PROGRESS) == []
@@ -181,16 +181,16 @@ def test_a_rebalance_heard_of_before_the_share_is_there_is_no_news() -> None:
     assert member.notify(ev.CallbackDone(taken.round)) == []
 
 
-def test_only_a_leader_joins_again_for_new_partitions() -> None:
-    """The others' leader sees them as well."""
+def test_only_the_leader_joins_again_for_new_partitions() -> None:
+    """Another leader sees the new partitions itself."""
     member = Member()
     member.take(parts(A0))
     assert member.notify(ev.RejoinTriggered(ev.JoinReason.TOPICS)) == []
     assert of_kind(member.notify(ev.RejoinTriggered(ev.JoinReason.ASKED)), ev.SendJoin)
 
 
-def test_a_leader_that_cannot_assign_says_why_and_joins_again() -> None:
-    """The group must not wait for shares that nobody computes; the caller learns the reason."""
+def test_a_leader_that_cannot_assign_raises_and_joins_again() -> None:
+    """Members must not wait for assignments that nobody computes; the caller gets the reason."""
     member = Member()
     join = member.subscribe()
     response = ev.JoinCompleted(
@@ -212,8 +212,8 @@ def test_a_leader_that_cannot_assign_says_why_and_joins_again() -> None:
     assert again.cause is ev.JoinReason.FAILED
 
 
-def test_a_protocol_that_is_not_ours_is_refused() -> None:
-    """A broker would not choose it; taking part would mean two divisions."""
+def test_a_strategy_that_was_not_offered_is_refused() -> None:
+    """A broker would not choose it; members would compute conflicting assignments."""
     member = Member()
     join = member.subscribe()
     response = ev.JoinCompleted(round=join.round, code=0, member_id="me", protocol="other")
@@ -222,8 +222,8 @@ def test_a_protocol_that_is_not_ours_is_refused() -> None:
     assert raised.code == E.INCONSISTENT_GROUP_PROTOCOL
 
 
-def test_trust_ends_a_session_after_the_last_request_that_was_answered() -> None:
-    """Counted from its sending, since the coordinator counts from its coming in."""
+def test_trust_ends_a_session_timeout_after_the_last_successful_request() -> None:
+    """It counts from when the request was sent, since the coordinator counts from its arrival."""
     member = Member()
     member.take(parts(A0))
     assert member.core.trusted_until_ms == 45_000
@@ -234,8 +234,8 @@ def test_trust_ends_a_session_after_the_last_request_that_was_answered() -> None
     assert member.core.trusted_until_ms == 48_000
 
 
-def test_trust_ends_with_the_time_that_a_rebalance_waits() -> None:
-    """A late member is thrown out though it beats."""
+def test_trust_ends_with_the_rebalance_timeout() -> None:
+    """A member that joins too late is removed, in spite of its heartbeats."""
     settings = GroupSettings(
         strategies=("range",), max_poll_interval_ms=10_000, session_timeout_ms=9_000
     )
@@ -247,7 +247,7 @@ def test_trust_ends_with_the_time_that_a_rebalance_waits() -> None:
     assert member.core.trusted_until_ms == 3_000 + 10_000
 
 
-def _unasked(member: Member) -> list[Callable[[], list[ev.Action]]]:
+def _late_responses(member: Member) -> list[Callable[[], list[ev.Action]]]:
     return [
         lambda: member.notify(ev.CallbackDone(77)),
         lambda: member.notify(ev.AssignmentMade(77, {})),
@@ -258,9 +258,9 @@ def _unasked(member: Member) -> list[Callable[[], list[ev.Action]]]:
 
 
 @pytest.mark.parametrize("which", range(5))
-def test_answers_to_nothing_change_nothing(which: int) -> None:
-    """They belong to rounds that are over."""
+def test_responses_of_earlier_rounds_are_ignored(which: int) -> None:
+    """They belong to earlier rounds."""
     member = Member()
     member.take(parts(A0))
-    assert _unasked(member)[which]() == []
+    assert _late_responses(member)[which]() == []
     assert (member.core.state, member.core.owned) == (MembershipState.STABLE, parts(A0))

@@ -1,4 +1,4 @@
-"""What a member owns and gives up, set by set."""
+"""Which partitions a member owns and revokes."""
 
 import pytest
 
@@ -12,31 +12,31 @@ HELD = tps("t", 0, 1)
 
 @pytest.fixture
 def ownership() -> Ownership:
-    """Two partitions, taken over in generation 3."""
+    """A member with two partitions, taken over in generation 3."""
     held = Ownership(RebalanceMode.COOPERATIVE)
     held.offered(HELD, 3)
     assert held.take_over() == HELD
     return held
 
 
-def test_a_member_begins_with_nothing() -> None:
-    """And says so in its first join: no generation, no partitions."""
+def test_a_new_member_owns_nothing() -> None:
+    """Its first join has no generation and no owned partitions."""
     fresh = Ownership(RebalanceMode.COOPERATIVE)
     assert (fresh.owned, fresh.remembered, fresh.generation) == (frozenset(), frozenset(), -1)
     assert (fresh.deliverable, fresh.to_notify) == (frozenset(), False)
     assert (fresh.void(), fresh.leave()) == (False, None)
 
 
-def test_what_was_given_up_is_remembered_but_not_claimed(ownership: Ownership) -> None:
-    """For strategies that keep partitions where they were."""
+def test_revoked_partitions_are_remembered_but_no_longer_owned(ownership: Ownership) -> None:
+    """Sticky strategies keep partitions where they were."""
     ownership.give_up(HELD)
     assert (ownership.owned, ownership.deliverable) == (HELD, frozenset())
     assert not ownership.given_up()
     assert (ownership.owned, ownership.remembered, ownership.generation) == (frozenset(), HELD, 3)
 
 
-def test_the_group_waits_for_what_a_share_takes_away(ownership: Ownership) -> None:
-    """Once: what is given up afterwards, for another reason, it does not wait for."""
+def test_the_group_waits_for_partitions_that_an_assignment_takes_away(ownership: Ownership) -> None:
+    """It waits only for that: revoking more later, for another reason, need not be reported."""
     ownership.offered(tps("t", 0), 4)
     assert ownership.to_notify
     assert ownership.give_up_for_share() == (tps("t", 1), RevocationKind.REVOKED)
@@ -48,16 +48,16 @@ def test_the_group_waits_for_what_a_share_takes_away(ownership: Ownership) -> No
     assert not ownership.given_up()
 
 
-def test_the_group_waits_for_nothing_of_a_generation_that_is_void(ownership: Ownership) -> None:
-    """It ended while the listener gave up."""
+def test_the_group_does_not_wait_for_a_void_generation(ownership: Ownership) -> None:
+    """The generation ended while the listener was called."""
     ownership.offered(tps("t", 0), 4)
     ownership.give_up_for_share()
     assert ownership.void()
     assert not ownership.given_up()
 
 
-def test_what_is_lost_is_told_before_another_share(ownership: Ownership) -> None:
-    """Nothing of it is delivered meanwhile; a second loss is no news."""
+def test_a_loss_is_reported_before_the_next_assignment(ownership: Ownership) -> None:
+    """Its records are not delivered meanwhile; a second loss is not reported."""
     assert ownership.void()
     assert (ownership.deliverable, ownership.to_notify) == (frozenset(), True)
     assert not ownership.void()
@@ -69,8 +69,8 @@ def test_what_is_lost_is_told_before_another_share(ownership: Ownership) -> None
     assert ownership.deliverable == HELD
 
 
-def test_a_loss_of_a_part_goes_on_until_all_of_it_is_told(ownership: Ownership) -> None:
-    """The listener was giving one up when the generation ended."""
+def test_a_loss_is_reported_until_all_partitions_are(ownership: Ownership) -> None:
+    """The generation ended while the listener was called for one of the partitions."""
     ownership.give_up(tps("t", 0))
     assert ownership.void()
     assert not ownership.given_up()
@@ -81,8 +81,10 @@ def test_a_loss_of_a_part_goes_on_until_all_of_it_is_told(ownership: Ownership) 
 
 
 @pytest.mark.parametrize("lost", [False, True])
-def test_who_leaves_gives_up_what_the_listener_still_has(ownership: Ownership, lost: bool) -> None:
-    """As lost, where it is; what the listener gives up already it is not told again."""
+def test_leaving_revokes_the_partitions_that_the_listener_still_has(
+    ownership: Ownership, lost: bool
+) -> None:
+    """As lost, if it is; what the listener is being told already is not reported twice."""
     ownership.give_up(tps("t", 0))
     if lost:
         ownership.void()
@@ -96,11 +98,11 @@ def test_who_leaves_gives_up_what_the_listener_still_has(ownership: Ownership, l
     assert ownership.leave() == (HELD, RevocationKind.REVOKED)
 
 
-def test_before_a_join_an_eager_member_gives_up_all() -> None:
-    """A cooperative one what it no longer reads."""
-    for mode, goes in ((RebalanceMode.EAGER, HELD), (RebalanceMode.COOPERATIVE, frozenset())):
+def test_an_eager_member_revokes_everything_before_a_join() -> None:
+    """A cooperative member revokes only what it no longer reads."""
+    for mode, expected in ((RebalanceMode.EAGER, HELD), (RebalanceMode.COOPERATIVE, frozenset())):
         held = Ownership(mode)
         held.offered(HELD, 3)
         held.take_over()
-        assert held.before_join(frozenset({"t"})) == goes
+        assert held.before_join(frozenset({"t"})) == expected
         assert held.before_join(frozenset({"u"})) == HELD

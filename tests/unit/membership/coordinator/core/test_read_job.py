@@ -1,4 +1,4 @@
-"""One read of committed offsets: what counts as found, what is asked again, and what ends it."""
+"""One read of committed offsets: what counts as a result, what is requested again, what ends it."""
 
 import pytest
 
@@ -14,7 +14,7 @@ BOTH = frozenset((T0, T1))
 
 
 class Read:
-    """A job of two partitions, and how often its caller was told that it has ended."""
+    """A job for two partitions, and how often its end was reported."""
 
     def __init__(self) -> None:
         self.ends = 0
@@ -23,37 +23,37 @@ class Read:
     def _end(self) -> None:
         self.ends += 1
 
-    def answer(
+    def respond(
         self,
         found: dict[TopicPartition, OffsetAndMetadata | None] | None = None,
         *,
         code: int = 0,
         codes: dict[TopicPartition, int] | None = None,
     ) -> int | None:
-        """Answer with these positions, a code of the whole response, or codes of partitions."""
+        """Respond with these offsets, a code of the whole response, or codes by partition."""
         return self.job.on_response(Positions(code=code, found=found or {}, codes=codes or {}))
 
 
 @pytest.fixture
 def read() -> Read:
-    """A job that nothing has been sent for."""
+    """A job without a request so far."""
     return Read()
 
 
 def test_a_read_ends_with_the_last_partition(read: Read) -> None:
-    """What is committed and what is not are both results; what was not asked for is none."""
+    """A partition without a committed offset is a result, too; one not requested is ignored."""
     assert (read.job.left, read.job.due_ms) == (BOTH, 0)
     found = {T0: OffsetAndMetadata(7, "note"), T1: None}
-    assert read.answer({**found, OTHER: OffsetAndMetadata(9)}) is None
+    assert read.respond({**found, OTHER: OffsetAndMetadata(9)}) is None
     assert (read.job.found, read.job.ended, read.job.error) == (found, True, None)
 
 
-def test_a_partition_that_a_response_lacks_is_asked_for_again(read: Read) -> None:
-    """It is not taken for one without an offset; what was found stays."""
-    assert read.answer({T0: OffsetAndMetadata(7)}) == ErrorCode.UNKNOWN
+def test_a_partition_missing_from_the_response_is_requested_again(read: Read) -> None:
+    """It does not count as a partition without an offset; the other results stay."""
+    assert read.respond({T0: OffsetAndMetadata(7)}) == ErrorCode.UNKNOWN
     assert (read.job.left, read.job.ended) == (frozenset({T1}), False)
     assert "the response lacks partitions" in str(read.job.timed_out())
-    assert read.answer({T1: None}) is None
+    assert read.respond({T1: None}) is None
     assert read.job.found == {T0: OffsetAndMetadata(7), T1: None}
 
 
@@ -66,11 +66,11 @@ def test_a_partition_that_a_response_lacks_is_asked_for_again(read: Read) -> Non
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ],
 )
-def test_what_may_pass_is_asked_again(read: Read, code: ErrorCode) -> None:
-    """A broker that has just started may not know a topic yet: no offset would be false."""
-    assert read.answer(code=code) == code
+def test_a_retriable_error_is_retried(read: Read, code: ErrorCode) -> None:
+    """A broker that has just started may not know a topic yet: "no offset" would be wrong."""
+    assert read.respond(code=code) == code
     assert (read.job.left, read.job.found, read.job.error) == (BOTH, {}, None)
-    assert read.answer({T0: None, T1: None}, codes={T1: int(code)}) == code
+    assert read.respond({T0: None, T1: None}, codes={T1: int(code)}) == code
     assert (read.job.left, read.job.found) == (frozenset({T1}), {T0: None})
     assert str(read.job.timed_out()) == (
         f"group g: its committed offsets could not be read in time: {explained(code)}"
@@ -78,12 +78,12 @@ def test_what_may_pass_is_asked_again(read: Read, code: ErrorCode) -> None:
 
 
 def test_a_refusal_ends_the_read(read: Read) -> None:
-    """It has the group, the code and its meaning; a refused topic does not hide a refused group."""
+    """It has the group, the code and its meaning; a refused group wins over a refused topic."""
     codes = {
         T0: int(ErrorCode.TOPIC_AUTHORIZATION_FAILED),
         T1: int(ErrorCode.GROUP_AUTHORIZATION_FAILED),
     }
-    assert read.answer(codes=codes) is None
+    assert read.respond(codes=codes) is None
     error = read.job.error
     assert isinstance(error, GroupFailed)
     assert (error.code, read.job.ended) == (ErrorCode.GROUP_AUTHORIZATION_FAILED, True)
@@ -92,19 +92,19 @@ def test_a_refusal_ends_the_read(read: Read) -> None:
     )
 
 
-def test_topics_that_may_not_be_read_are_named(read: Read) -> None:
-    """All of those that were refused, and no others; also beside what may pass."""
+def test_the_error_names_topics_that_may_not_be_read(read: Read) -> None:
+    """Exactly the refused topics are named, even if others have a retriable error."""
     codes = {
         T0: int(ErrorCode.TOPIC_AUTHORIZATION_FAILED),
         T1: int(ErrorCode.UNSTABLE_OFFSET_COMMIT),
     }
-    read.answer(codes=codes)
+    read.respond(codes=codes)
     assert isinstance(read.job.error, TopicAuthorizationFailed)
     assert read.job.error.topics == {"t"}
 
 
 def test_pauses_grow_up_to_their_limit(read: Read) -> None:
-    """Counted from the failure, and no longer than they are set: one consumer reads, not many."""
+    """They count from the failure, without jitter: one consumer reads, not many."""
     backoff = Backoff(10, 40)
     pauses_ms = []
     for now_ms in (100, 200, 300, 400):
@@ -113,15 +113,15 @@ def test_pauses_grow_up_to_their_limit(read: Read) -> None:
     assert pauses_ms == [10, 20, 40, 40]
 
 
-def test_a_read_that_is_out_of_time_says_why_there_was_no_response(read: Read) -> None:
-    """The last reason; or that there was no time for a request."""
+def test_the_error_of_a_read_that_timed_out_has_the_reason(read: Read) -> None:
+    """The error has the last failure, or says that no request was sent in time."""
     assert "no request was sent in time" in str(read.job.timed_out())
     read.job.failed("the connection broke")
     assert "group g: its committed offsets" in str(read.job.timed_out())
     assert str(read.job.timed_out()).endswith(": the connection broke")
 
 
-def test_the_first_error_stays_and_the_caller_is_told_of_the_end(read: Read) -> None:
+def test_the_first_error_stays_and_the_end_is_reported(read: Read) -> None:
     """A close after a refusal does not replace it."""
     closed, late = ConsumerClosed("closed"), ConsumerClosed("late")
     read.job.end(closed)

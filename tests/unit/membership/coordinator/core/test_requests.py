@@ -1,4 +1,4 @@
-"""Actions of the core as requests, and answers as its events."""
+"""The core's actions become requests, and responses become its events."""
 
 from dataclasses import replace
 
@@ -52,12 +52,12 @@ JOIN = ev.SendJoin(
 
 
 def join_request() -> JoinGroupRequest:
-    """What the core's action becomes."""
+    """Return the request of the action ``JOIN``."""
     return requests.join_request(TERMS, JOIN, session_timeout_ms=10, rebalance_timeout_ms=20)
 
 
 def result(protocol: str, *members: JoinGroupMember) -> JoinGroupResponse:
-    """A leader's."""
+    """Return a JoinGroup response as the leader gets it."""
     return JoinGroupResponse(
         error_code=0,
         generation_id=5,
@@ -69,13 +69,13 @@ def result(protocol: str, *members: JoinGroupMember) -> JoinGroupResponse:
 
 
 def member(member_id: str, subscription: ConsumerSubscription, *, version: int) -> JoinGroupMember:
-    """One that wrote its subscription in that version."""
+    """Return a member whose subscription is encoded in that version."""
     metadata = encode_subscription(subscription, version=version)
     return JoinGroupMember(member_id=member_id, metadata=metadata)
 
 
-def test_join_carries_a_claim_for_each_strategy() -> None:
-    """In the order of preference; the sticky ones in their own data as well."""
+def test_join_has_the_owned_partitions_for_each_strategy() -> None:
+    """They are in order of preference; the sticky strategies have user data as well."""
     request = join_request()
     assert [protocol.name for protocol in request.protocols] == list(ASSIGNORS)
     read = {
@@ -93,23 +93,23 @@ def test_join_carries_a_claim_for_each_strategy() -> None:
 
 @pytest.mark.parametrize("cause", JoinReason)
 def test_the_coordinator_is_told_why_a_member_joins(cause: JoinReason) -> None:
-    """Each reason is a text of its own, which a broker's log shows in full (KIP-800)."""
+    """Each reason is a different text, which brokers log in full (KIP-800)."""
     join = replace(JOIN, cause=cause)
     request = requests.join_request(TERMS, join, session_timeout_ms=10, rebalance_timeout_ms=20)
     assert request.reason is not None
     assert 10 < len(request.reason) <= 255
-    assert [each for each in JoinReason if each.value == request.reason] == [cause]
+    assert [reason for reason in JoinReason if reason.value == request.reason] == [cause]
 
 
 @pytest.mark.parametrize("version", range(JoinGroupRequest.API.last + 1))
-def test_join_goes_out_in_every_version(version: int) -> None:
-    """What a version lacks only helps."""
+def test_join_can_be_encoded_in_every_version(version: int) -> None:
+    """Older versions leave out fields that the group can do without."""
     assert encode_request(join_request(), version=version, correlation_id=1, client_id="c")
 
 
 @pytest.mark.parametrize("version", range(SyncGroupResponse.API.last + 1))
-def test_sync_goes_out_in_every_version(version: int) -> None:
-    """With shares of all, in any order."""
+def test_sync_can_be_encoded_in_every_version(version: int) -> None:
+    """The leader's assignments for all members may come in any order."""
     action = ev.SendSync(
         round=3,
         member_id="m",
@@ -125,8 +125,8 @@ def test_sync_goes_out_in_every_version(version: int) -> None:
     assert (request.protocol_type, request.protocol_name) == ("consumer", "range")
 
 
-def test_the_leader_reads_claims_as_the_strategy_wants_them() -> None:
-    """``sticky`` from its own data, the others from the subscription."""
+def test_the_leader_reads_owned_partitions_where_the_strategy_puts_them() -> None:
+    """``sticky`` uses its own user data, the others the subscription's fields."""
     reported = ConsumerSubscription(
         topics=("t",),
         user_data=sticky_data(tps("t", 3), 2),
@@ -145,8 +145,8 @@ def test_the_leader_reads_claims_as_the_strategy_wants_them() -> None:
         assert read.members == (ev.JoinedMember("m", frozenset({"t"}), owned, generation),)
 
 
-def test_a_cooperative_member_of_before_tells_its_generation_in_its_data() -> None:
-    """Subscriptions before version 2 have no place for it."""
+def test_an_older_cooperative_member_has_its_generation_in_its_user_data() -> None:
+    """Subscriptions before version 2 have no field for the generation."""
     reported = ConsumerSubscription(
         topics=("t",), user_data=cooperative_data(6), owned_partitions=to_wire(tps("t", 1))
     )
@@ -156,8 +156,8 @@ def test_a_cooperative_member_of_before_tells_its_generation_in_its_data() -> No
     assert read.members[0].generation == 6
 
 
-def test_a_member_that_cannot_be_read_gets_nothing() -> None:
-    """The rest of the group is not to wait for it."""
+def test_a_member_with_an_unreadable_subscription_is_assigned_nothing() -> None:
+    """The rest of the group must not wait for it."""
     good = member("m", ConsumerSubscription(topics=("t",)), version=0)
     bad = JoinGroupMember(
         member_id="n", group_instance_id="i", metadata=b"\x00\x00\x00\x00\x00\x09"
@@ -174,8 +174,8 @@ def test_a_member_that_cannot_be_read_gets_nothing() -> None:
     }
 
 
-def test_a_share_that_cannot_be_read() -> None:
-    """It is no share at all."""
+def test_an_unreadable_assignment_is_an_error() -> None:
+    """It is an error; an empty assignment, and any assignment in a refusal, has no partitions."""
     sync = ev.SendSync(round=3, member_id="m", generation=5, protocol="range", shares={})
     response = SyncGroupResponse(error_code=0, assignment=b"\x00\x00\xff")
     with pytest.raises(DecodeError):
@@ -187,8 +187,8 @@ def test_a_share_that_cannot_be_read() -> None:
     assert requests.sync_completed(sync, refused).code == ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def test_a_join_says_all_that_the_coordinator_must_know() -> None:
-    """The group, the member, the times that it asks for, and a static member's instance."""
+def test_a_join_has_all_fields_that_the_coordinator_needs() -> None:
+    """It has the group, the member, the time-outs, and a static member's instance id."""
     settings = replace(SETTINGS, instance_id="i1")
     terms = GroupTerms(group_id="g", settings=settings)
     request = requests.join_request(terms, JOIN, session_timeout_ms=10, rebalance_timeout_ms=20)
@@ -197,8 +197,8 @@ def test_a_join_says_all_that_the_coordinator_must_know() -> None:
     assert (request.protocol_type, request.group_instance_id) == ("consumer", "i1")
 
 
-def test_a_share_is_asked_for_in_the_members_name() -> None:
-    """In its generation, with the shares of all that a leader made."""
+def test_a_sync_names_the_member_and_its_generation() -> None:
+    """It has the generation, and the assignments of all members if this one is the leader."""
     terms = GroupTerms(group_id="g", settings=replace(SETTINGS, instance_id="i1"))
     sync = ev.SendSync(
         round=3, member_id="m", generation=5, protocol="range", shares={"m": (), "n": ()}
@@ -209,8 +209,8 @@ def test_a_share_is_asked_for_in_the_members_name() -> None:
     assert [assignment.member_id for assignment in request.assignments] == ["m", "n"]
 
 
-def test_what_the_coordinator_says_of_a_join_is_told() -> None:
-    """To a leader that came back as well: it has nothing to assign (KIP-814)."""
+def test_a_join_response_becomes_an_event() -> None:
+    """This includes a returned leader, which has nothing to assign (KIP-814)."""
     response = JoinGroupResponse(
         error_code=0,
         generation_id=5,
@@ -238,8 +238,8 @@ def test_what_the_coordinator_says_of_a_join_is_told() -> None:
     assert (completed.round, completed.code, completed.member_id) == (3, 79, "given")
 
 
-def test_what_the_coordinator_says_of_a_share_is_told() -> None:
-    """With the round that it is for, and the protocol where a version has it."""
+def test_a_sync_response_becomes_an_event() -> None:
+    """The event has the round, and the protocol if the version of the response has it."""
     sync = ev.SendSync(round=3, member_id="m", generation=5, protocol="range", shares={})
     share = encode_assignment(ConsumerAssignment(assigned_partitions=to_wire(tps("t", 1))))
     response = SyncGroupResponse(error_code=0, assignment=share, protocol_name="range")
@@ -270,7 +270,7 @@ def test_what_the_coordinator_says_of_a_share_is_told() -> None:
 def test_static_members_need_the_first_version_that_names_them(
     request_: StaticRequest, since: int
 ) -> None:
-    """Older ones can't be sent for them; members of other kinds take any version."""
+    """Older versions can't be sent for static members; dynamic members may use any version."""
     static = replace(request_, group_instance_id="instance")
 
     def sent(version: int) -> bytes:
@@ -288,8 +288,8 @@ def test_static_members_need_the_first_version_that_names_them(
     )
 
 
-def test_the_strategy_is_told_what_each_member_has() -> None:
-    """Sticky: what a member has it keeps, unless a later generation has it elsewhere."""
+def test_the_strategy_knows_what_each_member_owns() -> None:
+    """With ``sticky`` it keeps its partitions, unless a later generation moved them elsewhere."""
     assign = ev.Assign(
         1,
         "sticky",
@@ -306,7 +306,7 @@ def test_the_strategy_is_told_what_each_member_has() -> None:
 
 
 def test_static_members_are_assigned_in_the_order_of_their_instances() -> None:
-    """Their member ids are new with each start: a restart must move nothing (KIP-345)."""
+    """Their member ids change at each start, and a restart must move no partition (KIP-345)."""
     members = tuple(
         JoinGroupMember(
             member_id=member_id,
@@ -322,7 +322,7 @@ def test_static_members_are_assigned_in_the_order_of_their_instances() -> None:
 
 
 def test_a_heartbeat_names_the_member() -> None:
-    """In the generation that it is in; a static member by its instance, too (KIP-345)."""
+    """It has the generation, and a static member's instance id (KIP-345)."""
     settings = replace(SETTINGS, instance_id="i1")
     terms = GroupTerms(group_id="g", settings=settings)
     request = requests.heartbeat_request(terms, ev.SendHeartbeat("m", 5))
@@ -330,8 +330,8 @@ def test_a_heartbeat_names_the_member() -> None:
     assert request.group_instance_id == "i1"
 
 
-def test_names_of_strategies() -> None:
-    """The message names what there is."""
+def test_unknown_strategies_are_named() -> None:
+    """The message lists the strategies that exist."""
     assert requests.strategies_problem(["range", "sticky"]) is None
     assert "names no strategy" in (requests.strategies_problem([]) or "")
     assert "fastest is not one of range" in (requests.strategies_problem(["fastest"]) or "")

@@ -1,4 +1,4 @@
-"""The strategies' own bytes against those of Kafka, and what strangers send instead."""
+"""The strategies' user data compared with Kafka's, and malformed user data."""
 
 import pytest
 from hypothesis import given
@@ -26,38 +26,40 @@ STICKY_V1 = bytes.fromhex("00000001 0001 74 00000002 00000000 00000002 00000007"
 STICKY_V0 = STICKY_V1[:-4]
 
 
-def test_sticky_bytes_are_kafkas() -> None:
-    """No version in front."""
+def test_sticky_user_data_is_kafkas() -> None:
+    """The format has no version number in front."""
     assert sticky_data(tps("t", 2, 0), 7) == STICKY_V1
     assert read_sticky_data(STICKY_V1) == (tps("t", 0, 2), 7)
 
 
-def test_old_members_tell_no_generation() -> None:
-    """Sticky user data of version 0 has no generation."""
+def test_old_members_have_no_generation() -> None:
+    """Version 0 of sticky's user data has no generation."""
     assert read_sticky_data(STICKY_V0) == (tps("t", 0, 2), -1)
 
 
 @pytest.mark.parametrize("data", [None, b"", b"\x00", b"\xff" * 20, STICKY_V1[:-6]])
-def test_what_cannot_be_read_says_nothing(data: bytes | None) -> None:
-    """A stranger's bytes stop nobody."""
+def test_unreadable_user_data_is_ignored(data: bytes | None) -> None:
+    """Malformed user data of another client counts as none."""
     assert read_sticky_data(data) == (frozenset(), -1)
 
 
 @given(partitions, generations)
-def test_sticky_there_and_back(remembered: frozenset[TopicPartition], generation: int) -> None:
-    """What was written is read."""
+def test_sticky_user_data_round_trips(
+    remembered: frozenset[TopicPartition], generation: int
+) -> None:
+    """Decoding returns what was encoded."""
     assert read_sticky_data(sticky_data(remembered, generation)) == (remembered, generation)
 
 
 @given(st.binary(max_size=40))
-def test_any_bytes_are_read(data: bytes) -> None:
+def test_any_bytes_can_be_read(data: bytes) -> None:
     """User data of any bytes raises no error."""
     read_sticky_data(data)
     read_cooperative_data(data)
 
 
 @given(generations)
-def test_cooperative_there_and_back(generation: int) -> None:
+def test_cooperative_user_data_round_trips(generation: int) -> None:
     """The generation is encoded in four bytes."""
     data = cooperative_data(generation)
     assert (len(data), read_cooperative_data(data)) == (4, generation)
@@ -65,9 +67,9 @@ def test_cooperative_there_and_back(generation: int) -> None:
 
 
 @given(partitions)
-def test_partitions_there_and_back(some: frozenset[TopicPartition]) -> None:
-    """As the embedded protocol has them."""
-    assert from_wire(to_wire(some)) == some
+def test_partitions_round_trip(original: frozenset[TopicPartition]) -> None:
+    """Decoding returns what was encoded, in the embedded protocol's form."""
+    assert from_wire(to_wire(original)) == original
 
 
 @pytest.mark.parametrize(
@@ -80,6 +82,6 @@ def test_partitions_there_and_back(some: frozenset[TopicPartition]) -> None:
         ({"t": (0, 1), "u": ()}, False),
     ],
 )
-def test_changed(now: dict[str, tuple[int, ...]], *, expected: bool) -> None:
-    """A topic that is missing may just not have been asked for."""
+def test_a_change_of_topics_is_noticed(now: dict[str, tuple[int, ...]], *, expected: bool) -> None:
+    """A topic that is missing may just not have been requested."""
     assert changed({"t": (0, 1), "u": ()}, now) is expected

@@ -1,4 +1,4 @@
-"""The calls of a handler: each once, in order, with commits flushed where they still count."""
+"""A handler's calls: each once, in order, with commits flushed while they still count."""
 
 import logging
 
@@ -13,11 +13,11 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 BOTH = frozenset((T0, T1))
 
 
-class Run:
+class HandlerRun:
     """A member's handler, and the caller that runs its calls.
 
     Attributes:
-        flushed: what the handler had heard at each flush.
+        flushed: the number of the handler's calls at each flush.
     """
 
     def __init__(self) -> None:
@@ -30,14 +30,14 @@ class Run:
     def _flush(self) -> None:
         self.flushed.append(len(self.handler.notes))
 
-    def joined(self) -> "Run":
-        """Take a first share over."""
+    def joined(self) -> "HandlerRun":
+        """Take over a first assignment."""
         self.quiet.join(BOTH)
         self.events.run()
         return self
 
     def lose(self) -> None:
-        """Let the coordinator say that it knows us no longer."""
+        """Let the coordinator respond that it no longer knows this member."""
         self.quiet.clock.advance(300)
         self.session.notify(ev.TimerExpired())
         self.session.notify(ev.HeartbeatCompleted("me", 1, 25))
@@ -45,24 +45,24 @@ class Run:
 
 
 @pytest.fixture
-def run() -> Run:
+def run() -> HandlerRun:
     """A member with two partitions."""
-    return Run().joined()
+    return HandlerRun().joined()
 
 
 def fail(_partitions: frozenset[TopicPartition], _why: RevocationKind) -> None:
-    """What a listener may do."""
+    """Raise, as a listener may."""
     raise ValueError("the caller's")
 
 
-def rejoin(run: Run) -> None:
-    """Ask for a rebalance, before which an eager member gives up all."""
+def rejoin(run: HandlerRun) -> None:
+    """Trigger a rebalance, before which an eager member revokes everything."""
     run.session.notify(ev.RejoinTriggered(ev.JoinReason.ASKED))
     run.quiet.poll()
 
 
-def test_a_share_can_be_committed_from_its_take_over_until_it_is_given_up(run: Run) -> None:
-    """Commits that are pending end before the partitions go."""
+def test_an_assignment_can_be_committed_until_it_is_revoked(run: HandlerRun) -> None:
+    """Pending commits end before the partitions are released."""
     assert run.handler.notes == [("taken", BOTH)]
     assert run.session.claims.take_overs(BOTH).keys() == BOTH
     rejoin(run)
@@ -72,8 +72,8 @@ def test_a_share_can_be_committed_from_its_take_over_until_it_is_given_up(run: R
     assert (run.flushed, run.session.claims.take_overs(BOTH)) == ([2], {})
 
 
-def test_nothing_is_flushed_of_what_is_lost(run: Run) -> None:
-    """Nobody would take it."""
+def test_lost_partitions_are_not_flushed(run: HandlerRun) -> None:
+    """The coordinator would refuse the commits."""
     run.lose()
     run.events.run()
     assert run.handler.notes[1:] == [("lost", BOTH)]
@@ -82,10 +82,10 @@ def test_nothing_is_flushed_of_what_is_lost(run: Run) -> None:
     assert run.flushed == [2]
 
 
-def test_what_a_handler_raises_comes_out_when_all_calls_are_done(
-    run: Run, caplog: pytest.LogCaptureFixture
+def test_an_error_of_the_handler_is_raised_after_all_calls(
+    run: HandlerRun, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Its partitions are given up all the same, and flushed; one error is not logged as well."""
+    """The partitions are revoked and flushed all the same; a raised error is not logged as well."""
     run.handler.on_give_up = fail
     rejoin(run)
     with caplog.at_level(logging.INFO), pytest.raises(ValueError, match="the caller's"):
@@ -94,8 +94,8 @@ def test_what_a_handler_raises_comes_out_when_all_calls_are_done(
     assert [type(step) for step in run.quiet.steps()] == [ev.SendJoin]
 
 
-def test_further_errors_are_logged(run: Run, caplog: pytest.LogCaptureFixture) -> None:
-    """The first one is raised."""
+def test_further_errors_are_logged(run: HandlerRun, caplog: pytest.LogCaptureFixture) -> None:
+    """The first error is raised, the others are logged."""
     run.handler.on_give_up = fail
     lost = ev.RevokePartitions(0, frozenset({T0}), RevocationKind.LOST)
     run.quiet.due.extend((lost, lost))
@@ -104,25 +104,25 @@ def test_further_errors_are_logged(run: Run, caplog: pytest.LogCaptureFixture) -
     assert caplog.messages == ["group g: the handler failed again"]
 
 
-def test_calls_that_ended_are_no_longer_under_way(run: Run) -> None:
-    """So a call whose end was not reported is noticed by the next poll: it joins anew.
+def test_a_call_whose_end_was_not_reported_is_noticed(run: HandlerRun) -> None:
+    """If the end of a call was not reported, the next poll notices it, and joins as a new member.
 
-    Also after calls that went well, and after one that raised.
+    This is so after calls that succeeded, and after one that raised.
     """
     run.handler.on_give_up = fail
     rejoin(run)
     with pytest.raises(ValueError, match="the caller's"):
         run.events.run()
     run.quiet.rejoin(BOTH, generation=2)
-    run.quiet.due.popleft()  # as an interrupt takes it away before its report
+    run.quiet.due.popleft()  # as if an interrupt had removed it before its report
     run.quiet.clock.advance(10)
     run.quiet.poll()
     leaves = [order for order in run.quiet.orders() if isinstance(order, ev.SendLeave)]
     assert [leave.member_id for leave in leaves] == ["me"]
 
 
-def test_a_call_inside_of_a_handler_does_not_look_like_an_interrupt(run: Run) -> None:
-    """A listener may poll, or commit, which reports, too."""
+def test_a_call_inside_a_handler_is_not_taken_for_an_interrupt(run: HandlerRun) -> None:
+    """A listener may poll or commit, which reports events, too."""
 
     def poll(_partitions: frozenset[TopicPartition], _why: RevocationKind) -> None:
         run.quiet.clock.advance(10)

@@ -1,4 +1,4 @@
-"""The coordinator's address, and the connections to it."""
+"""The coordinator's address, and the connection to it."""
 
 import pytest
 
@@ -16,11 +16,11 @@ from zkconsumer.wire.api import Request
 BROKER = Broker(0, "broker", 9092)
 
 
-class Line:
-    """A connection that nothing is sent on.
+class FakeConnection:
+    """A connection on which nothing is sent.
 
     Attributes:
-        closed: how often it was closed.
+        closed: how many times it was closed.
     """
 
     def __init__(self) -> None:
@@ -46,39 +46,39 @@ class Line:
         self.closed += 1
 
 
-class Lines:
-    """A ``Dialer`` that remembers what it opened.
+class RecordingDialer:
+    """A ``Dialer`` that records the connections that it opened.
 
     Attributes:
-        lines: the connections.
-        meanwhile: cut this when the next one is opened.
+        connections: the opened connections.
+        meanwhile: a connection to cut while the next one is opened.
     """
 
     def __init__(self) -> None:
-        self.lines: list[Line] = []
+        self.connections: list[FakeConnection] = []
         self.meanwhile: CoordinatorConnection | None = None
 
     def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> Connection:
         """See ``Dialer``."""
         assert (broker, timeout_ms) == (BROKER, None)
-        self.lines.append(Line())
+        self.connections.append(FakeConnection())
         if self.meanwhile is not None:
             self.meanwhile.cut()
-        return self.lines[-1]  # type: ignore[return-value]
+        return self.connections[-1]  # type: ignore[return-value]
 
 
 class Located:
-    """A location with one connection, and failures of 10, 20, 40 ms."""
+    """A coordinator's location and connection, with pauses of 10, 20, 40 ms after failures."""
 
     def __init__(self) -> None:
         self.clock = ManualClock()
-        self.dialer = Lines()
+        self.dialer = RecordingDialer()
         self.connection = CoordinatorConnection(self.dialer)
         backoff = Backoff(10, 40, jitter=0.0)
         self.location = CoordinatorLocation(backoff, self.clock, self.connection)
 
-    def rests_ms(self) -> int:
-        """How long it is not looked for."""
+    def rest_ms(self) -> int:
+        """Return how long no lookup may be made."""
         waited_ms = 0
         while self.location.rests:
             self.clock.advance(1)
@@ -93,7 +93,7 @@ def located() -> Located:
 
 
 def test_a_connection_is_kept_as_long_as_the_address(located: Located) -> None:
-    """Another one is opened at once where it is another; the former is closed."""
+    """For another address another connection is opened at once, and the former one closed."""
     address = located.location.found(BROKER)
     first = located.connection.connection(address)
     assert located.connection.connection(address) is first
@@ -101,32 +101,32 @@ def test_a_connection_is_kept_as_long_as_the_address(located: Located) -> None:
     second = located.connection.connection(other)
     assert second is not first
     assert located.connection.connection(other) is second
-    assert [line.closed for line in located.dialer.lines] == [1, 0]
+    assert [line.closed for line in located.dialer.connections] == [1, 0]
 
 
 def test_a_connection_that_is_cut_while_it_is_opened_is_not_used(located: Located) -> None:
-    """Whoever cut it counts on that."""
+    """Whoever cut the connection relies on its end."""
     located.dialer.meanwhile = located.connection
     address = located.location.found(BROKER)
     with pytest.raises(ConnectionLost, match=r"broker:9092.*closed by this client"):
         located.connection.connection(address)
-    assert [line.closed for line in located.dialer.lines] == [1]
+    assert [line.closed for line in located.dialer.connections] == [1]
     located.dialer.meanwhile = None
     located.connection.connection(address)
 
 
 def test_a_connection_that_was_stopped_is_not_opened_again(located: Located) -> None:
-    """Its thread is to end."""
+    """Its thread is about to end."""
     address = located.location.found(BROKER)
     located.connection.connection(address)
     located.connection.stop()
     with pytest.raises(ConnectionLost):
         located.connection.connection(address)
-    assert [line.closed for line in located.dialer.lines] == [1]
+    assert [line.closed for line in located.dialer.connections] == [1]
 
 
 def test_an_address_is_lost_once(located: Located) -> None:
-    """By the first who notices; a later one has found another by then."""
+    """Only the first report of the loss counts; later ones may come after another lookup."""
     former = located.location.found(BROKER)
     located.connection.connection(former)
     assert located.location.lose(former)
@@ -134,18 +134,18 @@ def test_an_address_is_lost_once(located: Located) -> None:
     present = located.location.found(BROKER)
     assert not located.location.lose(former)
     assert located.location.address == present
-    assert [line.closed for line in located.dialer.lines] == [1]
+    assert [line.closed for line in located.dialer.connections] == [1]
 
 
 def test_the_second_failure_in_a_row_is_followed_by_a_rest(located: Located) -> None:
-    """A connection that broke is opened again at once; a coordinator of no use is not hammered."""
-    rests = []
+    """A broken connection is opened again at once; a coordinator that keeps failing has to wait."""
+    rest_times_ms = []
     for _ in range(5):
         located.location.found(BROKER)
         located.location.forget()
-        rests.append(located.rests_ms())
-    assert rests == [0, 10, 20, 40, 40]
+        rest_times_ms.append(located.rest_ms())
+    assert rest_times_ms == [0, 10, 20, 40, 40]
     located.location.found(BROKER)
     located.location.on_response()
     located.location.forget()
-    assert located.rests_ms() == 0
+    assert located.rest_ms() == 0

@@ -1,4 +1,4 @@
-"""The thread that joins, run by the test for a step."""
+"""The thread that sends JoinGroup and SyncGroup, run step by step by the test."""
 
 from collections.abc import Callable, Collection, Mapping
 
@@ -23,7 +23,7 @@ ASSIGN = ev.Assign(
 def test_a_leader_joins_again_when_the_topics_of_its_group_have_changed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Once for each change; a topic that it was not told of is none."""
+    """It joins once per change; changes of topics that the group does not read don't count."""
     quiet = QuietSession()
     watched: list[frozenset[str]] = []
     thread = JoinThread(
@@ -37,8 +37,8 @@ def test_a_leader_joins_again_when_the_topics_of_its_group_have_changed(
     triggered: list[ev.Event] = []
     monkeypatch.setattr(quiet.session, "notify", lambda event, **_settings: triggered.append(event))
     thread._execute(ASSIGN, None)
-    (made,) = triggered
-    assert isinstance(made, ev.AssignmentMade)
+    (assigned,) = triggered
+    assert isinstance(assigned, ev.AssignmentMade)
     assert watched == [frozenset({"t", "u"})]
     triggered.clear()
     thread.on_topics_changed({"t": (0, 1), "other": (0,)})
@@ -53,8 +53,8 @@ def test_a_leader_joins_again_when_the_topics_of_its_group_have_changed(
     assert triggered == []
 
 
-class NotingCluster(CoordinatorDouble):
-    """A cluster that notes how long each look at it may take."""
+class RecordingCluster(CoordinatorDouble):
+    """A cluster that records the time-out of each metadata request."""
 
     def __init__(self, partitions: Mapping[str, int]) -> None:
         super().__init__(partitions)
@@ -66,10 +66,10 @@ class NotingCluster(CoordinatorDouble):
         return super().view(topics, timeout_ms=timeout_ms)
 
 
-def test_a_leader_looks_at_the_topics_of_its_group_in_the_time_of_a_request() -> None:
-    """A cluster that is silent must not hold up the group for ever."""
+def test_a_leader_reads_the_topics_of_its_group_within_a_request_timeout() -> None:
+    """A silent cluster must not block the group for ever."""
     quiet = QuietSession()
-    cluster = NotingCluster({"t": 2})
+    cluster = RecordingCluster({"t": 2})
     thread = JoinThread(
         quiet.session,
         quiet.join_steps,
@@ -83,11 +83,11 @@ def test_a_leader_looks_at_the_topics_of_its_group_in_the_time_of_a_request() ->
 
 
 class JoinConnection:
-    """A connection that gets one response to JoinGroup.
+    """A connection with one response to JoinGroup.
 
     Args:
-        code: its error code.
-        on_call: called before it comes.
+        code: the error code of the response.
+        on_call: called before the response is returned.
     """
 
     def __init__(self, code: int, on_call: Callable[[], None]) -> None:
@@ -109,7 +109,7 @@ class JoinConnection:
     ) -> object:
         """See ``Connection``."""
         assert isinstance(request, JoinGroupRequest)
-        # As long as a rebalance may take, and five seconds.
+        # The time-out is the rebalance time-out plus five seconds.
         assert (timeout_ms, at_least, at_most) == (305_000, 5, 5)
         self._on_call()
         return JoinGroupResponse(
@@ -128,8 +128,10 @@ class JoinConnection:
 @pytest.mark.parametrize(
     ("code", "rests"), [(ErrorCode.NONE, False), (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, True)]
 )
-def test_a_coordinator_that_took_the_member_is_of_use(code: ErrorCode, *, rests: bool) -> None:
-    """When it is lost it is looked for at once: what failed before the join no longer counts."""
+def test_a_successful_join_resets_the_pauses_of_coordinator_lookups(
+    code: ErrorCode, *, rests: bool
+) -> None:
+    """If it is lost it is looked up at once: failures from before the join no longer count."""
     quiet = QuietSession()
     session = quiet.session
     thread = JoinThread(

@@ -1,4 +1,4 @@
-"""What a member's threads share: who is woken, what a poll is told, what a break leaves behind."""
+"""The state that a member's threads share: wakeups, errors for polls, recovery from interrupts."""
 
 import pytest
 
@@ -14,12 +14,12 @@ BOTH = frozenset((T0, T1))
 
 @pytest.fixture
 def quiet() -> QuietSession:
-    """A session that has not subscribed."""
+    """A session without a subscription."""
     return QuietSession()
 
 
-def test_the_caller_is_woken_by_what_happens_and_not_by_time(quiet: QuietSession) -> None:
-    """A heartbeat is due every few seconds: a poll that waits for records is not to end for it."""
+def test_the_caller_is_woken_by_responses_and_not_by_timers(quiet: QuietSession) -> None:
+    """A heartbeat every few seconds must not end a poll that waits for records."""
     quiet.join(BOTH)
     quiet.take_over()
     wakes = quiet.wakes
@@ -30,8 +30,10 @@ def test_the_caller_is_woken_by_what_happens_and_not_by_time(quiet: QuietSession
     assert quiet.wakes == wakes + 1
 
 
-def test_what_is_owned_is_delivered_until_the_session_may_be_over(quiet: QuietSession) -> None:
-    """Counted from the last request that was answered, with no poll and no thread in between."""
+def test_owned_partitions_are_delivered_until_the_session_may_have_expired(
+    quiet: QuietSession,
+) -> None:
+    """The time counts from the last successful request, without any poll or thread in between."""
     quiet.join(BOTH)
     quiet.take_over()
     assert quiet.session.deliverable() == BOTH
@@ -44,18 +46,18 @@ def test_what_is_owned_is_delivered_until_the_session_may_be_over(quiet: QuietSe
 def test_polls_in_quick_succession_are_reported_once(
     quiet: QuietSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Unless something has happened in between, or ten milliseconds have passed."""
+    """A poll is reported again after another event, or after ten milliseconds."""
     quiet.join(BOTH)
     quiet.take_over()
     quiet.poll()
     reported: list[ev.Event] = []
     receive = quiet.session._core.receive
 
-    def noting(event: ev.Event, now_ms: int) -> tuple[ev.Action, ...]:
+    def recording(event: ev.Event, now_ms: int) -> tuple[ev.Action, ...]:
         reported.append(event)
         return receive(event, now_ms)
 
-    monkeypatch.setattr(quiet.session._core, "receive", noting)
+    monkeypatch.setattr(quiet.session._core, "receive", recording)
     quiet.clock.advance(9)
     quiet.poll()
     assert reported == []
@@ -67,8 +69,8 @@ def test_polls_in_quick_succession_are_reported_once(
     assert reported == [ev.Polled(), ev.TimerExpired(), ev.Polled()]
 
 
-def test_the_first_failure_is_raised_by_the_next_poll_alone(quiet: QuietSession) -> None:
-    """And wakes the caller, who may wait for records."""
+def test_the_first_failure_is_raised_by_the_next_poll_only(quiet: QuietSession) -> None:
+    """Both failures wake the caller, which may be waiting for records."""
     first, second = ConsumerClosed("first"), ConsumerClosed("second")
     quiet.caller.fail(first)
     quiet.caller.fail(second)
@@ -77,7 +79,7 @@ def test_the_first_failure_is_raised_by_the_next_poll_alone(quiet: QuietSession)
 
 
 def test_a_final_failure_is_raised_by_every_poll(quiet: QuietSession) -> None:
-    """Until the caller unsubscribes."""
+    """It is raised until the caller unsubscribes."""
     final: ZkConsumerError = GroupFailed("g", "fenced", final=True)
     quiet.caller.fail(final)
     assert (quiet.caller.take_failure(), quiet.caller.take_failure()) == (final, final)
@@ -86,7 +88,7 @@ def test_a_final_failure_is_raised_by_every_poll(quiet: QuietSession) -> None:
 
 
 def test_a_refusal_is_raised_with_its_cause(quiet: QuietSession) -> None:
-    """The words of what could not be sent tell more than the code; they are of this event only."""
+    """The message is that of the cause, which is more specific; it applies to this event only."""
     quiet.join(BOTH)
     cause = ConsumerClosed("the broker lacks HEARTBEAT 3")
     refused = ev.HeartbeatCompleted("me", 1, 30)
@@ -99,8 +101,8 @@ def test_a_refusal_is_raised_with_its_cause(quiet: QuietSession) -> None:
     assert str(failure) == "group g: the broker lacks HEARTBEAT 3"
 
 
-def test_a_lost_connection_is_told_once(quiet: QuietSession) -> None:
-    """By whichever thread notices first; the coordinator is looked for."""
+def test_a_lost_connection_is_handled_once(quiet: QuietSession) -> None:
+    """Only the first thread's report counts; then the coordinator is looked up."""
     quiet.join(BOTH)
     quiet.take_over()
     address = quiet.session.location.address
@@ -114,10 +116,10 @@ def test_a_lost_connection_is_told_once(quiet: QuietSession) -> None:
     assert quiet.session.deliverable() == BOTH
 
 
-def test_a_report_that_was_broken_off_makes_the_member_join_anew(
+def test_an_interrupted_report_makes_the_member_rejoin_as_new(
     quiet: QuietSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Meanwhile it delivers nothing; what its handler had is lost to it."""
+    """Until then nothing is delivered, and the handler's partitions count as lost."""
     quiet.join(BOTH)
     quiet.take_over()
     receive = quiet.session._core.receive

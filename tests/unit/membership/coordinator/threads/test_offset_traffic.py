@@ -1,4 +1,4 @@
-"""Commits and reads of the group thread, as they become due by its clock."""
+"""When the group thread sends commits and reads of offsets, by its clock."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -29,12 +29,12 @@ T0 = TopicPartition("t", 0)
 TIMEOUT_MS = 5_000
 
 
-class Silent:
-    """A connection on which requests come to nothing.
+class FailingConnection:
+    """A connection on which every request fails.
 
     Attributes:
-        error: what each call ends with.
-        timeouts_ms: how long each might have taken.
+        error: the error of each call.
+        timeouts_ms: the time-out of each call.
     """
 
     def __init__(self, error: ZkConsumerError) -> None:
@@ -60,31 +60,31 @@ class Silent:
         """See ``Connection``."""
 
 
-class Traffic:
-    """The offsets of a consumer that assigns partitions to itself.
+class TrafficBench:
+    """The commits and reads of a consumer that assigns partitions to itself.
 
     Attributes:
-        located: what looking for the coordinator ends with.
-        looks: how often it was looked for.
-        ends: how often a read's caller was told of its end.
+        located: the result of a coordinator lookup.
+        lookups: the number of lookups.
+        ends: how many times the end of a read was reported.
     """
 
     def __init__(self) -> None:
         self.quiet = QuietSession()
         self.session, self.jobs = self.quiet.session, self.quiet.jobs
-        self.looks = self.ends = 0
+        self.lookups = self.ends = 0
         self.located: Callable[[], Located] = lambda: ConnectFailed("nobody listens")
         self.traffic = OffsetTraffic(
             self.jobs, self.quiet.group_orders.connection, self._locate, timeout_ms=TIMEOUT_MS
         )
 
     def _locate(self) -> Located:
-        self.looks += 1
+        self.lookups += 1
         return self.located()
 
-    def find(self, error: ZkConsumerError) -> Silent:
-        """Let there be a coordinator, whose connection fails so."""
-        connection = Silent(error)
+    def find(self, error: ZkConsumerError) -> FailingConnection:
+        """Let the lookup succeed, with a connection that fails with this error."""
+        connection = FailingConnection(error)
         self.quiet.dialer.dial = lambda *_args, **_settings: connection  # type: ignore[method-assign]
         self.located = lambda: self.session.location.found(COORDINATOR)
         return connection
@@ -105,7 +105,7 @@ class Traffic:
         self.ends += 1
 
     def pauses_ms(self, count: int) -> list[int]:
-        """Let what is due be sent so many times; gives how long it waited before each."""
+        """Send what is due ``count`` times; return the wait before each."""
         waits = []
         for _ in range(count):
             due_ms = self.jobs.next_due_ms()
@@ -113,9 +113,9 @@ class Traffic:
             wait_ms = max(0, due_ms - self.quiet.clock.now_ms())
             if wait_ms:
                 self.quiet.clock.advance(wait_ms - 1)
-                looks = self.looks
+                lookups = self.lookups
                 self.traffic.send_due()
-                assert self.looks == looks, "not a moment too early"
+                assert self.lookups == lookups, "not a moment too early"
                 self.quiet.clock.advance(1)
             self.traffic.send_due()
             waits.append(wait_ms)
@@ -123,28 +123,28 @@ class Traffic:
 
 
 @pytest.fixture
-def traffic() -> Traffic:
-    """One without a coordinator."""
-    return Traffic()
+def traffic() -> TrafficBench:
+    """A consumer whose coordinator is not known."""
+    return TrafficBench()
 
 
-def test_nothing_is_due_where_nothing_is_asked_for(traffic: Traffic) -> None:
-    """The thread sleeps, and looks for nobody."""
+def test_nothing_is_due_without_commits_and_reads(traffic: TrafficBench) -> None:
+    """The thread sleeps, and no lookup is made."""
     assert traffic.jobs.next_due_ms() is None
     traffic.traffic.send_due()
-    assert traffic.looks == 0
+    assert traffic.lookups == 0
 
 
 @pytest.mark.parametrize("kind", ["commit", "read"])
-def test_what_is_due_is_tried_in_that_very_moment(traffic: Traffic, kind: str) -> None:
-    """At once, and then after pauses that grow."""
+def test_commits_and_reads_are_sent_when_due(traffic: TrafficBench, kind: str) -> None:
+    """The first attempt is made at once, the next after pauses that grow."""
     getattr(traffic, kind)()
     assert traffic.pauses_ms(4) == [0, 10, 20, 40]
-    assert traffic.looks == 4
+    assert traffic.lookups == 4
 
 
-def test_a_read_waits_for_a_commit_of_the_same_partition(traffic: Traffic) -> None:
-    """Else it would find what was before."""
+def test_a_read_waits_for_a_commit_of_the_same_partition(traffic: TrafficBench) -> None:
+    """Otherwise it would return the offset from before the commit."""
     connection = traffic.find(ConnectFailed("it broke"))
     commit = traffic.commit(deadline_ms=traffic.quiet.clock.now_ms() + 5)
     read = traffic.read()
@@ -170,10 +170,10 @@ def test_a_read_waits_for_a_commit_of_the_same_partition(traffic: Traffic) -> No
         ),
     ],
 )
-def test_without_a_coordinator_both_wait_and_know_why(
-    traffic: Traffic, located: Callable[[], Located], reason: str
+def test_without_a_coordinator_commits_and_reads_wait_and_fail_with_the_reason(
+    traffic: TrafficBench, located: Callable[[], Located], reason: str
 ) -> None:
-    """The reason is in the error, once the time is over."""
+    """The errors have the reason once the time is over."""
     traffic.located = located
     commit, read = traffic.commit(deadline_ms=traffic.quiet.clock.now_ms() + 5), traffic.read()
     traffic.traffic.send_due()
@@ -193,10 +193,10 @@ def test_without_a_coordinator_both_wait_and_know_why(
         (lambda: GroupFailed("g", "too old", code=35), 35),
     ],
 )
-def test_a_group_that_has_no_coordinator_for_us_ends_both(
-    traffic: Traffic, located: Callable[[], Located], code: int
+def test_a_refused_lookup_ends_commits_and_reads(
+    traffic: TrafficBench, located: Callable[[], Located], code: int
 ) -> None:
-    """Waiting would not help; the caller is told at once."""
+    """Waiting would not help, so both fail at once."""
     traffic.located = located
     commit = traffic.commit()
     traffic.traffic.send_due()
@@ -209,8 +209,8 @@ def test_a_group_that_has_no_coordinator_for_us_ends_both(
     assert (read.error.code, traffic.ends) == (code, 1)
 
 
-def test_refused_credentials_end_both(traffic: Traffic) -> None:
-    """With the error of the handshake."""
+def test_refused_credentials_end_commits_and_reads(traffic: TrafficBench) -> None:
+    """Both fail with the error of the handshake."""
     error = AuthenticationFailed("the broker refuses the password")
     traffic.located = lambda: error
     commit = traffic.commit()
@@ -223,10 +223,10 @@ def test_refused_credentials_end_both(traffic: Traffic) -> None:
 @pytest.mark.parametrize(
     ("error", "doubtful"), [(ConnectFailed("nobody"), False), (RequestTimedOut("silence"), True)]
 )
-def test_a_commit_is_in_doubt_where_the_coordinator_may_have_it(
-    traffic: Traffic, error: ZkConsumerError, *, doubtful: bool
+def test_a_commit_is_in_doubt_if_the_coordinator_may_have_received_it(
+    traffic: TrafficBench, error: ZkConsumerError, *, doubtful: bool
 ) -> None:
-    """Not where there was no connection to send it on."""
+    """It is not in doubt if no connection was opened to send it on."""
     traffic.find(error)
     commit = traffic.commit(deadline_ms=traffic.quiet.clock.now_ms() + 5)
     traffic.traffic.send_due()
@@ -238,8 +238,8 @@ def test_a_commit_is_in_doubt_where_the_coordinator_may_have_it(
     assert str(error) in str(commit.error)
 
 
-def test_a_read_has_more_time_after_each_silence(traffic: Traffic) -> None:
-    """Up to request.timeout.ms: a lost response must not hold up the heartbeats for long."""
+def test_the_timeout_of_a_read_grows_after_each_timeout(traffic: TrafficBench) -> None:
+    """It grows up to request.timeout.ms, as a lost response must not delay heartbeats for long."""
     connection = traffic.find(RequestTimedOut("silence"))
     read = traffic.read()
     traffic.pauses_ms(3)
@@ -247,8 +247,10 @@ def test_a_read_has_more_time_after_each_silence(traffic: Traffic) -> None:
     assert "silence" in str(read.timed_out())
 
 
-def test_a_read_has_no_more_time_after_a_connection_that_broke(traffic: Traffic) -> None:
-    """That was no silence."""
+def test_the_timeout_of_a_read_does_not_grow_after_a_broken_connection(
+    traffic: TrafficBench,
+) -> None:
+    """A broken connection is no time-out."""
     connection = traffic.find(ConnectFailed("it broke"))
     traffic.read()
     traffic.pauses_ms(2)

@@ -1,4 +1,4 @@
-"""What one round of a rebalance changes."""
+"""Which partitions one round of a rebalance revokes, releases and claims."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,12 +10,12 @@ MINE = [ConsumerThreadId("g_me", number) for number in range(3)]
 
 
 def owned(**threads: int) -> dict[TopicPartition, ConsumerThreadId]:
-    """Partitions of topic t by thread number: ``owned(p0=1)``."""
+    """Return an ownership of topic t by thread number, such as ``owned(p0=1)``."""
     return {TopicPartition("t", int(name[1:])): MINE[number] for name, number in threads.items()}
 
 
 def held(*partitions: int) -> frozenset[TopicPartition]:
-    """These partitions of topic t."""
+    """Return these partitions of topic t."""
     return frozenset(TopicPartition("t", partition) for partition in partitions)
 
 
@@ -24,63 +24,63 @@ def plan(
     *,
     started: Ownership,
     claimed: Ownership | None = None,
-    still: frozenset[TopicPartition] | None = None,
+    nodes: frozenset[TopicPartition] | None = None,
 ) -> RebalancePlan:
-    """Plan where everything started is claimed and still held, unless said otherwise."""
+    """Plan a round; by default everything that was started is claimed, and its nodes still ours."""
     return plan_round(
         assigned=assigned,
         claimed=started if claimed is None else claimed,
         started=started,
-        held=frozenset(started) if still is None else still,
+        held=frozenset(started) if nodes is None else nodes,
     )
 
 
-def test_what_stays_with_its_thread_is_left_alone() -> None:
-    """The same share again: nothing to do."""
+def test_a_partition_that_stays_with_its_thread_is_left_alone() -> None:
+    """With the same assignment again there is nothing to do."""
     assert plan(owned(p0=0, p1=1), started=owned(p0=0, p1=1)).changes_nothing
 
 
-def test_a_first_share_is_only_taken() -> None:
-    """Nothing to stop or release."""
+def test_a_first_assignment_is_only_taken() -> None:
+    """There is nothing to revoke or release."""
     result = plan(owned(p0=0), started={})
     assert result == RebalancePlan(lost={}, give_up={}, release={}, take=owned(p0=0))
 
 
-def test_what_goes_to_others_is_given_up_and_released() -> None:
+def test_a_partition_that_goes_to_another_member_is_revoked_and_released() -> None:
     """The other partitions stay claimed."""
     result = plan(owned(p0=0), started=owned(p0=0, p1=0))
     assert result == RebalancePlan(lost={}, give_up=owned(p1=0), release=owned(p1=0), take={})
 
 
-def test_what_moves_between_own_threads_is_released_and_taken_anew() -> None:
-    """Another stream reads it: its node says so."""
+def test_a_partition_that_moves_to_another_own_thread_is_released_and_taken() -> None:
+    """The owner node names the stream's thread, so it has to be written again."""
     result = plan(owned(p0=1), started=owned(p0=0))
     assert result == RebalancePlan(
         lost={}, give_up=owned(p0=0), release=owned(p0=0), take=owned(p0=1)
     )
 
 
-def test_what_is_no_longer_ours_is_lost_not_given_up() -> None:
-    """A node that vanished or is another's: stop, commit nothing, delete nothing."""
-    result = plan({}, started=owned(p0=0), still=held())
+def test_a_partition_whose_node_is_gone_is_lost_and_not_revoked() -> None:
+    """Its node vanished or is another's: it is stopped, but neither committed nor released."""
+    result = plan({}, started=owned(p0=0), nodes=held())
     assert result == RebalancePlan(lost=owned(p0=0), give_up={}, release={}, take={})
 
 
-def test_what_was_lost_but_is_assigned_is_taken_again() -> None:
-    """Somebody deleted our node: claim it anew, from the committed offset."""
-    result = plan(owned(p0=0), started=owned(p0=0), still=held())
+def test_a_lost_partition_that_is_assigned_is_taken_again() -> None:
+    """Its node was deleted, so it is claimed again and read from the committed offset."""
+    result = plan(owned(p0=0), started=owned(p0=0), nodes=held())
     assert result == RebalancePlan(lost=owned(p0=0), give_up={}, release={}, take=owned(p0=0))
 
 
-def test_what_was_claimed_but_never_started_is_released_or_taken() -> None:
-    """Left by a round that failed behind its claim."""
-    result = plan(owned(p0=0), started={}, claimed=owned(p0=0, p1=0), still=held(0, 1))
+def test_a_partition_that_was_claimed_but_not_started_is_released_or_taken() -> None:
+    """An earlier round failed after its claim."""
+    result = plan(owned(p0=0), started={}, claimed=owned(p0=0, p1=0), nodes=held(0, 1))
     assert result == RebalancePlan(lost={}, give_up={}, release=owned(p1=0), take=owned(p0=0))
 
 
-def test_a_claim_of_unknown_outcome_that_did_not_happen_is_not_released() -> None:
-    """Its node is not there, or is another's."""
-    result = plan({}, started={}, claimed=owned(p0=0), still=held())
+def test_a_claim_that_turns_out_to_have_failed_is_not_released() -> None:
+    """The node does not exist, or is another's."""
+    result = plan({}, started={}, claimed=owned(p0=0), nodes=held())
     assert result.changes_nothing
 
 
@@ -89,15 +89,15 @@ ownerships = st.dictionaries(partitions, st.sampled_from(MINE))
 
 
 @given(ownerships, ownerships, st.sets(partitions), st.sets(partitions))
-def test_a_plan_leads_from_what_is_to_what_should_be(
+def test_a_plan_leads_to_the_assignment(
     assigned: Ownership,
     claimed: Ownership,
     running: set[TopicPartition],
-    there: set[TopicPartition],
+    existing: set[TopicPartition],
 ) -> None:
-    """Whatever the start, step by step: exactly the assigned is read, and nothing left over."""
+    """Whatever the start, exactly the assigned partitions are read, and no node is left over."""
     started = {tp: thread for tp, thread in claimed.items() if tp in running}
-    nodes = {tp: thread for tp, thread in claimed.items() if tp in there}
+    nodes = {tp: thread for tp, thread in claimed.items() if tp in existing}
     result = plan_round(assigned=assigned, claimed=claimed, started=started, held=frozenset(nodes))
     reading = {
         tp: thread

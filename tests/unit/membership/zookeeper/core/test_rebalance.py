@@ -1,4 +1,4 @@
-"""The rebalance of one member, driven by hand: rounds, their order, what triggers them."""
+"""The rebalance of one member, step by step: rounds, their order, their triggers."""
 
 from tests.support.rebalance_script import ME, Script, losing_one, mine, tps
 from zkconsumer.membership.zookeeper.core import events as ev
@@ -9,7 +9,7 @@ from zkconsumer.model import ConsumerThreadId, TopicPartition
 
 
 def test_joining_needs_a_session() -> None:
-    """Whichever comes first: nothing before both are there, then the registration."""
+    """In whichever order they come, the member registers when it has both."""
     script = Script()
     assert script.send(ev.Join()) == []
     assert isinstance(script.send(ev.SessionStarted(1))[0], ev.Register)
@@ -19,13 +19,13 @@ def test_joining_needs_a_session() -> None:
 
 
 def test_a_first_round_registers_reads_claims_loads_and_starts() -> None:
-    """In that order: offsets only after the claim; nothing to stop, commit or release."""
+    """Offsets are loaded after the claim; there is nothing to revoke, commit or release."""
     script = Script()
     script.send(ev.SessionStarted(1))
     script.send(ev.Join())
     script.run_on()
     assert script.kinds() == ["Register", "ReadGroup", "Claim", "LoadOffsets", "Start", "Settled"]
-    start, settled = script.message[-2:]
+    start, settled = script.actions[-2:]
     assert isinstance(start, ev.Start)
     assert (start.owned, start.offsets) == (mine(0, 1), dict.fromkeys(tps(0, 1), 10))
     assert settled == ev.Settled(mine(0, 1), ev.RebalanceCause.JOINED, changed=True)
@@ -33,22 +33,22 @@ def test_a_first_round_registers_reads_claims_loads_and_starts() -> None:
     assert script.core.next_deadline_ms() is None
 
 
-def test_a_member_without_a_share_settles_with_nothing() -> None:
-    """More members than partitions: nothing is claimed."""
+def test_a_member_without_partitions_settles_with_nothing() -> None:
+    """With more members than partitions, one claims nothing."""
     script = Script()
     script.members = ("g_a", "g_aa", ME)
     script.send(ev.SessionStarted(1))
     script.send(ev.Join())
     script.run_on()
     assert script.kinds() == ["Register", "ReadGroup", "Start", "Settled"]
-    start = script.message[-2]
+    start = script.actions[-2]
     assert isinstance(start, ev.Start)
     assert (start.owned, len(start.assignment)) == ({}, 2), "it hears who owns what"
-    assert script.message[-1] == ev.Settled({}, ev.RebalanceCause.JOINED, changed=False)
+    assert script.actions[-1] == ev.Settled({}, ev.RebalanceCause.JOINED, changed=False)
 
 
 def test_joining_twice_is_joining_once() -> None:
-    """The second one changes nothing."""
+    """A second join changes nothing."""
     script = Script().joined()
     assert script.send(ev.Join()) == []
 
@@ -63,14 +63,14 @@ def test_a_round_that_changes_nothing_only_reads() -> None:
     assert script.open(ev.ReadGroup).check == tps(0, 1)
     script.run_on()
     assert script.kinds() == ["ReadGroup", "Settled"]
-    assert script.message[-1] == ev.Settled(mine(0, 1), ev.RebalanceCause.MEMBERS, changed=False)
+    assert script.actions[-1] == ev.Settled(mine(0, 1), ev.RebalanceCause.MEMBERS, changed=False)
 
 
-def test_what_is_given_up_is_stopped_then_committed_then_released() -> None:
-    """Only that; the other partition is not touched."""
+def test_a_revoked_partition_is_stopped_then_committed_then_released() -> None:
+    """Only the revoked partition is touched."""
     script = losing_one()
     script.run_on()
-    assert [type(action) for action in script.message] == [
+    assert [type(action) for action in script.actions] == [
         ev.ReadGroup,
         ev.Revoke,
         ev.Commit,
@@ -78,7 +78,7 @@ def test_what_is_given_up_is_stopped_then_committed_then_released() -> None:
         ev.Start,
         ev.Settled,
     ]
-    _, revoke, commit, release, start, settled = script.message
+    _, revoke, commit, release, start, settled = script.actions
     assert isinstance(start, ev.Start)
     assert not start.owned
     assert isinstance(revoke, ev.Revoke)
@@ -91,8 +91,8 @@ def test_what_is_given_up_is_stopped_then_committed_then_released() -> None:
     assert settled.owned == mine(1)
 
 
-def test_new_partitions_are_claimed_after_what_goes_was_released() -> None:
-    """A change both ways: nothing is claimed while something is still held for others."""
+def test_partitions_are_claimed_after_others_were_released() -> None:
+    """Nothing is claimed while partitions are still held that belong to others."""
     script = losing_one()
     script.partition_count = 4  # ours are now 2 and 3
     script.run_on()
@@ -104,7 +104,7 @@ def test_new_partitions_are_claimed_after_what_goes_was_released() -> None:
 
 
 def test_a_lost_partition_is_stopped_but_neither_committed_nor_released() -> None:
-    """Its node is another's now: the offset is theirs to write. It is still ours by assignment."""
+    """The other member writes its offset now; since it is assigned to us, it is claimed again."""
     script = Script().joined()
     script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
     script.read(held=tps(1))
@@ -118,7 +118,7 @@ def test_a_lost_partition_is_stopped_but_neither_committed_nor_released() -> Non
     assert "Release" not in script.kinds()
 
 
-def test_a_lost_and_a_given_up_partition_are_kept_apart() -> None:
+def test_a_lost_and_a_revoked_partition_are_handled_differently() -> None:
     """Both stop at once; only the one that is still ours is committed and released."""
     script = Script()
     script.partition_count = 4
@@ -139,7 +139,7 @@ def test_a_lost_and_a_given_up_partition_are_kept_apart() -> None:
 
 
 def test_triggers_during_a_round_mean_one_more_round() -> None:
-    """However many they are; the round in progress goes on to its end."""
+    """It is one round for all of them, after the present round has ended."""
     script = losing_one()
     for cause in (ev.RebalanceCause.MEMBERS, ev.RebalanceCause.TOPICS, ev.RebalanceCause.MEMBERS):
         assert script.send(ev.RebalanceTriggered(cause)) == []
@@ -148,8 +148,8 @@ def test_triggers_during_a_round_mean_one_more_round() -> None:
     assert script.kinds()[-2:] == ["ReadGroup", "Settled"]
 
 
-def test_a_trigger_during_the_last_step_is_not_forgotten() -> None:
-    """The group may have changed behind the reading."""
+def test_a_trigger_during_the_last_step_starts_another_round() -> None:
+    """The group may have changed after it was read."""
     script = Script()
     script.send(ev.SessionStarted(1))
     script.send(ev.Join())
@@ -159,18 +159,18 @@ def test_a_trigger_during_the_last_step_is_not_forgotten() -> None:
     assert [type(action) for action in actions] == [ev.Settled, ev.ReadGroup]
 
 
-def test_a_trigger_outside_is_nothing() -> None:
-    """Late watches of a group that was left."""
+def test_a_trigger_outside_of_a_group_is_ignored() -> None:
+    """Watches of a group that was left may fire late."""
     script = Script()
     assert script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS)) == []
 
 
 def test_a_reconnect_within_the_session_reads_again() -> None:
-    """Watches may have been lost on the way."""
+    """Watches may have been lost while disconnected."""
     script = Script().joined()
     assert isinstance(script.send(ev.SessionStarted(1))[0], ev.ReadGroup)
     script.run_on()
-    assert script.message[-1] == ev.Settled(
+    assert script.actions[-1] == ev.Settled(
         mine(0, 1), ev.RebalanceCause.RECONNECTED, changed=False
     )
 
@@ -179,7 +179,7 @@ def test_a_reconnect_within_the_session_reads_again() -> None:
 
 
 def test_without_brokers_nothing_is_touched() -> None:
-    """It counts as a success, as in the original: the caller is not kept waiting."""
+    """The rebalance succeeds, as in the original: the caller is not kept waiting."""
     script = Script()
     script.broker_count = 0
     script.send(ev.SessionStarted(1))
@@ -188,8 +188,8 @@ def test_without_brokers_nothing_is_touched() -> None:
     assert script.kinds() == ["Register", "ReadGroup", "Settled"]
 
 
-def test_brokers_that_come_start_a_round() -> None:
-    """Where there were none."""
+def test_the_first_broker_starts_a_round() -> None:
+    """There were no brokers before."""
     script = Script()
     script.broker_count = 0
     script.joined()
@@ -201,14 +201,14 @@ def test_brokers_that_come_start_a_round() -> None:
     assert script.core.started == mine(0, 1)
 
 
-def test_brokers_that_come_and_go_later_are_the_fetchers_affair() -> None:
-    """No round where there were brokers before."""
+def test_further_brokers_start_no_round() -> None:
+    """No round starts if there were brokers before."""
     script = Script().joined()
     assert script.send(ev.RebalanceTriggered(ev.RebalanceCause.BROKERS)) == []
 
 
-def test_a_broker_that_comes_while_a_reading_without_brokers_is_on_its_way_is_not_missed() -> None:
-    """The watch fires once: forgetting it would leave the member idle."""
+def test_a_broker_that_registers_while_the_group_is_read_is_not_missed() -> None:
+    """The watch fires only once: if it were ignored, the member would stay idle."""
     script = Script().joined()
     script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
     script.send(ev.RebalanceTriggered(ev.RebalanceCause.BROKERS))
@@ -220,16 +220,16 @@ def test_a_broker_that_comes_while_a_reading_without_brokers_is_on_its_way_is_no
 # --- texts ---------------------------------------------------------------------------------------
 
 
-def test_a_share_is_a_line_in_order() -> None:
-    """Topics and partitions sorted, partitions as numbers."""
+def test_an_assignment_is_a_line_in_order() -> None:
+    """Topics and partitions are sorted, partitions by number."""
     thread = ConsumerThreadId(ME, 0)
     owned = {TopicPartition(t, p): thread for t, p in [("b", 4), ("a", 10), ("a", 9), ("a", 0)]}
     assert own_share(owned) == "a [0, 9, 10], b [4]"
     assert own_share({}) == "nothing"
 
 
-def test_repr_tells_where_a_member_stands() -> None:
-    """It is the log of the core."""
+def test_the_repr_has_the_state() -> None:
+    """The core is logged this way."""
     text = repr(losing_one().core)
     assert "READING" in text
     assert "members changed" in text

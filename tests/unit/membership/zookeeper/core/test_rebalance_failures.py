@@ -1,4 +1,4 @@
-"""Tries that fail: pauses, counting, giving up, registrations that do not stay."""
+"""Attempts that fail: pauses, counts, giving up, and registrations that do not last."""
 
 from collections.abc import Callable
 
@@ -20,17 +20,17 @@ from zkconsumer.membership.zookeeper.core.states import RebalanceState
 # --- failures ------------------------------------------------------------------------------------
 
 
-def test_a_refused_claim_waits_for_the_owners_and_tries_again() -> None:
-    """Nothing counts as claimed; the try comes again at the deadline, not before."""
+def test_a_refused_claim_waits_for_the_owners_and_is_tried_again() -> None:
+    """Nothing counts as claimed; the next attempt is due at the deadline, and not before."""
     script = Script()
     script.send(ev.SessionStarted(1))
     script.send(ev.Join())
     script.until(ev.Claim)
-    await_owners, later = script.refused(0, 1)
+    await_owners, retry = script.refused(0, 1)
     assert await_owners == ev.AwaitOwners(tps(0, 1))
-    assert isinstance(later, ev.RetryLater)
-    assert (later.attempt, later.delay_ms) == (1, 1_000)
-    assert "t-0 by g_x-0" in later.reason
+    assert isinstance(retry, ev.RetryLater)
+    assert (retry.attempt, retry.delay_ms) == (1, 1_000)
+    assert "t-0 by g_x-0" in retry.reason
     assert script.core.claimed == {}
     assert (script.core.state, script.core.next_deadline_ms()) == (
         RebalanceState.BACKING_OFF,
@@ -44,22 +44,22 @@ def test_a_refused_claim_waits_for_the_owners_and_tries_again() -> None:
     assert script.core.started == mine(0, 1)
 
 
-def test_a_refusal_by_many_names_a_few() -> None:
-    """The reason stays a line."""
+def test_the_reason_of_a_refused_claim_names_a_few_owners() -> None:
+    """The reason stays short."""
     script = Script()
     script.partition_count = 100
     script.send(ev.SessionStarted(1))
     script.send(ev.Join())
     script.until(ev.Claim)
-    _, later = script.refused(*range(100))
-    assert isinstance(later, ev.RetryLater)
-    assert later.reason.startswith("100 partitions have another owner: t-0 by g_x-0, ")
-    assert later.reason.endswith(", ...")
-    assert len(later.reason) < 200
+    _, retry = script.refused(*range(100))
+    assert isinstance(retry, ev.RetryLater)
+    assert retry.reason.startswith("100 partitions have another owner: t-0 by g_x-0, ")
+    assert retry.reason.endswith(", ...")
+    assert len(retry.reason) < 200
 
 
-def test_a_try_that_comes_early_is_not_counted() -> None:
-    """An owner left, another was in the way: that must not use up the tries."""
+def test_an_attempt_before_its_deadline_is_not_counted() -> None:
+    """An owner left, but another one still held on: that must not use up the attempts."""
     script = joining()
     refuse_until_resting(script)
     for _ in range(10):
@@ -67,37 +67,37 @@ def test_a_try_that_comes_early_is_not_counted() -> None:
             script.send(ev.RebalanceTriggered(ev.RebalanceCause.OWNER_GONE))[0], ev.ReadGroup
         )
         refuse_until_resting(script)
-    assert [action.attempt for action in script.message if isinstance(action, ev.RetryLater)] == [
+    assert [action.attempt for action in script.actions if isinstance(action, ev.RetryLater)] == [
         1
     ] * 11
     assert "ReportFailure" not in script.kinds()
 
 
-def test_an_early_try_that_succeeds_leaves_no_trace() -> None:
-    """The next failure is a first one, and counted."""
+def test_an_early_attempt_that_succeeds_resets_the_count() -> None:
+    """The next failure is the first one again, and counted."""
     script = joining()
     refuse_until_resting(script)
     script.send(ev.RebalanceTriggered(ev.RebalanceCause.OWNER_GONE))
     script.until(ev.Start)
     script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
     script.done(ev.Start)
-    script.message.clear()
+    script.actions.clear()
     script.failed(ev.ReadGroup)
-    assert [action.attempt for action in script.message if isinstance(action, ev.RetryLater)] == [1]
+    assert [action.attempt for action in script.actions if isinstance(action, ev.RetryLater)] == [1]
 
 
-def test_after_all_tries_the_caller_hears_it_once_and_tries_go_on() -> None:
-    """With the reason of the last one; later ones come more slowly and are not told again."""
+def test_after_all_attempts_the_failure_is_reported_once_and_attempts_go_on() -> None:
+    """It has the last attempt's reason; later attempts are slower and not reported again."""
     script = joining()
     for number in range(4):
         refuse_until_resting(script)
         assert script.stands_in(RebalanceState.BACKING_OFF)
         if number < 3:
             script.tick()
-    (give_up,) = script.tick()
-    assert isinstance(give_up, ev.ReportFailure)
-    assert give_up.attempts == 4
-    assert "t-0 by g_x-0" in give_up.reason
+    (report,) = script.tick()
+    assert isinstance(report, ev.ReportFailure)
+    assert report.attempts == 4
+    assert "t-0 by g_x-0" in report.reason
     assert script.stands_in(RebalanceState.FAILED)
     assert script.core.next_deadline_ms() == script.now_ms + 4 * 1_000
     script.tick()
@@ -111,7 +111,7 @@ def test_after_all_tries_the_caller_hears_it_once_and_tries_go_on() -> None:
 
 
 def test_the_last_pause_is_waited_out_before_giving_up() -> None:
-    """A crashed member's nodes go after its session: four tries must last four pauses."""
+    """A crashed member's nodes last as long as its session: four attempts must span four pauses."""
     script = joining()
     for _ in range(3):
         refuse_until_resting(script)
@@ -126,8 +126,8 @@ def test_the_last_pause_is_waited_out_before_giving_up() -> None:
     assert script.now_ms == 3 * 1_000
 
 
-def test_a_trigger_after_giving_up_starts_anew_with_all_tries() -> None:
-    """And a second failure after a success is told again."""
+def test_a_trigger_after_giving_up_restores_all_attempts() -> None:
+    """A second failure, after a success, is reported again."""
     script = Script(max_retries=3)
     script.send(ev.SessionStarted(1))
     script.send(ev.Join())
@@ -153,8 +153,8 @@ def test_a_trigger_after_giving_up_starts_anew_with_all_tries() -> None:
     assert script.kinds().count("ReportFailure") == 2
 
 
-def test_the_slow_tries_after_giving_up_begin_anew() -> None:
-    """At the slower deadline, with all tries again."""
+def test_slow_attempts_after_giving_up_are_counted_from_1() -> None:
+    """They begin at the slower deadline, with all attempts again."""
     script = Script(max_retries=3)
     script.send(ev.SessionStarted(1))
     script.send(ev.Join())
@@ -167,8 +167,8 @@ def test_the_slow_tries_after_giving_up_begin_anew() -> None:
     assert attempts(script) == [1, 2, 3, 1]
 
 
-def test_a_trigger_during_a_failed_round_tries_again_at_once() -> None:
-    """What it failed on may be gone already."""
+def test_a_trigger_during_a_failed_round_starts_the_next_at_once() -> None:
+    """The cause of the failure may be gone already."""
     script = joining()
     script.until(ev.Claim)
     script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
@@ -178,56 +178,56 @@ def test_a_trigger_during_a_failed_round_tries_again_at_once() -> None:
 
 
 def test_retries_are_spread_by_lengthening_the_pause() -> None:
-    """Members that fail together do not retry together; never sooner than configured."""
+    """Members that fail together do not retry together, and none earlier than configured."""
     script = Script(random=lambda: 0.999)
     script.send(ev.SessionStarted(1))
     script.send(ev.Join())
     script.failed(ev.Register)
-    later = script.message[-1]
-    assert isinstance(later, ev.RetryLater)
-    assert 1_198 < later.delay_ms <= 1_200
+    retry = script.actions[-1]
+    assert isinstance(retry, ev.RetryLater)
+    assert 1_198 < retry.delay_ms <= 1_200
 
 
-def before_register(script: Script) -> None:
+def fail_at_register(script: Script) -> None:
     """Fail at the registration."""
     script.failed(ev.Register, "no answer")
 
 
-def before_read(script: Script) -> None:
-    """Fail at the reading."""
+def fail_at_read(script: Script) -> None:
+    """Fail at reading the group."""
     script.until(ev.ReadGroup)
     script.failed(ev.ReadGroup, "no answer")
 
 
-def before_claim(script: Script) -> None:
+def fail_at_claim(script: Script) -> None:
     """Fail at the claim."""
     script.until(ev.Claim)
     script.failed(ev.Claim, "no answer")
 
 
-def before_load(script: Script) -> None:
+def fail_at_load(script: Script) -> None:
     """Fail at loading offsets."""
     script.until(ev.LoadOffsets)
     script.failed(ev.LoadOffsets, "no answer")
 
 
-def before_start(script: Script) -> None:
+def fail_at_start(script: Script) -> None:
     """Fail at the start."""
     script.until(ev.Start)
     script.failed(ev.Start, "no answer")
 
 
 @pytest.mark.parametrize(
-    "fail", [before_register, before_read, before_claim, before_load, before_start]
+    "fail", [fail_at_register, fail_at_read, fail_at_claim, fail_at_load, fail_at_start]
 )
-def test_a_step_that_fails_backs_off_and_the_next_try_completes(
+def test_a_failed_step_backs_off_and_the_next_attempt_completes(
     fail: Callable[[Script], None],
 ) -> None:
-    """Whichever it is; the try after it ends with every partition started."""
+    """After any failed step, the next attempt ends with every partition started."""
     script = joining()
     fail(script)
-    assert isinstance(script.message[-1], ev.RetryLater)
-    assert "no answer" in script.message[-1].reason
+    assert isinstance(script.actions[-1], ev.RetryLater)
+    assert "no answer" in script.actions[-1].reason
     assert script.stands_in(RebalanceState.BACKING_OFF)
     script.tick()
     script.run_on()
@@ -236,7 +236,7 @@ def test_a_step_that_fails_backs_off_and_the_next_try_completes(
 
 
 def test_a_failed_release_is_tried_again() -> None:
-    """The partition is stopped already; its node is still ours and still to go."""
+    """The partition is stopped already; its node is still ours, and still has to be deleted."""
     script = losing_one()
     script.until(ev.Release)
     script.failed(ev.Release)
@@ -249,15 +249,15 @@ def test_a_failed_release_is_tried_again() -> None:
 
 
 def test_a_failed_commit_does_not_keep_the_partition() -> None:
-    """The next owner reads again what was not committed; holding on would stall the group."""
+    """The next owner reads uncommitted records again; a partition that is kept blocks the group."""
     script = losing_one()
     script.until(ev.Commit)
     script.failed(ev.Commit)
     assert script.open(ev.Release).owned == mine(0)
 
 
-def test_a_claim_of_unknown_outcome_is_looked_after() -> None:
-    """Nodes may be there: the next reading checks them, and what is not ours by then goes."""
+def test_a_claim_of_unknown_outcome_is_checked() -> None:
+    """Nodes may exist: the next round reads them, and releases those not assigned to us."""
     script = joining()
     script.until(ev.Claim)
     script.failed(ev.Claim)
@@ -270,8 +270,8 @@ def test_a_claim_of_unknown_outcome_is_looked_after() -> None:
     assert script.open(ev.Claim).wanted == mine(1)
 
 
-def test_a_claim_that_did_not_happen_is_forgotten() -> None:
-    """None of its nodes is there: nothing to release."""
+def test_a_claim_that_turns_out_to_have_failed_is_forgotten() -> None:
+    """None of its nodes exists, so there is nothing to release."""
     script = joining()
     script.until(ev.Claim)
     script.failed(ev.Claim)
@@ -285,20 +285,20 @@ def test_a_claim_that_did_not_happen_is_forgotten() -> None:
 
 
 def test_a_group_that_cannot_be_assigned_backs_off_with_the_reason() -> None:
-    """Our registration is there, but not in the view: nothing is claimed."""
+    """Our registration exists, but is missing in what was read: nothing is claimed."""
     script = joining()
     script.members = ("g_a",)
     script.until(ev.ReadGroup)
-    later = script.read()[-1]
-    assert isinstance(later, ev.RetryLater)
-    assert ME in later.reason
+    retry = script.read()[-1]
+    assert isinstance(retry, ev.RetryLater)
+    assert ME in retry.reason
 
 
 # --- the registration ----------------------------------------------------------------------------
 
 
 def test_a_blocked_registration_waits_for_the_node_to_go() -> None:
-    """It watches that node, and tries again at the deadline or when it is gone."""
+    """It watches that node, and tries again when it is gone, or at the deadline."""
     script = joining()
     actions = script.blocked()
     assert actions == [ev.AwaitRegistration(), ev.RetryLater(1, 1_000, "in the way")]
@@ -310,7 +310,7 @@ def test_a_blocked_registration_waits_for_the_node_to_go() -> None:
 
 
 def test_a_registration_in_the_way_is_waited_for_as_long_as_its_session_may_live() -> None:
-    """Restarted with a fixed consumer id after a crash: the tries are not used up meanwhile."""
+    """After a crash with a fixed consumer id, waiting for the old session uses up no attempts."""
     script = Script(max_retries=2, session_timeout_ms=30_000)
     script.send(ev.SessionStarted(1))
     script.send(ev.Join())
@@ -321,11 +321,11 @@ def test_a_registration_in_the_way_is_waited_for_as_long_as_its_session_may_live
     for _ in range(2):
         script.blocked()
         script.tick()
-    assert any(isinstance(action, ev.ReportFailure) for action in script.message)
+    assert any(isinstance(action, ev.ReportFailure) for action in script.actions)
 
 
-def test_a_blocked_registration_is_tried_again_not_taken_for_ours() -> None:
-    """The node that stands there bears our name, but it is another session's."""
+def test_a_blocked_registration_is_tried_again_and_not_taken_for_ours() -> None:
+    """The node has our name, but belongs to another session."""
     script = joining()
     script.blocked()
     assert isinstance(script.tick()[0], ev.Register)
@@ -335,7 +335,7 @@ def test_a_blocked_registration_is_tried_again_not_taken_for_ours() -> None:
 
 
 def test_a_registration_that_was_deleted_is_made_again() -> None:
-    """An operator's hand; what is claimed goes on being read meanwhile."""
+    """An operator deleted it; claimed partitions are read on meanwhile."""
     script = Script().joined()
     script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
     script.read(registered=False)
@@ -345,13 +345,13 @@ def test_a_registration_that_was_deleted_is_made_again() -> None:
     assert script.kinds() == ["ReadGroup", "Register", "ReadGroup", "Settled"]
 
 
-def test_a_registration_that_never_stays_ends_the_try() -> None:
-    """Not a loop without end: it backs off, and after all tries the caller hears it."""
+def test_a_registration_that_keeps_vanishing_ends_the_attempt() -> None:
+    """The member backs off instead of looping, and after all attempts the failure is reported."""
     script = joining()
     for _ in range(4):
         script.done(ev.Register)
-        later = script.read(registered=False)[-1]
-        assert isinstance(later, ev.RetryLater)
-        assert "registration" in later.reason
+        retry = script.read(registered=False)[-1]
+        assert isinstance(retry, ev.RetryLater)
+        assert "registration" in retry.reason
         script.tick()
     assert script.kinds()[-1] == "ReportFailure"

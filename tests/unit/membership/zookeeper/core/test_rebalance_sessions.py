@@ -1,4 +1,4 @@
-"""Sessions that end in the middle of anything, and leaving."""
+"""Sessions that end in the middle of a round, and leaving."""
 
 import pytest
 
@@ -16,8 +16,8 @@ from zkconsumer.membership.zookeeper.core.states import RebalanceState
 # --- sessions ------------------------------------------------------------------------------------
 
 
-def stations() -> list[type[ev.Step]]:
-    """Every step of a round that changes something both ways."""
+def steps() -> list[type[ev.Step]]:
+    """Return every step of a round that both releases and claims partitions."""
     return [
         ev.ReadGroup,
         ev.Revoke,
@@ -29,17 +29,17 @@ def stations() -> list[type[ev.Step]]:
     ]
 
 
-def at_station(station: type[ev.Step]) -> Script:
-    """A member of session 1 in the middle of a round that changes something both ways."""
+def at_step(step: type[ev.Step]) -> Script:
+    """Return a member of session 1 at that step of a round."""
     script = losing_one()
     script.partition_count = 4
-    return script.until(station)
+    return script.until(step)
 
 
-@pytest.mark.parametrize("station", stations())
-def test_the_end_of_the_session_voids_everything_at_once(station: type[ev.Step]) -> None:
-    """From whatever state: fence, nothing claimed, nothing started, no deadline."""
-    script = at_station(station)
+@pytest.mark.parametrize("step", steps())
+def test_the_end_of_the_session_voids_everything_at_once(step: type[ev.Step]) -> None:
+    """Whatever the step: delivery is fenced, nothing is claimed or started, no deadline remains."""
+    script = at_step(step)
     actions = script.send(ev.SessionEnded(1))
     assert [type(action) for action in actions] == [ev.Fence]
     assert script.stands_in(RebalanceState.OUTSIDE)
@@ -47,12 +47,12 @@ def test_the_end_of_the_session_voids_everything_at_once(station: type[ev.Step])
     assert script.core.next_deadline_ms() is None
 
 
-@pytest.mark.parametrize("station", stations())
-def test_an_answer_from_before_the_end_of_the_session_changes_nothing(
-    station: type[ev.Step],
+@pytest.mark.parametrize("step", steps())
+def test_a_response_of_an_ended_session_is_ignored(
+    step: type[ev.Step],
 ) -> None:
-    """Success or failure, then or in the new session: it answers a question nobody asks."""
-    script = at_station(station)
+    """It is ignored before and after the new session starts, be it a success or a failure."""
+    script = at_step(step)
     assert script.step is not None
     stale = script.step.round
     script.send(ev.SessionEnded(1))
@@ -66,21 +66,21 @@ def test_an_answer_from_before_the_end_of_the_session_changes_nothing(
     assert script.core.started == mine(2, 3)
 
 
-def test_a_new_session_registers_and_claims_anew() -> None:
-    """Without a word of the old one's end, too."""
+def test_a_new_session_registers_and_claims_again() -> None:
+    """A new session implies the end of the old one, even if that was not reported."""
     script = Script().joined()
     fence, register = script.send(ev.SessionStarted(2))
     assert isinstance(fence, ev.Fence)
     assert isinstance(register, ev.Register)
     script.run_on()
     assert script.kinds()[2:] == ["ReadGroup", "Claim", "LoadOffsets", "Start", "Settled"]
-    settled = script.message[-1]
+    settled = script.actions[-1]
     assert isinstance(settled, ev.Settled)
     assert settled.cause is ev.RebalanceCause.NEW_SESSION
 
 
-def test_late_news_of_the_end_of_an_earlier_session_changes_nothing() -> None:
-    """What the new session owns stays."""
+def test_a_late_end_of_an_earlier_session_is_ignored() -> None:
+    """The new session keeps its partitions."""
     script = Script().joined()
     script.send(ev.SessionStarted(2))
     script.run_on()
@@ -89,7 +89,7 @@ def test_late_news_of_the_end_of_an_earlier_session_changes_nothing() -> None:
 
 
 def test_the_end_of_the_session_ends_a_pause() -> None:
-    """The deadline goes with it; the new session begins with all tries."""
+    """The deadline is removed; the new session begins with all attempts."""
     script = joining()
     refuse_until_resting(script)
     script.send(ev.SessionEnded(1))
@@ -97,13 +97,13 @@ def test_the_end_of_the_session_ends_a_pause() -> None:
     assert script.send(ev.DeadlineReached()) == []
     script.send(ev.SessionStarted(2))
     refuse_until_resting(script)
-    later = script.message[-1]
+    later = script.actions[-1]
     assert isinstance(later, ev.RetryLater)
     assert later.attempt == 1
 
 
-def test_a_session_that_ends_before_joining_is_no_news() -> None:
-    """Joining waits for the next one."""
+def test_a_session_that_ends_before_joining_is_ignored() -> None:
+    """The member registers in the next session."""
     script = Script()
     script.send(ev.SessionStarted(1))
     script.send(ev.SessionEnded(1))
@@ -111,8 +111,8 @@ def test_a_session_that_ends_before_joining_is_no_news() -> None:
     assert isinstance(script.send(ev.SessionStarted(2))[0], ev.Register)
 
 
-def test_a_registration_is_asked_for_in_the_session_that_is_known() -> None:
-    """The client may be in a newer one already; its news must come here first."""
+def test_a_registration_names_the_known_session() -> None:
+    """The client may be in a newer session already; its event must arrive first."""
     script = Script()
     script.send(ev.SessionStarted(7))
     (register,) = script.send(ev.Join())
@@ -128,7 +128,7 @@ def test_a_registration_is_asked_for_in_the_session_that_is_known() -> None:
 
 
 def test_leaving_stops_commits_releases_and_unregisters() -> None:
-    """In the order that loses nothing; then the member is outside."""
+    """In this order nothing is lost; then the member is outside of the group."""
     script = Script().joined()
     revoke, commit, release, unregister = script.core.receive(ev.Withdraw(), 0)
     assert isinstance(revoke, ev.Revoke)
@@ -140,10 +140,10 @@ def test_leaving_stops_commits_releases_and_unregisters() -> None:
     assert script.stands_in(RebalanceState.OUTSIDE)
 
 
-@pytest.mark.parametrize("station", stations())
-def test_leaving_in_the_middle_of_a_round_releases_what_is_claimed(station: type[ev.Step]) -> None:
-    """Also what is not started yet; the open step's answer is nobody's any more."""
-    script = at_station(station)
+@pytest.mark.parametrize("step", steps())
+def test_leaving_in_the_middle_of_a_round_releases_what_is_claimed(step: type[ev.Step]) -> None:
+    """This includes claims that were not started; the response to the open step is ignored."""
+    script = at_step(step)
     assert script.step is not None
     stale = script.step.round
     claimed = dict(script.core.claimed)
@@ -154,8 +154,8 @@ def test_leaving_in_the_middle_of_a_round_releases_what_is_claimed(station: type
     assert script.stands_in(RebalanceState.OUTSIDE)
 
 
-def test_leaving_from_outside_is_nothing() -> None:
-    """Never joined, left before, or without a session."""
+def test_leaving_twice_or_without_a_session_does_nothing() -> None:
+    """It never joined, left earlier, or has no session."""
     script = Script()
     assert script.send(ev.Withdraw()) == []
     script.joined()
@@ -167,8 +167,8 @@ def test_leaving_from_outside_is_nothing() -> None:
     assert script.send(ev.SessionStarted(2)) == []
 
 
-def test_leaving_while_waiting_for_another_try_unregisters() -> None:
-    """A member that failed must not stay registered."""
+def test_leaving_while_backing_off_unregisters() -> None:
+    """A member whose rebalance failed must not stay registered."""
     script = joining()
     refuse_until_resting(script)
     actions = script.core.receive(ev.Withdraw(), 0)
@@ -177,7 +177,7 @@ def test_leaving_while_waiting_for_another_try_unregisters() -> None:
 
 
 def test_a_member_that_left_may_join_again() -> None:
-    """With all its tries."""
+    """It has all its attempts again."""
     script = Script().joined()
     script.core.receive(ev.Withdraw(), 0)
     assert isinstance(script.send(ev.Join())[0], ev.Register)

@@ -1,4 +1,4 @@
-"""Commits of a caller that polls: what it is told, and when."""
+"""Commits of a caller that polls: their results and errors, and when they come."""
 
 import logging
 from collections.abc import Callable
@@ -29,14 +29,14 @@ from zkconsumer.offsets.wiring import OffsetSide
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 SOON_MS = 50
-"""Less than the pause before another try: what fails is told at once."""
+"""Less than the pause before another attempt, so that failures are raised at once."""
 
 
 class FormerTopics(ScriptedOffsets):
-    """A store that may have offsets of former topics.
+    """An offset store that may have offsets of deleted topics.
 
     Attributes:
-        former: what it has of them.
+        former: offsets of topics that were deleted and created again.
     """
 
     def __init__(self) -> None:
@@ -55,12 +55,12 @@ class FormerTopics(ScriptedOffsets):
 
 
 class Caller:
-    """A caller, and a control thread that answers at once.
+    """A caller, and a control thread that responds at once.
 
     Attributes:
-        away: whether the control thread does not answer.
-        refusal: how it answers a member's commit; None: it is written.
-        sent: the messages that came.
+        away: whether the control thread does not respond.
+        refusal: the error of a member's commits; None: they succeed.
+        sent: the messages to the control thread.
     """
 
     def __init__(self) -> None:
@@ -89,10 +89,10 @@ class Caller:
             raise self.closed
         self.sent.append(message)
         if not self.away:
-            self.answer(message)
+            self.respond(message)
 
-    def answer(self, message: Message) -> None:
-        """Be the control thread."""
+    def respond(self, message: Message) -> None:
+        """Respond to a message as the control thread."""
         match message:
             case ControlTask(work, reply):
                 reply.settle(work)
@@ -107,25 +107,25 @@ class Caller:
     def commit(
         self, offsets: Offsets, *, by_member: bool = True, timeout_ms: int = SOON_MS
     ) -> None:
-        """Commit with claims of nothing, or without membership."""
+        """Commit as a member without claims, or without membership."""
         self.commits.commit(offsets, timeout_ms=timeout_ms, claims={} if by_member else None)
 
     def committed(
         self, *partitions: TopicPartition, as_member: bool = False
     ) -> dict[TopicPartition, OffsetAndMetadata | None]:
-        """Read where these stand."""
+        """Return the committed offsets of these partitions."""
         found = self.commits.committed(partitions, timeout_ms=SOON_MS, as_member=as_member)
         return dict(found)
 
 
 @pytest.fixture
 def caller() -> Caller:
-    """One whose commits are all written."""
+    """A caller whose commits all succeed."""
     return Caller()
 
 
 def at(offset: int, *partitions: TopicPartition) -> dict[TopicPartition, OffsetAndMetadata]:
-    """The same offset for each of these, or for one."""
+    """Return the same offset for each of these partitions, by default for t-0."""
     return {tp: OffsetAndMetadata(offset) for tp in partitions or (T0,)}
 
 
@@ -133,7 +133,7 @@ def at(offset: int, *partitions: TopicPartition) -> dict[TopicPartition, OffsetA
 
 
 def test_a_member_commits_under_its_claims(caller: Caller) -> None:
-    """The control thread gets both, and tries again what may pass."""
+    """The control thread gets offsets and claims, and retries what may succeed later."""
     caller.commit(at(5))
     (request,) = caller.sent
     assert isinstance(request, CommitRequest)
@@ -141,15 +141,15 @@ def test_a_member_commits_under_its_claims(caller: Caller) -> None:
     assert caller.signals == 1
 
 
-def test_nothing_is_sent_for_nothing(caller: Caller) -> None:
-    """Neither a commit nor a look."""
+def test_without_partitions_nothing_is_sent(caller: Caller) -> None:
+    """No message is sent, for a commit or for a read."""
     caller.commit({})
     assert caller.committed() == {}
     assert caller.sent == []
 
 
-def test_without_membership_the_store_is_written_as_it_is_told(caller: Caller) -> None:
-    """Also back, and over what others wrote: a consumer that assigns partitions has said so."""
+def test_without_membership_offsets_are_written_as_given(caller: Caller) -> None:
+    """It may even go back, or overwrite others' offsets: such a consumer decides for itself."""
     caller.commit(at(5, T0, T1), by_member=False)
     assert caller.store.commits == [({T0: 5, T1: 5}, True, True)]
     caller.store.refused[T1] = "no permission"
@@ -159,8 +159,8 @@ def test_without_membership_the_store_is_written_as_it_is_told(caller: Caller) -
     assert str(caught.value).startswith("group g: ")
 
 
-def test_what_went_to_others_is_told_as_such(caller: Caller) -> None:
-    """With at most ten names; what failed otherwise stays what it was."""
+def test_the_error_names_partitions_that_other_members_took(caller: Caller) -> None:
+    """At most ten partitions are named; other failures are raised as they are."""
     lost = [TopicPartition("t", number) for number in range(12)]
     caller.refusal = OffsetCommitFailed("g", dict.fromkeys(lost, NOT_READ_HERE) | {T1: "broken"})
     with pytest.raises(CommitFailed) as caught:
@@ -172,8 +172,8 @@ def test_what_went_to_others_is_told_as_such(caller: Caller) -> None:
         caller.commit(at(5))
 
 
-def test_a_commit_without_an_answer_is_in_doubt(caller: Caller) -> None:
-    """Each of its partitions is, and the caller gets control back."""
+def test_a_commit_without_a_response_is_in_doubt(caller: Caller) -> None:
+    """Each partition is reported as in doubt, and the call returns in time."""
     caller.away = True
     with pytest.raises(OffsetCommitTimedOut) as caught:
         caller.commit(at(5, T0, T1), timeout_ms=0)
@@ -182,8 +182,8 @@ def test_a_commit_without_an_answer_is_in_doubt(caller: Caller) -> None:
 
 
 @pytest.mark.parametrize("connected", [True, False])
-def test_a_failure_is_told_when_no_time_is_left(caller: Caller, *, connected: bool) -> None:
-    """Once: there is none for another try."""
+def test_a_failure_is_raised_when_no_time_is_left(caller: Caller, *, connected: bool) -> None:
+    """There is one attempt, as no time is left for another."""
     caller.connected = connected
     caller.refusal = OffsetCommitFailed("g", {T0: "ZooKeeper is away"})
     with pytest.raises(OffsetCommitFailed, match="ZooKeeper is away"):
@@ -193,25 +193,25 @@ def test_a_failure_is_told_when_no_time_is_left(caller: Caller, *, connected: bo
 
 @pytest.fixture
 def pauses(caller: Caller, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The pauses between tries, which are the clock's."""
-    made: list[int] = []
+    """Record the pauses between attempts, and advance the clock by each."""
+    paused_ms: list[int] = []
 
     def pause(duration_ms: int) -> None:
-        made.append(duration_ms)
+        paused_ms.append(duration_ms)
         caller.clock.advance(duration_ms)
 
     monkeypatch.setattr(commits, "wait_ms", pause)
-    return made
+    return paused_ms
 
 
 TIMES = pytest.mark.parametrize(("timeout_ms", "tries"), [(99, 1), (100, 1), (101, 2), (300, 3)])
 
 
 @TIMES
-def test_a_commit_is_tried_again_while_time_is_left_behind_the_pause(
+def test_a_commit_is_retried_while_time_is_left_after_the_pause(
     caller: Caller, pauses: list[int], *, timeout_ms: int, tries: int
 ) -> None:
-    """As long as ZooKeeper is away; a try that has no time itself would be none."""
+    """Attempts go on while ZooKeeper is away; an attempt without time would be none."""
     caller.connected = False
     caller.refusal = OffsetCommitFailed("g", {T0: "ZooKeeper is away"})
     with pytest.raises(OffsetCommitFailed, match="ZooKeeper is away"):
@@ -219,10 +219,8 @@ def test_a_commit_is_tried_again_while_time_is_left_behind_the_pause(
     assert (len(caller.sent), pauses) == (tries, [100] * (tries - 1))
 
 
-def test_a_commit_that_may_not_be_written_is_not_tried_again(
-    caller: Caller, pauses: list[int]
-) -> None:
-    """What went to others is theirs, however much time is left."""
+def test_a_refused_commit_is_not_retried(caller: Caller, pauses: list[int]) -> None:
+    """Partitions of other members are refused however much time is left."""
     caller.connected = False
     caller.refusal = OffsetCommitFailed("g", {T0: NOT_READ_HERE})
     with pytest.raises(CommitFailed):
@@ -230,8 +228,8 @@ def test_a_commit_that_may_not_be_written_is_not_tried_again(
     assert (len(caller.sent), pauses) == (1, [])
 
 
-def test_a_close_bounds_the_commits_in_it(caller: Caller) -> None:
-    """However long they are allowed to take by themselves."""
+def test_a_close_limits_the_time_of_its_commits(caller: Caller) -> None:
+    """The time-out of a close also limits commits with longer time-outs."""
     caller.away = True
     caller.commits.closing_by_ms = caller.clock.now_ms()
     with pytest.raises(OffsetCommitTimedOut):
@@ -241,24 +239,24 @@ def test_a_close_bounds_the_commits_in_it(caller: Caller) -> None:
 # --- without waiting ---------------------------------------------------------------------------
 
 
-def test_callbacks_run_in_order_and_not_before_their_turn(caller: Caller) -> None:
-    """A commit that is answered waits for those before it."""
+def test_callbacks_run_in_the_order_of_their_commits(caller: Caller) -> None:
+    """The callback of a later commit waits for those of earlier ones."""
     told = Told()
     caller.away = True
     for offset in (1, 2):
         caller.commits.commit_async(at(offset), told, claims={})
     first, second = caller.sent
-    caller.answer(second)
+    caller.respond(second)
     caller.commits.run_callbacks()
     assert told.notes == []
-    caller.answer(first)
+    caller.respond(first)
     caller.commits.run_callbacks()
     caller.commits.run_callbacks()
     assert told.notes == [(1, None), (2, None)]
 
 
-def test_a_callback_is_told_what_a_caller_would_be(caller: Caller) -> None:
-    """Lost partitions, and a control thread that is no more."""
+def test_a_callback_gets_the_error_that_a_caller_would_get(caller: Caller) -> None:
+    """They get the same errors: for lost partitions, and for a control thread that has ended."""
     told = Told()
     caller.refusal = OffsetCommitFailed("g", {T0: NOT_READ_HERE})
     caller.commits.commit_async(at(1), told, claims={})
@@ -272,7 +270,7 @@ def test_a_callback_is_told_what_a_caller_would_be(caller: Caller) -> None:
 def test_a_callback_that_raises_is_logged_and_the_next_one_runs(
     caller: Caller, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It may commit, too: callbacks are not run inside of it."""
+    """A callback may commit itself; other callbacks don't run meanwhile."""
     told = Told()
     seen: list[int] = []
 
@@ -292,7 +290,7 @@ def test_a_callback_that_raises_is_logged_and_the_next_one_runs(
 
 
 def test_a_synchronous_commit_comes_after_the_callbacks_before_it(caller: Caller) -> None:
-    """Also where it fails."""
+    """They run even if the synchronous commit fails."""
     told = Told()
     caller.commits.commit_async(at(1), told, claims={})
     caller.refusal = OffsetCommitFailed("g", {T0: "broken"})
@@ -304,8 +302,8 @@ def test_a_synchronous_commit_comes_after_the_callbacks_before_it(caller: Caller
 # --- what is stored ----------------------------------------------------------------------------
 
 
-def test_where_a_group_stands(caller: Caller) -> None:
-    """None where nothing is committed; what can't be read is not taken for none."""
+def test_committed_offsets_are_read(caller: Caller) -> None:
+    """It is None if nothing was committed; an unreadable offset is an error, and not None."""
     caller.store.kept = {T0: 7}
     assert caller.committed(T0, T1) == {T0: OffsetAndMetadata(7), T1: None}
     caller.store.unreadable[T1] = "rubbish"
@@ -314,24 +312,24 @@ def test_where_a_group_stands(caller: Caller) -> None:
 
 
 @pytest.mark.parametrize(
-    ("break_it", "why"),
+    ("cause_failure", "why"),
     [
         (lambda caller: setattr(caller, "away", True), "no response"),
         (lambda caller: setattr(caller.store, "broken", RegistryError("it is away")), "it is away"),
     ],
 )
-def test_where_a_group_stands_is_not_known_in_time(
-    caller: Caller, break_it: Callable[[Caller], None], why: str
+def test_a_read_of_committed_offsets_may_time_out(
+    caller: Caller, cause_failure: Callable[[Caller], None], why: str
 ) -> None:
     """The error has the reason."""
-    break_it(caller)
+    cause_failure(caller)
     caller.commits.closing_by_ms = caller.clock.now_ms()
     with pytest.raises(RequestTimedOut, match=f"group g: committed offsets: {why}"):
         caller.committed(T0)
 
 
 @TIMES
-def test_where_a_group_stands_is_asked_again_while_time_is_left_behind_the_pause(
+def test_a_read_of_committed_offsets_is_retried_while_time_is_left_after_the_pause(
     caller: Caller, pauses: list[int], *, timeout_ms: int, tries: int
 ) -> None:
     """ZooKeeper may be back by then."""
@@ -341,10 +339,10 @@ def test_where_a_group_stands_is_asked_again_while_time_is_left_behind_the_pause
     assert (len(caller.sent), pauses) == (tries, [100] * (tries - 1))
 
 
-def test_an_offset_of_a_former_topic_is_none_and_told_once(
+def test_an_offset_of_a_deleted_topic_is_none_and_logged_once(
     caller: Caller, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Another one of it is told again: the topic was made anew once more."""
+    """Another such offset is logged again: the topic was created once more."""
     caller.store.former = {T0: 7, T1: 8}
     with caplog.at_level(logging.WARNING):
         assert caller.committed(T0) == {T0: None}
@@ -361,10 +359,10 @@ def test_an_offset_of_a_former_topic_is_none_and_told_once(
     assert "(partition 0: 3)" in caplog.messages[2]
 
 
-def test_a_member_is_told_of_former_topics_by_its_rebalance(
+def test_a_read_by_a_member_does_not_log_deleted_topics(
     caller: Caller, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Twice would be once too often."""
+    """The rebalance has logged it already."""
     caller.store.former = {T0: 7}
     assert caller.committed(T0, as_member=True) == {T0: None}
     assert caplog.messages == []

@@ -1,4 +1,4 @@
-"""How a ZooKeeper group is opened for a poll API."""
+"""How a ZooKeeper group is opened for the poll API."""
 
 import pytest
 
@@ -14,8 +14,8 @@ from zkconsumer.model import Broker
 from zkconsumer.zk.store import ZkStore
 
 
-class Door:
-    """Opens sessions with a group's server, and remembers them."""
+class SessionOpener:
+    """Connect to a group's ZooKeeper, and keep the sessions."""
 
     def __init__(self, group: Group) -> None:
         self._group = group
@@ -38,7 +38,7 @@ class Door:
 
 
 def config(**settings: object) -> PollConfig:
-    """For a ZooKeeper group."""
+    """Return the settings of a ZooKeeper group."""
     return PollConfig(
         {
             "zookeeper.connect": "zk:1",
@@ -51,42 +51,42 @@ def config(**settings: object) -> PollConfig:
 
 
 def test_the_brokers_are_those_of_zookeeper() -> None:
-    """No setting names them; and nothing is written as long as nobody joins."""
+    """No setting names them, and nothing is written before somebody joins."""
     group = in_memory()
-    door = Door(group)
-    opened = open_group(config(), door)
+    opener = SessionOpener(group)
+    opened = open_group(config(), opener)
     assert list(opened.brokers) == [Broker(0, "h", 9092)]
     assert group.ids() == []
     opened.close()
-    assert not door.opened[0].connected
+    assert not opener.opened[0].connected
 
 
 def test_without_brokers_there_is_nothing_to_poll_from() -> None:
-    """The session does not stay behind."""
+    """The session is closed."""
     group = in_memory()
     group.admin.delete_many(["/brokers/ids/0"])
-    door = Door(group)
+    opener = SessionOpener(group)
     with pytest.raises(
         RegistryError, match=r"No broker is registered in zk:1: .* all of its brokers are down"
     ):
-        open_group(config(), door)
+        open_group(config(), opener)
     group.write("/brokers/ids/7", b'{"host":null,"port":-1,"endpoints":["SSL://h:9093"]}')
     with pytest.raises(RegistryError, match="no PLAINTEXT listener"):
-        open_group(config(), door)
-    assert [store.connected for store in door.opened] == [False, False]
+        open_group(config(), opener)
+    assert [store.connected for store in opener.opened] == [False, False]
 
 
-def test_a_wrong_setting_is_told_before_anything_is_opened() -> None:
+def test_a_wrong_setting_is_refused_before_anything_is_opened() -> None:
     """The setting is refused without a connection to ZooKeeper."""
-    door = Door(in_memory())
+    opener = SessionOpener(in_memory())
     with pytest.raises(ConfigError, match="delivery is a setting of streams"):
-        open_group(config(delivery="scala"), door)
-    assert door.opened == []
+        open_group(config(delivery="scala"), opener)
+    assert opener.opened == []
 
 
-def test_the_grace_is_half_of_what_a_scala_member_waits() -> None:
-    """The defaults: four tries, two seconds apart."""
-    place = {"zookeeper.connect": "zk:1", "group.id": "g"}
-    assert rebalance_grace_ms(ConsumerConfig(place)) == 4_000
-    short = ConsumerConfig({**place, "rebalance.max.retries": 1, "rebalance.backoff.ms": 1})
+def test_the_grace_is_half_the_time_that_a_scala_member_retries() -> None:
+    """By default a Scala member tries four times, with two seconds between."""
+    settings = {"zookeeper.connect": "zk:1", "group.id": "g"}
+    assert rebalance_grace_ms(ConsumerConfig(settings)) == 4_000
+    short = ConsumerConfig({**settings, "rebalance.max.retries": 1, "rebalance.backoff.ms": 1})
     assert rebalance_grace_ms(short) == 1

@@ -1,4 +1,4 @@
-"""Notices of the control thread become calls of the handler, in the caller's thread."""
+"""The control thread's notices become calls of the handler, in the caller's thread."""
 
 import logging
 from collections import deque
@@ -23,15 +23,15 @@ BOTH = frozenset((T0, T1))
 
 
 def claims(*partitions: TopicPartition) -> tuple[PartitionClaim, ...]:
-    """New claims of these."""
+    """Return new claims of these partitions."""
     return tuple(PartitionClaim(tp, ChunkQueue(1), 5) for tp in partitions)
 
 
 class Handled:
-    """The calls of a member that has joined.
+    """The handler's calls of a member that has joined.
 
     Attributes:
-        nudges: how often the control thread was told to look again.
+        nudges: how often the control thread was woken.
     """
 
     def __init__(self) -> None:
@@ -45,26 +45,26 @@ class Handled:
         self.nudges += 1
 
     def run(self, *notices: Notice) -> None:
-        """Have the control thread say this, and the caller poll."""
+        """Let the control thread send these notices, and the caller poll."""
         self.notices.extend(notices)
         self.calls.run()
 
 
 @pytest.fixture
 def handled() -> Handled:
-    """One with two partitions."""
+    """A member with two partitions."""
     handled = Handled()
     handled.run(Started(claims(T0, T1)))
     return handled
 
 
 def fail(_partitions: frozenset[TopicPartition], why: RevocationKind) -> None:
-    """What a listener may do."""
+    """Raise, as a listener may."""
     raise ValueError(f"the caller's, of what was {why.name.lower()}")
 
 
-def test_a_share_is_taken_over_and_counted(handled: Handled) -> None:
-    """What came new is told; a claim made again of what is there is no news."""
+def test_an_assignment_is_taken_over_and_counted(handled: Handled) -> None:
+    """The handler is told of new partitions; a new claim of one that it has is not reported."""
     again = claims(T1, T2)
     handled.run(Started(again))
     assert handled.handler.notes == [("taken", BOTH), ("taken", frozenset({T2}))]
@@ -73,21 +73,21 @@ def test_a_share_is_taken_over_and_counted(handled: Handled) -> None:
     assert handled.calls.claims()[T1] is again[0]
 
 
-def test_a_rebalance_that_ends_after_the_caller_left_is_none_of_his(handled: Handled) -> None:
-    """It will be withdrawn: nothing is taken over."""
+def test_a_rebalance_that_ends_after_the_caller_left_is_ignored(handled: Handled) -> None:
+    """The member will leave, so nothing is taken over."""
     handled.calls.joined = False
     handled.run(Started(claims(T2)))
     assert (handled.handler.notes, handled.calls.rounds) == ([("taken", BOTH)], 1)
 
 
-def test_what_is_asked_for_in_time_is_revoked(handled: Handled) -> None:
-    """Meanwhile its claims can still commit; then the control thread need not wait longer."""
+def test_partitions_requested_in_time_are_revoked(handled: Handled) -> None:
+    """During the call its claims can still commit; then the control thread is released."""
     held: list[object] = []
 
-    def look(_partitions: frozenset[TopicPartition], _why: RevocationKind) -> None:
+    def record(_partitions: frozenset[TopicPartition], _why: RevocationKind) -> None:
         held.append((set(handled.calls.claims()), handled.calls.active(), notice.done))
 
-    handled.handler.on_give_up = look
+    handled.handler.on_give_up = record
     notice = PartitionsRequested(frozenset({T0, T2}))
     handled.run(notice)
     assert handled.handler.notes[1:] == [("revoked", frozenset({T0}))]
@@ -95,8 +95,8 @@ def test_what_is_asked_for_in_time_is_revoked(handled: Handled) -> None:
     assert (notice.done, handled.nudges, set(handled.calls.claims())) == (True, 1, {T1})
 
 
-def test_what_is_asked_for_too_late_is_lost(handled: Handled) -> None:
-    """Its claims commit nothing more."""
+def test_partitions_requested_too_late_are_lost(handled: Handled) -> None:
+    """Its claims can commit no more."""
     held: list[object] = []
     handled.handler.on_give_up = lambda _partitions, _why: held.append(set(handled.calls.claims()))
     notice = PartitionsRequested(frozenset({T0}))
@@ -106,8 +106,8 @@ def test_what_is_asked_for_too_late_is_lost(handled: Handled) -> None:
     assert (held, notice.done, handled.nudges) == ([{T1}], True, 1)
 
 
-def test_what_is_not_had_is_not_given_up(handled: Handled) -> None:
-    """The handler hears nothing of it; the control thread is answered all the same."""
+def test_partitions_that_are_not_owned_are_not_revoked(handled: Handled) -> None:
+    """The handler is not called; the control thread gets its response all the same."""
     notice = PartitionsRequested(frozenset({T2}))
     handled.run(ClaimsLost(frozenset({T2})), notice)
     assert (len(handled.handler.notes), notice.done, handled.nudges) == (1, True, 1)
@@ -116,15 +116,15 @@ def test_what_is_not_had_is_not_given_up(handled: Handled) -> None:
 def test_the_first_error_is_raised_when_all_notices_are_handled(
     handled: Handled, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A later one is logged, with its traceback; a single one is only raised."""
+    """Later errors are logged with traceback; a single one is raised and not logged."""
     handled.handler.on_give_up = fail
-    asked = PartitionsRequested(frozenset({T0}))
+    requested = PartitionsRequested(frozenset({T0}))
     with (
         caplog.at_level(logging.INFO),
         pytest.raises(ValueError, match="of what was revoked"),
     ):
-        handled.run(asked)
-    assert (asked.done, handled.nudges, caplog.messages) == (True, 1, [])
+        handled.run(requested)
+    assert (requested.done, handled.nudges, caplog.messages) == (True, 1, [])
     handled.run(Started(claims(T0)))
     with pytest.raises(ValueError, match="of what was lost"):
         handled.run(ClaimsLost(frozenset({T0})), PartitionsRequested(frozenset({T1})))
@@ -133,8 +133,8 @@ def test_the_first_error_is_raised_when_all_notices_are_handled(
     assert handled.calls.active() == frozenset()
 
 
-def test_what_was_not_handed_over_is_lost_in_the_end(handled: Handled) -> None:
-    """Notices that nobody has heard are void by then."""
+def test_partitions_still_owned_at_the_end_are_lost(handled: Handled) -> None:
+    """Notices that were not handled by then are discarded."""
     handled.notices.append(Started(claims(T2)))
     handled.calls.lose_the_rest()
     assert handled.handler.notes[1:] == [("lost", BOTH)]
@@ -143,8 +143,8 @@ def test_what_was_not_handed_over_is_lost_in_the_end(handled: Handled) -> None:
     assert len(handled.handler.notes) == 2
 
 
-def test_a_claim_that_is_given_up_is_not_active(handled: Handled) -> None:
-    """The control thread takes it back before the caller hears of it."""
+def test_a_deactivated_claim_is_not_active(handled: Handled) -> None:
+    """The control thread may have deactivated a claim before the caller knows of it."""
     handled.calls.claims()[T0].active = False
     assert handled.calls.active() == {T1}
     assert set(handled.calls.claims()) == BOTH

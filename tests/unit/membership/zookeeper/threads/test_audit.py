@@ -1,4 +1,4 @@
-"""Audits: a member at rest looks around, and mends what nobody told it of."""
+"""Audits: a member without a rebalance checks its nodes, and repairs what no watch reported."""
 
 import logging
 
@@ -19,25 +19,25 @@ OWNER_0 = "/consumers/g/owners/t/0"
 
 
 def audited(group: Group, name: str = "a", *, auto_commit: bool = True) -> ControlledMember:
-    """A member of topic t that audits every ten seconds."""
+    """Join a member of topic t that audits every ten seconds."""
     return group.joined(name, auto_commit=auto_commit, audit_interval_ms=AUDIT_MS)
 
 
-def take_over(group: Group) -> None:
-    """Replace the owner node of partition 0 by a stranger's, behind everybody's back."""
+def replace_owner(group: Group) -> None:
+    """Replace the owner node of partition 0 by another session's, without any watch."""
     group.admin.delete_many([OWNER_0])
     hold(group, 0)
 
 
 def next_error(member: ControlledMember) -> Exception:
-    """What its stream raises next."""
+    """Return the error that its stream raises next."""
     with pytest.raises((PartitionFailed, ConsumerTimeout)) as caught:
         next(member.stream())
     return caught.value
 
 
-def stands_in(member: ControlledMember, state: RebalanceState) -> bool:
-    """Whether its core is in this state."""
+def is_in_state(member: ControlledMember, state: RebalanceState) -> bool:
+    """Return whether its core is in this state."""
     return member.core.state is state
 
 
@@ -45,7 +45,7 @@ def stands_in(member: ControlledMember, state: RebalanceState) -> bool:
 
 
 def test_a_deleted_owner_node_is_made_again_at_the_next_audit() -> None:
-    """Not before: nobody tells. The other partition is not touched."""
+    """It is not made earlier, as no watch is set on it; the other partition is not touched."""
     group = Group()
     member = audited(group)
     claims = member.owned()
@@ -61,8 +61,8 @@ def test_a_deleted_owner_node_is_made_again_at_the_next_audit() -> None:
     assert tuple(lost.partitions) == (T0,)
 
 
-def test_what_was_queued_of_a_disowned_partition_comes_under_the_new_claim() -> None:
-    """Nothing is lost: fetching goes on where the caller stood, the message in hand included."""
+def test_queued_records_of_a_disowned_partition_come_again_with_the_new_claim() -> None:
+    """No record is lost: fetching continues at the consumed offset, with the message in hand."""
     group = Group()
     member = audited(group)
     member.deliver(T0, range(10))
@@ -75,8 +75,8 @@ def test_what_was_queued_of_a_disowned_partition_comes_under_the_new_claim() -> 
     assert drained(member.stream()) == [(0, number) for number in range(3, 10)]
 
 
-def test_without_automatic_commits_it_is_read_again_from_the_commit() -> None:
-    """It was out of our hands: what the caller dropped then has to come again."""
+def test_without_automatic_commits_it_is_read_again_from_the_committed_offset() -> None:
+    """The partition was not ours for a while: what the caller dropped meanwhile must come again."""
     group = Group()
     member = audited(group, auto_commit=False)
     member.deliver(T0, range(10))
@@ -91,7 +91,7 @@ def test_without_automatic_commits_it_is_read_again_from_the_commit() -> None:
 
 
 def test_a_partition_that_another_session_took_stops_at_the_audit() -> None:
-    """At once, without a commit and without the listener; the rest is read on."""
+    """It stops without a commit and without a call of the listener; the other is read on."""
     group, listener = Group(), NotedListener()
     member = audited(group)
     member.listener.listener = listener
@@ -99,7 +99,7 @@ def test_a_partition_that_another_session_took_stops_at_the_audit() -> None:
     member.deliver(T0, range(10))
     member.consume(4)
     member.deliver(T1, [0, 1])
-    take_over(group)
+    replace_owner(group)
     group.pass_time(AUDIT_MS)
     assert not claims[T0].active
     assert drained(member.stream()) == [(1, 0), (1, 1)]
@@ -110,12 +110,12 @@ def test_a_partition_that_another_session_took_stops_at_the_audit() -> None:
 
 @pytest.mark.parametrize("when", ["before the audit", "after it"])
 def test_commits_of_a_partition_that_another_session_took_are_refused(when: str) -> None:
-    """By the offset store before anybody noticed, and by name after."""
+    """Before the audit the offset store refuses them; after it the error names the partition."""
     group = Group()
     member = audited(group, auto_commit=False)
     member.deliver(T0, range(10))
     member.consume(4)
-    take_over(group)
+    replace_owner(group)
     if when == "after it":
         group.pass_time(AUDIT_MS)
     request = member.commit({T0: 4})
@@ -125,35 +125,35 @@ def test_commits_of_a_partition_that_another_session_took_are_refused(when: str)
     assert group.offset(0) is None
 
 
-def test_a_partition_that_another_session_took_comes_back_when_it_lets_go() -> None:
-    """At once, by the watch; from where that one left it."""
+def test_a_partition_that_another_session_took_is_claimed_when_released() -> None:
+    """A watch starts the claim at once; reading continues at the offset that the other wrote."""
     group = Group()
     member = audited(group)
     member.deliver(T0, range(10))
     member.consume(4)
-    take_over(group)
+    replace_owner(group)
     group.pass_time(AUDIT_MS)
-    assert stands_in(member, RebalanceState.BACKING_OFF)
+    assert is_in_state(member, RebalanceState.BACKING_OFF)
     group.write("/consumers/g/offsets/t/0", b"8")
     group.admin.delete_many([OWNER_0])
     group.settle()
-    assert stands_in(member, RebalanceState.OWNING)
+    assert is_in_state(member, RebalanceState.OWNING)
     assert member.starts()[T0] == 8
 
 
-def test_a_partition_that_another_session_took_stops_also_without_brokers() -> None:
-    """What is queued is not delivered beside its new owner."""
+def test_a_partition_that_another_session_took_stops_even_without_brokers() -> None:
+    """Queued records are not delivered while the new owner delivers them."""
     group = Group()
     member = audited(group)
     claim = member.owned()[T0]
     group.admin.delete_many(["/brokers/ids/0"])
-    take_over(group)
+    replace_owner(group)
     group.pass_time(AUDIT_MS)
     assert not claim.active
 
 
 def test_without_an_interval_there_is_no_audit() -> None:
-    """Zero turns it off; the next rebalance still notices."""
+    """An interval of 0 turns audits off; the next rebalance still notices the change."""
     group = Group()
     member = group.joined("a")
     assert member.core.next_deadline_ms() is None
@@ -165,7 +165,7 @@ def test_without_an_interval_there_is_no_audit() -> None:
 
 
 def test_an_audit_that_finds_nothing_changes_nothing() -> None:
-    """No node is written, no claim replaced; the round says so."""
+    """No node is written, no claim replaced, and the round reports no change."""
     group = Group()
     member = audited(group)
     claims = member.owned()
@@ -180,14 +180,14 @@ def test_an_audit_that_finds_nothing_changes_nothing() -> None:
     assert [rebalance_finished.changed for rebalance_finished in finished] == [False]
 
 
-def test_audits_go_on_and_on() -> None:
-    """One an interval, also behind one that failed for want of ZooKeeper."""
+def test_audits_go_on() -> None:
+    """There is one per interval, even after one that failed since ZooKeeper was away."""
     group = Group()
     member = audited(group)
     group.pass_time(AUDIT_MS)
     group.server.disconnect(member.store.session_id)
     group.pass_time(AUDIT_MS)
-    assert stands_in(member, RebalanceState.BACKING_OFF)
+    assert is_in_state(member, RebalanceState.BACKING_OFF)
     group.admin.delete_many([OWNER_0])
     group.server.reconnect(member.store.session_id)
     group.settle()
@@ -197,8 +197,8 @@ def test_audits_go_on_and_on() -> None:
     assert group.owners() == {0: "g_a-0", 1: "g_a-0"}
 
 
-def test_all_of_a_group_audit_without_disturbing_each_other() -> None:
-    """Each mends its own."""
+def test_members_audit_without_disturbing_each_other() -> None:
+    """Each member repairs its own nodes."""
     group = Group(partitions=3)
     members = [audited(group, name) for name in ("a", "b", "c")]
     for number in range(3):
@@ -211,8 +211,8 @@ def test_all_of_a_group_audit_without_disturbing_each_other() -> None:
 # --- what falls to us, and what does not ---------------------------------------------------------
 
 
-def test_an_orphan_that_falls_to_us_is_taken() -> None:
-    """Its topic grew while the news of it got lost."""
+def test_an_orphan_that_is_assigned_to_us_is_taken() -> None:
+    """Its topic grew, and the watch was lost."""
     group = Group(delivery="queued")
     member = group.member("a", audit_interval_ms=AUDIT_MS)
     request = member.join({"t": 1})
@@ -232,8 +232,8 @@ def test_an_orphan_that_falls_to_us_is_taken() -> None:
     ]
 
 
-def test_an_orphan_that_falls_to_another_is_told_once_and_left_to_it() -> None:
-    """It says that a member is in trouble; and, once, that it is no longer."""
+def test_an_orphan_that_is_assigned_to_another_is_reported_once_and_left() -> None:
+    """It shows that another member is in trouble; that it is over is reported once, too."""
     group = Group()
     member = audited(group)
     group.joined("b")  # does not audit
@@ -256,7 +256,7 @@ def test_an_orphan_that_falls_to_another_is_told_once_and_left_to_it() -> None:
 
 
 def test_an_unusable_offset_that_was_corrected_is_read_at_the_next_audit() -> None:
-    """The stream hears of it; the other partition is read meanwhile."""
+    """The stream raises the error; the other partition is read meanwhile."""
     group = Group()
     group.write("/consumers/g/offsets/t/0", b"garbage")
     member = audited(group)
@@ -270,8 +270,8 @@ def test_an_unusable_offset_that_was_corrected_is_read_at_the_next_audit() -> No
     assert drained(member.stream()) == [(0, 42)]
 
 
-def test_an_unusable_offset_that_was_deleted_is_none() -> None:
-    """The reset policy decides, since the operator said so."""
+def test_an_unusable_offset_that_was_deleted_counts_as_none() -> None:
+    """The reset policy applies, since the operator deleted the offset."""
     group = Group()
     group.write("/consumers/g/offsets/t/0", b"")
     member = audited(group)
@@ -280,8 +280,8 @@ def test_an_unusable_offset_that_was_deleted_is_none() -> None:
     assert member.starts() == {T0: None, T1: None}
 
 
-def test_an_unusable_offset_is_never_overwritten_by_an_earlier_claims() -> None:
-    """What the caller did not finish then would be skipped, and the operator's mistake hidden."""
+def test_an_unusable_offset_is_never_overwritten_with_an_earlier_claims() -> None:
+    """Otherwise unfinished records would be skipped, and the operator's mistake hidden."""
     group = Group(partitions=1)
 
     def fail(_share: object) -> None:
@@ -304,8 +304,8 @@ def test_an_unusable_offset_is_never_overwritten_by_an_earlier_claims() -> None:
     assert group.offset(0) == "garbage"
 
 
-def test_a_session_that_ended_leaves_nothing_to_write_over_an_unusable_offset() -> None:
-    """Neither at the audit nor at the end."""
+def test_an_unusable_offset_is_not_overwritten_after_a_lost_session() -> None:
+    """It is not overwritten by the audit, nor when the member leaves."""
     group = Group(partitions=1)
     member = audited(group)
     member.deliver(T0, range(10))
@@ -319,8 +319,8 @@ def test_a_session_that_ended_leaves_nothing_to_write_over_an_unusable_offset() 
     assert group.offset(0) == "garbage"
 
 
-def test_a_damaged_place_is_tried_again_at_every_audit() -> None:
-    """From the offset that it stopped at; what was delivered before it is committed first."""
+def test_a_damaged_record_is_tried_again_at_every_audit() -> None:
+    """It starts at the offset where it stopped; what was delivered before is committed first."""
     group, listener = Group(), NotedListener()
     member = audited(group)
     member.listener.listener = listener
@@ -337,7 +337,7 @@ def test_a_damaged_place_is_tried_again_at_every_audit() -> None:
         assert not claim.active
         assert member.starts()[T0] == 3
         assert group.offset(0) == "3"
-    assert listener.released == []  # it never left
+    assert listener.released == []  # the partition was owned all the time
 
 
 # --- the registration ----------------------------------------------------------------------------
@@ -346,7 +346,7 @@ def test_a_damaged_place_is_tried_again_at_every_audit() -> None:
 def test_a_registration_that_vanished_unnoticed_is_found_by_the_audit(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The news of it got lost; nothing that is being read is touched, and nobody is alarmed."""
+    """The watch was lost; partitions that are read are not touched, and nothing is logged."""
     group = Group(delivery="queued")
     member = group.member("a", audit_interval_ms=AUDIT_MS)
     member.join({"t": 1})
@@ -363,7 +363,7 @@ def test_a_registration_that_vanished_unnoticed_is_found_by_the_audit(
 
 
 def test_a_registration_that_another_session_made_stops_the_audits() -> None:
-    """It backs off and tries again until that one goes."""
+    """The member backs off, and tries again until the other registration is gone."""
     group = Group()
     member = audited(group)
     claims = member.owned()
@@ -372,10 +372,10 @@ def test_a_registration_that_another_session_made_stops_the_audits() -> None:
     group.admin.create("/consumers/g/ids/g_a", b"x", ephemeral=True)
     group.server.reconnect(member.store.session_id)
     group.settle()
-    assert stands_in(member, RebalanceState.BACKING_OFF)
+    assert is_in_state(member, RebalanceState.BACKING_OFF)
     group.pass_time(BACKOFF_MS)
-    assert stands_in(member, RebalanceState.BACKING_OFF)
+    assert is_in_state(member, RebalanceState.BACKING_OFF)
     group.admin.delete_many(["/consumers/g/ids/g_a"])
     group.settle()
-    assert stands_in(member, RebalanceState.OWNING)
+    assert is_in_state(member, RebalanceState.OWNING)
     assert member.owned() == claims

@@ -1,4 +1,4 @@
-"""Owner nodes that belong to no session: they block their own partition and nothing else."""
+"""Owner nodes that belong to no session block their own partition, and nothing else."""
 
 import pytest
 
@@ -21,7 +21,7 @@ T2 = TopicPartition("t", 2)
 
 
 def block(group: Group, *partitions: int) -> list[str]:
-    """Leave garbage that never goes by itself; gives the nodes."""
+    """Write owner nodes that never expire; return their paths."""
     paths = [f"/consumers/g/owners/t/{partition}" for partition in partitions]
     for path in paths:
         group.write(path, b"garbage")
@@ -29,7 +29,7 @@ def block(group: Group, *partitions: int) -> list[str]:
 
 
 def errors_of(member: ControlledMember) -> list[ZkConsumerError]:
-    """Every error that its stream has now, and nothing else."""
+    """Return every error that its stream has now; other results are not expected."""
     found: list[ZkConsumerError] = []
     while True:
         try:
@@ -40,13 +40,13 @@ def errors_of(member: ControlledMember) -> list[ZkConsumerError]:
             found.append(error)
 
 
-def stands_in(member: ControlledMember, state: RebalanceState) -> bool:
-    """Whether its core is in this state."""
+def is_in_state(member: ControlledMember, state: RebalanceState) -> bool:
+    """Return whether its core is in this state."""
     return member.core.state is state
 
 
 def blocked(member: ControlledMember) -> list[set[TopicPartition]]:
-    """What observers heard of blocked partitions."""
+    """Return the blocked partitions that observers were notified of."""
     return [
         set(partitions_blocked.reasons)
         for partitions_blocked in member.observed.of(PartitionsBlocked)
@@ -54,7 +54,7 @@ def blocked(member: ControlledMember) -> list[set[TopicPartition]]:
 
 
 def test_garbage_blocks_its_own_partition_only() -> None:
-    """Joining succeeds with the others, in the first try."""
+    """Joining succeeds with the other partitions, in the first attempt."""
     group = Group(partitions=3)
     block(group, 1)
     member = group.joined("a")
@@ -64,7 +64,7 @@ def test_garbage_blocks_its_own_partition_only() -> None:
 
 
 def test_the_stream_names_the_node_once() -> None:
-    """And the observers hear the same; messages of the others come before and behind."""
+    """Observers are notified of the same; messages of other partitions are delivered."""
     group = Group(partitions=3)
     [path] = block(group, 1)
     member = group.joined("a")
@@ -78,7 +78,7 @@ def test_the_stream_names_the_node_once() -> None:
 
 
 def errors_of_and_messages(member: ControlledMember) -> list[ZkConsumerError]:
-    """Every error; there must be a message, too."""
+    """Return every error that its stream has now; one message is expected, too."""
     errors: list[ZkConsumerError] = []
     messages = 0
     while True:
@@ -92,8 +92,8 @@ def errors_of_and_messages(member: ControlledMember) -> list[ZkConsumerError]:
             errors.append(error)
 
 
-def test_other_rebalances_don_t_say_it_again() -> None:
-    """Members and topics come and go; the node is known."""
+def test_other_rebalances_do_not_report_it_again() -> None:
+    """Members and topics change, and the node is not reported again."""
     group = Group(partitions=3)
     block(group, 0)
     member = group.joined("a")
@@ -108,8 +108,8 @@ def test_other_rebalances_don_t_say_it_again() -> None:
     assert set(member.owned()) == {T1, T2, TopicPartition("t", 3)}
 
 
-def test_audits_don_t_say_it_again() -> None:
-    """They try, and fail, in silence: the caller knows."""
+def test_audits_do_not_report_it_again() -> None:
+    """They try again without a report, as the caller knows."""
     group = Group()
     block(group, 0)
     member = group.joined("a", audit_interval_ms=AUDIT_MS)
@@ -118,8 +118,8 @@ def test_audits_don_t_say_it_again() -> None:
     assert len(errors_of(member)) == 1
 
 
-def test_audits_with_a_blocked_partition_don_t_touch_the_others() -> None:
-    """Nothing that is being read is stopped for the try."""
+def test_audits_with_a_blocked_partition_do_not_touch_the_others() -> None:
+    """No partition that is read is stopped for the attempt."""
     group = Group(partitions=3)
     block(group, 1)
     member = group.joined("a", audit_interval_ms=AUDIT_MS)
@@ -127,11 +127,11 @@ def test_audits_with_a_blocked_partition_don_t_touch_the_others() -> None:
     for _ in range(3):
         group.pass_time(AUDIT_MS)
     assert member.owned() == claims
-    assert stands_in(member, RebalanceState.OWNING)
+    assert is_in_state(member, RebalanceState.OWNING)
 
 
-def test_it_is_taken_as_soon_as_the_node_is_deleted() -> None:
-    """By the watch, without an audit, from what is committed."""
+def test_a_blocked_partition_is_taken_as_soon_as_the_node_is_deleted() -> None:
+    """The watch starts the claim without an audit, from the committed offset."""
     group = Group()
     group.write("/consumers/g/offsets/t/0", b"7")
     [path] = block(group, 0)
@@ -144,8 +144,8 @@ def test_it_is_taken_as_soon_as_the_node_is_deleted() -> None:
     assert member.owned()[T1] is claim
 
 
-def test_it_is_taken_at_an_audit_where_the_watch_got_lost() -> None:
-    """The news of the deletion never comes."""
+def test_a_blocked_partition_is_taken_at_an_audit_if_the_watch_was_lost() -> None:
+    """The watch of the deletion never fires."""
     group = Group(delivery="queued")
     [path] = block(group, 0)
     member = group.member("a", audit_interval_ms=AUDIT_MS)
@@ -159,8 +159,8 @@ def test_it_is_taken_at_an_audit_where_the_watch_got_lost() -> None:
     assert set(member.owned()) == {T0, T1}
 
 
-def test_of_two_the_one_that_is_freed_is_taken() -> None:
-    """The other still blocks nobody but itself."""
+def test_of_two_blocked_partitions_the_one_that_is_freed_is_taken() -> None:
+    """The other one still blocks itself only."""
     group = Group(partitions=3)
     paths = block(group, 0, 2)
     member = group.joined("a")
@@ -171,11 +171,11 @@ def test_of_two_the_one_that_is_freed_is_taken() -> None:
     group.admin.delete_many(paths[1:])
     group.settle()
     assert set(member.owned()) == {T0, T1, T2}
-    assert stands_in(member, RebalanceState.OWNING)
+    assert is_in_state(member, RebalanceState.OWNING)
 
 
-def test_garbage_on_everything_still_joins() -> None:
-    """With nothing, and an error for each partition."""
+def test_a_member_joins_even_if_all_partitions_are_blocked() -> None:
+    """The member owns nothing, and there is an error for each partition."""
     group = Group(partitions=3)
     paths = block(group, 0, 1, 2)
     member = group.joined("a")
@@ -186,8 +186,8 @@ def test_garbage_on_everything_still_joins() -> None:
     assert set(member.owned()) == {T0, T1, T2}
 
 
-def test_garbage_beside_a_living_owner_waits_for_the_living_one() -> None:
-    """That one will go; once it has, the member rests without the blocked one."""
+def test_a_blocked_partition_beside_a_live_owner_waits_for_the_owner() -> None:
+    """Its session will end; then the member settles without the blocked partition."""
     group = Group(partitions=3)
     block(group, 0)
     [path] = hold(group, 1)
@@ -195,14 +195,14 @@ def test_garbage_beside_a_living_owner_waits_for_the_living_one() -> None:
     request = member.join({"t": 1})
     group.settle()
     group.pass_time(BACKOFF_MS)
-    assert stands_in(member, RebalanceState.BACKING_OFF)
+    assert is_in_state(member, RebalanceState.BACKING_OFF)
     group.admin.delete_many([path])
     group.settle()
     assert request.reply.wait(0) == (None, True)
     assert set(member.owned()) == {T1, T2}
 
 
-def test_another_owner_that_goes_does_not_say_it_again() -> None:
+def test_another_owner_that_leaves_does_not_report_it_again() -> None:
     """The garbage is still the same."""
     group = Group(partitions=3)
     block(group, 0)
@@ -215,8 +215,8 @@ def test_another_owner_that_goes_does_not_say_it_again() -> None:
     assert len(errors_of(member)) == 1
 
 
-def test_the_blocked_one_moves_with_the_share() -> None:
-    """Another member to whom it falls meets the node itself; the first one is rid of it."""
+def test_a_blocked_partition_moves_with_the_assignment() -> None:
+    """The member that it is assigned to next finds the node itself; the first is rid of it."""
     group = Group()
     [path] = block(group, 0)
     first = group.joined("a")
@@ -228,8 +228,8 @@ def test_the_blocked_one_moves_with_the_share() -> None:
     assert group.owners() == {0: "g_0-0", 1: "g_a-0"}
 
 
-def test_garbage_that_comes_in_place_of_our_node_is_met_at_the_audit() -> None:
-    """Ours stops, the rest goes on, nothing is tried in vain."""
+def test_garbage_in_place_of_our_node_is_noticed_at_the_audit() -> None:
+    """Its partition stops, the rest goes on, and no attempt fails."""
     group = Group()
     member = group.joined("a", audit_interval_ms=AUDIT_MS)
     claims = member.owned()
@@ -240,10 +240,10 @@ def test_garbage_that_comes_in_place_of_our_node_is_met_at_the_audit() -> None:
     assert not claims[T0].active
     assert member.owned() == {T1: claims[T1]}
     assert len(errors_of(member)) == 1
-    assert stands_in(member, RebalanceState.OWNING)
+    assert is_in_state(member, RebalanceState.OWNING)
 
 
-def test_offsets_of_a_blocked_partition_can_t_be_committed() -> None:
+def test_offsets_of_a_blocked_partition_are_not_committed() -> None:
     """It is not ours; the error names it."""
     group = Group()
     block(group, 0)
@@ -256,7 +256,7 @@ def test_offsets_of_a_blocked_partition_can_t_be_committed() -> None:
 
 
 def test_leaving_does_not_delete_the_garbage() -> None:
-    """It is not ours; everything of ours goes."""
+    """It is not ours; all nodes of ours are deleted."""
     group = Group()
     block(group, 0)
     member = group.joined("a")
@@ -265,8 +265,8 @@ def test_leaving_does_not_delete_the_garbage() -> None:
     assert (group.owners(), group.ids()) == ({0: "garbage"}, [])
 
 
-def test_a_new_session_meets_it_again_and_reads_the_others() -> None:
-    """Nothing of the earlier session is taken for granted."""
+def test_a_new_session_reports_it_again_and_reads_the_others() -> None:
+    """It reports the node again, as it relies on nothing from the earlier session."""
     group = Group()
     block(group, 0)
     member = group.joined("a")
@@ -281,8 +281,8 @@ def test_a_new_session_meets_it_again_and_reads_the_others() -> None:
 # --- all tries failed ----------------------------------------------------------------------------
 
 
-def test_every_stream_hears_that_all_tries_failed_and_the_next_event_mends_it() -> None:
-    """A living owner that never lets go: once a stream, then slower tries; what is held is read."""
+def test_every_stream_raises_when_all_attempts_failed_and_the_next_event_repairs_it() -> None:
+    """An owner never lets go: one error per stream, then slow attempts; what is owned is read."""
     group = Group(partitions=3)
     member = group.joined("a", {"t": 2})
     [path] = hold(group, 3)
@@ -297,15 +297,15 @@ def test_every_stream_hears_that_all_tries_failed_and_the_next_event_mends_it() 
             next(member.stream("t", number))
     member.deliver(T0, [5])
     assert drained(member.stream()) == [(0, 5)]
-    assert stands_in(member, RebalanceState.FAILED)
+    assert is_in_state(member, RebalanceState.FAILED)
     group.admin.delete_many([path])
     group.settle()
-    assert stands_in(member, RebalanceState.OWNING)
+    assert is_in_state(member, RebalanceState.OWNING)
     assert group.owners() == {0: "g_a-0", 1: "g_a-0", 2: "g_a-1", 3: "g_a-1"}
 
 
-def test_it_is_said_anew_when_it_happens_anew() -> None:
-    """A rest in between makes it news again."""
+def test_a_second_failure_of_all_attempts_is_reported_again() -> None:
+    """A success in between makes the failure worth a report again."""
     group = Group()
     member = group.joined("a")
     for partitions in (3, 4):
@@ -317,4 +317,4 @@ def test_it_is_said_anew_when_it_happens_anew() -> None:
         assert [type(error) for error in errors_of(member)] == [RebalanceFailed]
         group.admin.delete_many([path])
         group.settle()
-        assert stands_in(member, RebalanceState.OWNING)
+        assert is_in_state(member, RebalanceState.OWNING)

@@ -1,4 +1,4 @@
-"""Which offsets a commit writes, and the book-keeping behind it."""
+"""Which offsets a commit writes, and what the claim records of it."""
 
 from collections.abc import Mapping, Sequence
 
@@ -17,7 +17,7 @@ from zkconsumer.offsets.store import FetchedOffset
 
 
 class ScriptedStore:
-    """An offset store that refuses what it is told to."""
+    """An offset store that refuses the commits it is told to."""
 
     storage = "zookeeper"
 
@@ -29,14 +29,14 @@ class ScriptedStore:
         self.entries: list[Mapping[TopicPartition, OffsetAndMetadata]] = []
 
     def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
-        """Nothing is there."""
+        """Return no offset for each partition."""
         return dict.fromkeys(partitions, FetchedOffset(None))
 
     def commit(
         self,
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         *,
-        retry: bool = False,  # noqa: ARG002 - there is nothing to try again
+        retry: bool = False,  # noqa: ARG002 - nothing fails for a time
         rewind: bool = False,  # noqa: ARG002 - nobody else writes
     ) -> dict[TopicPartition, str | None]:
         """See ``OffsetStore``."""
@@ -56,7 +56,7 @@ def claim_at(
     committed: int | None = None,
     tp: TopicPartition = T0,
 ) -> PartitionClaim:
-    """A claim with these offsets."""
+    """Return a claim with these offsets."""
     claim = claim_of(tp, committed=committed)
     claim.consumed_offset, claim.delivered_offset = consumed, delivered
     return claim
@@ -65,27 +65,27 @@ def claim_at(
 @pytest.mark.parametrize(
     ("consumed", "delivered", "committed", "automatic", "explicit"),
     [
-        # nothing known, nothing new
+        # nothing read, nothing new
         (None, None, None, None, None),
         (5, None, 5, None, None),
         (5, 5, 5, None, None),
-        # one in hand, nothing consumed yet
+        # one message in hand, nothing consumed yet
         (5, 6, 5, None, 6),
         # progress
         (7, 8, 5, 7, 8),
         (8, 8, 5, 8, 8),
-        # the caller committed the one in hand: that is not undone
+        # the caller committed the message in hand: that is not undone
         (7, 8, 8, None, None),
-        # and went on from there
+        # reading went on from there
         (8, 9, 8, None, 9),
         (9, 10, 8, 9, 10),
         # a group without offsets, the first messages in hand
         (0, 1, None, 0, 1),
         (3, 4, None, 3, 4),
-        # a position found by the reset policy, nothing read yet: whoever comes next starts here
+        # an offset from the reset policy, nothing read yet: the next owner starts there
         (0, None, None, 0, 0),
         (30, None, None, 30, 30),
-        # a position that was reset in mid-life, forwards and back
+        # the position was reset later, forwards or back
         (100, 100, 7, 100, 100),
         (0, 0, 10_000, 0, 0),
     ],
@@ -97,14 +97,14 @@ def test_what_each_kind_of_commit_writes(
     automatic: int | None,
     explicit: int | None,
 ) -> None:
-    """An automatic one the consumed offset, the caller's the delivered one; None if not new."""
+    """Automatic commits write the consumed offset, the caller's the delivered one, if it is new."""
     claim = claim_at(consumed, delivered=delivered, committed=committed)
     assert consumed_offset(claim) == automatic
     assert delivered_offset(claim) == explicit
 
 
-def test_what_was_committed_before_the_log_went_back_is_another_logs() -> None:
-    """Also where reading is at the same offset again: it is not what was committed then."""
+def test_an_offset_committed_before_the_log_was_truncated_does_not_count() -> None:
+    """A commit from before the truncation does not count, even if reading is back at its offset."""
     claim = claim_at(149, delivered=150, committed=150)
     claim.explicit_floor = 200
     assert consumed_offset(claim) is None
@@ -117,8 +117,8 @@ def test_what_was_committed_before_the_log_went_back_is_another_logs() -> None:
     assert consumed_offset(claim) == 151
 
 
-def test_only_what_is_new_is_written_and_remembered() -> None:
-    """A second commit of the same writes nothing (KAFKA-987)."""
+def test_only_new_offsets_are_written() -> None:
+    """A second commit of the same offset writes nothing (KAFKA-987)."""
     store = ScriptedStore()
     committer = OffsetCommitter(store, "g")
     claims = [claim_at(7, committed=5), claim_at(3, committed=3, tp=T1)]
@@ -129,8 +129,8 @@ def test_only_what_is_new_is_written_and_remembered() -> None:
     assert len(store.written) == 1
 
 
-def test_the_store_is_not_asked_for_nothing() -> None:
-    """No claims, no call."""
+def test_a_commit_without_claims_does_not_call_the_store() -> None:
+    """Without claims the store is not called."""
     store = ScriptedStore()
     store.broken = RegistryError("away")
     assert OffsetCommitter(store, "g").commit([], consumed_offset) == 0
@@ -151,8 +151,8 @@ def test_a_partition_that_is_refused_is_reported_and_the_others_are_written() ->
     assert store.written == [{T0: 7}, {T1: 9}]
 
 
-def test_a_renewal_keeps_what_the_caller_wrote_to_an_offset() -> None:
-    """A store that forgets gets the same entry again; a new offset is another entry."""
+def test_a_renewal_keeps_the_metadata_of_an_offset() -> None:
+    """A store whose offsets expire gets the same entry again; a new offset is a new entry."""
     store = ScriptedStore()
     store.expires = True
     committer = OffsetCommitter(store, "g")
@@ -166,8 +166,8 @@ def test_a_renewal_keeps_what_the_caller_wrote_to_an_offset() -> None:
 
 
 @pytest.mark.parametrize("error", [RegistryError("away"), TransportError("broker gone")])
-def test_a_store_that_does_not_answer_fails_every_partition(error: ZkConsumerError) -> None:
-    """Whatever kept it from answering; nothing is taken for committed."""
+def test_a_store_that_does_not_respond_fails_every_partition(error: ZkConsumerError) -> None:
+    """Whatever the error, no offset counts as committed."""
     store = ScriptedStore()
     store.broken = error
     claims = [claim_at(7), claim_at(9, tp=T1)]
@@ -178,7 +178,7 @@ def test_a_store_that_does_not_answer_fails_every_partition(error: ZkConsumerErr
 
 
 def test_progress_during_the_write_is_due_the_next_time() -> None:
-    """What is remembered is what was written, not where the stream stands by then."""
+    """The claim records the written offset, not the stream's position by then."""
     claim = claim_at(7)
 
     class Slow(ScriptedStore):

@@ -1,4 +1,4 @@
-"""Control threads of one group on an in-memory ZooKeeper: joining and handing over."""
+"""Control threads of one group on an in-memory ZooKeeper: joining, and handing partitions over."""
 
 import logging
 from functools import partial
@@ -18,7 +18,7 @@ T1 = TopicPartition("t", 1)
 
 
 def registration(member: ControlledMember) -> str:
-    """The path of a member's registration."""
+    """Return the path of a member's registration."""
     return f"/consumers/g/ids/{member.consumer_id}"
 
 
@@ -26,7 +26,7 @@ def registration(member: ControlledMember) -> str:
 
 
 def test_a_member_alone_registers_and_owns_everything() -> None:
-    """As the original asserts: registration, owner nodes and starts as the original writes them."""
+    """Registration, owner nodes and start offsets are as the original writes them."""
     group = Group()
     member = group.joined("a")
     text = group.text(registration(member))
@@ -38,7 +38,7 @@ def test_a_member_alone_registers_and_owns_everything() -> None:
 
 
 def test_a_stored_offset_is_where_fetching_starts() -> None:
-    """Consumed and committed are that, too: nothing new to commit."""
+    """It counts as consumed and committed, so there is nothing new to commit."""
     group = Group()
     group.write("/consumers/g/offsets/t/0", b"42")
     member = group.joined("a")
@@ -48,7 +48,7 @@ def test_a_stored_offset_is_where_fetching_starts() -> None:
 
 
 def test_an_empty_subscription_joins_and_owns_nothing() -> None:
-    """As the original asserts: it changes neither ownership nor delivery of the others."""
+    """As the original asserts, ownership and delivery of the other members do not change."""
     group = Group()
     first = group.joined("a")
     claims = dict(first.owned())
@@ -59,7 +59,7 @@ def test_an_empty_subscription_joins_and_owns_nothing() -> None:
 
 
 def test_two_streams_share_the_partitions_and_each_gets_its_own() -> None:
-    """As the original asserts: thread 0 reads partition 0, thread 1 partition 1."""
+    """As the original asserts, thread 0 reads partition 0, and thread 1 partition 1."""
     group = Group()
     member = group.joined("a", {"t": 2})
     assert group.owners() == {0: "g_a-0", 1: "g_a-1"}
@@ -72,7 +72,7 @@ def test_two_streams_share_the_partitions_and_each_gets_its_own() -> None:
 def test_a_topic_that_does_not_exist_is_read_as_soon_as_it_does(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Joining succeeds, the log says what is missing, once."""
+    """Joining succeeds, and the log names the missing topic once."""
     group = Group(partitions=0)
     with caplog.at_level(logging.WARNING):
         member = group.joined("a")
@@ -86,8 +86,8 @@ def test_a_topic_that_does_not_exist_is_read_as_soon_as_it_does(
     assert set(member.owned()) == {T0}
 
 
-def test_a_topic_that_grows_is_shared_anew() -> None:
-    """From 2 to 4 partitions: everybody gets two, what stays is not touched."""
+def test_the_partitions_of_a_topic_that_grows_are_assigned_again() -> None:
+    """From 2 to 4 partitions, every member gets two; a partition that stays is not touched."""
     group = Group()
     first, second = group.joined("a"), group.joined("b")
     kept = first.owned()[T0]
@@ -99,7 +99,7 @@ def test_a_topic_that_grows_is_shared_anew() -> None:
 
 
 def test_a_filter_reads_topics_that_come_later() -> None:
-    """New ones that match; others not."""
+    """New topics that match are read, others are not."""
     group = Group()
     member = group.member("a")
     request = member.join(Whitelist("t.*"))
@@ -114,7 +114,7 @@ def test_a_filter_reads_topics_that_come_later() -> None:
 
 
 def test_without_brokers_joining_waits_for_nobody() -> None:
-    """It succeeds with nothing, and reads when a broker comes."""
+    """Joining succeeds without partitions; reading begins when a broker registers."""
     group = Group()
     broker = group.text("/brokers/ids/0")
     assert broker is not None
@@ -126,21 +126,21 @@ def test_without_brokers_joining_waits_for_nobody() -> None:
     assert set(member.owned()) == {T0, T1}
 
 
-def test_garbage_of_another_member_is_skipped_and_said(caplog: pytest.LogCaptureFixture) -> None:
-    """What can't be read gets no partitions and stops nobody; it is logged once."""
+def test_an_unreadable_registration_is_skipped_and_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """An unreadable registration gets no partitions and stops nobody; it is logged once."""
     group = Group()
     group.admin.create("/consumers/g/ids/g_pykafka", b"t", ephemeral=True)
     with caplog.at_level(logging.WARNING):
         member = group.joined("a")
         group.joined("b")
     assert group.owners() == {0: "g_a-0", 1: "g_b-0"}
-    message = [line for line in caplog.messages if "g_pykafka" in line and line.startswith("g_a:")]
-    assert len(message) == 1
+    warnings = [line for line in caplog.messages if "g_pykafka" in line and line.startswith("g_a:")]
+    assert len(warnings) == 1
     assert set(member.owned()) == {T0}
 
 
-def test_a_filter_of_another_member_that_can_not_be_judged_fails_the_join() -> None:
-    """Guessing would mean endless conflicts: the error names the expression."""
+def test_an_unsupported_filter_of_another_member_fails_the_join() -> None:
+    """Guessing would mean endless conflicts; the error names the expression."""
     group = Group()
     group.admin.create(
         "/consumers/g/ids/g_x",
@@ -156,10 +156,10 @@ def test_a_filter_of_another_member_that_can_not_be_judged_fails_the_join() -> N
     assert group.ids() == ["g_x"]
 
 
-def test_a_filter_of_another_member_that_can_not_be_judged_stops_nobody_at_work(
+def test_an_unsupported_filter_of_another_member_stops_no_running_member(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Who joined before goes on without that member, and takes over what others leave."""
+    """A member that joined before goes on without the other, and takes over what others leave."""
     group = Group()
     first, second = group.joined("a"), group.joined("b")
     with caplog.at_level(logging.WARNING):
@@ -172,10 +172,10 @@ def test_a_filter_of_another_member_that_can_not_be_judged_stops_nobody_at_work(
         second.close()
         group.settle()
     assert set(first.owned()) == {T0, T1}
-    message = [line for line in caplog.messages if line.startswith("g_a:")]
-    assert len(message) == 1
-    assert "/consumers/g/ids/g_x" in message[0]
-    assert "is not supported" in message[0]
+    warnings = [line for line in caplog.messages if line.startswith("g_a:")]
+    assert len(warnings) == 1
+    assert "/consumers/g/ids/g_x" in warnings[0]
+    assert "is not supported" in warnings[0]
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_a_filter_of_another_member_that_can_not_be_judged_stops_nobody_at_work(
 def test_a_hostile_filter_costs_its_own_member_alone(
     regex: str, owned: list[TopicPartition], message: str | None, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Known in time, it counts, whatever the original would do; else its member is left out."""
+    """A filter that can be evaluated in time counts; otherwise its member is left out."""
     group = Group()
     group.write("/brokers/topics/" + "w" * 35, b"{}")
     group.admin.create(
@@ -209,10 +209,10 @@ def test_a_hostile_filter_costs_its_own_member_alone(
     assert all(str(message) in line and len(line) < 500 for line in lines)
 
 
-def test_hostile_filters_take_so_much_together(
+def test_hostile_filters_share_one_budget(
     caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At each reading anew; those for which nothing is left cost their own members, too."""
+    """The limit is per reading; filters for which nothing is left cost their own members, too."""
     monkeypatch.setattr(group_reader, "FilterBudget", partial(FilterBudget, 1))
     group = Group()
     group.write("/brokers/topics/" + "w" * 200, b"{}")
@@ -232,8 +232,8 @@ def test_hostile_filters_take_so_much_together(
     assert reasons == {f"/consumers/g/ids/g_{number}": number > 0 for number in range(3)}
 
 
-def test_a_filter_of_our_own_that_takes_too_much_is_named() -> None:
-    """Without it we would be no member for ourselves, and say that our registration is gone."""
+def test_an_own_filter_over_the_budget_fails_the_join() -> None:
+    """Otherwise our own member would be left out, and our registration reported as gone."""
     group = Group()
     group.write("/brokers/topics/" + "a" * 200, b"{}")
     member = group.member("a", max_retries=1)
@@ -248,7 +248,7 @@ def test_a_filter_of_our_own_that_takes_too_much_is_named() -> None:
 
 
 def test_a_second_member_takes_over_where_the_first_stopped() -> None:
-    """What is handed over is committed first; together nothing is lost or repeated."""
+    """Its offsets are committed before the hand-over; no message is lost or repeated."""
     group = Group()
     first = group.joined("a")
     first.deliver(T0, [0, 1])
@@ -263,7 +263,7 @@ def test_a_second_member_takes_over_where_the_first_stopped() -> None:
 
 
 def test_the_message_in_hand_comes_again_with_its_next_owner() -> None:
-    """It is not consumed: the caller has not asked for the one behind it."""
+    """It is not consumed, as the caller has not requested the next one."""
     group = Group()
     first = group.joined("a")
     first.deliver(T1, [0, 1, 2])
@@ -273,8 +273,8 @@ def test_the_message_in_hand_comes_again_with_its_next_owner() -> None:
     assert drained(first.stream()) == []
 
 
-def test_what_stays_goes_on_undisturbed() -> None:
-    """Its claim, its queue and its position live through the others' rebalance."""
+def test_a_partition_that_stays_is_read_on_undisturbed() -> None:
+    """Its claim, queue and position survive the rebalance."""
     group = Group()
     first = group.joined("a")
     first.deliver(T0, [0, 1, 2])
@@ -285,7 +285,7 @@ def test_what_stays_goes_on_undisturbed() -> None:
     assert drained(first.stream()) == [(0, 1), (0, 2)]
 
 
-def test_queued_messages_of_a_partition_that_goes_are_not_delivered() -> None:
+def test_queued_messages_of_a_revoked_partition_are_not_delivered() -> None:
     """The next owner delivers them."""
     group = Group()
     first = group.joined("a")
@@ -295,8 +295,8 @@ def test_queued_messages_of_a_partition_that_goes_are_not_delivered() -> None:
     assert second.starts() == {T1: 0}
 
 
-def test_a_member_that_leaves_is_replaced_where_it_stood() -> None:
-    """Its consumed offsets are committed, its nodes are gone, the other one takes all."""
+def test_a_member_that_leaves_is_replaced_at_its_offsets() -> None:
+    """Its consumed offsets are committed, its nodes deleted, and the other member takes all."""
     group = Group()
     first, second = group.joined("a"), group.joined("b")
     second.deliver(T1, [0, 1])
@@ -309,7 +309,7 @@ def test_a_member_that_leaves_is_replaced_where_it_stood() -> None:
 
 
 def test_a_member_that_dies_is_replaced_when_its_session_ends() -> None:
-    """Nothing of it was committed: its messages come again."""
+    """It committed nothing, so its messages come again."""
     group = Group()
     first, second = group.joined("a"), group.joined("b")
     group.members.remove(second)
@@ -320,7 +320,7 @@ def test_a_member_that_dies_is_replaced_when_its_session_ends() -> None:
 
 
 def test_a_start_that_the_reset_policy_found_is_handed_over() -> None:
-    """Nothing was read, but the next owner starts there, not at the end by then."""
+    """Nothing was read, but the next owner starts there, and not at the end by then."""
     group = Group()
     first = group.joined("a")
     first.owned()[T1].consumed_offset = 100
@@ -329,7 +329,7 @@ def test_a_start_that_the_reset_policy_found_is_handed_over() -> None:
 
 
 def test_many_owners_that_leave_at_once_cost_one_more_round() -> None:
-    """However many watches fire: the group is read anew once for all of them."""
+    """However many watches fire, the group is read again once for all of them."""
     group = Group(partitions=60)
     owners = {f"/consumers/g/owners/t/{p}": b"g_x-0" for p in range(60)}
     group.admin.ensure_paths(["/consumers/g/owners/t"])
@@ -347,7 +347,7 @@ def test_many_owners_that_leave_at_once_cost_one_more_round() -> None:
 
 
 def test_many_topics_that_change_at_once_cost_one_round() -> None:
-    """A watch fires for each; other messages that came among them are not lost."""
+    """A watch fires for each; other messages among them are not lost."""
     group = Group()
     topics = [f"t{number}" for number in range(6)]
     for topic in topics:
@@ -367,7 +367,7 @@ def test_many_topics_that_change_at_once_cost_one_round() -> None:
 
 
 def test_the_same_change_seen_many_times_costs_one_round() -> None:
-    """Also behind a change of another kind, which costs its own."""
+    """A change of another kind in between costs its own round."""
     group = Group()
     member = group.joined("a")
     before = member.core._round
@@ -379,7 +379,7 @@ def test_the_same_change_seen_many_times_costs_one_round() -> None:
 
 
 def test_watches_do_not_pile_up() -> None:
-    """After many rounds a change is still seen once."""
+    """After many rounds, a change is still reported once."""
     group = Group()
     first = group.joined("a")
     for number in range(10):

@@ -1,4 +1,4 @@
-"""Commits by the control thread: by the caller, by time, at hand-overs, across sessions."""
+"""Commits of the control thread: by the caller, by timer, at hand-overs, across sessions."""
 
 import logging
 from typing import Any
@@ -17,7 +17,7 @@ T1 = TopicPartition("t", 1)
 
 
 def test_the_callers_commit_covers_what_was_handed_over() -> None:
-    """The message in hand included; the answer is the number of partitions written."""
+    """This includes the message in hand; the result is the number of partitions written."""
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0, 1, 2])
@@ -28,8 +28,8 @@ def test_the_callers_commit_covers_what_was_handed_over() -> None:
     assert group.offset(0) == "2"
 
 
-def test_nothing_new_is_no_write() -> None:
-    """The second commit of the same writes nothing."""
+def test_an_offset_that_is_not_new_is_not_written() -> None:
+    """A second commit of the same offset writes nothing."""
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0])
@@ -39,8 +39,8 @@ def test_nothing_new_is_no_write() -> None:
     assert (first.reply.wait(0), second.reply.wait(0)) == ((1, True), (0, True))
 
 
-def test_an_automatic_commit_does_not_undo_the_callers() -> None:
-    """The caller went further than what counts as consumed; time passes, and it stays."""
+def test_an_automatic_commit_does_not_undo_the_callers_commit() -> None:
+    """The caller committed the message in hand, and a later automatic commit does not go back."""
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0, 1, 2])
@@ -54,8 +54,8 @@ def test_an_automatic_commit_does_not_undo_the_callers() -> None:
     assert group.offset(0) == "3"
 
 
-def test_an_automatic_commit_comes_by_time_and_covers_what_is_consumed() -> None:
-    """Not before the interval is over; the message in hand is left out."""
+def test_an_automatic_commit_comes_after_its_interval_and_covers_consumed_messages() -> None:
+    """It comes when the interval has passed, and leaves out the message in hand."""
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0, 1, 2])
@@ -66,8 +66,8 @@ def test_an_automatic_commit_comes_by_time_and_covers_what_is_consumed() -> None
     assert group.offset(0) == "1"
 
 
-def test_without_automatic_commits_nothing_is_written_by_itself() -> None:
-    """Not by time, not at a hand-over, not at the end (KAFKA-919)."""
+def test_without_automatic_commits_only_the_caller_commits() -> None:
+    """There is no commit by timer, at a hand-over, or at the end (KAFKA-919)."""
     group = Group()
     member = group.member("a", auto_commit=False)
     member.join({"t": 1})
@@ -83,7 +83,7 @@ def test_without_automatic_commits_nothing_is_written_by_itself() -> None:
     assert (group.offset(0), group.offset(1)) == (None, None)
 
 
-def test_a_commit_asked_for_during_a_rebalance_is_answered_after_it() -> None:
+def test_a_commit_requested_during_a_rebalance_follows_it() -> None:
     """It covers what is owned by then; what was handed over was committed with the hand-over."""
     group = Group()
     first = group.joined("a")
@@ -92,7 +92,7 @@ def test_a_commit_asked_for_during_a_rebalance_is_answered_after_it() -> None:
     assert len(drained(first.stream())) == 2
     second = group.member("b")
     second.join({"t": 1})
-    second.pump()  # it registers: the news waits for the first one, and so does the commit
+    second.pump()  # it registers: the first one's watch fires, and the commit is queued after it
     request = first.commit()
     group.settle()
     assert request.reply.wait(0) == (1, True)
@@ -100,8 +100,8 @@ def test_a_commit_asked_for_during_a_rebalance_is_answered_after_it() -> None:
     assert group.owners() == {0: "g_a-0", 1: "g_b-0"}
 
 
-def test_a_commit_that_fails_is_told_to_whoever_asked() -> None:
-    """With the partitions; a later one tries them again."""
+def test_a_commit_that_fails_raises() -> None:
+    """The error has the partitions; a later commit tries them again."""
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0])
@@ -119,7 +119,7 @@ def test_a_commit_that_fails_is_told_to_whoever_asked() -> None:
 
 
 def test_automatic_commits_wait_while_zookeeper_is_away(caplog: pytest.LogCaptureFixture) -> None:
-    """No error, no write; the first one after its return catches up."""
+    """No error, no write; the first one after the reconnect catches up."""
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0])
@@ -134,10 +134,10 @@ def test_automatic_commits_wait_while_zookeeper_is_away(caplog: pytest.LogCaptur
     assert group.offset(0) == "1"
 
 
-def test_an_automatic_commit_whose_answer_is_lost_is_said_and_repeated(
+def test_an_automatic_commit_whose_response_is_lost_is_logged_and_repeated(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """It may have happened; writing it again does no harm."""
+    """The offset may have been written; writing it again does no harm."""
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0])
@@ -151,8 +151,8 @@ def test_an_automatic_commit_whose_answer_is_lost_is_said_and_repeated(
     assert member.owned()[T0].committed_offset == 1
 
 
-def test_automatic_commits_that_work_again_are_told_of(caplog: pytest.LogCaptureFixture) -> None:
-    """Once it has been so for ten seconds; what fails again and again is told once a minute."""
+def test_the_recovery_of_automatic_commits_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """Repeated failures are logged once a minute, recovery once it has lasted ten seconds."""
     group = Group()
     member = group.joined("a")
     member.deliver(T0, list(range(40)))
@@ -174,7 +174,7 @@ def test_automatic_commits_that_work_again_are_told_of(caplog: pytest.LogCapture
 
 
 def test_a_lost_session_voids_everything_and_is_replaced() -> None:
-    """Delivery stops at once, nothing is committed, and all is claimed anew from the commit."""
+    """Delivery stops at once; nothing is committed, and reading starts at the committed offset."""
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0, 1, 2])
@@ -191,8 +191,8 @@ def test_a_lost_session_voids_everything_and_is_replaced() -> None:
     assert all(member.owned()[tp] is not claim for tp, claim in old.items())
 
 
-def test_what_was_consumed_before_the_session_ended_is_not_committed_after_it() -> None:
-    """The next owner has the word; a commit that comes late covers only what is owned now."""
+def test_messages_consumed_in_a_lost_session_are_not_committed_after_it() -> None:
+    """The offset of the next owner counts; a late commit covers only what is owned now."""
     group = Group()
     first = group.joined("a")
     first.deliver(T0, [0, 1, 2])
@@ -207,7 +207,7 @@ def test_what_was_consumed_before_the_session_ended_is_not_committed_after_it() 
 
 
 def test_a_session_that_ends_while_disconnected_is_noticed_on_return() -> None:
-    """Others took over meanwhile; what comes back is shared anew."""
+    """Others took over meanwhile; the partitions are assigned again when it is back."""
     group = Group()
     first, second = group.joined("a"), group.joined("b")
     session = first.store.session_id
@@ -222,7 +222,7 @@ def test_a_session_that_ends_while_disconnected_is_noticed_on_return() -> None:
 
 
 def test_changes_missed_while_disconnected_are_seen_on_return() -> None:
-    """Watches were lost with the connection; the session lives, and so do the claims."""
+    """Watches were lost with the connection; the session lives on, and so do the claims."""
     group = Group()
     member = group.joined("a")
     claim = member.owned()[T0]
@@ -236,8 +236,8 @@ def test_changes_missed_while_disconnected_are_seen_on_return() -> None:
     assert member.owned()[T0] is claim
 
 
-def test_a_session_lost_while_joining_joins_in_the_next_one() -> None:
-    """The caller waits on, and is answered."""
+def test_a_member_whose_session_is_lost_while_joining_joins_in_the_next_one() -> None:
+    """The caller waits until the join in the next session succeeds."""
     group = Group()
     group.admin.ensure_paths(["/consumers/g/owners/t"])
     group.admin.create("/consumers/g/owners/t/0", b"g_x-0", ephemeral=True)
@@ -252,8 +252,8 @@ def test_a_session_lost_while_joining_joins_in_the_next_one() -> None:
     assert request.reply.wait(0) == (None, True)
 
 
-def test_nothing_is_registered_in_a_session_whose_news_is_still_on_its_way() -> None:
-    """The old session's end, heard later, would wipe what was claimed in the new one."""
+def test_nothing_is_registered_in_a_session_whose_start_was_not_reported_yet() -> None:
+    """The late event of the old session's end would void what the new session claimed."""
     group = Group(delivery="queued")
     member = group.member("a")
     member.join({"t": 1})
@@ -276,7 +276,7 @@ def test_nothing_is_registered_in_a_session_whose_news_is_still_on_its_way() -> 
 
 
 def test_leaving_commits_releases_and_unregisters_with_the_session_still_open() -> None:
-    """Everything that the member put there is gone, but its offsets."""
+    """All nodes of the member are deleted, except for its offsets."""
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0, 1])
@@ -289,7 +289,7 @@ def test_leaving_commits_releases_and_unregisters_with_the_session_still_open() 
 
 
 def test_streams_end_when_the_member_leaves_and_deliver_nothing_more() -> None:
-    """What was queued is not delivered: it would be after the last commit."""
+    """Queued messages are not delivered, as this would be after the last commit."""
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0, 1, 2])
@@ -303,8 +303,8 @@ def test_streams_end_when_the_member_leaves_and_deliver_nothing_more() -> None:
     assert group.offset(0) == "0"
 
 
-def test_streams_end_before_zookeeper_is_asked_for_anything() -> None:
-    """A ZooKeeper that does not answer must not keep the callers' threads."""
+def test_streams_end_before_any_request_to_zookeeper() -> None:
+    """A ZooKeeper that does not respond must not block the callers' threads."""
     group = Group()
     member = group.joined("a")
     group.server.disconnect(member.store.session_id)
@@ -316,7 +316,7 @@ def test_streams_end_before_zookeeper_is_asked_for_anything() -> None:
 
 
 def test_streams_end_before_the_partitions_are_released() -> None:
-    """Who reads on must not see the partition's next owner at work."""
+    """A stream that reads on must not overlap with the partition's next owner."""
     group = Group()
     member = group.joined("a")
     seen: list[object] = []
@@ -330,8 +330,8 @@ def test_streams_end_before_the_partitions_are_released() -> None:
     assert isinstance(item, Closed)
 
 
-def test_leaving_goes_on_when_a_step_fails(caplog: pytest.LogCaptureFixture) -> None:
-    """The commit fails, its nodes go all the same."""
+def test_leaving_continues_when_a_step_fails(caplog: pytest.LogCaptureFixture) -> None:
+    """The commit fails, and its nodes are deleted all the same."""
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0])
@@ -345,17 +345,17 @@ def test_leaving_goes_on_when_a_step_fails(caplog: pytest.LogCaptureFixture) -> 
 
 
 def test_leaving_twice_is_leaving_once() -> None:
-    """Both are answered, also one that comes after the end."""
+    """Both requests get a response, even one that comes after the end."""
     group = Group()
     member = group.joined("a")
-    one, two = member.close(), member.close()
+    first, second = member.close(), member.close()
     group.settle()
-    assert one.reply.wait(0) == (None, True)
-    assert two.reply.wait(0) == (None, True)
+    assert first.reply.wait(0) == (None, True)
+    assert second.reply.wait(0) == (None, True)
 
 
-def test_whoever_waits_at_the_end_is_answered() -> None:
-    """A join in progress, and what was asked behind the end."""
+def test_requests_that_wait_at_the_end_are_refused() -> None:
+    """This is so for a join in progress, and for a request after the end."""
     group = Group()
     group.admin.ensure_paths(["/consumers/g/owners/t"])
     group.admin.create("/consumers/g/owners/t/0", b"g_x-0", ephemeral=True)
@@ -372,7 +372,7 @@ def test_whoever_waits_at_the_end_is_answered() -> None:
 
 
 def test_leaving_before_joining_is_harmless() -> None:
-    """No node was ever made, none is left."""
+    """No node was created, so none is left."""
     group = Group()
     member = group.member("a")
     request = member.close()
@@ -382,10 +382,10 @@ def test_leaving_before_joining_is_harmless() -> None:
 
 
 @pytest.mark.parametrize("retry", [True, False])
-def test_explicit_offsets_are_tried_again_where_the_caller_wants_it(
+def test_explicit_offsets_are_retried_if_the_caller_wants_it(
     retry: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The store hears it; without offsets it does so, too."""
+    """The store gets the option, with and without offsets."""
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0])
@@ -393,11 +393,11 @@ def test_explicit_offsets_are_tried_again_where_the_caller_wants_it(
     received: list[bool] = []
     commit = member.offsets.commit
 
-    def listening(*given: Any, retry: bool, rewind: bool) -> object:
+    def recording(*args: Any, retry: bool, rewind: bool) -> object:
         received.append(retry)
-        return commit(*given, retry=retry, rewind=rewind)
+        return commit(*args, retry=retry, rewind=rewind)
 
-    monkeypatch.setattr(member.offsets, "commit", listening)
+    monkeypatch.setattr(member.offsets, "commit", recording)
     for offsets in ({T0: OffsetAndMetadata(1)}, None):
         member.control.mailbox.put(CommitRequest(offsets, retry=retry))
         member.deliver(T0, [1])

@@ -1,4 +1,4 @@
-"""Partitions and names in other hands, joins that fail, offsets that can not be used."""
+"""Partitions and names that others own, joins that fail, offsets that can't be used."""
 
 import pytest
 
@@ -13,15 +13,15 @@ T1 = TopicPartition("t", 1)
 
 
 def registration(member: ControlledMember) -> str:
-    """The path of a member's registration."""
+    """Return the path of a member's registration."""
     return f"/consumers/g/ids/{member.consumer_id}"
 
 
 # --- conflicts -----------------------------------------------------------------------------------
 
 
-def test_a_partition_in_other_hands_is_waited_for_and_taken_at_once() -> None:
-    """Not at the next deadline: when its node vanishes. Nothing is claimed meanwhile."""
+def test_a_partition_of_another_owner_is_taken_as_soon_as_it_is_released() -> None:
+    """It is claimed when its node vanishes, not at the next deadline, and nothing else before."""
     group = Group()
     paths = hold(group, 1)
     member = group.member("a")
@@ -36,7 +36,7 @@ def test_a_partition_in_other_hands_is_waited_for_and_taken_at_once() -> None:
 
 
 def test_a_join_that_fails_leaves_nothing_behind() -> None:
-    """After all tries the caller hears why; registration and owner nodes are gone."""
+    """After all attempts the caller gets the reason; registration and owner nodes are deleted."""
     group = Group()
     hold(group, 1)
     member = group.member("a")
@@ -53,7 +53,7 @@ def test_a_join_that_fails_leaves_nothing_behind() -> None:
 
 
 def test_a_member_whose_join_failed_may_join_again_at_once() -> None:
-    """The withdrawal of the first time does not hit the second."""
+    """The withdrawal of the first join does not affect the second."""
     group = Group()
     paths = hold(group, 1)
     member = group.member("a", max_retries=1)
@@ -61,7 +61,7 @@ def test_a_member_whose_join_failed_may_join_again_at_once() -> None:
     group.settle()
     group.clock.advance(BACKOFF_MS)
     while member.control.mailbox._items or member.core.next_deadline_ms() is not None:
-        # The caller hears the failure in the middle of the turn, and is quick.
+        # The caller gets the error before the control thread's turn has ended, and acts at once.
         member.control._turn()
         is_done = bool(request.reply._box._items)
         if is_done:
@@ -74,8 +74,8 @@ def test_a_member_whose_join_failed_may_join_again_at_once() -> None:
     assert group.owners() == {0: "g_a-0", 1: "g_a-0"}
 
 
-def test_a_failure_after_joining_reaches_every_stream_and_tries_go_on() -> None:
-    """Never just a log line; the streams go on, and get their partitions when they are free."""
+def test_a_failure_after_joining_reaches_every_stream_and_attempts_go_on() -> None:
+    """It is not just logged; the streams go on, and get the partitions when they are free."""
     group = Group()
     member = group.joined("a", {"t": 2})
     group.set_topic("t", 3)
@@ -94,7 +94,7 @@ def test_a_failure_after_joining_reaches_every_stream_and_tries_go_on() -> None:
 
 
 def test_two_processes_with_the_same_name_do_not_share_a_registration() -> None:
-    """The second waits, claims nothing, and takes over when the first one is gone."""
+    """The second waits, claims nothing, and takes over when the first has left."""
     group = Group()
     first = group.joined("a")
     second = group.member("a")
@@ -112,8 +112,8 @@ def test_two_processes_with_the_same_name_do_not_share_a_registration() -> None:
     assert set(second.owned()) == {T0, T1}
 
 
-def test_a_stranger_that_takes_a_partition_away_is_noticed() -> None:
-    """A Scala member with stale memory deletes blindly: no commit, and the partition comes back."""
+def test_a_deleted_owner_node_is_noticed_by_the_next_rebalance() -> None:
+    """A Scala member may delete a node blindly: nothing is committed, and the claim is repeated."""
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0, 1])
@@ -128,8 +128,8 @@ def test_a_stranger_that_takes_a_partition_away_is_noticed() -> None:
     assert group.offset(0) is None
 
 
-def test_a_partition_that_a_stranger_owns_now_is_stopped_and_not_committed() -> None:
-    """The node is there, but it is not ours: the offset is the stranger's to write."""
+def test_a_partition_that_another_session_owns_is_stopped_and_not_committed() -> None:
+    """The node exists, but is not ours: the offset is the other member's to write."""
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0, 1, 2])
@@ -144,8 +144,8 @@ def test_a_partition_that_a_stranger_owns_now_is_stopped_and_not_committed() -> 
     assert group.owners() == {0: "g_x-0", 1: "g_a-0"}
 
 
-def test_an_owner_that_left_before_it_could_be_watched_is_not_waited_for() -> None:
-    """A watch on what is not there would never fire; the same for a registration."""
+def test_an_owner_that_left_before_it_was_watched_is_not_waited_for() -> None:
+    """A watch on a missing node would never fire; the same holds for a registration."""
     group = Group()
     member = group.member("a")
     member.pump()
@@ -161,7 +161,7 @@ def test_an_owner_that_left_before_it_could_be_watched_is_not_waited_for() -> No
 
 
 def test_an_unusable_offset_stops_that_partition_only() -> None:
-    """Its stream raises an error that names it; nothing of it is fetched, and nothing written."""
+    """Its stream raises an error that names it; its offset is not overwritten."""
     group = Group()
     group.write("/consumers/g/offsets/t/0", b"garbage")
     group.write("/consumers/g/offsets/t/1", b"7")
@@ -178,16 +178,16 @@ def test_an_unusable_offset_stops_that_partition_only() -> None:
     assert group.owners() == {}
 
 
-def test_a_negative_offset_is_none() -> None:
-    """As the original asserts: tools leave -1; the reset policy decides."""
+def test_a_negative_offset_counts_as_none() -> None:
+    """As the original asserts: tools write -1, and then the reset policy applies."""
     group = Group()
     group.write("/consumers/g/offsets/t/0", b"-1")
     member = group.joined("a")
     assert member.starts() == {T0: None, T1: None}
 
 
-def test_who_left_in_vain_joins_again_when_zookeeper_is_back() -> None:
-    """Until then what is left of the last time is in the way, and that is said."""
+def test_a_member_that_could_not_leave_joins_again_when_zookeeper_is_back() -> None:
+    """Until then nodes of the earlier membership block the join, and the error says so."""
     group = Group()
     member = group.joined("a")
     group.server.disconnect(member.store.session_id)

@@ -1,4 +1,4 @@
-"""The control thread after an error that nobody foresaw."""
+"""What happens when the control thread dies of an unexpected error."""
 
 import pytest
 
@@ -8,8 +8,8 @@ from zkconsumer.membership.zookeeper.threads.messages import CloseRequest, Contr
 from zkconsumer.membership.zookeeper.threads.reply import Reply
 
 
-def test_a_member_that_dies_leaves_its_share_to_the_others() -> None:
-    """Its streams raise, and its session ends: registered and dead it would block the group."""
+def test_a_member_that_dies_leaves_its_partitions_to_the_others() -> None:
+    """Its streams raise, and its session ends: a registered, dead member would block the group."""
     group = Group()
     dying, other = group.joined("a"), group.joined("b")
     group.members.remove(dying)
@@ -24,8 +24,8 @@ def test_a_member_that_dies_leaves_its_share_to_the_others() -> None:
     assert group.owners() == {0: f"{other.consumer_id}-0", 1: f"{other.consumer_id}-0"}
 
 
-def test_what_waits_while_a_caller_is_told_is_refused_where_the_member_dies() -> None:
-    """Else those who asked for a commit would wait for ever."""
+def test_requests_that_wait_while_a_caller_is_attended_are_refused_if_the_member_dies() -> None:
+    """Otherwise callers that wait for a commit would wait for ever."""
     group = Group()
     member = group.joined("a")
     group.members.remove(member)
@@ -47,8 +47,8 @@ def test_what_waits_while_a_caller_is_told_is_refused_where_the_member_dies() ->
         commit.reply.wait(0)
 
 
-def test_a_thread_that_gets_the_number_of_one_that_ended_is_another_one() -> None:
-    """Systems give them again at once; as the member's own it would not wait for its answers."""
+def test_a_thread_with_the_id_of_an_ended_control_thread_is_another_thread() -> None:
+    """Operating systems reuse thread ids at once; a thread must not be taken for the dead one."""
     group = Group()
     member = group.joined("a")
     group.members.remove(member)

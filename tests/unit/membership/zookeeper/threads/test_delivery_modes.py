@@ -1,4 +1,4 @@
-"""When a message counts as consumed, by ``delivery``; and that nothing is committed unasked."""
+"""When a message counts as consumed, by ``delivery``, and that nothing is committed unrequested."""
 
 from collections.abc import Callable
 
@@ -19,7 +19,7 @@ ONCE = Delivery.AT_MOST_ONCE
 
 
 def reading(group: Group, delivery: Delivery, *, take: int = 3) -> ControlledMember:
-    """Member a, with one chunk of ten messages of partition 0, some of them handed over."""
+    """Join member a, with a chunk of ten messages of partition 0, some of them handed over."""
     member = group.joined("a", delivery=delivery)
     member.deliver(T0, range(10))
     assert len(member.consume(take)) == take
@@ -35,7 +35,7 @@ def reading(group: Group, delivery: Delivery, *, take: int = 3) -> ControlledMem
 )
 @pytest.mark.parametrize("when", ["timer", "rebalance", "shutdown"])
 def test_what_an_automatic_commit_covers(delivery: Delivery, covered: str, when: str) -> None:
-    """Without, or with, the message in hand; or the whole chunk. Whatever the occasion."""
+    """It leaves out the message in hand, or includes it, or the whole chunk, on every occasion."""
     group = Group()
     member = reading(group, delivery)
     match when:
@@ -50,8 +50,8 @@ def test_what_an_automatic_commit_covers(delivery: Delivery, covered: str, when:
 
 
 @pytest.mark.parametrize("delivery", [Delivery.AT_LEAST_ONCE, Delivery.SCALA])
-def test_what_the_callers_commit_covers_does_not_depend_on_the_mode(delivery: Delivery) -> None:
-    """Every message that was handed over."""
+def test_the_callers_commit_covers_the_same_in_each_mode(delivery: Delivery) -> None:
+    """It covers every message that was handed over."""
     group = Group()
     member = reading(group, delivery)
     request = member.commit()
@@ -60,8 +60,8 @@ def test_what_the_callers_commit_covers_does_not_depend_on_the_mode(delivery: De
     assert group.offset(0) == "3"
 
 
-def test_scala_mode_covers_the_message_in_hand_at_the_first_one_already() -> None:
-    """The original moves its offset before the caller sees the message."""
+def test_scala_mode_covers_even_the_first_message_in_hand() -> None:
+    """The original moves its offset before the caller has the message."""
     group = Group()
     reading(group, Delivery.SCALA, take=1)
     group.pass_time(AUTO_COMMIT_MS)
@@ -72,7 +72,7 @@ def test_scala_mode_covers_the_message_in_hand_at_the_first_one_already() -> Non
 
 
 def test_at_most_once_commits_before_the_first_message_is_handed_over() -> None:
-    """One write a chunk."""
+    """There is one write per chunk."""
     group = Group()
     member = group.joined("a", delivery=ONCE)
     member.deliver(T0, range(5))
@@ -85,8 +85,8 @@ def test_at_most_once_commits_before_the_first_message_is_handed_over() -> None:
     ]
 
 
-def test_at_most_once_hands_nothing_over_that_it_could_not_commit() -> None:
-    """The stream raises; the next iteration tries the same chunk again."""
+def test_at_most_once_hands_over_nothing_that_it_could_not_commit() -> None:
+    """The stream raises; the next iteration tries to commit the same chunk again."""
     group = Group()
     member = group.joined("a", delivery=ONCE)
     member.deliver(T0, range(3))
@@ -100,8 +100,8 @@ def test_at_most_once_hands_nothing_over_that_it_could_not_commit() -> None:
     assert group.offset(0) == "3"
 
 
-def test_at_most_once_repeats_nothing_when_the_answer_to_a_commit_was_lost() -> None:
-    """It happened; the chunk was not handed over, and is now, once."""
+def test_at_most_once_repeats_nothing_when_the_response_to_a_commit_was_lost() -> None:
+    """The commit succeeded; the chunk was not handed over before, and is now, once."""
     group = Group()
     member = group.joined("a", delivery=ONCE)
     member.deliver(T0, range(3))
@@ -112,8 +112,8 @@ def test_at_most_once_repeats_nothing_when_the_answer_to_a_commit_was_lost() -> 
     assert group.offset(0) == "3"
 
 
-def test_at_most_once_drops_a_chunk_whose_partition_is_another_s() -> None:
-    """Nothing of it is handed over, nothing committed for it."""
+def test_at_most_once_drops_a_chunk_whose_partition_was_handed_over() -> None:
+    """None of its messages is handed over, and nothing is committed for it."""
     group = Group()
     member = group.joined("a", delivery=ONCE)
     member.deliver(T0, range(3))
@@ -124,7 +124,7 @@ def test_at_most_once_drops_a_chunk_whose_partition_is_another_s() -> None:
 
 
 def test_at_most_once_drops_a_chunk_of_a_lost_session() -> None:
-    """Not even where the same member has the partition again."""
+    """This is so even if the same member claims the partition again."""
     group = Group()
     member = group.joined("a", delivery=ONCE)
     member.deliver(T0, range(3))
@@ -136,7 +136,7 @@ def test_at_most_once_drops_a_chunk_of_a_lost_session() -> None:
 
 
 def test_at_most_once_refuses_to_deliver_what_another_session_took() -> None:
-    """Before anybody noticed: the commit ahead of the chunk is refused."""
+    """The commit before the chunk is refused, even before the member knows of the other owner."""
     group = Group()
     member = group.joined("a", delivery=ONCE)
     member.deliver(T0, range(3))
@@ -147,39 +147,39 @@ def test_at_most_once_refuses_to_deliver_what_another_session_took() -> None:
     assert group.offset(0) is None
 
 
-def test_at_most_once_gives_no_message_twice_through_hand_overs_and_lost_sessions() -> None:
-    """Two members that take turns, each with the rest of a chunk in hand when it loses it."""
+def test_at_most_once_delivers_no_message_twice_across_hand_overs_and_lost_sessions() -> None:
+    """Two members take turns; each has the rest of a chunk in hand when it loses the partition."""
     group = Group(partitions=1)
     first = group.joined("a", delivery=ONCE)
-    got: list[int] = []
+    delivered: list[int] = []
     end = 0
     for _ in range(4):
-        end = _fetch_and_take(first, end, got)
+        end = _fetch_and_take(first, end, delivered)
         second = group.joined("0", delivery=ONCE)
-        end = _fetch_and_take(second, end, got)
-        got += [offset for _, offset in drained(first.stream())]
+        end = _fetch_and_take(second, end, delivered)
+        delivered += [offset for _, offset in drained(first.stream())]
         group.server.expire(second.store.session_id)
         group.settle()
         second.close()
         group.settle()
-        got += [offset for _, offset in drained(second.stream())]
+        delivered += [offset for _, offset in drained(second.stream())]
         group.server.expire(first.store.session_id)
         group.settle()
-    assert got == sorted(set(got))
-    assert len(got) >= 16
+    assert delivered == sorted(set(delivered))
+    assert len(delivered) >= 16
 
 
-def _fetch_and_take(member: ControlledMember, end: int, got: list[int]) -> int:
-    """Bring it five messages and take two; gives where the log goes on for its successor."""
+def _fetch_and_take(member: ControlledMember, end: int, delivered: list[int]) -> int:
+    """Deliver five messages and take two; return the end of the log for the next member."""
     start = member.starts()[T0] or 0
     assert start >= end
     member.deliver(T0, range(start, start + 5))
-    got += [offset for _, offset in member.consume(2)]
+    delivered += [offset for _, offset in member.consume(2)]
     return start + 5
 
 
 def test_at_most_once_is_not_undone_by_the_callers_commit() -> None:
-    """All that was handed over is covered already; moving back would repeat what comes next."""
+    """All that was handed over is committed already; going back would repeat messages."""
     group = Group()
     member = reading(group, ONCE)
     request = member.commit()
@@ -192,7 +192,7 @@ def test_at_most_once_is_not_undone_by_the_callers_commit() -> None:
 
 
 def test_at_most_once_needs_automatic_commits() -> None:
-    """Without them it would commit behind the caller; the error names both settings."""
+    """Without them it would commit unknown to the caller; the error names both settings."""
     with pytest.raises(ConfigError, match=r"delivery.*auto\.commit\.enable"):
         ConsumerConfig(
             zookeeper_connect="z:2181",
@@ -215,7 +215,7 @@ def _transfer(group: Group, member: ControlledMember) -> None:
     assert set(member.owned()) == {T1}
 
 
-def _change_threads(group: Group, member: ControlledMember) -> None:
+def _grow_topic(group: Group, member: ControlledMember) -> None:
     group.set_topic("t", 4)
     group.settle()
     assert len(member.owned()) == 4
@@ -231,14 +231,14 @@ def _lose_the_session(group: Group, member: ControlledMember) -> None:
     group.settle()
 
 
-def _lose_a_node(group: Group, member: ControlledMember) -> None:
+def _lose_an_owner_node(group: Group, member: ControlledMember) -> None:
     claim = member.owned()[T0]
     group.admin.delete_many(["/consumers/g/owners/t/0"])
     group.pass_time(AUDIT_MS)
     assert not claim.active
 
 
-def _meet_damage(group: Group, member: ControlledMember) -> None:
+def _read_a_damaged_record(group: Group, member: ControlledMember) -> None:
     claim = member.owned()[T1]
     damaged = PartitionFailed(T1, 5, "damaged")
     assert claim.sink.offer(chunk_of(claim, range(2, 5), next_offset=5, error=damaged), ignore)
@@ -252,22 +252,22 @@ def _meet_damage(group: Group, member: ControlledMember) -> None:
 
 
 @pytest.mark.parametrize(
-    "happens",
+    "event",
     [
         _let_time_pass,
         _transfer,
-        _change_threads,
+        _grow_topic,
         _shut_down,
         _lose_the_session,
-        _lose_a_node,
-        _meet_damage,
+        _lose_an_owner_node,
+        _read_a_damaged_record,
     ],
 )
 @pytest.mark.parametrize("delivery", [Delivery.AT_LEAST_ONCE, Delivery.SCALA])
-def test_without_automatic_commits_nothing_is_committed_behind_the_caller(
-    happens: Callable[[Group, ControlledMember], None], delivery: Delivery
+def test_without_automatic_commits_nothing_is_committed_unrequested(
+    event: Callable[[Group, ControlledMember], None], delivery: Delivery
 ) -> None:
-    """Not the start that the reset policy found either (KAFKA-919)."""
+    """This includes the start offset that the reset policy chose (KAFKA-919)."""
     group = Group()
     member = group.joined(
         "a",
@@ -280,7 +280,7 @@ def test_without_automatic_commits_nothing_is_committed_behind_the_caller(
         member.deliver(tp, [0, 1])
     for number in (0, 1):
         drained(member.stream("t", number))
-    happens(group, member)
+    event(group, member)
     member.close()
     group.settle()
     assert member.observed.of(Committed) == []

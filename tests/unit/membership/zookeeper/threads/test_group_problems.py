@@ -1,4 +1,4 @@
-"""What a rebalance found odd is said once, and counted."""
+"""Problems that a rebalance found in the group are logged once, and counted."""
 
 import logging
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ def report(
     partitions: tuple[int, ...] = (0,),
     broker_count: int = 1,
 ) -> None:
-    """Report a reading with these oddities."""
+    """Report a snapshot of the group with these problems."""
     snapshot = GroupSnapshot(
         members={},
         malformed_members=members or {},
@@ -44,17 +44,17 @@ def report(
     problems.report(snapshot, SUBSCRIBED, view)
 
 
-def test_nothing_odd_is_nothing_said(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_group_without_problems_logs_nothing(caplog: pytest.LogCaptureFixture) -> None:
     """A healthy group has no problems."""
     with caplog.at_level(logging.WARNING):
         report(GroupProblems("c"))
     assert caplog.messages == []
 
 
-def test_an_oddity_is_said_when_it_appears_and_when_it_comes_back(
+def test_a_problem_is_logged_when_it_appears_and_when_it_returns(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Not at every reading in between."""
+    """It is not logged at every rebalance in between."""
     problems = GroupProblems("c")
     with caplog.at_level(logging.WARNING):
         for members in ({"m": "not JSON"}, {"m": "not JSON"}, {}, {"m": "not JSON"}):
@@ -66,10 +66,10 @@ def test_an_oddity_is_said_when_it_appears_and_when_it_comes_back(
     assert problems.skipped_count == 2
 
 
-def test_a_missing_topic_is_said_but_not_counted_as_skipped(
+def test_a_missing_topic_is_logged_but_not_counted_as_skipped(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """It is not garbage: it may come."""
+    """A missing topic is no damage, and may be created later."""
     problems = GroupProblems("c")
     with caplog.at_level(logging.WARNING):
         report(problems, partitions=())
@@ -80,7 +80,7 @@ def test_a_missing_topic_is_said_but_not_counted_as_skipped(
 
 
 def test_a_malformed_topic_is_not_called_missing(caplog: pytest.LogCaptureFixture) -> None:
-    """One line for it, with the reason."""
+    """There is one line for it, with the reason."""
     problems = GroupProblems("c")
     with caplog.at_level(logging.WARNING):
         report(problems, topics={"t": "no partitions in it"}, partitions=())
@@ -90,8 +90,8 @@ def test_a_malformed_topic_is_not_called_missing(caplog: pytest.LogCaptureFixtur
     assert problems.skipped_count == 1
 
 
-def test_what_scala_fails_on_is_said(caplog: pytest.LogCaptureFixture) -> None:
-    """We can read it, but the Scala members of the group can't rebalance."""
+def test_a_registration_that_scala_can_not_read_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """We can read the registration, but the group's Scala members can't rebalance."""
     with caplog.at_level(logging.WARNING):
         report(GroupProblems("c"), unreadable_by_scala={"m": "a number that is no int"})
     assert caplog.messages == [
@@ -99,8 +99,8 @@ def test_what_scala_fails_on_is_said(caplog: pytest.LogCaptureFixture) -> None:
     ]
 
 
-def test_no_brokers_are_said(caplog: pytest.LogCaptureFixture) -> None:
-    """Without brokers the problem explains why no partition is read."""
+def test_a_cluster_without_brokers_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """The message explains why no partition is read."""
     with caplog.at_level(logging.WARNING):
         report(GroupProblems("c"), broker_count=0)
     assert caplog.messages == [
@@ -109,11 +109,11 @@ def test_no_brokers_are_said(caplog: pytest.LogCaptureFixture) -> None:
     ]
 
 
-@pytest.mark.parametrize(("topics", "message"), [({}, True), ({"t": 1}, False)])
-def test_a_filter_that_matches_nothing_is_said(
-    caplog: pytest.LogCaptureFixture, topics: Mapping[str, int], message: bool
+@pytest.mark.parametrize(("topics", "logged"), [({}, True), ({"t": 1}, False)])
+def test_a_filter_that_matches_nothing_is_logged(
+    caplog: pytest.LogCaptureFixture, topics: Mapping[str, int], logged: bool
 ) -> None:
-    """A misspelt topic of the console consumer looks like a silent one otherwise."""
+    """Otherwise a misspelt topic of the console consumer would look like one without messages."""
     snapshot = GroupSnapshot(
         members={},
         malformed_members={},
@@ -133,4 +133,4 @@ def test_a_filter_that_matches_nothing_is_said(
         "c: the white_list filter 'x' allows none of the 2 topics; a new one that it allows "
         "will be read"
     )
-    assert caplog.messages == [expected] * message
+    assert caplog.messages == [expected] * logged

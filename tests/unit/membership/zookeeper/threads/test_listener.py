@@ -1,4 +1,4 @@
-"""The caller's listener in a rebalance: what it is told, what it may do, what it can't break."""
+"""The caller's listener in a rebalance: when it is called, what it may do, what it can't break."""
 
 import pytest
 
@@ -13,7 +13,7 @@ T1 = TopicPartition("t", 1)
 
 
 def listened(group: Group, listener: NotedListener, **settings: bool) -> ControlledMember:
-    """Member a, which has joined with this listener."""
+    """Join member a with this listener."""
     member = group.member("a", auto_commit=settings.get("auto_commit", True))
     member.listener.listener = listener
     member.join({"t": 1})
@@ -24,8 +24,8 @@ def listened(group: Group, listener: NotedListener, **settings: bool) -> Control
 # --- what it is told -----------------------------------------------------------------------------
 
 
-def test_it_is_told_of_exactly_what_is_released() -> None:
-    """Partitions that stay are not among them; joining alone releases nothing."""
+def test_it_gets_exactly_the_released_partitions() -> None:
+    """Partitions that stay are left out; joining releases nothing."""
     group, listener = Group(partitions=5), NotedListener()
     member = listened(group, listener)
     assert listener.released == []
@@ -43,8 +43,8 @@ def test_it_is_told_of_exactly_what_is_released() -> None:
     ] == reported
 
 
-def test_shares_of_several_topics_come_by_topic() -> None:
-    """Each topic under its name, with the numbers of its partitions."""
+def test_released_partitions_are_grouped_by_topic() -> None:
+    """Each topic has its partition numbers."""
     group, listener = Group(partitions=2), NotedListener()
     group.set_topic("u", 3)
     member = group.member("a")
@@ -56,14 +56,14 @@ def test_shares_of_several_topics_come_by_topic() -> None:
 
 
 def test_it_is_called_between_the_end_of_delivery_and_the_release() -> None:
-    """Nothing of what leaves is delivered any more, and nobody else can have it yet."""
+    """Delivery of these partitions has ended, and no other member can have them yet."""
     group = Group()
     seen: list[object] = []
 
-    def look(_share: Share) -> None:
+    def record(_share: Share) -> None:
         seen.append((group.owners(), drained(member.stream()), group.offset(0)))
 
-    member = listened(group, NotedListener(look))
+    member = listened(group, NotedListener(record))
     claim = member.owned()[T0]
     member.deliver(T0, [0, 1, 2])
     member.consume(2)
@@ -73,8 +73,8 @@ def test_it_is_called_between_the_end_of_delivery_and_the_release() -> None:
     assert group.offset(0) == "2"
 
 
-def test_what_stays_is_delivered_on_while_it_works() -> None:
-    """A rebalance touches only what changes hands."""
+def test_partitions_that_stay_are_delivered_while_it_runs() -> None:
+    """A rebalance touches only partitions that change hands."""
     group = Group()
     seen: list[object] = []
     member = listened(group, NotedListener(lambda _share: seen.append(drained(member.stream()))))
@@ -85,7 +85,7 @@ def test_what_stays_is_delivered_on_while_it_works() -> None:
 
 
 def test_the_assignment_is_that_of_the_whole_group() -> None:
-    """As owner nodes say at the end; the name is the member's own."""
+    """It equals the owner nodes in the end; the name is the member's own."""
     group, listener = Group(partitions=3), NotedListener()
     listened(group, listener)
     group.joined("b", {"t": 2})
@@ -97,8 +97,8 @@ def test_the_assignment_is_that_of_the_whole_group() -> None:
     assert listener.consumer_ids == {"g_a"}
 
 
-def test_a_member_whose_own_share_stays_hears_of_the_others() -> None:
-    """Once for each change; what changes nothing is not told."""
+def test_it_is_called_when_only_the_assignment_of_others_changes() -> None:
+    """It is called once per change, and not for a rebalance that changes nothing."""
     group, listener = Group(partitions=1), NotedListener()
     group.set_topic("u", 2)
     member = listened(group, listener)
@@ -118,7 +118,7 @@ def test_a_member_whose_own_share_stays_hears_of_the_others() -> None:
 
 
 def test_it_is_called_before_anything_is_fetched() -> None:
-    """With the owner nodes there already."""
+    """The owner nodes exist already."""
     group = Group()
     seen: list[object] = []
     listener = NotedListener(on_start=lambda _: seen.append((group.owners(), member.starts())))
@@ -130,8 +130,8 @@ def test_it_is_called_before_anything_is_fetched() -> None:
     assert set(member.starts()) == {T0, T1}
 
 
-def test_a_shutdown_tells_it_of_everything() -> None:
-    """Before the nodes go; a commit in it counts."""
+def test_a_shutdown_releases_everything() -> None:
+    """It is called before the nodes are deleted; a commit in it succeeds."""
     group = Group()
     seen: list[object] = []
 
@@ -149,8 +149,8 @@ def test_a_shutdown_tells_it_of_everything() -> None:
     assert (group.offset(0), group.owners()) == ("1", {})
 
 
-def test_it_does_not_hear_of_what_the_end_of_the_session_took() -> None:
-    """Others may have it already: there is nothing to finish. The new share is told."""
+def test_partitions_lost_with_the_session_are_not_released() -> None:
+    """Others may own them already, so nothing can be finished; the new assignment is reported."""
     group, listener = Group(), NotedListener()
     member = listened(group, listener)
     group.server.expire(member.store.session_id)
@@ -162,8 +162,8 @@ def test_it_does_not_hear_of_what_the_end_of_the_session_took() -> None:
     ]
 
 
-def test_it_does_not_hear_of_a_partition_whose_node_was_deleted() -> None:
-    """Of what is handed over in the same round it does."""
+def test_a_partition_whose_node_was_deleted_is_not_released() -> None:
+    """Partitions that are handed over in the same round are reported."""
     group, listener = Group(partitions=4), NotedListener()
     listened(group, listener)
     group.admin.delete_many(["/consumers/g/owners/t/0"])
@@ -171,8 +171,8 @@ def test_it_does_not_hear_of_a_partition_whose_node_was_deleted() -> None:
     assert listener.released == [{"t": frozenset({1})}]
 
 
-def test_without_a_share_it_hears_of_no_release() -> None:
-    """One member too many: told of the assignment, not of a release of nothing."""
+def test_a_member_without_partitions_releases_nothing() -> None:
+    """With more members than partitions, it gets the assignment, but no empty release."""
     group, listener = Group(partitions=1), NotedListener()
     group.joined("0")
     member = listened(group, listener)
@@ -186,7 +186,7 @@ def test_without_a_share_it_hears_of_no_release() -> None:
 
 
 def test_a_commit_in_it_covers_what_was_handed_over() -> None:
-    """Of what leaves and of what stays, the messages in hand included."""
+    """This holds for partitions that leave or stay, and includes the messages in hand."""
     group = Group()
     counts: list[int] = []
     member = listened(group, NotedListener(lambda _share: counts.append(member.commit_inside())))
@@ -200,7 +200,7 @@ def test_a_commit_in_it_covers_what_was_handed_over() -> None:
 
 
 def test_explicit_offsets_in_it_are_where_the_next_owner_starts() -> None:
-    """Without automatic commits they are the last word."""
+    """Without automatic commits they are final."""
     group = Group()
     member = listened(
         group,
@@ -213,7 +213,7 @@ def test_explicit_offsets_in_it_are_where_the_next_owner_starts() -> None:
 
 
 def test_explicit_offsets_in_it_outlast_the_automatic_commit() -> None:
-    """The caller said which messages it is done with; the rest comes again."""
+    """The caller has said which messages it has finished; the others come again."""
     group = Group()
     member = listened(group, NotedListener(lambda _share: member.commit_inside({T0: 1})))
     member.deliver(T0, [0, 1, 2])
@@ -221,8 +221,8 @@ def test_explicit_offsets_in_it_outlast_the_automatic_commit() -> None:
     assert group.joined("0").starts() == {T0: 1}
 
 
-def test_a_commit_in_it_of_what_is_not_ours_is_refused_and_harms_nobody() -> None:
-    """Its own partition in the same call is written."""
+def test_a_commit_in_it_of_a_foreign_partition_is_refused() -> None:
+    """The member's own partition in the same call is committed."""
     group = Group()
     received: list[OffsetCommitFailed] = []
 
@@ -238,16 +238,16 @@ def test_a_commit_in_it_of_what_is_not_ours_is_refused_and_harms_nobody() -> Non
     assert set(received[0].failed) == {TopicPartition("u", 0)}
 
 
-def test_a_commit_after_it_no_longer_covers_what_left() -> None:
-    """Neither of what was handed over, nor by name."""
+def test_a_commit_after_it_no_longer_covers_released_partitions() -> None:
+    """It is covered neither by a commit of everything, nor by name."""
     group = Group()
     member = listened(group, NotedListener(), auto_commit=False)
     member.deliver(T0, [0, 1, 2])
     member.consume(3)
     group.joined("0")
-    all_of_it, by_name = member.commit(), member.commit({T0: 3})
+    everything, by_name = member.commit(), member.commit({T0: 3})
     group.settle()
-    assert all_of_it.reply.wait(0) == (0, True)
+    assert everything.reply.wait(0) == (0, True)
     with pytest.raises(OffsetCommitFailed, match="t-0"):
         by_name.reply.wait(0)
     assert group.offset(0) is None
@@ -255,7 +255,7 @@ def test_a_commit_after_it_no_longer_covers_what_left() -> None:
 
 @pytest.mark.parametrize("when", ["release", "start"])
 def test_a_shutdown_in_it_comes_after_the_rebalance(when: str) -> None:
-    """The round goes to its end, then the member leaves in order; the others have everything."""
+    """The round completes, then the member leaves; the others take over everything."""
     group = Group()
     closing: list[object] = []
 

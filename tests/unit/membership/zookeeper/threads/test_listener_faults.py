@@ -1,4 +1,4 @@
-"""A listener that fails, dawdles, or never returns: it can't break its member or the group."""
+"""A listener that fails or is slow breaks neither its member nor the group."""
 
 import pytest
 
@@ -13,7 +13,7 @@ T1 = TopicPartition("t", 1)
 
 
 def listened(group: Group, listener: NotedListener, **settings: bool) -> ControlledMember:
-    """Member a, which has joined with this listener."""
+    """Join member a with this listener."""
     member = group.member("a", auto_commit=settings.get("auto_commit", True))
     member.listener.listener = listener
     member.join({"t": 1})
@@ -22,19 +22,19 @@ def listened(group: Group, listener: NotedListener, **settings: bool) -> Control
 
 
 def fail(_reported: object) -> None:
-    """What a listener with a bug does."""
+    """Raise, as a listener with a bug does."""
     raise ZeroDivisionError("a bug of the caller")
 
 
 def errors_of(member: ControlledMember) -> list[tuple[str, str]]:
-    """Where something went wrong, and what."""
+    """Return where errors occurred, and their messages."""
     return [
         (error_seen.where, str(error_seen.error)) for error_seen in member.observed.of(ErrorSeen)
     ]
 
 
-def test_an_error_before_a_release_keeps_the_automatic_commit_from_what_leaves() -> None:
-    """The group goes on, observers hear it, and what was not finished comes again."""
+def test_an_error_before_a_release_prevents_the_automatic_commit_of_what_leaves() -> None:
+    """The rebalance completes, observers get the error, and unfinished messages come again."""
     group = Group()
     member = listened(group, NotedListener(fail))
     member.deliver(T0, [0, 1, 2])
@@ -48,8 +48,8 @@ def test_an_error_before_a_release_keeps_the_automatic_commit_from_what_leaves()
     assert (group.offset(0), group.offset(1)) == (None, "3")
 
 
-def test_what_it_did_not_finish_comes_again_though_the_partition_comes_back_to_us() -> None:
-    """Nobody else read it meanwhile, and our own position must not pass it over."""
+def test_unfinished_messages_come_again_even_if_the_same_member_gets_the_partition_back() -> None:
+    """Nobody else read the partition meanwhile, and the member's position must not skip them."""
     group = Group()
     member = listened(group, NotedListener(fail))
     member.deliver(T0, [0, 1, 2])
@@ -60,8 +60,8 @@ def test_what_it_did_not_finish_comes_again_though_the_partition_comes_back_to_u
     assert member.starts()[T0] is None
 
 
-def test_an_error_in_a_shutdown_keeps_nobody_from_leaving() -> None:
-    """Everything is released, nothing committed."""
+def test_an_error_in_a_shutdown_does_not_prevent_leaving() -> None:
+    """Everything is released, and nothing committed."""
     group = Group()
     member = listened(group, NotedListener(fail))
     member.deliver(T0, [0, 1, 2])
@@ -72,8 +72,8 @@ def test_an_error_in_a_shutdown_keeps_nobody_from_leaving() -> None:
     assert (group.ids(), group.owners(), group.offset(0)) == ([], {}, None)
 
 
-def test_an_error_before_a_start_starts_all_the_same() -> None:
-    """Each time; a join succeeds."""
+def test_an_error_before_a_start_does_not_prevent_the_start() -> None:
+    """Joining and later rebalances succeed in spite of the error."""
     group = Group()
     member = listened(group, NotedListener(on_start=fail))
     assert set(member.starts()) == {T0, T1}
@@ -83,7 +83,7 @@ def test_an_error_before_a_start_starts_all_the_same() -> None:
 
 
 def test_a_member_whose_listener_always_fails_goes_on_rebalancing() -> None:
-    """In both methods, over many changes: the shares stay right."""
+    """Both methods fail in many rebalances, and the assignment is right each time."""
     group = Group(partitions=4)
     listened(group, NotedListener(fail, fail))
     for name in ("b", "0", "c"):
@@ -94,8 +94,8 @@ def test_a_member_whose_listener_always_fails_goes_on_rebalancing() -> None:
         assert set(group.owners().values()) == {"g_a-0"}
 
 
-def test_a_slow_one_delays_the_others_and_nothing_else() -> None:
-    """The time it takes is that of the step; a commit that came due meanwhile is made up for."""
+def test_a_slow_listener_delays_the_rebalance_and_nothing_else() -> None:
+    """The time counts for the step that calls it; a commit that was due is made up for."""
     group = Group()
     member = listened(group, NotedListener(lambda _share: group.clock.advance(7_000)))
     member.deliver(T1, [0, 1])
@@ -108,8 +108,8 @@ def test_a_slow_one_delays_the_others_and_nothing_else() -> None:
     assert group.offset(1) == "2"
 
 
-def test_a_session_that_ends_in_it_takes_the_right_to_commit() -> None:
-    """Neither the automatic commit nor its own is written; the member joins anew."""
+def test_a_session_that_ends_during_the_call_prevents_commits() -> None:
+    """Neither the automatic commit nor the listener's own is written; the member joins again."""
     group = Group()
 
     def lose(_share: Share) -> None:

@@ -1,4 +1,4 @@
-"""The structured log: every event as one line, and as a flat dict that is JSON."""
+"""The structured log: every event as a line, and as a flat dict that can be JSON."""
 
 import json
 import logging
@@ -81,16 +81,14 @@ EVERY_EVENT: list[Event] = [
 NOT_LOGGED = (Fetched, LeaderLost, PositionReset, CommitFailed, MessagePoisoned, ErrorSeen)
 
 
-def test_there_is_an_example_of_every_event() -> None:
-    """So that what follows covers them all."""
+def test_every_event_has_an_example() -> None:
+    """So the tests below cover every event."""
     assert {type(event) for event in EVERY_EVENT} == set(get_args(Event))
 
 
 @pytest.mark.parametrize("event", EVERY_EVENT, ids=lambda item: type(item).__name__)
-def test_the_structured_log_takes_every_event(
-    event: Event, caplog: pytest.LogCaptureFixture
-) -> None:
-    """As one line, and a flat dict that is JSON; or not at all, where others log it."""
+def test_the_structured_log_has_every_event(event: Event, caplog: pytest.LogCaptureFixture) -> None:
+    """It is one line, and a flat dict that can be JSON; events that others log are left out."""
     with caplog.at_level(logging.DEBUG, logger="zkconsumer.events"):
         LoggingObserver().observe(MEMBER, event)
     if isinstance(event, NOT_LOGGED):
@@ -106,8 +104,8 @@ def test_the_structured_log_takes_every_event(
     assert "\n" not in text
 
 
-def test_the_structured_log_cuts_what_is_long(caplog: pytest.LogCaptureFixture) -> None:
-    """A group may have thousands of partitions: the first ones, and how many there are."""
+def test_the_structured_log_shortens_long_values(caplog: pytest.LogCaptureFixture) -> None:
+    """A group may have thousands of partitions: the first are listed, with the total number."""
     offsets = {TopicPartition("t", number): 5 for number in range(2_000)}
     with caplog.at_level(logging.DEBUG, logger="zkconsumer.events"):
         observer = LoggingObserver()
@@ -119,7 +117,7 @@ def test_the_structured_log_cuts_what_is_long(caplog: pytest.LogCaptureFixture) 
 
 
 def test_a_whole_rebalance_is_in_the_structured_log(caplog: pytest.LogCaptureFixture) -> None:
-    """With what was decided and why, in order."""
+    """It has the decisions and their reasons, in order."""
     group = Group()
     member = group.member("a")
     observation = member.listener._observation
@@ -153,10 +151,10 @@ def test_a_whole_rebalance_is_in_the_structured_log(caplog: pytest.LogCaptureFix
         (SessionChanged("LOST", 1), logging.WARNING),
     ],
 )
-def test_what_needs_nobody_is_not_said_aloud(
+def test_the_level_of_an_event_depends_on_its_content(
     caplog: pytest.LogCaptureFixture, event: Event, level: int
 ) -> None:
-    """A round that changed nothing is no news; a connection that is back is none to worry about."""
+    """A round without changes is not shown, and a connection that is back is no warning."""
     with caplog.at_level(logging.DEBUG, "zkconsumer.events"):
         LoggingObserver().observe(MEMBER, event)
     assert [record.levelno for record in caplog.records] == [level]

@@ -1,4 +1,4 @@
-"""What observers hear: each event at its moment, with its cause; and that they harm nobody."""
+"""Events for observers: each at its time, with its cause; a failing observer does no harm."""
 
 import logging
 from collections.abc import Callable
@@ -45,12 +45,12 @@ MEMBER = MemberName("g", "g_a")
 
 
 def causes(member: ControlledMember) -> list[str]:
-    """Why it rebalanced, so far."""
+    """Return the causes of its rebalances so far."""
     return [rebalance_started.cause for rebalance_started in member.observed.of(RebalanceStarted)]
 
 
 def steps_since(member: ControlledMember, count: int) -> list[tuple[str, int]]:
-    """The steps of its rebalances after so many events, and how many partitions they were about."""
+    """Return its rebalance steps after that many events, each with its number of partitions."""
     events = member.observed.events[count:]
     return [(event.step, event.partitions) for event in events if isinstance(event, RebalanceStep)]
 
@@ -58,8 +58,8 @@ def steps_since(member: ControlledMember, count: int) -> list[tuple[str, int]]:
 # --- rounds --------------------------------------------------------------------------------------
 
 
-def test_joining_is_told_step_by_step() -> None:
-    """In the order in which it happens; the last words are that it rests, and that it joined."""
+def test_joining_is_reported_step_by_step() -> None:
+    """Events come in order; the last two are that the rebalance finished, and that it joined."""
     group = Group()
     group.time = ManualClock()
     member = group.joined("a")
@@ -77,8 +77,8 @@ def test_joining_is_told_step_by_step() -> None:
     assert joined == Joined(0)
 
 
-def test_a_hand_over_is_told_step_by_step() -> None:
-    """What leaves, in the order that loses nothing; then what it reads now."""
+def test_a_hand_over_is_reported_step_by_step() -> None:
+    """Partitions are revoked in the order that loses nothing; then the ownership is reported."""
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0, 1])
@@ -127,7 +127,7 @@ def _audit(group: Group) -> None:
 
 
 @pytest.mark.parametrize(
-    ("happens", "cause", "changed"),
+    ("act", "cause", "changed"),
     [
         (_member_comes, "members changed", True),
         (_topic_grows, "a topic's partitions changed", True),
@@ -137,13 +137,13 @@ def _audit(group: Group) -> None:
     ],
 )
 def test_a_rebalance_names_its_cause_and_whether_it_changed_anything(
-    happens: Callable[[Group], None], cause: str, changed: bool
+    act: Callable[[Group], None], cause: str, changed: bool
 ) -> None:
-    """Begin and end agree."""
+    """The first and the last event of a rebalance have the same cause."""
     group = Group()
     member = group.joined("a", audit_interval_ms=AUDIT_MS)
     before = len(member.observed.events)
-    happens(group)
+    act(group)
     events = member.observed.events[before:]
     started = [event.cause for event in events if isinstance(event, RebalanceStarted)]
     finished = [event for event in events if isinstance(event, RebalanceFinished)]
@@ -155,8 +155,8 @@ def test_a_rebalance_names_its_cause_and_whether_it_changed_anything(
     ] == [(cause, changed)]
 
 
-def test_an_owner_that_lets_go_and_a_broker_that_comes_are_causes() -> None:
-    """Each by its name."""
+def test_a_released_partition_and_a_new_broker_are_causes() -> None:
+    """Each cause has its own name."""
     group = Group()
     broker = group.text("/brokers/ids/0")
     assert broker is not None
@@ -170,8 +170,8 @@ def test_an_owner_that_lets_go_and_a_broker_that_comes_are_causes() -> None:
     assert causes(member) == ["joined", "brokers registered", "an owner released a partition"]
 
 
-def test_failed_tries_are_told_with_their_numbers_and_pauses() -> None:
-    """Then that it gave up; then, once, that it rests, with the time that all of it took."""
+def test_failed_attempts_are_reported_with_numbers_and_pauses() -> None:
+    """Giving up is reported next, and the end of the rebalance once it succeeds."""
     group = Group()
     [path] = hold(group, 0)
     member = group.member("a", max_retries=3)
@@ -196,8 +196,8 @@ def test_failed_tries_are_told_with_their_numbers_and_pauses() -> None:
     assert failures == ["1 partitions have another owner"] * 3
 
 
-def test_the_duration_of_a_rebalance_covers_its_failed_tries() -> None:
-    """From leaving the rest on."""
+def test_the_duration_of_a_rebalance_covers_its_failed_attempts() -> None:
+    """It counts from the first trigger."""
     group = Group()
     member = group.joined("a")
     [path] = hold(group, 2)
@@ -213,7 +213,7 @@ def test_the_duration_of_a_rebalance_covers_its_failed_tries() -> None:
 
 
 def test_durations_are_never_negative_and_add_up() -> None:
-    """On a clock that moves at every look, each step takes time, and all of them no more."""
+    """With a clock that moves at every call, each step takes time, and their sum is no longer."""
     clock = ManualClock()
     clock.step_ms = 1
     group = Group(time=clock)
@@ -239,8 +239,8 @@ def test_durations_are_never_negative_and_add_up() -> None:
 # --- commits, errors, the end --------------------------------------------------------------------
 
 
-def test_commits_are_told_with_what_was_written_and_what_was_not() -> None:
-    """For each partition the offset, or the reason; where they are kept."""
+def test_commits_are_reported_with_offsets_and_failures() -> None:
+    """Each partition has its offset or the reason, and the event names the storage."""
     group = Group()
     member = group.joined("a", auto_commit=False)
     for tp in (T0, T1):
@@ -257,8 +257,8 @@ def test_commits_are_told_with_what_was_written_and_what_was_not() -> None:
     assert "99" in failed.reasons[T1]
 
 
-def test_a_commit_of_nothing_new_is_no_event() -> None:
-    """Every minute of an idle member would be one."""
+def test_a_commit_without_new_offsets_is_no_event() -> None:
+    """Otherwise an idle member would report one every minute."""
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0])
@@ -268,8 +268,8 @@ def test_a_commit_of_nothing_new_is_no_event() -> None:
     assert len(member.observed.of(Committed)) == 1
 
 
-def test_an_error_of_the_listener_is_told_with_the_error_itself() -> None:
-    """And where it happened."""
+def test_an_error_of_the_listener_is_reported_with_its_exception() -> None:
+    """The event says where it happened, too."""
     group = Group()
     error = ZeroDivisionError("a bug of the caller")
 
@@ -288,8 +288,8 @@ def test_an_error_of_the_listener_is_told_with_the_error_itself() -> None:
     assert reported == [("listener before a start", error), ("listener before a release", error)]
 
 
-def test_leaving_is_told_behind_all_that_it_does() -> None:
-    """The last event of a member."""
+def test_leaving_is_reported_last() -> None:
+    """It is the last event of a member."""
     group = Group()
     member = group.joined("a")
     member.close()
@@ -298,8 +298,8 @@ def test_leaving_is_told_behind_all_that_it_does() -> None:
     assert len(member.observed.of(Left)) == 1
 
 
-def test_session_events_are_told_with_the_session() -> None:
-    """Behind what had to happen at once: delivery has stopped when observers hear of the end."""
+def test_session_events_have_the_session_id() -> None:
+    """They follow what must happen at once: delivery has stopped when a loss is reported."""
     server, observed, reported = MemoryZkServer(), Noting(), list[CoreEvent | ThreadDied]()
     store, clock = server.connect(), ManualClock()
     first = store.session_id
@@ -307,21 +307,21 @@ def test_session_events_are_told_with_the_session() -> None:
     claim = claims.open(T0, ChunkQueue(1), None, first)
     received: list[tuple[str, bool]] = []
 
-    class Looking:
+    class ClaimObserver:
         def observe(self, member: MemberName, event: Event) -> None:
             assert member == MEMBER
             assert isinstance(event, SessionChanged)
             received.append((event.state, claim.active))
 
-    observation = Observation(MEMBER, (observed, Looking()))
+    observation = Observation(MEMBER, (observed, ClaimObserver()))
     gate = DeliveryGate(clock, 1_000, observation)
-    broken_off: list[bool] = []
+    interrupted: list[bool] = []
     listen(
         store,
         reported.append,
         claims=claims,
         gate=gate,
-        interrupt=lambda: broken_off.append(claim.active),
+        interrupt=lambda: interrupted.append(claim.active),
         observation=observation,
     )
     server.disconnect(first)
@@ -331,7 +331,7 @@ def test_session_events_are_told_with_the_session() -> None:
     server.reconnect(first)
     second = store.session_id
     assert reported == [SessionStarted(first), SessionEnded(first), SessionStarted(second)]
-    assert broken_off == [False]
+    assert interrupted == [False]
     assert received == [("SUSPENDED", True), ("LOST", False), ("CONNECTED", False)]
     assert [session_changed.session_id for session_changed in observed.of(SessionChanged)] == [
         first,
@@ -349,12 +349,12 @@ class Failing:
     """An observer with a bug."""
 
     def observe(self, member: MemberName, event: Event) -> None:
-        """Fail."""
+        """Raise an error."""
         raise ZeroDivisionError(f"{member} {event}")
 
 
-def test_an_observer_that_fails_harms_nobody(caplog: pytest.LogCaptureFixture) -> None:
-    """Others hear everything, the member works, and the log names what failed on what."""
+def test_an_observer_that_fails_does_no_harm(caplog: pytest.LogCaptureFixture) -> None:
+    """Other observers get every event, the member works, and the log names observer and event."""
     group = Group()
     member = group.member("a")
     observation = member.listener._observation

@@ -1,20 +1,20 @@
-"""How long a caller may be away."""
+"""How long a caller may go without a poll."""
 
 from tests.support.manual_clock import ManualClock
 from zkconsumer.membership.zookeeper.threads.poll_watch import PollWatch
 
 
-def on_snapshot(watch: PollWatch, clock: ManualClock) -> tuple[int | None, bool]:
-    """When to look next, and whether to leave now."""
+def check(watch: PollWatch, clock: ManualClock) -> tuple[int | None, bool]:
+    """Return when to check next, and whether to leave now."""
     return watch.due_ms, watch.take(clock.now_ms())
 
 
-def test_only_a_joined_member_falls_silent_and_once() -> None:
-    """Each poll gives it the whole time anew."""
+def test_only_a_joined_member_leaves_for_lack_of_polls_and_once() -> None:
+    """It leaves once; each poll restores the whole interval."""
     clock = ManualClock()
     watch = PollWatch(100, clock)
     clock.advance(1_000)
-    assert on_snapshot(watch, clock) == (None, False)
+    assert check(watch, clock) == (None, False)
     watch.on_poll()
     watch.watch(joined=True)
     clock.advance(99)
@@ -26,7 +26,7 @@ def test_only_a_joined_member_falls_silent_and_once() -> None:
     clock.advance(1)
     assert watch.take(clock.now_ms())
     assert watch.fell_silent
-    assert on_snapshot(watch, clock) == (None, False)
+    assert check(watch, clock) == (None, False)
     watch.watch(joined=True)
     watch.watch(joined=False)
     assert not watch.take(clock.now_ms())

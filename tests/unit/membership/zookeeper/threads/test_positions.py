@@ -1,4 +1,4 @@
-"""From where a partition is read on that changes threads, goes away and comes back."""
+"""Where reading continues when a partition changes threads, or leaves and returns."""
 
 from collections.abc import Callable
 
@@ -17,15 +17,15 @@ OFFSET_0 = "/consumers/g/offsets/t/0"
 def reading(
     group: Group, *, auto_commit: bool, streams: int = 1, take: int = 4
 ) -> ControlledMember:
-    """Member a, with messages 0 to 9 of partition 0 queued and some of them handed over."""
+    """Join member a, with messages 0 to 9 of partition 0 queued and some of them handed over."""
     member = group.joined("a", {"t": streams}, auto_commit=auto_commit)
     member.deliver(T0, range(10))
     assert member.consume(take) == [(0, number) for number in range(take)]
     return member
 
 
-def away_and_back(group: Group, *, meanwhile: bytes | None = None) -> None:
-    """Let another member have partition 0 for a while, and perhaps commit for it."""
+def hand_over_and_back(group: Group, *, meanwhile: bytes | None = None) -> None:
+    """Let another member own partition 0 for a while, and perhaps commit an offset for it."""
     other = group.joined("0")
     assert group.owners()[0] == "g_0-0"
     if meanwhile is not None:
@@ -36,7 +36,7 @@ def away_and_back(group: Group, *, meanwhile: bytes | None = None) -> None:
 
 
 def replayed(member: ControlledMember) -> list[int]:
-    """What a fetcher brings of partition 0 from where the member goes on, as the caller gets it."""
+    """Deliver partition 0 from the member's start offset; return the offsets consumed."""
     member.deliver(T0, range(member.starts()[T0] or 0, 10))
     return [offset for partition, offset in drained(member.stream()) if partition == 0]
 
@@ -45,8 +45,8 @@ def replayed(member: ControlledMember) -> list[int]:
 
 
 @pytest.mark.parametrize("auto_commit", [True, False])
-def test_what_stays_goes_on_without_a_gap(auto_commit: bool) -> None:
-    """Others come and go; no message comes twice, none is missed."""
+def test_a_partition_that_stays_is_read_without_a_gap(auto_commit: bool) -> None:
+    """Other members join; no message is repeated, and none is missed."""
     group = Group(partitions=3)
     member = reading(group, auto_commit=auto_commit)
     for name in ("b", "c"):
@@ -57,8 +57,8 @@ def test_what_stays_goes_on_without_a_gap(auto_commit: bool) -> None:
 # --- threads -------------------------------------------------------------------------------------
 
 
-def moved(group: Group, *, auto_commit: bool) -> ControlledMember:
-    """Member a, whose partition 1 has moved to its second stream."""
+def move_to_second_stream(group: Group, *, auto_commit: bool) -> ControlledMember:
+    """Join member a, whose partition 1 then moves to its second stream."""
     member = group.joined("a", {"t": 2}, auto_commit=auto_commit)
     assert group.owners() == {0: "g_a-0", 1: "g_a-0", 2: "g_a-1"}
     member.deliver(T1, range(10))
@@ -69,27 +69,29 @@ def moved(group: Group, *, auto_commit: bool) -> ControlledMember:
 
 
 def test_a_partition_that_moves_to_another_thread_repeats_the_message_in_hand() -> None:
-    """It was not consumed; the stream that had it gives nothing of it any more."""
-    member = moved(Group(partitions=3), auto_commit=True)
+    """It was not consumed; the former stream returns no more of its messages."""
+    member = move_to_second_stream(Group(partitions=3), auto_commit=True)
     assert member.starts()[T1] == 3
     assert drained(member.stream("t", 0)) == []
     member.deliver(T1, range(3, 10))
     assert drained(member.stream("t", 1)) == [(1, number) for number in range(3, 10)]
 
 
-def test_one_that_moves_without_automatic_commits_is_read_again_from_the_commit() -> None:
-    """Its node was released in between: others might have had it."""
+def test_a_partition_that_moves_without_automatic_commits_is_read_from_the_committed_offset() -> (
+    None
+):
+    """Its node was released in between, so others might have owned it."""
     group = Group(partitions=3)
     group.write("/consumers/g/offsets/t/1", b"0")
-    member = moved(group, auto_commit=False)
+    member = move_to_second_stream(group, auto_commit=False)
     assert member.starts()[T1] == 0
     assert group.offset(1) == "0"
 
 
-def test_what_the_old_thread_consumes_late_does_not_move_the_new_claim() -> None:
-    """It holds the old claim's message in hand; asking for the next one is nobody's business."""
+def test_late_consumption_by_the_old_thread_does_not_move_the_new_claim() -> None:
+    """The old stream holds a message of the old claim; requesting the next one affects nothing."""
     group = Group(partitions=3)
-    member = moved(group, auto_commit=True)
+    member = move_to_second_stream(group, auto_commit=True)
     claim = member.owned()[T1]
     drained(member.stream("t", 0))
     assert claim.consumed_offset == 3
@@ -102,58 +104,58 @@ def test_what_the_old_thread_consumes_late_does_not_move_the_new_claim() -> None
 # --- away and back -------------------------------------------------------------------------------
 
 
-def test_with_automatic_commits_only_the_message_in_hand_comes_twice() -> None:
+def test_with_automatic_commits_only_the_message_in_hand_is_repeated() -> None:
     """The rest was committed before the release."""
     group = Group()
     member = reading(group, auto_commit=True)
-    away_and_back(group)
+    hand_over_and_back(group)
     assert group.offset(0) == "3"
     assert replayed(member) == list(range(3, 10))
 
 
-def test_what_another_committed_meanwhile_counts() -> None:
-    """It has read further: nothing of that comes again."""
+def test_an_offset_committed_by_another_member_meanwhile_counts() -> None:
+    """It has read further, and none of that comes again."""
     group = Group()
     member = reading(group, auto_commit=True)
-    away_and_back(group, meanwhile=b"8")
+    hand_over_and_back(group, meanwhile=b"8")
     assert replayed(member) == [8, 9]
 
 
-def test_what_another_moved_back_meanwhile_counts() -> None:
-    """An operator wants it read again."""
+def test_an_offset_moved_back_meanwhile_counts() -> None:
+    """An operator wants messages to be read again."""
     group = Group()
     member = reading(group, auto_commit=True)
-    away_and_back(group, meanwhile=b"1")
+    hand_over_and_back(group, meanwhile=b"1")
     assert replayed(member) == list(range(1, 10))
 
 
-def test_without_automatic_commits_all_behind_the_commit_comes_again() -> None:
-    """Who dropped what it was given, since others would read it, must get it again."""
+def test_without_automatic_commits_all_after_the_committed_offset_comes_again() -> None:
+    """The caller may have dropped messages that others would read, so it must get them again."""
     group = Group()
     member = reading(group, auto_commit=False, take=2)
     member.commit()
     group.settle()
     member.consume(3)
-    away_and_back(group)
+    hand_over_and_back(group)
     assert replayed(member) == list(range(2, 10))
 
 
-def test_without_any_commit_the_reset_policy_decides_again() -> None:
-    """Nobody said that anything is done."""
+def test_without_any_commit_the_reset_policy_applies_again() -> None:
+    """No offset was ever committed."""
     group = Group()
     member = reading(group, auto_commit=False)
-    away_and_back(group)
+    hand_over_and_back(group)
     assert member.starts()[T0] is None
 
 
 def test_a_commit_that_failed_is_made_up_for_by_the_position() -> None:
-    """With automatic commits: the member knows what its caller is done with."""
+    """With automatic commits the member knows which messages its caller has finished."""
     group = Group()
     member = reading(group, auto_commit=True)
     other = group.member("0")
     other.join({"t": 1})
     other.pump()
-    # Its commit is refused: somebody wrote a larger offset, and takes it back later.
+    # Its commit is refused, since a larger offset was written, which is deleted later.
     group.write(OFFSET_0, b"100")
     group.settle()
     group.admin.delete_many([OFFSET_0])
@@ -177,19 +179,21 @@ def _lose_the_node(group: Group, member: ControlledMember) -> None:
     group.joined("b", {})
 
 
-def _lend_it(group: Group, member: ControlledMember) -> None:
+def _hand_it_over_and_back(group: Group, member: ControlledMember) -> None:
     del member
-    away_and_back(group)
+    hand_over_and_back(group)
 
 
-LOSSES = pytest.mark.parametrize("lose", [_lose_the_session, _lose_the_node, _lend_it])
+LOSSES = pytest.mark.parametrize(
+    "lose", [_lose_the_session, _lose_the_node, _hand_it_over_and_back]
+)
 
 
 @LOSSES
 def test_a_message_in_hand_that_the_caller_committed_does_not_come_again(
     lose: Callable[[Group, ControlledMember], None],
 ) -> None:
-    """And no automatic commit moves back behind it."""
+    """No automatic commit goes back before it."""
     group = Group()
     member = reading(group, auto_commit=True)
     member.commit()
@@ -202,10 +206,10 @@ def test_a_message_in_hand_that_the_caller_committed_does_not_come_again(
 
 @LOSSES
 @pytest.mark.parametrize("offset", [1, 8])
-def test_an_offset_that_the_caller_named_is_where_it_goes_on(
+def test_reading_continues_at_an_offset_that_the_caller_committed(
     lose: Callable[[Group, ControlledMember], None], offset: int
 ) -> None:
-    """It wants that read again, or left out: nothing of it is undone by how far it was."""
+    """The caller wants messages read again or skipped: the member's position does not count."""
     group = Group()
     member = reading(group, auto_commit=True)
     member.commit({T0: offset})
@@ -217,10 +221,10 @@ def test_an_offset_that_the_caller_named_is_where_it_goes_on(
 
 
 @LOSSES
-def test_what_was_consumed_after_an_offset_was_named_counts_again(
+def test_messages_consumed_after_an_explicit_offset_count_again(
     lose: Callable[[Group, ControlledMember], None],
 ) -> None:
-    """The caller went on behind it."""
+    """The caller read on after the offset that it named."""
     group = Group()
     member = reading(group, auto_commit=True)
     member.commit({T0: 1})
@@ -234,7 +238,7 @@ def test_what_was_consumed_after_an_offset_was_named_counts_again(
 
 
 def test_a_lost_session_with_automatic_commits_repeats_the_message_in_hand() -> None:
-    """Nothing was committed, but the position is known, and nobody else has committed."""
+    """Nothing was committed, but the position is known, and no other member has committed."""
     group = Group()
     member = reading(group, auto_commit=True)
     group.server.expire(member.store.session_id)
@@ -243,8 +247,8 @@ def test_a_lost_session_with_automatic_commits_repeats_the_message_in_hand() -> 
     assert replayed(member) == list(range(3, 10))
 
 
-def test_a_lost_session_without_automatic_commits_repeats_from_the_commit() -> None:
-    """As after a crash."""
+def test_a_lost_session_without_automatic_commits_repeats_from_the_committed_offset() -> None:
+    """This is as after a crash."""
     group = Group()
     member = reading(group, auto_commit=False, take=2)
     member.commit()
@@ -255,8 +259,8 @@ def test_a_lost_session_without_automatic_commits_repeats_from_the_commit() -> N
     assert replayed(member) == list(range(2, 10))
 
 
-def test_a_lost_session_whose_partition_another_read_on_goes_on_behind_that() -> None:
-    """However far our own caller was."""
+def test_a_lost_partition_that_another_member_read_continues_at_its_offset() -> None:
+    """The other member's offset counts, however far our own caller was."""
     group = Group()
     member = reading(group, auto_commit=True)
     session_id = member.store.session_id
@@ -275,7 +279,7 @@ def test_a_lost_session_whose_partition_another_read_on_goes_on_behind_that() ->
 
 
 def test_two_lost_sessions_in_a_row_lose_nothing() -> None:
-    """Nothing was read in between: the position is still the first claim's, or the commit."""
+    """Nothing was read in between: the position is the first claim's, or the committed one."""
     group = Group()
     member = reading(group, auto_commit=True)
     for _ in range(2):
@@ -288,26 +292,26 @@ def test_two_lost_sessions_in_a_row_lose_nothing() -> None:
 
 
 def test_in_scala_mode_the_message_in_hand_does_not_come_again() -> None:
-    """It counts as consumed from the moment it is handed over."""
+    """It counts as consumed as soon as it is handed over."""
     group = Group()
     member = group.joined("a", delivery=Delivery.SCALA)
     member.deliver(T0, range(10))
     member.consume(4)
-    away_and_back(group)
+    hand_over_and_back(group)
     assert group.offset(0) == "4"
     assert replayed(member) == list(range(4, 10))
 
 
 @pytest.mark.parametrize("how", ["handed over", "session lost", "node deleted"])
-def test_at_most_once_never_goes_back_below_the_commit(how: str) -> None:
-    """The rest of the chunk in hand is lost, as documented; nothing comes twice."""
+def test_at_most_once_never_goes_back_before_the_committed_offset(how: str) -> None:
+    """The rest of the chunk in hand is lost, as documented; nothing is delivered twice."""
     group = Group()
     member = group.joined("a", delivery=Delivery.AT_MOST_ONCE)
     member.deliver(T0, range(6))
     member.consume(2)
     match how:
         case "handed over":
-            away_and_back(group)
+            hand_over_and_back(group)
         case "session lost":
             group.server.expire(member.store.session_id)
             group.settle()
@@ -318,10 +322,10 @@ def test_at_most_once_never_goes_back_below_the_commit(how: str) -> None:
     assert replayed(member) == list(range(6, 10))
 
 
-def test_a_topic_made_anew_is_read_by_the_policy_and_told_with_where_one_stood(
+def test_a_topic_created_again_is_read_by_the_reset_policy_and_reported(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Nothing was committed: what this member read of the former one is all that is known."""
+    """Nothing was committed: all that is known is how far this member read the former topic."""
     group = Group(partitions=1)
     member = group.joined("a", auto_commit=False)
     member.deliver(T0, [0, 1, 2])

@@ -1,4 +1,4 @@
-"""Answers between threads."""
+"""Replies between threads."""
 
 import pytest
 
@@ -6,23 +6,23 @@ from zkconsumer.errors import ConsumerClosed
 from zkconsumer.membership.zookeeper.threads.reply import ObservedReply, Reply
 
 
-def test_a_value_arrives() -> None:
-    """And says that it did."""
+def test_a_value_is_received() -> None:
+    """The second element says whether a reply arrived."""
     reply: Reply[int] = Reply()
     reply.give(7)
     assert reply.wait(0) == (7, True)
 
 
-def test_none_is_an_answer_too() -> None:
-    """None given is not the same as nothing given."""
+def test_none_is_a_reply_too() -> None:
+    """A reply of None differs from no reply."""
     reply: Reply[None] = Reply()
     assert reply.wait(0) == (None, False)
     reply.give(None)
     assert reply.wait(0) == (None, True)
 
 
-def test_an_error_is_raised_where_it_is_waited_for() -> None:
-    """The very error that was given."""
+def test_an_error_is_raised_in_the_waiting_thread() -> None:
+    """It is the same exception object."""
     reply: Reply[int] = Reply()
     error = ConsumerClosed("shut down")
     reply.fail(error)
@@ -31,15 +31,15 @@ def test_an_error_is_raised_where_it_is_waited_for() -> None:
     assert raised.value is error
 
 
-def test_no_answer_in_time_is_said() -> None:
-    """After the time-out, without an error."""
+def test_no_reply_in_time_is_reported() -> None:
+    """After the time-out the second element is False, and nothing is raised."""
     reply: Reply[int] = Reply()
     assert reply.wait(5) == (None, False)
     assert reply.wait(-1) == (None, False)
 
 
-def test_who_observes_an_answer_is_told_that_it_is_there() -> None:
-    """After it was given, a value as an error: who looks then finds it, however often."""
+def test_an_observer_is_called_when_the_reply_is_there() -> None:
+    """The callback runs after the value or error was set, so that it can read it, repeatedly."""
     seen: list[bool] = []
     value: ObservedReply[int] = ObservedReply(lambda: seen.append(value.look()))
     assert not value.look()
@@ -52,8 +52,8 @@ def test_who_observes_an_answer_is_told_that_it_is_there() -> None:
     assert (seen, failed.look(), failed.error) == ([True], True, error)
 
 
-def test_an_answer_that_is_an_error_of_another_kind_is_raised() -> None:
-    """It is a fault of ours, and no answer."""
+def test_an_unexpected_error_is_raised() -> None:
+    """It is a bug of ours, and no reply."""
     failed: ObservedReply[int] = ObservedReply(lambda: None)
     failed.fail(ZeroDivisionError())
     with pytest.raises(ZeroDivisionError):

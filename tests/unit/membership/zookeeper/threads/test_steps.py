@@ -1,4 +1,4 @@
-"""The steps of a rebalance, where somebody else has been at our own nodes."""
+"""The steps of a rebalance when another client has changed our own nodes."""
 
 import pytest
 
@@ -17,8 +17,8 @@ OURS = '{"version":1,"subscription":{%s},"pattern":"%s","timestamp":"1"}'
         OURS % ('"t|other":1', "white_list"),
     ],
 )
-def test_an_edited_registration_is_written_anew(edited: str) -> None:
-    """It gives partitions to threads that have no queue here: the member would die of it."""
+def test_an_edited_registration_is_restored(edited: str) -> None:
+    """It would assign partitions to threads without a queue here, and kill the member."""
     group = Group()
     group.set_topic("other", 2)
     member = group.joined("a")
@@ -32,8 +32,8 @@ def test_an_edited_registration_is_written_anew(edited: str) -> None:
     assert not member.control.done
 
 
-def test_a_filter_with_odd_characters_knows_its_registration_again() -> None:
-    """What the escapes of the node make of it is what was written."""
+def test_a_registration_with_a_filter_of_special_characters_is_recognized() -> None:
+    """Decoding the node's escapes gives what was written."""
     group = Group()
     member = group.member("a")
     request = member.join(Whitelist(r'[^"/]|t\d*\t?'))

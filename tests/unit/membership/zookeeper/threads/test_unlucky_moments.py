@@ -1,4 +1,4 @@
-"""What a failed release, a withdrawal without ZooKeeper, and refused commits must not lead to."""
+"""Failed releases, withdrawals without ZooKeeper, and refused commits lose and block nothing."""
 
 import pytest
 
@@ -22,12 +22,12 @@ T1 = TopicPartition("t", 1)
 
 
 def fail(_reported: object) -> None:
-    """What a listener with a bug does."""
+    """Raise, as a listener with a bug does."""
     raise ZeroDivisionError("a bug of the caller")
 
 
 def listened(group: Group, *, auto_commit: bool = True) -> ControlledMember:
-    """Member a, which has read partition 0 to the end, with a listener that fails."""
+    """Join member a, with a listener that fails, and let it read partition 0 to the end."""
     member = group.member("a", auto_commit=auto_commit)
     member.listener.listener = NotedListener(fail)
     member.join({"t": 1})
@@ -38,7 +38,7 @@ def listened(group: Group, *, auto_commit: bool = True) -> ControlledMember:
 
 
 def fail_next_release(member: ControlledMember) -> None:
-    """ZooKeeper hangs for a moment: nothing is released."""
+    """Let ZooKeeper hang once, so that nothing is released."""
     release, failures = member.registry.release, [RegistryError("no answer within 6000 ms")]
 
     def hang_once(owned: dict[TopicPartition, ConsumerThreadId]) -> None:
@@ -49,8 +49,8 @@ def fail_next_release(member: ControlledMember) -> None:
     member.registry.release = hang_once  # type: ignore[method-assign, assignment]
 
 
-def test_what_a_listener_did_not_finish_is_not_committed_after_a_failed_release() -> None:
-    """The timer is due before the release is tried again."""
+def test_messages_that_a_listener_did_not_finish_are_not_committed_after_a_failed_release() -> None:
+    """The commit timer is due before the release is tried again."""
     group = Group()
     member = listened(group)
     fail_next_release(member)
@@ -64,8 +64,8 @@ def test_what_a_listener_did_not_finish_is_not_committed_after_a_failed_release(
     assert successor.starts() == {T0: None}
 
 
-def test_what_a_listener_did_not_finish_comes_again_after_a_failed_release() -> None:
-    """With the caller's own commits: nobody committed it, so it is not passed over."""
+def test_messages_that_a_listener_did_not_finish_come_again_after_a_failed_release() -> None:
+    """With the caller's own commits nobody committed it, so it is not skipped."""
     group = Group()
     member = listened(group, auto_commit=False)
     fail_next_release(member)
@@ -80,7 +80,7 @@ def test_what_a_listener_did_not_finish_comes_again_after_a_failed_release() -> 
 
 
 def test_a_member_that_withdraws_without_zookeeper_leaves_when_it_is_back() -> None:
-    """A dead registration keeps its share from the others."""
+    """A stale registration would keep its partitions from the others."""
     group = Group()
     member = group.joined("a")
     group.server.disconnect(member.store.session_id)
@@ -91,8 +91,8 @@ def test_a_member_that_withdraws_without_zookeeper_leaves_when_it_is_back() -> N
     assert (group.ids(), group.owners()) == ([], {})
 
 
-def test_what_a_withdrawal_could_not_release_is_released_by_the_next_join() -> None:
-    """Of other topics: nobody else would ever get these."""
+def test_partitions_that_a_withdrawal_could_not_release_are_released_by_the_next_join() -> None:
+    """Nobody else would ever get partitions of topics that the next join does not read."""
     group = Group()
     group.set_topic("u", 2)
     member = group.joined("a")
@@ -107,7 +107,7 @@ def test_what_a_withdrawal_could_not_release_is_released_by_the_next_join() -> N
 
 
 def test_a_join_given_up_late_does_not_withdraw_the_next_one() -> None:
-    """The caller's time is over, and it joins again, in the turn in which the core gives up."""
+    """The caller's time is over, and it joins again in the turn in which the core gives up."""
     group = Group()
     nodes = hold(group, 0)
     member = group.member("a", max_retries=1)
@@ -116,15 +116,15 @@ def test_a_join_given_up_late_does_not_withdraw_the_next_one() -> None:
     group.clock.advance(2 * BACKOFF_MS)
     member.withdraw()
     again = member.join({"t": 1})
-    member.control._feed(ev.DeadlineReached())  # the turn that was under way
+    member.control._feed(ev.DeadlineReached())  # the turn in progress
     group.admin.delete_many(nodes)
     group.settle()
     assert again.reply.wait(0) == (None, True)
     assert group.ids() == [member.consumer_id]
 
 
-def test_refused_commits_do_not_put_off_giving_up() -> None:
-    """They wake the member up each time, but the tries in between count."""
+def test_refused_commits_do_not_delay_giving_up() -> None:
+    """They wake the member each time, but the attempts in between count."""
     group = Group()
     member = group.joined("a")
     member.deliver(T0, list(range(100)))
@@ -139,8 +139,8 @@ def test_refused_commits_do_not_put_off_giving_up() -> None:
     assert len(member.observed.of(RebalanceGivenUp)) == 1
 
 
-def test_a_commit_ahead_does_not_go_back_behind_what_the_caller_named() -> None:
-    """Only the caller may."""
+def test_a_commit_ahead_does_not_go_back_before_the_callers_offset() -> None:
+    """Only the caller may go back."""
     group = Group()
     member = group.joined("a", delivery=Delivery.AT_MOST_ONCE)
     member.deliver(T0, [0, 1, 2])
@@ -153,8 +153,8 @@ def test_a_commit_ahead_does_not_go_back_behind_what_the_caller_named() -> None:
 
 
 @pytest.mark.parametrize("named", [3, 1000])
-def test_a_commit_ahead_follows_a_log_that_went_back(named: int) -> None:
-    """What the caller named, or was committed, lies in another log by now."""
+def test_a_commit_ahead_follows_a_truncated_log(named: int) -> None:
+    """The offsets that were named or committed belong to the log before the truncation."""
     group = Group()
     member = group.joined("a", delivery=Delivery.AT_MOST_ONCE)
     member.deliver(T0, [0, 1, 2])
@@ -170,8 +170,8 @@ def test_a_commit_ahead_follows_a_log_that_went_back(named: int) -> None:
     assert group.offset(0) == "1"
 
 
-def test_at_most_once_hands_over_nothing_that_others_have_committed_past() -> None:
-    """Whoever committed was handed it. What comes behind is delivered as ever."""
+def test_at_most_once_hands_over_nothing_before_the_offset_of_others() -> None:
+    """Another member got those messages; later ones are delivered as usual."""
     group = Group()
     member = group.joined("a", delivery=Delivery.AT_MOST_ONCE)
     group.write("/consumers/g/offsets/t/0", b"3")

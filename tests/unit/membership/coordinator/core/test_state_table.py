@@ -1,10 +1,10 @@
-"""The table of states is whole, and the core keeps to it."""
+"""The table of state transitions is complete."""
 
 from zkconsumer.membership.coordinator.core.states import TRANSITIONS, MembershipState
 
 
-def test_every_state_has_a_way_out_and_can_be_reached() -> None:
-    """From UNJOINED to STABLE and back."""
+def test_every_state_can_be_reached_and_left() -> None:
+    """All states are reachable from UNJOINED, and none is final."""
     assert set(TRANSITIONS) == set(MembershipState)
     reached = {MembershipState.UNJOINED}
     while (
@@ -16,7 +16,7 @@ def test_every_state_has_a_way_out_and_can_be_reached() -> None:
     assert all(TRANSITIONS.values())
 
 
-def test_a_member_may_fall_out_of_every_state() -> None:
-    """Thrown out, fenced or silent."""
+def test_every_state_can_become_unjoined() -> None:
+    """A member may be removed, fenced or silent in any state."""
     for state in set(MembershipState) - {MembershipState.UNJOINED}:
         assert MembershipState.UNJOINED in TRANSITIONS[state]

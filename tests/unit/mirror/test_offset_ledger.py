@@ -15,7 +15,7 @@ from zkconsumer.mirror.offsets_file import OffsetsFile, read_offsets_file
 LINES = [Landed(SOURCE, ((0, 3),), OTHER, 10), Landed(SOURCE, ((3, 4), (6, 9)), OTHER, 13)]
 
 
-def test_the_limit_is_shared_and_kept() -> None:
+def test_the_limit_is_shared_and_never_exceeded() -> None:
     """What one stream does not use, another may."""
     ledger = OffsetLedger(max_messages=10)
     assert (ledger.reserve(6), ledger.reserve(6), ledger.reserve(6)) == (6, 4, 0)
@@ -29,7 +29,7 @@ def test_the_limit_is_shared_and_kept() -> None:
 
 
 def test_without_limits_it_never_is_complete() -> None:
-    """Only a limit, or ends, can be reached."""
+    """Only a limit or the ends can be reached."""
     ledger = OffsetLedger()
     assert ledger.reserve(7) == 7
     ledger.settle(7, 7)
@@ -37,7 +37,7 @@ def test_without_limits_it_never_is_complete() -> None:
 
 
 def test_ends_may_be_reached_by_other_processes() -> None:
-    """Their commits count."""
+    """Other processes' commits count."""
     ledger = OffsetLedger(ends=Ends({SOURCE: 5, OTHER: 9}, {}))
     ledger.on_reached(SOURCE, 5)
     assert ledger.missing() == {OTHER}
@@ -47,8 +47,8 @@ def test_ends_may_be_reached_by_other_processes() -> None:
     assert ledger.totals()[OTHER].position is None
 
 
-def test_messages_that_are_gone_are_told(caplog: pytest.LogCaptureFixture) -> None:
-    """At the start, where a mirror comes back; not for each hole that compaction left."""
+def test_messages_that_were_deleted_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """They are logged when a mirror comes back, and not for every offset that was compacted."""
     ledger = OffsetLedger()
     ledger.on_read(SOURCE, runs_of([10, 12]), 4)
     ledger.on_read(SOURCE, runs_of([20]), None)
@@ -56,8 +56,8 @@ def test_messages_that_are_gone_are_told(caplog: pytest.LogCaptureFixture) -> No
     assert "clicks-0: offsets 4 to 9 are not mirrored" in record.getMessage()
 
 
-def test_where_reading_began_is_a_line(tmp_path: Path) -> None:
-    """At what was committed, else at the first message; again if others read meanwhile."""
+def test_the_offset_at_which_reading_began_is_a_line(tmp_path: Path) -> None:
+    """That is the committed offset or the first message, and again if others read meanwhile."""
     path = tmp_path / "offsets"
     file = OffsetsFile(path)
     ledger = OffsetLedger(offsets_file=file)
@@ -76,8 +76,8 @@ def test_where_reading_began_is_a_line(tmp_path: Path) -> None:
     ]
 
 
-def test_holes_that_were_read_are_in_the_file_before_they_are_committed(tmp_path: Path) -> None:
-    """A line where the log has no messages any more; none where the last one was a message."""
+def test_a_gap_at_the_end_is_in_the_file_before_it_is_committed(tmp_path: Path) -> None:
+    """Offsets without messages after the last one get a line; without such a gap there is none."""
     path = tmp_path / "offsets"
     file = OffsetsFile(path)
     ledger = OffsetLedger(offsets_file=file)
@@ -90,8 +90,8 @@ def test_holes_that_were_read_are_in_the_file_before_they_are_committed(tmp_path
     assert list(read_offsets_file(path)) == [Began(SOURCE, 0), LINES[0], ReadUntil(SOURCE, 5)]
 
 
-def test_lines_are_appended_behind_what_is_there(tmp_path: Path) -> None:
-    """A mirror that is started again goes on in the same file."""
+def test_lines_are_appended_to_the_existing_ones(tmp_path: Path) -> None:
+    """A mirror that is started again appends to the same file."""
     path = tmp_path / "offsets"
     for line in LINES:
         file = OffsetsFile(path)
@@ -102,15 +102,15 @@ def test_lines_are_appended_behind_what_is_there(tmp_path: Path) -> None:
     assert [json.loads(line)["target_offset"] for line in path.read_text().splitlines()] == [10, 13]
 
 
-@pytest.mark.parametrize("torn", [b'{"topic":"cl', b"x" * 200_000])
-def test_a_line_that_a_kill_cut_off_is_removed(tmp_path: Path, torn: bytes) -> None:
-    """Its messages were not committed: they come again."""
+@pytest.mark.parametrize("truncated", [b'{"topic":"cl', b"x" * 200_000])
+def test_a_line_that_a_kill_truncated_is_removed(tmp_path: Path, truncated: bytes) -> None:
+    """Its messages were not committed, so they come again."""
     path = tmp_path / "offsets"
     file = OffsetsFile(path)
     file.append(LINES[:1])
     file.close()
-    with path.open("ab") as cut:
-        cut.write(torn)
+    with path.open("ab") as damaged:
+        damaged.write(truncated)
     assert list(read_offsets_file(path)) == LINES[:1]
     again = OffsetsFile(path)
     again.append(LINES[1:])
@@ -118,8 +118,8 @@ def test_a_line_that_a_kill_cut_off_is_removed(tmp_path: Path, torn: bytes) -> N
     assert list(read_offsets_file(path)) == LINES
 
 
-def test_a_file_that_is_nothing_but_a_torn_line(tmp_path: Path) -> None:
-    """It is empty then."""
+def test_a_file_with_only_a_truncated_line_becomes_empty(tmp_path: Path) -> None:
+    """The file is empty afterwards."""
     path = tmp_path / "offsets"
     path.write_bytes(b'{"topi')
     OffsetsFile(path).close()
@@ -128,7 +128,7 @@ def test_a_file_that_is_nothing_but_a_torn_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"notes", b"first\nsecond", b"{}\n", b"\n", b'{"a":1}'])
 def test_another_file_stays_as_it_is(tmp_path: Path, content: bytes) -> None:
-    """A name that was mistyped costs nothing."""
+    """A mistyped name destroys nothing."""
     path = tmp_path / "notes"
     path.write_bytes(content)
     with pytest.raises(ConfigError, match="is not an offsets file: it is left as it is"):
@@ -146,7 +146,7 @@ def test_two_mirrors_need_two_files(tmp_path: Path) -> None:
     OffsetsFile(path).close()
 
 
-def test_files_that_cant_be(tmp_path: Path) -> None:
+def test_invalid_files_are_refused(tmp_path: Path) -> None:
     """The error names the file."""
     with pytest.raises(ConfigError, match=r"--offsets-file .*no-such-folder"):
         OffsetsFile(tmp_path / "no-such-folder" / "offsets")
@@ -165,8 +165,8 @@ def test_a_full_disk_stops_the_mirror_before_it_commits() -> None:
     file.close()
 
 
-def test_where_a_line_is_missing_nothing_is_committed_any_more() -> None:
-    """Neither at the end, nor by another stream: the line would be missing for good."""
+def test_after_a_line_could_not_be_written_nothing_is_committed() -> None:
+    """No stream commits, not even at the end, or the line would be missing for good."""
     file = OffsetsFile(Path("/dev/full"))
     ledger = OffsetLedger(offsets_file=file)
     with pytest.raises(MirrorError):
