@@ -212,7 +212,7 @@ drain-kills: $(STAMP)
 ifeq ($(ENGINE),local)
 	KILLS=$(KILLS) SEED=$(SEED) FORMATS=$(FORMATS) PLACES=folder,bucket EVERY=1 $(PY) -m pytest -q -s \
 		tests/integration/drain/test_local_kills.py \
-		tests/integration/drain/test_decoded_drain.py::test_kills_at_any_step_lose_and_double_no_dead_letter \
+		tests/integration/drain/test_decoded_drain.py::test_kills_at_any_step_lose_and_repeat_no_dead_letter \
 		tests/integration/drain/test_random_kills.py
 else
 	KILLS=$(KILLS) SEED=$(SEED) FORMATS=$(FORMATS) PLACES=$(PLACES) ENGINE=$(ENGINE) SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -s tests/spark/test_drain_kills.py

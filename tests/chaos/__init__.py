@@ -1,1 +1,1 @@
-"""Real faults on a real cluster: does every acknowledged message arrive, and what came twice?"""
+"""Real faults on a real cluster: is each acknowledged message delivered, and what is repeated?"""

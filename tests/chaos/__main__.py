@@ -1,6 +1,6 @@
-"""``python -m tests.chaos``: faults for ten minutes, then the count; the exit status says it all.
+"""``python -m tests.chaos``: inflict faults for ten minutes, then check all deliveries.
 
-0: every promise was kept. 1: one was broken, or something did not come that was waited for.
+The exit status is 0 if every promise was kept; 1 if one was broken, or if a wait timed out.
 """
 
 import argparse
@@ -18,13 +18,13 @@ from zkconsumer.errors import ZkConsumerError
 
 
 def write(line: str) -> None:
-    """Print at once."""
+    """Print a line at once."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run; gives the exit status."""
+    """Run, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.chaos", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10, help="how long faults go on")
     parser.add_argument("--seed", type=int, help="repeats the faults of another run")
@@ -33,7 +33,7 @@ def main(arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     seed = random.SystemRandom().randrange(1 << 32) if options.seed is None else options.seed
     folder = options.keep or Path(tempfile.mkdtemp(prefix="zkconsumer-chaos-"))
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends all processes, too
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that all processes are ended
     write(f"chaos with seed {seed} in {folder}")
     good = False
     try:

@@ -1,4 +1,4 @@
-"""The members of the group as processes, and what each has delivered so far."""
+"""The group's members as processes, and what each has delivered so far."""
 
 import json
 import signal
@@ -13,29 +13,29 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.sandbox import ScalaTool
 from zkconsumer.sandbox.processes import ChildFiles, ChildProcess, SupervisedProcesses
 
-SLEEP, THAW = signal.SIGSTOP, signal.SIGCONT
+SUSPEND, RESUME = signal.SIGSTOP, signal.SIGCONT
 REPOSITORY = Path(__file__).parents[2]
 
 Operation = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class LeftBehind:
-    """What a member of ours reported after its shutdown."""
+class Leftovers:
+    """The threads and descriptors that a member of ours still had after its shutdown."""
 
     stuck: tuple[str, ...]
     threads: tuple[str, ...]
     descriptors: tuple[str, ...]
 
 
-class Actor(Protocol):
+class MemberProcess(Protocol):
     """A member in a process of its own."""
 
     consumer_id: str
     original: bool
 
     def take(self) -> list[Operation]:
-        """What it wrote down since the last call."""
+        """Return the operations that it recorded since the last call."""
         ...
 
     def signal(self, number: int) -> None:
@@ -43,25 +43,25 @@ class Actor(Protocol):
         ...
 
     def kill(self) -> None:
-        """``SIGKILL``, and wait for the end."""
+        """Send ``SIGKILL``, and wait for the end."""
         ...
 
     def poll(self) -> int | None:
-        """Its exit status; None while it runs."""
+        """Return its exit status, or None while it runs."""
         ...
 
     def stop(self, timeout_ms: int) -> bool:
-        """``SIGTERM``; False where it had to be killed when the time was over."""
+        """Send ``SIGTERM``; return False if it had to be killed after the timeout."""
         ...
 
 
-class OurActor:
+class OurMember:
     """A process of ``tests.chaos.member``.
 
     Args:
         processes: kills it when this process ends.
         folder: a new one, for its files.
-        settings: of the consumer.
+        settings: those of the consumer.
         topics: streams by topic, or a filter as text.
     """
 
@@ -77,7 +77,7 @@ class OurActor:
         folder.mkdir(parents=True)
         self.consumer_id = f"{settings['group.id']}_{settings['consumer.id']}"
         self.errors: list[str] = []
-        self.left_behind: LeftBehind | None = None
+        self.leftovers: Leftovers | None = None
         history = self._history = folder / "history"
         plan = {
             "settings": dict(settings),
@@ -96,46 +96,49 @@ class OurActor:
         )
 
     def take(self) -> list[Operation]:
-        """See ``Actor``."""
+        """See ``MemberProcess``."""
         operations: list[Operation] = [json.loads(line) for line in self._tail.take()]
         for operation in operations:
             if operation.get("error"):
                 self.errors.append(operation["error"])
             if "left" in operation:
                 left = operation["left"]
-                open_ones = tuple(name for _, name in left["open"])
-                self.left_behind = LeftBehind(
-                    tuple(left["stuck"]), tuple(left["threads"]), open_ones
+                descriptors = tuple(name for _, name in left["open"])
+                self.leftovers = Leftovers(
+                    tuple(left["stuck"]), tuple(left["threads"]), descriptors
                 )
         return operations
 
     def can_leave(self) -> bool:
-        """Whether it has come so far that it leaves when it is told to."""
+        """Tell whether it handles ``SIGTERM`` already."""
         return self._history.exists()
 
-    def last_words(self) -> str:
-        """The end of what it wrote on its standard error."""
+    def stderr_tail(self) -> str:
+        """Return the end of its standard error."""
         return (self._folder / "stderr").read_text("utf-8", "replace").strip()[-2000:]
 
     def signal(self, number: int) -> None:
-        """See ``Actor``."""
+        """See ``MemberProcess``."""
         self._process.send_signal(number)
 
     def kill(self) -> None:
-        """See ``Actor``."""
+        """See ``MemberProcess``."""
         self._process.kill()
 
     def poll(self) -> int | None:
-        """See ``Actor``."""
+        """See ``MemberProcess``."""
         return self._process.poll()
 
     def stop(self, timeout_ms: int) -> bool:
-        """See ``Actor``."""
+        """See ``MemberProcess``."""
         return self._process.stop(timeout_ms)
 
 
-class ScalaActor:
-    """The original's console consumer. It tells values only, and when is seen by looking often."""
+class ScalaMember:
+    """The original's console consumer.
+
+    It prints values only; their times are known because its output is read often.
+    """
 
     original = True
 
@@ -147,7 +150,7 @@ class ScalaActor:
         self._last_read_ms = self._clock.wall_ms()
 
     def take(self) -> list[Operation]:
-        """See ``Actor``."""
+        """See ``MemberProcess``."""
         since_ms = self._last_read_ms
         self._last_read_ms = self._clock.wall_ms()
         messages = [[None, None, None, line] for line in self._tail.take()]
@@ -156,21 +159,21 @@ class ScalaActor:
         return [{**poll, **when, "messages": messages}] if messages else []
 
     def signal(self, number: int) -> None:
-        """See ``Actor``."""
-        if number == SLEEP:
+        """See ``MemberProcess``."""
+        if number == SUSPEND:
             self._tool.pause()
         else:
-            assert number == THAW
+            assert number == RESUME
             self._tool.resume()
 
     def kill(self) -> None:
-        """See ``Actor``."""
+        """See ``MemberProcess``."""
         self._tool.kill()
 
     def poll(self) -> int | None:
-        """See ``Actor``."""
+        """See ``MemberProcess``."""
         return self._tool.poll()
 
     def stop(self, timeout_ms: int) -> bool:
-        """See ``Actor``."""
+        """See ``MemberProcess``."""
         return self._tool.stop(timeout_ms)

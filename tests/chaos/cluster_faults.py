@@ -1,13 +1,13 @@
-"""What happens to brokers, topics and ZooKeeper; each function awaits the effect, and heals it.
+"""Faults of brokers, topics and ZooKeeper: each function waits for the effect, and repairs it.
 
-What is not allowed is a second broker in trouble while the first one is not back in sync, or
-ZooKeeper gone while a broker is: Kafka 0.8 itself could then lose what it acknowledged.
+Two faults don't overlap: a broker fails only if all replicas are in sync, and ZooKeeper only if all
+brokers run. Otherwise Kafka 0.8 itself could lose acknowledged messages.
 """
 
 import random
 from collections.abc import Callable, Sequence
 
-from tests.chaos.member_faults import EVERYONE, kill
+from tests.chaos.member_faults import ALL_SLOTS, kill
 from tests.chaos.stage import BROKERS, EFFECT_S, ORIGINAL, SESSION_MS, TOPICS, Stage
 from tests.histories.rules import REGISTRY_AWAY
 from zkconsumer.model import TopicPartition
@@ -18,18 +18,18 @@ _MOST_PARTITIONS = 12
 # --- brokers --------------------------------------------------------------------------------------
 
 
-def kill_broker(stage: Stage, chance: random.Random) -> str:
-    """SIGKILL a broker, wait until others lead its partitions, start it again."""
-    broker = chance.randrange(BROKERS)
+def kill_broker(stage: Stage, rng: random.Random) -> str:
+    """Kill a broker with SIGKILL, wait until others lead its partitions, and start it again."""
+    broker = rng.randrange(BROKERS)
     _end_broker(stage, broker, stage.cluster.kill_broker)
-    return _leaderless_then_back(stage, broker)
+    return _await_new_leaders_and_restart(stage, broker)
 
 
-def stop_broker(stage: Stage, chance: random.Random) -> str:
-    """Stop a broker in order and start it again."""
-    broker = chance.randrange(BROKERS)
+def stop_broker(stage: Stage, rng: random.Random) -> str:
+    """Stop a broker gracefully, and start it again."""
+    broker = rng.randrange(BROKERS)
     _end_broker(stage, broker, stage.cluster.stop_broker)
-    return _leaderless_then_back(stage, broker)
+    return _await_new_leaders_and_restart(stage, broker)
 
 
 def _end_broker(stage: Stage, broker: int, end: Callable[[int], None]) -> None:
@@ -38,7 +38,7 @@ def _end_broker(stage: Stage, broker: int, end: Callable[[int], None]) -> None:
     end(broker)
 
 
-def _leaderless_then_back(stage: Stage, broker: int) -> str:
+def _await_new_leaders_and_restart(stage: Stage, broker: int) -> str:
     try:
         stage.wait(
             lambda: all(
@@ -60,29 +60,31 @@ def _await_in_sync(stage: Stage) -> None:
     stage.wait(stage.in_sync, timeout_s=90, what="all replicas in sync")
 
 
-def kill_broker_and_member(stage: Stage, chance: random.Random) -> str:
-    """A broker and a member die together."""
-    broker, place = chance.randrange(BROKERS), chance.choice(EVERYONE)
+def kill_broker_and_member(stage: Stage, rng: random.Random) -> str:
+    """Kill a broker and a member together."""
+    broker, slot = rng.randrange(BROKERS), rng.choice(ALL_SLOTS)
     _end_broker(stage, broker, stage.cluster.kill_broker)
-    dead = kill(stage, place)
-    stage.enter(place)
-    return f"{_leaderless_then_back(stage, broker)} and {dead}"
+    dead = kill(stage, slot)
+    stage.enter(slot)
+    return f"{_await_new_leaders_and_restart(stage, broker)} and {dead}"
 
 
-def move_leaders(stage: Stage, chance: random.Random) -> str:
-    """Change which replica is preferred, and have the preferred ones elected."""
-    moved = chance.sample(stage.partitions(), 4)
+def move_leaders(stage: Stage, rng: random.Random) -> str:
+    """Change which replicas are preferred, and have the preferred ones elected."""
+    moved = rng.sample(stage.partitions(), 4)
     wanted: dict[TopicPartition, int] = {}
-    plan = []
+    reassignments = []
     for tp in moved:
         leader = stage.tree.leaders(tp.topic)[tp.partition]
-        replicas = chance.sample(
+        replicas = rng.sample(
             [broker for broker in range(BROKERS) if broker != leader], BROKERS - 1
         )
-        plan.append({"topic": tp.topic, "partition": tp.partition, "replicas": [*replicas, leader]})
+        reassignments.append(
+            {"topic": tp.topic, "partition": tp.partition, "replicas": [*replicas, leader]}
+        )
         wanted[tp] = replicas[0]
     _await_in_sync(stage)
-    _request(stage, "/admin/reassign_partitions", plan)
+    _request(stage, "/admin/reassign_partitions", reassignments)
     _await_followers(stage, moved)
     elected = [{"topic": tp.topic, "partition": tp.partition} for tp in moved]
     _request(stage, "/admin/preferred_replica_election", elected)
@@ -98,7 +100,7 @@ def move_leaders(stage: Stage, chance: random.Random) -> str:
 
 
 def _await_followers(stage: Stage, moved: Sequence[TopicPartition]) -> None:
-    """Wait until the replicas have again what they dropped when they were told of the plan."""
+    """Wait until replicas have fetched again what they truncated when the assignment changed."""
     before = stage.load.ends()
     stage.wait(
         lambda: all(stage.load.ends().get(tp, 0) > before.get(tp, 0) for tp in moved),
@@ -117,17 +119,17 @@ def _request(stage: Stage, path: str, partitions: Sequence[dict[str, object]]) -
     )
 
 
-def add_partitions(stage: Stage, chance: random.Random) -> str:
-    """Give a topic more partitions, as long as there is room."""
-    room = {
+def add_partitions(stage: Stage, rng: random.Random) -> str:
+    """Add partitions to a topic that has few enough of them."""
+    counts = {
         topic: count
         for topic in TOPICS
         if (count := len(stage.peek.partitions(topic))) < _MOST_PARTITIONS
     }
-    if not room:
+    if not counts:
         return "every topic has enough"
-    topic = chance.choice(list(room))
-    fresh = range(room[topic], room[topic] + chance.choice((1, 2)))
+    topic = rng.choice(list(counts))
+    fresh = range(counts[topic], counts[topic] + rng.choice((1, 2)))
     stage.start_offsets(topic, fresh)
     stage.cluster.add_partitions(topic, fresh.stop)
     stage.load.add([TopicPartition(topic, number) for number in fresh])
@@ -138,53 +140,53 @@ def add_partitions(stage: Stage, chance: random.Random) -> str:
 
 
 def restart_zookeeper(stage: Stage, _chance: random.Random) -> str:
-    """Kill ZooKeeper and start it again at once."""
+    """Kill ZooKeeper, and start it again at once."""
     _await_original(stage)
     began_ms = stage.clock.wall_ms()
     stage.cluster.kill_zookeeper()
     stage.cluster.start_zookeeper()
-    _note_absence(stage, began_ms)
+    _note_zookeeper_fault(stage, began_ms)
     _await_in_sync(stage)
     return "at once"
 
 
 def _await_original(stage: Stage) -> None:
-    """Wait until the original is a member: where it finds no ZooKeeper at its start, it ends."""
+    """Wait until the original is a member: if it finds no ZooKeeper at its start, it ends."""
     stage.wait(
-        lambda: stage.session_of(stage.actors[ORIGINAL]) is not None,
+        lambda: stage.session_of(stage.running[ORIGINAL]) is not None,
         timeout_s=EFFECT_S,
         what="the original to register",
     )
 
 
-def _note_absence(stage: Stage, began_ms: int) -> None:
+def _note_zookeeper_fault(stage: Stage, began_ms: int) -> None:
     stage.note_fault(REGISTRY_AWAY, None, began_ms)
 
 
-def zookeeper_down(stage: Stage, chance: random.Random) -> str:
-    """Stop ZooKeeper for longer than the members' sessions; it starts again with all of them."""
+def zookeeper_down(stage: Stage, rng: random.Random) -> str:
+    """Stop ZooKeeper for longer than a session's timeout; afterwards it still has all sessions."""
     _await_original(stage)
     began_ms = stage.clock.wall_ms()
     stage.cluster.stop_zookeeper()
-    duration_ms = chance.randrange(SESSION_MS, 2 * SESSION_MS)
+    duration_ms = rng.randrange(SESSION_MS, 2 * SESSION_MS)
     try:
         stage.pause(duration_ms)
     finally:
         stage.cluster.start_zookeeper()
-        _note_absence(stage, began_ms)
+        _note_zookeeper_fault(stage, began_ms)
     _await_in_sync(stage)
     return f"for {duration_ms} ms"
 
 
-def freeze_zookeeper(stage: Stage, chance: random.Random) -> str:
-    """Freeze ZooKeeper for a part of a session."""
-    duration_ms = chance.randrange(SESSION_MS // 8, SESSION_MS // 2)
+def freeze_zookeeper(stage: Stage, rng: random.Random) -> str:
+    """Suspend ZooKeeper for a part of a session's timeout."""
+    duration_ms = rng.randrange(SESSION_MS // 8, SESSION_MS // 2)
     began_ms = stage.clock.wall_ms()
     stage.cluster.pause_zookeeper()
     try:
         stage.pause(duration_ms)
     finally:
         stage.cluster.resume_zookeeper()
-        _note_absence(stage, began_ms)
+        _note_zookeeper_fault(stage, began_ms)
     _await_in_sync(stage)
     return f"for {duration_ms} ms"

@@ -1,4 +1,4 @@
-"""All kinds of faults, and in which order they strike."""
+"""All kinds of faults, and their order."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -14,15 +14,15 @@ class Fault:
     """One kind of fault.
 
     Attributes:
-        name: for the table.
-        inflict: does it, waits for its effect and heals it; says what it did.
+        name: its name in the report.
+        inflict: inflicts the fault, waits for its effect, repairs it, and returns a description.
     """
 
     name: str
     inflict: Callable[[Stage, random.Random], str]
 
 
-DECK = (
+FAULTS = (
     Fault("member of ours killed", on_members.kill_ours),
     Fault("original killed", on_members.kill_original),
     Fault("two members killed", on_members.kill_two),
@@ -41,7 +41,7 @@ DECK = (
 )
 
 
-def draw(chance: random.Random) -> Iterator[Fault]:
-    """Faults without end, each kind once before any comes again."""
+def shuffled_faults(rng: random.Random) -> Iterator[Fault]:
+    """Yield faults without end, each kind once before any is repeated."""
     while True:
-        yield from chance.sample(DECK, len(DECK))
+        yield from rng.sample(FAULTS, len(FAULTS))

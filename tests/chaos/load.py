@@ -1,7 +1,7 @@
-"""Producers that know exactly what was acknowledged: ``acks=all``, and every try is another value.
+"""Producers that know exactly what was acknowledged: they use ``acks=all``.
 
-A try without an acknowledgement may have been written all the same. So a message that is tried
-again gets another value, and each value lies in the log at most once.
+A try without an acknowledgement may have been written nevertheless. So a message gets another value
+with each try, and the log has each value at most once.
 """
 
 from collections import deque
@@ -28,10 +28,10 @@ _CODECS = (Codec.NONE, Codec.GZIP, Codec.SNAPPY)
 
 @dataclass(slots=True)
 class Acknowledged:
-    """What one producer knows.
+    """The acknowledgements of one producer.
 
     Attributes:
-        offsets: where each acknowledged value lies.
+        offsets: partition and offset of each acknowledged value.
         ends: the offset behind the last acknowledged value of each partition.
         tries: how many sets were sent.
         failures: how many of them were not acknowledged.
@@ -81,7 +81,7 @@ class _Writer:
         return Producer(self._cluster.brokers, settings=settings)
 
     def _send(self, tp: TopicPartition, codec: Codec) -> None:
-        """Send what was not acknowledged before, or else something new."""
+        """Send messages that were not acknowledged before, and new ones."""
         pending = self._pending.setdefault(tp, deque())
         while len(pending) < _SET_SIZE:
             pending.append((self._number, 0))
@@ -89,17 +89,20 @@ class _Writer:
         messages = [pending.popleft() for _ in range(_SET_SIZE)]
         values = [f"{tp}/{self._name}{number}.{attempt}" for number, attempt in messages]
         self.acknowledged.tries += 1
-        process, place = f"producer-{self._name}", {"topic": tp.topic, "partition": tp.partition}
-        self._recorder.add(process, "invoke", "send", **place, values=values)
+        process, tp_fields = (
+            f"producer-{self._name}",
+            {"topic": tp.topic, "partition": tp.partition},
+        )
+        self._recorder.add(process, "invoke", "send", **tp_fields, values=values)
         try:
             first = self._producer.send(
                 tp, [Record(0, None, value.encode()) for value in values], codec=codec
             )
         except ZkConsumerError:
-            self._recorder.add(process, "info", "send")  # it may have been written all the same
+            self._recorder.add(process, "info", "send")  # it may have been written nevertheless
             self.acknowledged.failures += 1
             pending.extendleft((number, attempt + 1) for number, attempt in reversed(messages))
-            # It remembers leaders; a new one asks anew.
+            # The producer caches leaders; a new one requests them again.
             self._producer.close()
             self._producer = self._connect()
             return
@@ -111,13 +114,13 @@ class _Writer:
 
 
 class Load:
-    """Writes to partitions as long as the context lasts.
+    """Producers that write to partitions within the context.
 
     Args:
-        cluster: to write to.
-        partitions: to begin with; ``add`` brings more.
-        messages_per_second: how many, about, as long as all is well.
-        recorder: told of every set.
+        cluster: where they write.
+        partitions: the first ones; ``add`` adds more.
+        messages_per_second: the approximate rate if nothing fails.
+        recorder: gets an operation for every set.
     """
 
     def __init__(
@@ -146,39 +149,39 @@ class Load:
         self.stop()
 
     def add(self, partitions: Iterable[TopicPartition]) -> None:
-        """Write to these, too."""
+        """Write to more partitions."""
         for number, tp in enumerate(partitions):
             writer = self._writers[number % _PRODUCERS]
             writer.partitions = [*writer.partitions, tp]
 
     def offsets(self) -> dict[str, tuple[TopicPartition, int]]:
-        """Every acknowledged value so far, and where it lies."""
+        """Return partition and offset of every acknowledged value so far."""
         found: dict[str, tuple[TopicPartition, int]] = {}
         for writer in self._writers:
             found.update(writer.acknowledged.offsets.copy())
         return found
 
     def ends(self) -> dict[TopicPartition, int]:
-        """The offset behind the last acknowledged message of each partition, by now."""
+        """Return the offset behind the last acknowledged message of each partition."""
         found: dict[TopicPartition, int] = {}
         for writer in self._writers:
             found.update(writer.acknowledged.ends.copy())
         return found
 
     def counts(self) -> tuple[int, int, int]:
-        """Acknowledged messages, tries to write a set, and how many of those failed."""
-        all_of_them = [writer.acknowledged for writer in self._writers]
+        """Return the numbers of acknowledged messages, of sets sent, and of sets that failed."""
+        by_producer = [writer.acknowledged for writer in self._writers]
         return (
-            sum(len(acknowledged.offsets) for acknowledged in all_of_them),
-            sum(acknowledged.tries for acknowledged in all_of_them),
-            sum(acknowledged.failures for acknowledged in all_of_them),
+            sum(len(acknowledged.offsets) for acknowledged in by_producer),
+            sum(acknowledged.tries for acknowledged in by_producer),
+            sum(acknowledged.failures for acknowledged in by_producer),
         )
 
     def stop(self) -> None:
-        """End it. Idempotent.
+        """Stop all producers. Idempotent.
 
         Raises:
-            BaseException: what a producer died of.
+            BaseException: the error that ended a producer.
         """
         assert self._scope.close(_JOIN_MS) == []
         error = self._scope.first_error()

@@ -1,8 +1,8 @@
-"""``python -m tests.chaos.member PLAN``: a member that writes its own history.
+"""``python -m tests.chaos.member PLAN``: a member that records its own history.
 
-Each operation goes to the file in one write of its own, before the next message is asked for, so
-that SIGKILL takes nothing back. Besides polls these are notes: errors of the connector, and at the
-end after SIGTERM which threads and descriptors were left.
+Each operation is written to the file at once, before the next message is requested, so that SIGKILL
+loses none. Besides polls there are notes: errors of the connector and, after SIGTERM, which threads
+and descriptors were left.
 """
 
 import gc
@@ -33,12 +33,12 @@ _JOIN_MS = 20_000
 
 
 class Plan(TypedDict):
-    """What a member is told.
+    """The plan of a member.
 
     Attributes:
-        settings: of the consumer.
-        topics: streams by topic; empty where a filter is given.
-        whitelist: the filter, one stream; empty for none.
+        settings: those of the consumer.
+        topics: streams by topic; empty if there is a filter.
+        whitelist: the filter, for one stream; empty for none.
         history: the file to write to.
     """
 
@@ -49,7 +49,7 @@ class Plan(TypedDict):
 
 
 class History:
-    """The file that all is written down in. Thread: any."""
+    """The file that records all operations. Thread: any."""
 
     def __init__(self, plan: Plan) -> None:
         settings = plan["settings"]
@@ -58,44 +58,44 @@ class History:
         self.recorder = Recorder(SystemClock().wall_ms, file.write)
         self._errors = 0
 
-    def raised(self, error: BaseException) -> None:
-        """Add an error of the connector."""
+    def add_error(self, error: BaseException) -> None:
+        """Record an error of the connector."""
         text = f"{type(error).__name__} {' '.join(str(error).split())}"
         self.recorder.add(self.member, "info", "note", error=text)
         self.count_error()
 
     def count_error(self) -> None:
-        """Too many of them end the process."""
+        """Count an error; too many end the process."""
         self._errors += 1
         if self._errors > _MOST_ERRORS:
             os._exit(3)
 
 
 class Member:
-    """A consumer that joins again and again until it is told to stop."""
+    """A consumer that joins again after each failure until it is stopped."""
 
     def __init__(self, plan: Plan, history: History) -> None:
         self._plan = plan
         self._history = history
         self._stopping: Mailbox[None] = Mailbox()
-        self._reported = threading.Event()
+        self._leaving = threading.Event()
         self._lock = threading.Lock()
         self._connector: ZookeeperConsumerConnector | None = None
 
-    def live(self) -> None:
-        """Connect, join and read; from the beginning when that fails."""
-        while not self._reported.is_set():
+    def run_until_stopped(self) -> None:
+        """Connect, join and read; start again if one of these fails."""
+        while not self._leaving.is_set():
             try:
                 self._connect_and_read()
             except ZkConsumerError as error:
-                if not self._reported.is_set():
-                    self._history.raised(error)
+                if not self._leaving.is_set():
+                    self._history.add_error(error)
                     self._stopping.get(_PAUSE_MS)
 
     def stop(self) -> None:
         """Leave the group. Thread: any."""
         with self._lock:
-            self._reported.set()
+            self._leaving.set()
             connector = self._connector
         self._stopping.put(None)
         if connector is not None:
@@ -104,14 +104,14 @@ class Member:
     def _connect_and_read(self) -> None:
         with ZookeeperConsumerConnector(ConsumerConfig(self._plan["settings"])) as connector:
             with self._lock:
-                if self._reported.is_set():
+                if self._leaving.is_set():
                     return
                 self._connector = connector
             streams = self._join(connector)
             readers = ThreadScope("readers")
             for number, stream in enumerate(streams):
                 self._spawn(readers, number, stream)
-            while not self._reported.is_set():
+            while not self._leaving.is_set():
                 self._stopping.get(None)
             connector.shutdown()
             assert readers.close(_JOIN_MS) == []
@@ -142,31 +142,31 @@ class Member:
 
 
 def open_descriptors() -> dict[int, str]:
-    """What this process has open, by number."""
+    """Return the open descriptors of this process, by number."""
     found: dict[int, str] = {}
     for name in os.listdir("/proc/self/fd"):
         try:
             found[int(name)] = os.readlink(f"/proc/self/fd/{name}")
         except FileNotFoundError:
-            continue  # the listing's own
+            continue  # the descriptor of the listing itself
     return found
 
 
 def main(plan_file: str) -> None:
-    """Live until SIGTERM, and tell what is left then."""
+    """Run until SIGTERM, and record what is left then."""
     plan: Plan = json.loads(Path(plan_file).read_text())
-    reported: Mailbox[int] = Mailbox()
-    signal.signal(signal.SIGTERM, lambda number, _frame: reported.put(number))
-    # Its file tells that it may be asked to leave: who is asked before that just dies.
+    signals: Mailbox[int] = Mailbox()
+    signal.signal(signal.SIGTERM, lambda number, _frame: signals.put(number))
+    # The history file shows that SIGTERM is handled: before that, it just ends the process.
     history = History(plan)
     open_before = open_descriptors()
     member = Member(plan, history)
-    life = ThreadScope("member")
-    life.spawn("live", member.live, stop=member.stop)
-    while reported.get(500) is None and life.first_error() is None:
+    scope = ThreadScope("member")
+    scope.spawn("run", member.run_until_stopped, stop=member.stop)
+    while signals.get(500) is None and scope.first_error() is None:
         pass
-    stuck = life.close(_JOIN_MS)
-    error = life.first_error()
+    stuck = scope.close(_JOIN_MS)
+    error = scope.first_error()
     if error is not None:
         raise error
     gc.collect()

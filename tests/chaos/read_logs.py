@@ -1,4 +1,4 @@
-"""The logs themselves, read from the partitions' leaders through no consumer."""
+"""The partitions' logs, read from their leaders without a consumer."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -22,25 +22,25 @@ from zkconsumer.wire.messages.list_offsets import (
 
 _TIMEOUT_MS = 10_000
 _FETCH_BYTES = 1 << 20
-_ROOM = 1 << 26
+_MAX_DECOMPRESSED_BYTES = 1 << 26
 _DEBUGGING_ID = -2
 
 
 @dataclass(slots=True)
 class Logs:
-    """What lies in the logs.
+    """The contents of logs.
 
     Attributes:
-        where: the place of every value.
+        positions: partition and offset of every value.
         ends: the offset behind the last message of each partition.
     """
 
-    where: dict[str, tuple[TopicPartition, int]] = field(default_factory=dict)
+    positions: dict[str, tuple[TopicPartition, int]] = field(default_factory=dict)
     ends: dict[TopicPartition, int] = field(default_factory=dict)
 
 
 def replica_ends(broker: Broker, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-    """Where a broker's own replicas end, whether it leads them or not; empty where it is silent.
+    """Return the end offsets of a broker's replicas, followers included; none if it is silent.
 
     Source: Kafka 0.8.2.2 ``KafkaApis.handleOffsetRequest`` for ``Request.DebuggingConsumerId``.
     """
@@ -76,7 +76,7 @@ def read_logs(cluster: Sandbox, partitions: Sequence[TopicPartition]) -> Logs:
     """Read the partitions from the first message to the high watermark.
 
     Raises:
-        AssertionError: a leader refused, or what it sent makes no sense.
+        AssertionError: a leader refused, or its response makes no sense.
     """
     dialer = plain_dialer(TcpConnector(), timeout_ms=_TIMEOUT_MS)
     client = plain_client(dialer, timeout_ms=_TIMEOUT_MS)
@@ -93,24 +93,28 @@ def read_logs(cluster: Sandbox, partitions: Sequence[TopicPartition]) -> Logs:
 
     logs = Logs()
     for tp in partitions:
-        one = wait_until(partial(read, tp), what=f"a leader of {tp}")
-        assert one is not None
-        twice = [(value, logs.where[value]) for value in one.where if value in logs.where]
+        log = wait_until(partial(read, tp), what=f"a leader of {tp}")
+        assert log is not None
+        twice = [
+            (value, logs.positions[value]) for value in log.positions if value in logs.positions
+        ]
         assert not twice, f"in {tp}, too: {twice}"
-        logs.where |= one.where
-        logs.ends |= one.ends
+        logs.positions |= log.positions
+        logs.ends |= log.ends
     return logs
 
 
 def _read(connection: NegotiatedConnection, tp: TopicPartition) -> Logs | None:
-    """Read one partition; None where its leader has changed: the controller moves it at will."""
+    """Read one partition; return None if the controller has moved its leader."""
     logs, offset = Logs(), 0
     while True:
-        wanted = FetchPartition(partition=tp.partition, fetch_offset=offset, max_bytes=_FETCH_BYTES)
+        requested = FetchPartition(
+            partition=tp.partition, fetch_offset=offset, max_bytes=_FETCH_BYTES
+        )
         request = FetchRequest(
             max_wait_ms=100,
             min_bytes=1,
-            topics=(FetchTopic(topic=tp.topic, partitions=(wanted,)),),
+            topics=(FetchTopic(topic=tp.topic, partitions=(requested,)),),
         )
         response = connection.call(request, timeout_ms=_TIMEOUT_MS)
         fetched = response.topics[0].partitions[0]
@@ -121,12 +125,14 @@ def _read(connection: NegotiatedConnection, tp: TopicPartition) -> Logs | None:
             logs.ends[tp] = offset
             return logs
         decoded = decode_record_set(
-            fetched.records, fetch_offset=offset, max_decompressed_bytes=_ROOM
+            fetched.records, fetch_offset=offset, max_decompressed_bytes=_MAX_DECOMPRESSED_BYTES
         )
         assert decoded.error is None, f"{tp}: {decoded.error}"
         for record in decoded.records:
             value = (record.value or b"").decode()
-            assert value not in logs.where, f"{value} lies at {logs.where[value]} and {tp} too"
-            logs.where[value] = (tp, record.offset)
+            assert value not in logs.positions, (
+                f"{value} lies at {logs.positions[value]} and {tp} too"
+            )
+            logs.positions[value] = (tp, record.offset)
         assert decoded.next_offset > offset, f"{tp}: nothing at {offset}"
         offset = decoded.next_offset

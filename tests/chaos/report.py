@@ -6,14 +6,14 @@ _WIDTH = 56
 
 
 def summary(outcome: Outcome) -> str:
-    """What happened, what was counted, and what is wrong."""
+    """Return what happened, what was counted, and what is wrong."""
     verdict = outcome.verdict
     lines = [f"chaos: seed {outcome.seed}, faults for {outcome.seconds:.0f} s"]
     lines += ["", "faults"]
     lines += [_row(name, count) for name, count in sorted(outcome.faults.items())]
     lines += [_row("all", outcome.faults.total())]
-    if outcome.wedged:
-        lines += [_row("original found standing still, replaced", outcome.wedged)]
+    if outcome.stalled:
+        lines += [_row("original found standing still, replaced", outcome.stalled)]
     lines += ["", "messages"]
     tries, failures = outcome.tries
     lines += [_row("sets sent", tries), _row("sets not acknowledged", failures)]

@@ -1,4 +1,4 @@
-"""A chaos run from its first member to its verdict."""
+"""A chaos run, from the first member to the verdict."""
 
 import random
 from collections import Counter
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from tests.chaos.cast import OurActor
-from tests.chaos.faults import Fault, draw
+from tests.chaos.cast import OurMember
+from tests.chaos.faults import Fault, shuffled_faults
 from tests.chaos.read_logs import Logs, read_logs, replica_ends
 from tests.chaos.stage import GROUP, ORIGINAL, OURS, TOPICS, Stage
-from tests.chaos.verdict import history_of, judge_ends, left_by
+from tests.chaos.verdict import check_ends, history_of, leftovers_of
 from tests.histories.assembly import assemble
 from tests.histories.judge import judge
 from tests.histories.losses import taken_by_killed
@@ -26,26 +26,26 @@ _CALM_SHARE = 0.5
 _DRAIN_S = 120
 _STOP_MS = 30_000
 
-Say = Callable[[str], None]
+WriteLine = Callable[[str], None]
 
 
 @dataclass(slots=True, kw_only=True)
 class Outcome:
-    """What a run has to show.
+    """The results of a run.
 
     Attributes:
         seed: repeats the same faults.
-        faults: how often each kind struck.
-        wedged: how often the original was found to stand still by itself, and was replaced.
+        faults: how often each kind was inflicted.
+        stalled: how often the original made no progress without a fault, and was replaced.
         tries: sets that the producers sent, and how many of those failed.
         errors: what members of ours raised, by text.
-        seconds: how long faults went on.
-        verdict: the checks.
+        seconds: the time that faults went on.
+        verdict: the results of the checks.
     """
 
     seed: int
     faults: Counter[str] = field(default_factory=Counter)
-    wedged: int = 0
+    stalled: int = 0
     tries: tuple[int, int] = (0, 0)
     errors: Counter[str] = field(default_factory=Counter)
     seconds: float = 0
@@ -58,49 +58,49 @@ def run(
     seed: int,
     minutes: float,
     rate: int,
-    write: Say,
+    write: WriteLine,
     most_faults: int | None = None,
 ) -> Outcome:
-    """Let faults strike for so long, let everything come to rest, and judge.
+    """Inflict faults, let members read all, and check the history.
 
     Args:
         folder: for all files; an empty one.
-        seed: of the faults. What they meet differs from run to run all the same.
+        seed: that of the faults. Their effects still differ between runs.
         minutes: how long faults go on.
-        rate: messages a second.
-        write: told what goes on.
-        most_faults: how many strike at most; None: as many as there is time for.
+        rate: messages per second.
+        write: prints a line of progress.
+        most_faults: their maximum number; None for as many as there is time for.
 
     Raises:
-        AssertionError: something that was waited for did not come, or a member died by itself.
+        AssertionError: a wait timed out, or a member ended without a fault.
     """
     outcome = Outcome(seed=seed)
     with Stage(folder, messages_per_second=rate) as stage:
-        Play(stage, outcome, write).play(minutes, most_faults)
-        stage.look()
+        Scenario(stage, outcome, write).run(minutes, most_faults)
+        stage.collect()
         history = history_of(stage, read_logs(stage.cluster, stage.partitions()))
-        left_behind = left_by(stage)
+        leftovers = leftovers_of(stage)
     write_file(folder / HISTORY, history)
     outcome.verdict = judge(history)
-    judge_ends(left_behind, outcome.verdict)
+    check_ends(leftovers, outcome.verdict)
     return outcome
 
 
-class Play:
-    """What happens on a stage."""
+class Scenario:
+    """The phases of a run."""
 
-    def __init__(self, stage: Stage, outcome: Outcome, write: Say) -> None:
+    def __init__(self, stage: Stage, outcome: Outcome, write: WriteLine) -> None:
         self._stage = stage
         self._outcome = outcome
         self._write = write
         self._began_ms = stage.clock.now_ms()
 
-    def play(self, minutes: float, most_faults: int | None) -> None:
-        """Members come, faults strike, faults stop, members go."""
+    def run(self, minutes: float, most_faults: int | None) -> None:
+        """Start members, inflict faults, stop them, and let members leave."""
         stage = self._stage
         with stage.load:
-            for place in (*OURS, ORIGINAL):
-                stage.enter(place)
+            for slot in (*OURS, ORIGINAL):
+                stage.enter(slot)
             self._settle("all members share the group")
             self._strike(minutes, most_faults)
             self._settle("faults are over")
@@ -111,40 +111,40 @@ class Play:
         self._leave()
 
     def _strike(self, minutes: float, most_faults: int | None) -> None:
-        stage, chance = self._stage, random.Random(self._outcome.seed)
+        stage, rng = self._stage, random.Random(self._outcome.seed)
         start_ms = stage.clock.now_ms()
         until_ms = start_ms + int(minutes * 60_000)
-        for fault in islice(draw(chance), most_faults):
+        for fault in islice(shuffled_faults(rng), most_faults):
             if stage.clock.now_ms() >= until_ms:
                 break
-            self._inflict(fault, chance)
-            if chance.random() < _CALM_SHARE:
+            self._inflict(fault, rng)
+            if rng.random() < _CALM_SHARE:
                 self._settle("at rest")
         self._outcome.seconds = (stage.clock.now_ms() - start_ms) / 1000
 
-    def _inflict(self, fault: Fault, chance: random.Random) -> None:
+    def _inflict(self, fault: Fault, rng: random.Random) -> None:
         self._write(f"{self._at()}  {fault.name} ...")
         began_ms = self._stage.clock.now_ms()
-        what = fault.inflict(self._stage, chance)
+        what = fault.inflict(self._stage, rng)
         self._outcome.faults[fault.name] += 1
         took_ms = self._stage.clock.now_ms() - began_ms
         self._write(f"{self._at()}  {fault.name}: {what} ({took_ms / 1000:.1f} s)")
 
     def _settle(self, what: str) -> None:
-        """Wait until the group rests and has delivered what is acknowledged now."""
+        """Wait until the group is stable and has delivered all acknowledged messages."""
         stage = self._stage
         try:
             self._await_rest()
         except AssertionError:
-            if self._excuse_what_the_original_took():
+            if self._excuse_losses_of_the_original():
                 self._await_rest()
                 return
             if not self._only_the_original_lags():
                 raise
-            # It gave up by itself, as it can: the group waits for it, and nobody else is to blame.
-            self._outcome.wedged += 1
+            # The original can give up without a fault, and then the group waits for it.
+            self._outcome.stalled += 1
             self._write(f"{self._at()}  the original stands still: replaced")
-            stage.actors.pop(ORIGINAL).kill()
+            stage.running.pop(ORIGINAL).kill()
             stage.enter(ORIGINAL)
             self._await_rest()
         count, _, failures = stage.load.counts()
@@ -170,8 +170,8 @@ class Play:
             missing = Counter(str(wanted[value][0]) for value in stage.missing(wanted))
             raise AssertionError(f"{error}; missing {dict(missing)}") from None
 
-    def _excuse_what_the_original_took(self) -> bool:
-        """Whether what is missing was in the hand of an original that was killed."""
+    def _excuse_losses_of_the_original(self) -> bool:
+        """Excuse missing messages that a killed original had fetched; tell if there are any."""
         history = assemble(parse(history_of(self._stage, None)))
         taken = [
             value
@@ -182,25 +182,27 @@ class Play:
         return bool(taken)
 
     def _only_the_original_lags(self) -> bool:
-        """Whether all that is not read falls to the original."""
+        """Tell whether all partitions that are not read belong to the original."""
         stage = self._stage
-        look = stage.peek.look(sorted({tp.topic for tp in stage.partitions()}))
-        original = stage.actors[ORIGINAL].consumer_id
-        lagging = {tp for tp, owner in look.assigned.items() if look.owners.get(tp) != owner}
+        snapshot = stage.peek.snapshot(sorted({tp.topic for tp in stage.partitions()}))
+        original = stage.running[ORIGINAL].consumer_id
+        lagging = {
+            tp for tp, owner in snapshot.assigned.items() if snapshot.owners.get(tp) != owner
+        }
         wanted = stage.load.offsets()
         lagging |= {str(wanted[value][0]) for value in stage.missing(wanted)}
         return bool(lagging) and all(
-            look.assigned[tp].rpartition("-")[0] == original for tp in lagging
+            snapshot.assigned[tp].rpartition("-")[0] == original for tp in lagging
         )
 
     def _drain(self) -> None:
-        """Everything in the log is delivered, and committed."""
+        """Wait until everything in the log is delivered and committed."""
         stage = self._stage
-        log = wait_until(self._whole_logs, timeout_s=_SETTLE_S, what="replicas with one end")
+        log = wait_until(self._settled_logs, timeout_s=_SETTLE_S, what="replicas with one end")
         assert log is not None
-        self._write(f"{self._at()}  {len(log.where)} messages in the log")
+        self._write(f"{self._at()}  {len(log.positions)} messages in the log")
         stage.wait(
-            lambda: not stage.missing(log.where), timeout_s=_DRAIN_S, what="the log to be read"
+            lambda: not stage.missing(log.positions), timeout_s=_DRAIN_S, what="the log to be read"
         )
         try:
             stage.wait(
@@ -211,10 +213,10 @@ class Play:
         except AssertionError as error:
             raise AssertionError(f"{error}; {self._uncommitted(log.ends)}") from None
 
-    def _whole_logs(self) -> Logs | None:
-        """Read the logs; None while a replica holds more than is committed, or less.
+    def _settled_logs(self) -> Logs | None:
+        """Read the logs; return None while a replica has more or less than is committed.
 
-        A try that was not acknowledged in time may still become part of the log.
+        A set that was not acknowledged in time may still become part of the log.
         """
         stage = self._stage
         log = read_logs(stage.cluster, stage.partitions())
@@ -224,39 +226,41 @@ class Play:
     def _uncommitted(self, ends: Mapping[TopicPartition, int]) -> str:
         stage = self._stage
         committed = stage.tree.offsets(GROUP)
-        owners = stage.peek.look(list(TOPICS)).owners
+        owners = stage.peek.snapshot(list(TOPICS)).owners
         partitions = ", ".join(
             f"{tp} at {committed.get(tp)} of {end}, owner {owners.get(str(tp))}"
             for tp, end in ends.items()
             if committed.get(tp) != end
         )
-        words = "".join(
-            f"\n{actor.consumer_id}: {actor.last_words()}"
-            for actor in stage.actors.values()
-            if isinstance(actor, OurActor)
+        output = "".join(
+            f"\n{member.consumer_id}: {member.stderr_tail()}"
+            for member in stage.running.values()
+            if isinstance(member, OurMember)
         )
-        return f"{partitions}; {stage.unsettled() or 'the group rests'}{words}"
+        return f"{partitions}; {stage.unsettled() or 'the group rests'}{output}"
 
     def _leave(self) -> None:
-        """All end in order: ours first, and the original when it is alone and at rest.
+        """End all members gracefully: ours first, then the original, when it is alone and stable.
 
-        Asked in the middle of a rebalance it would fail all tries that are left (KAFKA-1848).
+        During a rebalance its shutdown would make all its remaining tries fail (KAFKA-1848).
         """
         stage = self._stage
-        for place in OURS:
-            actor = stage.actors.pop(place)
-            assert isinstance(actor, OurActor)
-            assert actor.stop(_STOP_MS), f"{actor.consumer_id} did not end: {actor.last_words()}"
-            assert actor.poll() == 0, f"{actor.consumer_id} died: {actor.last_words()}"
+        for slot in OURS:
+            member = stage.running.pop(slot)
+            assert isinstance(member, OurMember)
+            assert member.stop(_STOP_MS), (
+                f"{member.consumer_id} did not end: {member.stderr_tail()}"
+            )
+            assert member.poll() == 0, f"{member.consumer_id} died: {member.stderr_tail()}"
         stage.wait(lambda: not stage.unsettled(), timeout_s=_SETTLE_S, what="the original alone")
-        stage.actors.pop(ORIGINAL).stop(_STOP_MS)
+        stage.running.pop(ORIGINAL).stop(_STOP_MS)
         stage.wait(
             lambda: not stage.tree.members(GROUP), timeout_s=_SETTLE_S, what="an empty group"
         )
         self._write(f"{self._at()}  everybody has left")
-        for actor in stage.everybody:
-            if isinstance(actor, OurActor):
-                self._outcome.errors.update(actor.errors)
+        for member in stage.all_members:
+            if isinstance(member, OurMember):
+                self._outcome.errors.update(member.errors)
 
     def _at(self) -> str:
         return f"{(self._stage.clock.now_ms() - self._began_ms) / 1000:7.1f}"

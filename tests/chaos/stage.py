@@ -1,4 +1,4 @@
-"""The cluster, the group and the load of a chaos run, and what can be waited for there."""
+"""The cluster, the group and the load of a chaos run, and waits for their state."""
 
 import json
 import random
@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.chaos.cast import Actor, Operation, OurActor, ScalaActor
+from tests.chaos.cast import MemberProcess, Operation, OurMember, ScalaMember
 from tests.chaos.load import Load
 from tests.chaos.read_logs import replica_ends
 from tests.histories.recorder import Recorder
@@ -52,21 +52,21 @@ _OUR_SETTINGS = {
     "fetch.wait.max.ms": "100",
 }
 _ORIGINAL_SETTINGS = {**_SETTINGS, "rebalance.max.retries": "200"}
-_LOOK_MS = 50
+_COLLECT_MS = 50
 _JOIN_MS = 10_000
 _SUPER_SECRET = 0xB3415C00
 
 
 class Stage:
-    """Everything that runs; use it as a context manager, nothing outlives it.
+    """Everything that runs, as a context manager that ends all of it.
 
     Attributes:
         cluster: ZooKeeper and the brokers.
         tree: ZooKeeper's nodes.
-        actors: the members that are there now, by the letter of their place.
-        everybody: all that ever were.
-        recorder: of what producers and faults did.
-        read: what members wrote down so far.
+        running: the current members, by the letter of their slot.
+        all_members: all members that were ever started.
+        recorder: has the operations of producers and faults.
+        read: the operations that members have recorded so far.
         down: the brokers that were ended, and not started yet.
     """
 
@@ -79,8 +79,8 @@ class Stage:
             broker_properties=BROKER_PROPERTIES,
             work_dir=folder / "cluster",
         )
-        self.actors: dict[str, Actor] = {}
-        self.everybody: list[Actor] = []
+        self.running: dict[str, MemberProcess] = {}
+        self.all_members: list[MemberProcess] = []
         self.recorder = Recorder(self.clock.wall_ms)
         self.read: list[Operation] = []
         self.down: set[int] = set()
@@ -101,7 +101,7 @@ class Stage:
                 self.start_offsets(topic, range(count))
                 self.cluster.create_topic(topic, count, replication=BROKERS)
             self.load = Load(self.cluster, self.partitions(), self._rate, self.recorder)
-            self._reading.spawn("look", self._look_often, stop=self._stop_looking)
+            self._reading.spawn("collect", self._collect_repeatedly, stop=self._stop_collecting)
         except BaseException:
             self._end()
             raise
@@ -122,28 +122,28 @@ class Stage:
 
     # --- members ------------------------------------------------------------------------------
 
-    def enter(self, place: str) -> Actor:
-        """Start a new member in this place; does not wait until it has joined."""
+    def enter(self, slot: str) -> MemberProcess:
+        """Start a new member in this slot, without waiting until it has joined."""
         self._births += 1
-        name = f"{place}-{self._births}"
-        actor = self._original(name) if place == ORIGINAL else self._ours(place, name)
-        self.actors[place] = actor
-        self.everybody = [*self.everybody, actor]
-        return actor
+        name = f"{slot}-{self._births}"
+        member = self._original(name) if slot == ORIGINAL else self._ours(slot, name)
+        self.running[slot] = member
+        self.all_members = [*self.all_members, member]
+        return member
 
-    def _ours(self, place: str, name: str) -> OurActor:
+    def _ours(self, slot: str, name: str) -> OurMember:
         settings = {
             **_OUR_SETTINGS,
             "consumer.id": name,
             "zookeeper.connect": self.cluster.zookeeper_connect,
         }
-        by_filter = place == OURS[0]
+        by_filter = slot == OURS[0]
         topics: Mapping[str, int] | str = (
             "|".join(TOPICS) if by_filter else dict.fromkeys(TOPICS, 1)
         )
-        return OurActor(self._processes, self.folder / "members" / name, settings, topics)
+        return OurMember(self._processes, self.folder / "members" / name, settings, topics)
 
-    def _original(self, name: str) -> ScalaActor:
+    def _original(self, name: str) -> ScalaMember:
         config = self.folder / f"{name}.properties"
         props = {**_ORIGINAL_SETTINGS, "consumer.id": name}
         config.write_text("".join(f"{key}={value}\n" for key, value in props.items()))
@@ -152,27 +152,27 @@ class Stage:
             *("--zookeeper", self.cluster.zookeeper_connect),
             *("--whitelist", "|".join(TOPICS), "--consumer.config", str(config)),
         )
-        return ScalaActor(tool, f"{GROUP}_{name}")
+        return ScalaMember(tool, f"{GROUP}_{name}")
 
-    def look(self) -> None:
-        """Take in what every member has written down."""
-        for actor in self.everybody:
-            fresh = actor.take()
+    def collect(self) -> None:
+        """Read what every member has recorded."""
+        for member in self.all_members:
+            fresh = member.take()
             self.read.extend(fresh)
             for entry in fresh:
                 self._values.update(message[3] for message in entry.get("messages", ()))
 
-    def _look_often(self) -> None:
+    def _collect_repeatedly(self) -> None:
         while not self._stopping:
-            self.look()
-            self._stopped.get(_LOOK_MS)
+            self.collect()
+            self._stopped.get(_COLLECT_MS)
 
-    def _stop_looking(self) -> None:
+    def _stop_collecting(self) -> None:
         self._stopping = True
         self._stopped.put(None)
 
     def note_fault(self, kind: str, member: str | None, began_ms: int) -> None:
-        """Write down what was done from then until now, and to which member."""
+        """Record a fault that lasted until now, and the member that it affected."""
         until_ms = self.clock.wall_ms()
         self.recorder.add(
             "nemesis", "info", "fault", kind=kind, member=member, time=began_ms, until=until_ms
@@ -181,7 +181,7 @@ class Stage:
     # --- topics and nodes ---------------------------------------------------------------------
 
     def partitions(self) -> list[TopicPartition]:
-        """All partitions of the topics."""
+        """Return all partitions of the topics."""
         return [
             TopicPartition(topic, number)
             for topic in TOPICS
@@ -189,29 +189,29 @@ class Stage:
         ]
 
     def start_offsets(self, topic: str, numbers: Iterable[int]) -> None:
-        """Have new partitions read from their beginning.
+        """Commit offset 0 for new partitions, so that they are read from their beginning.
 
-        The original would begin at the end of a partition of which it finds no offset.
+        The original would start at the end of a partition without a committed offset.
         """
         for number in numbers:
             self.tree.put(offset_path(GROUP, TopicPartition(topic, number)), b"0")
 
-    def session_of(self, actor: Actor) -> int | None:
-        """The session that a member is registered under; None where it is not."""
-        node = self.tree.get(f"/consumers/{GROUP}/ids/{actor.consumer_id}")
+    def session_of(self, member: MemberProcess) -> int | None:
+        """Return the session that a member is registered with, or None."""
+        node = self.tree.get(f"/consumers/{GROUP}/ids/{member.consumer_id}")
         return None if node is None else node.ephemeral_owner
 
     def expire(self, session_id: int) -> None:
-        """End a client's session as if it had timed out."""
+        """Expire a client's session as if it had timed out."""
         self.cluster.expire_session(session_id, session_password(session_id))
 
     # --- waiting ------------------------------------------------------------------------------
 
     def wait(self, probe: Callable[[], object], *, timeout_s: float, what: str) -> None:
-        """Wait until it is so; a ZooKeeper that does not answer means not yet.
+        """Wait until the probe returns true; a ZooKeeper that does not respond counts as false.
 
         Raises:
-            AssertionError: it took too long, or a member ended by itself.
+            AssertionError: it took too long, or a member ended without a fault.
         """
 
         def request() -> bool:
@@ -224,55 +224,56 @@ class Stage:
         wait_until(request, timeout_s=timeout_s, what=what)
 
     def check_alive(self) -> None:
-        """Fail where a member or a broker has ended that nobody ended."""
-        for actor in self.actors.values():
-            if actor.poll() is not None:
-                words = actor.last_words() if isinstance(actor, OurActor) else ""
-                raise AssertionError(f"{actor.consumer_id} ended by itself: {words}")
+        """Fail if a member or a broker has ended that no fault has ended."""
+        for member in self.running.values():
+            if member.poll() is not None:
+                output = member.stderr_tail() if isinstance(member, OurMember) else ""
+                raise AssertionError(f"{member.consumer_id} ended by itself: {output}")
         for number, server in self.cluster._cluster.brokers.items():
             if number not in self.down and not server.running:
                 raise AssertionError(f"broker {number} ended by itself: {server._last_lines()}")
 
     def pause(self, duration_ms: int) -> None:
-        """Let the others go on for a while: how long a fault lasts is part of the fault."""
+        """Let the processes go on for a while: the duration is part of the fault."""
         Mailbox[None]().get(duration_ms)
 
     def unsettled(self) -> str:
-        """What keeps the group from rest; empty where it rests as the assignor says."""
-        look = self.peek.look(list(TOPICS))
-        members = sorted(actor.consumer_id for actor in self.actors.values())
-        if look.members != members:
-            return f"members are {look.members}, not {members}"
+        """Return how the group differs from the assignor's result; empty if it doesn't."""
+        snapshot = self.peek.snapshot(list(TOPICS))
+        members = sorted(member.consumer_id for member in self.running.values())
+        if snapshot.members != members:
+            return f"members are {snapshot.members}, not {members}"
         wrong = {
-            tp: (look.owners.get(tp), owner)
-            for tp, owner in look.assigned.items()
-            if look.owners.get(tp) != owner
+            tp: (snapshot.owners.get(tp), owner)
+            for tp, owner in snapshot.assigned.items()
+            if snapshot.owners.get(tp) != owner
         }
         return f"owners (and who should be): {wrong}" if wrong else ""
 
     def excuse(self, values: Iterable[str]) -> None:
-        """Wait for these no longer: the original took them with it."""
+        """Stop waiting for these values: a killed original had fetched them."""
         self._values.update(values)
 
     def delivered(self) -> int:
-        """How many deliveries there were so far."""
+        """Return the number of deliveries so far."""
         return sum(len(entry.get("messages", ())) for entry in list(self.read))
 
     def missing(self, values: Iterable[str]) -> list[str]:
-        """Those that nobody has delivered yet."""
+        """Return the values that nobody has delivered yet."""
         return [value for value in values if value not in self._values]
 
     def in_sync(self) -> bool:
-        """Whether every replica is in sync, and really holds what is acknowledged by now.
+        """Tell whether every replica is in sync, and has all messages acknowledged by now.
 
-        The second is not implied: a replica that follows a new leader first drops what it does not
-        know to be committed, and fetches it again, all the while counted as in sync. Were the
-        leader to die meanwhile, Kafka before 0.11 would lose acknowledged messages (KIP-101).
+        The first does not imply the second: a replica that follows a new leader first truncates
+        what it does not know to be committed, and fetches it again, and counts as in sync
+        meanwhile. If the leader failed then, Kafka before 0.11 would lose acknowledged messages
+        (KIP-101).
         """
         wanted = self.load.ends()
-        everyone = set(range(BROKERS))
+        all_brokers = set(range(BROKERS))
         return all(
-            of_topic and all(replicas == everyone for replicas in of_topic.values())
+            of_topic and all(replicas == all_brokers for replicas in of_topic.values())
             for of_topic in map(self.tree.in_sync, TOPICS)
         ) and all(self._holds(broker, wanted) for broker in self.cluster.brokers)
 
@@ -281,12 +282,12 @@ class Stage:
         return all(ends.get(tp, -1) >= end for tp, end in wanted.items())
 
     def write_controller_request(self, path: str, request: Mapping[str, object]) -> None:
-        """Put a request for the controller into its node."""
+        """Write a request for the controller into its node."""
         self.tree.put(path, json.dumps({"version": 1, **request}).encode())
 
 
 def session_password(session_id: int) -> bytes:
-    """What ZooKeeper gave a client as the password of its session: it only depends on the id.
+    """Return the password that ZooKeeper gave a client for its session; it depends only on the id.
 
     Source: ZooKeeper 3.4.6 ``ZooKeeperServer.generatePasswd`` and ``java.util.Random``.
     """
@@ -298,6 +299,6 @@ def session_password(session_id: int) -> bytes:
     return password
 
 
-def pick(chance: random.Random, actors: Mapping[str, Actor], places: Iterable[str]) -> str:
-    """One of these places in which there is a member."""
-    return chance.choice([place for place in places if place in actors])
+def pick(rng: random.Random, running: Mapping[str, MemberProcess], slots: Iterable[str]) -> str:
+    """Return one of the slots that have a member."""
+    return rng.choice([slot for slot in slots if slot in running])

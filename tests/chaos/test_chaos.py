@@ -1,10 +1,10 @@
-"""The short version of ``python -m tests.chaos``: each kind of fault strikes once."""
+"""The short form of ``python -m tests.chaos``: each kind of fault is inflicted once."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.chaos.faults import DECK
+from tests.chaos.faults import FAULTS
 from tests.chaos.report import summary
 from tests.chaos.run import run
 
@@ -19,15 +19,15 @@ MESSAGES_PER_SECOND = 150
 def test_faults_of_each_kind_lose_nothing_and_repeat_only_what_was_not_committed(
     tmp_path: Path,
 ) -> None:
-    """Four members and three brokers, with everything that can die dying in turn."""
+    """Four members read from three brokers while each of them, and ZooKeeper, fails in turn."""
     outcome = run(
         tmp_path,
         seed=SEED,
         minutes=MOST_MINUTES,
         rate=MESSAGES_PER_SECOND,
         write=print,
-        most_faults=len(DECK),
+        most_faults=len(FAULTS),
     )
     assert outcome.verdict.good, summary(outcome)
     assert outcome.verdict.counts["lost"] == 0
-    assert outcome.faults.keys() == {fault.name for fault in DECK}
+    assert outcome.faults.keys() == {fault.name for fault in FAULTS}

@@ -1,4 +1,4 @@
-"""What the judge reads of the logs, while leaders move under it."""
+"""The logs that the checks compare with are complete, even if leaders move meanwhile."""
 
 from types import SimpleNamespace
 from typing import cast
@@ -14,8 +14,8 @@ from zkconsumer.sandbox import Sandbox
 from zkconsumer.wire.api import ApiKey
 
 
-def test_a_leader_that_moves_is_asked_for_again() -> None:
-    """In the middle of a log, too: each value is there, once."""
+def test_a_moved_leader_is_looked_up_again() -> None:
+    """Each value is there once, even if the leader moves in the middle of a log."""
     cluster, tp = FakeCluster(), TopicPartition("t", 0)
     cluster.create_topic("t")
     for number in range(3):
@@ -26,5 +26,5 @@ def test_a_leader_that_moves_is_asked_for_again() -> None:
         brokers.listen_on_loopback(server)
         real = cast("Sandbox", SimpleNamespace(brokers=(brokers[0].address,)))
         logs = read_logs(real, [tp])
-    assert logs.where == {str(number): (tp, number) for number in range(3)}
+    assert logs.positions == {str(number): (tp, number) for number in range(3)}
     assert logs.ends == {tp: 3}

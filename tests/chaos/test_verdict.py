@@ -1,18 +1,18 @@
-"""How members end is part of the verdict."""
+"""The verdict includes how members end."""
 
 import pytest
 
-from tests.chaos.cast import LeftBehind
-from tests.chaos.verdict import judge_ends
+from tests.chaos.cast import Leftovers
+from tests.chaos.verdict import check_ends
 from tests.histories.rules import Verdict
 
-CLEAN = LeftBehind((), (), ())
+CLEAN = Leftovers((), (), ())
 
 
 def test_members_that_leave_nothing_behind_are_counted() -> None:
-    """Each of them."""
+    """Each member without threads or descriptors left counts as a clean end."""
     verdict = Verdict()
-    judge_ends({"a": CLEAN, "b": CLEAN}, verdict)
+    check_ends({"a": CLEAN, "b": CLEAN}, verdict)
     assert verdict.good
     assert verdict.counts == {"clean ends of ours": 2}
 
@@ -20,15 +20,17 @@ def test_members_that_leave_nothing_behind_are_counted() -> None:
 @pytest.mark.parametrize(
     ("left", "complaint"),
     [
-        (LeftBehind((), ("control",), ()), "left threads or descriptors behind: 1 (b: "),
-        (LeftBehind((), (), ("socket:[1]",)), "left threads or descriptors behind: 1 (b: "),
-        (LeftBehind(("live",), (), ()), "left threads or descriptors behind: 1 (b: "),
+        (Leftovers((), ("control",), ()), "left threads or descriptors behind: 1 (b: "),
+        (Leftovers((), (), ("socket:[1]",)), "left threads or descriptors behind: 1 (b: "),
+        (Leftovers(("live",), (), ()), "left threads or descriptors behind: 1 (b: "),
         (None, "members that did not end when told: 1 (b)"),
     ],
 )
-def test_one_that_leaves_something_behind_is_told(left: LeftBehind | None, complaint: str) -> None:
-    """Or that never said what it left."""
+def test_a_member_that_leaves_something_behind_is_reported(
+    left: Leftovers | None, complaint: str
+) -> None:
+    """A member that recorded no end at all is reported, too."""
     verdict = Verdict()
-    judge_ends({"a": CLEAN, "b": left}, verdict)
+    check_ends({"a": CLEAN, "b": left}, verdict)
     assert verdict.complaints()[0].startswith(complaint)
     assert verdict.counts == {"clean ends of ours": 1}

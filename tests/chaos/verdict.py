@@ -1,8 +1,8 @@
-"""The history of a chaos run, as the judge reads it, and what its members left behind."""
+"""The history of a chaos run, in the form that the checks take, and what its members left."""
 
 from collections.abc import Mapping
 
-from tests.chaos.cast import LeftBehind, Operation, OurActor
+from tests.chaos.cast import Leftovers, Operation, OurMember
 from tests.chaos.read_logs import Logs
 from tests.chaos.stage import GROUP, SESSION_MS, Stage
 from tests.histories.registry import group_operations
@@ -13,11 +13,11 @@ _ORIGINAL_SLACK_MS = 5_000
 
 
 def history_of(stage: Stage, logs: Logs | None) -> list[Operation]:
-    """Gather the history so far.
+    """Return the history so far.
 
     Args:
-        stage: with all that was written down on it.
-        logs: the partitions' logs, when all is over.
+        stage: has all recorded operations.
+        logs: the partitions' logs at the end of a run.
     """
     writes = read_history(stage.folder / "cluster" / "zookeeper" / "data")
     return [
@@ -30,26 +30,29 @@ def history_of(stage: Stage, logs: Logs | None) -> list[Operation]:
 
 
 def _members(stage: Stage) -> list[Operation]:
-    """What each promises: the original only begins at what was committed about when it claimed."""
+    """Return what each member promises.
+
+    The original promises only to start at an offset that was committed about when it claimed.
+    """
     ours = {"promises": sorted(PROMISES), "late_ms": SESSION_MS // 2}
     original = {"promises": ["starts"], "load_slack_ms": _ORIGINAL_SLACK_MS}
     return [
         {
-            "process": actor.consumer_id,
+            "process": member.consumer_id,
             "type": "info",
             "f": "member",
             "time": 0,
-            "member": actor.consumer_id,
-            **(original if actor.original else ours),
+            "member": member.consumer_id,
+            **(original if member.original else ours),
         }
-        for actor in stage.everybody
+        for member in stage.all_members
     ]
 
 
 def _end(stage: Stage, logs: Logs) -> list[Operation]:
     now_ms = stage.clock.wall_ms()
     messages: dict[object, list[tuple[int, str]]] = {tp: [] for tp in logs.ends}
-    for value, (tp, offset) in logs.where.items():
+    for value, (tp, offset) in logs.positions.items():
         messages[tp].append((offset, value))
     head = {"process": "judge", "time": now_ms}
     return [
@@ -69,23 +72,23 @@ def _end(stage: Stage, logs: Logs) -> list[Operation]:
     ]
 
 
-def left_by(stage: Stage) -> dict[str, LeftBehind | None]:
-    """What members of ours reported when they had been told to end; None: nothing."""
+def leftovers_of(stage: Stage) -> dict[str, Leftovers | None]:
+    """Return what members of ours recorded at their end, or None if one recorded nothing."""
     return {
-        our_actor.consumer_id: our_actor.left_behind
-        for our_actor in stage.everybody
-        if isinstance(our_actor, OurActor) and our_actor.poll() == 0
+        member.consumer_id: member.leftovers
+        for member in stage.all_members
+        if isinstance(member, OurMember) and member.poll() == 0
     }
 
 
-def judge_ends(left_behind: Mapping[str, LeftBehind | None], verdict: Verdict) -> None:
+def check_ends(leftovers: Mapping[str, Leftovers | None], verdict: Verdict) -> None:
     """Complain about members that did not end when told, or left threads or descriptors."""
-    silent = [name for name, left in left_behind.items() if left is None]
+    silent = [name for name, left in leftovers.items() if left is None]
     leaky = [
         f"{name}: {left}"
-        for name, left in left_behind.items()
+        for name, left in leftovers.items()
         if left is not None and (left.stuck or left.threads or left.descriptors)
     ]
-    verdict.counts["clean ends of ours"] = len(left_behind) - len(silent) - len(leaky)
+    verdict.counts["clean ends of ours"] = len(leftovers) - len(silent) - len(leaky)
     verdict.complain("members that did not end when told", silent)
     verdict.complain("left threads or descriptors behind", leaky)

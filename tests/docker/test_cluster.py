@@ -1,4 +1,4 @@
-"""The cluster in a container is the cluster of the sandbox: one test body, run on both."""
+"""The cluster in containers behaves as the sandbox's: the same test runs on both."""
 
 import subprocess
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ Addresses = tuple[str, str]
 
 
 def skip_without_engine() -> None:
-    """Skip, with the reason, where no container engine answers."""
+    """Skip the test, with the reason, where no container engine answers."""
     try:
         subprocess.run(["docker", "info"], check=True, capture_output=True, text=True, timeout=20)
     except FileNotFoundError:
@@ -35,7 +35,7 @@ def skip_without_engine() -> None:
 
 @pytest.fixture(scope="module")
 def composed() -> Iterator[Addresses]:
-    """The cluster of the compose file, built and started."""
+    """Build and start the cluster of the compose file."""
     skip_without_engine()
     from testcontainers.compose import DockerCompose  # noqa: PLC0415 - slow to import
 
@@ -50,7 +50,7 @@ def composed() -> Iterator[Addresses]:
     ]
 )
 def addresses(request: pytest.FixtureRequest) -> Addresses:
-    """Where the cluster is, whoever runs it."""
+    """Return the addresses of the sandbox's or the containers' cluster."""
     if request.param == "docker":
         found: Addresses = request.getfixturevalue("composed")
         return found
@@ -59,8 +59,8 @@ def addresses(request: pytest.FixtureRequest) -> Addresses:
 
 
 @pytest.mark.timeout(1800)  # the first build of the image downloads
-def test_a_topic_can_be_made_on_three_brokers(addresses: Addresses) -> None:
-    """All three are registered, know each other, and each leads its share of a new topic."""
+def test_a_topic_is_created_on_three_brokers(addresses: Addresses) -> None:
+    """All three are registered and know each other, and each leads a partition of a new topic."""
     connect, broker_list = addresses
     server, _, chroot = connect.partition("/")
     host, _, port = server.partition(":")

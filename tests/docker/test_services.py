@@ -1,4 +1,4 @@
-"""Units of systemd and the image of the commands: what they start is what the commands accept."""
+"""The commands that systemd units and the image of the commands start are valid."""
 
 import json
 import os
@@ -26,14 +26,17 @@ Instruction = tuple[str, str]
 
 
 def unit_lines(name: str) -> list[tuple[str, str]]:
-    """Keys and values of a unit, in order."""
+    """Return keys and values of a unit, in order."""
     lines = (UNITS / name).read_text("utf-8").splitlines()
     pairs = (line.partition("=") for line in lines if "=" in line and line[0] not in "#;")
     return [(key, value) for key, _, value in pairs]
 
 
-def started(unit: str) -> list[list[str]]:
-    """The words of each command, as systemd makes them of variables: ``$NAME`` becomes several."""
+def commands_of(unit: str) -> list[list[str]]:
+    """Return the words of each command that a unit starts.
+
+    As in systemd, ``$NAME`` becomes several words.
+    """
     variables = {}
     for key, value in unit_lines(unit):
         if key == "EnvironmentFile":
@@ -53,8 +56,8 @@ def started(unit: str) -> list[list[str]]:
     return commands
 
 
-def see_accepted(words: list[str]) -> None:
-    """The command's own parser takes them, and so does what makes settings of that."""
+def check_accepted(words: list[str]) -> None:
+    """Assert that the command's parser accepts the words, and that settings can be made of them."""
     args = build_parser().parse_args(words)
     if words[0] == "mirror":
         assert args.offsets_file is not None
@@ -67,30 +70,30 @@ def see_accepted(words: list[str]) -> None:
 
 
 @pytest.mark.parametrize("unit", [f"zkconsumer-{name}.service" for name in STAGES])
-def test_a_unit_starts_what_the_command_accepts(unit: str) -> None:
-    """With the variables of the file that lies beside it."""
-    commands = started(unit)
+def test_a_unit_starts_a_valid_command(unit: str) -> None:
+    """The command is valid with the variables of the file beside the unit."""
+    commands = commands_of(unit)
     assert commands
     for program, *words in commands:
         assert program == PROGRAM
-        see_accepted(words)
+        check_accepted(words)
 
 
-def test_the_drain_that_is_proven_is_the_one_that_ran() -> None:
-    """At the same path, against the same cluster; each has arguments of its own."""
-    drain, verify = (build_parser().parse_args(words[1:]) for words in started_drain())
+def test_verify_checks_the_drain_that_ran() -> None:
+    """Both commands have the same path and cluster, and other arguments of their own."""
+    drain, verify = (build_parser().parse_args(words[1:]) for words in drain_commands())
     assert (verify.path, verify.zookeeper) == (drain.to, drain.zookeeper)
     assert verify.memory_mb == drain.memory_mb == 512
 
 
-def started_drain() -> list[list[str]]:
-    """Both commands of the unit."""
-    return started("zkconsumer-drain.service")
+def drain_commands() -> list[list[str]]:
+    """Return both commands of the drain's unit."""
+    return commands_of("zkconsumer-drain.service")
 
 
 @pytest.fixture
 def checked_units(tmp_path: Path) -> Path:
-    """The units with a program that is there."""
+    """Return a folder of the units, with a program that exists."""
     if shutil.which("systemd-analyze") is None:
         pytest.skip("there is no systemd-analyze: apt-get install systemd")
     shutil.copytree(UNITS, tmp_path, dirs_exist_ok=True)
@@ -99,8 +102,8 @@ def checked_units(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def analyzed(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
-    """What systemd's own tool says of units in a folder."""
+def run_analyze(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
+    """Run systemd's own checks of the units in a folder."""
     return subprocess.run(
         ["systemd-analyze", *words],
         env={**os.environ, "SYSTEMD_UNIT_PATH": f"{folder}:"},
@@ -110,24 +113,24 @@ def analyzed(folder: Path, *words: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def test_systemd_takes_the_units(checked_units: Path) -> None:
-    """Every line of them: it names what it would ignore."""
+def test_systemd_accepts_the_units(checked_units: Path) -> None:
+    """By the check of systemd itself, it ignores no line of them."""
     units = sorted(map(str, [*checked_units.glob("*.service"), *checked_units.glob("*.timer")]))
-    done = analyzed(checked_units, "verify", "--man=no", *units)
+    done = run_analyze(checked_units, "verify", "--man=no", *units)
     ours = [line for line in done.stderr.splitlines() if "zkconsumer" in line]
     assert (done.returncode, ours) == (0, [])
 
 
 @pytest.mark.parametrize("name", STAGES)
-def test_a_unit_may_do_little(checked_units: Path, name: str) -> None:
-    """By systemd's own count, where 10 is everything; what they share reaches each."""
+def test_a_unit_has_few_rights(checked_units: Path, name: str) -> None:
+    """The exposure that systemd computes is low: the units' shared settings reach each of them."""
     unit = str(checked_units / f"zkconsumer-{name}.service")
-    done = analyzed(checked_units, "security", "--offline=yes", "--threshold=25", unit)
+    done = run_analyze(checked_units, "security", "--offline=yes", "--threshold=25", unit)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def instructions() -> list[Instruction]:
-    """Those of the file of the image, continued lines joined."""
+    """Return the instructions of the image's file, with continued lines joined."""
     lines = [line for line in DOCKERFILE.read_text("utf-8").splitlines() if line[:1] != "#"]
     text = "\n".join(lines).replace("\\\n", " ")
     parts = (line.split(None, 1) for line in text.splitlines() if line)
@@ -135,7 +138,7 @@ def instructions() -> list[Instruction]:
 
 
 def stages() -> dict[str, list[Instruction]]:
-    """Instructions by stage, those of the stage that it begins with first."""
+    """Return the instructions of each stage, after those of the stage that it is based on."""
     found: dict[str, list[Instruction]] = {}
     name = ""
     for word, rest in instructions():
@@ -147,36 +150,36 @@ def stages() -> dict[str, list[Instruction]]:
 
 
 @pytest.mark.parametrize("name", STAGES)
-def test_an_image_runs_what_the_command_accepts(name: str) -> None:
-    """As an exec form, so that it gets the signals; by itself it shows its help."""
+def test_an_image_runs_a_valid_command(name: str) -> None:
+    """The command has exec form, so that it gets signals, and shows its help without arguments."""
     stage = dict(stages()[name])
     program, *words = json.loads(stage["ENTRYPOINT"])
     assert (program, words[0], json.loads(stage["CMD"])) == ("zkconsumer", name, ["--help"])
     comment = re.search(rf"docker run .*?zkconsumer-{name} ((?:.*\\\n)*.*)\n", dockerfile())
     assert comment is not None
-    see_accepted([*words, *shlex.split(comment[1].replace("\\\n#", ""))])
+    check_accepted([*words, *shlex.split(comment[1].replace("\\\n#", ""))])
     assert stage["USER"] not in {"root", "0"}
     assert stage["STOPSIGNAL"] == "SIGTERM"
 
 
 def dockerfile() -> str:
-    """All of it, comments included."""
+    """Return all text of the file, comments included."""
     return DOCKERFILE.read_text("utf-8")
 
 
 @pytest.mark.parametrize(("name", "path"), [("mirror", "/metrics"), ("serve", "/healthz")])
-def test_a_health_check_asks_the_port_that_the_command_serves(name: str, path: str) -> None:
-    """By a program that is Python; the drain has no port."""
+def test_a_health_check_requests_the_port_of_the_command(name: str, path: str) -> None:
+    """The check is a Python program; the drain serves no port, and has none."""
     stage = dict(stages()[name])
-    asked = json.loads(stage["HEALTHCHECK"].partition("CMD ")[2])
-    compile(asked[2], "the health check", "exec")
-    assert f"http://127.0.0.1:{stage['EXPOSE']}{path}'" in asked[2]
+    check = json.loads(stage["HEALTHCHECK"].partition("CMD ")[2])
+    compile(check[2], "the health check", "exec")
+    assert f"http://127.0.0.1:{stage['EXPOSE']}{path}'" in check[2]
     assert stage["EXPOSE"] in stage["ENTRYPOINT"]
     assert dict(stages()["drain"])["HEALTHCHECK"] == "NONE"
 
 
-def test_the_image_is_made_as_images_should_be() -> None:
-    """Named versions, no lists or caches left in it, no packages that nobody asked for."""
+def test_the_image_follows_good_practice() -> None:
+    """It names versions, keeps no package lists or caches, and installs only named packages."""
     for word, rest in instructions():
         base = rest.partition(" ")[0]
         if word == "FROM" and base not in stages():
@@ -189,8 +192,8 @@ def test_the_image_is_made_as_images_should_be() -> None:
         assert word not in {"ADD", "MAINTAINER"}
 
 
-def test_what_is_copied_into_the_image_is_sent_to_the_builder() -> None:
-    """Whatever it needs is there, and not ignored."""
+def test_files_copied_into_the_image_are_sent_to_the_builder() -> None:
+    """All files that the image copies exist, and are not ignored."""
     ignored = DOCKERFILE.with_name(f"{DOCKERFILE.name}.dockerignore").read_text("utf-8").split()
     sent = [line[1:] for line in ignored if line[0] == "!"]
     assert ignored[0] == "*"

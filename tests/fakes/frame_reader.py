@@ -1,4 +1,4 @@
-"""Splits a byte stream into frames, as brokers do; memory is only for bytes that have arrived."""
+"""Splits a byte stream into frames, as brokers do; buffers only bytes that have arrived."""
 
 from zkconsumer.wire.framing import LENGTH_BYTES, checked_length
 

@@ -1,7 +1,7 @@
-"""The order in which a JVM walks a set of texts: that in which a ZooKeeper server lists children.
+"""The order in which a JVM iterates over a set of strings: ZooKeeper lists children in it.
 
-It holds for Java 8 and later, with up to seven texts in a bucket. Before, those of a bucket came
-the other way round, and turned around with each growth of the table.
+It holds for Java 8 and later, with up to seven strings in a bucket. Older versions iterated over a
+bucket in reverse, and reversed it with each growth of the table.
 
 Source: OpenJDK ``java.util.HashMap``, ZooKeeper 3.4.6 ``DataNode`` (a ``HashSet`` made for 8).
 """
@@ -16,7 +16,7 @@ _FIRST_SIZE: Final = 8
 
 
 class JavaHashSet:
-    """A set of texts; its table grows with them, and never shrinks."""
+    """A set of strings; its table grows with them, and never shrinks."""
 
     def __init__(self) -> None:
         self._hashes: dict[str, int] = {}
@@ -30,7 +30,7 @@ class JavaHashSet:
         return iter(sorted(self._hashes, key=lambda text: self._hashes[text] & mask))
 
     def add(self, text: str) -> None:
-        """Put a text in, behind those of its bucket."""
+        """Add a string, after the others of its bucket."""
         if text in self._hashes:
             return
         self._hashes[text] = _spread(text)
@@ -38,7 +38,7 @@ class JavaHashSet:
             self._size *= 2
 
     def discard(self, text: str) -> None:
-        """Take a text out, if it is in."""
+        """Remove a string if it is there."""
         self._hashes.pop(text, None)
 
 

@@ -1,6 +1,6 @@
 """The nodes of an in-memory ZooKeeper: a pure data structure, no sessions, no watches called.
 
-It answers each change with the events that watches could see; who watches is the server's matter.
+Each change returns the events that watches could see; the server keeps the watches.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ class _Node:
 
 
 class TreeEvent(NamedTuple):
-    """Something that a watch on ``path`` could see."""
+    """An event that a watch on ``path`` could see."""
 
     path: str
     event: WatchEvent
@@ -49,7 +49,7 @@ Undo = Callable[[], None]
 
 
 class MemoryTree:
-    """Nodes by path. ``wall_ms`` gives the times that nodes are stamped with."""
+    """Nodes by path. ``wall_ms`` gives the time for their timestamps."""
 
     def __init__(self, wall_ms: Callable[[], int]) -> None:
         self._wall_ms = wall_ms
@@ -57,7 +57,7 @@ class MemoryTree:
         self._nodes: dict[str, _Node] = {"/": _Node(b"", 0, 0, 0, 0, 0, 0)}
 
     def stat(self, path: str) -> ZNodeStat | None:
-        """What is known about a node, but for its data."""
+        """A node's metadata, without its data."""
         node = self.get(path)
         if node is None:
             return None
@@ -73,12 +73,12 @@ class MemoryTree:
         )
 
     def get(self, path: str) -> ZNode | None:
-        """A node with its data, null data as no bytes."""
+        """A node with its data; null data is empty bytes."""
         node = self._nodes.get(path)
         if node is None:
             return None
         seen = node.seen
-        # No change leaves both of these as they were, and none is looked at half done.
+        # Every change sets one of these, and no change is read while half done.
         if seen is not None and seen.mzxid == node.mzxid and seen.pzxid == node.pzxid:
             return seen
         node.seen = ZNode(
@@ -111,7 +111,7 @@ class MemoryTree:
     def apply(
         self, ops: Sequence[Op], session_id: int
     ) -> tuple[MultiResult, tuple[TreeEvent, ...]]:
-        """Do all of the operations or none; the events are empty when none happened."""
+        """Do all of the operations or none; there are no events if none was done."""
         self._zxid += 1
         undos: list[Undo] = []
         events: list[TreeEvent] = []

@@ -1,4 +1,4 @@
-"""The client on a real ZooKeeper, where the in-memory one has nothing to say."""
+"""The client on a real ZooKeeper, for what the in-memory one cannot show."""
 
 import socket
 import threading
@@ -17,14 +17,14 @@ from zkconsumer.zk.store import CreateOp
 
 @pytest.fixture(scope="module")
 def sandbox() -> Iterator[Sandbox]:
-    """A ZooKeeper of our own, since it gets paused and stopped."""
+    """Start a ZooKeeper for these tests alone, since it is paused and stopped."""
     with Sandbox(kafka="0.8.2.2", brokers=0) as running:
         yield running
 
 
 @pytest.fixture
 def store(sandbox: Sandbox) -> Iterator[KazooStore]:
-    """A client below the sandbox's chroot."""
+    """Give a client below the sandbox's chroot."""
     made = connect(sandbox.zookeeper_connect, session_timeout_ms=6_000, connection_timeout_ms=5_000)
     yield made
     made.close()
@@ -35,7 +35,7 @@ def store(sandbox: Sandbox) -> Iterator[KazooStore]:
 def test_the_granted_session_timeout_is_the_servers(
     sandbox: Sandbox, sent_ms: int, granted_ms: int | None
 ) -> None:
-    """What lies within 2 to 20 ticks is granted to the millisecond, all else is cut."""
+    """A timeout of 2 to 20 ticks is granted exactly, others are clamped."""
     store = connect(
         sandbox.zookeeper_connect, session_timeout_ms=sent_ms, connection_timeout_ms=5_000
     )
@@ -48,8 +48,8 @@ def test_the_granted_session_timeout_is_the_servers(
 
 
 @pytest.mark.zk
-def test_the_server_is_asked_whether_it_knows_transactions(store: KazooStore) -> None:
-    """3.4.6 does."""
+def test_support_of_transactions_is_detected(store: KazooStore) -> None:
+    """ZooKeeper 3.4.6 has them."""
     assert store.supports_multi
 
 
@@ -65,8 +65,8 @@ def test_a_missing_chroot_is_named_and_not_created(sandbox: Sandbox) -> None:
 
 
 @pytest.mark.zk
-def test_all_of_zookeeper_lies_below_the_chroot(sandbox: Sandbox, store: KazooStore) -> None:
-    """Paths and watches know nothing of it."""
+def test_paths_and_watches_are_below_the_chroot(sandbox: Sandbox, store: KazooStore) -> None:
+    """The chroot is in neither of them."""
     seen: list[str] = []
     root_text, _, chroot = sandbox.zookeeper_connect.partition("/")
     store.exists_many(["/below"], watch=lambda path, _: seen.append(path))
@@ -79,13 +79,13 @@ def test_all_of_zookeeper_lies_below_the_chroot(sandbox: Sandbox, store: KazooSt
 
 
 def test_a_malformed_connect_string_is_refused_at_once() -> None:
-    """Before any name is looked up."""
+    """It is refused before any name is resolved."""
     with pytest.raises(ConfigError, match="chroot is given once"):
         connect("h:1/a,h:2/a", session_timeout_ms=6_000, connection_timeout_ms=5_000)
 
 
-def answer_nonsense(server: socket.socket) -> None:
-    """Answer every connection with what is no ZooKeeper's answer, until the server is closed."""
+def send_nonsense(server: socket.socket) -> None:
+    """Send bytes that are no ZooKeeper response to every connection, until the server is closed."""
     while True:
         try:
             connection, _ = server.accept()
@@ -96,15 +96,15 @@ def answer_nonsense(server: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("kind", ["nobody listens", "never answers", "answers nonsense"])
-def test_an_address_without_a_zookeeper_ends_in_time(kind: str) -> None:
-    """A time-out with the address, never a hang, whatever is there."""
+def test_an_address_without_a_zookeeper_times_out(kind: str) -> None:
+    """Whatever is there, the error has the address and comes within the timeout."""
     scope = ThreadScope("stranger")
     with socket.create_server(("127.0.0.1", 0)) as server:
         port: int = server.getsockname()[1]
         if kind == "nobody listens":
             server.close()
         if kind == "answers nonsense":
-            scope.spawn("answer", lambda: answer_nonsense(server), stop=lambda: None)
+            scope.spawn("answer", lambda: send_nonsense(server), stop=lambda: None)
         clock = SystemClock()
         started_ms = clock.now_ms()
         with pytest.raises(RegistryError, match=f"127.0.0.1:{port} responded within 600 ms"):
@@ -116,8 +116,8 @@ def test_an_address_without_a_zookeeper_ends_in_time(kind: str) -> None:
 
 
 @pytest.mark.zk
-def test_a_frozen_server_costs_the_timeout_and_no_more(sandbox: Sandbox) -> None:
-    """The connection stands, the answer does not come; afterwards the same session goes on."""
+def test_a_call_to_a_frozen_server_times_out(sandbox: Sandbox) -> None:
+    """The connection and the session stay, and are used again afterwards."""
     store = connect(sandbox.zookeeper_connect, session_timeout_ms=20_000, connection_timeout_ms=700)
     session_id = store.session_id
     clock = SystemClock()
@@ -135,8 +135,8 @@ def test_a_frozen_server_costs_the_timeout_and_no_more(sandbox: Sandbox) -> None
 
 
 @pytest.mark.zk
-def test_closing_is_bounded_while_the_server_is_frozen(sandbox: Sandbox) -> None:
-    """Nobody who wants to go is held back."""
+def test_closing_does_not_wait_for_a_frozen_server(sandbox: Sandbox) -> None:
+    """It takes no longer than its timeout."""
     store = connect(sandbox.zookeeper_connect, session_timeout_ms=20_000, connection_timeout_ms=700)
     clock = SystemClock()
     sandbox.pause_zookeeper()
@@ -152,7 +152,7 @@ def test_closing_is_bounded_while_the_server_is_frozen(sandbox: Sandbox) -> None
 def test_a_restarted_server_finds_the_session_as_it_was(
     sandbox: Sandbox, store: KazooStore
 ) -> None:
-    """Sessions and ephemeral nodes outlive the server's process; the client comes back itself."""
+    """Sessions and ephemeral nodes outlive the server's process; the client reconnects itself."""
     session_id = store.session_id
     store.create("/mine", b"", ephemeral=True)
     sandbox.stop_zookeeper()
@@ -167,7 +167,7 @@ def test_a_restarted_server_finds_the_session_as_it_was(
 
 @pytest.mark.zk
 def test_threads_share_a_client(store: KazooStore) -> None:
-    """Batches of several threads take turns, and each gets its own answers."""
+    """Batches of several threads take turns, and each gets its own responses."""
     paths = [f"/shared/{number}" for number in range(300)]
     store.set_or_create_many({path: path.encode() for path in paths})
     wrong: list[object] = []
@@ -193,8 +193,8 @@ def test_threads_share_a_client(store: KazooStore) -> None:
 
 
 @pytest.mark.zk
-def test_nothing_of_a_client_is_left_after_its_end(sandbox: Sandbox) -> None:
-    """No thread, no session: what it owned is gone at once."""
+def test_a_closed_client_leaves_nothing_behind(sandbox: Sandbox) -> None:
+    """Its thread and session have ended, and its ephemeral nodes are deleted at once."""
     before = set(threading.enumerate())
     store = connect(
         sandbox.zookeeper_connect, session_timeout_ms=20_000, connection_timeout_ms=5_000
@@ -206,5 +206,5 @@ def test_nothing_of_a_client_is_left_after_its_end(sandbox: Sandbox) -> None:
     store.close()
     assert other.exists_many(["/gone"]) == [None]
     other.close()
-    # Those of earlier clients may end meanwhile: only what is new counts.
+    # Threads of earlier clients may end meanwhile: only new threads count.
     wait_until(lambda: not set(threading.enumerate()) - before, what="the clients' threads to end")

@@ -1,4 +1,4 @@
-"""A real ZooKeeper that knows who is who, and one that speaks TLS."""
+"""A real ZooKeeper with authentication, and one with TLS."""
 
 import json
 from collections.abc import Iterator
@@ -39,19 +39,19 @@ Server {{
 
 @dataclass(frozen=True, slots=True)
 class Secured:
-    """A cluster whose ZooKeeper knows ``reader``; ``tls_port``: where it speaks TLS, 0: nowhere."""
+    """A cluster whose ZooKeeper has the user ``reader``; ``tls_port``: its TLS port, 0 for none."""
 
     sandbox: Sandbox
     tls_port: int
 
     @property
     def zookeeper_connect(self) -> str:
-        """With the chroot."""
+        """Its address with the chroot."""
         return self.sandbox.zookeeper_connect
 
     @property
     def over_tls(self) -> str:
-        """The same at the port that speaks TLS."""
+        """The same with the TLS port."""
         return f"{LOOPBACK}:{self.tls_port}/{self.zookeeper_connect.partition('/')[2]}"
 
 
@@ -61,7 +61,7 @@ def secured(
     certificates: Certificates,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Secured]:
-    """ZooKeeper 3.4, which has no TLS, and 3.5."""
+    """Start ZooKeeper 3.4, which has no TLS, and 3.5."""
     version: str = request.param
     jaas = tmp_path_factory.mktemp("jaas") / "server.conf"
     jaas.write_text(_JAAS)
@@ -89,15 +89,15 @@ def secured(
 
 
 def opened(where: str, security: ZookeeperSecurity) -> KazooStore:
-    """A client that says who it is."""
+    """Open a client that authenticates."""
     return connect(where, session_timeout_ms=6_000, connection_timeout_ms=6_000, security=security)
 
 
 @pytest.mark.parametrize("security", [SASL, DIGEST], ids=["sasl", "digest"])
-def test_what_is_created_is_for_its_creator_to_change_and_for_all_to_read(
+def test_only_its_creator_may_change_a_node_and_all_may_read_it(
     secured: Secured, security: ZookeeperSecurity
 ) -> None:
-    """Alone and in a transaction; ``/consumers`` stays open to all."""
+    """This holds for single and transactional creates; ``/consumers`` stays open to all."""
     group = fresh_name("acl")
     mine = opened(secured.zookeeper_connect, security)
     stranger = opened(secured.zookeeper_connect, OPEN)
@@ -115,18 +115,18 @@ def test_what_is_created_is_for_its_creator_to_change_and_for_all_to_read(
         stranger.close()
 
 
-def test_a_wrong_password_is_one_clear_sentence(secured: Secured) -> None:
-    """Not a time-out, and not a word of kazoo's."""
+def test_a_wrong_password_is_one_clear_error(secured: Secured) -> None:
+    """It is neither a timeout nor an error of kazoo's."""
     wrong = ZookeeperSecurity(scheme="sasl", username="reader", password="guess", set_acl=True)
     with pytest.raises(RegistryError, match=r"the authentication as reader .*check zookee"):
         opened(secured.zookeeper_connect, wrong)
 
 
 @pytest.mark.parametrize("scheme", ["sasl", "digest"])
-def test_a_member_commits_what_strangers_can_read_and_not_change(
+def test_a_members_nodes_cannot_be_changed_by_others(
     secured: Secured, scheme: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Streams, polls and tools of one name; without it, the error names path and settings."""
+    """Streams, polls and tools authenticate; without it, the error has path and settings."""
     topic, group = fresh_name("secured"), fresh_name("group")
     secured.sandbox.create_topic(topic)
     write(secured.sandbox, TopicPartition(topic, 0), [b"one", b"two", b"three"])
@@ -142,8 +142,8 @@ def test_a_member_commits_what_strangers_can_read_and_not_change(
         assert [next(iter(stream)).value for _ in range(3)] == [b"one", b"two", b"three"]
     with KafkaConsumer(topic, config={**where, **access}, auto_offset_reset="earliest") as polled:
         tp = TopicPartition(topic, 0)
-        # The stream was closed with the last message in hand, which comes again.
-        again = wait_until(lambda: polled.poll(100), what="the message in hand")
+        # The stream was closed while its last message was being processed, so that comes again.
+        again = wait_until(lambda: polled.poll(100), what="the last message")
         assert [record.value for record in again[tp]] == [b"three"]
         assert polled.position(tp) == 3
         polled.seek(tp, 1)
@@ -162,7 +162,7 @@ def test_a_member_commits_what_strangers_can_read_and_not_change(
 
 
 def test_over_tls(secured: Secured, certificates: Certificates) -> None:
-    """With our certificate; what is wrong with theirs is told."""
+    """Our certificate is accepted; an untrusted one of theirs is a clear error."""
     if not secured.tls_port:
         with pytest.raises(RegistryError, match="secureClientPort"):
             opened(
@@ -188,8 +188,8 @@ def test_over_tls(secured: Secured, certificates: Certificates) -> None:
         opened(secured.over_tls, unknown)
 
 
-def test_what_cannot_be_is_refused_before_anything_connects(tmp_path: Path) -> None:
-    """Each names its setting."""
+def test_invalid_settings_are_refused_before_anything_connects(tmp_path: Path) -> None:
+    """Each error names its setting."""
     where = {"zookeeper.connect": "nowhere.invalid:1", "group.id": "g"}
     for settings, reported in (
         ({"zookeeper_auth_scheme": "digest"}, "zookeeper.auth.username"),

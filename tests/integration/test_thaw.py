@@ -1,7 +1,7 @@
-"""A reader that was frozen as a whole gives nothing, after its thaw, that others have read.
+"""A reader that was frozen delivers nothing, after its thaw, that others have read.
 
-It stands still until its session of 4 s is over, and another member has all partitions, has read
-them to their ends, and goes on. What the frozen one had fetched before is still in its memory.
+It is frozen until its session of 4 s is over, and another member owns all partitions, has read them
+to their ends, and goes on. What the frozen one had fetched before is still in its memory.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +25,7 @@ RECORDS = 5_000
 """In each of two partitions."""
 SESSION_MS = 4_000
 COMMITS: Mapping[str, object] = {"auto_commit_interval_ms": 200}
-"""Of the one that reads on: what it has read it has committed soon, whatever becomes of it."""
+"""The settings of the other reader, which must commit soon after it has read."""
 STREAM: Mapping[str, object] = {
     **COMMITS,
     "auto_offset_reset": "smallest",
@@ -39,7 +39,7 @@ POLL_COORDINATOR: Mapping[str, object] = {
     "auto_offset_reset": "earliest",
     "session_timeout_ms": SESSION_MS,
     "heartbeat_interval_ms": 1_000,
-    # Brokers 0.9 leave a request without an answer now and then.
+    # Brokers of 0.9 occasionally leave a request without a response.
     "request_timeout_ms": 5_000,
 }
 
@@ -48,7 +48,7 @@ POLL_COORDINATOR: Mapping[str, object] = {
 def _two_readers(
     cluster: Sandbox, way: str, settings: Mapping[str, object], folder: Path, *, pure: bool
 ) -> Iterator[tuple[ThawedReader, Callable[[], ThawedReader], list[TopicPartition]]]:
-    """One that reads slowly, and how to start one that reads quickly; both are ended."""
+    """Start a slow reader, and yield how to start a quick one; end both."""
     topic, group = fresh_name("thaw"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
@@ -95,7 +95,7 @@ def _check_a_thaw(
         more: set[tuple[int, int]] = set()
 
         def write_more() -> bool:
-            """One by one: so that each of the two gets some when it has its share."""
+            """Write message by message, so that each reader gets some once it owns a partition."""
             more.update((tp.partition, write(cluster, tp, [b"more"])) for tp in partitions)
             return bool(frozen.noted().thawed) and len(more) > 20
 
@@ -118,19 +118,19 @@ def _all(partitions: list[TopicPartition], begin: int, end: int) -> set[tuple[in
     product(["one by one", "batches", "arrow"], ["native", "pure"]),
     [("one by one", "native"), ("batches", "native"), ("arrow", "native"), ("one by one", "pure")],
 )
-def test_a_thawed_stream_gives_nothing_that_others_have_read(
+def test_a_thawed_stream_delivers_nothing_that_others_have_read(
     cluster: Sandbox, tmp_path: Path, way: str, engine: str
 ) -> None:
-    """Streams, in every way that they are read."""
+    """Streams are read in every way."""
     settings = {**STREAM, "zookeeper_connect": cluster.zookeeper_connect}
     _check_a_thaw(cluster, way, settings, tmp_path, pure=engine == "pure")
 
 
 @pytest.mark.parametrize("way", ["polls", "iteration"])
-def test_thawed_polls_give_nothing_that_others_have_read(
+def test_thawed_polls_return_nothing_that_others_have_read(
     cluster: Sandbox, tmp_path: Path, way: str
 ) -> None:
-    """The poll API in a ZooKeeper group."""
+    """The poll API is in a ZooKeeper group."""
     settings = {**POLL_ZOOKEEPER, "zookeeper_connect": cluster.zookeeper_connect}
     _check_a_thaw(cluster, way, settings, tmp_path)
 
@@ -140,10 +140,10 @@ def test_thawed_polls_give_nothing_that_others_have_read(
     product(["0.9.0.1", "3.9.1"], ["polls", "iteration"]),
     [("0.9.0.1", "polls"), ("3.9.1", "iteration")],
 )
-def test_thawed_polls_in_a_coordinators_group_give_nothing_that_others_have_read(
+def test_thawed_polls_in_a_coordinators_group_return_nothing_that_others_have_read(
     broker_of: BrokerOf, tmp_path: Path, way: str, version: str
 ) -> None:
-    """The session is that of the heartbeats."""
+    """The session is kept by heartbeats."""
     sandbox = broker_of(version)
     servers = [f"{broker.host}:{broker.port}" for broker in sandbox.brokers]
     settings = {**POLL_COORDINATOR, "bootstrap_servers": servers}

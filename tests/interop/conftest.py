@@ -14,9 +14,9 @@ from zkconsumer.sandbox import Sandbox
 def group(
     cluster: Sandbox, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> Iterator[MixedGroup]:
-    """A fresh group on the cluster of the session; its history is judged in the end.
+    """Give a fresh group on the session's cluster; its history is judged at the end.
 
-    What our members tell is shown if it fails.
+    The log of our members is shown if that fails.
     """
     caplog.set_level(logging.INFO, logger="zkconsumer")
     mixed = MixedGroup(cluster, tmp_path)

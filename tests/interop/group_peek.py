@@ -1,4 +1,4 @@
-"""Looks at a group's nodes with the sandbox's own client, not through the code under test."""
+"""Reads a group's nodes with the sandbox's own client, not through the code under test."""
 
 import json
 from collections.abc import Collection
@@ -15,13 +15,13 @@ Owners = dict[str, str]
 """Thread ids by ``topic-partition``; a partition without an owner is missing."""
 
 
-class Look(NamedTuple):
-    """What was seen of a group at one moment.
+class NodesSnapshot(NamedTuple):
+    """A group's nodes at one moment.
 
     Attributes:
         members: consumer ids, sorted.
-        owners: the owner nodes of the topics asked for.
-        assigned: the owners that the assignor names for these members.
+        owners: the owner nodes of the given topics.
+        assigned: the owners that the assignor chooses for these members.
     """
 
     members: list[str]
@@ -40,32 +40,32 @@ class GroupPeek:
         self._address = (host, int(port))
 
     def tree(self) -> dict[str, Node]:
-        """Every node below ``/consumers/<group>``, by path from there."""
+        """Return every node below ``/consumers/<group>``, by relative path."""
         found: dict[str, Node] = {}
         with self._client() as client:
             self._gather(client, "", found)
         return found
 
     def registrations(self) -> dict[str, bytes]:
-        """What each member wrote about itself, by consumer id."""
+        """Return the registration of each member, by consumer id."""
         with self._client() as client:
             return self._registrations(client)
 
     def owners(self, topics: Collection[str]) -> Owners:
-        """Who owns what of these topics."""
+        """Return the owners of these topics' partitions."""
         with self._client() as client:
             return self._owners(client, topics)
 
     def offsets(self, topic: str) -> dict[int, str]:
-        """The texts of the topic's offset nodes."""
+        """Return the texts of the topic's offset nodes."""
         with self._client() as client:
             return {
                 int(name): node.data.decode()
                 for name, node in self._children(client, f"offsets/{topic}")
             }
 
-    def look(self, topics: Collection[str], strategy: Strategy = "range") -> Look:
-        """Who is there, who owns what, and who should."""
+    def snapshot(self, topics: Collection[str], strategy: Strategy = "range") -> NodesSnapshot:
+        """Return members and owners, and the owners that the strategy would choose."""
         with self._client() as client:
             written = self._registrations(client)
             owners = self._owners(client, topics)
@@ -82,10 +82,10 @@ class GroupPeek:
             response = assign(strategy, GroupView(members, partitions), next(iter(members)))
             assert isinstance(response, GroupAssignment), response
             assigned = {f"{tp}": str(thread) for tp, thread in response.owners.items()}
-        return Look(sorted(members), owners, assigned)
+        return NodesSnapshot(sorted(members), owners, assigned)
 
     def partitions(self, topic: str) -> tuple[int, ...]:
-        """The topic's partitions, unsorted."""
+        """Return the topic's partitions, unsorted."""
         with self._client() as client:
             return self._partitions(client, topic)
 

@@ -10,7 +10,7 @@ from zkconsumer.clock import SystemClock
 
 
 def main(topic: str, *settings: str) -> None:
-    """Print what it is handed of the topic, each message in one write, until killed."""
+    """Print each delivered message of the topic in one write, until killed."""
     props = dict(setting.split("=", 1) for setting in settings)
     recorder = Recorder(SystemClock().wall_ms, lambda line: os.write(1, line))
     with ZookeeperConsumerConnector(ConsumerConfig(props)) as connector:

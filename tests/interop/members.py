@@ -1,6 +1,6 @@
 """Members of a group: ours, ours as a process, and the original's console consumer.
 
-What they deliver is told by the values: ``topic:partition:number``, as ``traffic`` writes them.
+Values identify what they deliver: ``topic:partition:number``, as ``traffic`` writes them.
 """
 
 import json
@@ -54,15 +54,15 @@ class Delivery(NamedTuple):
 
 
 class OurMember:
-    """A connector of ours, a thread reading each of its streams.
+    """A connector of ours, with a thread that reads each of its streams.
 
     Args:
-        cluster: where.
+        cluster: the cluster.
         group: the group id.
         subscription: stream counts by topic, or a filter.
         streams: how many, for a filter.
         settings: on top of ``TIMINGS``.
-        recorder: told of every message.
+        recorder: records every message.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class OurMember:
         return [delivery.value for delivery in self.delivered]
 
     def leave(self) -> None:
-        """Shut down in order; an error of a stream is raised here."""
+        """Shut down cleanly; raise a stream's error, if there is one."""
         if self._left:
             return
         self._left = True
@@ -138,7 +138,7 @@ def _delivery(stream: str, message: MessageAndMetadata[bytes, bytes]) -> Deliver
 
 
 class _Faults:
-    """Writes down what is done to a member."""
+    """Records the faults of a member."""
 
     def __init__(self, member: str, recorder: Recorder | None) -> None:
         self._member = member
@@ -165,13 +165,13 @@ class _Faults:
 
 
 class OurProcess:
-    """A member of ours in a process of its own, for signals; prints its history as it goes.
+    """A member of ours in a process, for signals; prints its history as it goes.
 
     Args:
-        topic: what it reads, with one stream.
+        topic: the topic that it reads, with one stream.
         settings: its configuration.
-        folder: gets its output.
-        recorder: told of what is done to it.
+        folder: for its output.
+        recorder: records its faults.
     """
 
     def __init__(
@@ -207,7 +207,7 @@ class OurProcess:
         return [json.loads(line) for line in LineTail(self._output).take()]
 
     def kill(self) -> None:
-        """``SIGKILL``: no good-bye."""
+        """Kill it with ``SIGKILL``: it does not leave the group."""
         began_ms = self._faults.now_ms()
         self._process.kill()
         self._process.wait()
@@ -219,19 +219,19 @@ class OurProcess:
         self._process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let it go on."""
+        """Resume it."""
         self._process.send_signal(signal.SIGCONT)
         self._faults.thawed()
 
 
 class ScalaMember:
-    """The original's console consumer, one stream; it always registers as a white list.
+    """The original's console consumer with one stream; it always registers as a white list.
 
     Args:
-        tool: it.
+        tool: the running tool.
         group: the group id.
         consumer_id: its ``consumer.id``.
-        recorder: told of what is done to it.
+        recorder: records its faults.
         earliest: whether it reads a partition without an offset from the beginning.
     """
 
@@ -257,7 +257,7 @@ class ScalaMember:
 
     @property
     def history(self) -> list[dict[str, Any]]:
-        """What it printed, at some time from its start until now; and how little it promises."""
+        """What it printed, at some time between its start and now; it makes few promises."""
         now_ms = self._faults.now_ms()
         head = {"process": self.consumer_id, "member": self.consumer_id, "time": now_ms}
         promises = {"promises": ["starts"], "load_slack_ms": _LOAD_SLACK_MS}
@@ -270,10 +270,10 @@ class ScalaMember:
         ]
 
     def check_no_rebalance_failed(self) -> None:
-        """It never ran out of tries, and could read what the others wrote.
+        """Check that it never ran out of tries, and could read the others' registrations.
 
-        Only what it logged before it was asked to leave counts: asked in the middle of a rebalance,
-        it fails all tries that are left, on its own account (KAFKA-1848).
+        Only what it logged before it was asked to leave counts: when asked in the middle of a
+        rebalance, it fails all remaining tries by itself (KAFKA-1848).
         """
         log = (self.tool.folder / "log").read_text("utf-8", "replace")
         alive = log.partition("ZKConsumerConnector shutting down")[0]
@@ -290,7 +290,7 @@ class ScalaMember:
         os.kill(self.tool.pid, signal.SIGTERM)
 
     def kill(self) -> None:
-        """``SIGKILL``: its session stays until it times out."""
+        """Kill it with ``SIGKILL``: its session lasts until it times out."""
         began_ms = self._faults.now_ms()
         self.tool.kill()
         self._faults.killed(began_ms)
@@ -301,7 +301,7 @@ class ScalaMember:
         self.tool.pause()
 
     def resume(self) -> None:
-        """Let it go on."""
+        """Resume it."""
         self.tool.resume()
         self._faults.thawed()
 

@@ -1,4 +1,4 @@
-"""A group of both kinds of members on a real cluster, and what tests wait for in it."""
+"""A group of both kinds of members on a real cluster, and waits for it."""
 
 import itertools
 from collections import Counter
@@ -12,7 +12,7 @@ from tests.histories.recorder import Recorder
 from tests.histories.registry import group_operations
 from tests.histories.rules import Verdict
 from tests.histories.zookeeper_log import read_history
-from tests.interop.group_peek import GroupPeek, Look
+from tests.interop.group_peek import GroupPeek, NodesSnapshot
 from tests.interop.members import (
     TIMINGS,
     Member,
@@ -34,8 +34,8 @@ from zkconsumer.sandbox import Sandbox
 CONSOLE_CONSUMER = "kafka.tools.ConsoleConsumer"
 
 
-class Delivers(Protocol):
-    """A member of any kind, as far as its messages go."""
+class DeliveringMember(Protocol):
+    """A member of any kind that delivers messages."""
 
     @property
     def values(self) -> list[str]:
@@ -44,17 +44,17 @@ class Delivers(Protocol):
 
 
 def zookeeper_history(cluster: Sandbox, group: str) -> Iterator[dict[str, Any]]:
-    """What happened to a group's nodes, from ZooKeeper's own log."""
+    """Return what happened to a group's nodes, from ZooKeeper's own transaction log."""
     writes = read_history(cluster._cluster.zookeeper._folder / "data")
     return group_operations(writes, f"{ZkTree(cluster).chroot}/consumers/{group}")
 
 
 class MixedGroup:
-    """A fresh group; its members are ended by ``close``.
+    """A fresh group; ``close`` ends its members.
 
     Attributes:
         fresh: whether nobody has joined it yet.
-        recorder: of what is written, read and done to members.
+        recorder: of messages written and read, and of faults.
     """
 
     def __init__(self, cluster: Sandbox, folder: Path, name: str = "mixed") -> None:
@@ -65,7 +65,7 @@ class MixedGroup:
         self.writer = Writer(cluster, self.recorder)
         self.fresh = True
         self.judges_own_topics_only = False
-        """For filters that let through what other tests write, whose values are not unique."""
+        """For filters that match other tests' topics, whose values are not unique."""
         self._folder = folder / self.name
         self._folder.mkdir(parents=True)
         self._numbers = itertools.count(1)
@@ -80,11 +80,11 @@ class MixedGroup:
         return name
 
     def traffic(self, *topics: str) -> Traffic:
-        """Messages to all partitions of the topics for as long as the context lasts."""
+        """Write messages to all partitions of the topics while the context is open."""
         return Traffic(self.writer, self.partitions(*topics))
 
     def partitions(self, *topics: str) -> Sequence[TopicPartition]:
-        """All partitions of the topics."""
+        """Return all partitions of the topics."""
         return [
             TopicPartition(topic, partition)
             for topic in topics
@@ -92,7 +92,7 @@ class MixedGroup:
         ]
 
     def write(self, count: int, *topics: str, codec: Codec = Codec.NONE) -> list[str]:
-        """Write so many messages to each partition of the topics; gives their values."""
+        """Write ``count`` messages to each partition of the topics; return their values."""
         return [
             value
             for tp in self.partitions(*topics)
@@ -109,7 +109,7 @@ class MixedGroup:
         streams: int = 1,
         settings: Mapping[str, str] | None = None,
     ) -> OurMember:
-        """Join one of ours; returns when it reads its share."""
+        """Let a member of ours join; return when it owns its share."""
         own = {} if consumer_id is None else {"consumer.id": consumer_id}
         member = OurMember(
             self.cluster,
@@ -125,7 +125,7 @@ class MixedGroup:
     def our_process(
         self, topic: str, consumer_id: str, *, settings: Mapping[str, str] | None = None
     ) -> OurProcess:
-        """Start one of ours as a process; does not wait until it has joined."""
+        """Start a member of ours as a process; does not wait until it has joined."""
         all_settings = {
             **TIMINGS,
             "zookeeper.connect": self.cluster.zookeeper_connect,
@@ -150,14 +150,14 @@ class MixedGroup:
     ) -> ScalaMember:
         """Start the original's console consumer; does not wait until it has joined.
 
-        Where no offset is stored the group's first member starts at the beginning. A later one
-        starts at the end: the original refuses to do otherwise once the group has any offset.
+        Where no offset is stored, the group's first member starts at the beginning. A later one
+        starts at the end: the original refuses to start elsewhere once the group has any offset.
 
         Args:
             topics: the filter.
             consumer_id: its ``consumer.id``.
             settings: on top of ``TIMINGS``.
-            options: more of its command line.
+            options: further command-line options.
             by: the kind of filter.
         """
         own = {} if consumer_id is None else {"consumer.id": consumer_id}
@@ -190,9 +190,9 @@ class MixedGroup:
                 member.kill()
 
     def judge(self) -> Verdict:
-        """Judge the group's history; it is kept in its folder, to be judged again by hand.
+        """Judge the group's history, which is written to its folder, to be judged again by hand.
 
-        Members that tests run by themselves are not in it, nor judged.
+        Members that tests start by themselves are not part of it.
         """
         for member in self._members:
             if not isinstance(member, OurMember):
@@ -212,31 +212,31 @@ class MixedGroup:
         *,
         strategy: Strategy = "range",
         timeout_s: float = 30,
-    ) -> Look:
-        """Wait until exactly these members are there and every partition has its right owner.
+    ) -> NodesSnapshot:
+        """Wait until exactly these members are registered and every partition has its right owner.
 
         Args:
-            topics: all that the group reads.
+            topics: all topics that the group reads.
             members: how many, or the ``consumer.id`` of each.
-            strategy: who decides which owner is right.
+            strategy: chooses the right owners.
             timeout_s: how long that may take.
         """
         wanted = members if isinstance(members, int) else sorted(map(self.id_of, members))
 
-        def settled() -> Look | None:
-            found = self.peek.look(topics, strategy)
+        def settled() -> NodesSnapshot | None:
+            found = self.peek.snapshot(topics, strategy)
             there = len(found.members) if isinstance(wanted, int) else found.members
             return found if there == wanted and found.owners == found.assigned else None
 
         try:
-            look = wait_until(settled, timeout_s=timeout_s, what=f"{members} to share {topics}")
+            snapshot = wait_until(settled, timeout_s=timeout_s, what=f"{members} to share {topics}")
         except AssertionError as error:
-            raise AssertionError(f"{error}; now {self.peek.look(topics, strategy)}") from None
-        assert look is not None
-        return look
+            raise AssertionError(f"{error}; now {self.peek.snapshot(topics, strategy)}") from None
+        assert snapshot is not None
+        return snapshot
 
     def await_values(
-        self, wanted: Collection[str], *members: Delivers, timeout_s: float = 30
+        self, wanted: Collection[str], *members: DeliveringMember, timeout_s: float = 30
     ) -> None:
         """Wait until these members together have delivered all of ``wanted``."""
 
@@ -250,15 +250,15 @@ class MixedGroup:
             raise AssertionError(f"{error}; missing by partition: {by_partition}") from None
 
     def await_offsets(self, topic: str) -> None:
-        """Wait until an offset is stored for each of the topic's partitions."""
+        """Wait until each of the topic's partitions has a committed offset."""
         partitions = set(self.peek.partitions(topic))
         wait_until(lambda: set(self.peek.offsets(topic)) == partitions, what=f"offsets of {topic}")
 
     def await_committed(self, topic: str) -> None:
-        """Wait until the offsets of all that was written to the topic are stored."""
+        """Wait until the committed offsets are the ends of all that was written to the topic."""
         ends = {tp.partition: str(end) for tp, end in self.writer.ends.items() if tp.topic == topic}
         wait_until(lambda: self.peek.offsets(topic) == ends, what=f"{ends} to be committed")
 
     def id_of(self, consumer_id: str) -> str:
-        """A member's name in the group."""
+        """Return a member's id in the group."""
         return f"{self.name}_{consumer_id}"

@@ -1,4 +1,4 @@
-"""A member of a ZooKeeper group behind the poll API, polled by a thread of its own."""
+"""A member of a ZooKeeper group with the poll API, polled by a thread of its own."""
 
 import itertools
 import threading
@@ -21,22 +21,22 @@ TIMINGS: Mapping[str, object] = {
     "metadata_max_age_ms": 500,
 }
 _numbers = itertools.count(1)
-Heard = tuple[str, frozenset[int]]
+ListenerCall = tuple[str, frozenset[int]]
 
 
 class PollingMember:
-    """Reads in a thread, as a program does: what a poll gave is delivered, then the next poll.
+    """Polls in a thread, as a program does: a poll's records are delivered before the next poll.
 
     Args:
-        group: that it joins, and whose recorder is told of every poll.
-        topics: what it subscribes to.
-        pattern: the same, as a pattern.
+        group: the group that it joins, and whose recorder records every poll.
+        topics: the topics that it subscribes to.
+        pattern: or a pattern.
         settings: on top of ``TIMINGS``.
 
     Attributes:
         records: what was delivered.
-        received: what the rebalance listener heard: which call, and partition numbers.
-        polling: cleared, the thread stays at work on what the last poll gave.
+        received: the calls of the rebalance listener, with partition numbers.
+        polling: while it is cleared, the thread processes the last poll's records.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class PollingMember:
             **settings,
         }
         self.records: list[ConsumerRecord] = []
-        self.received: list[Heard] = []
+        self.received: list[ListenerCall] = []
         self.polling = threading.Event()
         self.polling.set()
         self.idle = threading.Event()
@@ -79,7 +79,7 @@ class PollingMember:
 
     @property
     def assigned(self) -> frozenset[int]:
-        """The partitions that it has, by what the listener heard."""
+        """The partitions that it owns, according to the listener's calls."""
         now: frozenset[int] = frozenset()
         for what, numbers in list(self.received):
             now = now | numbers if what == "assigned" else now - numbers
@@ -87,7 +87,7 @@ class PollingMember:
 
     @property
     def session(self) -> tuple[int, bytes]:
-        """Id and password of its session with ZooKeeper, to end it."""
+        """Id and password of its ZooKeeper session, to expire it."""
         membership = self._consumer._parts.session.membership
         assert isinstance(membership, ZookeeperMember)
         store = membership._context.store
@@ -109,13 +109,13 @@ class PollingMember:
         self._on_notice("lost", lost)
 
     def stop_polling(self) -> None:
-        """Be at work on what the last poll gave until ``polling`` is set; returns when it is."""
+        """Stop polling until ``polling`` is set; return when it has stopped."""
         self.idle.clear()
         self.polling.clear()
         assert self.idle.wait(20)
 
     def leave(self) -> None:
-        """End in order; an error of the thread is raised here."""
+        """Close the consumer; raise the thread's error, if there is one."""
         assert self._scope.close(30_000) == []
         error = self._scope.first_error()
         if error is not None:
@@ -154,7 +154,7 @@ class PollingMember:
 
 
 def _settings(given: Mapping[str, object]) -> dict[str, str]:
-    """The settings that promises depend on, as a connector calls them."""
+    """Return the settings that promises depend on, under a connector's names."""
     commits = {True: "true", False: "false"}[bool(given.get("enable_auto_commit", True))]
     return {
         "zookeeper.session.timeout.ms": str(given["zookeeper_session_timeout_ms"]),

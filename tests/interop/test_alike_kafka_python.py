@@ -1,4 +1,4 @@
-"""A program for kafka-python does with ours what it does with kafka-python."""
+"""A program for kafka-python behaves the same with our consumer."""
 
 import sys
 
@@ -15,8 +15,8 @@ SHORT_SESSIONS = {"group.min.session.timeout.ms": "500"}
 @pytest.mark.sandbox
 @pytest.mark.long
 @pytest.mark.timeout(400)
-def test_what_a_program_sees_is_what_kafka_python_shows() -> None:
-    """In nearly all of the cases; where not, that is decided, and documented."""
+def test_a_program_behaves_as_with_kafka_python() -> None:
+    """This holds for nearly all cases; the exceptions are decided and documented."""
     with Sandbox(
         kafka="2.8.2", brokers=1, auto_create_topics=True, broker_properties=SHORT_SESSIONS
     ) as broker:

@@ -1,4 +1,4 @@
-"""More members and streams than partitions: who is idle stays silent, and takes over."""
+"""More members and streams than partitions: idle ones deliver nothing, and take over later."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,15 +14,15 @@ PERFORMANCE = "kafka.tools.ConsumerPerformance"
 
 
 def check_silent(*members: Member) -> None:
-    """Nothing was delivered."""
+    """Check that nothing was delivered to these members."""
     assert [member.values for member in members] == [[]] * len(members)
 
 
 def check_all_once(group: MixedGroup, *members: Member) -> None:
-    """Everything that was written was delivered, and once.
+    """Check that everything that was written was delivered exactly once.
 
-    But for what an original had in hand when it rebalanced: it hands out a message that its
-    iterator has prepared, though what it commits lies in front of it. That is one for each time.
+    The exception is one message of each original that rebalanced: it delivers a message that its
+    iterator has prepared, although its commit is before that message.
     """
     delivered = Counter(value for member in members for value in member.values)
     assert sorted(delivered) == sorted(group.writer.values)
@@ -35,7 +35,7 @@ def check_all_once(group: MixedGroup, *members: Member) -> None:
 
 
 def test_idle_members_of_both_kinds_are_silent_and_take_over_in_turn(group: MixedGroup) -> None:
-    """Five threads for two partitions: the first two by id work; whoever is next is the heir."""
+    """Five threads for two partitions: the first two by id own them; the next one takes over."""
     topic = group.topic(2)
     a = group.ours({topic: 1}, "a-ours")
     group.await_values(group.write(5, topic), a)
@@ -43,8 +43,8 @@ def test_idle_members_of_both_kinds_are_silent_and_take_over_in_turn(group: Mixe
     group.await_settled([topic], ["a-ours", "b-scala"])
     c = group.ours({topic: 2}, "c-ours")
     d = group.scala(topic, "d-scala")
-    look = group.await_settled([topic], ["a-ours", "b-scala", "c-ours", "d-scala"])
-    assert look.owners == {
+    snapshot = group.await_settled([topic], ["a-ours", "b-scala", "c-ours", "d-scala"])
+    assert snapshot.owners == {
         f"{topic}-0": f"{a.consumer_id}-0",
         f"{topic}-1": f"{b.consumer_id}-0",
     }
@@ -52,14 +52,14 @@ def test_idle_members_of_both_kinds_are_silent_and_take_over_in_turn(group: Mixe
     check_silent(c, d)
 
     a.leave()
-    look = group.await_settled([topic], ["b-scala", "c-ours", "d-scala"])
-    assert look.owners[f"{topic}-1"] == f"{c.consumer_id}-0"
+    snapshot = group.await_settled([topic], ["b-scala", "c-ours", "d-scala"])
+    assert snapshot.owners[f"{topic}-1"] == f"{c.consumer_id}-0"
     group.await_values(group.write(5, topic), a, b, c)
     check_silent(d)
 
     b.leave()
-    look = group.await_settled([topic], ["c-ours", "d-scala"])
-    assert look.owners[f"{topic}-1"] == f"{c.consumer_id}-1"
+    snapshot = group.await_settled([topic], ["c-ours", "d-scala"])
+    assert snapshot.owners[f"{topic}-1"] == f"{c.consumer_id}-1"
     group.await_values(group.write(5, topic), a, b, c)
     check_silent(d)
 
@@ -69,16 +69,16 @@ def test_idle_members_of_both_kinds_are_silent_and_take_over_in_turn(group: Mixe
     check_all_once(group, a, b, c, d)
 
 
-def test_eleven_streams_of_ours_are_shared_out_in_the_order_of_their_texts(
+def test_eleven_streams_of_ours_are_assigned_in_the_order_of_their_ids_as_text(
     group: MixedGroup,
 ) -> None:
-    """Four partitions go to threads 0, 1, 10 and 2; the original behind them gets none."""
+    """Four partitions go to threads 0, 1, 10 and 2; the original after them gets none."""
     topic = group.topic(4)
     c = group.ours({topic: 11}, "c")
     group.await_values(group.write(2, topic), c)
     d = group.scala(topic, "d")
-    look = group.await_settled([topic], ["c", "d"])
-    assert threads_by_partition(look.owners, topic) == ["0", "1", "10", "2"]
+    snapshot = group.await_settled([topic], ["c", "d"])
+    assert threads_by_partition(snapshot.owners, topic) == ["0", "1", "10", "2"]
     group.await_values(group.write(5, topic), c)
     assert {(delivery.partition, delivery.stream) for delivery in c.delivered} == {
         (0, f"{topic}/0"),
@@ -94,25 +94,25 @@ def test_eleven_streams_of_ours_are_shared_out_in_the_order_of_their_texts(
     check_all_once(group, c, d)
 
 
-def test_eleven_streams_of_the_original_leave_ours_what_we_compute(group: MixedGroup) -> None:
-    """Thirteen partitions, eleven threads of the JVM (a static subscription) and two of ours."""
+def test_eleven_streams_of_the_original_leave_ours_the_computed_share(group: MixedGroup) -> None:
+    """There are 13 partitions, eleven threads of the JVM (static subscription) and two of ours."""
     topic = group.topic(13)
     arguments = ("--zookeeper", group.cluster.zookeeper_connect, "--topic", topic)
     with group.cluster.scala_tool(
         PERFORMANCE, *arguments, "--group", group.name, "--threads", "11", "--messages", "1000000"
     ):
-        # It removes the group's nodes before it joins.
+        # The tool deletes the group's nodes before it joins.
         [scala] = wait_until(lambda: list(group.peek.registrations()), what="the original")
         group.ours({topic: 2}, "zz-ours")
-        look = group.await_settled([topic], 2)
-    assert look.members == sorted([scala, group.id_of("zz-ours")])
+        snapshot = group.await_settled([topic], 2)
+    assert snapshot.members == sorted([scala, group.id_of("zz-ours")])
     in_text_order = ["0", "1", "10", *map(str, range(2, 10))]
-    if look.members[0] == scala:
-        assert threads_by_partition(look.owners, topic) == [*in_text_order, "0", "1"]
+    if snapshot.members[0] == scala:
+        assert threads_by_partition(snapshot.owners, topic) == [*in_text_order, "0", "1"]
     else:
-        assert threads_by_partition(look.owners, topic) == ["0", "1", *in_text_order]
+        assert threads_by_partition(snapshot.owners, topic) == ["0", "1", *in_text_order]
 
 
 def threads_by_partition(owners: dict[str, str], topic: str) -> Sequence[str]:
-    """The number of the thread that owns each partition."""
+    """Return the number of the thread that owns each partition."""
     return [owners[f"{topic}-{number}"].rpartition("-")[2] for number in range(len(owners))]

@@ -1,4 +1,4 @@
-"""Members that die, freeze or come back: their nodes stay until their sessions end."""
+"""Members that die, freeze or return: their nodes stay until their sessions end."""
 
 import pytest
 
@@ -10,55 +10,63 @@ pytestmark = pytest.mark.sandbox
 SHORT_SESSION = {"zookeeper.session.timeout.ms": "1500"}
 PARTITIONS = 4
 
-MortalMember = OurProcess | ScalaMember
+KillableMember = OurProcess | ScalaMember
 
 
 @pytest.fixture(params=["ours", "scala"])
 def kind(request: pytest.FixtureRequest) -> str:
-    """Which kind dies."""
+    """The kind of the member that dies."""
     kind: str = request.param
     return kind
 
 
-def mortal(group: MixedGroup, kind: str, topic: str, name: str) -> MortalMember:
-    """A member as a process, with a short session."""
+def killable(group: MixedGroup, kind: str, topic: str, name: str) -> KillableMember:
+    """Start a member as a process, with a short session."""
     if kind == "ours":
         return group.our_process(topic, name, settings=SHORT_SESSION)
     return group.scala(topic, name, settings=SHORT_SESSION)
 
 
-@pytest.mark.parametrize("heir", ["ours", "scala"])
+@pytest.mark.parametrize("successor", ["ours", "scala"])
 def test_a_killed_members_partitions_go_to_the_other_kind(
-    group: MixedGroup, kind: str, heir: str
+    group: MixedGroup, kind: str, successor: str
 ) -> None:
-    """The heir takes them once the session is over, reads on until then, and nothing is lost."""
+    """The successor owns them once the session is over, and reads its own until then."""
     topic = group.topic(PARTITIONS)
-    stays = group.ours({topic: 1}, "b-heir") if heir == "ours" else group.scala(topic, "b-heir")
-    group.await_settled([topic], ["b-heir"])
+    stays = (
+        group.ours({topic: 1}, "b-successor")
+        if successor == "ours"
+        else group.scala(topic, "b-successor")
+    )
+    group.await_settled([topic], ["b-successor"])
     group.await_values(group.write(1, topic), stays)
-    dies = mortal(group, kind, topic, "a-mortal")
-    group.await_settled([topic], ["a-mortal", "b-heir"])
+    dies = killable(group, kind, topic, "a-killable")
+    group.await_settled([topic], ["a-killable", "b-successor"])
     with group.traffic(topic):
         seen = len(dies.values)
-        wait_until(lambda: len(dies.values) > seen + 50, what="the mortal one to read")
+        wait_until(lambda: len(dies.values) > seen + 50, what="the killable one to read")
         dies.kill()
         seen = count_of(stays, "23")
-        wait_until(lambda: count_of(stays, "23") > seen, what="the heir to read its own on")
-        wait_until(lambda: buried(group, topic, dies), what="the end of the dead one's session")
-        group.await_settled([topic], ["b-heir"])
-        wait_until(lambda: count_of(stays, "01") > 2, what="the heir to read what it took over")
+        wait_until(lambda: count_of(stays, "23") > seen, what="the successor to read its own on")
+        wait_until(
+            lambda: session_is_over(group, topic, dies), what="the end of the dead one's session"
+        )
+        group.await_settled([topic], ["b-successor"])
+        wait_until(
+            lambda: count_of(stays, "01") > 2, what="the successor to read what it took over"
+        )
     group.await_values(group.writer.values, stays, dies)
     assert set(stays.values) | set(dies.values) == set(group.writer.values)
     group.await_committed(topic)
 
 
 def count_of(member: Member, partitions: str) -> int:
-    """How many messages of these partitions a member delivered."""
+    """Return how many messages of these partitions a member delivered."""
     return sum(value.split(":")[1] in partitions for value in member.values)
 
 
-def buried(group: MixedGroup, topic: str, dead: MortalMember) -> bool:
-    """Whether the session is over; as long as it is not, nobody may touch its owner nodes."""
+def session_is_over(group: MixedGroup, topic: str, dead: KillableMember) -> bool:
+    """Return whether the session is over; until then its owner nodes must stay."""
     owners = group.peek.owners([topic])
     if dead.consumer_id not in group.peek.registrations():
         return True
@@ -67,13 +75,13 @@ def buried(group: MixedGroup, topic: str, dead: MortalMember) -> bool:
     return False
 
 
-def test_who_joins_while_a_dead_member_still_owns_partitions_gets_them_later(
+def test_a_member_that_joins_waits_for_a_dead_members_partitions(
     group: MixedGroup, kind: str
 ) -> None:
-    """The dead one's owner nodes are in the way; nobody deletes them, and all wait for them."""
+    """Nobody deletes the dead member's owner nodes; all members retry until they are gone."""
     topic = group.topic(PARTITIONS)
-    dies = mortal(group, kind, topic, "b-mortal")
-    group.await_settled([topic], ["b-mortal"])
+    dies = killable(group, kind, topic, "b-killable")
+    group.await_settled([topic], ["b-killable"])
     before = group.write(3, topic)
     group.await_values(before, dies)
     group.await_committed(topic)
@@ -87,12 +95,12 @@ def test_who_joins_while_a_dead_member_still_owns_partitions_gets_them_later(
 
 
 def test_a_frozen_member_loses_its_share_and_comes_back(group: MixedGroup, kind: str) -> None:
-    """Its session expires while it hangs; awake again it joins anew and they share as before."""
+    """Its session expires while it is frozen; resumed, it joins again and gets its share back."""
     topic = group.topic(PARTITIONS)
     stays = group.ours({topic: 1}, "b-stays") if kind == "scala" else group.scala(topic, "b-stays")
     group.await_settled([topic], ["b-stays"])
     group.await_values(group.write(1, topic), stays)
-    sleeps = mortal(group, kind, topic, "a-sleeper")
+    sleeps = killable(group, kind, topic, "a-sleeper")
     group.await_settled([topic], ["a-sleeper", "b-stays"])
     with group.traffic(topic):
         wait_until(lambda: len(sleeps.values) > 50, what=f"{kind} to read")
@@ -111,9 +119,9 @@ def test_a_frozen_member_loses_its_share_and_comes_back(group: MixedGroup, kind:
 def test_a_member_with_the_id_of_a_dead_one_waits_for_its_session_to_end(
     group: MixedGroup, kind: str
 ) -> None:
-    """The registration of another session is not taken over, whichever kind left it."""
+    """The registration of another session is not taken over, whichever kind created it."""
     topic = group.topic(2)
-    dies = mortal(group, kind, topic, "same")
+    dies = killable(group, kind, topic, "same")
     group.await_settled([topic], ["same"])
     group.await_values(group.write(3, topic), dies)
     group.await_committed(topic)
@@ -128,5 +136,5 @@ def test_a_member_with_the_id_of_a_dead_one_waits_for_its_session_to_end(
 
 
 def sessions(group: MixedGroup) -> set[int]:
-    """The sessions of the group's registrations and owners."""
+    """Return the sessions of the group's registrations and owners."""
     return {node.ephemeral_owner for node in group.peek.tree().values()} - {0}

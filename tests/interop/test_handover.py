@@ -1,4 +1,4 @@
-"""A group's offsets pass from the original to ours and back, to the message."""
+"""A group's offsets pass from the original to ours and back, exact to the message."""
 
 import itertools
 
@@ -17,7 +17,7 @@ CODECS = [Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4]
 
 
 def scala_takes(group: MixedGroup, topic: str, count: int) -> list[str]:
-    """Have the original read so many messages, commit and leave; gives their values."""
+    """Let the original read ``count`` messages, commit and leave; return their values."""
     name = f"scala-{next(_numbers)}"
     member = group.scala(topic, name, options=("--max-messages", str(count)))
     member.tool.wait()
@@ -28,7 +28,7 @@ def scala_takes(group: MixedGroup, topic: str, count: int) -> list[str]:
 def ours_takes(
     group: MixedGroup, topic: str, count: int, *, auto_commit: bool = False
 ) -> list[str]:
-    """Have one of ours take so many messages, commit and leave; gives their values."""
+    """Let a member of ours read ``count`` messages, commit and leave; return their values."""
     group.fresh = False
     member = f"ours-{next(_numbers)}"
     props = {
@@ -51,12 +51,12 @@ def ours_takes(
 
 
 @in_matrix("codec", CODECS, [Codec.GZIP])
-def test_either_kind_goes_on_in_the_middle_of_a_set_where_the_other_stopped(
+def test_either_kind_continues_inside_a_set_where_the_other_stopped(
     group: MixedGroup, codec: Codec
 ) -> None:
-    """Sets of ten; the original stops within the second one, ours within the third, and so on.
+    """Sets have ten messages; the original stops within the second, ours within the third, etc.
 
-    CI has all codecs in one topic, below.
+    CI has all codecs in one topic, in the next test.
     """
     topic = group.topic(1)
     written = [value for _ in range(6) for value in group.write(10, topic, codec=codec)]
@@ -69,8 +69,8 @@ def test_either_kind_goes_on_in_the_middle_of_a_set_where_the_other_stopped(
     assert group.peek.offsets(topic) == {0: "60"}
 
 
-def test_every_partition_goes_on_at_its_own_next_message(group: MixedGroup) -> None:
-    """Four partitions, each compressed otherwise; turn by turn all messages come exactly once."""
+def test_every_partition_continues_at_its_own_next_message(group: MixedGroup) -> None:
+    """Four partitions with different codecs: over all turns each message comes exactly once."""
     topic = group.topic(4)
     for tp, codec in zip(group.partitions(topic), CODECS, strict=True):
         for _ in range(5):
@@ -85,18 +85,18 @@ def test_every_partition_goes_on_at_its_own_next_message(group: MixedGroup) -> N
     assert group.peek.offsets(topic) == dict.fromkeys(range(4), "50")
 
 
-def test_with_auto_commit_the_message_in_hand_comes_again(group: MixedGroup) -> None:
-    """Ours covers a message when the next one is asked for, so the last one goes to the heir."""
+def test_with_auto_commit_the_last_delivered_message_comes_again(group: MixedGroup) -> None:
+    """A message counts as processed at the next call, so the last one goes to the successor."""
     topic = group.topic(1)
     written = group.write(10, topic, codec=Codec.GZIP)
     assert ours_takes(group, topic, 4, auto_commit=True) == written[:4]
     assert scala_takes(group, topic, 7) == written[3:]
 
 
-def test_ours_goes_on_behind_a_killed_member_of_the_original_at_its_last_commit(
+def test_ours_continues_at_the_last_commit_of_a_killed_original(
     group: MixedGroup,
 ) -> None:
-    """Nothing is missing, and what is read again is what was not committed."""
+    """No message is missing, and only uncommitted ones are read again."""
     topic = group.topic(1)
     written = group.write(10, topic)
     dead = group.scala(topic, settings={"zookeeper.session.timeout.ms": "1000"})

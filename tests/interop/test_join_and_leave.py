@@ -1,4 +1,4 @@
-"""One of ours and the original come and go in one group, while messages go on being written."""
+"""A member of ours and the original join and leave one group, while messages are written."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -12,20 +12,20 @@ from zkconsumer import Whitelist
 
 pytestmark = pytest.mark.sandbox
 PARTITIONS = 4
-MOST_IN_HAND = 6
+MOST_REPEATS = 6
 
 LastingMember = OurMember | ScalaMember
 
 
 @pytest.fixture(params=[("ours", "scala"), ("scala", "ours")], ids=["ours-first", "scala-first"])
 def order(request: pytest.FixtureRequest) -> tuple[str, str]:
-    """Who joins first."""
+    """Which kind joins first."""
     order: tuple[str, str] = request.param
     return order
 
 
 def joiners(group: MixedGroup, topic: str) -> dict[str, Callable[[], LastingMember]]:
-    """How each kind joins; the fixed ids put ours behind the original in the share-out."""
+    """Return how each kind joins; with these ids ours comes after the original in assignments."""
     return {
         "ours": lambda: group.ours({topic: 1}, "z-ours"),
         "scala": lambda: group.scala(topic, "a-scala"),
@@ -83,22 +83,22 @@ def test_both_kinds_join_and_leave_in_any_order_and_nothing_is_lost(
     ours = members["ours"].values
     assert len(ours) == len(set(ours))
     if leaving == "ours":
-        # The original, when it leaves, repeats what is left of its chunk behind its last commit.
-        assert (delivered - written).total() <= MOST_IN_HAND
+        # When the original leaves, it delivers the rest of its chunk after its last commit.
+        assert (delivered - written).total() <= MOST_REPEATS
 
 
-def test_ids_that_both_kinds_make_up_themselves_have_one_form_and_sort_together(
+def test_generated_ids_of_both_kinds_have_the_same_form_and_sort_together(
     group: MixedGroup,
 ) -> None:
-    """``group_host-milliseconds-hex``; the share-out follows their order as text."""
+    """``group_host-milliseconds-hex``; the assignment follows their order as text."""
     topic = group.topic(3)
     group.ours(Whitelist(topic), streams=2)
     group.scala(topic)
-    look = group.await_settled([topic], 2)
-    host_and_time = {name.rpartition("-")[0].rpartition("-")[0] for name in look.members}
-    assert len(host_and_time) == 1, look.members
+    snapshot = group.await_settled([topic], 2)
+    host_and_time = {name.rpartition("-")[0].rpartition("-")[0] for name in snapshot.members}
+    assert len(host_and_time) == 1, snapshot.members
     assert host_and_time.pop().startswith(f"{group.name}_")
-    for name in look.members:
+    for name in snapshot.members:
         _, millis, random_part = name.rsplit("-", 2)
         assert len(millis) == 13
         assert 1 <= len(random_part) <= 8

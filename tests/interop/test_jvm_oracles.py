@@ -1,4 +1,4 @@
-"""Fresh random groups, filters and files, given to the JVM and to us at the same time."""
+"""Random groups, filters and files, given to the JVM and to us."""
 
 import random
 import secrets
@@ -30,10 +30,8 @@ def seed() -> int:
     return secrets.randbits(32)
 
 
-def test_every_member_of_40_fresh_groups_gets_what_the_jvm_gives_it(
-    zookeeper: Sandbox, seed: int
-) -> None:
-    """The original's assignors read the groups from a real ZooKeeper, as we wrote them."""
+def test_assignments_of_40_random_groups_agree_with_the_jvm(zookeeper: Sandbox, seed: int) -> None:
+    """The original's assignors read the groups that we wrote to a real ZooKeeper."""
     rng = random.Random(seed)
     cases = [random_case(rng) for _ in range(40)]
     responses = jvm_answers(zookeeper.zookeeper_connect.partition("/")[0], cases)
@@ -46,8 +44,8 @@ def test_every_member_of_40_fresh_groups_gets_what_the_jvm_gives_it(
     assert wrong == [], f"with seed {seed}"
 
 
-def test_fresh_filters_never_answer_otherwise_than_java(seed: int) -> None:
-    """2,000 random expressions, most of them odd: Java's answer or a refusal."""
+def test_random_filters_agree_with_java_or_are_refused(seed: int) -> None:
+    """There are 2,000 expressions, most of them unusual."""
     rng = random.Random(seed)
     filters = [random_filter(rng) for _ in range(2000)]
     wrong = {
@@ -58,8 +56,8 @@ def test_fresh_filters_never_answer_otherwise_than_java(seed: int) -> None:
     assert wrong == {}, f"with seed {seed}"
 
 
-def test_fresh_properties_files_read_as_in_java(seed: int) -> None:
-    """2,000 random files of separators, escapes, comments and line ends."""
+def test_random_properties_files_are_read_as_in_java(seed: int) -> None:
+    """There are 2,000 files of separators, escapes, comments and line ends."""
     rng = random.Random(seed)
     texts = [random_properties(rng) for _ in range(2000)]
     wrong = {

@@ -1,4 +1,4 @@
-"""Groups of both kinds of members with offsets in Kafka, and on their way there and back."""
+"""Groups of both kinds of members with offsets in Kafka, and moving there and back."""
 
 import itertools
 from collections import Counter
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.sandbox
 CHECKER = "kafka.tools.ConsumerOffsetChecker"
 PARTITIONS = 4
 LONGEST_TAIL = 100
-"""What one member may have delivered of a partition behind its last commit."""
+"""The most messages of a partition that one member may deliver after its last commit."""
 
 MODES: Mapping[str, Mapping[str, str]] = {
     "zookeeper": {"offsets.storage": "zookeeper"},
@@ -28,12 +28,12 @@ CHANNEL = {"offsets.channel.backoff.ms": "100"}
 EVERYTHING = {str(number) for number in range(PARTITIONS)}
 
 
-class Storage:
-    """Where the group's offsets are.
+class GroupOffsets:
+    """The group's offsets in both storages.
 
     Args:
         group: the group.
-        topic: what it reads.
+        topic: the topic that it reads.
     """
 
     def __init__(self, group: MixedGroup, topic: str) -> None:
@@ -42,30 +42,30 @@ class Storage:
         self._kafka = KafkaOffsets(group.cluster, group.name)
 
     def ends(self) -> dict[int, int]:
-        """What is to be committed once all is read."""
+        """Return the offsets to be committed once everything is read."""
         return {tp.partition: end for tp, end in self._group.writer.ends.items()}
 
     def in_kafka(self) -> dict[int, int]:
-        """What Kafka has, by partition."""
+        """Return the offsets in Kafka, by partition."""
         partitions = self._group.partitions(self._topic)
         return {tp.partition: at for tp, at in self._kafka.offsets(partitions).items()}
 
     def in_zookeeper(self) -> dict[int, int]:
-        """What ZooKeeper has, by partition."""
+        """Return the offsets in ZooKeeper, by partition."""
         return {number: int(text) for number, text in self._group.peek.offsets(self._topic).items()}
 
     def of(self, mode: str) -> list[dict[int, int]]:
-        """What the places hold that members of this mode commit to."""
+        """Return the offsets of each storage that members in this mode commit to."""
         kafka = [self.in_kafka()] if mode != "zookeeper" else []
         return kafka + ([self.in_zookeeper()] if mode != "kafka" else [])
 
     def await_committed(self, mode: str) -> None:
-        """Wait until all that is written now is committed wherever this mode wants it."""
+        """Wait until all that is written by now is committed to the storages of this mode."""
         ends = self.ends()
         wait_until(
             lambda: all(
-                place.get(number, -1) >= end
-                for place in self.of(mode)
+                offsets.get(number, -1) >= end
+                for offsets in self.of(mode)
                 for number, end in ends.items()
             ),
             what=f"{ends} to be committed to {mode}",
@@ -73,7 +73,7 @@ class Storage:
 
 
 def ours_takes(group: MixedGroup, topic: str, count: int) -> list[str]:
-    """Have one of ours take so many messages, commit and leave; gives their values."""
+    """Let a member of ours read ``count`` messages, commit and leave; return their values."""
     group.fresh = False
     props = {
         **TIMINGS,
@@ -92,7 +92,7 @@ def ours_takes(group: MixedGroup, topic: str, count: int) -> list[str]:
 
 
 def scala_takes(group: MixedGroup, topic: str, count: int) -> list[str]:
-    """Have the original read so many messages, commit and leave; gives their values."""
+    """Let the original read ``count`` messages, commit and leave; return their values."""
     member = group.scala(
         topic, settings={**MODES["kafka"], **CHANNEL}, options=("--max-messages", str(count))
     )
@@ -102,7 +102,7 @@ def scala_takes(group: MixedGroup, topic: str, count: int) -> list[str]:
 
 
 def checked(group: MixedGroup) -> dict[int, tuple[str, str, str]]:
-    """What the original's offset checker says: offset, lag and owner of each partition."""
+    """Return offset, lag and owner of each partition, from the original's offset checker."""
     result = group.cluster.run_scala_tool(
         CHECKER, "--zookeeper", group.cluster.zookeeper_connect, "--group", group.name
     )
@@ -111,10 +111,10 @@ def checked(group: MixedGroup) -> dict[int, tuple[str, str, str]]:
     return {int(row[2]): (row[3], row[5], row[6]) for row in rows}
 
 
-def test_either_kind_goes_on_where_the_other_stopped_and_the_checker_sees_it(
+def test_either_kind_continues_where_the_other_stopped_and_the_checker_agrees(
     group: MixedGroup,
 ) -> None:
-    """Turn by turn, to the message, and nothing is written to ZooKeeper."""
+    """Turns are exact to the message, and nothing is written to ZooKeeper."""
     topic = group.topic(1)
     [tp] = group.partitions(topic)
     written = [value for _ in range(4) for value in group.writer.write(tp, 10)]
@@ -133,18 +133,18 @@ def test_either_kind_goes_on_where_the_other_stopped_and_the_checker_sees_it(
 # --- both kinds at once ---------------------------------------------------------------------------
 
 
-class Roll:
-    """A group of one member of each kind; any of the two can be replaced while it works.
+class RollingGroup:
+    """A group with one member of each kind, either of which can be replaced while the other works.
 
     Attributes:
-        ours: the members of our kind so far.
-        scala: the members of the original's kind so far.
+        ours: our members so far.
+        scala: the original's members so far.
     """
 
     def __init__(self, group: MixedGroup, topic: str) -> None:
         self._group = group
         self._topic = topic
-        self.storage = Storage(group, topic)
+        self.storage = GroupOffsets(group, topic)
         self.ours: list[OurMember] = []
         self.scala: list[ScalaMember] = []
 
@@ -154,37 +154,37 @@ class Roll:
         return [*self.ours, *self.scala]
 
     def join_ours(self, mode: str, *, others: Sequence[str] = ()) -> None:
-        """One of ours joins, and reads its share."""
+        """Let a member of ours join, and read its share."""
         self.ours.append(
             self._group.ours({self._topic: 1}, "z-ours", settings={**MODES[mode], **CHANNEL})
         )
         self._settled(["z-ours", *others])
 
     def join_scala(self, mode: str, *, others: Sequence[str] = ()) -> None:
-        """One of the original joins, and reads its share."""
-        # It would start at the end wherever it found no offset: that must show as a loss.
+        """Let a member of the original join, and read its share."""
+        # Without an offset it would start at the end, which must show as a loss.
         self.scala.append(
             self._group.scala(self._topic, "a-scala", settings={**MODES[mode], **CHANNEL})
         )
         self._settled(["a-scala", *others])
 
     def replace_ours(self, mode: str) -> None:
-        """Ours leaves, the original has all, and another one of ours joins."""
+        """Replace our member by another one; meanwhile the original owns everything."""
         self.ours[-1].leave()
         self._settled(["a-scala"])
         self.join_ours(mode, others=["a-scala"])
 
     def replace_scala(self, mode: str) -> None:
-        """The original's leaves, ours has all, and another one joins."""
+        """Replace the original's member by another one; meanwhile ours owns everything."""
         self.scala[-1].leave()
         self._settled(["z-ours"])
         self.join_scala(mode, others=["z-ours"])
 
     def check(self) -> None:
-        """All that was written was delivered; what came again is no more than an uncommitted tail.
+        """Check that everything written was delivered, and only uncommitted tails were repeated.
 
-        A member that goes on from where the offsets stood before the last step reads again what
-        came since then, which is a multiple of that.
+        A member that continues at offsets from before the last step would repeat a multiple of
+        that.
         """
         written = Counter(self._group.writer.values)
         delivered = Counter(value for member in self.everyone for value in member.values)
@@ -192,14 +192,14 @@ class Roll:
         for scala in self.scala:
             scala.check_no_rebalance_failed()
         by_ours = Counter(value for member in self.ours for value in member.values)
-        assert by_ours.total() == len(by_ours), "ours commits all it delivered before it lets go"
+        assert by_ours.total() == len(by_ours), "ours commits all it delivered before a release"
         again = set(delivered - written)
         for member in self.everyone:
             repeats = Counter(value.split(":")[1] for value in member.values if value in again)
             assert max(repeats.values(), default=0) <= LONGEST_TAIL, f"{member}: {repeats}"
 
     def _settled(self, names: list[str]) -> None:
-        """Wait until these share all, each read some of every partition it got."""
+        """Wait until these members share all partitions, and each has read some of every one."""
         self._group.await_settled([self._topic], names)
         shared = len(names) > 1
         if "a-scala" in names:
@@ -209,7 +209,7 @@ class Roll:
 
 
 def await_some_of(member: OurMember | ScalaMember, partitions: set[str]) -> None:
-    """Wait until it delivers more of each of these."""
+    """Wait until a member delivers more of each of these partitions."""
     seen = len(member.values)
     wait_until(
         lambda: {value.split(":")[1] for value in member.values[seen:]} >= partitions,
@@ -218,9 +218,9 @@ def await_some_of(member: OurMember | ScalaMember, partitions: set[str]) -> None
 
 
 def test_both_kinds_join_and_leave_with_offsets_in_kafka_alone(group: MixedGroup) -> None:
-    """In both orders, and hand-overs both ways; the checker shows each one's offsets."""
+    """They do so in both orders; the original's offset checker shows our offsets."""
     topic = group.topic(PARTITIONS)
-    roll = Roll(group, topic)
+    roll = RollingGroup(group, topic)
     with group.traffic(topic):
         roll.join_ours("kafka")
         roll.storage.await_committed("kafka")
@@ -240,12 +240,12 @@ def test_both_kinds_join_and_leave_with_offsets_in_kafka_alone(group: MixedGroup
 
 
 def test_a_group_moves_its_offsets_there_and_back_while_it_works(group: MixedGroup) -> None:
-    """Member by member, over both places at once; nothing is lost, and it never stops.
+    """Member by member, with dual commits in between; nothing is lost, and it never stops.
 
-    On the way back ZooKeeper still has what the group left there on the way out.
+    On the way back ZooKeeper still has the offsets that the group left there on the way out.
     """
     topic = group.topic(PARTITIONS)
-    roll = Roll(group, topic)
+    roll = RollingGroup(group, topic)
     with group.traffic(topic):
         roll.join_ours("zookeeper")
         roll.storage.await_committed("zookeeper")
@@ -253,7 +253,7 @@ def test_a_group_moves_its_offsets_there_and_back_while_it_works(group: MixedGro
         for mode in ("both", "kafka", "both", "zookeeper"):
             roll.replace_ours(mode)
             roll.replace_scala(mode)
-            # The next step may only begin when every partition was committed in this one.
+            # The next step may only begin once every partition is committed in this mode.
             roll.storage.await_committed(mode)
     group.await_values(group.writer.values, *roll.everyone)
     roll.scala[-1].leave()
@@ -265,11 +265,11 @@ def test_a_group_moves_its_offsets_there_and_back_while_it_works(group: MixedGro
     assert all(0 < in_kafka[number] < ends[number] for number in ends)
 
 
-def test_where_nothing_moves_ours_brings_the_offset_to_zookeeper(group: MixedGroup) -> None:
-    """On the way back, with both places: the original writes there only what moves under it."""
+def test_ours_copies_the_offset_of_an_idle_partition_to_zookeeper(group: MixedGroup) -> None:
+    """With dual commits the original only writes offsets there that change."""
     topic = group.topic(1)
     [tp] = group.partitions(topic)
-    storage = Storage(group, topic)
+    storage = GroupOffsets(group, topic)
     written = group.writer.write(tp, 10)
     assert ours_takes(group, topic, 10) == written
     scala = group.scala(topic, "a-scala", settings={**MODES["both"], **CHANNEL})

@@ -1,4 +1,4 @@
-"""What the original's own tests assert of its connector (ZookeeperConsumerConnectorTest)."""
+"""The assertions of the original's own tests of its connector (ZookeeperConsumerConnectorTest)."""
 
 import itertools
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.sandbox
 
 @pytest.fixture
 def stack() -> Iterator[ExitStack]:
-    """Shuts connectors down at the end of the test."""
+    """Give a stack that shuts connectors down at the end of the test."""
     with ExitStack() as opened:
         yield opened
 
@@ -34,7 +34,7 @@ def stack() -> Iterator[ExitStack]:
 def connector(
     stack: ExitStack, group: MixedGroup, name: str, **settings: str
 ) -> ZookeeperConsumerConnector:
-    """A connector with a fixed id that raises when nothing comes for a while."""
+    """Create a connector with a fixed id that raises if no message comes for a while."""
     props = {
         **TIMINGS,
         "zookeeper.connect": group.cluster.zookeeper_connect,
@@ -48,12 +48,12 @@ def connector(
 
 
 def take(stream: KafkaStream[bytes, bytes], count: int) -> list[str]:
-    """The values of the stream's next messages."""
+    """Return the values of the stream's next messages."""
     return [(message.value or b"").decode() for message in itertools.islice(stream, count)]
 
 
 def owners(group: MixedGroup, topic: str) -> Mapping[int, str]:
-    """Who owns each partition, without the group's name."""
+    """Return the owner of each partition, without the group's name."""
     return {
         int(tp.rpartition("-")[2]): thread.removeprefix(f"{group.name}_")
         for tp, thread in group.peek.owners([topic]).items()
@@ -63,7 +63,7 @@ def owners(group: MixedGroup, topic: str) -> Mapping[int, str]:
 def test_without_messages_the_timeout_is_raised_each_time(
     group: MixedGroup, stack: ExitStack
 ) -> None:
-    """Item 1: a stream can be asked again after it found nothing."""
+    """Item 1: a stream can be called again after a timeout."""
     topic = group.topic(1)
     consumer = connector(stack, group, "consumer0", consumer_timeout_ms="200")
     [stream] = consumer.create_message_streams({topic: 1})[topic]
@@ -73,10 +73,10 @@ def test_without_messages_the_timeout_is_raised_each_time(
 
 
 @in_matrix("codec", [Codec.NONE, Codec.GZIP, Codec.SNAPPY], [Codec.NONE, Codec.GZIP])
-def test_a_second_consumer_takes_one_of_two_partitions_and_an_empty_third_nothing(
+def test_a_second_consumer_gets_one_of_two_partitions_and_an_empty_third_none(
     group: MixedGroup, stack: ExitStack, codec: Codec
 ) -> None:
-    """Items 2, 3, 4, 6: owners by name, and each round brings exactly the new messages."""
+    """Items 2, 3, 4, 6: owners by name, and each round delivers exactly the new messages."""
     topic = group.topic(2)
     first = connector(stack, group, "consumer1", auto_commit_enable="false")
     [stream1] = first.create_message_streams({topic: 1})[topic]
@@ -147,7 +147,7 @@ def test_string_decoders_decode_key_and_value(group: MixedGroup, stack: ExitStac
 def test_one_partition_belongs_to_the_one_consumer_and_comes_in_order(
     group: MixedGroup, stack: ExitStack
 ) -> None:
-    """Item 9: exactly that topic and partition 0 are owned."""
+    """Item 9: exactly partition 0 of that topic is owned."""
     topic = group.topic(1)
     sent = [value for _ in range(4) for value in group.write(5, topic)]
     consumer = connector(stack, group, "consumer1")
@@ -161,7 +161,7 @@ def test_one_partition_belongs_to_the_one_consumer_and_comes_in_order(
 def test_two_streams_on_two_partitions_deliver_everything(
     group: MixedGroup, stack: ExitStack
 ) -> None:
-    """Item 10: a partition a stream."""
+    """Item 10: each stream has one partition."""
     topic = group.topic(2)
     sent = group.write(30, topic)
     consumer = connector(stack, group, "consumer1")

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.sandbox
 
 @pytest.mark.parametrize("polling_first", [True, False], ids=["polling-first", "scala-first"])
 def test_all_three_kinds_share_a_topic(group: MixedGroup, *, polling_first: bool) -> None:
-    """Whoever comes first: every partition has its right owner, and every message is delivered."""
+    """Whoever joins first, every partition has its right owner, and every message is delivered."""
     topic = group.topic(4)
     with group.traffic(topic):
         if polling_first:
@@ -34,9 +34,13 @@ def test_all_three_kinds_share_a_topic(group: MixedGroup, *, polling_first: bool
         try:
             group.await_settled([topic], ["p", "s"])
             ours = group.ours({topic: 1}, "o")
-            look = group.await_settled([topic], ["o", "p", "s"])
-            owned = {int(tp.rpartition("-")[2]) for tp, it in look.owners.items() if "_p-" in it}
-            wait_until(lambda: polling.assigned == owned, what=f"{owned} to be heard of")
+            snapshot = group.await_settled([topic], ["o", "p", "s"])
+            owned = {
+                int(tp.rpartition("-")[2])
+                for tp, owner in snapshot.owners.items()
+                if "_p-" in owner
+            }
+            wait_until(lambda: polling.assigned == owned, what=f"{owned} to be assigned")
             scala.check_no_rebalance_failed()
             scala.leave()
             group.await_settled([topic], ["o", "p"])
@@ -44,7 +48,7 @@ def test_all_three_kinds_share_a_topic(group: MixedGroup, *, polling_first: bool
             group.await_settled([topic], ["p"])
         finally:
             polling.leave()
-    # What was written last may not have been read by anybody who is still there.
+    # The last messages may have been written after the last member had left.
     last = PollingMember(group, topic)
     try:
         group.await_values(group.writer.values, polling, scala, ours, last)
@@ -54,8 +58,8 @@ def test_all_three_kinds_share_a_topic(group: MixedGroup, *, polling_first: bool
     group.await_committed(topic)
 
 
-def test_a_member_at_work_does_not_hold_up_a_scala_member(group: MixedGroup) -> None:
-    """It loses what it did not hand over in time, hears of it, and its commit is refused."""
+def test_a_busy_member_does_not_delay_a_scala_member(group: MixedGroup) -> None:
+    """A partition that it did not release in time is lost, and the listener is called."""
     topic = group.topic(2)
     group.write(5, topic)
     polling = PollingMember(
@@ -73,15 +77,15 @@ def test_a_member_at_work_does_not_hold_up_a_scala_member(group: MixedGroup) -> 
         group.await_values([f"{topic}:1:{number}" for number in range(5)], scala)
         scala.check_no_rebalance_failed()
         polling.polling.set()
-        wait_until(lambda: ("lost", frozenset({1})) in polling.received, what="the news")
+        wait_until(lambda: ("lost", frozenset({1})) in polling.received, what="the loss")
     finally:
         polling.leave()
-    # Nothing was committed of what it kept, so the next one reads that again.
+    # Nothing of the partition it kept was committed, so the next owner reads it again.
     assert polling.received[-1] == ("revoked", frozenset({0}))
 
 
 def test_offsets_go_back_and_forth_to_the_message(group: MixedGroup) -> None:
-    """Between polls that commit what they name, polls that commit by themselves, and Scala."""
+    """They pass between explicit commits of polls, automatic ones, and Scala."""
     topic = group.topic(1)
     written = group.write(60, topic)
     tp = TopicPartition(topic, 0)
@@ -110,8 +114,8 @@ def test_offsets_go_back_and_forth_to_the_message(group: MixedGroup) -> None:
     assert group.peek.offsets(topic) == {0: "34"}
 
 
-def test_a_pattern_takes_in_topics_that_come_later(group: MixedGroup) -> None:
-    """By leaving and joining with their names."""
+def test_a_pattern_takes_in_topics_that_are_created_later(group: MixedGroup) -> None:
+    """The member leaves and joins again with the new topics' names."""
     first = group.topic(1, "metered")
     prefix = first.rpartition("-")[0]
     polling = PollingMember(group, pattern=f"^{prefix}-.*", consumer_id="p")
@@ -128,8 +132,8 @@ def test_a_pattern_takes_in_topics_that_come_later(group: MixedGroup) -> None:
     group.await_committed(second)
 
 
-def test_a_slow_iteration_hands_over_between_two_records(group: MixedGroup) -> None:
-    """Not behind all that it has taken, which may take longer than the others wait."""
+def test_a_slow_iteration_releases_partitions_between_two_records(group: MixedGroup) -> None:
+    """It does not wait for all polled records, which could take longer than the others wait."""
     topic = group.topic(2)
     group.write(100, topic)
     received: list[str] = []
@@ -158,7 +162,7 @@ def test_a_slow_iteration_hands_over_between_two_records(group: MixedGroup) -> N
         first = next(records)
         other = PollingMember(group, topic, consumer_id="b")
         try:
-            # Longer than the grace of a second in all; what one poll took is not used up by then.
+            # This takes longer than the grace of a second, and does not use up the polled records.
             taken = [first]
             while len(received) < 2 and len(taken) < 90:
                 wait_ms(20)
@@ -172,7 +176,7 @@ def test_a_slow_iteration_hands_over_between_two_records(group: MixedGroup) -> N
 
 @pytest.mark.parametrize("both", [False, True], ids=["kafka", "both"])
 def test_offsets_may_be_kept_in_kafka(group: MixedGroup, *, both: bool) -> None:
-    """As with a connector: only what a member owns is committed there."""
+    """As with a connector, only partitions that a member owns are committed."""
     topic = group.topic(2)
     group.write(5, topic)
 
@@ -203,8 +207,8 @@ def test_offsets_may_be_kept_in_kafka(group: MixedGroup, *, both: bool) -> None:
     assert sorted(again.values) == sorted(more)
 
 
-def test_partitions_that_come_later_are_read_soon(group: MixedGroup) -> None:
-    """ZooKeeper tells of them; nobody waits for the next look at the brokers' metadata."""
+def test_added_partitions_are_read_soon(group: MixedGroup) -> None:
+    """A ZooKeeper watch reports them; no metadata refresh is waited for."""
     topic = group.topic(1)
     polling = PollingMember(group, topic, consumer_id="p", metadata_max_age_ms=300_000)
     try:
@@ -216,8 +220,8 @@ def test_partitions_that_come_later_are_read_soon(group: MixedGroup) -> None:
         polling.leave()
 
 
-def test_the_end_of_a_session_is_heard_and_got_over(group: MixedGroup) -> None:
-    """Nothing is missed; what it had is lost for as long as it takes to join again."""
+def test_a_member_recovers_from_an_expired_session(group: MixedGroup) -> None:
+    """Its loss is reported, it joins again, and no message is missed."""
     topic = group.topic(4)
     with group.traffic(topic):
         polling = PollingMember(group, topic, consumer_id="p")
@@ -243,7 +247,7 @@ def test_the_end_of_a_session_is_heard_and_got_over(group: MixedGroup) -> None:
 
 
 def test_the_oldest_brokers_serve_a_poll(broker_of: BrokerOf, tmp_path: Path) -> None:
-    """0.8.0 knows four requests, and hangs up at every other: nothing is set for that."""
+    """0.8.0 knows four requests, and closes the connection at others; no setting is needed."""
     group = MixedGroup(broker_of("0.8.0"), tmp_path)
     try:
         topic = group.topic(2)

@@ -1,4 +1,4 @@
-"""What JMX shows of the original's consumer, beside what ours says of itself."""
+"""The JMX metrics of the original's consumer, compared with ours."""
 
 import csv
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ TEXTS = ("RateUnit", "EventType", "LatencyUnit")
 
 @contextmanager
 def scala_consumer(cluster: Sandbox, topic: str, group: str, folder: Path) -> Iterator[int]:
-    """The console consumer, once it has printed all; gives the port of its JMX."""
+    """Run the console consumer; yield the port of its JMX once it has printed everything."""
     settings = folder / "consumer.properties"
     settings.write_text(f"group.id={group}\nclient.id={group}\nauto.commit.interval.ms=300\n")
     port = pick_free(set())
@@ -43,15 +43,15 @@ def scala_consumer(cluster: Sandbox, topic: str, group: str, folder: Path) -> It
 
 
 def read_jmx(cluster: Sandbox, port: int) -> dict[str, MBean]:
-    """All attributes of all MBeans of the consumer."""
+    """Return all attributes of all of the consumer's MBeans."""
     with cluster.scala_tool(
         "kafka.tools.JmxTool",
         *("--jmx-url", f"service:jmx:rmi:///jndi/rmi://127.0.0.1:{port}/jmxrmi"),
         *("--object-name", "kafka.consumer:*", "--object-name", "kafka.server:*"),
         *("--reporting-interval", "500"),
     ) as tool:
-        wait_until(lambda: len(tool.lines) > 1, what="what JMX shows")
-        # Its header has quotes, commas in them, and a last one that it forgets.
+        wait_until(lambda: len(tool.lines) > 1, what="the values")
+        # Its header has quoted names with commas, and lacks the last closing quote.
         heads, values = next(csv.reader([tool.lines[0]])), tool.lines[-1].split(",")
     found: dict[str, MBean] = {}
     for head, value in list(zip(heads, values, strict=True))[1:]:
@@ -61,8 +61,8 @@ def read_jmx(cluster: Sandbox, port: int) -> dict[str, MBean]:
     return found
 
 
-def test_our_numbers_have_the_original_s_names_and_values(cluster: Sandbox, tmp_path: Path) -> None:
-    """After the same messages; of bytes by topic alone we know nothing."""
+def test_our_metrics_have_the_originals_names_and_values(cluster: Sandbox, tmp_path: Path) -> None:
+    """This holds after the same messages, except for bytes by topic, which we do not count."""
     topic, scala_group, our_group = (fresh_name(text) for text in ("mbeans", "scala", "ours"))
     cluster.create_topic(topic, partitions=2)
     writer = Writer(cluster)
@@ -94,7 +94,7 @@ def test_our_numbers_have_the_original_s_names_and_values(cluster: Sandbox, tmp_
 
         topics = "kafka.consumer:type=ConsumerTopicMetrics,name="
         received = f"{topics}BytesPerSec,clientId={scala_group}"
-        # With the native engine it tells of what was fetched once a second.
+        # The native engine reports its fetches once a second.
         wait_until(
             lambda: ours()[received]["Count"] == original[received]["Count"], what="the same bytes"
         )

@@ -1,4 +1,4 @@
-"""The original's tools look at, save and restore what our members keep in ZooKeeper."""
+"""The original's tools check, export and import our members' offsets in ZooKeeper."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ HEADER = ROW.format("Group", "Topic", "Pid", "Offset", "logSize", "Lag", "Owner"
 
 
 def checker_rows(group: MixedGroup) -> list[str]:
-    """What the offset checker prints below its header."""
+    """Return the rows that the offset checker prints below its header."""
     zookeeper = group.cluster.zookeeper_connect
     result = group.cluster.run_scala_tool(CHECKER, "--zookeeper", zookeeper, "--group", group.name)
     assert result.status == 0, result.errors
@@ -23,7 +23,7 @@ def checker_rows(group: MixedGroup) -> list[str]:
 
 
 def test_the_offset_checker_shows_owners_and_offsets_of_our_group(group: MixedGroup) -> None:
-    """Owners of both kinds, offset, log size and lag of each partition, to the character."""
+    """Owners of both kinds, offset, log size and lag of each partition are exact."""
     topic = group.topic(3)
     ours = group.ours({topic: 2}, "a-ours")
     group.await_values(group.write(4, topic), ours)
@@ -47,7 +47,7 @@ def test_the_offset_checker_shows_owners_and_offsets_of_our_group(group: MixedGr
 def test_exported_offsets_of_our_group_can_be_imported_again(
     group: MixedGroup, tmp_path: Path
 ) -> None:
-    """The file has a line a node; after the import our next member goes on from there."""
+    """The file has a line for each node; after the import our next member continues there."""
     topic = group.topic(2)
     first = group.ours({topic: 1})
     before = group.write(5, topic)

@@ -1,8 +1,8 @@
-"""The same promises on every Kafka that the sandbox knows; docs/versions.md shows the outcome.
+"""The same promises on every Kafka of the sandbox; docs/versions.md shows the outcome.
 
-The cells that a test asserts stand in ``version_matrix``. In CI each
-version shares a topic, and each feature is seen where versions differ in it: what is left out there
-(``on_versions``) is run by ``make test-versions``.
+The cells that a test asserts are in ``version_matrix``. In CI each version shares a topic, and each
+feature is tested on the versions where it differs; ``make test-versions`` runs the rest, which
+``on_versions`` leaves out.
 """
 
 import inspect
@@ -56,7 +56,7 @@ COMPRESSING = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4]
 
 
 class RunningVersion(NamedTuple):
-    """One version that runs, and where its files lie."""
+    """A cluster of one version, and its folder."""
 
     cluster: Sandbox
     folder: Path
@@ -64,28 +64,28 @@ class RunningVersion(NamedTuple):
 
 @pytest.fixture(scope="module")
 def running(request: pytest.FixtureRequest, broker_of: BrokerOf, disks: Path) -> RunningVersion:
-    """One broker of each version in turn."""
+    """Give a broker of each version."""
     return RunningVersion(broker_of(request.param), disks / request.param)
 
 
 def on_versions(*in_ci: str) -> pytest.MarkDecorator:
-    """Every version, of which all but these are left to ``make test-versions``."""
+    """Run a test on every version; all but these only with ``make test-versions``."""
     return in_matrix("running", VERSIONS, in_ci, indirect=True)
 
 
 @pytest.fixture
 def cluster(running: RunningVersion) -> Sandbox:
-    """The cluster that the group lives on."""
+    """Give the group's cluster."""
     return running.cluster
 
 
 def cell(feature: str, kafka: str) -> Cell:
-    """What the table says."""
+    """Return the table's cell."""
     return FEATURES[feature].cells[kafka]
 
 
 def stored_magic(running: RunningVersion, topic: str) -> int:
-    """The format of the first entry of a topic's first log file; all formats have it there."""
+    """Return the magic of the first entry in a topic's log; all formats have it at one position."""
     (log,) = running.folder.glob(f"broker-0/data/{topic}-0/*.log")
     return log.read_bytes()[MAGIC_AT]
 
@@ -93,7 +93,7 @@ def stored_magic(running: RunningVersion, topic: str) -> int:
 def assert_served_as_magic_0(
     cluster: Sandbox, topic: str, messages: list[tuple[bytes | None, str]]
 ) -> None:
-    """A consumer of 0.8 is handed the keys and values that were written, in the format of 0.8."""
+    """Check that a consumer of 0.8 gets the written keys and values, in the format of 0.8."""
     reader = PartitionReader(cluster)
     try:
         assert bytes(reader.fetch(topic, 0).records)[MAGIC_AT] == 0
@@ -108,14 +108,14 @@ def assert_served_as_magic_0(
 
 
 def key_of(value: str) -> bytes:
-    """The key that the tests' writer gives a message."""
+    """Return the key that the tests' writer gives a message."""
     return f"key {value}".encode()
 
 
 @pytest.mark.sandbox
 @on_versions(*VERSIONS)
-def test_two_members_share_a_topic_and_hand_it_over(group: MixedGroup) -> None:
-    """Each reads its half, all comes once, and who is left goes on exactly where the other was."""
+def test_two_members_share_a_topic_and_one_takes_over(group: MixedGroup) -> None:
+    """Each reads its half, each message comes once, and the last member continues exactly."""
     kafka = group.cluster.kafka
     assert {cell("share", kafka), cell("leave", kafka)} == {Cell.YES}
     topic = group.topic(4)
@@ -139,8 +139,8 @@ def test_two_members_share_a_topic_and_hand_it_over(group: MixedGroup) -> None:
 
 @pytest.mark.sandbox
 @on_versions("0.8.0", "3.9.1")
-def test_a_member_that_comes_back_goes_on_where_it_was(group: MixedGroup) -> None:
-    """What was read before is not read again, and what came meanwhile is not missed."""
+def test_a_member_that_rejoins_continues_where_it_was(group: MixedGroup) -> None:
+    """Messages from before are not read again, and those written meanwhile are not missed."""
     assert cell("restart", group.cluster.kafka) is Cell.YES
     topic = group.topic(2)
     first = group.ours({topic: 1}, "same")
@@ -161,7 +161,7 @@ def test_a_member_that_comes_back_goes_on_where_it_was(group: MixedGroup) -> Non
 def test_an_offset_outside_of_the_log_is_reset(
     group: MixedGroup, caplog: pytest.LogCaptureFixture, reset: str, missed: int
 ) -> None:
-    """The member goes on at the end of the log that the policy names, and commits from there."""
+    """The member continues at the start or end of the log, and commits from there."""
     assert cell("reset", group.cluster.kafka) is Cell.YES
     topic = group.topic(1)
     tp = TopicPartition(topic, 0)
@@ -180,7 +180,7 @@ def test_an_offset_outside_of_the_log_is_reset(
 @pytest.mark.sandbox
 @on_versions("0.8.1.1", "0.8.2.2", "3.9.1")
 def test_offsets_move_into_kafka_and_back(group: MixedGroup) -> None:
-    """By way of commits to both, each step goes on exactly where the one before was."""
+    """With dual commits in between, each step continues exactly where the last one stopped."""
     wanted = {cell("kafka", group.cluster.kafka), cell("dual", group.cluster.kafka)}
     topic = group.topic(2)
     if wanted == {Cell.NO_COORDINATOR}:
@@ -210,7 +210,7 @@ def test_offsets_move_into_kafka_and_back(group: MixedGroup) -> None:
 def test_a_compressed_topic_is_read(
     group: MixedGroup, running: RunningVersion, codec: Codec
 ) -> None:
-    """Plain and compressed sets by turns come whole, in order, from magic 0, whatever is stored."""
+    """Plain and compressed sets come in order, as magic 0, whatever is stored."""
     kafka, topic = group.cluster.kafka, group.topic(1)
     wanted = cell(codec.name.lower(), kafka)
     if wanted is Cell.REFUSED_BY_BROKER:
@@ -232,10 +232,10 @@ def test_a_compressed_topic_is_read(
 
 @pytest.mark.sandbox
 @on_versions("0.8.0", "0.10.2.2", "3.9.1")
-def test_what_the_versions_own_producer_writes_is_read(
+def test_records_of_the_versions_own_producer_are_read(
     group: MixedGroup, running: RunningVersion
 ) -> None:
-    """Its own console producer writes its own format; the broker converts it for us."""
+    """Its console producer writes its own format, and the broker converts it for us."""
     kafka, topic = group.cluster.kafka, group.topic(1)
     sent = [f"line {number}" for number in range(300)]
     written = produce(group.cluster, topic, sent)
@@ -263,7 +263,7 @@ def produce(cluster: Sandbox, topic: str, lines: list[str], *options: str) -> To
 @pytest.mark.sandbox
 @on_versions("0.8.0", "0.8.2.2", "1.1.1", "3.9.1")
 def test_the_versions_own_consumer_shares_the_group(group: MixedGroup) -> None:
-    """Up to 1.1 the console consumer of that version is a member as any other; later it is gone."""
+    """Up to 1.1 that version's console consumer is a normal member; later ones lack ZooKeeper."""
     topic = group.topic(4)
     if cell("scala", group.cluster.kafka) is Cell.ABSENT:
         refused = group.cluster.run_scala_tool(
@@ -292,7 +292,7 @@ def test_the_versions_own_consumer_shares_the_group(group: MixedGroup) -> None:
 
 
 def own_consumer(group: MixedGroup, topic: str) -> ScalaMember:
-    """The version's own console consumer as a member; the oldest take other options."""
+    """Start the version's own console consumer; the oldest ones have other options."""
     if group.cluster.kafka not in WITH_OLD_NAMES:
         return group.scala(topic)
     tool = group.cluster.scala_tool(
@@ -309,7 +309,7 @@ def own_consumer(group: MixedGroup, topic: str) -> ScalaMember:
 @pytest.mark.sandbox
 @on_versions("1.1.1", "2.8.2")
 def test_a_zstd_topic_is_read(group: MixedGroup) -> None:
-    """What the version's own producer writes with it, and plain records behind that."""
+    """The version's own producer writes it, if that supports zstd."""
     topic = group.topic(1, "zstd")
     written = produce(group.cluster, topic, ["one", "two"], "--compression-codec", "zstd")
     if cell("zstd", group.cluster.kafka) is Cell.ABSENT:
@@ -323,8 +323,8 @@ def test_a_zstd_topic_is_read(group: MixedGroup) -> None:
 
 @pytest.mark.sandbox
 @on_versions("0.8.0", "0.10.2.2", "0.11.0.3", "1.1.1", "3.9.1")
-def test_streams_ask_in_the_newest_fetch(group: MixedGroup) -> None:
-    """Seen on the wire, with the loop of either engine; the records are those that were written."""
+def test_streams_use_the_newest_fetch_version(group: MixedGroup) -> None:
+    """Requests are recorded on the wire, for each engine; all records come."""
     wanted = int(cell("fetch", group.cluster.kafka))
     topic = group.topic(1, "versions")
     codecs = [
@@ -360,7 +360,7 @@ def test_streams_ask_in_the_newest_fetch(group: MixedGroup) -> None:
 
 
 def fetch_versions(sent: bytes | bytearray) -> Iterator[int]:
-    """The version of each whole Fetch request in what one connection sent."""
+    """Yield the version of each complete Fetch request that one connection sent."""
     while len(sent) >= 8:
         size = 4 + int.from_bytes(sent[:4], "big")
         key, version = struct.unpack(">hh", sent[4:8])
@@ -376,6 +376,6 @@ def test_the_page_shows_what_is_asserted() -> None:
 
 @pytest.mark.parametrize("feature", list(FEATURES))
 def test_every_row_has_a_cell_for_each_version_and_a_test(feature: str) -> None:
-    """A version added to the sandbox is missing here until somebody says what it does."""
+    """A new sandbox version fails here until its cells are filled in."""
     assert list(FEATURES[feature].cells) == list(VERSIONS)
     assert inspect.isfunction(getattr(sys.modules[__name__], FEATURES[feature].test))

@@ -1,4 +1,4 @@
-"""What our members write into ZooKeeper, next to what the original's members write there."""
+"""The nodes that our members write to ZooKeeper, compared with the original's."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -25,11 +25,11 @@ FILTERS = [
 ]
 
 Tree = Mapping[str, tuple[bytes, bool]]
-"""What a node holds, and whether it is ephemeral, by its path in the group."""
+"""A node's data, and whether it is ephemeral, by its path in the group."""
 
 
 def tree_of(group: MixedGroup) -> Tree:
-    """The group's nodes without what differs by nature: its name and the time."""
+    """Return the group's nodes without its name and timestamps, which always differ."""
     return {
         path.replace(group.name, "G"): (
             TIMESTAMP.sub(b'"timestamp":"T"', node.data).replace(group.name.encode(), b"G"),
@@ -41,7 +41,7 @@ def tree_of(group: MixedGroup) -> Tree:
 
 @pytest.fixture
 def other(cluster: Sandbox, tmp_path: Path) -> Iterator[MixedGroup]:
-    """A second group on the same cluster."""
+    """Give a second group on the same cluster."""
     second = MixedGroup(cluster, tmp_path)
     try:
         yield second
@@ -57,7 +57,7 @@ def other(cluster: Sandbox, tmp_path: Path) -> Iterator[MixedGroup]:
 def test_a_wildcard_registration_is_written_as_by_the_original(
     group: MixedGroup, kind: str, text: str
 ) -> None:
-    """Fields, their order, their types and how the expression is escaped: every byte."""
+    """Fields, their order, their types and the escaped expression are equal, byte for byte."""
     topic_filter = Whitelist(text) if kind == "--whitelist" else Blacklist(text)
     group.judges_own_topics_only = True
     group.ours(topic_filter, "ours")
@@ -70,14 +70,14 @@ def test_a_wildcard_registration_is_written_as_by_the_original(
 
 
 def test_a_static_registration_is_written_as_by_the_original(group: MixedGroup) -> None:
-    """The subscription of ``ConsumerPerformance`` and the same of ours, to the byte."""
+    """``ConsumerPerformance`` and ours have the same subscription, byte for byte."""
     topic = group.topic(2)
     with group.cluster.scala_tool(
         PERFORMANCE,
         *("--zookeeper", group.cluster.zookeeper_connect, "--topic", topic),
         *("--group", group.name, "--threads", "3", "--messages", "1000000"),
     ):
-        # It removes the group's nodes before it joins.
+        # The tool deletes the group's nodes before it joins.
         [scala] = wait_until(lambda: list(group.peek.registrations()), what="the original")
         ours = group.ours({topic: 3})
         written = {
@@ -93,7 +93,7 @@ def test_a_static_registration_is_written_as_by_the_original(group: MixedGroup) 
 def test_a_group_of_ours_leaves_the_same_nodes_as_one_of_the_original(
     group: MixedGroup, other: MixedGroup
 ) -> None:
-    """Paths, contents and which are ephemeral: while a member reads, and after it has left."""
+    """Paths, contents and ephemerality are equal while a member reads, and after it has left."""
     topic = group.topic(3)
     group.write(4, topic)
     group.writer.write(group.partitions(topic)[1], 7)

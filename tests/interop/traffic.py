@@ -1,4 +1,4 @@
-"""Messages that tell where they lie: ``topic:partition:number``, the number being the offset."""
+"""Messages that have their position as the value: ``topic:partition:offset``."""
 
 import itertools
 from collections.abc import Iterator, Sequence
@@ -18,16 +18,16 @@ SET_SIZE = 5
 
 
 def value_of(tp: TopicPartition, number: int) -> str:
-    """The value of the message at this offset."""
+    """Return the value of the message at this offset."""
     return f"{tp.topic}:{tp.partition}:{number}"
 
 
 class Writer:
-    """Writes numbered messages and remembers them; the topics must be fresh, and nobody else's.
+    """Writes numbered messages and remembers them; topics must be new, without other writers.
 
     Args:
-        cluster: where.
-        recorder: told of every set.
+        cluster: the cluster.
+        recorder: records every set.
     """
 
     def __init__(self, cluster: Sandbox, recorder: Recorder | None = None) -> None:
@@ -37,7 +37,7 @@ class Writer:
         self.values: list[str] = []
 
     def write(self, tp: TopicPartition, count: int, codec: Codec = Codec.NONE) -> list[str]:
-        """Write the partition's next ``count`` messages as one set; gives their values."""
+        """Write the partition's next ``count`` messages as one set; return their values."""
         first = self.ends.get(tp, 0)
         fresh = [value_of(tp, number) for number in range(first, first + count)]
         records = [Record(0, f"key {value}".encode(), value.encode()) for value in fresh]
@@ -55,7 +55,7 @@ class Writer:
 
 
 class Traffic:
-    """Writes to partitions in turn, plain and compressed, as long as the context lasts."""
+    """Writes to partitions in turn, plain and compressed, while the context is open."""
 
     def __init__(self, writer: Writer, partitions: Sequence[TopicPartition]) -> None:
         self._writer = writer

@@ -31,7 +31,7 @@ class Cell(StrEnum):
 
 
 def _from(first: str, before: Cell, since: Cell = Cell.YES) -> dict[str, Cell]:
-    """Return one cell for versions before one, and another from it on."""
+    """Return one cell for versions before ``first``, and another from it on."""
     names = list(VERSIONS)
     at = names.index(first)
     return {name: before if index < at else since for index, name in enumerate(names)}
@@ -60,17 +60,17 @@ class Feature:
 FEATURES: Mapping[str, Feature] = {
     "share": Feature(
         "two members share a topic, each message is delivered once, offsets in ZooKeeper",
-        "test_two_members_share_a_topic_and_hand_it_over",
+        "test_two_members_share_a_topic_and_one_takes_over",
         _EVERYWHERE,
     ),
     "leave": Feature(
         "one member leaves, the other continues without gaps or duplicates",
-        "test_two_members_share_a_topic_and_hand_it_over",
+        "test_two_members_share_a_topic_and_one_takes_over",
         _EVERYWHERE,
     ),
     "restart": Feature(
         "a restarted member continues where it stopped",
-        "test_a_member_that_comes_back_goes_on_where_it_was",
+        "test_a_member_that_rejoins_continues_where_it_was",
         _EVERYWHERE,
     ),
     "reset": Feature(
@@ -95,7 +95,7 @@ FEATURES: Mapping[str, Feature] = {
     ),
     "own": Feature(
         "reading what this version's own producer writes (magic on disk)",
-        "test_what_the_versions_own_producer_writes_is_read",
+        "test_records_of_the_versions_own_producer_are_read",
         _from("0.10.2.2", Cell.MAGIC_0, Cell.MAGIC_1)
         | dict.fromkeys(("0.11.0.3", "1.1.1", "2.8.2", "3.9.1"), Cell.MAGIC_2),
     ),
@@ -113,7 +113,7 @@ FEATURES: Mapping[str, Feature] = {
     ),
     "fetch": Feature(
         "the version of Fetch that streams use ²",
-        "test_streams_ask_in_the_newest_fetch",
+        "test_streams_use_the_newest_fetch_version",
         _from("0.10.2.2", Cell.FETCH_0, Cell.FETCH_12)
         | {"0.10.2.2": Cell.FETCH_3, "0.11.0.3": Cell.FETCH_5, "1.1.1": Cell.FETCH_7},
     ),
@@ -154,19 +154,19 @@ POLL_FEATURES: Mapping[str, Feature] = {
     ),
     "transactions": Feature(
         "transactions of this version's Java producer, with `read_committed`",
-        "test_what_is_committed_is_read_as_java_does",
+        "test_committed_records_are_read_as_java_does",
         _from("0.11.0.3", Cell.ABSENT),
         f"{_COORDINATED}.test_transactions",
     ),
     "writing": Feature(
         "writing with our producer: timestamps from 0.10 on, headers from 0.11, zstd from 2.1",
-        "test_what_we_write_is_kept",
+        "test_every_version_stores_what_we_write",
         _EVERYWHERE,
         f"{_COORDINATED}.test_every_version",
     ),
     "idempotent": Feature(
         "our idempotent producer, as used by the mirror",
-        "test_an_idempotent_producer_is_kept_account_of",
+        "test_an_idempotent_producer_numbers_its_batches",
         _from("0.11.0.3", Cell.ABSENT),
         f"{_COORDINATED}.test_every_version",
     ),

@@ -1,6 +1,6 @@
-"""What ``test_cluster`` submits: reads a topic, and tells where and with what it was read.
+"""The job that ``test_cluster`` submits: reads a topic, and reports where it was read.
 
-Arguments: a JSON object of ``options`` (of the source), ``register`` and ``into`` (a file).
+Argument: a JSON object of ``options`` (of the source), ``register`` and ``into`` (a file).
 """
 
 import json
@@ -13,27 +13,27 @@ from pyspark.sql import Row, SparkSession
 
 
 def per_task(rows: Iterable[Row]) -> Iterable[tuple[str, int, int]]:
-    """The folder of the executor that ran a task, and what that task was given."""
+    """Yield the folder of a task's executor, and the number and bytes of the task's rows."""
     lengths = [len(row["value"]) for row in rows]
     yield str(Path.cwd()), len(lengths), sum(lengths)
 
 
 def executor(_: Iterable[int]) -> Iterable[tuple[str, str, str]]:
-    """Where an executor is, where its package comes from, and which engine that has."""
+    """Yield an executor's folder, the path of its package, and the package's engine."""
     import zkconsumer  # noqa: PLC0415 - the executor's own, not the driver's
     from zkconsumer.records.engine import ENGINE  # noqa: PLC0415 - as above
 
-    BarrierTaskContext.get().barrier()  # so that no executor does all of it
+    BarrierTaskContext.get().barrier()  # so that both executors take part
     yield str(Path.cwd()), str(zkconsumer.__file__), str(ENGINE)
 
 
 def main() -> None:
-    """Read, and write what was found into a file."""
+    """Read the topic, and write a report into a file."""
     requested = json.loads(sys.argv[1])
     spark = SparkSession.builder.getOrCreate()
     if requested["register"]:
-        # Spark looks for sources on the driver's own path, where --py-files do not stand.
-        from pyspark_zkconsumer import DefaultSource  # noqa: PLC0415 - only where it is wanted
+        # Spark looks for sources on the driver's own path, which has no --py-files.
+        from pyspark_zkconsumer import DefaultSource  # noqa: PLC0415 - only if requested
 
         spark.dataSource.register(DefaultSource)
     cores = spark.sparkContext.parallelize(range(2), 2)

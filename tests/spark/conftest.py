@@ -1,4 +1,4 @@
-"""One Spark session for all tests marked ``spark``, and three brokers that are soon missed.
+"""A Spark session for all tests marked ``spark``, and three brokers with short timeouts.
 
 The other clusters are those of the whole suite.
 """
@@ -25,18 +25,18 @@ SETTINGS = {
     **LOCAL,
     **INTERPRETED,
     "spark.driver.memory": "1g",
-    # Spark's plans recurse deeply: with the platform's stacks a stream has died of it now and then.
+    # Spark's plans recurse deeply: with the default stack size a stream sometimes overflowed it.
     "spark.driver.extraJavaOptions": f"-Xss4m {JAVA}",
 }
 
 
 TIMEOUT_S = max(300, int(os.environ.get("PYTEST_TIMEOUT", "0")))
-"""The first test waits for the servers, for Spark, and for its first Python workers. One that is
-broken off in the middle of a call leaves the session unusable for all tests behind it."""
+"""The first test waits for the servers, for Spark, and for its first Python workers. A test that
+times out within a call leaves the session unusable for all later tests."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give the tests of this folder more time than others have, unless they say how much."""
+    """Give this folder's tests a longer timeout, unless they set one."""
     folder = Path(__file__).parent
     for item in items:
         if folder in item.path.parents and item.get_closest_marker("timeout") is None:
@@ -45,7 +45,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def spark_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The log of the session's JVM and its Python workers, of all tests."""
+    """The log of the session's JVM and its Python workers, for all tests."""
     log = tmp_path_factory.mktemp("spark") / "log"
     log.touch()
     return log
@@ -53,7 +53,7 @@ def spark_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _logged(spark_log: Path) -> Iterator[None]:
-    """Show what was written meanwhile with a test that fails."""
+    """Print what a test added to the log, which pytest shows if it fails."""
     with spark_log.open("rb") as log:
         log.seek(0, os.SEEK_END)
         yield
@@ -62,7 +62,7 @@ def _logged(spark_log: Path) -> Iterator[None]:
 
 @contextmanager
 def _stderr_to(log: Path) -> Iterator[None]:
-    """Redirect the standard error of processes that are started meanwhile to the log."""
+    """Redirect the standard error of processes that are started in the block to the log."""
     own = os.dup(2)
     try:
         with log.open("ab") as file:
@@ -75,7 +75,10 @@ def _stderr_to(log: Path) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory, spark_log: Path) -> Iterator[SparkSession]:
-    """A local session of two threads. Tests change no setting of it; they take ``newSession()``."""
+    """Start a local session with two threads.
+
+    Tests change its settings only in a ``newSession()``.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
         warehouse = str(tmp_path_factory.mktemp("warehouse"))
@@ -104,7 +107,7 @@ QUICK = {
 
 @dataclass(frozen=True, slots=True)
 class Brokers:
-    """Three brokers that are soon missed, and where their files lie."""
+    """Three brokers whose failures are noticed soon, and their folder."""
 
     cluster: Sandbox
     folder: Path
@@ -112,7 +115,7 @@ class Brokers:
 
 @pytest.fixture(scope="session")
 def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
-    """The shared brokers: a test that stops a server starts it again."""
+    """Start the shared brokers: a test that stops one starts it again."""
     folder = tmp_path_factory.mktemp("brokers")
     with Sandbox(
         brokers=3, zookeeper_tick_ms=200, broker_properties=QUICK, work_dir=folder
@@ -122,7 +125,7 @@ def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
 
 @pytest.fixture
 def group(cluster: Sandbox, tmp_path: Path) -> Iterator[MixedGroup]:
-    """A fresh group on the cluster of the session, for members of both kinds."""
+    """Give a fresh group on the session's cluster, for members of both kinds."""
     mixed = MixedGroup(cluster, tmp_path)
     try:
         yield mixed
@@ -132,5 +135,5 @@ def group(cluster: Sandbox, tmp_path: Path) -> Iterator[MixedGroup]:
 
 @pytest.fixture
 def checkpoint(tmp_path: Path) -> str:
-    """A folder for a query's checkpoint."""
+    """Return a folder for a query's checkpoint."""
     return str(tmp_path / "checkpoint")

@@ -1,6 +1,6 @@
-"""A streaming query as a program of its own, for faults that a test's own session can't have.
+"""A streaming query as a program, for faults that would break the tests' own session.
 
-Arguments: a JSON object of ``master``, ``settings`` (Spark's), ``options`` (the source's), ``into``
+Argument: a JSON object of ``master``, ``settings`` (Spark's), ``options`` (the source's), ``into``
 (a folder, which gets a folder of Parquet files for each batch), ``checkpoint``, and ``until``: a
 file whose appearance ends the query.
 """
@@ -17,7 +17,7 @@ from zkconsumer.spark.session import build_session
 
 
 def main() -> None:
-    """Run the query to its end."""
+    """Run the query until it ends."""
     requested = json.loads(sys.argv[1])
     spark = build_session("faults", master=requested["master"], settings=requested["settings"])
     into, until = requested["into"], requested["until"]
@@ -32,7 +32,7 @@ def main() -> None:
     wait_until(lambda: not query.isActive or Path(until).exists(), timeout_s=600, what=until)
     if query.isActive:
         query.stop()
-    query.awaitTermination()  # raises what it failed with
+    query.awaitTermination()  # raises the query's error
     spark.stop()
 
 

@@ -1,4 +1,4 @@
-"""Queries on topics whose messages tell where they lie, and what came of them."""
+"""Queries on topics whose messages have their position as the value, and their results."""
 
 from collections.abc import Mapping
 from contextlib import closing
@@ -22,7 +22,7 @@ Options = Mapping[str, str | int | bool]
 
 
 def committed_in_kafka(group: str, tp: TopicPartition, address: ClusterAddress) -> int | None:
-    """What brokers keep for a group."""
+    """Return a group's committed offset in Kafka."""
     with (
         ClusterReader(address) as cluster,
         closing(open_progress(group, "kafka", address, cluster)) as progress,
@@ -31,7 +31,7 @@ def committed_in_kafka(group: str, tp: TopicPartition, address: ClusterAddress) 
 
 
 def set_group_offsets(cluster: Sandbox, group: str, topic: str, offsets: Mapping[int, int]) -> None:
-    """Write a group's offsets into ZooKeeper, as its members would."""
+    """Write a group's offsets to ZooKeeper, as its members would."""
     address, slash, chroot = cluster.zookeeper_connect.partition("/")
     host, _, port = address.partition(":")
     with ZooKeeperClient(host, int(port)) as client:
@@ -42,7 +42,7 @@ def set_group_offsets(cluster: Sandbox, group: str, topic: str, offsets: Mapping
 
 
 class Topic:
-    """A fresh topic on a real cluster; each value names the topic, its partition and offset."""
+    """A fresh topic on a real cluster; each value has the topic, its partition and offset."""
 
     def __init__(self, cluster: Sandbox, partitions: int = 1, prefix: str = "spark") -> None:
         self.cluster = cluster
@@ -52,7 +52,7 @@ class Topic:
         self._writer = Writer(cluster)
 
     def write(self, count: int, *, codec: Codec = Codec.NONE, partition: int | None = None) -> None:
-        """Write so many messages as one set, to every partition or to one."""
+        """Write ``count`` messages as one set, to every partition or to one."""
         for tp in self.partitions:
             if partition in {None, tp.partition}:
                 self._writer.write(tp, count, codec)
@@ -67,25 +67,25 @@ class Topic:
         ]
 
     def options(self, options: Options | None = None) -> dict[str, str | int | bool]:
-        """Those of a query that reads all of the topic, and more."""
+        """Return options of a query that reads the whole topic, with further options."""
         basic = {"zookeeper.connect": self.cluster.zookeeper_connect, "subscribe": self.name}
         return {**basic, "startingOffsets": "earliest", **(options or {})}
 
     def read(
         self, spark: SparkSession, options: Options | None = None, schema: StructType | None = None
     ) -> DataFrame:
-        """A batch query."""
+        """Return a batch query."""
         reader = spark.read.format("zkconsumer").options(**self.options(options))
         return (reader if schema is None else reader.schema(schema)).load()
 
     def stream(self, spark: SparkSession, options: Options | None = None) -> DataFrame:
-        """A streaming query, not started."""
+        """Return a streaming query that is not started."""
         return spark.readStream.format("zkconsumer").options(**self.options(options)).load()
 
     def drain(
         self, spark: SparkSession, folder: Path, options: Options | None = None
     ) -> StreamingQuery:
-        """Run a streaming query over all that is there, into files; see ``landed``."""
+        """Run a streaming query over everything available, into files; see ``landed``."""
         query = (
             self.stream(spark, options)
             .writeStream.format("parquet")
@@ -102,16 +102,16 @@ class Topic:
 
 
 def rows_of(frame: DataFrame) -> list[tuple[int, int, str]]:
-    """Partition, offset and value of every row, sorted."""
+    """Return partition, offset and value of every row, sorted."""
     columns = frame.selectExpr("partition", "offset", "cast(value as string) as value")
     return sorted((row.partition, row.offset, row.value) for row in columns.collect())
 
 
 def landed(spark: SparkSession, folder: Path) -> list[tuple[int, int, str]]:
-    """The rows that ``Topic.drain`` wrote, sorted."""
+    """Return the rows that ``Topic.drain`` wrote, sorted."""
     return rows_of(spark.read.parquet(str(folder / "rows")))
 
 
 def batch_sizes(query: StreamingQuery) -> list[int]:
-    """How many rows each batch had."""
+    """Return how many rows each batch had."""
     return [progress.numInputRows for progress in query.recentProgress if progress.numInputRows]

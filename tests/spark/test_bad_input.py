@@ -11,12 +11,12 @@ from zkconsumer.sandbox import Sandbox
 
 pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
 
-NOBODY = "127.0.0.1:1"
+UNREACHABLE = "127.0.0.1:1"
 
 
 @pytest.fixture(scope="module")
 def topic(cluster: Sandbox) -> Iterator[Topic]:
-    """One partition of ten messages."""
+    """Create a topic with one partition of ten messages."""
     topic = Topic(cluster)
     topic.write(10)
     yield topic
@@ -34,10 +34,10 @@ def topic(cluster: Sandbox) -> Iterator[Topic]:
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
-def test_options_are_checked_when_the_query_is_written(
+def test_options_are_checked_when_the_query_is_defined(
     spark: SparkSession, topic: Topic, options: Options, message: str
 ) -> None:
-    """``load()`` says so at once."""
+    """``load()`` raises at once."""
     with pytest.raises(AnalysisException) as refused:
         topic.read(spark, options)
     assert f"KafkaConfigurationError: {message}" in str(refused.value)
@@ -64,20 +64,20 @@ def test_options_are_checked_when_the_query_is_written(
             "KafkaConfigurationError: startingOffsets must name every partition",
         ),
         (
-            {"zookeeper.connect": NOBODY, "zookeeper.connection.timeout.ms": 700},
-            f"RegistryError: no ZooKeeper server of zookeeper.connect={NOBODY} responded",
+            {"zookeeper.connect": UNREACHABLE, "zookeeper.connection.timeout.ms": 700},
+            f"RegistryError: no ZooKeeper server of zookeeper.connect={UNREACHABLE} responded",
         ),
         (
-            {"kafka.bootstrap.servers": NOBODY, "fetchOffset.retryIntervalMs": 1},
+            {"kafka.bootstrap.servers": UNREACHABLE, "fetchOffset.retryIntervalMs": 1},
             "NoBrokersAvailable: no broker responded",
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
 )
-def test_what_the_cluster_does_not_have_is_told_before_any_task(
+def test_missing_topics_and_offsets_are_errors_before_any_task(
     spark: SparkSession, topic: Topic, options: dict[str, str], message: str
 ) -> None:
-    """Planning ends with it, and no topic is made by asking for it."""
+    """Planning raises, no job starts, and no topic is created by the lookup."""
     named = {key: str(text).replace("TOPIC", topic.name) for key, text in options.items()}
     group = f"bad input {message}"
     spark.sparkContext.setJobGroup(group, "must start nothing")
@@ -88,8 +88,8 @@ def test_what_the_cluster_does_not_have_is_told_before_any_task(
     spark.sparkContext.setJobGroup("", "")
 
 
-def test_a_column_that_is_not_there_is_named(spark: SparkSession, topic: Topic) -> None:
-    """Also one of another type."""
+def test_a_missing_column_is_named(spark: SparkSession, topic: Topic) -> None:
+    """So is a column with another type."""
     for ddl, message in [("price INT", "no column 'price'"), ("offset INT", "offset is bigint")]:
         reader = spark.read.format("zkconsumer").options(**topic.options()).schema(ddl)
         with pytest.raises(PySparkException) as refused:
@@ -102,16 +102,16 @@ def test_a_column_that_is_not_there_is_named(spark: SparkSession, topic: Topic) 
     [
         ({"endingOffsets": "latest"}, "endingOffsets: a streaming query has no end"),
         (
-            {"zookeeper.connect": NOBODY, "zookeeper.connection.timeout.ms": 700},
-            f"RegistryError: no ZooKeeper server of zookeeper.connect={NOBODY} responded",
+            {"zookeeper.connect": UNREACHABLE, "zookeeper.connection.timeout.ms": 700},
+            f"RegistryError: no ZooKeeper server of zookeeper.connect={UNREACHABLE} responded",
         ),
     ],
     ids=["an end", "a dead ZooKeeper"],
 )
-def test_a_stream_that_cannot_start_says_why(
+def test_a_stream_that_cannot_start_raises_the_reason(
     spark: SparkSession, topic: Topic, checkpoint: str, options: Options, message: str
 ) -> None:
-    """The query ends with it, before its first batch."""
+    """The query ends with it before its first batch."""
 
     def run() -> None:
         writer = topic.stream(spark, options).writeStream.format("noop")

@@ -21,7 +21,7 @@ CODECS = [Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4]
 
 @pytest.fixture(scope="module")
 def topic(cluster: Sandbox) -> Iterator[Topic]:
-    """Four partitions, each written with another codec, 30 messages in three sets."""
+    """Create four partitions with different codecs, each with 30 messages in three sets."""
     topic = Topic(cluster, 4)
     for number, codec in enumerate(CODECS):
         for _ in range(3):
@@ -31,7 +31,7 @@ def topic(cluster: Sandbox) -> Iterator[Topic]:
 
 
 def test_the_columns_are_those_of_sparks_own_source(spark: SparkSession, topic: Topic) -> None:
-    """Name by name, type by type, all nullable; headers only where they are asked for."""
+    """Names and types are equal, all nullable; headers only exist if requested."""
     plain = (
         "key BINARY,value BINARY,topic STRING,partition INT,offset BIGINT,timestamp TIMESTAMP,"
         "timestampType INT"
@@ -44,7 +44,7 @@ def test_the_columns_are_those_of_sparks_own_source(spark: SparkSession, topic: 
 
 
 def test_every_message_is_one_row(spark: SparkSession, topic: Topic) -> None:
-    """Whatever it was compressed with; in one task a partition, or in many."""
+    """The codec does not matter, nor whether a partition is one task or many."""
     assert rows_of(topic.read(spark)) == topic.rows
     in_many = topic.read(spark, {"minPartitions": 12})
     assert in_many.rdd.getNumPartitions() == 12
@@ -54,8 +54,8 @@ def test_every_message_is_one_row(spark: SparkSession, topic: Topic) -> None:
     assert rows_of(in_small) == topic.rows
 
 
-def test_what_a_message_of_0_8_has_not_is_null(spark: SparkSession, cluster: Sandbox) -> None:
-    """No time; perhaps no key; a value that is empty is not one that is missing."""
+def test_what_a_message_of_0_8_lacks_is_null(spark: SparkSession, cluster: Sandbox) -> None:
+    """It has no time, and perhaps no key; an empty value is not null."""
     records = [Record(0, None, b""), Record(0, b"k", None)]
     with closing(Topic(cluster)) as topic, closing(Producer(cluster.brokers)) as producer:
         producer.send(topic.partitions[0], records)
@@ -64,8 +64,8 @@ def test_what_a_message_of_0_8_has_not_is_null(spark: SparkSession, cluster: San
     assert rows == [(None, b"", name, 0, 0, None, -1), (b"k", None, name, 0, 1, None, -1)]
 
 
-def test_offsets_say_what_is_read(spark: SparkSession, topic: Topic) -> None:
-    """Within compressed sets, too; -2 and -1 are the ends; times stand for segments."""
+def test_offset_options_limit_what_is_read(spark: SparkSession, topic: Topic) -> None:
+    """Offsets may be inside compressed sets; -2 and -1 are the ends; times mean segments."""
     name = topic.name
     start = f'{{"{name}":{{"0":5,"1":-2,"2":29,"3":30}}}}'
     end = f'{{"{name}":{{"0":25,"1":13,"2":-1,"3":30}}}}'
@@ -81,8 +81,10 @@ def test_offsets_say_what_is_read(spark: SparkSession, topic: Topic) -> None:
     }
 
 
-def test_partitions_and_patterns_say_what_is_read(spark: SparkSession, topic: Topic) -> None:
-    """The other two ways to name topics, by brokers instead of ZooKeeper."""
+def test_assign_and_subscribe_pattern_select_what_is_read(
+    spark: SparkSession, topic: Topic
+) -> None:
+    """They work with brokers instead of ZooKeeper, too."""
     plain = {
         "kafka.bootstrap.servers": topic.cluster.bootstrap_servers,
         "kafka.client.id": "other name",
@@ -96,7 +98,7 @@ def test_partitions_and_patterns_say_what_is_read(spark: SparkSession, topic: To
 
 
 def test_a_schema_leaves_columns_out(spark: SparkSession, topic: Topic) -> None:
-    """What is not asked for is not made."""
+    """Columns that are not in it are not created."""
     schema = StructType([StructField("offset", LongType()), StructField("topic", StringType())])
     frame = topic.read(spark, schema=schema)
     assert frame.columns == ["offset", "topic"]
@@ -104,7 +106,7 @@ def test_a_schema_leaves_columns_out(spark: SparkSession, topic: Topic) -> None:
 
 
 def test_filters_leave_tasks_out(spark: SparkSession, topic: Topic) -> None:
-    """With Spark's setting on, what a filter excludes is not even fetched."""
+    """With Spark's setting on, excluded partitions and offsets are not even fetched."""
     session = spark.newSession()
     session.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     frame = topic.read(session)
@@ -121,10 +123,10 @@ def test_filters_leave_tasks_out(spark: SparkSession, topic: Topic) -> None:
     assert frame.filter("topic = 'another'").count() == 0
 
 
-def test_a_batch_starts_where_the_group_stands(
+def test_a_batch_starts_at_the_groups_offsets(
     spark: SparkSession, topic: Topic, group: MixedGroup
 ) -> None:
-    """Partitions that it has committed nothing for are read from their beginning."""
+    """Partitions without a committed offset are read from their beginning."""
     set_group_offsets(topic.cluster, group.name, topic.name, {0: 30, 1: 12})
     frame = topic.read(spark, {"startingOffsets": "group", "group.id": group.name})
     starts = {0: 30, 1: 12, 2: 0, 3: 0}

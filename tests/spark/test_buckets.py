@@ -1,4 +1,4 @@
-"""A bucket as the storage of Spark's drain: ``s3a://``, on a server that speaks S3's protocol."""
+"""A bucket as the storage of Spark's drain: ``s3a://``, on a server with S3's protocol."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
 
 @contextmanager
 def bucket(spark: SparkSession, *, ignores_conditions: bool = False) -> Iterator[None]:
-    """Have a server with an empty bucket, which ``s3a://`` of the session leads to."""
+    """Run a server with an empty bucket, and point the session's ``s3a://`` to it."""
     hadoop: Any = spark.sparkContext._jsc.hadoopConfiguration()
     with s3_server(ignores_conditions=ignores_conditions):
         settings = s3a_settings()
@@ -51,20 +51,20 @@ def bucket(spark: SparkSession, *, ignores_conditions: bool = False) -> Iterator
 
 @pytest.fixture(scope="module")
 def server(spark: SparkSession) -> Iterator[None]:
-    """One for all tests of this module."""
+    """Start one server for all tests of this module."""
     with bucket(spark):
         yield
 
 
 @pytest.fixture
 def storage(spark: SparkSession, server: None) -> HadoopStorage:
-    """An empty folder of the bucket, whose name is no plain one."""
+    """Give an empty folder of the bucket, whose name has a space."""
     del server
     return HadoopStorage(spark, f"s3a://{BUCKET}/{fresh_name('drain')}/a drain")
 
 
-def test_who_creates_what_another_did_meanwhile_is_told(storage: HadoopStorage) -> None:
-    """The server refuses, to both engines; the same content is one's own: its answer got lost."""
+def test_creating_an_object_that_another_client_created_fails(storage: HadoopStorage) -> None:
+    """The server refuses it for both engines; an object of the same content counts as created."""
     local = ObjectStorage(storage.uri(""))
     assert storage.create("plans/1.json", b"{1}")
     assert not local.create("plans/1.json", b"{2}")
@@ -74,8 +74,8 @@ def test_who_creates_what_another_did_meanwhile_is_told(storage: HadoopStorage) 
     assert (storage.read("plans/1.json"), storage.read("plans/2.json")) == (b"{1}", b"{2}")
 
 
-def test_a_folder_that_only_markers_are_left_of_is_not_listed(storage: HadoopStorage) -> None:
-    """Hadoop marks the folder out of which it moves the last file, which is no staged batch."""
+def test_a_folder_with_only_a_marker_is_not_listed(storage: HadoopStorage) -> None:
+    """Hadoop creates a marker when it moves the last file out: that is no staged batch."""
     local = ObjectStorage(storage.uri(""))
     storage.create("staging/1/x/a", b"1")
     storage.create("staging/2/x/b", b"1")
@@ -88,14 +88,14 @@ def test_a_folder_that_only_markers_are_left_of_is_not_listed(storage: HadoopSto
     assert sorted(local.names("")) == ["staging", "topic=t"]
 
 
-def test_a_store_that_keeps_conditions_is_taken(storage: HadoopStorage) -> None:
-    """And is as it was."""
+def test_a_store_that_heeds_conditions_is_accepted(storage: HadoopStorage) -> None:
+    """The probe leaves nothing behind."""
     BatchJournal(storage).probe("a")
     assert storage.files("") == []
 
 
 def test_a_store_that_ignores_conditions_is_refused(spark: SparkSession) -> None:
-    """Two drains there would replace each other's batches, whatever one has seen before it puts."""
+    """Two drains there would replace each other's batches, even if each checks before it writes."""
     with bucket(spark, ignores_conditions=True):
         storage = HadoopStorage(spark, f"s3a://{BUCKET}/drain")
         storage.create("plans/1.json", b"{1}")
@@ -106,23 +106,23 @@ def test_a_store_that_ignores_conditions_is_refused(spark: SparkSession) -> None
         assert storage.files("") == [StoredFile("plans/1.json", 3)]
 
 
-def test_a_bucket_that_is_not_there_is_told(spark: SparkSession, server: None) -> None:
-    """With its name."""
+def test_a_missing_bucket_is_named(spark: SparkSession, server: None) -> None:
+    """The error has the bucket's URL."""
     del server
     with pytest.raises(DrainError, match=r"s3a://nobody/x.*nobody"):
         HadoopStorage(spark, "s3a://nobody/x").create("a", b"1")
 
 
-BY_HAND = pytest.mark.versions
-"""Formats differ in how they are published, which folders and the local engine see in each run."""
+MANUAL = pytest.mark.versions
+"""Formats differ in publishing, which tests of folders and of the local engine cover in CI."""
 
 
 class Killed(BaseException):
-    """The process is gone: no handler of an ``Exception`` runs."""
+    """The process is killed: no handler of an ``Exception`` runs."""
 
 
 def die(*_: object) -> None:
-    """At the step that this stands for."""
+    """Replace a step, and die there."""
     raise Killed
 
 
@@ -131,9 +131,9 @@ LANDINGS: dict[str, type] = {"delta": DeltaLanding, "iceberg": IcebergLanding}
 
 @pytest.mark.parametrize(
     "file_format",
-    ["parquet", *(pytest.param(kind, marks=BY_HAND) for kind in ("json", "delta", "iceberg"))],
+    ["parquet", *(pytest.param(kind, marks=MANUAL) for kind in ("json", "delta", "iceberg"))],
 )
-def test_a_drain_goes_on_with_the_other_engine(
+def test_a_drain_continues_with_the_other_engine(
     spark: SparkSession,
     cluster: Sandbox,
     server: None,
@@ -143,7 +143,7 @@ def test_a_drain_goes_on_with_the_other_engine(
 ) -> None:
     """Killed before a batch is published, finished without Spark, proven by both engines.
 
-    A second run has nothing to do; another drain there is refused.
+    A second run has nothing to do; a different drain to the path is refused.
     """
     del server
     topic = Topic(cluster, 2, prefix="bucket")

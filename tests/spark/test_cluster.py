@@ -1,4 +1,4 @@
-"""On a standalone cluster: the package is shipped with the application, and found nowhere else."""
+"""On a standalone cluster: the package is shipped with the application, and not installed."""
 
 import json
 import shutil
@@ -23,13 +23,13 @@ from zkconsumer.records.codecs import Codec
 from zkconsumer.records.engine import ENGINE
 from zkconsumer.sandbox import Sandbox
 
-# Seven JVMs start, so this is by hand.
+# Seven JVMs start, so this is not part of CI.
 pytestmark = [pytest.mark.spark, pytest.mark.versions, pytest.mark.timeout(400)]
 
 PARTITIONS = 4
 RECORDS = 500
-# The interpreter without our virtual environment: it finds what PYTHONPATH names and no more. What
-# an editable installation maps is not found through that.
+# The interpreter without our virtual environment: it only finds packages on PYTHONPATH, and not
+# those of an editable installation.
 BARE_PYTHON = str(Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info.minor}")
 SITE = sysconfig.get_path("purelib")
 _ROOT = Path(zkconsumer.__file__).parent.parent
@@ -41,20 +41,20 @@ _SHIPPED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What an application told.
+class JobReport:
+    """What an application reported.
 
     Attributes:
-        places: the folders of the executors.
-        packages: where each executor's package came from.
-        engines: which engines they had.
+        folders: the folders of the executors.
+        packages: the paths of the executors' packages.
+        engines: their engines.
         counts: rows by partition.
         readers: the folders of the executors that read something.
-        rows: all that was read.
-        value_bytes: their lengths.
+        rows: the number of rows read.
+        value_bytes: the bytes of their values.
     """
 
-    places: set[str]
+    folders: set[str]
     packages: set[str]
     engines: set[str]
     counts: dict[str, int]
@@ -65,14 +65,14 @@ class Found:
 
 @pytest.fixture(scope="module")
 def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneCluster]:
-    """A master and two workers."""
+    """Start a master and two workers."""
     with StandaloneCluster(tmp_path_factory.mktemp("standalone"), workers=2) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="module")
 def topic(cluster: Sandbox) -> str:
-    """Four partitions with values of different lengths, the last one compressed."""
+    """Create four partitions with values of different lengths, the last one compressed."""
     name = fresh_name("on-a-cluster")
     cluster.create_topic(name, PARTITIONS)
     for tp in partitions_of(name, PARTITIONS):
@@ -89,12 +89,12 @@ def submit(
     *,
     driver_path: str,
     register: bool = False,
-) -> Found:
-    """Run the job from this folder, and read what it found."""
+) -> JobReport:
+    """Run the job from this folder, and return its report."""
     into = folder / "found.json"
     job = str(
         shutil.copy(cluster_job.__file__, folder)
-    )  # its own folder gets onto the driver's path
+    )  # the script's folder is put on the driver's path
     requested = {"options": options, "register": register, "into": str(into)}
     confs = {
         "spark.executorEnv.PYTHONPATH": driver_path,
@@ -117,29 +117,29 @@ def submit(
         name=folder.name,
     )
     reported = json.loads(into.read_text("utf-8"))
-    return Found(
-        places={place for place, _, _ in reported["executors"]},
+    return JobReport(
+        folders={folder_of_executor for folder_of_executor, _, _ in reported["executors"]},
         packages={package for _, package, _ in reported["executors"]},
         engines={engine for _, _, engine in reported["executors"]},
         counts=reported["counts"],
-        readers={place for place, rows, _ in reported["tasks"] if rows},
+        readers={folder_of_executor for folder_of_executor, rows, _ in reported["tasks"] if rows},
         rows=sum(rows for _, rows, _ in reported["tasks"]),
         value_bytes=sum(value_bytes for _, _, value_bytes in reported["tasks"]),
     )
 
 
-def check_all_was_read(found: Found) -> None:
-    """Every row once, by both executors."""
+def check_all_was_read(found: JobReport) -> None:
+    """Check that every row was read once, and that both executors read."""
     assert found.counts == {str(number): RECORDS for number in range(PARTITIONS)}
     assert found.rows == RECORDS * PARTITIONS
     assert found.value_bytes == RECORDS * sum(range(1, PARTITIONS + 1))
-    assert len(found.places) == len(found.readers) == 2  # one on each worker
+    assert len(found.folders) == len(found.readers) == 2  # one on each worker
 
 
 def test_package_is_shipped_as_a_zip_of_python_files(
     standalone: StandaloneCluster, cluster: Sandbox, topic: str, tmp_path: Path
 ) -> None:
-    """``--py-files`` brings the pure engine to executors that have never heard of the package."""
+    """``--py-files`` ships the pure engine to executors that do not have the package."""
     shipped = tmp_path / "zkconsumer.zip"
     with zipfile.ZipFile(shipped, "w") as archive:
         for package in _SHIPPED:
@@ -161,7 +161,7 @@ def test_package_is_shipped_as_a_zip_of_python_files(
 def test_package_is_shipped_as_an_archive_with_its_native_core(
     standalone: StandaloneCluster, cluster: Sandbox, topic: str, tmp_path: Path
 ) -> None:
-    """``--archives`` brings all of it; Spark finds the source by itself."""
+    """``--archives`` ships all of it; Spark finds the source by itself."""
     # As after ``pip install --target zk``: the driver has the same folder under the same name.
     for package in _SHIPPED:
         shutil.copytree(
@@ -180,4 +180,6 @@ def test_package_is_shipped_as_an_archive_with_its_native_core(
     )
     check_all_was_read(found)
     assert found.engines == {str(ENGINE)}
-    assert found.packages == {f"{place}/zk/zkconsumer/__init__.py" for place in found.places}
+    assert found.packages == {
+        f"{folder_of_executor}/zk/zkconsumer/__init__.py" for folder_of_executor in found.folders
+    }

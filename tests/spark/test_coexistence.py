@@ -1,4 +1,4 @@
-"""A query and the group that it commits to: legacy tools and members before, after, meanwhile."""
+"""A query and the group that it commits to, with legacy tools and members."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
 
 @pytest.fixture
 def topic(cluster: Sandbox) -> Iterator[Topic]:
-    """Two partitions of 20 messages."""
+    """Create two partitions of 20 messages."""
     topic = Topic(cluster, 2)
     topic.write(20)
     yield topic
@@ -29,15 +29,15 @@ def topic(cluster: Sandbox) -> Iterator[Topic]:
 
 
 def committing(group: MixedGroup, more: Options | None = None) -> Options:
-    """Options of a query that commits to the group."""
+    """Return options of a query that commits to the group."""
     return {"group.id": group.name, "commitOffsetsTo": "zookeeper", **(more or {})}
 
 
-def test_a_legacy_consumer_takes_over_and_hands_back(
+def test_a_legacy_consumer_takes_over_and_the_query_returns(
     spark: SparkSession, topic: Topic, group: MixedGroup, tmp_path: Path
 ) -> None:
-    """The checker of 0.8 sees the query's progress; each message is read by one of the two."""
-    group.fresh = False  # the consumer is to find offsets
+    """The checker of 0.8 shows the query's offsets; each message is read by one of the two."""
+    group.fresh = False  # the consumer must find offsets
     query = topic.drain(spark, tmp_path / "1", committing(group, {"maxOffsetsPerTrigger": 30}))
     assert batch_sizes(query) == [30, 10]
     assert landed(spark, tmp_path / "1") == topic.rows
@@ -58,10 +58,10 @@ def test_a_legacy_consumer_takes_over_and_hands_back(
     assert group.peek.offsets(topic.name) == {0: "28", 1: "28"}
 
 
-def test_progress_lies_in_kafka_where_the_group_has_it(
+def test_offsets_are_committed_to_kafka_if_the_group_has_them_there(
     spark: SparkSession, topic: Topic, group: MixedGroup, tmp_path: Path
 ) -> None:
-    """``both`` as members with ``dual.commit.enabled`` do; ``kafka`` without ZooKeeper at all."""
+    """``both`` is like members with ``dual.commit.enabled``; ``kafka`` needs no ZooKeeper."""
     brokers = {"kafka.bootstrap.servers": topic.cluster.bootstrap_servers}
     topic.drain(spark, tmp_path, committing(group, {"commitOffsetsTo": "both"}))
     assert group.peek.offsets(topic.name) == {0: "20", 1: "20"}
@@ -78,15 +78,15 @@ def test_progress_lies_in_kafka_where_the_group_has_it(
 
 
 def in_kafka(topic: Topic, group: MixedGroup) -> list[int | None]:
-    """What is committed for each partition in Kafka."""
+    """Return each partition's committed offset in Kafka."""
     address = ClusterAddress(bootstrap=parse_bootstrap("brokers", topic.cluster.bootstrap_servers))
     return [committed_in_kafka(group.name, tp, address) for tp in topic.partitions]
 
 
-def test_a_query_refuses_a_group_whose_members_are_at_work(
+def test_a_query_refuses_a_group_with_live_members(
     spark: SparkSession, topic: Topic, group: MixedGroup, tmp_path: Path
 ) -> None:
-    """It names them, and plans nothing; who insists may run all the same."""
+    """It names them, and plans nothing; ``allowLiveGroup`` permits it."""
     member = group.scala(topic.name, "at-work")
     group.await_settled([topic.name], ["at-work"])
     with pytest.raises(StreamingQueryException) as refused:
@@ -102,8 +102,8 @@ def test_a_query_refuses_a_group_whose_members_are_at_work(
 def test_a_query_stops_when_a_member_joins(
     spark: SparkSession, topic: Topic, group: MixedGroup, checkpoint: str
 ) -> None:
-    """Idle or not; what it had committed by then stays."""
-    group.fresh = False  # the consumer is to find offsets
+    """What it had committed by then stays."""
+    group.fresh = False  # the consumer must find offsets
     query = running(spark, topic, checkpoint, committing(group))
     try:
         wait_until(
@@ -122,11 +122,11 @@ def test_a_query_stops_when_a_member_joins(
 
 
 def running(spark: SparkSession, topic: Topic, checkpoint: str, options: Options) -> StreamingQuery:
-    """A query that goes on until it is stopped."""
+    """Start a query that runs until it is stopped."""
     writer = topic.stream(spark, options).writeStream.format("noop")
     return writer.option("checkpointLocation", checkpoint).start()
 
 
 def stopped(query: StreamingQuery) -> Callable[[], bool]:
-    """Whether a query has ended."""
+    """Return a function that tells whether a query has ended."""
     return lambda: not query.isActive

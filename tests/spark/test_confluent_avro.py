@@ -1,4 +1,4 @@
-"""``from_confluent_avro``: by functions of Arrow from Spark 4.1 on, by Python's before."""
+"""``from_confluent_avro``: with Arrow functions from Spark 4.1 on, with Python's before."""
 
 import datetime
 import json
@@ -56,14 +56,14 @@ def _registry() -> Iterator[RegistryServer]:
 
 
 def frame(spark: SparkSession, *values: bytes | None) -> DataFrame:
-    """Values, numbered."""
+    """Return a frame of numbered values."""
     own = spark.newSession()
     own.conf.set("spark.sql.session.timeZone", "UTC")
-    return own.createDataFrame([(at, it) for at, it in enumerate(values)], "n int, value binary")
+    return own.createDataFrame(list(enumerate(values)), "n int, value binary")
 
 
 def decoded(rows: DataFrame, **arguments: Any) -> list[Any]:
-    """What a column becomes, in order."""
+    """Return the decoded column, in order."""
     found = rows.select("n", from_confluent_avro("value", **arguments).alias("it")).orderBy("n")
     collected = found.collect()
     return [None if row.it is None else row.it.asDict(recursive=True) for row in collected]
@@ -73,13 +73,13 @@ def decoded(rows: DataFrame, **arguments: Any) -> list[Any]:
 def test_values_are_resolved_to_the_latest_schema_of_their_subject(
     spark: SparkSession, registry: RegistryServer
 ) -> None:
-    """Each by its own; bad ones are null, or end the query."""
+    """Each is decoded by its own schema; bad ones are null, or end the query."""
     rows = frame(
         spark, avro_value(2, NEWER, VALUE), None, b"\0\0\0\0\2\xff", avro_value(9, USER, {"id": 1})
     )
     arguments = {"registry": registry.url, "subject": "users-value"}
     first, *others = decoded(rows, **arguments)
-    # Spark gives times without their zone, in that of the machine.
+    # Spark returns times without a zone, in the machine's zone.
     assert first.pop("at").astimezone(datetime.UTC) == AT
     assert first == {name: value for name, value in VALUE.items() if name != "at"}
     assert others == [None, None, None]
@@ -88,8 +88,10 @@ def test_values_are_resolved_to_the_latest_schema_of_their_subject(
 
 
 @pytest.mark.versions
-def test_an_older_schema_says_the_type(spark: SparkSession, registry: RegistryServer) -> None:
-    """Fields that it has not are left out, those that values have not get their defaults."""
+def test_an_older_schema_may_determine_the_type(
+    spark: SparkSession, registry: RegistryServer
+) -> None:
+    """Fields that it lacks are left out; fields that values lack have their defaults."""
     rows = frame(spark, avro_value(2, NEWER, VALUE), avro_value(1, USER, {"id": 5, "name": "u"}))
     found = decoded(rows, registry=registry.url, schema=json.dumps(USER))
     assert found == [{"id": 1, "name": None}, {"id": 5, "name": "u"}]
@@ -97,8 +99,8 @@ def test_an_older_schema_says_the_type(spark: SparkSession, registry: RegistrySe
 
 
 @pytest.mark.versions
-def test_times_that_python_has_none_for_make_no_error(spark: SparkSession) -> None:
-    """In Arrow they are what they are, in rows null; the other values are there."""
+def test_times_that_python_cannot_represent_are_no_error(spark: SparkSession) -> None:
+    """Arrow keeps them, rows have null; the other values are not affected."""
     fields = [{"name": "n", "type": "int"}, *TIMES]
     schema = {"type": "record", "name": "R", "fields": fields}
     bare = json.loads(json.dumps(schema).replace("logicalType", "was"))
@@ -121,7 +123,7 @@ def test_times_that_python_has_none_for_make_no_error(spark: SparkSession) -> No
 
 @pytest.mark.versions
 def test_ids_do_not_matter_without_a_registry(spark: SparkSession) -> None:
-    """However many there are."""
+    """With a given schema, any number of different ids is decoded."""
     values = [avro_value(at, USER, {"id": at, "name": None}) for at in range(1_200)]
     rows = frame(spark, *values, b"junk", b"\0\0").coalesce(1)
     found = decoded(rows, schema=json.dumps(USER))
@@ -130,7 +132,7 @@ def test_ids_do_not_matter_without_a_registry(spark: SparkSession) -> None:
 
 @pytest.mark.versions
 def test_json_text_is_a_string(spark: SparkSession) -> None:
-    """On all levels."""
+    """A union of several types is JSON text on all levels."""
     either = ["string", "long"]
     kinds = {
         "a": either,
@@ -146,7 +148,7 @@ def test_json_text_is_a_string(spark: SparkSession) -> None:
 
 @pytest.mark.once
 def test_wrong_arguments_are_refused(registry: RegistryServer) -> None:
-    """Before a query runs."""
+    """They are refused before a query runs."""
     with pytest.raises(ConfigError, match="PERMISSIVE or FAILFAST"):
         from_confluent_avro("value", schema='"int"', mode="DROP")
     with pytest.raises(ConfigError, match="one of them says the type"):

@@ -1,4 +1,4 @@
-"""Whole drains of a real cluster: what lies where, who hears of it, and how they end."""
+"""Whole drains of a real cluster: their files, commits, and ends."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -33,7 +33,7 @@ COLUMNS = "key,value,partition,offset,timestamp,timestampType,topic,date"
 
 @pytest.fixture
 def topic(cluster: Sandbox) -> Iterator[Topic]:
-    """Two partitions with ten messages each."""
+    """Create two partitions with ten messages each."""
     topic = Topic(cluster, 2, prefix="drained")
     topic.write(10, codec=Codec.SNAPPY)
     yield topic
@@ -41,7 +41,7 @@ def topic(cluster: Sandbox) -> Iterator[Topic]:
 
 
 def settings_for(topic: Topic, path: Path) -> DrainSettings:
-    """To Parquet, in batches of about eight, for a group of its own."""
+    """Return settings for Parquet, in batches of about eight, for a group of its own."""
     return DrainSettings(
         path=str(path),
         zookeeper=topic.cluster.zookeeper_connect,
@@ -54,7 +54,7 @@ def settings_for(topic: Topic, path: Path) -> DrainSettings:
 def test_topics_are_landed_once_and_then_committed(
     spark: SparkSession, topic: Topic, group: MixedGroup, tmp_path: Path
 ) -> None:
-    """By topic and date, batch after batch; the next run lands what came since, and no more."""
+    """Files are by topic and date; the next run lands only what was written since."""
     path = tmp_path / "lake"
     settings = replace(settings_for(topic, path), group=group.name)
     first = drain(spark, replace(settings, max_offsets_per_batch=12))
@@ -77,8 +77,8 @@ def test_topics_are_landed_once_and_then_committed(
     assert not (path / "_zkconsumer" / "staging" / "0000000001").exists()
 
 
-def test_json_holds_the_same(spark: SparkSession, topic: Topic, tmp_path: Path) -> None:
-    """Bytes as base64; the checksums are those of the messages, whatever they lie in."""
+def test_json_has_the_same_contents(spark: SparkSession, topic: Topic, tmp_path: Path) -> None:
+    """Bytes are base64; the checksums are of the messages, whatever the format."""
     as_json = replace(settings_for(topic, tmp_path / "json"), format="json")
     drain(spark, replace(as_json, max_offsets_per_batch=100))
     drain(spark, replace(settings_for(topic, tmp_path / "lake"), max_offsets_per_batch=100))
@@ -95,7 +95,7 @@ def test_json_holds_the_same(spark: SparkSession, topic: Topic, tmp_path: Path) 
 
 
 def test_a_delta_table_gets_a_batch_once(spark: SparkSession, topic: Topic, tmp_path: Path) -> None:
-    """Killed behind the entry in the table's log, it publishes again, and nothing is doubled."""
+    """Killed after the entry in the table's log, it publishes again, and nothing is repeated."""
     settings = replace(settings_for(topic, tmp_path), format="delta", max_offsets_per_batch=12)
     assert drain(spark, settings).batches == 2
     storage = HadoopStorage(spark, settings.path)
@@ -112,18 +112,18 @@ def test_a_delta_table_gets_a_batch_once(spark: SparkSession, topic: Topic, tmp_
 
 
 class Unused:
-    """A writer that must not be asked."""
+    """A writer that must not be used."""
 
     def write(self, plan: BatchPlan, folder: str) -> WrittenRows:
-        """Whoever publishes again has nothing to write."""
+        """Fail: publishing again needs no writing."""
         raise AssertionError(f"{plan} is written to {folder}")
 
 
 @pytest.mark.once
-def test_a_live_group_is_left_alone(
+def test_a_group_with_live_members_is_refused(
     spark: SparkSession, topic: Topic, group: MixedGroup, tmp_path: Path
 ) -> None:
-    """The members are named, and nothing is written; unless it is wanted all the same."""
+    """The error names the members, and nothing is written."""
     settings = replace(settings_for(topic, tmp_path / "lake"), group=group.name)
     member = group.ours({topic.name: 1})
     with pytest.raises(ConfigError, match=f"live members: {member.consumer_id}"):
@@ -131,8 +131,8 @@ def test_a_live_group_is_left_alone(
     assert not (tmp_path / "lake").exists()
 
 
-def test_holes_are_told_from_what_was_missed(spark: SparkSession, topic: Topic) -> None:
-    """The log is asked again: what it has was missed; what it lost meanwhile has expired."""
+def test_missed_offsets_are_distinguished_from_gaps(spark: SparkSession, topic: Topic) -> None:
+    """The log is read again: offsets it has were missed; those it lost meanwhile have expired."""
     settings = settings_for(topic, Path("/nowhere"))
     tp = topic.partitions[0]
     wanted = OffsetRange(topic_partition=tp, from_offset=0, until_offset=10)
@@ -155,8 +155,8 @@ def test_holes_are_told_from_what_was_missed(spark: SparkSession, topic: Topic) 
     assert part.complaint() is None
 
 
-def test_dates_are_those_that_readers_can_take_for_dates(spark: SparkSession) -> None:
-    """The message's own, in UTC; the plan's where there is none, or none before the year 10000."""
+def test_dates_are_valid_for_all_readers(spark: SparkSession) -> None:
+    """It is the message's date in UTC, or the plan's if there is none before the year 10000."""
     day_us = 86_400_000_000
     times = {
         "NULL": "1970-01-02",
@@ -180,7 +180,7 @@ class From4(SparkRangeRows):
         self._rows = rows
 
     def read(self, ranges: object, *, divided: bool = True) -> DataFrame:
-        """What is left."""
+        """Return the rows that are left."""
         del divided
         return self._rows.read(ranges).where("offset >= 4")  # type: ignore[arg-type]
 
@@ -188,8 +188,8 @@ class From4(SparkRangeRows):
 @pytest.mark.versions
 @pytest.mark.once
 @pytest.mark.timeout(600)
-def test_sigterm_ends_it_behind_the_batch_in_hand(topic: Topic, tmp_path: Path) -> None:
-    """As a program of its own; it says what it landed. CI ends the last of killed drains so."""
+def test_sigterm_ends_it_after_the_current_batch(topic: Topic, tmp_path: Path) -> None:
+    """The program prints what it landed. CI ends the last of its killed drains like this."""
     path = tmp_path / "lake"
     where = ("--zookeeper", topic.cluster.zookeeper_connect, "--topics", topic.name)
     landed = path / "_zkconsumer" / "batches" / "0000000001.json"

@@ -1,4 +1,4 @@
-"""One drain on two engines: begun by one, killed, finished by the other, and proven by both."""
+"""One drain on two engines: started on one, killed, finished on the other, proven by both."""
 
 import json
 from dataclasses import replace
@@ -38,18 +38,18 @@ from zkconsumer.spark.compat import takes_nested_records
 pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
 
 
-BY_HAND = [pytest.mark.versions, pytest.mark.once]
-"""On each Spark one drain that Spark begins, and one that it finishes, say as much."""
+MANUAL = [pytest.mark.versions, pytest.mark.once]
+"""For each Spark version, one drain that Spark starts and one that it finishes are enough."""
 
 LANDINGS: dict[str, type] = {"delta": DeltaLanding, "iceberg": IcebergLanding}
 
 
 class Killed(BaseException):
-    """The process is gone: no handler of an ``Exception`` runs."""
+    """The process is killed: no handler of an ``Exception`` runs."""
 
 
 def die(*_: object) -> None:
-    """At the step that this stands for."""
+    """Replace a step, and die there."""
     raise Killed
 
 
@@ -57,13 +57,13 @@ def die(*_: object) -> None:
     ("file_format", "first"),
     [
         ("parquet", "local"),
-        pytest.param("parquet", "spark", marks=BY_HAND),
-        pytest.param("json", "spark", marks=BY_HAND),
+        pytest.param("parquet", "spark", marks=MANUAL),
+        pytest.param("json", "spark", marks=MANUAL),
         pytest.param("delta", "local", marks=pytest.mark.once),
         ("iceberg", "spark"),
     ],
 )
-def test_a_drain_goes_on_with_the_other_engine(
+def test_a_drain_continues_with_the_other_engine(
     spark: SparkSession,
     cluster: Sandbox,
     file_format: str,
@@ -71,7 +71,7 @@ def test_a_drain_goes_on_with_the_other_engine(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Killed when a batch was landed and not published; what each lands both prove."""
+    """It is killed when a batch is written but not published; both engines prove the result."""
     topic = Topic(cluster, 2, prefix="engines")
     topic.write(20, codec=Codec.GZIP)
     settings = DrainSettings(
@@ -88,12 +88,12 @@ def test_a_drain_goes_on_with_the_other_engine(
     def locally() -> DrainReport:
         return drain_locally(settings)
 
-    begin, go_on = (locally, on_spark) if first == "local" else (on_spark, locally)
+    begin, continue_ = (locally, on_spark) if first == "local" else (on_spark, locally)
     with monkeypatch.context() as patch:
         patch.setattr(LANDINGS.get(file_format, FilesLanding), "publish", die)
         with pytest.raises(Killed):
             begin()
-    assert go_on().finished
+    assert continue_().finished
     topic.write(10)
     assert begin().finished
     topic.close()
@@ -117,7 +117,7 @@ TAGS = {
     ],
 }
 EVOLVED = {**USER, "fields": [*USER["fields"], {"name": "tags", "type": TAGS}]}
-"""Of what Spark and Arrow call otherwise: lists, maps, and a union, which is JSON text."""
+"""Types that Spark and Arrow name differently: lists, maps, and a union, which is JSON text."""
 
 
 @pytest.mark.parametrize(
@@ -127,14 +127,14 @@ EVOLVED = {**USER, "fields": [*USER["fields"], {"name": "tags", "type": TAGS}]}
         pytest.param(("delta", "local", "column"), marks=pytest.mark.once),
     ],
 )
-def test_decoded_values_go_on_with_the_other_engine(
+def test_a_decoding_drain_continues_with_the_other_engine(
     spark: SparkSession,
     cluster: Sandbox,
     how: tuple[str, str, str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Killed before a batch is published: columns and dead letters are those of one engine."""
+    """Killed before a batch is published: columns and dead letters are like a single engine's."""
     file_format, first, schema_id = how
     topic, folder = Topic(cluster, 2, prefix="decoded"), tmp_path / "schemas"
     folder.mkdir()
@@ -160,7 +160,7 @@ def test_decoded_values_go_on_with_the_other_engine(
     def on_spark(settings: DrainSettings) -> DrainReport:
         return drain(spark, settings)
 
-    begin, go_on = (drain_locally, on_spark) if first == "local" else (on_spark, drain_locally)
+    begin, continue_ = (drain_locally, on_spark) if first == "local" else (on_spark, drain_locally)
     with monkeypatch.context() as patch:
         patch.setattr(LANDINGS[file_format], "publish", die)
         if first == "spark" and not takes_nested_records():
@@ -169,7 +169,7 @@ def test_decoded_values_go_on_with_the_other_engine(
         else:
             with pytest.raises(Killed):
                 begin(settings)
-    go_on(settings)
+    continue_(settings)
     alone = replace(settings, path=str(tmp_path / "alone"))
     assert drain_locally(alone).dead_lettered == 3
     where = {"zookeeper.connect": cluster.zookeeper_connect}
@@ -193,7 +193,7 @@ def test_decoded_values_go_on_with_the_other_engine(
 
 
 def scanned(path: str) -> list[dict[str, Any]]:
-    """What a reader of the drain's table finds, by numbers of columns."""
+    """Return the rows that a reader of the drain's table finds by column ids."""
     where = {"type": "sql", "uri": f"sqlite:///{path}/catalog.db"}
     rows = load_catalog("default", **where).load_table("kafka.messages").scan().to_arrow()
     found = sorted(rows.to_pylist(), key=lambda row: (row["partition"], row["offset"]))
@@ -204,10 +204,10 @@ def scanned(path: str) -> list[dict[str, Any]]:
 
 
 def decoded_rows(path: Path, below: str) -> tuple[dict[str, str], list[dict[str, Any]]]:
-    """Columns with their types, as a reader of all files merges them, and rows by place."""
+    """Return merged columns with their types, and rows by position."""
     files = sorted(path.glob(f"{below}/date=*/*.parquet"))
     tables = [pq.ParquetFile(file).read() for file in files]
     merged = pa.concat_tables(tables, promote_options="permissive")
     kinds = {field.name: str(field.type) for field in merged.schema}
-    by_place = sorted(merged.to_pylist(), key=lambda row: (row["partition"], row["offset"]))
-    return kinds, by_place
+    by_position = sorted(merged.to_pylist(), key=lambda row: (row["partition"], row["offset"]))
+    return kinds, by_position

@@ -1,8 +1,8 @@
-"""A drain that is killed at random points lands every message exactly once all the same.
+"""A drain that is killed at random points lands every message exactly once.
 
-CI kills twice; ``make drain-kills KILLS=10`` as often as one likes, a task's process now and then.
-By hand FORMATS and DECODE say what is landed: ``FORMATS=iceberg DECODE=1 make drain-kills``; with
-ENGINE=both each start is by the other engine, and with PLACES=bucket it lands in ``s3a://``.
+CI kills twice; ``make drain-kills KILLS=10`` more often, and sometimes a task's process. FORMATS
+and DECODE choose what is landed: ``FORMATS=iceberg DECODE=1 make drain-kills``; with ENGINE=both
+each start uses the other engine, and with PLACES=bucket it lands in ``s3a://``.
 """
 
 import json
@@ -37,25 +37,25 @@ DECODE = bool(os.environ.get("DECODE"))
 FORMATS = [
     kind for kind in os.environ.get("FORMATS", "parquet").split(",") if not DECODE or kind != "json"
 ]
-"""JSON has no decoded columns."""
+"""Without JSON for DECODE, which has no decoded columns."""
 PLACES = os.environ.get("PLACES", "folder").split(",")
 IS_BY_BOTH = os.environ.get("ENGINE") == "both"
 BAD = b"bad"
 _SECONDS = 400 * (KILLS + 1)
-"""Many times what a quiet machine takes."""
+"""Many times longer than on an idle machine."""
 
 pytestmark = [pytest.mark.spark, pytest.mark.sandbox, pytest.mark.timeout(_SECONDS)]
 
 
 @pytest.fixture(params=PLACES)
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Where the drain lands: on this machine, or in a bucket."""
+    """Give a target for the drain: a local folder, or a bucket."""
     with landing_path(request.param, tmp_path, "s3a") as path:
         yield path
 
 
 def _value(tp: TopicPartition, number: int) -> bytes:
-    """Return a value of some message; a third of all can't be decoded."""
+    """Return the value of a message; a third of them can't be decoded."""
     del tp
     return b"%d" % number if number % 3 else BAD
 
@@ -73,12 +73,12 @@ def _is_committed(tree: ZkTree, group: str, acknowledged: Acknowledged) -> bool:
 
 
 @pytest.mark.parametrize("file_format", FORMATS)
-def test_kills_at_random_points_lose_and_double_nothing(
+def test_kills_at_random_points_lose_and_repeat_nothing(
     cluster: Sandbox, file_format: str, path: str, tmp_path: Path
 ) -> None:
-    """Messages come in all the time; driver, JVM and workers die; verify finds each offset once.
+    """Messages are written all the time; driver, JVM and workers are killed; all offsets land once.
 
-    The last run is asked to stop once all is landed, and ends in order.
+    The last run is asked to stop once everything has landed, and exits cleanly.
     """
     topic, group = fresh_name("killed"), fresh_name("killed")
     spark = (*SPARK, *(s3a_words() if path.startswith("s3a://") else ()))
@@ -104,7 +104,7 @@ def test_kills_at_random_points_lose_and_double_nothing(
         acknowledged = traffic.stop()
     sys.stdout.write(f"seed {seed}\n{reported(killed.kills)}\n")
     end_in_order(what, spark, lambda: _is_committed(ZkTree(cluster), group, acknowledged))
-    # The other engine judges, and need not start.
+    # The local engine verifies, so Spark need not start.
     verified = subprocess.run(
         command("drain", "verify", path, *where, *named, "--json", *LOCAL),
         capture_output=True,
@@ -118,7 +118,10 @@ def test_kills_at_random_points_lose_and_double_nothing(
     if DECODE:
         values = [value for messages in acknowledged.values() for value in messages.values()]
         assert report["dead_lettered"] >= values.count(BAD) > 0
-    landed = {TopicPartition(it["topic"], it["partition"]): it for it in report["partitions"]}
+    landed = {
+        TopicPartition(partition["topic"], partition["partition"]): partition
+        for partition in report["partitions"]
+    }
     for tp, messages in acknowledged.items():
         assert landed[tp]["from"] == 0
         assert landed[tp]["until"] > max(messages)
@@ -126,6 +129,6 @@ def test_kills_at_random_points_lose_and_double_nothing(
         assert landed[tp]["cluster"]["compared"] == [0, landed[tp]["until"]]
     found = landed_rows(path, file_format, catalog)
     assert found == consumed_rows(cluster.bootstrap_servers, topic)
-    assert len(found) == sum(it["rows"] for it in landed.values())
+    assert len(found) == sum(partition["rows"] for partition in landed.values())
     if KILLS > 1 and not IS_BY_BOTH:
         assert {kill.victim for kill in killed.kills} >= {"driver", "jvm"}

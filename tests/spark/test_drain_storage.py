@@ -1,4 +1,4 @@
-"""What every storage of a drain must do, on each: in memory, and through Spark's JVM."""
+"""What a drain's storage must do: in memory, and through Spark's JVM."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.spark
 
 
 class WithoutLinks(HadoopStorage):
-    """As on file systems other than the machine's own: files come by renaming."""
+    """A storage that creates files by renaming, as on remote file systems."""
 
     def _link(self, aside: object, at: object) -> bool:
         del aside, at
@@ -25,32 +25,32 @@ class WithoutLinks(HadoopStorage):
 
 
 def in_memory(_spark: SparkSession, _folder: Path) -> Storage:
-    """The fake."""
+    """Create the fake."""
     return MemoryStorage()
 
 
 def on_disk(spark: SparkSession, folder: Path) -> HadoopStorage:
-    """Spark's default file system, with a path that needs care."""
+    """Use Spark's default file system, with special characters in the path."""
     return HadoopStorage(spark, str(folder / "a drain=é"))
 
 
 def with_scheme(spark: SparkSession, folder: Path) -> HadoopStorage:
-    """A path with a scheme."""
+    """Use a path with a scheme."""
     return WithoutLinks(spark, f"file://{folder}/drain/")
 
 
 @pytest.fixture(params=[in_memory, on_disk, with_scheme])
 def storage(request: pytest.FixtureRequest, spark: SparkSession, tmp_path: Path) -> Storage:
-    """Each kind, empty."""
+    """Give an empty storage of each kind."""
     make: Callable[[SparkSession, Path], Storage] = request.param
     return make(spark, tmp_path)
 
 
 @pytest.mark.parametrize("make", [on_disk, with_scheme])
-def test_a_file_that_came_meanwhile_is_kept(
+def test_a_file_that_another_process_created_is_kept(
     make: Callable[[SparkSession, Path], HadoopStorage], spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Between the look and the creation somebody else may have been faster."""
+    """It may be created between our check and our creation."""
     storage = make(spark, tmp_path)
     storage.create("there", b"first")
     here, there = storage._at("aside"), storage._at("there")
@@ -60,10 +60,10 @@ def test_a_file_that_came_meanwhile_is_kept(
 
 
 @pytest.mark.parametrize("make", [on_disk, with_scheme])
-def test_a_file_of_this_machine_is_held_against_both_engines(
+def test_a_file_lock_excludes_both_engines(
     make: Callable[[SparkSession, Path], HadoopStorage], spark: SparkSession, tmp_path: Path
 ) -> None:
-    """One drain at a time; who comes when it has ended may begin."""
+    """One drain at a time may run; the next one may start when it has ended."""
     storage = make(spark, tmp_path)
     storage.create("there", b"{}")
     local = LocalStorage(storage.uri(""))
@@ -73,10 +73,8 @@ def test_a_file_of_this_machine_is_held_against_both_engines(
         assert (is_ours, is_theirs) == (False, True)
 
 
-def test_what_the_file_system_says_is_told_with_the_path(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    """A file where a folder should be; a scheme that nobody knows."""
+def test_an_error_of_the_file_system_has_the_path(spark: SparkSession, tmp_path: Path) -> None:
+    """A file is where a folder should be; a scheme is unknown."""
     (tmp_path / "file").write_text("")
     storage = HadoopStorage(spark, str(tmp_path / "file"))
     with pytest.raises(DrainError, match=r"file.*_zkconsumer/drain\.json.*Exception"):

@@ -1,4 +1,4 @@
-"""Runs and checksums as Spark computes them are those of counting row by row."""
+"""Runs and checksums that Spark computes are equal to those of counting row by row."""
 
 import random
 from collections.abc import Sequence
@@ -47,17 +47,18 @@ def _offsets(messages: DataFrame) -> dict[int, list[int]]:
     }
 
 
-def test_plain_rows_are_what_was_given(spark: SparkSession) -> None:
-    """Whatever a text holds, up to the largest numbers; and none at all, of any type."""
+def test_plain_rows_returns_the_given_rows(spark: SparkSession) -> None:
+    """Texts may have any characters, numbers may be the largest; no rows are possible, too."""
     rows = [("\"'\\ é\n${}", 1, 2**63 - 1), (None, -1, None)]
     frame = plain_rows(spark, rows, "topic string, partition int, offset bigint")
     assert list(map(tuple, frame.collect())) == rows
-    assert plain_rows(spark, (), SCHEMA).columns == [it.split()[0] for it in SCHEMA.split(", ")]
+    names = [column.split()[0] for column in SCHEMA.split(", ")]
+    assert plain_rows(spark, (), SCHEMA).columns == names
     assert plain_rows(spark, (), SCHEMA).collect() == []
 
 
-def test_runs_hold_exactly_the_offsets_of_the_rows(spark: SparkSession) -> None:
-    """Ordered, mixed, with holes as long as other partitions' rows between, twice, and shuffled."""
+def test_runs_cover_exactly_the_offsets_of_the_rows(spark: SparkSession) -> None:
+    """Rows are ordered, mixed with other partitions' rows, repeated, and shuffled."""
     chance = random.Random(7)
     ordered = [_row(offset) for offset in range(50) if offset not in {7, 8, 30}]
     mixed = [_row(at, partition=1 + at // 5 % 2) for at in range(60)]
@@ -72,20 +73,20 @@ def test_runs_hold_exactly_the_offsets_of_the_rows(spark: SparkSession) -> None:
 
 
 def test_neighbouring_rows_are_one_run(spark: SparkSession) -> None:
-    """What is moved to the driver is a few numbers, not a row for each message."""
+    """The driver gets a few numbers, not a row for each message."""
     messages = _frame(spark, [_row(offset) for offset in range(1000)])
     ((_, runs),) = ((tp, list(runs)) for tp, runs in found_runs(messages))
     assert runs == [(0, 1000)]
 
 
 def test_contents_do_not_depend_on_order_or_tasks(spark: SparkSession) -> None:
-    """The same messages in any files add up to the same."""
+    """The same messages in any files have the same sum."""
     rows = [_row(at, b"k%d" % at, b"v" * at, partition=at % 2) for at in range(40)]
     once = contents_by_partition(_frame(spark, rows))
     again = contents_by_partition(_frame(spark, rows[::-1], tasks=3))
     assert once == again
-    one = once[TopicPartition("clicks", 1)]
-    assert (one.rows, one.first_offset, one.last_offset) == (20, 1, 39)
+    contents = once[TopicPartition("clicks", 1)]
+    assert (contents.rows, contents.first_offset, contents.last_offset) == (20, 1, 39)
 
 
 def test_every_part_of_a_message_counts(spark: SparkSession) -> None:
@@ -109,8 +110,8 @@ def test_every_part_of_a_message_counts(spark: SparkSession) -> None:
     assert Checksum(0) not in checksums
 
 
-def test_what_was_landed_without_its_time_is_held_against_the_rest(spark: SparkSession) -> None:
-    """A time that is another one is a difference, and so is anything else."""
+def test_rows_without_a_time_are_compared_without_it(spark: SparkSession) -> None:
+    """A different time is a difference, and so is anything else."""
     when, other = datetime(2020, 1, 1, tzinfo=UTC), datetime(2021, 1, 1, tzinfo=UTC)
     cluster = [_row(offset, time=when) for offset in range(4)] + [_row(4)]
     landed = [

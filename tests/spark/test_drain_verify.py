@@ -25,7 +25,7 @@ _COUNT = 40
 
 @pytest.fixture(scope="module")
 def topic(cluster: Sandbox) -> str:
-    """A topic of two partitions with messages of all shapes."""
+    """Create a topic of two partitions with messages of all shapes."""
     name = fresh_name("verify")
     cluster.create_topic(name, partitions=2)
     producer = Producer(cluster.brokers)
@@ -68,7 +68,7 @@ def _verify(spark: SparkSession, path: Path, cluster: Sandbox | None = None) -> 
 def landed(
     spark: SparkSession, cluster: Sandbox, topic: str, tmp_path_factory: pytest.TempPathFactory
 ) -> Path:
-    """A whole drain of the topic, of two batches."""
+    """Run a whole drain of the topic, in two batches."""
     path = tmp_path_factory.mktemp("landed") / "drain"
     _drain(spark, cluster, topic, path)
     return path
@@ -76,12 +76,12 @@ def landed(
 
 @pytest.fixture
 def copy(landed: Path, tmp_path: Path) -> Path:
-    """A copy of it, to be damaged."""
+    """Copy it, to be damaged."""
     return Path(shutil.copytree(landed, tmp_path / "drain"))
 
 
 def _files(path: Path, partition: int) -> list[Path]:
-    """Data files of a partition: those whose batch read it."""
+    """Return the data files of a partition, whose batch read it."""
     import pyarrow.parquet as pq  # noqa: PLC0415
 
     return [
@@ -94,7 +94,7 @@ def _files(path: Path, partition: int) -> list[Path]:
 def test_a_whole_drain_is_proven(
     spark: SparkSession, cluster: Sandbox, topic: str, landed: Path
 ) -> None:
-    """Every offset once, contents as they were landed and as the cluster has them."""
+    """Every offset is there once, with the contents that were landed and that the cluster has."""
     proof = _verify(spark, landed, cluster)
     assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
     assert [partition.topic_partition for partition in proof.partitions] == [
@@ -107,8 +107,10 @@ def test_a_whole_drain_is_proven(
         assert partition.cluster.compared == Run(0, _COUNT)
 
 
-def test_a_lost_file_is_a_gap_and_one_twice_is_duplicates(spark: SparkSession, copy: Path) -> None:
-    """Both are named; a copy that is called as a later batch's is nobody's as well."""
+def test_a_lost_file_is_a_gap_and_a_copied_one_is_duplicates(
+    spark: SparkSession, copy: Path
+) -> None:
+    """Both are named; a copy with a later batch's kind of name belongs to no batch, either."""
     lost, (file, other) = _files(copy, 0)[0], _files(copy, 1)
     lost.unlink()
     shutil.copy(file, file.with_name("part-copy.parquet"))
@@ -126,7 +128,7 @@ def test_a_lost_file_is_a_gap_and_one_twice_is_duplicates(spark: SparkSession, c
 def test_a_changed_message_is_found_by_checksum_and_by_the_cluster(
     spark: SparkSession, cluster: Sandbox, copy: Path
 ) -> None:
-    """The offset is named where the cluster still has the message."""
+    """The offset is named if the cluster still has the message."""
     import pyarrow as pa  # noqa: PLC0415
     import pyarrow.parquet as pq  # noqa: PLC0415
 
@@ -140,16 +142,16 @@ def test_a_changed_message_is_found_by_checksum_and_by_the_cluster(
     Path(file.with_name(f".{file.name}.crc")).unlink(missing_ok=True)
     proof = _verify(spark, copy, cluster)
     assert proof.outcome is ProofOutcome.NOT_PROVEN
-    one = proof.partitions[0]
-    assert one.coverage.complete
-    assert not one.same_contents
+    partition = proof.partitions[0]
+    assert partition.coverage.complete
+    assert not partition.same_contents
     assert f"differ from the cluster's (content), from offset {offset} to {offset}" in as_text(
         proof
     )
 
 
 def test_a_damaged_file_is_a_gap_and_no_crash(spark: SparkSession, copy: Path) -> None:
-    """What can't be read counts as missing, and the file is named."""
+    """Unreadable rows count as missing, and the file is named."""
     file = _files(copy, 0)[0]
     file.write_bytes(file.read_bytes()[:-20])
     file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
@@ -160,7 +162,7 @@ def test_a_damaged_file_is_a_gap_and_no_crash(spark: SparkSession, copy: Path) -
 
 
 def test_a_lost_manifest_is_named(spark: SparkSession, copy: Path) -> None:
-    """What nobody noted is not proven, although its rows are there."""
+    """Rows without a manifest are not proven, although they are there."""
     (copy / "_zkconsumer/batches/0000000001.json").unlink()
     proof = _verify(spark, copy)
     assert proof.outcome is ProofOutcome.NOT_PROVEN
@@ -170,10 +172,10 @@ def test_a_lost_manifest_is_named(spark: SparkSession, copy: Path) -> None:
 @pytest.mark.parametrize(
     "lost", [pytest.param("batches", marks=pytest.mark.versions), "batches and plans"]
 )
-def test_a_lost_record_is_not_taken_for_a_drain_that_has_just_begun(
+def test_lost_manifests_are_not_taken_for_a_drain_that_has_just_started(
     spark: SparkSession, copy: Path, lost: str
 ) -> None:
-    """Files whose batches nobody knows are named, and their rows were never to be there."""
+    """Files without a batch are named, and their rows are stray."""
     for folder in lost.split(" and "):
         shutil.rmtree(copy / "_zkconsumer" / folder)
     proof = _verify(spark, copy)
@@ -182,10 +184,8 @@ def test_a_lost_record_is_not_taken_for_a_drain_that_has_just_begun(
     assert proof.partitions[0].coverage.of(Discrepancy.STRAY)
 
 
-def test_a_file_that_spark_can_not_place_is_wrong_and_no_crash(
-    spark: SparkSession, copy: Path
-) -> None:
-    """Beside the days' folders; and texts, among the data and at the top."""
+def test_a_stray_file_is_reported_and_no_crash(spark: SparkSession, copy: Path) -> None:
+    """It is outside of the dates' folders, or it is a text among the data and at the top."""
     file = _files(copy, 0)[0]
     shutil.copy(file, file.parent.parent / "copy.parquet")
     (file.parent / "NOTES").write_text("do not delete")
@@ -196,10 +196,10 @@ def test_a_file_that_spark_can_not_place_is_wrong_and_no_crash(
     assert len(proof.problems) == 1
 
 
-def test_rows_that_others_put_into_a_delta_table_are_found(
+def test_foreign_rows_in_a_delta_table_are_found(
     spark: SparkSession, cluster: Sandbox, topic: str, tmp_path: Path
 ) -> None:
-    """With offsets they are duplicates; without, they belong nowhere. What commits say is read."""
+    """With offsets they are duplicates, without they are named; commits' offsets are compared."""
     import pyarrow as pa  # noqa: PLC0415
     from deltalake import DeltaTable, write_deltalake  # noqa: PLC0415
 
@@ -208,8 +208,8 @@ def test_rows_that_others_put_into_a_delta_table_are_found(
     entry = path / "_delta_log" / f"{1:020d}.json"
     kept = entry.read_text()
     entry.write_text(kept.replace("zkconsumer.offsets", "of somebody's"))
-    told = "1 batches have other offsets in the table's commits than were landed: 1"
-    assert _verify(spark, path).problems == [told]
+    expected = "1 batches have other offsets in the table's commits than were landed: 1"
+    assert _verify(spark, path).problems == [expected]
     entry.write_text(kept)
     whole = DeltaTable(str(path)).to_pyarrow_table().slice(0, 1)
     lost = whole.set_column(
@@ -225,12 +225,12 @@ def test_rows_that_others_put_into_a_delta_table_are_found(
     )
 
 
-def test_where_nothing_was_landed_nothing_is_proven(spark: SparkSession, copy: Path) -> None:
-    """A drain that was killed before its first batch."""
+def test_a_drain_without_batches_is_not_proven(spark: SparkSession, copy: Path) -> None:
+    """It was killed before its first batch."""
     for folder in (
         "_zkconsumer/batches",
         "_zkconsumer/plans",
-        *(it.name for it in copy.glob("topic=*")),
+        *(folder.name for folder in copy.glob("topic=*")),
     ):
         shutil.rmtree(copy / folder)
     proof = _verify(spark, copy)
@@ -238,10 +238,10 @@ def test_where_nothing_was_landed_nothing_is_proven(spark: SparkSession, copy: P
     assert proof.doubts == ["no batch is landed yet: there is nothing to prove"]
 
 
-def test_another_cluster_leaves_it_open(
+def test_another_cluster_leaves_the_proof_open(
     spark: SparkSession, broker_of: BrokerOf, landed: Path
 ) -> None:
-    """Nothing is wrong with the landing, and the comparison that was asked for was not possible."""
+    """Nothing is wrong with the files, but the requested comparison was not possible."""
     proof = _verify(spark, landed, broker_of("0.8.2.2"))
     assert proof.outcome is ProofOutcome.UNKNOWN
     assert "the cluster does not have it" in proof.doubts[0]

@@ -1,4 +1,4 @@
-"""The source and the sink on brokers from 0.8.0 to Kafka 4: what came with them is there, too."""
+"""The source and the sink on brokers from 0.8.0 to Kafka 4, with each version's features."""
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -24,20 +24,20 @@ from zkconsumer.spark.address import read_address
 pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
 
 FIRST_MS = SystemClock().wall_ms() // 60_000 * 60_000 - 6 * 3_600_000
-"""Younger than what retention deletes, which newer brokers reckon by the messages' times."""
+"""Too recent for retention, which newer brokers apply to the messages' timestamps."""
 STEP_MS = 60_000
 CODECS = [Codec.NONE, Codec.GZIP, Codec.SNAPPY]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A broker of some version."""
+class VersionedBroker:
+    """A broker of a version."""
 
     bootstrap_servers: str
     create_topic: Callable[[str], object]
 
     def write(self, topic: str, count: int, *, start: int = 0, headers: bool = False) -> None:
-        """Write so many records, a minute apart each, in a codec that changes every time."""
+        """Write ``count`` records, a minute apart each, in a codec that changes with ``start``."""
         brokers = parse_bootstrap("brokers", self.bootstrap_servers)
         settings = BatchSettings(codec=CODECS[start % len(CODECS)])
         records = [
@@ -49,66 +49,66 @@ class Place:
             producer.write({TopicPartition(topic, 0): made})
 
     def read(self, spark: SparkSession, topic: str, **options: object) -> DataFrame:
-        """A batch query."""
+        """Return a batch query."""
         named = {name.replace("__", "."): str(value) for name, value in options.items()}
         reader = spark.read.format("zkconsumer").options(**named).option("subscribe", topic)
         return reader.option("kafka.bootstrap.servers", self.bootstrap_servers).load()
 
 
-def by_hand(version: str) -> ParameterSet:
-    """A version that reads and writes as another one does that CI has."""
+def manual(version: str) -> ParameterSet:
+    """Mark a version that reads and writes like another one in CI."""
     return pytest.param(version, marks=pytest.mark.versions)
 
 
-PLACES = [
-    *map(by_hand, ("0.8.0", "0.9.0.1")),
+BROKERS = [
+    *map(manual, ("0.8.0", "0.9.0.1")),
     "0.10.2.2",
-    *map(by_hand, ("2.8.2", "3.9.1")),
+    *map(manual, ("2.8.2", "3.9.1")),
     "4.1",
 ]
-"""Magic 0 without times, 1 with them, 2 with headers. Most other tests are on 0.8.2.2."""
+"""Magic 0 without times, 1 with times, 2 with headers. Most other tests are on 0.8.2.2."""
 
 
-@pytest.fixture(scope="module", params=PLACES)
-def place(request: pytest.FixtureRequest) -> Iterator[Place]:
-    """Each of them."""
+@pytest.fixture(scope="module", params=BROKERS)
+def broker(request: pytest.FixtureRequest) -> Iterator[VersionedBroker]:
+    """Give a broker of each version."""
     if request.param == "4.1":
         node: KraftNode = request.getfixturevalue("kraft")
-        yield Place(node.bootstrap_servers, node.create_topic)
+        yield VersionedBroker(node.bootstrap_servers, node.create_topic)
     else:
         broker_of: BrokerOf = request.getfixturevalue("broker_of")
         cluster = broker_of(request.param)
-        yield Place(cluster.bootstrap_servers, cluster.create_topic)
+        yield VersionedBroker(cluster.bootstrap_servers, cluster.create_topic)
 
 
 @pytest.fixture
 def version(request: pytest.FixtureRequest) -> tuple[int, ...]:
-    """That of the place."""
-    text: str = request.node.callspec.params["place"]
+    """Return the broker's version."""
+    text: str = request.node.callspec.params["broker"]
     return tuple(map(int, text.split(".")))
 
 
 @pytest.fixture
-def topic(place: Place) -> str:
-    """A fresh one."""
+def topic(broker: VersionedBroker) -> str:
+    """Create a topic."""
     name = fresh_name("newer")
-    place.create_topic(name)
+    broker.create_topic(name)
     return name
 
 
 def offsets(frame: DataFrame) -> list[int]:
-    """Of all rows, in order."""
+    """Return the offsets of all rows, sorted."""
     return sorted(row.offset for row in frame.select("offset").collect())
 
 
 def test_rows_have_what_the_format_has(
-    spark: SparkSession, place: Place, version: tuple[int, ...], topic: str
+    spark: SparkSession, broker: VersionedBroker, version: tuple[int, ...], topic: str
 ) -> None:
-    """Timestamps from 0.10 on, headers from 0.11 on; else null."""
+    """Timestamps exist from 0.10 on, headers from 0.11 on; otherwise they are null."""
     has_headers = version >= (0, 11)
     for start in range(0, 40, 5):
-        place.write(topic, 5, start=start, headers=has_headers and start % 10 == 0)
-    rows = place.read(spark, topic, includeHeaders=True).orderBy("offset").collect()
+        broker.write(topic, 5, start=start, headers=has_headers and start % 10 == 0)
+    rows = broker.read(spark, topic, includeHeaders=True).orderBy("offset").collect()
     assert [(row.offset, row.key, row.value) for row in rows] == [
         (at, b"k", b"%d" % at) for at in range(40)
     ]
@@ -123,29 +123,33 @@ def test_rows_have_what_the_format_has(
 
 
 def test_times_are_exact_where_messages_have_them(
-    spark: SparkSession, place: Place, version: tuple[int, ...], topic: str
+    spark: SparkSession, broker: VersionedBroker, version: tuple[int, ...], topic: str
 ) -> None:
-    """Before, they stand for segments, of which there is one: all of it."""
-    place.write(topic, 20)
+    """Older brokers only know segments, and there is one, so everything is read."""
+    broker.write(topic, 20)
     start_ms, end_ms = FIRST_MS + 5 * STEP_MS - 1, FIRST_MS + 11 * STEP_MS
-    found = place.read(spark, topic, startingTimestamp=start_ms, endingTimestamp=end_ms)
+    found = broker.read(spark, topic, startingTimestamp=start_ms, endingTimestamp=end_ms)
     exact = version >= (0, 10, 1)
     assert offsets(found) == (list(range(5, 11)) if exact else list(range(20)))
     if exact:
-        behind = place.read(spark, topic, startingTimestamp=start_ms, endingTimestamp=2**60)
+        behind = broker.read(spark, topic, startingTimestamp=start_ms, endingTimestamp=2**60)
         assert offsets(behind) == list(range(5, 20))
 
 
-def test_a_stream_goes_on_where_it_was(
-    spark: SparkSession, place: Place, version: tuple[int, ...], topic: str, tmp_path: Path
+def test_a_stream_continues_where_it_stopped(
+    spark: SparkSession,
+    broker: VersionedBroker,
+    version: tuple[int, ...],
+    topic: str,
+    tmp_path: Path,
 ) -> None:
-    """Two runs of it, and each message once; where brokers keep offsets, its group is told."""
-    options = {"kafka.bootstrap.servers": place.bootstrap_servers, "subscribe": topic}
+    """Two runs read each message once; offsets are committed where brokers can store them."""
+    options = {"kafka.bootstrap.servers": broker.bootstrap_servers, "subscribe": topic}
     group = fresh_name("g")
-    tells = version >= (0, 9)
-    reported = {"group.id": group, "commitOffsetsTo": "kafka"} if tells else {}
+    commits = version >= (0, 9)
+    reported = {"group.id": group, "commitOffsetsTo": "kafka"} if commits else {}
     for start in (0, 30):
-        place.write(topic, 30, start=start)
+        broker.write(topic, 30, start=start)
         stream = spark.readStream.format("zkconsumer").options(**options, **reported)
         query = (
             stream.option("startingOffsets", "earliest")
@@ -158,36 +162,36 @@ def test_a_stream_goes_on_where_it_was(
         )
         assert query.awaitTermination(120)
     assert offsets(spark.read.parquet(str(tmp_path / "rows"))) == list(range(60))
-    if tells:
+    if commits:
         assert committed_in_kafka(group, TopicPartition(topic, 0), read_address(options)) == 60
 
 
-def test_what_is_written_is_read(spark: SparkSession, place: Place, topic: str) -> None:
-    """By the sink of a batch, and by that of a stream's batches."""
+def test_what_is_written_is_read(spark: SparkSession, broker: VersionedBroker, topic: str) -> None:
+    """The sink writes a batch, and the source reads it."""
     rows = spark.range(500).selectExpr(
         "cast(id as string) as key", "concat('value ', id) as value", f"'{topic}' as topic"
     )
     writer = rows.write.format("zkconsumer").mode("append")
-    writer.option("kafka.bootstrap.servers", place.bootstrap_servers).save()
-    found = place.read(spark, topic).selectExpr("cast(key as string)", "cast(value as string)")
+    writer.option("kafka.bootstrap.servers", broker.bootstrap_servers).save()
+    found = broker.read(spark, topic).selectExpr("cast(key as string)", "cast(value as string)")
     assert sorted(map(tuple, found.collect())) == sorted(
         (f"{at}", f"value {at}") for at in range(500)
     )
 
 
 def test_the_smallest_fetches_and_tasks_miss_nothing(
-    spark: SparkSession, place: Place, topic: str
+    spark: SparkSession, broker: VersionedBroker, topic: str
 ) -> None:
-    """Batches are larger than a fetch, and begin in front of a task's range."""
+    """Batches are larger than a fetch, and begin before a task's range."""
     for start in range(0, 100, 25):
-        place.write(topic, 25, start=start)
-    found = place.read(
+        broker.write(topic, 25, start=start)
+    found = broker.read(
         spark, topic, kafka__max__partition__fetch__bytes=100, maxRecordsPerPartition=7
     )
     assert offsets(found) == list(range(100))
     part = {"assign": f'{{"{topic}":[0]}}'}
     reader = spark.read.format("zkconsumer").options(**part)
-    some = reader.option("kafka.bootstrap.servers", place.bootstrap_servers).options(
+    some = reader.option("kafka.bootstrap.servers", broker.bootstrap_servers).options(
         startingOffsets=f'{{"{topic}":{{"0":13}}}}', endingOffsets=f'{{"{topic}":{{"0":61}}}}'
     )
     assert offsets(some.load()) == list(range(13, 61))

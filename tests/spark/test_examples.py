@@ -1,4 +1,4 @@
-"""Every program in docs/examples, run on a real cluster."""
+"""Every program in docs/examples runs on a real cluster."""
 
 import importlib.util
 import json
@@ -25,7 +25,7 @@ PAGE = (EXAMPLES.parent / "spark-examples.md").read_text("utf-8")
 
 
 def example(name: str) -> ModuleType:
-    """A program, loaded without being run."""
+    """Load a program, without running it."""
     spec = importlib.util.spec_from_file_location(f"example_{name}", EXAMPLES / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
@@ -35,7 +35,7 @@ def example(name: str) -> ModuleType:
 
 
 class Cluster:
-    """A cluster with something in it."""
+    """A cluster in which tests create topics and write texts."""
 
     def __init__(self, sandbox: Sandbox) -> None:
         self.zookeeper = sandbox.zookeeper_connect
@@ -44,7 +44,7 @@ class Cluster:
         self._producer = BatchProducer(sandbox.brokers)
 
     def topic(self, partitions: int = 1) -> str:
-        """A fresh topic."""
+        """Create a fresh topic, and return its name."""
         name = fresh_name("example")
         self._sandbox.create_topic(name, partitions=partitions)
         return name
@@ -52,26 +52,29 @@ class Cluster:
     def write(
         self, topic: str, values: Sequence[str], *, keys: Sequence[str] = (), partition: int = 0
     ) -> None:
-        """Write texts."""
+        """Write texts as the values of messages."""
         key_of = dict(enumerate(key.encode() for key in keys))
         records = [Record(0, key_of.get(at), text.encode()) for at, text in enumerate(values)]
         self._producer.write({TopicPartition(topic, partition): records})
 
     def close(self) -> None:
-        """Disconnect."""
+        """Close the producer."""
         self._producer.close()
 
 
 @pytest.fixture
 def here(cluster: Sandbox) -> Iterator[Cluster]:
-    """The cluster of the session."""
-    one = Cluster(cluster)
-    yield one
-    one.close()
+    """Give the session's cluster."""
+    wrapped = Cluster(cluster)
+    yield wrapped
+    wrapped.close()
 
 
 def test_every_program_is_described() -> None:
-    """The page names each, and there is no other; polls and decoding have pages of their own."""
+    """The page names each program, and no other.
+
+    The programs for polls and decoding have pages of their own.
+    """
     elsewhere = ("poll_", "decoded_")
     assert {name for name in PAGE.split("`") if name.endswith(".py")} == {
         file.name for file in EXAMPLES.glob("*.py") if not file.name.startswith(elsewhere)
@@ -79,7 +82,7 @@ def test_every_program_is_described() -> None:
 
 
 def test_hourly_aggregates(spark: SparkSession, here: Cluster, tmp_path: Path) -> None:
-    """Hours that can't change any more are written once, also after a restart and late lines."""
+    """Each hour is written once, when it can't change any more; a restart changes nothing."""
     run = example("hourly_aggregates")
     topic, target = here.topic(2), str(tmp_path / "hourly")
     here.write(
@@ -105,7 +108,7 @@ def test_hourly_aggregates(spark: SparkSession, here: Cluster, tmp_path: Path) -
 
 
 def test_typed_json(spark: SparkSession, here: Cluster, tmp_path: Path) -> None:
-    """Orders have their types; what is none is beside them, byte for byte, with its place."""
+    """Orders get their types; what is no order is kept apart, byte for byte, with its offset."""
     run = example("typed_json")
     topic, target = here.topic(), str(tmp_path / "orders")
     good = {
@@ -133,7 +136,7 @@ def test_typed_json(spark: SparkSession, here: Cluster, tmp_path: Path) -> None:
 
 
 def test_enriched_clicks(spark: SparkSession, here: Cluster, tmp_path: Path) -> None:
-    """Each click comes back with its country, or without one; keys keep their order."""
+    """Each click is written with its country, or without; messages of a key keep their order."""
     run = example("enriched_clicks")
     topics = here.topic(), here.topic(3)
     folders = str(tmp_path / "customers"), str(tmp_path / "checkpoint")
@@ -158,7 +161,7 @@ def test_enriched_clicks(spark: SparkSession, here: Cluster, tmp_path: Path) -> 
 
 @pytest.mark.filterwarnings("ignore:DStream is deprecated:FutureWarning")
 def test_direct_stream(spark: SparkSession, here: Cluster, tmp_path: Path) -> None:
-    """The old program counts everything once, and the offsets it writes down are without gaps."""
+    """The old program counts each message once, and the offsets that it records have no gaps."""
     run = example("direct_stream")
     topic, target = here.topic(2), tmp_path / "counts"
     here.write(topic, ["GET /a", "POST /b", "GET /c"])
@@ -188,7 +191,7 @@ def test_direct_stream(spark: SparkSession, here: Cluster, tmp_path: Path) -> No
 
 
 def test_reprocess_ranges(spark: SparkSession, here: Cluster) -> None:
-    """Exactly the offsets that were asked for."""
+    """The program reads exactly the requested offsets."""
     run = example("reprocess_ranges")
     topic = here.topic()
     here.write(topic, [f"line {number}" for number in range(5)])

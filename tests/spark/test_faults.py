@@ -1,4 +1,4 @@
-"""Streaming queries while brokers, leaders, logs, ZooKeeper and executors fail under them."""
+"""Streaming queries go on while brokers, leaders, logs, ZooKeeper and executors fail."""
 
 import json
 import os
@@ -40,11 +40,11 @@ BROKERS = 3
 ROOT = Path(__file__).parents[2]
 DEADLINE_S = 200
 PAUSE_MS = 30
-"""Of traffic: more often than batches come, and all of it is read back again and again."""
+"""Between messages of the traffic: shorter than a batch, yet all can be read back repeatedly."""
 
 
 def options_for(cluster: Sandbox, topic: str, **more: str) -> dict[str, str]:
-    """Read a topic from its beginning."""
+    """Return options to read a topic from its beginning."""
     return {
         "zookeeper.connect": cluster.zookeeper_connect,
         "subscribe": topic,
@@ -53,13 +53,13 @@ def options_for(cluster: Sandbox, topic: str, **more: str) -> dict[str, str]:
     }
 
 
-# --- Logs that lose their heads -------------------------------------------------------------------
+# --- Logs whose first messages expire -------------------------------------------------------------
 
 
-def test_messages_that_expire_while_a_query_is_down_are_told_to_the_offset(
+def test_messages_that_expire_while_a_query_is_down_are_reported_exactly(
     brokers: Brokers, spark: SparkSession, spark_log: Path, checkpoint: str
 ) -> None:
-    """The query stops with the lost range; allowed to, it goes on behind that and reports it."""
+    """The query stops and names the lost range; without ``failOnDataLoss`` it continues."""
     topic = fresh_name("expired")
     (tp,) = partitions_of(topic, 1)
     values = [b"%d " % number + b"x" * 100 for number in range(40)]
@@ -91,10 +91,10 @@ def test_messages_that_expire_while_a_query_is_down_are_told_to_the_offset(
 # --- Brokers and leaders --------------------------------------------------------------------------
 
 
-def test_a_broker_killed_amid_a_query_costs_a_pause(
+def test_a_query_survives_a_killed_broker(
     brokers: Brokers, spark: SparkSession, checkpoint: str
 ) -> None:
-    """Its partitions are read from their next leaders, and from itself when it is back."""
+    """Its partitions are read from their next leaders, and from the broker when it is back."""
     cluster, topic = brokers.cluster, fresh_name("killed")
     partitions = partitions_of(topic, BROKERS)
     cluster.create_topic(topic, partitions=BROKERS, replication=BROKERS)
@@ -122,7 +122,7 @@ def test_a_broker_killed_amid_a_query_costs_a_pause(
 def test_a_partition_that_moves_to_another_broker_is_followed(
     brokers: Brokers, spark: SparkSession, checkpoint: str
 ) -> None:
-    """Away from the only broker that the query knew for it: nothing twice, nothing lost."""
+    """It leaves the only broker that the query knew for it: each message is read once."""
     cluster, topic = brokers.cluster, fresh_name("moved")
     (tp,) = partitions_of(topic, 1)
     cluster.create_topic(topic, assignment={0: [0]})
@@ -147,7 +147,7 @@ def test_a_partition_that_moves_to_another_broker_is_followed(
 def test_partitions_that_are_added_are_read_from_their_first_message(
     brokers: Brokers, spark: SparkSession, checkpoint: str
 ) -> None:
-    """Also by a query that began at the end of the partitions that there were."""
+    """Even a query that began at the end of the partitions of that time reads all of a new one."""
     cluster, topic = brokers.cluster, fresh_name("grown")
     first, second = partitions_of(topic, 2)
     cluster.create_topic(topic)
@@ -155,7 +155,7 @@ def test_partitions_that_are_added_are_read_from_their_first_message(
     batches = Batches()
     latest = options_for(cluster, topic, startingOffsets="latest")
     with running(spark, latest, batches, checkpoint) as query:
-        wait_until(lambda: query.lastProgress is not None, what="the query's first look")
+        wait_until(lambda: query.lastProgress is not None, what="the query's first progress")
         write(cluster, first, [b"it runs"])
         await_rows(query, batches, lambda: {first: 4}, "the old partition")
         cluster.add_partitions(topic, 2)
@@ -173,7 +173,7 @@ def test_partitions_that_are_added_are_read_from_their_first_message(
 def test_a_query_goes_on_while_zookeeper_is_down(
     brokers: Brokers, spark: SparkSession, checkpoint: str
 ) -> None:
-    """It has learned from ZooKeeper who the brokers are, and asks them for the rest."""
+    """ZooKeeper told it who the brokers are, and it asks them for the rest."""
     cluster, topic = brokers.cluster, fresh_name("no-zookeeper")
     (tp,) = partitions_of(topic, 1)
     cluster.create_topic(topic)
@@ -194,11 +194,11 @@ def test_a_query_goes_on_while_zookeeper_is_down(
 
 
 class Job:
-    """A query as a process of its own, with an executor in another; see ``fault_job``.
+    """A query as a separate process, with an executor in another; see ``fault_job``.
 
     Args:
         folder: for its files.
-        options: the source's.
+        options: those of the source.
     """
 
     def __init__(self, folder: Path, options: dict[str, str]) -> None:
@@ -220,7 +220,7 @@ class Job:
 
     @contextmanager
     def running(self) -> Iterator[subprocess.Popen[bytes]]:
-        """The process, which is gone afterwards."""
+        """Run the process, and kill it at the end."""
         with (
             self._log.open("wb") as log,
             subprocess.Popen(
@@ -238,22 +238,22 @@ class Job:
                 process.kill()  # its JVM ends when its standard input does
 
     def stop(self) -> None:
-        """Have the query end in order."""
+        """Ask the query to end by itself."""
         self._until.touch()
 
     def message(self) -> str:
-        """Its output, and that of its JVM and workers."""
+        """Return the output of the process, its JVM and its workers."""
         return self._log.read_text("utf-8", "replace")
 
     def found(self) -> Found:
-        """What it has published, sorted: the batches that are whole."""
+        """Return the sorted rows of all batches that are complete."""
         for done in self._into.glob("*/_SUCCESS"):
             if done.parent not in self._found:
                 self._found[done.parent] = _rows_in(done.parent)
         return sorted(row for rows in self._found.values() for row in rows)
 
     def executors(self) -> set[int]:
-        """The process ids of its executors."""
+        """Return the process ids of the query's executors."""
         return set(processes_with(f"-D{self.token}=1")) & set(
             processes_with("CoarseGrainedExecutorBackend")
         )
@@ -266,10 +266,8 @@ def _rows_in(batch: Path) -> Found:
     return list(zip(partitions, table["offset"], table["value"], strict=True))
 
 
-def test_an_executor_killed_amid_a_query_costs_a_second_try(
-    brokers: Brokers, tmp_path: Path
-) -> None:
-    """Another reads the same ranges again in its place: every message is published once."""
+def test_a_query_survives_a_killed_executor(brokers: Brokers, tmp_path: Path) -> None:
+    """Another executor reads the same ranges again: every message is published once."""
     cluster, topic = brokers.cluster, fresh_name("executors")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
@@ -278,12 +276,12 @@ def test_an_executor_killed_amid_a_query_costs_a_second_try(
     def await_published(what: str) -> None:
         wanted = traffic.ends()
 
-        def there() -> bool:
+        def published() -> bool:
             assert process.poll() is None, job.message()
             have = ends_of(job.found())
             return all(have.get(tp, 0) >= end for tp, end in wanted.items())
 
-        wait_until(there, timeout_s=DEADLINE_S, what=what)
+        wait_until(published, timeout_s=DEADLINE_S, what=what)
 
     with Traffic(cluster, partitions, pause_ms=PAUSE_MS) as traffic, job.running() as process:
         wait_until(lambda: len(traffic.ends()) == 2, what="traffic on all partitions")

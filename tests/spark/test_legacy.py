@@ -1,4 +1,4 @@
-"""``KafkaUtils`` of Spark 1 and 2 on a real cluster, beside what the examples show."""
+"""``KafkaUtils`` of Spark 1 and 2 on a real cluster: what the examples don't show."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +23,7 @@ pytestmark = [
 
 @pytest.fixture
 def topic(cluster: Sandbox) -> Iterator[Topic]:
-    """Two partitions of 40 messages, compressed."""
+    """Give a topic with two partitions of 40 compressed messages each."""
     topic = Topic(cluster, 2)
     topic.write(40, codec=Codec.SNAPPY)
     yield topic
@@ -31,20 +31,23 @@ def topic(cluster: Sandbox) -> Iterator[Topic]:
 
 
 def params(topic: Topic) -> dict[str, str]:
-    """What old programs call so."""
+    """Return parameters under the names that old programs use."""
     brokers = topic.cluster.bootstrap_servers
     return {"metadata.broker.list": brokers, "auto.offset.reset": "smallest"}
 
 
 def test_an_rdd_of_ranges(spark: SparkSession, topic: Topic) -> None:
-    """A partition for each range, in their order; decoders; the same on every reading; a leader."""
+    """The RDD has a partition for each range, in order, and the same rows whenever it is read.
+
+    Decoders are applied, and the program may name a partition's leader.
+    """
     ranges = [OffsetRange(topic.name, 1, 5, 20), OffsetRange(topic.name, 0, 39, 40)]
-    [only] = topic.cluster.brokers
+    [broker] = topic.cluster.brokers
     rdd = KafkaUtils.createRDD(
         spark.sparkContext,
         params(topic),
         ranges,
-        {TopicAndPartition(topic.name, 1): Broker(only.host, only.port)},
+        {TopicAndPartition(topic.name, 1): Broker(broker.host, broker.port)},
         valueDecoder=lambda raw: raw,
     )
     wanted = {(partition, offset): value for partition, offset, value in topic.rows}
@@ -67,7 +70,7 @@ def test_an_rdd_of_ranges(spark: SparkSession, topic: Topic) -> None:
 def test_ranges_are_checked_on_the_driver(
     spark: SparkSession, topic: Topic, start: int, end: int, partition: int, message: str
 ) -> None:
-    """Before any task starts, with what the log has."""
+    """Wrong ranges are refused before any task starts, and the error says what the log has."""
     ranges = [OffsetRange(topic.name, partition, start, end)]
     with pytest.raises(ConfigError, match=message):
         KafkaUtils.createRDD(spark.sparkContext, params(topic), ranges)
@@ -76,7 +79,7 @@ def test_ranges_are_checked_on_the_driver(
 def test_a_direct_stream_goes_on_from_its_checkpoint(
     spark: SparkSession, topic: Topic, tmp_path: Path
 ) -> None:
-    """State and offsets survive the context: nothing is counted twice, and nothing left out."""
+    """State and offsets outlive the context: each message is counted once."""
     checkpoint, counts = str(tmp_path / "checkpoint"), tmp_path / "counts"
 
     def save(rdd: object) -> None:

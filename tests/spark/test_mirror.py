@@ -1,4 +1,4 @@
-"""A drain into a modern cluster: every message once, with a table of the offsets it got."""
+"""A drain into a modern cluster writes each message once, and a table that translates offsets."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -30,14 +30,14 @@ _COUNT = 30
 
 @pytest.fixture(scope="module")
 def modern() -> Iterator[Sandbox]:
-    """The cluster to mirror to."""
+    """Start the cluster that is the target."""
     with Sandbox(kafka="3.9.1", brokers=1) as sandbox:
         yield sandbox
 
 
 @pytest.fixture
 def topic(cluster: Sandbox) -> str:
-    """A topic of two partitions with some messages in each."""
+    """Create a topic of two partitions with some messages in each."""
     name = fresh_name("mirrored")
     cluster.create_topic(name, partitions=2)
     _fill(cluster, name)
@@ -52,7 +52,10 @@ def settings(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> DrainSettings:
-    """A drain of it into the modern cluster. Nobody of these tests goes on after being killed."""
+    """Return settings of a drain of the topic into the modern cluster.
+
+    The wait for late writes is short: no process of these tests is killed while it writes.
+    """
     monkeypatch.setattr("zkconsumer.drain.mirroring.mirror._SETTLED_MS", 200)
     return DrainSettings(
         path=str(tmp_path / "state"),
@@ -78,7 +81,10 @@ def _verify(spark: SparkSession, settings: DrainSettings, cluster: Sandbox) -> D
 def test_batches_arrive_once_and_their_offsets_translate(
     spark: SparkSession, cluster: Sandbox, settings: DrainSettings, topic: str
 ) -> None:
-    """A killed try wrote a part: the next writes the rest. Topics are made; verify proves all."""
+    """A killed run wrote a part of a batch: the next run writes the rest.
+
+    The drain creates the target's topics, and verify proves that nothing is missing.
+    """
     session = drain_session(spark)
     storage = HadoopStorage(session, settings.path)
     _die_in_batch(session, settings, storage, topic, wrote=[(0, 12)])
@@ -101,13 +107,13 @@ def test_batches_arrive_once_and_their_offsets_translate(
         ]
 
 
-def test_copies_are_told_whoever_made_them(
+def test_copies_are_reported_whoever_wrote_them(
     spark: SparkSession, cluster: Sandbox, settings: DrainSettings, topic: str
 ) -> None:
-    """What is in the target twice can't be taken back: the manifest and verify say so.
+    """Messages that are in the target twice stay there: the manifest and verify report them.
 
-    Spark made some within a batch. Others an earlier batch wrote late, behind the ends that the
-    plan of the next one notes: they are not in its way.
+    Spark wrote some within a batch. Others were written late by an earlier batch, behind the end
+    offsets that the next batch's plan recorded: these don't disturb that batch.
     """
     session = drain_session(spark)
     storage = HadoopStorage(session, settings.path)
@@ -132,7 +138,7 @@ def test_copies_are_told_whoever_made_them(
 def test_a_mirror_of_an_empty_topic_is_proven(
     spark: SparkSession, cluster: Sandbox, settings: DrainSettings
 ) -> None:
-    """Its first batch reads nothing, and writes nothing to the target."""
+    """The first batch of an empty topic reads nothing, and writes nothing to the target."""
     empty = fresh_name("empty")
     cluster.create_topic(empty, partitions=1)
     settings = replace(settings, topics=(empty,))
@@ -144,7 +150,7 @@ def test_a_mirror_of_an_empty_topic_is_proven(
 def test_a_target_with_fewer_partitions_is_refused(
     spark: SparkSession, modern: Sandbox, settings: DrainSettings, topic: str
 ) -> None:
-    """Before anything is written: messages for missing partitions would wait forever."""
+    """The drain fails before it writes: messages for missing partitions would wait forever."""
     modern.create_topic(topic, partitions=1)
     with pytest.raises(DrainError, match=f"{topic} has 1 of 2"):
         drain(spark, settings)
@@ -158,7 +164,7 @@ def _die_in_batch(
     *,
     wrote: list[tuple[int, int]],
 ) -> None:
-    """Leave what a drain leaves that was killed while it wrote a batch."""
+    """Leave the state of a drain that was killed while it wrote a batch."""
 
     class Killed(BaseException):
         pass

@@ -1,4 +1,7 @@
-"""Queries and drains of topics that are deleted and created again, longer than what was read."""
+"""Queries and drains notice a topic that was deleted and created again.
+
+The new topic has more messages than were read of the old one, so offsets alone don't show it.
+"""
 
 from dataclasses import replace
 from pathlib import Path
@@ -27,7 +30,7 @@ NEW = [b"new %d" % number for number in range(500)]
 
 
 def filled(cluster: Sandbox) -> TopicPartition:
-    """A topic with the former messages."""
+    """Create a topic with the old messages."""
     tp = TopicPartition(fresh_name("again"), 0)
     cluster.create_topic(tp.topic)
     write(cluster, tp, OLD)
@@ -35,17 +38,17 @@ def filled(cluster: Sandbox) -> TopicPartition:
 
 
 def recreate(cluster: Sandbox, tp: TopicPartition) -> None:
-    """Delete it, create it again, with more messages."""
+    """Delete the topic, and create it again with more messages."""
     cluster.delete_topic(tp.topic)
     cluster.create_topic(tp.topic)
     write(cluster, tp, NEW)
 
 
 @pytest.mark.parametrize("address", ["zookeeper", "brokers"], ids=["by ZooKeeper", "by topic id"])
-def test_a_stream_stops_and_names_it_or_reads_all_of_it(
+def test_a_stream_stops_and_names_the_topic_or_reads_all_of_it(
     request: pytest.FixtureRequest, spark: SparkSession, checkpoint: str, address: str
 ) -> None:
-    """As ``failOnDataLoss`` says; the group's offset of the former topic is not made a new one."""
+    """``failOnDataLoss`` decides which; the group's offset of the old topic is not used."""
     cluster: Sandbox
     if address == "zookeeper":
         cluster = request.getfixturevalue("cluster")
@@ -75,8 +78,8 @@ def test_a_stream_stops_and_names_it_or_reads_all_of_it(
         assert ZkTree(cluster).offset(group, tp) == 501
 
 
-def test_a_query_that_starts_where_a_group_stands(cluster: Sandbox, spark: SparkSession) -> None:
-    """An offset of the former topic is none: it starts at the earliest, as without one."""
+def test_a_query_that_starts_at_a_groups_offsets(cluster: Sandbox, spark: SparkSession) -> None:
+    """An offset of the old topic is ignored: the query starts at the earliest, as without one."""
     tp, group = filled(cluster), fresh_name("group")
     ZkTree(cluster).put(f"/consumers/{group}/offsets/{tp.topic}/0", b"200")
     recreate(cluster, tp)
@@ -90,8 +93,13 @@ def test_a_query_that_starts_where_a_group_stands(cluster: Sandbox, spark: Spark
     assert rows.count() == 500
 
 
-def test_a_drain_stops_and_names_it(cluster: Sandbox, spark: SparkSession, tmp_path: Path) -> None:
-    """Whatever it was told of losses; and what it had landed is not proven by another topic."""
+def test_a_drain_stops_and_names_the_topic(
+    cluster: Sandbox, spark: SparkSession, tmp_path: Path
+) -> None:
+    """The drain stops whatever ``failOnDataLoss`` says.
+
+    Verify doesn't take the new topic for a proof of the rows that were read from the old one.
+    """
     tp = filled(cluster)
     settings = DrainSettings(
         path=str(tmp_path / "lake"),

@@ -1,4 +1,4 @@
-"""A drain on Spark whose tasks ask a schema registry: seldom, and with a password seen nowhere."""
+"""A drain's Spark tasks ask a schema registry seldom, and its password shows nowhere."""
 
 import json
 import logging
@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.spark.queries import Topic
-from tests.spark.test_secrets import files_in, told_of_executions
+from tests.spark.test_secrets import files_in, text_of_executions
 from tests.support.registry_server import registry_server
 from tests.support.schemas import USER, avro_value
 from tests.support.traffic import write
@@ -26,13 +26,13 @@ pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
 SECRET = "hush-hush-4712"
 HEADER = "Basic ZHJhaW46aHVzaC1odXNoLTQ3MTI="
 PROCESSES = 9
-"""At most: the driver, and for each of the two threads those that read, decode and write."""
+"""At most so many: the driver, and for each of the two threads those that read, decode, write."""
 
 
 @pytest.mark.parametrize(
     "file_format", [pytest.param("parquet", marks=pytest.mark.versions), "iceberg"]
 )
-def test_tasks_ask_a_registry_once_a_process(
+def test_tasks_ask_a_registry_once_per_process(
     spark: SparkSession,
     cluster: Sandbox,
     file_format: str,
@@ -42,7 +42,7 @@ def test_tasks_ask_a_registry_once_a_process(
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """In 28 tasks, one id that is known and one that is not; what is kept has no password."""
+    """The registry knows one of the two ids that 28 tasks need; no file or log has the password."""
     caplog.set_level(logging.DEBUG, "zkconsumer")
     topic = Topic(cluster, 4, prefix="registry")
     for number in range(4):
@@ -66,15 +66,15 @@ def test_tasks_ask_a_registry_once_a_process(
         report = drain(spark, settings)
         took_s = (SystemClock().now_ms() - began_ms) / 1000
     assert (report.rows, report.dead_lettered, report.batches) == (36, 12, 3)
-    asked = Counter(registry.requests)
-    assert sorted(asked) == ["/schemas/ids/1", "/schemas/ids/9"]
-    assert asked["/schemas/ids/1"] <= PROCESSES, asked
-    # What is not there is looked for again, each five seconds; by a task, and by its process.
-    assert asked["/schemas/ids/9"] <= PROCESSES * (1 + took_s / 5), asked
+    requests = Counter(registry.requests)
+    assert sorted(requests) == ["/schemas/ids/1", "/schemas/ids/9"]
+    assert requests["/schemas/ids/1"] <= PROCESSES, requests
+    # An unknown id is requested again after five seconds, by each process.
+    assert requests["/schemas/ids/9"] <= PROCESSES * (1 + took_s / 5), requests
     proof = verify(spark, HadoopStorage(spark, str(tmp_path)))
     assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
     log = spark_log.read_text("utf-8", "replace")
-    texts = [told_of_executions(spark), caplog.text, log, *capfd.readouterr()]
+    texts = [text_of_executions(spark), caplog.text, log, *capfd.readouterr()]
     assert [text for text in texts if SECRET in text or HEADER in text] == []
     kept = files_in(tmp_path)
     assert SECRET.encode() not in kept

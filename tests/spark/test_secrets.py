@@ -1,4 +1,4 @@
-"""Where a query's options show: a secret among them shows nowhere that is kept."""
+"""A secret among a query's options shows in no plan, page, log or checkpoint."""
 
 import logging
 from pathlib import Path
@@ -13,28 +13,32 @@ pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
 
 SECRET = "hush-hush-4711"
 OPTIONS = {
-    # As Kafka spells it, and as kafka-python does.
+    # Named as in Kafka, and as in kafka-python.
     "kafka.sasl.jaas.config": f'org.example.PlainLoginModule required password="{SECRET}";',
     "kafka.ssl.key.password": SECRET,
     "kafka.sasl_plain_password": SECRET,
 }
 
 
-def told_of_executions(spark: SparkSession) -> str:
-    """All that the SQL page has of the executions so far."""
+def text_of_executions(spark: SparkSession) -> str:
+    """Return all text that Spark's SQL page has of the executions so far."""
     store = spark._jsparkSession.sharedState().statusStore()
     executions = store.executionsList()
     reported = []
     for at in range(executions.size()):
-        one = executions.apply(at)
-        reported += [one.physicalPlanDescription(), one.details(), one.description()]
-        reported.append(one.modifiedConfigs().toString())
+        execution = executions.apply(at)
+        reported += [
+            execution.physicalPlanDescription(),
+            execution.details(),
+            execution.description(),
+        ]
+        reported.append(execution.modifiedConfigs().toString())
     assert reported
     return "\n".join(reported)
 
 
 def files_in(folder: Path) -> bytes:
-    """The contents of all files below."""
+    """Return the contents of all files below a folder."""
     return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
 
 
@@ -46,7 +50,7 @@ def test_no_plan_shows_a_secret(
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """Of a batch, a sink, or a stream: no text of it, nor Spark's pages, logs or checkpoints."""
+    """Neither texts of a batch, sink or stream show it, nor Spark's pages, logs or checkpoints."""
     caplog.set_level(logging.DEBUG, "zkconsumer")
     topic = Topic(cluster)
     topic.write(10)
@@ -73,7 +77,7 @@ def test_no_plan_shows_a_secret(
     )
     assert query.awaitTermination(120)
     query.explain(extended=True)
-    texts += [told_of_executions(spark), caplog.text, *capfd.readouterr()]
+    texts += [text_of_executions(spark), caplog.text, *capfd.readouterr()]
     texts += [str(progress) for progress in query.recentProgress]
     texts.append(spark_log.read_text("utf-8", "replace"))
     topic.close()

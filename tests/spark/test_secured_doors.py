@@ -1,6 +1,6 @@
-"""Spark's doors to a cluster that wants to know who one is: each by the same options.
+"""Each of Spark's interfaces reads and writes a secured cluster by the same options.
 
-Those of other doors are in ``tests/integration/net/test_every_door.py``.
+The interfaces without Spark are in ``tests/integration/net/test_every_door.py``.
 """
 
 import os
@@ -40,19 +40,19 @@ pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
 
 RELEASE = "3.9.1"
 OLDER = [pytest.param(version, marks=pytest.mark.versions) for version in ("1.1.1", "2.8.2")]
-"""By hand: how others are asked in is what ``test_every_door`` is about."""
+"""Only on request: ``test_every_door`` covers authentication with other releases."""
 COUNT = 12
 VALUES = [b"%d" % number for number in range(COUNT)]
 WRONG = "not-the-one"
 PROMPT_MS = 20_000
-"""For two of Spark's Python processes to start, too."""
+"""Includes the start of two of Spark's Python processes."""
 
-Given = dict[str, str]
+Options = dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
-    """A secured cluster with a topic of one partition, and the ways to it.
+class SecuredTopic:
+    """A topic of one partition on a secured cluster, and the options to reach it.
 
     Attributes:
         cluster: the cluster.
@@ -69,123 +69,129 @@ class Door:
 
     @property
     def access(self) -> ClientAccess:
-        """What the sandbox says of the way in."""
+        """How the sandbox says that clients connect."""
         return self.cluster.access
 
     @property
     def password(self) -> str:
-        """The right one."""
+        """The correct password."""
         return self.access.settings["sasl_plain_password"]
 
     @property
-    def by_zookeeper(self) -> Given:
-        """Brokers are found at the listener of our protocol, in kafka-python's spelling."""
+    def by_zookeeper(self) -> Options:
+        """Options that find brokers in ZooKeeper by their protocol, named as in kafka-python."""
         return {
             "zookeeper.connect": self.cluster.zookeeper_connect,
             **self.access.settings,
         }
 
     @property
-    def by_brokers(self) -> Given:
-        """No ZooKeeper; in Spark's spelling."""
-        given = self.access.settings
+    def by_brokers(self) -> Options:
+        """Options without ZooKeeper, named as in Spark."""
+        options = self.access.settings
         return {
             "kafka.bootstrap.servers": self.access.bootstrap_servers,
-            "kafka.security.protocol": given["security_protocol"],
+            "kafka.security.protocol": options["security_protocol"],
             "kafka.ssl.truststore.type": "PEM",
-            "kafka.ssl.truststore.location": given["ssl_cafile"],
-            "kafka.sasl.mechanism": given["sasl_mechanism"],
+            "kafka.ssl.truststore.location": options["ssl_cafile"],
+            "kafka.sasl.mechanism": options["sasl_mechanism"],
             "kafka.sasl.jaas.config": self.jaas(self.password),
         }
 
     @property
-    def with_wrong_password(self) -> Given:
-        """Whoever comes so is not let in."""
+    def with_wrong_password(self) -> Options:
+        """Options with a password that brokers refuse."""
         return self.by_brokers | {"kafka.sasl.jaas.config": self.jaas(WRONG)}
 
     def jaas(self, password: str) -> str:
-        """As Kafka's clients are told a password."""
+        """Return a password as JVM clients get it."""
         user = self.access.settings["sasl_plain_username"]
         module = "org.apache.kafka.common.security.scram.ScramLoginModule"
         return f'{module} required username="{user}" password="{password}";'
 
 
 @pytest.fixture(scope="module")
-def door_of() -> Iterator[Callable[[str], Door]]:
-    """A cluster of each release that a test asks for, behind TLS and SCRAM."""
+def secured_of() -> Iterator[Callable[[str], SecuredTopic]]:
+    """Start a cluster of each release that a test asks for, with TLS and SCRAM."""
     with ExitStack() as running:
-        started: dict[str, Door] = {}
+        topics: dict[str, SecuredTopic] = {}
 
-        def door(version: str) -> Door:
-            if version not in started:
+        def get(version: str) -> SecuredTopic:
+            if version not in topics:
                 cluster = running.enter_context(Sandbox(version, security="scram"))
-                started[version] = Door(cluster, filled(cluster))
-            return started[version]
+                topics[version] = SecuredTopic(cluster, filled(cluster))
+            return topics[version]
 
-        yield door
+        yield get
 
 
 def filled(cluster: Sandbox) -> str:
-    """A topic with messages, which nobody changes."""
+    """Create a topic with messages, which tests only read."""
     name = fresh_name("secured")
     cluster.create_topic(name)
     write(cluster, TopicPartition(name, 0), VALUES)
     return name
 
 
-def read(spark: SparkSession, topic: str, given: Mapping[str, str]) -> DataFrame:
-    """A batch query of all there is, unless something else is said."""
-    return spark.read.format("zkconsumer").options(**{"subscribe": topic, **given}).load()
+def read(spark: SparkSession, topic: str, options: Mapping[str, str]) -> DataFrame:
+    """Return a batch query of all messages, unless the options say otherwise."""
+    return spark.read.format("zkconsumer").options(**{"subscribe": topic, **options}).load()
 
 
 def values(frame: DataFrame) -> list[bytes]:
-    """Of all rows, in their order."""
+    """Return the values of all rows, in offset order."""
     return [bytes(row.value) for row in frame.orderBy("offset").select("value").collect()]
 
 
 def files_with(secret: str, folder: Path) -> list[Path]:
-    """Those below a folder that hold it."""
+    """Return the files below a folder that contain the secret."""
     files = [path for path in folder.rglob("*") if path.is_file()]
     return [file for file in files if secret.encode() in file.read_bytes()]
 
 
-# --- Each door ------------------------------------------------------------------------------------
+# --- Each interface -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", [*OLDER, RELEASE])
-def test_what_a_sink_writes_a_batch_reads(
-    spark: SparkSession, door_of: Callable[[str], Door], version: str
+def test_a_batch_reads_what_a_sink_writes(
+    spark: SparkSession, secured_of: Callable[[str], SecuredTopic], version: str
 ) -> None:
-    """Each by ZooKeeper once, and by brokers alone once."""
-    door, topic = door_of(version), fresh_name("sink")
-    door.cluster.create_topic(topic)
-    for given, other in (
-        (door.by_zookeeper, door.by_brokers),
-        (door.by_brokers, door.by_zookeeper),
+    """Each connects by ZooKeeper once, and by brokers alone once."""
+    secured, topic = secured_of(version), fresh_name("sink")
+    secured.cluster.create_topic(topic)
+    for options, other in (
+        (secured.by_zookeeper, secured.by_brokers),
+        (secured.by_brokers, secured.by_zookeeper),
     ):
         before = values(read(spark, topic, other))
-        rows = read(spark, door.topic, given).coalesce(1).select("value")
+        rows = read(spark, secured.topic, options).coalesce(1).select("value")
         rows.write.format("zkconsumer").mode("append").options(**other, topic=topic).save()
-        assert values(read(spark, topic, given)) == before + VALUES
+        assert values(read(spark, topic, options)) == before + VALUES
 
 
-def test_batches_from_a_time_on(spark: SparkSession, door_of: Callable[[str], Door]) -> None:
-    """Leaders are asked for times where they are asked for rows."""
-    door = door_of(RELEASE)
-    [first] = read(spark, door.topic, door.by_zookeeper).selectExpr("min(timestamp)").collect()
+def test_a_batch_starts_at_a_timestamp(
+    spark: SparkSession, secured_of: Callable[[str], SecuredTopic]
+) -> None:
+    """Leaders are asked for offsets of timestamps by the same connections as for rows."""
+    secured = secured_of(RELEASE)
+    [first] = (
+        read(spark, secured.topic, secured.by_zookeeper).selectExpr("min(timestamp)").collect()
+    )
     at_ms = int(first[0].timestamp() * 1000)
-    since = door.by_brokers | {"startingTimestamp": str(at_ms)}
-    assert values(read(spark, door.topic, since)) == VALUES
+    since = secured.by_brokers | {"startingTimestamp": str(at_ms)}
+    assert values(read(spark, secured.topic, since)) == VALUES
 
 
 @pytest.mark.parametrize("storage", ["both", "kafka"])
-def test_a_stream_tells_its_group(
-    spark: SparkSession, door_of: Callable[[str], Door], storage: str, tmp_path: Path
+def test_a_stream_commits_for_its_group(
+    spark: SparkSession, secured_of: Callable[[str], SecuredTopic], storage: str, tmp_path: Path
 ) -> None:
-    """Where ZooKeeper and where the coordinator keep offsets, which wants to know us as well."""
-    door, group = door_of(RELEASE), fresh_name("g")
-    given = door.by_brokers if storage == "kafka" else door.by_zookeeper
-    stream = spark.readStream.format("zkconsumer").options(**given).option("subscribe", door.topic)
+    """Offsets get to ZooKeeper and to the coordinator, which demands authentication as well."""
+    secured, group = secured_of(RELEASE), fresh_name("g")
+    options = secured.by_brokers if storage == "kafka" else secured.by_zookeeper
+    stream = (
+        spark.readStream.format("zkconsumer").options(**options).option("subscribe", secured.topic)
+    )
     stream.option("group.id", group).option("commitOffsetsTo", storage)
     query = (
         stream.option("startingOffsets", "earliest")
@@ -197,68 +203,70 @@ def test_a_stream_tells_its_group(
     )
     assert query.awaitTermination(120)
     assert values(spark.read.parquet(str(tmp_path / "rows"))) == VALUES
-    assert committed_in_kafka(group, door.tp, read_address(door.by_brokers)) == COUNT
+    assert committed_in_kafka(group, secured.tp, read_address(secured.by_brokers)) == COUNT
     if storage == "both":
-        node = ZkTree(door.cluster).get(offset_path(group, door.tp))
+        node = ZkTree(secured.cluster).get(offset_path(group, secured.tp))
         assert node is not None
         assert node.data == b"%d" % COUNT
-    password = door.access.settings["sasl_plain_password"].encode()
+    password = secured.access.settings["sasl_plain_password"].encode()
     assert not [
         path for path in tmp_path.rglob("*") if path.is_file() and password in path.read_bytes()
     ]
 
 
-def test_a_local_drain_is_proven(door_of: Callable[[str], Door], tmp_path: Path) -> None:
-    """By the same settings, in this process; a wrong password is told."""
-    door = door_of(RELEASE)
+def test_a_local_drain_is_proven(secured_of: Callable[[str], SecuredTopic], tmp_path: Path) -> None:
+    """A drain in this process takes the same settings; a wrong password raises."""
+    secured = secured_of(RELEASE)
     settings = DrainSettings(
         path=str(tmp_path / "drain"),
-        bootstrap_servers=door.access.bootstrap_servers,
-        topics=(door.topic,),
-        options=door.access.settings,
+        bootstrap_servers=secured.access.bootstrap_servers,
+        topics=(secured.topic,),
+        options=secured.access.settings,
     )
     assert drain_locally(settings).rows == COUNT
-    proof = verify_locally(settings.path, cluster=door.by_zookeeper)
+    proof = verify_locally(settings.path, cluster=secured.by_zookeeper)
     assert proof.outcome is ProofOutcome.PROVEN
     with pytest.raises(AuthenticationFailed):
-        verify_locally(settings.path, cluster=door.with_wrong_password)
-    secret = door.access.settings["sasl_plain_password"]
+        verify_locally(settings.path, cluster=secured.with_wrong_password)
+    secret = secured.access.settings["sasl_plain_password"]
     assert not files_with(secret, tmp_path)
 
 
 def test_a_drain_is_proven(
-    spark: SparkSession, door_of: Callable[[str], Door], tmp_path: Path
+    spark: SparkSession, secured_of: Callable[[str], SecuredTopic], tmp_path: Path
 ) -> None:
-    """Landed by way of ZooKeeper, compared with what brokers have."""
-    door, group = door_of(RELEASE), fresh_name("g")
+    """The drain finds brokers by ZooKeeper, and verify compares with what brokers have."""
+    secured, group = secured_of(RELEASE), fresh_name("g")
     settings = DrainSettings(
         path=str(tmp_path / "drain"),
-        zookeeper=door.cluster.zookeeper_connect,
-        topics=(door.topic,),
+        zookeeper=secured.cluster.zookeeper_connect,
+        topics=(secured.topic,),
         group=group,
         commit_offsets_to="kafka",
-        options=door.access.settings,
+        options=secured.access.settings,
     )
     assert drain(spark, settings).rows == COUNT
-    assert committed_in_kafka(group, door.tp, read_address(door.by_brokers)) == COUNT
+    assert committed_in_kafka(group, secured.tp, read_address(secured.by_brokers)) == COUNT
     session = drain_session(spark)
     storage = HadoopStorage(session, settings.path)
-    proof = verify(session, storage, cluster=door.by_brokers)
+    proof = verify(session, storage, cluster=secured.by_brokers)
     assert proof.outcome is ProofOutcome.PROVEN
-    password = door.access.settings["sasl_plain_password"].encode()
+    password = secured.access.settings["sasl_plain_password"].encode()
     assert not [
         path for path in tmp_path.rglob("*") if path.is_file() and password in path.read_bytes()
     ]
 
 
-def test_ranges_of_kafka_utils(spark: SparkSession, door_of: Callable[[str], Door]) -> None:
-    """With parameters as Kafka calls them, without a prefix."""
-    door = door_of(RELEASE)
-    given = {name.removeprefix("kafka."): text for name, text in door.by_brokers.items()}
+def test_kafka_utils_reads_ranges(
+    spark: SparkSession, secured_of: Callable[[str], SecuredTopic]
+) -> None:
+    """``KafkaUtils`` takes parameters under Kafka's names, without a prefix."""
+    secured = secured_of(RELEASE)
+    options = {name.removeprefix("kafka."): text for name, text in secured.by_brokers.items()}
     rdd = KafkaUtils.createRDD(
         spark.sparkContext,
-        given,
-        [OffsetRange(door.topic, 0, 3, COUNT)],
+        options,
+        [OffsetRange(secured.topic, 0, 3, COUNT)],
         valueDecoder=lambda raw: raw,
     )
     assert [value for _, value in rdd.collect()] == VALUES[3:]
@@ -266,19 +274,19 @@ def test_ranges_of_kafka_utils(spark: SparkSession, door_of: Callable[[str], Doo
 
 @pytest.mark.filterwarnings("ignore:DStream is deprecated:FutureWarning")
 def test_a_direct_stream_writes_checkpoints_without_a_password(
-    spark: SparkSession, door_of: Callable[[str], Door], tmp_path: Path
+    spark: SparkSession, secured_of: Callable[[str], SecuredTopic], tmp_path: Path
 ) -> None:
-    """It goes on after it has written one."""
-    door, seen = door_of(RELEASE), tmp_path / "seen"
+    """The stream goes on after it has written a checkpoint."""
+    secured, values_file = secured_of(RELEASE), tmp_path / "values_file"
     ssc = StreamingContext(spark.sparkContext, 1)
     ssc.checkpoint(str(tmp_path / "checkpoint"))
-    given = {**door.access.settings, "metadata.broker.list": door.access.bootstrap_servers}
+    options = {**secured.access.settings, "metadata.broker.list": secured.access.bootstrap_servers}
     direct = KafkaUtils.createDirectStream(
-        ssc, [door.topic], {**given, "auto.offset.reset": "smallest"}
+        ssc, [secured.topic], {**options, "auto.offset.reset": "smallest"}
     )
 
     def save(rdd: RDD[tuple[str, str]]) -> None:
-        with seen.open("a") as file:
+        with values_file.open("a") as file:
             file.writelines(f"{value}\n" for _, value in rdd.collect())
             file.write("-\n")
 
@@ -286,16 +294,16 @@ def test_a_direct_stream_writes_checkpoints_without_a_password(
     ssc.start()
     try:
         wait_until(
-            lambda: seen.exists() and seen.read_text().count("-") > 2,
+            lambda: values_file.exists() and values_file.read_text().count("-") > 2,
             timeout_s=60,
             what="three batches",
         )
     finally:
         ssc.stop(stopSparkContext=False, stopGraceFully=False)
-    reported = [line.encode() for line in seen.read_text().splitlines() if line != "-"]
-    assert reported == VALUES
+    values_read = [line.encode() for line in values_file.read_text().splitlines() if line != "-"]
+    assert values_read == VALUES
     assert any((tmp_path / "checkpoint").iterdir())
-    assert not files_with(door.password, tmp_path)
+    assert not files_with(secured.password, tmp_path)
 
 
 @pytest.mark.skipif(
@@ -305,82 +313,87 @@ def test_a_direct_stream_writes_checkpoints_without_a_password(
 def test_a_batch_with_tickets(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Every worker gets its own by the keytab that the options name."""
+    """Every worker gets a ticket of its own with the keytab that the options name."""
     with Sandbox(RELEASE, security="kerberos") as cluster:
         environment = {
             "KRB5_CONFIG": cluster.access.environment["KRB5_CONFIG"],
             "KRB5CCNAME": f"FILE:{tmp_path / 'tickets'}",
             "KRB5_CLIENT_KTNAME": f"FILE:{tmp_path / 'no-keytab'}",
         }
-        # Workers are those of a Python function's environment, so these are workers of their own.
+        # Spark keeps workers apart by their environment, so these start for this test.
         for name, text in environment.items():
             monkeypatch.setitem(spark.sparkContext.environment, name, text)
         session = spark.newSession()
         register(session)
         topic = filled(cluster)
-        given = {
+        options = {
             "kafka.bootstrap.servers": cluster.access.bootstrap_servers,
             **cluster.access.settings,
         }
-        assert values(read(session, topic, given)) == VALUES
+        assert values(read(session, topic, options)) == VALUES
 
 
-# --- Who is not let in ----------------------------------------------------------------------------
+# --- Clients that are refused ---------------------------------------------------------------------
 
 
-def batch(spark: SparkSession, door: Door, _: Path) -> None:
-    """A batch query."""
-    read(spark, door.topic, door.with_wrong_password).collect()
+def batch(spark: SparkSession, secured: SecuredTopic, _: Path) -> None:
+    """Run a batch query."""
+    read(spark, secured.topic, secured.with_wrong_password).collect()
 
 
-def sink(spark: SparkSession, door: Door, _: Path) -> None:
-    """A batch that is written."""
+def sink(spark: SparkSession, secured: SecuredTopic, _: Path) -> None:
+    """Write a batch."""
     rows = spark.createDataFrame([("v",)], "value string")
-    writer = rows.write.format("zkconsumer").mode("append").option("topic", door.topic)
-    writer.options(**door.with_wrong_password).save()
+    writer = rows.write.format("zkconsumer").mode("append").option("topic", secured.topic)
+    writer.options(**secured.with_wrong_password).save()
 
 
-def stream(spark: SparkSession, door: Door, folder: Path) -> None:
-    """A streaming query."""
-    source = spark.readStream.format("zkconsumer").options(**door.with_wrong_password)
-    writer = source.option("subscribe", door.topic).load().writeStream.format("noop")
+def stream(spark: SparkSession, secured: SecuredTopic, folder: Path) -> None:
+    """Run a streaming query."""
+    source = spark.readStream.format("zkconsumer").options(**secured.with_wrong_password)
+    writer = source.option("subscribe", secured.topic).load().writeStream.format("noop")
     writer = writer.option("checkpointLocation", str(folder / "checkpoint"))
     writer.trigger(availableNow=True).start().awaitTermination(120)
 
 
-def landing(spark: SparkSession, door: Door, folder: Path) -> None:
-    """A drain."""
-    given = door.with_wrong_password
-    servers = given.pop("kafka.bootstrap.servers")
+def run_drain(spark: SparkSession, secured: SecuredTopic, folder: Path) -> None:
+    """Run a drain."""
+    options = secured.with_wrong_password
+    servers = options.pop("kafka.bootstrap.servers")
     settings = DrainSettings(
-        path=str(folder / "drain"), bootstrap_servers=servers, topics=(door.topic,), options=given
+        path=str(folder / "drain"),
+        bootstrap_servers=servers,
+        topics=(secured.topic,),
+        options=options,
     )
     drain(spark, settings)
 
 
-def ranges(spark: SparkSession, door: Door, _: Path) -> None:
-    """An RDD."""
-    given = {name.removeprefix("kafka."): value for name, value in door.with_wrong_password.items()}
-    wanted = [OffsetRange(door.topic, 0, 0, 1)]
-    KafkaUtils.createRDD(spark.sparkContext, given, wanted)
+def ranges(spark: SparkSession, secured: SecuredTopic, _: Path) -> None:
+    """Create an RDD."""
+    options = {
+        name.removeprefix("kafka."): value for name, value in secured.with_wrong_password.items()
+    }
+    wanted = [OffsetRange(secured.topic, 0, 0, 1)]
+    KafkaUtils.createRDD(spark.sparkContext, options, wanted)
 
 
-@pytest.mark.parametrize("open_door", [batch, sink, stream, landing, ranges])
-def test_a_wrong_password_is_told_on_the_driver(
+@pytest.mark.parametrize("use_wrong_password", [batch, sink, stream, run_drain, ranges])
+def test_a_wrong_password_is_reported_on_the_driver(
     spark: SparkSession,
-    door_of: Callable[[str], Door],
-    open_door: Callable[[SparkSession, Door, Path], None],
+    secured_of: Callable[[str], SecuredTopic],
+    use_wrong_password: Callable[[SparkSession, SecuredTopic, Path], None],
     tmp_path: Path,
     spark_log: Path,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """At once, in one line without the password, and before any task starts."""
-    door, clock = door_of(RELEASE), SystemClock()
-    group = f"wrong password {open_door.__name__}"
+    """It is reported at once, in one line without the password, before any task starts."""
+    secured, clock = secured_of(RELEASE), SystemClock()
+    group = f"wrong password {use_wrong_password.__name__}"
     spark.sparkContext.setJobGroup(group, "must start nothing")
     began_ms = clock.now_ms()
     with pytest.raises((PySparkException, AuthenticationFailed)) as refused:
-        open_door(spark, door, tmp_path)
+        use_wrong_password(spark, secured, tmp_path)
     assert clock.now_ms() - began_ms < PROMPT_MS
     assert list(spark.sparkContext.statusTracker().getJobIdsForGroup(group)) == []
     spark.sparkContext.setJobGroup("", "")

@@ -1,4 +1,4 @@
-"""Writing to real brokers of 0.8: every row is there, or the query fails and says why."""
+"""Rows written to brokers of 0.8 are all there, or the query fails and says why."""
 
 from pathlib import Path
 
@@ -31,7 +31,7 @@ def write(cluster: Sandbox, frame: DataFrame, **options: object) -> None:
 
 
 def messages(spark: SparkSession, cluster: Sandbox, *topics: str) -> DataFrame:
-    """All that these topics hold."""
+    """Return a query of all messages of the topics."""
     return (
         spark.read.format("zkconsumer")
         .option("kafka.bootstrap.servers", cluster.bootstrap_servers)
@@ -41,20 +41,20 @@ def messages(spark: SparkSession, cluster: Sandbox, *topics: str) -> DataFrame:
 
 
 def contents(spark: SparkSession, cluster: Sandbox, *topics: str) -> Contents:
-    """Topic, partition, key and value of all that these topics hold, in log order."""
+    """Return topic, partition, key and value of all messages of the topics, in log order."""
     frame = messages(spark, cluster, *topics).orderBy("topic", "partition", "offset")
     return [(row.topic, row.partition, row.key, row.value) for row in frame.collect()]
 
 
 def topic(cluster: Sandbox, partitions: int = 1, replication: int = 1) -> str:
-    """A fresh topic."""
+    """Create a fresh topic, and return its name."""
     name = fresh_name("sink")
     cluster.create_topic(name, partitions=partitions, replication=replication)
     return name
 
 
-def written(cluster: Sandbox, name: str, partitions: int) -> int:
-    """How many messages a topic has, by its leaders."""
+def message_count(cluster: Sandbox, name: str, partitions: int) -> int:
+    """Return how many messages a topic has, according to its leaders."""
     bootstrap = parse_bootstrap("brokers", cluster.bootstrap_servers)
     with ClusterReader(ClusterAddress(bootstrap=bootstrap)) as reader:
         return sum(reader.latest([TopicPartition(name, at) for at in range(partitions)]).values())
@@ -78,7 +78,7 @@ def written(cluster: Sandbox, name: str, partitions: int) -> int:
 def test_keyed_rows(
     spark: SparkSession, cluster: Sandbox, options: dict[str, str], hash_of: KeyHash
 ) -> None:
-    """Each row is in the partition that the chosen partitioner gives its key, and there once."""
+    """Each row is once in the partition that the chosen partitioner gives its key."""
     name = topic(cluster, 3)
     frame = spark.range(500).selectExpr("concat('user-', id % 40) key", "cast(id as string) value")
     write(cluster, frame, topic=name, **options)
@@ -87,29 +87,29 @@ def test_keyed_rows(
     assert all(partition == hash_of(key or b"") % 3 for _, partition, key, _ in found)
 
 
-def test_rows_that_say_where_they_go(spark: SparkSession, cluster: Sandbox) -> None:
-    """Topic and partition by column; nulls and empty values as they are; order within a task."""
-    one, two = sorted([topic(cluster, 2), topic(cluster, 2)])
+def test_rows_that_name_topic_and_partition(spark: SparkSession, cluster: Sandbox) -> None:
+    """Null and empty values stay what they are; rows of a task keep their order."""
+    topic_1, topic_2 = sorted([topic(cluster, 2), topic(cluster, 2)])
     rows = [
-        (one, 1, None, bytearray(b"a")),
-        (one, 1, bytearray(b"k"), None),
-        (two, 0, bytearray(b""), bytearray(b"")),
-        (one, 1, None, bytearray(b"c")),
+        (topic_1, 1, None, bytearray(b"a")),
+        (topic_1, 1, bytearray(b"k"), None),
+        (topic_2, 0, bytearray(b""), bytearray(b"")),
+        (topic_1, 1, None, bytearray(b"c")),
     ]
     frame = spark.createDataFrame(
         rows, "topic string, partition int, key binary, value binary"
     ).coalesce(1)
     write(cluster, frame)
-    assert contents(spark, cluster, one, two) == [
-        (one, 1, None, b"a"),
-        (one, 1, b"k", None),
-        (one, 1, None, b"c"),
-        (two, 0, b"", b""),
+    assert contents(spark, cluster, topic_1, topic_2) == [
+        (topic_1, 1, None, b"a"),
+        (topic_1, 1, b"k", None),
+        (topic_1, 1, None, b"c"),
+        (topic_2, 0, b"", b""),
     ]
 
 
 def test_a_stream_is_mirrored(spark: SparkSession, cluster: Sandbox, tmp_path: Path) -> None:
-    """From one topic to another and partition to partition, with what the source gives as it is."""
+    """A stream copies partition to partition into another topic, with the source's columns."""
     source = Topic(cluster, 2)
     source.write(60)
     name = topic(cluster, 2)
@@ -170,7 +170,7 @@ def test_updates_are_written_batch_by_batch(
 def test_bad_queries_fail_before_any_task(
     spark: SparkSession, cluster: Sandbox, options: dict[str, object], columns: str, message: str
 ) -> None:
-    """On the driver, with one clear sentence; and nothing is created."""
+    """The driver refuses them with one clear sentence, and nothing is created."""
     frame = spark.range(3).selectExpr("id", "cast(id as string) value").selectExpr(columns)
     with pytest.raises(AnalysisException, match=message):
         write(cluster, frame, **options)
@@ -185,7 +185,7 @@ def test_topics_cant_be_overwritten(spark: SparkSession, cluster: Sandbox) -> No
 
 
 def test_a_bad_row_fails_the_query(spark: SparkSession, cluster: Sandbox) -> None:
-    """It is not passed over: the error says which row, and why."""
+    """It is not skipped: the error says which row it is, and what is wrong with it."""
     name = topic(cluster)
     frame = spark.range(5).selectExpr(
         "cast(id as string) value", "cast(if(id = 3, 7, 0) as int) partition"
@@ -195,7 +195,7 @@ def test_a_bad_row_fails_the_query(spark: SparkSession, cluster: Sandbox) -> Non
 
 
 def test_a_leader_dies_while_rows_are_written(spark: SparkSession, brokers: Brokers) -> None:
-    """No row is lost: those whose acknowledgement got lost may be there twice."""
+    """No row is lost; those whose acknowledgement was lost may be there twice."""
     cluster = brokers.cluster
     name = topic(cluster, 3, replication=2)
     count = 100_000
@@ -203,7 +203,9 @@ def test_a_leader_dies_while_rows_are_written(spark: SparkSession, brokers: Brok
     before: list[int] = []
 
     def kill() -> None:
-        before.append(wait_until(lambda: written(cluster, name, 3), timeout_s=90, what="rows"))
+        before.append(
+            wait_until(lambda: message_count(cluster, name, 3), timeout_s=90, what="rows")
+        )
         cluster.kill_broker(0)
 
     scope = ThreadScope("killer")
@@ -217,7 +219,7 @@ def test_a_leader_dies_while_rows_are_written(spark: SparkSession, brokers: Brok
     assert late == []
     assert scope.first_error() is None
     assert 0 < before[0] < count
-    # In the JVM: a hundred thousand rows in Python take longer than to write them.
+    # The JVM computes it: in Python it would take longer than to write the rows.
     numbers = messages(spark, cluster, name).selectExpr("int(trim(string(value))) number")
     [found] = numbers.selectExpr(
         "count(*)",

@@ -1,4 +1,4 @@
-"""One program on every Spark from 3.4 on: ``make test-spark-versions``."""
+"""One program runs on every Spark from 3.4 on: ``make test-spark-versions``."""
 
 import ast
 from collections.abc import Iterator, Mapping
@@ -27,25 +27,25 @@ from zkconsumer.spark.rows import spark_schema
 pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
 
 needs_sources = pytest.mark.skipif(not HAS_SOURCES, reason="this Spark knows no Python sources")
-untold = pytest.mark.skipif(
+without_read_limits = pytest.mark.skipif(
     not HAS_SOURCES or HAS_READ_LIMITS, reason="this Spark tells a source of its trigger"
 )
-by_hand = pytest.mark.skipif(HAS_SOURCES, reason="this Spark knows Python sources")
+without_sources = pytest.mark.skipif(HAS_SOURCES, reason="this Spark knows Python sources")
 
 
 @pytest.fixture
 def topic(cluster: Sandbox) -> Iterator[Topic]:
-    """Two partitions, empty."""
+    """Give an empty topic of two partitions."""
     topic = Topic(cluster, 2)
     yield topic
     topic.close()
 
 
-# On 3.4 and 3.5 the mapped way is their own; where CI has no such Spark it stands for them.
+# On 3.4 and 3.5 "own" is what "mapped" is elsewhere: so CI covers them without such a Spark.
 WAYS = ["own", "mapped"] if HAS_READ_LIMITS else ["own"]
-# How Spark's own engine runs a stream of ours is what ``test_streaming`` is about.
+# ``test_streaming`` covers our streams on Spark's own engine.
 STREAM_WAYS = ["mapped"] if HAS_READ_LIMITS else WAYS
-# Nor is there more to Spark's own source than ``test_batch`` and ``test_sink`` are about.
+# ``test_batch`` and ``test_sink`` cover batches by Spark's own sources.
 BATCH_WAYS = (
     [pytest.param("own", marks=pytest.mark.versions), "mapped"] if HAS_READ_LIMITS else WAYS
 )
@@ -56,7 +56,7 @@ each_way_of_streams = pytest.mark.parametrize("way", STREAM_WAYS, indirect=True)
 
 @pytest.fixture
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """That of this Spark, and that of a Spark without sources, which works on all."""
+    """Use this Spark's interface, or that of a Spark without Python sources, which works on all."""
     name: str = request.param
     if name == "mapped":
         monkeypatch.setattr(programs, "HAS_SOURCES", False)
@@ -65,15 +65,15 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def options_of(topic: Topic, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Those of a query that reads all of the topic, and more."""
+    """Return options to read all of the topic, and more."""
     return topic.options(more)
 
 
-SECRET = {"kafka.client.id": "told to nobody"}
+SECRET = {"kafka.client.id": "latest to nobody"}
 
 
 class Landing:
-    """Batches as files, each in a folder of its number, so that it is there once."""
+    """Batches as files: each in a folder of its number, so that a repeated one is there once."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "rows"
@@ -84,38 +84,39 @@ class Landing:
         self.sizes.append(self.of(frame.sparkSession, f"batch={number}").count())
 
     def of(self, spark: SparkSession, part: str = "") -> DataFrame:
-        """What was landed."""
+        """Return the rows of all batches, or of one folder."""
         return spark.read.parquet(str(self.folder / part))
 
     def has(self, total: int) -> bool:
-        """Whether so many rows were landed."""
+        """Tell whether so many rows were written."""
         return sum(self.sizes) == total
 
     def rows(self, spark: SparkSession) -> list[tuple[int, int, str]]:
-        """All that was landed."""
+        """Return all rows that were written."""
         return rows_of(self.of(spark))
 
 
 @each_way_of_batches
-def test_a_batch_is_the_same(spark: SparkSession, topic: Topic, way: str) -> None:
-    """The same columns of the same types, by the same options."""
+def test_a_batch_is_the_same_on_every_version(spark: SparkSession, topic: Topic, way: str) -> None:
+    """The same options give the same columns of the same types."""
     topic.write(40, codec=Codec.SNAPPY)
     found = read(spark, **options_of(topic, {"includeHeaders": True, **SECRET}), minPartitions=5)
     assert found.schema == spark_schema(include_headers=True)
     if way == "mapped" or not HAS_SOURCES:
-        # What tasks are given may hold a password: no plan shows it.
-        assert "told to nobody" not in str(found._jdf.queryExecution().toString())
+        # Options of tasks may hold a password: no plan shows them.
+        assert "latest to nobody" not in str(found._jdf.queryExecution().toString())
     assert found.rdd.getNumPartitions() >= 5
     assert rows_of(found) == topic.rows
-    one = found.where("partition = 1 and offset = 7").collect()
-    assert [(row.topic, bytes(row.value).decode()) for row in one] == [
+    single = found.where("partition = 1 and offset = 7").collect()
+    assert [(row.topic, bytes(row.value).decode()) for row in single] == [
         (topic.name, value)
         for partition, offset, value in topic.rows
         if (partition, offset) == (1, 7)
     ]
-    assert {(row.timestamp, row.timestampType, row.headers) for row in one} == {(None, -1, None)}
-    some = read(spark, schema=StructType([spark_schema()["offset"]]), **options_of(topic))
-    assert sorted(row.offset for row in some.collect()) == sorted([*range(40)] * 2)
+    times = {(row.timestamp, row.timestampType, row.headers) for row in single}
+    assert times == {(None, -1, None)}
+    offsets = read(spark, schema=StructType([spark_schema()["offset"]]), **options_of(topic))
+    assert sorted(row.offset for row in offsets.collect()) == sorted([*range(40)] * 2)
     nothing = f'{{"{topic.name}":{{"0":0,"1":0}}}}'
     assert read(spark, endingOffsets=nothing, **options_of(topic)).collect() == []
 
@@ -125,7 +126,7 @@ def test_a_batch_is_the_same(spark: SparkSession, topic: Topic, way: str) -> Non
 def test_a_stream_reads_what_is_there_batch_by_batch(
     spark: SparkSession, topic: Topic, tmp_path: Path
 ) -> None:
-    """No batch is larger than the limit; the next run goes on where the last one ended."""
+    """No batch is larger than the limit; the next run continues where the last one ended."""
     topic.write(40)
     topic.write(30, partition=0)
     landing, checkpoint = Landing(tmp_path), str(tmp_path / "checkpoint")
@@ -141,17 +142,17 @@ def test_a_stream_reads_what_is_there_batch_by_batch(
 
 @each_way
 @pytest.mark.usefixtures("way")
-def test_a_stream_that_is_stopped_ends_behind_the_batch_in_hand(
+def test_a_stream_that_is_stopped_completes_its_batch(
     spark: SparkSession, topic: Topic, tmp_path: Path
 ) -> None:
-    """Spark would break it off; the next run goes on with the rest."""
+    """Spark itself would interrupt the batch; the next run reads the rest."""
     topic.write(40)
     landing, checkpoint = Landing(tmp_path), str(tmp_path / "checkpoint")
     begun, asked = Event(), Event()
 
     def slow(rows: DataFrame, number: int) -> None:
         begun.set()
-        # On our own engine nobody asks meanwhile.
+        # Our own engine doesn't call ``stopped`` during a batch.
         asked.wait(3)
         landing(rows, number)
 
@@ -173,7 +174,7 @@ def test_a_stream_that_is_stopped_ends_behind_the_batch_in_hand(
 def test_a_stream_that_dies_in_its_first_batch_starts_where_it_started(
     spark: SparkSession, topic: Topic, tmp_path: Path
 ) -> None:
-    """Even at "latest", which is elsewhere by then; and what came since is another batch."""
+    """This holds even for "latest", which is higher by then; new messages are another batch."""
     topic.write(10)
     landing, checkpoint = Landing(tmp_path), str(tmp_path / "checkpoint")
     numbers: list[int] = []
@@ -197,7 +198,7 @@ def test_a_stream_that_dies_in_its_first_batch_starts_where_it_started(
 def test_a_stream_reads_on_until_it_is_stopped(
     spark: SparkSession, topic: Topic, tmp_path: Path
 ) -> None:
-    """Messages that come while it runs; no batch above the limit."""
+    """It reads messages that come while it runs, and no batch exceeds the limit."""
     topic.write(60)
     landing = Landing(tmp_path)
     came: list[int] = []
@@ -220,7 +221,7 @@ def test_a_stream_reads_on_until_it_is_stopped(
 def test_a_checkpoint_goes_on_under_the_other_engine(
     spark: SparkSession, topic: Topic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A stream of Spark 3 moves to 4, and back."""
+    """A stream moves from Spark 3 to 4, and back."""
     landing, checkpoint = Landing(tmp_path), str(tmp_path / "checkpoint")
     options = options_of(topic)
     for turn in range(4):
@@ -237,7 +238,7 @@ def test_a_checkpoint_goes_on_under_the_other_engine(
 def test_a_query_of_sparks_own_engine_keeps_its_limit(
     spark: SparkSession, topic: Topic, tmp_path: Path
 ) -> None:
-    """Also where Spark says nothing of limits; and it goes on from its checkpoint."""
+    """Even if Spark passes no limit to the source; the query continues at its checkpoint."""
     topic.write(60)
     landing = Landing(tmp_path)
     rows = spark.readStream.format("zkconsumer").options(
@@ -262,26 +263,24 @@ def test_a_query_of_sparks_own_engine_keeps_its_limit(
 
 @pytest.mark.versions
 @needs_sources
-def test_filters_cut_what_is_fetched_where_spark_hands_them_over(
-    spark: SparkSession, topic: Topic
-) -> None:
-    """With its setting on, from 4.1 on; the rows are the same on each."""
+def test_filters_limit_fetches_if_spark_passes_them_on(spark: SparkSession, topic: Topic) -> None:
+    """Spark passes them on from 4.1 on, if set so; the rows are the same with each."""
     session = spark.newSession()
     session.conf.set("spark.sql.python.filterPushdown.enabled", "true")
     topic.write(40)
-    some = topic.read(session).filter("partition = 1 and offset >= 7")
-    assert rows_of(some) == [row for row in topic.rows if row[0] == 1 and row[1] >= 7]
-    hands_over = find_spec("pyspark.sql.worker.data_source_pushdown_filters") is not None
-    assert some.rdd.getNumPartitions() == (1 if hands_over else 2)
+    filtered = topic.read(session).filter("partition = 1 and offset >= 7")
+    assert rows_of(filtered) == [row for row in topic.rows if row[0] == 1 and row[1] >= 7]
+    passes_filters = find_spec("pyspark.sql.worker.data_source_pushdown_filters") is not None
+    assert filtered.rdd.getNumPartitions() == (1 if passes_filters else 2)
 
 
 @pytest.mark.versions
 @each_way
 @pytest.mark.usefixtures("way")
-def test_a_stream_waits_for_its_least_batch_and_no_longer_than_its_delay(
+def test_a_stream_waits_for_its_minimum_and_no_longer_than_its_delay(
     spark: SparkSession, topic: Topic, tmp_path: Path
 ) -> None:
-    """The first batch is never delayed; one below the minimum comes when the delay is over."""
+    """The first batch is never delayed; a batch below the minimum comes when the delay is over."""
     topic.write(5)
     landing, now_ms, delay_s = Landing(tmp_path), SystemClock().now_ms, 15
     began, came = now_ms(), list[int]()
@@ -304,7 +303,7 @@ def test_a_stream_waits_for_its_least_batch_and_no_longer_than_its_delay(
 
 
 def read_now(rows: DataFrame, landing: Landing, checkpoint: Path) -> StreamingQuery:
-    """What Spark's own engine reads of a stream with ``availableNow``; the query has ended."""
+    """Run a stream with ``availableNow`` on Spark's own engine until its end."""
     writing = rows.writeStream.foreachBatch(landing).trigger(availableNow=True)
     query = writing.option("checkpointLocation", str(checkpoint)).start()
     assert query.awaitTermination(120)
@@ -313,32 +312,35 @@ def read_now(rows: DataFrame, landing: Landing, checkpoint: Path) -> StreamingQu
 
 @pytest.mark.versions
 @needs_sources
-def test_a_query_that_is_told_of_no_trigger_ends_after_one_batch_and_says_so(
+def test_a_query_without_trigger_information_warns_and_ends_after_one_batch(
     spark: SparkSession, topic: Topic, tmp_path: Path, spark_log: Path
 ) -> None:
-    """Before 4.2; later ones read all that is there, and tell in their progress where logs end."""
+    """So it is before Spark 4.2; later ones read all that is there, and report the end offsets."""
     topic.write(60)
     landing, before = Landing(tmp_path), spark_log.stat().st_size
     rows = topic.stream(spark, {"maxOffsetsPerTrigger": 50})
     query = read_now(rows, landing, tmp_path / "checkpoint")
     sizes = [size for size in landing.sizes if size]
-    # JSON, or what Python prints of it.
-    told = ast.literal_eval(query.recentProgress[0]["sources"][0]["latestOffset"] or "None")
-    ends = sum(told[topic.name].values()) if told else 0
-    said = b"the query ends after one batch of that size" in spark_log.read_bytes()[before:]
+    # It is JSON, or Python's representation of it.
+    latest = ast.literal_eval(query.recentProgress[0]["sources"][0]["latestOffset"] or "None")
+    ends = sum(latest[topic.name].values()) if latest else 0
+    warned = b"the query ends after one batch of that size" in spark_log.read_bytes()[before:]
     assert max(sizes) <= 50
     if HAS_READ_LIMITS:
-        assert (sum(sizes), ends, said) == (120, 120, False)
+        assert (sum(sizes), ends, warned) == (120, 120, False)
     else:
-        assert (len(sizes), ends <= 50, said) == (1, True, True)
+        assert (len(sizes), ends <= 50, warned) == (1, True, True)
 
 
 @pytest.mark.versions
-@untold
-def test_a_query_whose_end_is_asked_for_too_early_is_refused(
+@without_read_limits
+def test_a_query_whose_end_is_requested_too_early_is_refused(
     spark: SparkSession, topic: Topic, tmp_path: Path
 ) -> None:
-    """By Spark's wrapper of availableNow; rows would be lost or come twice. ``stream`` goes on."""
+    """Spark's wrapper of availableNow does so: rows would be lost, or come twice.
+
+    ``stream`` continues from the same checkpoint.
+    """
     topic.write(60)
     landing, checkpoint = Landing(tmp_path), tmp_path / "checkpoint"
     limit = {"maxOffsetsPerTrigger": 50}
@@ -361,8 +363,8 @@ def test_a_query_whose_end_is_asked_for_too_early_is_refused(
 
 @each_way_of_batches
 @pytest.mark.usefixtures("way")
-def test_what_is_written_is_read(spark: SparkSession, cluster: Sandbox) -> None:
-    """Keys, values, and columns that are let be; a row that can't be written fails the query."""
+def test_rows_that_were_written_are_read(spark: SparkSession, cluster: Sandbox) -> None:
+    """Other columns are ignored; a row whose partition doesn't exist fails the query."""
     name = fresh_name("versions")
     cluster.create_topic(name, partitions=2)
     address: dict[str, Any] = {"zookeeper.connect": cluster.zookeeper_connect}
@@ -371,8 +373,8 @@ def test_what_is_written_is_read(spark: SparkSession, cluster: Sandbox) -> None:
     )
     write(rows, topic=name, **address)
     found = read(spark, subscribe=name, **address)
-    reported = found.selectExpr("cast(key as string)", "cast(value as string)").collect()
-    assert sorted(map(tuple, reported)) == sorted((f"{at}", f"value {at}") for at in range(300))
+    texts = found.selectExpr("cast(key as string)", "cast(value as string)").collect()
+    assert sorted(map(tuple, texts)) == sorted((f"{at}", f"value {at}") for at in range(300))
     with pytest.raises(Exception, match="partition 9 of topic"):
         write(rows.selectExpr("value", "9 as partition"), topic=name, **address)
 
@@ -380,7 +382,7 @@ def test_what_is_written_is_read(spark: SparkSession, cluster: Sandbox) -> None:
 @pytest.mark.versions
 @needs_sources
 def test_a_stream_is_written(spark: SparkSession, topic: Topic, tmp_path: Path) -> None:
-    """By the sink of a streaming query."""
+    """A streaming query's sink writes each row once."""
     topic.write(30)
     name = fresh_name("versions")
     topic.cluster.create_topic(name, partitions=2)
@@ -400,8 +402,8 @@ def test_a_stream_is_written(spark: SparkSession, topic: Topic, tmp_path: Path) 
 
 @each_way_of_batches
 @pytest.mark.usefixtures("way")
-def test_what_is_wrong_is_said_before_any_task(spark: SparkSession, topic: Topic) -> None:
-    """Options, columns, and what is not there any more."""
+def test_errors_are_raised_before_any_task(spark: SparkSession, topic: Topic) -> None:
+    """Wrong options, columns and topics are refused."""
     with pytest.raises(Exception, match="failOnDataLoss is 'maybe'"):
         read(spark, **options_of(topic, {"failOnDataLoss": "maybe"})).collect()
     with pytest.raises(Exception, match="there is no column 'nothing'"):
@@ -410,9 +412,9 @@ def test_what_is_wrong_is_said_before_any_task(spark: SparkSession, topic: Topic
         write(spark.range(1).selectExpr("'a' value"), **options_of(topic, {"topic": "nowhere"}))
 
 
-@by_hand
-def test_the_format_is_refused_by_one_line(spark: SparkSession, topic: Topic) -> None:
-    """It names what to call instead."""
+@without_sources
+def test_the_format_is_refused_in_one_line(spark: SparkSession, topic: Topic) -> None:
+    """The error names the function to call instead."""
     with pytest.raises(ConfigError, match=r"on this one use zkconsumer\.spark\.read\(spark"):
         topic.read(spark)
     with pytest.raises(ConfigError, match=r"use zkconsumer\.spark\.stream\(spark"):

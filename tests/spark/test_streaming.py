@@ -1,4 +1,4 @@
-"""Streaming queries on a real cluster: each message once, batch by batch, also after a death."""
+"""Streaming queries on a real cluster read each message once, also after a failure."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
 
 @pytest.fixture
 def topic(cluster: Sandbox) -> Iterator[Topic]:
-    """Two partitions, empty."""
+    """Give an empty topic of two partitions."""
     topic = Topic(cluster, 2)
     yield topic
     topic.close()
@@ -27,11 +27,11 @@ def topic(cluster: Sandbox) -> Iterator[Topic]:
 def test_available_now_reads_what_is_there_in_batches(
     spark: SparkSession, topic: Topic, tmp_path: Path
 ) -> None:
-    """No batch is larger than the limit; the next run goes on where the last one ended."""
+    """No batch is larger than the limit; the next run continues where the last one ended."""
     topic.write(40, codec=Codec.SNAPPY)
     topic.write(30, partition=0)
     first = topic.drain(spark, tmp_path, {"maxOffsetsPerTrigger": 50})
-    # By volume: 70 and 40 are there, so of 50 they get 31 and 18.
+    # The limit is split in proportion: partitions with 70 and 40 messages get 31 and 18 of 50.
     assert batch_sizes(first) == [49, 49, 12]
     assert landed(spark, tmp_path) == topic.rows
     assert batch_sizes(topic.drain(spark, tmp_path)) == []
@@ -43,7 +43,7 @@ def test_available_now_reads_what_is_there_in_batches(
 def test_a_query_reads_on_as_messages_come(
     spark: SparkSession, topic: Topic, checkpoint: str
 ) -> None:
-    """It starts at the end, if not told else, and its progress says where the logs end."""
+    """It starts at the end if told so, and its progress says where the logs end."""
     topic.write(10)
     source = topic.stream(spark, {"startingOffsets": "latest"})
     query = (
@@ -68,7 +68,7 @@ def test_a_query_reads_on_as_messages_come(
 
 
 def latest_of(query: StreamingQuery) -> str:
-    """The latest offsets that the query's progress tells, without quotes and blanks."""
+    """Return the latest offsets of the query's progress, without quotes and blanks."""
     progress = query.lastProgress
     assert progress is not None
     latest = progress.sources[0].latestOffset
@@ -76,7 +76,7 @@ def latest_of(query: StreamingQuery) -> str:
 
 
 class _DiesOnce:
-    """A sink that fails in its first batch, once."""
+    """A sink whose first batch fails, once."""
 
     def __init__(self, folder: Path) -> None:
         self._died = folder / "died"
@@ -92,7 +92,7 @@ class _DiesOnce:
 def test_a_query_that_dies_in_its_first_batch_starts_where_it_started(
     spark: SparkSession, topic: Topic, tmp_path: Path, checkpoint: str
 ) -> None:
-    """Even at "latest", which is elsewhere by then: nothing in between is lost."""
+    """This holds even for "latest", which is higher by then: no message in between is lost."""
     topic.write(10)
 
     def run() -> None:
@@ -108,10 +108,10 @@ def test_a_query_that_dies_in_its_first_batch_starts_where_it_started(
     assert landed(spark, tmp_path) == [row for row in topic.rows if row[1] >= 10]
 
 
-def test_a_batch_that_is_run_again_has_the_same_rows(
+def test_a_repeated_batch_has_the_same_rows(
     spark: SparkSession, topic: Topic, tmp_path: Path, checkpoint: str
 ) -> None:
-    """What came since belongs to the next one."""
+    """Messages that came since belong to the next batch."""
     topic.write(10)
 
     def run() -> list[int]:

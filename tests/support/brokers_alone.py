@@ -1,4 +1,4 @@
-"""Clusters that are reached through their brokers alone, with groups to be watched there."""
+"""Clusters reached through bootstrap servers only, and helpers that compare their groups' lag."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -14,16 +14,16 @@ _TIMEOUT_MS = 20_000
 
 
 class AloneCluster(Protocol):
-    """``KraftNode`` and ``Sandbox`` are such."""
+    """A cluster with bootstrap servers: a ``KraftNode`` or a ``Sandbox``."""
 
     @property
     def bootstrap_servers(self) -> str:
-        """Where its brokers are."""
+        """``host:port`` of its brokers, separated by commas."""
         ...
 
 
-class Place(NamedTuple):
-    """Where a group stands in a partition; owner: the member's id, or a dash."""
+class GroupLag(NamedTuple):
+    """A group's offset and lag in one partition; ``owner``: the member's id, or a dash."""
 
     topic: str
     partition: int
@@ -34,7 +34,7 @@ class Place(NamedTuple):
 
 
 def brokers_of(bootstrap: str) -> list[Broker]:
-    """The brokers of a ``bootstrap.servers``."""
+    """Parse ``bootstrap.servers`` into brokers."""
     found = []
     for number, address in enumerate(bootstrap.split(",")):
         host, _, port = address.rpartition(":")
@@ -43,7 +43,7 @@ def brokers_of(bootstrap: str) -> list[Broker]:
 
 
 def write_alone(cluster: AloneCluster, topic: str, counts: Sequence[int]) -> None:
-    """Write so many records into each partition of a topic."""
+    """Write ``counts[n]`` records into partition n of a topic."""
     with closing(BatchProducer(brokers_of(cluster.bootstrap_servers))) as producer:
         for number, count in enumerate(counts):
             if count:
@@ -52,7 +52,7 @@ def write_alone(cluster: AloneCluster, topic: str, counts: Sequence[int]) -> Non
 
 
 def commit_alone(cluster: AloneCluster, group: str, offsets: dict[TopicPartition, int]) -> None:
-    """Leave offsets for a group that no member has ever been in."""
+    """Commit offsets for a group that never had a member."""
     with KafkaConsumer(
         bootstrap_servers=cluster.bootstrap_servers, group_id=group, enable_auto_commit=False
     ) as consumer:
@@ -62,7 +62,7 @@ def commit_alone(cluster: AloneCluster, group: str, offsets: dict[TopicPartition
 
 @contextmanager
 def reading(cluster: AloneCluster, topic: str, group: str, count: int) -> Iterator[KafkaConsumer]:
-    """A member that has read and committed so many records of a topic, and is there still."""
+    """Yield a member that has read and committed ``count`` records, and is still in the group."""
     with KafkaConsumer(
         topic,
         bootstrap_servers=cluster.bootstrap_servers,
@@ -80,29 +80,29 @@ def reading(cluster: AloneCluster, topic: str, group: str, count: int) -> Iterat
 
 def described_by_kafka(
     message: ToolResult,
-) -> dict[tuple[str, int], Place]:
-    """The same out of what ``kafka-consumer-groups.sh --describe`` printed."""
+) -> dict[tuple[str, int], GroupLag]:
+    """Parse the output of ``kafka-consumer-groups.sh --describe``."""
     lines = [line.split() for line in message.lines if line.split()]
     start = next(number for number, line in enumerate(lines) if "CURRENT-OFFSET" in line)
     names = lines[start]
     found = {}
     for line in lines[start + 1 :]:
         cells = dict(zip(names, line, strict=False))
-        place = Place(
+        place = GroupLag(
             cells["TOPIC"],
             int(cells["PARTITION"]),
             _number(cells["CURRENT-OFFSET"]),
             int(cells["LOG-END-OFFSET"]),
             _number(cells["LAG"]),
-            # A long one leaves no room before the host, which begins with a slash.
+            # A long consumer id runs into the next column, the host, which begins with a slash.
             cells["CONSUMER-ID"].partition("/")[0],
         )
         found[place.topic, place.partition] = place
     return found
 
 
-def described_by_lag(table: str, group: str) -> dict[tuple[str, int], Place]:
-    """Where a group stands, out of a table of ``zkconsumer lag``."""
+def described_by_lag(table: str, group: str) -> dict[tuple[str, int], GroupLag]:
+    """Parse a group's rows of the table that ``zkconsumer lag`` prints."""
     lines = [line.split() for line in table.splitlines()]
     names = " ".join(lines[0]).replace("LOG END", "LOG-END").split()
     found = {}
@@ -110,7 +110,7 @@ def described_by_lag(table: str, group: str) -> dict[tuple[str, int], Place]:
         cells = dict(zip(names, line, strict=False))
         if cells.get("GROUP") != group or "OWNER" not in cells:
             continue
-        place = Place(
+        place = GroupLag(
             cells["TOPIC"],
             int(cells["PARTITION"]),
             _number(cells["OFFSET"]),

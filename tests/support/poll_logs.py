@@ -1,6 +1,6 @@
 """Logs and brokers of a model cluster, as a fetching consumer sees them: no thread, no socket.
 
-A log never forgets what was ever in it, so that whatever a consumer hands out can be judged.
+A log remembers every record that it ever had, so that any delivery can be judged.
 """
 
 import itertools
@@ -22,7 +22,7 @@ NO_PRODUCER = -1
 
 @dataclass(slots=True)
 class Batch:
-    """One entry of a log; ``is_visible`` is None while its transaction is open."""
+    """One entry of a log: a message set or a record batch."""
 
     first: int
     last: int
@@ -39,11 +39,11 @@ class ModelLog:
     """One partition.
 
     Attributes:
-        magic: of all its entries.
-        batches: what is in it, and what retention deleted.
-        start, end: of what is in it now.
-        leader, epoch: who leads it.
-        told_epoch: which one of these brokers before 2.4 have heard of, but for the leader.
+        magic: the format of all its entries.
+        batches: its entries, including those that retention deleted.
+        start, end: the log start and log end offsets.
+        leader, epoch: the current leader and leader epoch.
+        told_epoch: the epoch known to followers before 2.4; only the leader may know a later one.
         ever: every record that was ever at an offset, as pairs of epoch and value.
     """
 
@@ -63,7 +63,7 @@ class ModelLog:
     def append(
         self, count: int, *, codec: Codec, gap: int = 0, producer: int = NO_PRODUCER, size: int = 8
     ) -> None:
-        """Append records, and perhaps a hole behind them as compaction leaves it."""
+        """Append records, and perhaps a gap after them, as compaction leaves it."""
         first = self.end
         values = {first + at: b"%d." % next(self.serial) + b"v" * size for at in range(count)}
         last = first + count - 1 + (gap if self.magic == 2 else 0)
@@ -97,7 +97,7 @@ class ModelLog:
         self.end = last + 1
 
     def finish(self, producer: int, marker: Marker) -> None:
-        """End a transaction."""
+        """End a transaction with a marker."""
         first = self.open.pop(producer)
         traits = BatchTraits(leader_epoch=self.epoch, producer_id=producer, producer_epoch=0)
         data = build_marker(marker, self.end, timestamp=1_000, traits=traits)
@@ -111,11 +111,11 @@ class ModelLog:
         self.end += 1
 
     def delete_before(self, offset: int) -> None:
-        """Retention."""
+        """Delete all records before an offset, as retention does."""
         self.start = max(self.start, min(offset, self.end))
 
     def lead(self, broker: int, *, cut_to: int | None = None) -> None:
-        """Another leader, perhaps one whose log is shorter."""
+        """Elect another leader, whose log may be shorter (``cut_to``)."""
         self.leader = broker
         self.epoch += 1
         self.told_epoch = self.epoch
@@ -126,18 +126,18 @@ class ModelLog:
         self.epochs.append((self.epoch, self.end))
 
     def reassign(self) -> None:
-        """Other replicas: the same leader goes on, in an epoch of its own."""
+        """Start a new epoch with the same leader, as a reassignment of replicas does."""
         self.epoch += 1
         self.epochs = [epoch for epoch in self.epochs if epoch[0] == 0 or epoch[1] < self.end]
         self.epochs.append((self.epoch, self.end))
 
     @property
     def last_stable(self) -> int:
-        """In front of it no transaction is open."""
+        """The last stable offset: the first offset of an open transaction, or the end."""
         return min([self.end, *self.open.values()])
 
     def end_of_epoch(self, epoch: int) -> tuple[int, int]:
-        """As a leader answers to OffsetForLeaderEpoch."""
+        """Answer OffsetForLeaderEpoch as a leader does."""
         if epoch == self.epoch:
             return epoch, self.end
         later = [entry for entry in self.epochs if entry[0] > epoch]
@@ -147,7 +147,7 @@ class ModelLog:
         return (max(before) if before else epoch), later[0][1]
 
     def visible(self, first: int, stop: int, *, committed: bool) -> list[tuple[int, bytes]]:
-        """What a consumer is to be given of a stretch."""
+        """The records that a consumer must get of an offset range."""
         return [
             (offset, value)
             for batch in self.batches
@@ -157,7 +157,7 @@ class ModelLog:
         ]
 
     def read(self, wanted: fe.FetchPartition, version: int, room: int, *, committed: bool) -> bytes:
-        """The record set of an answer."""
+        """The record set of a fetch response."""
         limit = self.last_stable if committed else self.end
         found, left = b"", min(wanted.max_bytes, room)
         for batch in self.batches:
@@ -175,7 +175,7 @@ class ModelLog:
         return found
 
     def aborted_in(self, offset: int, data: bytes) -> tuple[fe.AbortedTransaction, ...]:
-        """The aborted transactions that an answer from an offset on names."""
+        """The aborted transactions that a fetch response lists for a record set."""
         stop = offset
         left = len(data)
         for batch in self.batches:
@@ -213,12 +213,12 @@ class _Session:
 
 
 class ModelBroker:
-    """Answers fetches from the logs that it leads, with sessions as KIP-227 has them.
+    """Answers fetches from the logs that it leads, with sessions as in KIP-227.
 
     Attributes:
-        faults: an error code to answer with instead, by partition; each once.
-        flips: partitions whose next records are damaged on the way.
-        topic_ids: of the topics that are there; requests of version 13 name them so.
+        faults: the next response's error code, by partition; each is used once.
+        flips: partitions whose next records are damaged in transit.
+        topic_ids: the ids of existing topics; requests from version 13 on use them.
     """
 
     def __init__(
@@ -238,9 +238,9 @@ class ModelBroker:
         self._ids = itertools.count(1)
 
     def recreated(self, topic: str, former_id: bytes) -> None:
-        """The topic of that id was deleted, and one of its name created: sessions mean the former.
+        """Replace a topic by a new one of the same name; sessions still mean the former topic.
 
-        In those of requests that know no ids there is nothing that tells them apart.
+        Sessions of versions without topic ids cannot tell the two apart.
         """
         for session in self._sessions.values():
             for tp in [tp for tp in session.wanted if tp.topic == topic]:
@@ -249,14 +249,14 @@ class ModelBroker:
                 session.marks.pop(tp, None)
 
     def evict(self) -> None:
-        """Forget all sessions, for others' sake."""
+        """Forget all sessions, as a broker does when its session cache is full."""
         self._sessions.clear()
 
     def fetch(self, request: fe.FetchRequest, version: int) -> fe.FetchResponse:
-        """Answer."""
+        """Answer a fetch request."""
         if version <= fe.LAST_BY_NAME:
             return self._fetch(request, version)
-        # A topic that is gone has no name, and its id stands for one.
+        # A deleted topic has no name; its id takes the place of one.
         names = {topic_id: topic for topic, topic_id in self.topic_ids.items()}
         ids = {topic: topic_id for topic_id, topic in names.items()}
         by_name = replace(
@@ -324,7 +324,7 @@ class ModelBroker:
         number: int = 0,
         session: _Session | None = None,
     ) -> fe.FetchResponse:
-        """Answer about all, or about those with news since ``marks``."""
+        """Answer for all partitions, or only for those that changed since ``marks``."""
         topics: dict[str, list[fe.FetchedPartition]] = {}
         room = request.max_bytes if version >= 3 else 1 << 31
         gave: list[TopicPartition] = []
@@ -394,7 +394,7 @@ class ModelBroker:
         )
 
     def _damaged(self, tp: TopicPartition, data: bytes) -> bytes:
-        """Change one byte that a CRC covers, in any of the whole entries."""
+        """Change one byte that the CRC of a complete entry covers."""
         entries, at = [], 0
         while at + 12 < len(data):
             stop = at + 12 + int.from_bytes(data[at + 8 : at + 12], "big")

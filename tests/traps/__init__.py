@@ -1,1 +1,1 @@
-"""MirrorMaker's known traps, and what each mirror does in them: ``python -m tests.traps``."""
+"""MirrorMaker's known faults, and how each mirror behaves in them: ``python -m tests.traps``."""

@@ -1,8 +1,8 @@
-"""What mirrors do where MirrorMaker is known to go wrong: ``python -m tests.traps``.
+"""How mirrors behave where MirrorMaker is known to go wrong: ``python -m tests.traps``.
 
-Each copies a topic from one real cluster 3.9.1 to another, with its default settings, while
-something happens to the source or to itself. What counts is what is in the target at the end.
-Prints the table of docs/mirror.md; status 1 where that says something else. Some minutes.
+Each mirror copies a topic from one real cluster 3.9.1 to another, with its default settings, while
+something happens to the source or to the mirror. What counts is what the target has at the end.
+Prints the table of docs/mirror.md, with status 1 if the page has another. Takes some minutes.
 """
 
 import argparse
@@ -28,7 +28,7 @@ _PAGE = Path(__file__).parents[2] / "docs" / "mirror.md"
 _COUNT = 1_000
 _TIMEOUT_S = 240
 _READ_AHEAD_MS = 8_000
-"""In so much time each has read what is there, whether or not it can write it."""
+"""By then each has read all messages, whether or not it can write them."""
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class Scene:
 
     Attributes:
         wanted: the values that a mirror could have copied.
-        told: what the mirror said.
+        log: the mirror's warnings and errors.
     """
 
     source: Sandbox
@@ -45,11 +45,11 @@ class Scene:
     topic: str
     start: Start
     wanted: set[bytes] = field(default_factory=set)
-    told: list[str] = field(default_factory=list)
+    log: list[str] = field(default_factory=list)
     _written: int = 0
 
     def write(self, count: int = _COUNT) -> bytes:
-        """Write messages that nobody wrote before into the source; return the last one's value."""
+        """Write new values into the source; return the last one."""
         values = [b"%d" % (self._written + number) for number in range(count)]
         self._written += count
         self.wanted |= set(values)
@@ -58,7 +58,7 @@ class Scene:
         return values[-1]
 
     def await_arrival(self, value: bytes) -> None:
-        """Wait until a message is in the target."""
+        """Wait until the target has a message."""
 
         def found() -> bool:
             with KafkaConsumer(bootstrap_servers=self.target.bootstrap_servers) as consumer:
@@ -69,34 +69,34 @@ class Scene:
         wait_until(found, timeout_s=_TIMEOUT_S, what=f"{value!r} in the target's {self.topic}")
 
     def arrived(self) -> Counter[bytes]:
-        """How often each value is in the target."""
+        """Return how often the target has each value."""
         found = read_topic(self.target.bootstrap_servers, self.topic)
         return Counter(record.value or b"" for of in found.values() for record in of)
 
     @contextmanager
     def mirroring(self) -> Iterator[Running]:
-        """Run the mirror; then it is ended in order, if it has not been killed."""
+        """Run the mirror, and stop it gracefully at the end unless it was killed."""
         running = self.start(self.topic)
         try:
             yield running
         finally:
             running.stop()
-            self.told += running.told()
+            self.log += running.warnings()
 
     def outcome(self) -> str:
-        """Tell what is in the target that should not be, and the other way round."""
+        """Describe what the target lacks or has twice, and whether the mirror reported it."""
         found = self.arrived()
         lost = len(self.wanted - found.keys())
         copies = found.total() - len(found)
         parts = [f"{lost:,} lost" if lost else "nothing lost"]
-        parts += ["some twice"] if copies else []  # how many is chance
-        about = [line for line in self.told if self.topic in line or line[:3] in ("gap", "cop")]
+        parts += ["some twice"] if copies else []  # how many varies between runs
+        about = [line for line in self.log if self.topic in line or line[:3] in ("gap", "cop")]
         parts += ["told" if about else "in silence"] if lost or copies or about else []
         return ", ".join(parts)
 
 
 def _truncated(scene: Scene) -> None:
-    """Retention is faster than the mirror: what it has not read is deleted in front of it."""
+    """Retention deletes messages before the mirror has read them."""
     with scene.mirroring():
         scene.await_arrival(scene.write())
     scene.write()
@@ -114,8 +114,8 @@ def _truncated(scene: Scene) -> None:
         scene.await_arrival(scene.write())
 
 
-def _made_again(scene: Scene) -> None:
-    """What a mirror has committed is an offset of a topic that is no more."""
+def _recreated(scene: Scene) -> None:
+    """The mirror committed an offset of a topic that was deleted and created again."""
     with scene.mirroring():
         scene.await_arrival(scene.write())
     scene.source.delete_topic(scene.topic)
@@ -126,7 +126,7 @@ def _made_again(scene: Scene) -> None:
 
 
 def _killed_before_flush(scene: Scene) -> None:
-    """The target stands still, the mirror has read on, and is killed."""
+    """The mirror reads on while the target is paused, and is killed."""
     with scene.mirroring() as running:
         scene.await_arrival(scene.write())
         scene.target.pause_broker(0)
@@ -141,7 +141,7 @@ def _killed_before_flush(scene: Scene) -> None:
 
 
 def _killed_before_commit(scene: Scene) -> None:
-    """All is in the target, and nothing is committed, when the mirror is killed."""
+    """The mirror is killed when the target has all messages and nothing is committed."""
     with scene.mirroring() as running:
         scene.await_arrival(scene.write())
         running.kill()
@@ -151,7 +151,7 @@ def _killed_before_commit(scene: Scene) -> None:
 
 _TRAPS: dict[str, Callable[[Scene], None]] = {
     "the source deletes 1,000 messages before they are copied": _truncated,
-    "the topic is deleted and made again, and is longer than it was": _made_again,
+    "the topic is deleted and made again, and is longer than it was": _recreated,
     "killed while the target takes nothing": _killed_before_flush,
     "killed before it commits": _killed_before_commit,
 }
@@ -175,7 +175,7 @@ def _table(numbers: list[int]) -> Iterator[str]:
                 scene = Scene(source, target, topic, start)
                 play(scene)
                 outcomes.append(scene.outcome())
-                _note(f"{name}, {mirror}: {outcomes[-1]}", *scene.told)
+                _note(f"{name}, {mirror}: {outcomes[-1]}", *scene.log)
             yield f"| {name} | {' | '.join(outcomes)} |"
 
 
@@ -185,7 +185,7 @@ def _note(*lines: str) -> None:
 
 
 def main() -> int:
-    """Run it."""
+    """Print the table, and return the status."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--only", type=int, nargs="*", default=[], help="numbers of traps, from 0")
     page = _PAGE.read_text("utf-8")

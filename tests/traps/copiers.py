@@ -1,4 +1,4 @@
-"""The three mirrors, each as a process that goes on where the one before it committed."""
+"""The three mirrors: each is a process that continues where the previous one committed."""
 
 import json
 from collections.abc import Callable
@@ -15,28 +15,28 @@ from zkconsumer.sandbox import Sandbox, ScalaTool
 
 
 class Running(Protocol):
-    """A process that copies."""
+    """A process that copies a topic."""
 
     def stop(self) -> object:
-        """End it in order."""
+        """End it gracefully."""
         ...
 
     def kill(self) -> None:
         """End it at once."""
         ...
 
-    def told(self) -> list[str]:
-        """Return what it said beyond the level of information."""
+    def warnings(self) -> list[str]:
+        """Return its warnings and errors."""
         ...
 
 
 Start = Callable[[str], Running]
-"""Starts a mirror of a topic."""
+"""Starts the mirror of a topic."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One of the JVM's."""
+    """A mirror that runs in a JVM."""
 
     process: ScalaTool
 
@@ -48,7 +48,7 @@ class Tool:
         """See ``Running``."""
         self.process.kill()
 
-    def told(self) -> list[str]:
+    def warnings(self) -> list[str]:
         """See ``Running``."""
         lines = (self.process.folder / "log").read_text("utf-8", "replace").splitlines()
         return [line for line in lines if line.split(" ")[2:3] in (["WARN"], ["ERROR"], ["FATAL"])]
@@ -70,22 +70,22 @@ class Ours:
         """See ``Running``."""
         self.process.kill()
 
-    def told(self) -> list[str]:
+    def warnings(self) -> list[str]:
         """See ``Running``."""
-        said = self.process.errors.splitlines()
+        errors = self.process.errors.splitlines()
         lines = self.process.output.splitlines()
         gap = json.loads(lines[-1])["gap"] if lines else 0
         copies = 0
         with suppress(MirrorError):  # nothing is committed yet
             copies = sum(partition.copies for partition in self.prove().partitions)
         counts = {"gap": gap, "copies": copies}
-        return [*said, *(f"{name}: {count}" for name, count in counts.items() if count)]
+        return [*errors, *(f"{name}: {count}" for name, count in counts.items() if count)]
 
 
 def starts(
     source: Sandbox, target: Sandbox, second: MirrorMaker2, folder: Path
 ) -> dict[str, Start]:
-    """Return how each mirror is started, by its name."""
+    """Return how to start each mirror, by its name."""
 
     def mirror_maker_2(topic: str) -> Running:
         return Tool(second.start(source, target, topic))

@@ -1,4 +1,4 @@
-"""The page of a cluster that never was, and a browser to look at it with."""
+"""The web page of an invented cluster, and a browser that opens it."""
 
 from collections.abc import Iterator
 
@@ -11,13 +11,13 @@ from tests.support.paper_site import PaperSite, served
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One for the tests of a module."""
+    """Start a browser for the tests of a module."""
     with chromium() as opened:
         yield opened
 
 
 @pytest.fixture
 def site() -> Iterator[PaperSite]:
-    """One for each test, since tests change what it shows."""
+    """Serve a site of its own for each test, since tests change what it shows."""
     with served(PaperSite()) as opened:
         yield opened

@@ -1,4 +1,4 @@
-"""The page of a real cluster, by the real command, with real members that come and go."""
+"""The page shows a real cluster whose members come and go, served by the real command."""
 
 import signal
 from contextlib import ExitStack
@@ -22,20 +22,20 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 
 PARTITIONS = 4
 Member = tuple[ZookeeperConsumerConnector, KafkaStream[bytes, bytes]]
-SEEN_WITHIN_MS = 2_000
+SHOWN_WITHIN_MS = 2_000
 TRIES = 5
-"""How often a member comes and goes: once within the bound shows that the page can."""
+"""How often a member joins and leaves: one time within the bound is enough."""
 
 
 def join(members: ExitStack, cluster: Sandbox, group: str, topic: str) -> Member:
-    """A member that has its partitions when this returns."""
+    """Return a member that owns its partitions already."""
     member = members.enter_context(ZookeeperConsumerConnector(settings_for(cluster, group)))
     [stream] = member.create_message_streams({topic: 1})[topic]
     return member, stream
 
 
 def shown_within(page: Page, counts: list[int]) -> float:
-    """Wait for the grid to show this; gives how long that took, in ms."""
+    """Wait until the grid shows these partition counts; return how long it took, in ms."""
     began = perf_counter()
     page.wait_for_function(
         """wanted => {
@@ -52,7 +52,7 @@ def shown_within(page: Page, counts: list[int]) -> float:
 
 
 def charted(page: Page, at_least: int) -> int:
-    """Wait until the chart shows so many samples; gives how many it shows."""
+    """Wait until the chart shows so many samples; return how many it shows."""
     page.wait_for_function(
         "least => +document.querySelector('#chart').dataset.points >= least",
         arg=at_least,
@@ -62,7 +62,7 @@ def charted(page: Page, at_least: int) -> int:
     return int(page.locator("#chart").get_attribute("data-points") or 0)
 
 
-def come_and_go(page: Page, cluster: Sandbox, group: str, topic: str) -> float:
+def join_and_leave(page: Page, cluster: Sandbox, group: str, topic: str) -> float:
     """Let a second member join and leave while the page is open; return the longest wait, in ms."""
     with ExitStack() as second:
         join(second, cluster, group, topic)
@@ -74,10 +74,10 @@ def come_and_go(page: Page, cluster: Sandbox, group: str, topic: str) -> float:
     return max(joined_ms, left_ms)
 
 
-def test_a_rebalance_is_seen_and_the_past_outlives_the_server(
+def test_a_rebalance_is_shown_and_the_history_survives_a_restart(
     browser: Browser, cluster: Sandbox, tmp_path: Path
 ) -> None:
-    """The grid shows who has come within two seconds; the chart goes on after a restart."""
+    """The grid shows a new member within two seconds; the chart continues after a restart."""
     topic, group = fresh_name("topic"), fresh_name("group")
     cluster.create_topic(topic, partitions=PARTITIONS)
     path = f"/groups/zookeeper/{group}"
@@ -97,12 +97,12 @@ def test_a_rebalance_is_seen_and_the_past_outlives_the_server(
             until_read(server)
             page = opened.open(path)
             shown_within(page, [PARTITIONS])
-            tries = (come_and_go(page, cluster, group, topic) for _try in range(TRIES))
-            assert any(seen_ms < SEEN_WITHIN_MS for seen_ms in tries)
+            waits_ms = (join_and_leave(page, cluster, group, topic) for _try in range(TRIES))
+            assert any(wait_ms < SHOWN_WITHIN_MS for wait_ms in waits_ms)
             for partition in range(PARTITIONS):
                 write(cluster, TopicPartition(topic, partition), [b"unread"] * (5 + partition))
             expect(page.locator(".tile", has_text="records to read")).to_contain_text("26")
-            seen = charted(page, 2)
+            sample_count = charted(page, 2)
             assert barriers(page) == []
             assert opened.clean()
             assert server.end(signal.SIGTERM) == 0
@@ -111,14 +111,14 @@ def test_a_rebalance_is_seen_and_the_past_outlives_the_server(
         with serve() as server, window(browser, server.address) as opened:
             until_read(server)
             page = opened.open(path)
-            charted(page, seen)
+            charted(page, sample_count)
             expect(page.locator(".timeline")).to_contain_text("left")
-            look_around(page, topic)
+            open_other_pages(page, topic)
             assert opened.clean()
 
 
-def look_around(page: Page, topic: str) -> None:
-    """The group's nodes, and the other pages."""
+def open_other_pages(page: Page, topic: str) -> None:
+    """Open the group's nodes and the other pages."""
     page.get_by_role("link", name="Nodes in ZooKeeper").click()
     page.get_by_role("link", name="ids", exact=True).click()
     expect(page.locator("tbody tr")).to_have_count(1)

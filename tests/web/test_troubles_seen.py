@@ -1,4 +1,4 @@
-"""Every kind of trouble on one page, under names as long as they may be: all of it can be seen."""
+"""A page with every kind of finding, under names as long as allowed, shows all of them."""
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -22,11 +22,11 @@ from zkconsumer.status.doctor.examine import examine
 pytestmark = pytest.mark.sandbox
 
 WIDTHS = (1440, 390)
-OF_GROUPS = ("stale", "unequal", "split", "mixed", "unreadable", "spare")
+GROUP_TROUBLES = ("stale", "unequal", "split", "mixed", "unreadable", "spare")
 
 
 def cut_off(page: Page) -> list[str]:
-    """What stands beyond the screen, or is wider than its box, where nothing scrolls."""
+    """Return elements that extend beyond the screen or their box, where nothing scrolls."""
     found: list[str] = page.evaluate(
         """() => [...document.querySelectorAll(
                 "#verdict, .tile *, .finding *, .cards :is(th, td), .rows li, .banner *, h1, h2")]
@@ -42,8 +42,8 @@ def cut_off(page: Page) -> list[str]:
     return found
 
 
-def test_the_world_has_every_kind_of_trouble() -> None:
-    """Each kind that the page can name is there, or it is said why not."""
+def test_the_cluster_has_every_kind_of_finding() -> None:
+    """Each kind that the page can name is there, except those that ``ELSEWHERE`` explains."""
     found = examine(troubled_snapshot(), Circumstances())
     kinds = {it.code for finding in found for it in (finding, *finding.consequences)}
     assert {code for code in Code if not code.startswith("ready-")} == kinds | ELSEWHERE.keys()
@@ -51,8 +51,8 @@ def test_the_world_has_every_kind_of_trouble() -> None:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-def test_every_trouble_can_be_seen(browser: Browser, width: int) -> None:
-    """On a phone and on a desk, in both colours: all findings, none cut off, no barrier."""
+def test_every_finding_is_visible(browser: Browser, width: int) -> None:
+    """On a phone and on a large screen, light and dark, no finding is cut off or inaccessible."""
     paper = PaperSite()
     paper.clock = ManualClock(wall_ms=NOW_MS + 2_000)
     with served(paper) as site:
@@ -68,7 +68,7 @@ def test_every_trouble_can_be_seen(browser: Browser, width: int) -> None:
             )
             expect(page.get_by_text(f"log ends of {HOST}")).to_be_visible()
             picture(opened.open("/"), f"every-trouble-{width}")
-            groups = [f"/groups/zookeeper/{group_name(trouble)}" for trouble in OF_GROUPS]
+            groups = [f"/groups/zookeeper/{group_name(trouble)}" for trouble in GROUP_TROUBLES]
             for path in ("/?findings=all", "/groups", "/topics", f"/topics/{TOPIC}", *groups):
                 page = opened.open(path)
                 assert page.evaluate("document.documentElement.scrollWidth") <= width, path
@@ -81,7 +81,7 @@ def test_every_trouble_can_be_seen(browser: Browser, width: int) -> None:
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_the_overview_of_clusters_and_nodes_fit_a_phone(browser: Browser, width: int) -> None:
-    """Several clusters at once, one of them in every trouble; and the nodes of a group."""
+    """Neither several clusters, one with every finding, nor a group's nodes exceed the width."""
     size = {"width": width, "height": 900}
     with (
         served_clusters() as (address, sites),

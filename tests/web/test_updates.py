@@ -1,4 +1,4 @@
-"""A page that stays open: it follows the cluster, without taking anything out of hands."""
+"""A page that stays open follows the cluster, and leaves focus, scroll and fields as they are."""
 
 import re
 from dataclasses import replace
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 GROUP = "/groups/zookeeper/billing"
 SEEN_S = (NOW_MS + 2_000) / 1_000
 BEFORE = 49
-"""The step before a third member comes."""
+"""The step before a third member joins."""
 
 
 def show(site: PaperSite, state: ClusterState) -> None:
@@ -29,13 +29,13 @@ def show(site: PaperSite, state: ClusterState) -> None:
 
 
 def focused(page: Page) -> str:
-    """The text of what has the focus."""
+    """Return the text of the element that has the focus."""
     found: str = page.evaluate("document.activeElement.textContent.trim().replace(/\\s+/g, ' ')")
     return found
 
 
-def test_a_rebalance_is_shown_and_said(browser: Browser, site: PaperSite) -> None:
-    """The grid follows; rows light up; a screen reader hears why; nothing else is disturbed."""
+def test_a_rebalance_is_shown_and_announced(browser: Browser, site: PaperSite) -> None:
+    """The grid follows, changed rows light up, and a screen reader hears why."""
     show(site, state_at(BEFORE))
     with window(browser, site.address, reduced_motion="no-preference") as opened:
         page = opened.open(GROUP)
@@ -61,8 +61,8 @@ def test_a_rebalance_is_shown_and_said(browser: Browser, site: PaperSite) -> Non
         assert opened.clean()
 
 
-def test_who_wants_no_motion_gets_none(browser: Browser, site: PaperSite) -> None:
-    """Nothing breathes, nothing lights up."""
+def test_reduced_motion_stops_all_animations(browser: Browser, site: PaperSite) -> None:
+    """Where the user prefers reduced motion, neither badges nor rows are animated."""
     show(site, state_at(BEFORE))
     with window(browser, site.address) as opened:
         page = opened.open(GROUP)
@@ -72,8 +72,8 @@ def test_who_wants_no_motion_gets_none(browser: Browser, site: PaperSite) -> Non
         assert page.evaluate("document.getAnimations().length") == 0
 
 
-def test_what_is_old_stands_back(browser: Browser, site: PaperSite) -> None:
-    """Ages count on by themselves; the age of what is not read any more says so."""
+def test_outdated_values_are_marked(browser: Browser, site: PaperSite) -> None:
+    """Ages grow without updates, and the age of a value that is no longer read says so."""
     with window(browser, site.address) as opened:
         opened.page.clock.install(time=SEEN_S - 60)
         opened.page.clock.pause_at(SEEN_S)
@@ -91,7 +91,7 @@ def test_what_is_old_stands_back(browser: Browser, site: PaperSite) -> None:
         expect(page.locator("#fresh")).to_have_class("fresh stale")
         expect(committed).to_have_class("n first wide old")
         expect(page.locator("th.seen")).to_be_visible()
-        page.clock.resume()  # axe waits by the page's clock
+        page.clock.resume()  # axe waits on the page's clock
         assert barriers(page) == []
         page.clock.pause_at(SEEN_S + 600)
         latest = replace(state_at(failing=True), number=900, problem="ZooKeeper does not answer")
@@ -108,7 +108,7 @@ def test_what_is_old_stands_back(browser: Browser, site: PaperSite) -> None:
 
 
 def test_a_command_is_copied(browser: Browser, site: PaperSite) -> None:
-    """One press puts it on the clipboard; its documentation is one link away."""
+    """One click copies it to the clipboard; a link leads to its documentation."""
     granted = ["clipboard-read", "clipboard-write"]
     with window(browser, site.address, permissions=granted) as opened:
         page = opened.open("/")
@@ -122,8 +122,8 @@ def test_a_command_is_copied(browser: Browser, site: PaperSite) -> None:
         assert opened.clean()
 
 
-def test_a_lost_server_is_said_and_comes_back(browser: Browser, site: PaperSite) -> None:
-    """What was seen stays; the link is named."""
+def test_a_lost_connection_is_reported_and_restored(browser: Browser, site: PaperSite) -> None:
+    """The page keeps what it showed, and says that it has no connection."""
     with window(browser, site.address) as opened:
         page = opened.open("/")
         expect(page.locator("#link")).to_have_text("Live")
@@ -140,8 +140,8 @@ def test_a_lost_server_is_said_and_comes_back(browser: Browser, site: PaperSite)
         expect(page.locator("details[open]")).to_have_count(1)
 
 
-def test_a_page_that_nobody_sees_takes_no_connection(browser: Browser, site: PaperSite) -> None:
-    """Browsers have few of them for a host; the title still follows, and all when it is seen."""
+def test_a_hidden_page_holds_no_connection(browser: Browser, site: PaperSite) -> None:
+    """Browsers allow few connections per host, so only its title follows until it is shown."""
     hide = """hidden => {
         Object.defineProperty(document, "hidden", {configurable: true, get: () => hidden});
         document.dispatchEvent(new Event("visibilitychange"));
@@ -154,11 +154,11 @@ def test_a_page_that_nobody_sees_takes_no_connection(browser: Browser, site: Pap
         wait_until(lambda: site.source.listening == 0, what="the page to go")
         full = site.source.current
         quiet = replace(full.snapshot, groups={}, topics=())
-        well = replace(
+        healthy = replace(
             full, number=900, snapshot=quiet, judgements=Judgements(quiet, None, Memory())
         )
         assert page.title().startswith("fraud-scoring is stuck: ")
-        show(site, well)
+        show(site, healthy)
         page.clock.run_for(10_000)
         expect(page).to_have_title("All is well · zkconsumer")
         show(site, replace(full, number=901))
@@ -168,8 +168,8 @@ def test_a_page_that_nobody_sees_takes_no_connection(browser: Browser, site: Pap
         assert opened.clean()
 
 
-def test_who_may_not_listen_asks_now_and_then(browser: Browser) -> None:
-    """A server lets so many listen; the page of one more is some seconds behind."""
+def test_a_page_that_may_not_listen_polls(browser: Browser) -> None:
+    """A server limits its listeners; a page above the limit is some seconds behind."""
     with served(PaperSite(listeners=0)) as site, window(browser, site.address) as opened:
         opened.page.clock.install()
         page = opened.open(GROUP)
@@ -179,7 +179,7 @@ def test_who_may_not_listen_asks_now_and_then(browser: Browser) -> None:
         expect(page.get_by_role("region", name="Problem")).to_be_visible()
 
 
-def test_a_group_that_goes_and_comes(browser: Browser, site: PaperSite) -> None:
+def test_a_group_that_disappears_and_returns(browser: Browser, site: PaperSite) -> None:
     """Its page says that it is gone, and shows it again when it is back."""
     with window(browser, site.address) as opened:
         page = opened.open(GROUP)
@@ -197,8 +197,8 @@ def test_a_group_that_goes_and_comes(browser: Browser, site: PaperSite) -> None:
         expect(page.locator("#chart canvas")).to_be_visible()
 
 
-def test_filters_work_while_one_types(browser: Browser, site: PaperSite) -> None:
-    """The list narrows, the address says so, the field keeps the focus; a reload shows the same."""
+def test_filters_apply_during_typing(browser: Browser, site: PaperSite) -> None:
+    """The list and the address change, the field keeps the focus, and a reload shows the same."""
     with window(browser, site.address) as opened:
         page = opened.open("/groups?sort=-lag")
         page.evaluate("window.sameDocument = true")
@@ -206,7 +206,7 @@ def test_filters_work_while_one_types(browser: Browser, site: PaperSite) -> None
         field.press_sequentially("se ind", delay=20)
         expect(page.locator("tbody tr")).to_have_count(1)
         expect(page.locator("tbody th")).to_have_text("search-index")
-        # Who types slowly is shown what is typed so far, which may be this row, too.
+        # Slow typing shows the matches of each prefix, which may be this row, too.
         page.wait_for_url("**/groups?q=se+ind&sort=-lag")
         expect(field).to_be_focused()
         show(site, state_at(STEPS))
@@ -221,7 +221,7 @@ def test_filters_work_while_one_types(browser: Browser, site: PaperSite) -> None
 
 
 def test_a_large_cluster_stays_usable(browser: Browser, site: PaperSite) -> None:
-    """500 topics of 20 partitions: few nodes to a page, filters and updates come soon."""
+    """With 500 topics of 20 partitions, pages have few nodes, and filters and updates come soon."""
     state = replace(large_state(), number=900)
     show(site, state)
     with window(browser, site.address) as opened:
@@ -244,8 +244,8 @@ def test_a_large_cluster_stays_usable(browser: Browser, site: PaperSite) -> None
         assert page.evaluate("window.sameDocument")
 
 
-def test_all_is_reached_by_keyboard(browser: Browser, site: PaperSite) -> None:
-    """From the top of the page into a group's chart and its moves, with nothing but keys."""
+def test_everything_is_reached_by_keyboard(browser: Browser, site: PaperSite) -> None:
+    """Keys alone lead from the top of the page to a group's chart and its moves."""
     with window(browser, site.address, now_ms=NOW_MS + STEP_MS) as opened:
         page = opened.open("/")
         press = page.keyboard.press

@@ -1,4 +1,4 @@
-"""Every view in a real browser: drawn, usable by all, alone with its host, in both colours."""
+"""Every view is accessible in a real browser, and loads nothing from other hosts."""
 
 import re
 from collections.abc import Iterator
@@ -35,16 +35,16 @@ PICTURES = {
 
 
 @pytest.fixture(scope="module")
-def still() -> Iterator[PaperSite]:
-    """A site that shows the same to all tests of the module."""
+def fixed_site() -> Iterator[PaperSite]:
+    """Serve a site that shows the same to all tests of the module."""
     with served(PaperSite()) as opened:
         opened.source.publish(state_at())
         yield opened
 
 
-def test_nothing_is_pushed_out_by_long_names(browser: Browser, still: PaperSite) -> None:
-    """At 1440 px no table has to be scrolled."""
-    with window(browser, still.address, now_ms=SEEN_MS) as opened:
+def test_long_names_push_nothing_out(browser: Browser, fixed_site: PaperSite) -> None:
+    """At 1440 px no table needs scrolling."""
+    with window(browser, fixed_site.address, now_ms=SEEN_MS) as opened:
         for path in ("/", "/groups", group_address(LONG)):
             page = opened.open(path)
             for table in page.locator(".scroll:visible").all():
@@ -53,10 +53,12 @@ def test_nothing_is_pushed_out_by_long_names(browser: Browser, still: PaperSite)
                     assert cell.evaluate("it => it.scrollWidth - it.clientWidth") <= 0, path
 
 
-def test_on_a_phone_groups_and_topics_are_cards(browser: Browser, still: PaperSite) -> None:
-    """Name, verdict, lag and how far behind are on the screen; a stuck group is not green."""
+def test_on_a_phone_groups_and_topics_are_cards(browser: Browser, fixed_site: PaperSite) -> None:
+    """Name, verdict, lag and delay are on the screen; a stuck group is not green."""
     size = {"width": 390, "height": 800}
-    with window(browser, still.address, now_ms=SEEN_MS, viewport=size, scheme="dark") as opened:
+    with window(
+        browser, fixed_site.address, now_ms=SEEN_MS, viewport=size, scheme="dark"
+    ) as opened:
         page = opened.open("/groups")
         stuck = page.locator("tbody tr").first
         expect(stuck).to_contain_text("fraud-scoring")
@@ -74,7 +76,7 @@ def test_on_a_phone_groups_and_topics_are_cards(browser: Browser, still: PaperSi
 
 
 def outside(page: Page) -> list[str]:
-    """Return the cells of cards that are not on the screen as a whole, or wider than theirs."""
+    """Return the cells of cards that extend beyond the screen, or whose text exceeds them."""
     found: list[str] = page.evaluate(
         """() => [...document.querySelectorAll(".cards :is(th, td)")]
             .filter(cell => cell.checkVisibility())
@@ -85,17 +87,17 @@ def outside(page: Page) -> list[str]:
     return found
 
 
-def test_on_a_phone_a_group_is_whole(browser: Browser, still: PaperSite) -> None:
-    """Of each partition its owner, lag and how far behind; members and brokers, too."""
+def test_on_a_phone_a_group_is_shown_completely(browser: Browser, fixed_site: PaperSite) -> None:
+    """Each partition has its owner, lag and delay; members and brokers are shown, too."""
     size = {"width": 390, "height": 800}
-    with window(browser, still.address, now_ms=SEEN_MS, viewport=size) as opened:
+    with window(browser, fixed_site.address, now_ms=SEEN_MS, viewport=size) as opened:
         page = opened.open(group_address(SETTLEMENT))
         expect(page.locator("#verdict")).to_be_in_viewport()
         expect(page.locator(".head .badge").first).to_have_text("stuck")
-        own, none = (page.locator(f"tr[data-key='invoices-{number}']") for number in (1, 2))
+        owned, unowned = (page.locator(f"tr[data-key='invoices-{number}']") for number in (1, 2))
         for row, cells in (
-            (own, {"Partition": "1", "host6·b4": "owns it in stream 0", "Lag": "1"}),
-            (none, {"Partition": "2", "Lag": "falls behind24,000", "Behind": "~4 min 26 s"}),
+            (owned, {"Partition": "1", "host6·b4": "owns it in stream 0", "Lag": "1"}),
+            (unowned, {"Partition": "2", "Lag": "falls behind24,000", "Behind": "~4 min 26 s"}),
         ):
             for label, text in cells.items():
                 cell = row.locator(f"[data-label='{label}']")
@@ -113,11 +115,11 @@ def test_on_a_phone_a_group_is_whole(browser: Browser, still: PaperSite) -> None
             assert outside(page) == [], path
 
 
-def test_the_numbers_at_the_head_stand_in_one_line(browser: Browser, still: PaperSite) -> None:
-    """On a phone and on a desk, the longest that there are."""
+def test_tile_numbers_need_one_line(browser: Browser, fixed_site: PaperSite) -> None:
+    """The longest possible numbers fit on a phone and on a large screen."""
     for width in (390, 1440):
         size = {"width": width, "height": 900}
-        with window(browser, still.address, now_ms=SEEN_MS, viewport=size) as opened:
+        with window(browser, fixed_site.address, now_ms=SEEN_MS, viewport=size) as opened:
             for path in ("/", group_address(SETTLEMENT), group_address(BILLING)):
                 for tile in opened.open(path).locator(".tile dd:not(.sub)").all():
                     for text in (None, "~59 min 59 s", "~23 h 59 min", "99,999,999"):
@@ -130,41 +132,41 @@ def test_the_numbers_at_the_head_stand_in_one_line(browser: Browser, still: Pape
                         assert tile.evaluate("it => it.scrollWidth - it.clientWidth") <= 0, text
 
 
-def drawn(page: Page) -> None:
-    """Wait until a chart, where there is one, is drawn."""
+def await_chart(page: Page) -> None:
+    """Wait until the page's chart, if it has one, shows its lines."""
     page.evaluate("document.fonts.ready")
     if page.locator("#chart").count():
         expect(page.locator("#chart[data-points]")).to_be_attached()
         assert painted(page, "#chart canvas") > 10
 
 
-def test_every_view_can_be_used_by_all(browser: Browser, still: PaperSite) -> None:
-    """No barrier by axe in either colour, nothing refused or asked of others; charts are drawn."""
-    with window(browser, still.address, now_ms=SEEN_MS) as opened:
+def test_every_view_is_accessible(browser: Browser, fixed_site: PaperSite) -> None:
+    """Neither colour scheme has a finding of axe, charts have lines, and no other host is asked."""
+    with window(browser, fixed_site.address, now_ms=SEEN_MS) as opened:
         for name, (path, heading) in VIEWS.items():
             page = opened.open(path)
             expect(page.get_by_role("heading", level=1)).to_have_text(heading)
-            drawn(page)
+            await_chart(page)
             assert barriers(page) == [], name
             if name in PICTURES["light"]:
                 picture(page, name)
             with darkened(page):
-                drawn(page)
+                await_chart(page)
                 assert barriers(page, "dark") == [], name
                 if name in PICTURES["dark"]:
                     picture(page, f"{name}-dark")
         opened.page.set_viewport_size({"width": 390, "height": 800})
         for name, (path, _) in VIEWS.items():
             page = opened.open(path)
-            drawn(page)
+            await_chart(page)
             assert barriers(page) == [], f"{name} on a phone"
             with darkened(page):
                 assert barriers(page, "dark") == [], f"{name} on a phone"
         assert opened.clean()
 
 
-def test_login_and_lost_pages_can_be_used_by_all(browser: Browser) -> None:
-    """A browser logs in, is refused, logs out; what is not there says so."""
+def test_login_and_missing_pages_are_accessible(browser: Browser) -> None:
+    """A browser logs in, is refused, and logs out; a page that doesn't exist says so."""
     token = "a-token-that-is-long-enough"
     with served(PaperSite(token)) as site, window(browser, site.address) as opened:
         page = opened.open("/groups")
@@ -174,7 +176,7 @@ def test_login_and_lost_pages_can_be_used_by_all(browser: Browser) -> None:
         page.get_by_label("Token").fill("a-token-that-is-not-the-one")
         page.get_by_role("button", name="Log in").click()
         expect(page.get_by_role("alert")).to_be_visible()
-        opened.complaints.clear()  # the browser notes the answer 403
+        opened.complaints.clear()  # the browser logs the response 403
         page.get_by_label("Token").fill(token)
         page.get_by_role("button", name="Log in").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Groups")
@@ -187,8 +189,8 @@ def test_login_and_lost_pages_can_be_used_by_all(browser: Browser) -> None:
         assert barriers(page) == []
 
 
-def test_messages_are_shown_and_harm_nobody(browser: Browser) -> None:
-    """Markup in them stays text; a filter and a link lead to one; on a phone, too."""
+def test_messages_are_shown_as_text(browser: Browser) -> None:
+    """Markup in messages stays text; they can be filtered and downloaded, on a phone, too."""
     token = "a-token-that-is-long-enough"
     with (
         served(PaperSite(token)) as site,
@@ -218,8 +220,8 @@ def test_messages_are_shown_and_harm_nobody(browser: Browser) -> None:
         assert opened.clean()
 
 
-def test_several_clusters_can_be_used_by_all(browser: Browser) -> None:
-    """From the overview into one of them and back; its pages update themselves."""
+def test_several_clusters_are_accessible(browser: Browser) -> None:
+    """Links lead from the overview into a cluster and back; its pages update themselves."""
     with served_clusters() as (address, sites), window(browser, address, now_ms=SEEN_MS) as opened:
         page = opened.open("/")
         expect(page.get_by_role("heading", level=1)).to_have_text("Clusters")
@@ -229,7 +231,7 @@ def test_several_clusters_can_be_used_by_all(browser: Browser) -> None:
         page.get_by_role("link", name="shop", exact=True).click()
         page.get_by_role("link", name="Groups", exact=True).click()
         page.get_by_role("link", name="billing").click()
-        drawn(page)
+        await_chart(page)
         assert barriers(page) == []
         wait_until(lambda: sites["shop"].source.listening == 1, what="the page to listen")
         page.get_by_role("link", name="All clusters").click()
@@ -237,41 +239,43 @@ def test_several_clusters_can_be_used_by_all(browser: Browser) -> None:
         assert opened.clean()
 
 
-def test_small_screens_scroll_in_one_direction_only(browser: Browser, still: PaperSite) -> None:
-    """Wide tables scroll by themselves."""
+def test_small_screens_scroll_in_one_direction_only(
+    browser: Browser, fixed_site: PaperSite
+) -> None:
+    """Wide tables scroll within the page."""
     size = {"width": 390, "height": 800}
-    with window(browser, still.address, now_ms=SEEN_MS, viewport=size) as opened:
+    with window(browser, fixed_site.address, now_ms=SEEN_MS, viewport=size) as opened:
         for path, _ in VIEWS.values():
             page = opened.open(path)
             width = page.evaluate("document.documentElement.scrollWidth")
             assert width <= 390, path
-        drawn(opened.open(GROUP))
+        await_chart(opened.open(GROUP))
         picture(opened.page, "group-small")
 
 
-def test_without_scripts_all_but_the_chart_is_there(browser: Browser, still: PaperSite) -> None:
-    """Pages come whole from the server, and filters have a button then."""
-    with window(browser, still.address, java_script_enabled=False) as opened:
+def test_without_scripts_only_the_chart_is_missing(browser: Browser, fixed_site: PaperSite) -> None:
+    """The server sends complete pages, and filters have a button then."""
+    with window(browser, fixed_site.address, java_script_enabled=False) as opened:
         page = opened.open(GROUP)
         expect(page.locator("table.grid")).to_contain_text("3,419,335")
         expect(page.locator("#chart")).to_have_text("The chart needs JavaScript.")
-        page.goto(f"{still.address}/groups")
+        page.goto(f"{fixed_site.address}/groups")
         page.get_by_label("Find").fill("fraud")
         page.get_by_role("button", name="Show").click()
         expect(page.locator("tbody tr")).to_have_count(1)
 
 
-def test_the_chart_has_a_table_of_the_same_numbers(browser: Browser, still: PaperSite) -> None:
-    """Whoever can't see the canvas reads it; lines are put away by buttons."""
-    with window(browser, still.address, now_ms=SEEN_MS) as opened:
+def test_the_chart_has_a_table_of_the_same_numbers(browser: Browser, fixed_site: PaperSite) -> None:
+    """The table serves readers who can't see the canvas; buttons hide lines."""
+    with window(browser, fixed_site.address, now_ms=SEEN_MS) as opened:
         page = opened.open(GROUP)
-        drawn(page)
+        await_chart(page)
         page.get_by_text("The same as a table").click()
         latest = page.locator(".numbers tbody tr").first
         expect(latest).to_contain_text("5,522")  # the group's lag, as its tile says
         expect(page.locator(".tile", has_text="records to read")).to_contain_text("5,522")
         assert barriers(page) == []
-        # The gap of a stopped server is no line: the samples around it are not joined.
+        # Samples before and after the stop of a server are not connected by a line.
         assert page.locator(".numbers tbody tr").count() >= 20
         page.get_by_role("radio", name="Position").check()
         expect(page.locator(".series")).to_have_text([re.compile("^written"), re.compile("^read")])
@@ -302,11 +306,11 @@ MIXED = """async () => {
 }"""
 
 
-def test_the_chart_breaks_where_nothing_was_read_and_nowhere_else(
-    browser: Browser, still: PaperSite
+def test_the_chart_has_gaps_only_where_nothing_was_read(
+    browser: Browser, fixed_site: PaperSite
 ) -> None:
-    """The older, the fewer moments are kept: that is no gap."""
-    with window(browser, still.address, now_ms=SEEN_MS) as opened:
+    """Older times have fewer samples: the larger distance alone is no gap."""
+    with window(browser, fixed_site.address, now_ms=SEEN_MS) as opened:
         gaps = opened.open(GROUP).evaluate(MIXED)
         hour = 30 * 480 + 30 * 240
         silent = hour + 3_600 + 30 * 120 + 30 * 60 + 90 + 60 * 5
@@ -314,8 +318,8 @@ def test_the_chart_breaks_where_nothing_was_read_and_nowhere_else(
         assert opened.clean()
 
 
-def test_who_is_not_told_is_on_every_page(browser: Browser) -> None:
-    """In a banner that fits, whatever a receiver's error says, on a phone, too."""
+def test_failed_notifications_are_shown_on_every_page(browser: Browser) -> None:
+    """The banner fits the screen, however long the receiver's error is."""
     site = PaperSite()
     site.untold = f"notifying ops: https://hooks.example.org: {'x' * 150} <b>; trying again"
     with (
@@ -337,20 +341,20 @@ def test_who_is_not_told_is_on_every_page(browser: Browser) -> None:
         assert opened.clean()
 
 
-def test_colours_are_chosen_and_kept(browser: Browser, still: PaperSite) -> None:
-    """The system's, light or dark, by one button."""
-    with window(browser, still.address, scheme="light") as opened:
+def test_the_colour_scheme_is_chosen_and_kept(browser: Browser, fixed_site: PaperSite) -> None:
+    """One button switches between the system's scheme, light and dark."""
+    with window(browser, fixed_site.address, scheme="light") as opened:
         page = opened.open("/")
-        ground = "getComputedStyle(document.body).backgroundColor"
-        light = page.evaluate(ground)
+        background = "getComputedStyle(document.body).backgroundColor"
+        light = page.evaluate(background)
         button = page.get_by_role("button", name="Colours")
-        for named in ("light", "dark"):
+        for scheme in ("light", "dark"):
             button.click()
-            expect(button).to_contain_text(named)
-        dark = page.evaluate(ground)
+            expect(button).to_contain_text(scheme)
+        dark = page.evaluate(background)
         assert dark != light
         page = opened.open("/topics")
-        assert page.evaluate(ground) == dark
+        assert page.evaluate(background) == dark
         button.click()
-        assert page.evaluate(ground) == light
+        assert page.evaluate(background) == light
         assert opened.clean()

@@ -1,4 +1,4 @@
-"""``zkconsumer assign plan`` of a real group, held against what happens then."""
+"""``zkconsumer assign plan`` of a real group, compared with the rebalance that follows."""
 
 import json
 from typing import Any
@@ -17,16 +17,16 @@ pytestmark = pytest.mark.sandbox
 
 
 def planned(cluster: Sandbox, capsys: pytest.CaptureFixture[str], *flags: str) -> Any:
-    """The plan, as programs read it."""
+    """Run the command for its JSON plan."""
     assert main(["assign", "plan", "--zookeeper", cluster.zookeeper_connect, "--json", *flags]) == 0
     return json.loads(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize("strategy", ["range", "roundrobin"])
-def test_what_was_planned_comes_to_be(
+def test_the_rebalance_follows_the_plan(
     cluster: Sandbox, capsys: pytest.CaptureFixture[str], strategy: str
 ) -> None:
-    """Each gets what was foretold, and just those partitions change hands."""
+    """Each reader gets the planned partitions, and only the planned ones move."""
     group, topic = fresh_name("planned"), fresh_name("planned")
     cluster.create_topic(topic, partitions=5)
     tree = ZkTree(cluster)
@@ -52,7 +52,7 @@ def test_what_was_planned_comes_to_be(
         assert {reader["reader"] for reader in plan["readers"] if not reader["new"]} == set(
             before.values()
         )
-        # The name that was invented comes behind the first one's, as this does.
+        # The plan's made-up member id sorts after the first member's, and so does this one.
         with join("z"):
             expected = {
                 number: reader["reader"].replace(f"{group}_new-001", f"{group}_z")

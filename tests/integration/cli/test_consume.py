@@ -23,7 +23,7 @@ TIMEOUT_S = 60
 
 @pytest.fixture
 def topic(cluster: Sandbox) -> str:
-    """A topic of two partitions that holds ten lines with keys."""
+    """Create a topic of two partitions with ten lines that have keys."""
     name = fresh_name("consume")
     cluster.create_topic(name, partitions=2)
     for partition in range(2):
@@ -32,20 +32,20 @@ def topic(cluster: Sandbox) -> str:
 
 
 def produce(cluster: Sandbox, topic: str, numbers: range, partition: int = 0) -> None:
-    """Write ``line N`` with the key ``kN``, as one set."""
+    """Write ``line N`` with the key ``kN``, as one message set."""
     records = [Record(0, b"k%d" % number, b"line %d" % number) for number in numbers]
     with closing(Producer(cluster.brokers)) as producer:
         producer.send(TopicPartition(topic, partition), records)
 
 
 def command(cluster: Sandbox, *arguments: str) -> list[str]:
-    """The command line of our console consumer."""
+    """Return the command line of our console consumer."""
     base = [sys.executable, "-m", "zkconsumer", "consume"]
     return [*base, "--zookeeper", cluster.zookeeper_connect, *arguments]
 
 
 def consume(cluster: Sandbox, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run our console consumer to its end."""
+    """Run our console consumer until it exits."""
     return warm.run(
         command(cluster, *arguments), capture_output=True, text=True, timeout=TIMEOUT_S, check=False
     )
@@ -53,7 +53,7 @@ def consume(cluster: Sandbox, *arguments: str) -> subprocess.CompletedProcess[st
 
 @contextmanager
 def consuming(cluster: Sandbox, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """Our console consumer while it runs; killed at the end."""
+    """Run our console consumer in the background; kill it at the end."""
     with warm.Popen(
         command(cluster, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -64,13 +64,13 @@ def consuming(cluster: Sandbox, *arguments: str) -> Iterator[subprocess.Popen[st
 
 
 def read_lines(process: subprocess.Popen[str], count: int) -> list[str]:
-    """The next lines that it prints."""
+    """Read the next lines that it prints."""
     assert process.stdout is not None
     return [process.stdout.readline().rstrip("\n") for _ in range(count)]
 
 
 def committed(cluster: Sandbox, group: str, topic: str) -> int:
-    """How many messages the group has committed, over both partitions."""
+    """Return how many messages the group has committed, over both partitions."""
     store = connect(cluster.zookeeper_connect, session_timeout_ms=6000, connection_timeout_ms=6000)
     try:
         paths = [f"/consumers/{group}/offsets/{topic}/{partition}" for partition in (0, 1)]
@@ -80,7 +80,7 @@ def committed(cluster: Sandbox, group: str, topic: str) -> int:
 
 
 def groups(cluster: Sandbox) -> list[str]:
-    """All groups that ZooKeeper knows."""
+    """Return all groups in ZooKeeper."""
     store = connect(cluster.zookeeper_connect, session_timeout_ms=6000, connection_timeout_ms=6000)
     try:
         return store.children_many(["/consumers"])[0] or []
@@ -88,10 +88,8 @@ def groups(cluster: Sandbox) -> list[str]:
         store.close()
 
 
-def test_it_prints_what_the_topic_holds_and_goes_on_where_it_stopped(
-    cluster: Sandbox, topic: str
-) -> None:
-    """The messages that a count cut off come with the next run, none twice."""
+def test_it_prints_the_topic_and_continues_where_it_stopped(cluster: Sandbox, topic: str) -> None:
+    """Messages beyond --max-messages are printed by the next run, and none twice."""
     group = fresh_name("group")
     first = consume(
         *(cluster, "--topic", topic, "--group", group, "--from-beginning"),
@@ -107,8 +105,10 @@ def test_it_prints_what_the_topic_holds_and_goes_on_where_it_stopped(
     assert committed(cluster, group, topic) == 10
 
 
-def test_json_tells_where_each_message_lies(cluster: Sandbox, topic: str) -> None:
-    """One object a line; without a group of its own it leaves nothing behind in ZooKeeper."""
+def test_json_has_the_topic_partition_and_offset_of_each_message(
+    cluster: Sandbox, topic: str
+) -> None:
+    """Each line is an object; without --group nothing is left behind in ZooKeeper."""
     done = consume(
         *(cluster, "--whitelist", topic, "--from-beginning", "--timeout-ms", "3000"),
         *("--output", "json"),
@@ -127,7 +127,7 @@ def test_json_tells_where_each_message_lies(cluster: Sandbox, topic: str) -> Non
 def test_a_signal_ends_it_with_its_offsets_committed(
     cluster: Sandbox, topic: str, number: signal.Signals
 ) -> None:
-    """All that was printed, and nothing else, is committed."""
+    """Exactly the printed messages are committed."""
     group = fresh_name("group")
     with consuming(cluster, "--topic", topic, "--group", group, "--from-beginning") as process:
         assert len(set(read_lines(process, 10))) == 10
@@ -137,7 +137,7 @@ def test_a_signal_ends_it_with_its_offsets_committed(
     assert committed(cluster, group, topic) == 10
 
 
-def test_a_closed_pipe_ends_it_with_what_was_printed_committed(
+def test_a_closed_pipe_ends_it_with_the_printed_messages_committed(
     cluster: Sandbox, topic: str
 ) -> None:
     """The message that could not be written is not committed."""
@@ -154,8 +154,8 @@ def test_a_closed_pipe_ends_it_with_what_was_printed_committed(
     assert committed(cluster, group, topic) == 10
 
 
-def test_a_reader_of_one_line_takes_one(cluster: Sandbox) -> None:
-    """Not all that a pipe holds; and it ends at once, whether another message comes or not."""
+def test_a_reader_of_one_line_gets_one_line(cluster: Sandbox) -> None:
+    """It does not commit a whole pipe buffer, and exits at once, even if no other message comes."""
     topic, group = fresh_name("topic"), fresh_name("group")
     cluster.create_topic(topic, partitions=1)
     produce(cluster, topic, range(5_000))
@@ -179,8 +179,8 @@ def test_a_reader_of_one_line_takes_one(cluster: Sandbox) -> None:
     assert committed(cluster, last, alone) == 1
 
 
-def test_offsets_that_are_there_are_not_silently_gone_by(cluster: Sandbox, topic: str) -> None:
-    """``--from-beginning`` wants them deleted explicitly, as in the original."""
+def test_from_beginning_does_not_override_committed_offsets(cluster: Sandbox, topic: str) -> None:
+    """As in the original, --from-beginning requires that they are deleted explicitly."""
     group = fresh_name("group")
     consume(cluster, "--topic", topic, "--group", group, "--from-beginning", "--max-messages", "3")
     again = (cluster, "--topic", topic, "--group", group, "--from-beginning")
@@ -192,10 +192,10 @@ def test_offsets_that_are_there_are_not_silently_gone_by(cluster: Sandbox, topic
     assert (done.returncode, len(done.stdout.splitlines())) == (0, 10)
 
 
-def test_a_file_configures_it_and_without_auto_commit_nothing_is_committed(
+def test_a_file_configures_it_and_may_turn_auto_commit_off(
     cluster: Sandbox, topic: str, tmp_path: Path
 ) -> None:
-    """The group and the start position come from the file."""
+    """The group and the start position come from the file; nothing is committed."""
     group = fresh_name("group")
     path = tmp_path / "consumer.properties"
     path.write_text(

@@ -23,13 +23,13 @@ LINES = [f"line {number}" for number in range(10)]
 
 @pytest.fixture(scope="module")
 def broker(broker_of: BrokerOf) -> Sandbox:
-    """A broker that keeps groups."""
+    """Give a broker that has group coordinators."""
     return broker_of("3.9.1")
 
 
 @pytest.fixture
 def topic(broker: Sandbox) -> str:
-    """A topic of two partitions with ten lines."""
+    """Create a topic of two partitions with ten lines."""
     name = fresh_name("consume")
     broker.create_topic(name, partitions=2)
     with closing(BatchProducer(broker.brokers)) as producer:
@@ -45,28 +45,26 @@ def topic(broker: Sandbox) -> str:
 
 
 def command(broker: Sandbox, *arguments: str) -> list[str]:
-    """The command line of our console consumer."""
+    """Return the command line of our console consumer."""
     base = [sys.executable, "-m", "zkconsumer", "consume"]
     return [*base, "--bootstrap-server", broker.bootstrap_servers, *arguments]
 
 
 def consume(broker: Sandbox, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run it to its end."""
+    """Run it until it exits."""
     return warm.run(
         command(broker, *arguments), capture_output=True, text=True, timeout=TIMEOUT_S, check=False
     )
 
 
 def committed(broker: Sandbox, group: str, topic: str) -> int:
-    """How many messages the group has committed, over both partitions."""
+    """Return how many messages the group has committed, over both partitions."""
     with KafkaConsumer(bootstrap_servers=broker.bootstrap_servers, group_id=group) as us:
         return sum(us.committed(TopicPartition(topic, number)) or 0 for number in (0, 1))
 
 
-def test_it_prints_what_the_topic_holds_and_goes_on_where_it_stopped(
-    broker: Sandbox, topic: str
-) -> None:
-    """The messages that a count cut off come with the next run, none twice.
+def test_it_prints_the_topic_and_continues_where_it_stopped(broker: Sandbox, topic: str) -> None:
+    """Messages beyond --max-messages are printed by the next run, and none twice.
 
     Both partitions have offsets by then; one without would be read from its end.
     """
@@ -89,7 +87,7 @@ def test_it_prints_what_the_topic_holds_and_goes_on_where_it_stopped(
 def test_a_signal_ends_it_with_its_offsets_committed(
     broker: Sandbox, topic: str, number: signal.Signals
 ) -> None:
-    """All that was printed, and nothing else, is committed."""
+    """Exactly the printed messages are committed."""
     group = fresh_name("group")
     arguments = ("--topic", topic, "--group", group, "--from-beginning")
     with warm.Popen(
@@ -107,10 +105,10 @@ def test_a_signal_ends_it_with_its_offsets_committed(
     assert committed(broker, group, topic) == 10
 
 
-def test_a_filter_and_a_file_and_no_group_of_its_own(
+def test_a_whitelist_with_a_configuration_file_and_no_group(
     broker: Sandbox, topic: str, tmp_path: Path
 ) -> None:
-    """Settings of the poll API by their dotted keys."""
+    """The file has the poll API's settings by their dotted names."""
     path = tmp_path / "consumer.properties"
     path.write_text("isolation.level=read_committed\nauto.offset.reset=earliest\n")
     done = consume(

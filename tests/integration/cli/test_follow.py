@@ -20,18 +20,18 @@ from zkconsumer.sandbox import Sandbox
 pytestmark = pytest.mark.sandbox
 TIMEOUT_S = 60
 PROMPT_S = 10
-"""A process on a busy machine."""
+"""How long a process may take to exit on a busy machine."""
 
 
 @pytest.fixture(scope="module", params=["0.8.2.2", "2.8.2"])
 def brokers(request: pytest.FixtureRequest, broker_of: BrokerOf, cluster: Sandbox) -> Sandbox:
-    """One without timestamps, one with them."""
+    """Give a broker without timestamps, and one with them."""
     return cluster if request.param == "0.8.2.2" else broker_of(request.param)
 
 
 @pytest.fixture
 def topic(brokers: Sandbox) -> str:
-    """Two partitions with three messages each."""
+    """Create a topic of two partitions with three messages each."""
     name = fresh_name("follow")
     brokers.create_topic(name, partitions=2)
     for tp in partitions_of(name, 2):
@@ -41,7 +41,7 @@ def topic(brokers: Sandbox) -> str:
 
 @contextmanager
 def following(brokers: Sandbox, topic: str, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
-    """The command, while it runs."""
+    """Run the command in the background; kill it at the end."""
     words = [sys.executable, "-m", "zkconsumer", "consume", "--topic", topic, "--follow"]
     place = ["--zookeeper", brokers.zookeeper_connect]
     with warm.Popen(
@@ -54,13 +54,13 @@ def following(brokers: Sandbox, topic: str, *arguments: str) -> Iterator["subpro
 
 
 def read(process: "subprocess.Popen[str]", count: int) -> list[str]:
-    """The next lines that it prints."""
+    """Read the next lines that it prints."""
     assert process.stdout is not None
     return [process.stdout.readline().rstrip("\n") for _ in range(count)]
 
 
 def offsets(lines: Sequence[str]) -> dict[int, list[int]]:
-    """The offsets of lines of JSON, by partition."""
+    """Parse lines of JSON; return their offsets by partition."""
     found = defaultdict(list)
     for line in lines:
         message = json.loads(line)
@@ -69,10 +69,10 @@ def offsets(lines: Sequence[str]) -> dict[int, list[int]]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_what_comes_is_printed_once_until_ctrl_c(
+def test_new_messages_are_printed_once_until_ctrl_c(
     brokers: Sandbox, topic: str, number: signal.Signals
 ) -> None:
-    """After the last ones, in the order of each log; it ends at once, and no group is left."""
+    """They follow the tail in the order of each log; Ctrl-C ends it at once and leaves no group."""
     groups = ZkTree(brokers).children("/consumers")
     with following(brokers, topic, "--tail", "6", "--output", "json") as process:
         lines = read(process, 6)
@@ -88,8 +88,8 @@ def test_what_comes_is_printed_once_until_ctrl_c(
     assert ZkTree(brokers).children("/consumers") == groups
 
 
-def test_a_filter_holds_for_what_comes(brokers: Sandbox, topic: str) -> None:
-    """And a count ends it."""
+def test_a_filter_applies_to_new_messages(brokers: Sandbox, topic: str) -> None:
+    """--max-messages counts the messages that pass it, and ends the command."""
     arguments = ("--tail", "--filter", ".n >= 2", "--max-messages", "4")
     (tp, _) = partitions_of(topic, 2)
     with following(brokers, topic, *arguments) as process:
@@ -103,8 +103,8 @@ def test_a_filter_holds_for_what_comes(brokers: Sandbox, topic: str) -> None:
     assert errors.startswith("4 of 11 messages read")
 
 
-def test_a_reader_that_goes_ends_it(brokers: Sandbox, topic: str) -> None:
-    """Though nothing comes that could not be written."""
+def test_a_closed_pipe_ends_it(brokers: Sandbox, topic: str) -> None:
+    """It exits even if no message comes whose output would fail."""
     with following(brokers, topic, "--tail", "6") as process:
         read(process, 6)
         assert process.stdout is not None
@@ -112,10 +112,10 @@ def test_a_reader_that_goes_ends_it(brokers: Sandbox, topic: str) -> None:
         assert process.wait(TIMEOUT_S) == 0
 
 
-def test_it_ends_when_nothing_comes(
+def test_it_ends_when_no_message_comes(
     brokers: Sandbox, topic: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """As --timeout-ms says; a table has its titles once."""
+    """--timeout-ms ends it; a table has its header once; --follow without --tail is refused."""
     place = ["--zookeeper", brokers.zookeeper_connect, "--topic", topic]
     flags = ["--tail", "2", "--follow", "--timeout-ms", "1200", "--output", "table"]
     assert main(["consume", *place, *flags]) == 0
@@ -128,8 +128,8 @@ def test_it_ends_when_nothing_comes(
         assert "it needs --tail" in capfd.readouterr().err
 
 
-def test_a_broker_that_comes_back_is_read_on(cluster3: Sandbox) -> None:
-    """What was written meanwhile comes, once; that it was away is said once."""
+def test_reading_continues_when_a_broker_comes_back(cluster3: Sandbox) -> None:
+    """Messages from after the outage come once, and the outage is reported at most once."""
     topic = fresh_name("follow")
     cluster3.create_topic(topic, assignment={0: [0], 1: [1]})
     first, second = partitions_of(topic, 2)

@@ -1,4 +1,4 @@
-"""A forgotten chroot, and a cluster whose brokers are all down: never "all is well"."""
+"""A forgotten chroot, and a cluster whose brokers are all down, are never reported as healthy."""
 
 import json
 import os
@@ -53,78 +53,80 @@ COMMANDS = (
 
 
 @pytest.fixture(scope="module")
-def own() -> Iterator[Sandbox]:
-    """A cluster under /kafka, whose broker is stopped in the end."""
+def chrooted() -> Iterator[Sandbox]:
+    """Run a cluster under the chroot /kafka."""
     with Sandbox(kafka="0.8.2.2", brokers=1, chroot="/kafka") as sandbox:
         sandbox.create_topic("t", partitions=1)
         yield sandbox
 
 
 def call(words: tuple[str, ...], zookeeper: str) -> int:
-    """Run a command; gives the exit status."""
+    """Run a command; return the exit status."""
     return main([*words, "--zookeeper", zookeeper])
 
 
 def reason(page: ServedPage) -> str:
-    """Why the page is not healthy."""
+    """Return why the page is not healthy."""
     return str(page.get("/healthz").json["reason"])
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-def test_a_command_that_lacks_the_chroot_ends_with_1(
-    own: Sandbox, words: tuple[str, ...], capfd: pytest.CaptureFixture[str]
+def test_a_command_without_the_chroot_exits_with_1(
+    chrooted: Sandbox, words: tuple[str, ...], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """It says which chroot would fit, and prints nothing that could be taken for an answer."""
-    servers = own.zookeeper_connect.removesuffix("/kafka")
-    known = tuple(own.bootstrap_servers if word is TARGET else word for word in words)
+    """It suggests the right chroot, and prints nothing that could be taken for a result."""
+    servers = chrooted.zookeeper_connect.removesuffix("/kafka")
+    known = tuple(chrooted.bootstrap_servers if word is TARGET else word for word in words)
     assert call(known, servers) == 1
     reported = capfd.readouterr()
     assert reported.out == ""
     lines = reported.err.splitlines()
-    assert all(f"Did you mean {own.zookeeper_connect} (" in line for line in lines)
+    assert all(f"Did you mean {chrooted.zookeeper_connect} (" in line for line in lines)
     assert len(lines) == (5 if words[0] == "drain" else 1)  # a drain tries again
 
 
-def test_the_doctor_finds_it_first(own: Sandbox, capsys: pytest.CaptureFixture[str]) -> None:
-    """In the words that all others use; with the status that it has for errors."""
-    assert call(("doctor", "--json"), own.zookeeper_connect.removesuffix("/kafka")) == 3
+def test_the_doctor_finds_the_missing_chroot(
+    chrooted: Sandbox, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is the only finding, with the same suggestion, and the exit status of an error."""
+    assert call(("doctor", "--json"), chrooted.zookeeper_connect.removesuffix("/kafka")) == 3
     (found,) = json.loads(capsys.readouterr().out)["findings"]
     assert (found["code"], found["severity"]) == ("no-brokers", "error")
-    assert own.zookeeper_connect in found["repair"]
+    assert chrooted.zookeeper_connect in found["repair"]
 
 
-def test_programs_are_told_as_well(own: Sandbox) -> None:
-    """Both consumers, and what reads for Spark."""
-    servers = own.zookeeper_connect.removesuffix("/kafka")
+def test_a_missing_chroot_is_an_error_in_programs_too(chrooted: Sandbox) -> None:
+    """Both consumers and the Spark reader suggest the right chroot."""
+    servers = chrooted.zookeeper_connect.removesuffix("/kafka")
     with pytest.raises(RegistryError, match="Did you mean"):
-        ZookeeperConsumerConnector(settings_for(own, "g", zookeeper_connect=servers))
+        ZookeeperConsumerConnector(settings_for(chrooted, "g", zookeeper_connect=servers))
     with pytest.raises(RegistryError, match="Did you mean"):
         KafkaConsumer("t", zookeeper_connect=servers, group_id="g")
     with pytest.raises(ConnectFailed, match="Did you mean"):
         BrokerFinder(ClusterAddress(zookeeper_connect=servers)).brokers()
 
 
-def test_the_page_is_not_healthy(own: Sandbox, tmp_path: Path) -> None:
-    """Its health, its metrics and its sentence say so; it goes on looking."""
-    servers = own.zookeeper_connect.removesuffix("/kafka")
+def test_the_page_is_not_healthy(chrooted: Sandbox, tmp_path: Path) -> None:
+    """Its health check, metrics and start page report the missing brokers; it keeps polling."""
+    servers = chrooted.zookeeper_connect.removesuffix("/kafka")
     with served(servers, tmp_path / "log", "--interval-ms", "500") as page:
         wait_until(lambda: "registered" in reason(page), what="the reason is told")
         health = page.get("/healthz")
         assert health.status == 503
-        assert own.zookeeper_connect in health.json["reason"]
+        assert chrooted.zookeeper_connect in health.json["reason"]
         assert "\nzkconsumer_up 0\n" in page.get("/metrics").text
         assert "no-brokers" in page.get("/").text
 
 
-def test_who_watches_is_told(own: Sandbox, tmp_path: Path) -> None:
-    """It goes on looking, as the cluster may be to come; the doctor's finding is the trouble."""
+def test_a_watcher_is_notified(chrooted: Sandbox, tmp_path: Path) -> None:
+    """``watch`` notifies of the doctor's finding, and keeps running: brokers may still register."""
     got, file = tmp_path / "got", tmp_path / "config.toml"
     program = "import sys; open(sys.argv[1], 'a').write(sys.stdin.read())"
     argv = [sys.executable, "-c", program, str(got)]
     file.write_text(
         f'[notify]\nafter-ms = 0\n[notify.to.script]\ntype = "command"\nargv = {json.dumps(argv)}'
     )
-    servers = own.zookeeper_connect.removesuffix("/kafka")
+    servers = chrooted.zookeeper_connect.removesuffix("/kafka")
     words = ["watch", "--zookeeper", servers, "--interval-ms", "500"]
     with warm.Popen(
         [sys.executable, "-m", "zkconsumer", *words],
@@ -141,27 +143,27 @@ def test_who_watches_is_told(own: Sandbox, tmp_path: Path) -> None:
             process.kill()
     message = json.loads(str(text))
     assert (message["code"], message["group"]) == ("no-brokers", None)
-    assert own.zookeeper_connect in message["repair"]
-    assert own.zookeeper_connect in printed
+    assert chrooted.zookeeper_connect in message["repair"]
+    assert chrooted.zookeeper_connect in printed
 
 
-def test_all_brokers_down_is_another_sentence(
-    own: Sandbox, capsys: pytest.CaptureFixture[str], tmp_path: Path
+def test_all_brokers_down_has_a_message_of_its_own(
+    chrooted: Sandbox, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """What ZooKeeper knows is shown, but the status is no all-clear."""
-    own.stop_broker(0)
+    """What ZooKeeper knows is shown, but neither exit status nor health check report success."""
+    chrooted.stop_broker(0)
     try:
         for words in (("topics",), ("groups",), ("lag",), ("verify",)):
-            assert call(words, own.zookeeper_connect) == 1
+            assert call(words, chrooted.zookeeper_connect) == 1
             assert "all of its brokers are down" in capsys.readouterr().err
-        assert call(("topics", "--json"), own.zookeeper_connect) == 1
+        assert call(("topics", "--json"), chrooted.zookeeper_connect) == 1
         topics = json.loads(capsys.readouterr().out)["topics"]
         assert [topic["topic"] for topic in topics] == ["t"]
-        assert call(("get-offset", "--topic", "t"), own.zookeeper_connect) == 1
+        assert call(("get-offset", "--topic", "t"), chrooted.zookeeper_connect) == 1
         assert "all of its brokers are down" in capsys.readouterr().err
-        with served(own.zookeeper_connect, tmp_path / "log", "--interval-ms", "500") as page:
+        with served(chrooted.zookeeper_connect, tmp_path / "log", "--interval-ms", "500") as page:
             wait_until(lambda: "down" in reason(page), what="the reason is told")
             assert page.get("/healthz").status == 503
     finally:
-        own.start_broker(0)
-    assert call(("lag",), own.zookeeper_connect) == 0
+        chrooted.start_broker(0)
+    assert call(("lag",), chrooted.zookeeper_connect) == 0

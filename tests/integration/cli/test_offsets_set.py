@@ -40,12 +40,12 @@ class OffsetsSetWorld:
         self._capsys = capsys
 
     def set(self, *flags: str) -> tuple[int, dict[str, Any]]:
-        """Run it; gives the exit status and the report."""
+        """Set the group's offsets; return the exit status and the report."""
         self.file.unlink(missing_ok=True)
         return self.run("--group", self.group, "--roll-back-file", str(self.file), *flags)
 
     def run(self, *flags: str) -> tuple[int, dict[str, Any]]:
-        """Run it with these flags."""
+        """Run the command with these flags; return the exit status and the report."""
         zookeeper = ("--zookeeper", self.cluster.zookeeper_connect)
         status = main(["offsets", "set", *zookeeper, "--yes", "--json", *flags])
         printed = self._capsys.readouterr()
@@ -54,15 +54,15 @@ class OffsetsSetWorld:
         return status, report
 
     def in_zookeeper(self) -> list[int]:
-        """What ZooKeeper has."""
+        """Return the group's offsets in ZooKeeper."""
         return list(self.tree.offsets(self.group).values())
 
     def in_kafka(self) -> list[int]:
-        """What Kafka has, by the word of another client."""
-        return [it for _, it in sorted(self.kafka.offsets(self.partitions).items())]
+        """Return the group's offsets in Kafka, as another client reads them."""
+        return [offset for _, offset in sorted(self.kafka.offsets(self.partitions).items())]
 
     def config(self) -> ConsumerConfig:
-        """Of a member of the old kind."""
+        """Return the settings of a member of the old consumer."""
         return ConsumerConfig(
             {
                 "group.id": self.group,
@@ -73,7 +73,7 @@ class OffsetsSetWorld:
         )
 
     def read(self, count: int) -> list[bytes]:
-        """What a member of the old kind reads, sorted; it commits it and goes."""
+        """Read with a member of the old consumer, commit, and leave; return the values, sorted."""
         with ZookeeperConsumerConnector(self.config()) as consumer:
             (stream,) = consumer.create_message_streams({self.topic: 1})[self.topic]
             values = [next(stream).raw_value or b"" for _ in range(count)]
@@ -83,18 +83,18 @@ class OffsetsSetWorld:
 
 @pytest.fixture
 def old(cluster: Sandbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> OffsetsSetWorld:
-    """One on 0.8.2.2."""
+    """Give a group on 0.8.2.2."""
     return OffsetsSetWorld(cluster, tmp_path, capsys)
 
 
 @pytest.fixture
 def new(broker_of: BrokerOf, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> OffsetsSetWorld:
-    """One on 3.9.1."""
+    """Give a group on 3.9.1."""
     return OffsetsSetWorld(broker_of("3.9.1"), tmp_path, capsys)
 
 
-def test_the_next_member_starts_where_the_group_was_set(old: OffsetsSetWorld) -> None:
-    """And where it stood, after the roll-back. While it lives, nothing is set."""
+def test_the_next_member_starts_at_the_offsets_that_were_set(old: OffsetsSetWorld) -> None:
+    """--roll-back restores the former offsets; a group with members is refused."""
     assert len(old.read(9)) == 9
     with ZookeeperConsumerConnector(old.config()) as consumer:
         consumer.create_message_streams({old.topic: 1})
@@ -111,8 +111,8 @@ def test_the_next_member_starts_where_the_group_was_set(old: OffsetsSetWorld) ->
     assert old.in_zookeeper() == [6, 3]
 
 
-def test_a_time_is_a_segment_s_in_old_logs(old: OffsetsSetWorld) -> None:
-    """All of this one is newer than the one time, and older than the other."""
+def test_old_logs_find_times_by_whole_segments(old: OffsetsSetWorld) -> None:
+    """A time before the only segment leads to its start, a later one to the end; a note says so."""
     old.read(9)
     status, report = old.set("--to-time", "2020-01-01")
     assert (status, old.in_zookeeper()) == (0, [0, 0])
@@ -121,8 +121,8 @@ def test_a_time_is_a_segment_s_in_old_logs(old: OffsetsSetWorld) -> None:
     assert (status, old.in_zookeeper()) == (0, [0, 3])
 
 
-def test_a_time_is_a_record_s_in_new_ones(new: OffsetsSetWorld) -> None:
-    """In a group that a coordinator keeps, whose next member goes on from there."""
+def test_new_logs_find_times_by_record(new: OffsetsSetWorld) -> None:
+    """The group is in Kafka; its next member starts there, and while it lives, nothing is set."""
     new.kafka.put({tp: OffsetAndMetadata(1) for tp in new.partitions})
     status, report = new.set("--by-duration", "PT1H")
     assert (status, report["groups"][0]["storage"], new.in_kafka()) == (0, "kafka", [0, 0])
@@ -147,7 +147,7 @@ def test_a_time_is_a_record_s_in_new_ones(new: OffsetsSetWorld) -> None:
 
         wait_until(poll, what="what comes from there on")
         assert sorted(values) == [b"a2", b"a3", b"a4", b"a5", b"b2"]
-        # By force, too, the coordinator lets nobody but its members commit.
+        # Even with --force the coordinator accepts only its members' commits.
         assert new.set("--to-latest")[0] == 2
         status, report = new.set("--to-latest", "--force")
         assert (status, report["status"], new.in_kafka()) == (1, "not verified", [2, 2])
@@ -158,8 +158,8 @@ def test_a_time_is_a_record_s_in_new_ones(new: OffsetsSetWorld) -> None:
     assert new.in_kafka() == [2, 2]
 
 
-def test_both_places_are_set_and_brought_back(old: OffsetsSetWorld) -> None:
-    """Each to what it had."""
+def test_offsets_in_both_storages_are_set_and_rolled_back(old: OffsetsSetWorld) -> None:
+    """Each storage gets its own former offsets back."""
     for tp, offset in zip(old.partitions, (2, 2), strict=True):
         old.tree.put(offset_path(old.group, tp), b"%d" % offset)
     old.kafka.put({old.partitions[0]: OffsetAndMetadata(4)})
@@ -171,10 +171,10 @@ def test_both_places_are_set_and_brought_back(old: OffsetsSetWorld) -> None:
     assert old.kafka.offsets(old.partitions) == {TopicPartition(old.topic, 0): 4}
 
 
-def test_what_is_saved_of_a_coordinator_s_group_comes_back(
+def test_exported_offsets_of_a_coordinator_s_group_are_imported_again(
     new: OffsetsSetWorld, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is found among all groups, and told apart from those in ZooKeeper by nothing."""
+    """An export covers it like groups in ZooKeeper, and in the same format."""
     new.kafka.put({tp: OffsetAndMetadata(2) for tp in new.partitions})
     zookeeper = ("--zookeeper", new.cluster.zookeeper_connect)
     saved = tmp_path / "saved"
@@ -189,10 +189,8 @@ def test_what_is_saved_of_a_coordinator_s_group_comes_back(
     assert "in kafka: 2 of 2 offsets written, verified" in capsys.readouterr().out
 
 
-def test_one_that_was_killed_in_the_middle_can_be_undone(
-    old: OffsetsSetWorld, tmp_path: Path
-) -> None:
-    """Whatever it had written by then: its file was there before."""
+def test_a_killed_command_can_be_rolled_back(old: OffsetsSetWorld, tmp_path: Path) -> None:
+    """The roll-back file is written before the first offset."""
     for tp in old.partitions:
         old.tree.put(offset_path(old.group, tp), b"2")
     file = tmp_path / "back"

@@ -31,7 +31,7 @@ Run = Callable[..., tuple[int, Any]]
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs a command for its JSON; gives the exit status and that."""
+    """Give a function that runs a command and returns its exit status and its JSON."""
 
     def as_json(command: str, cluster: Sandbox, *flags: str) -> tuple[int, Any]:
         capsys.readouterr()
@@ -43,7 +43,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 def test_a_group_at_a_coordinator(broker_of: BrokerOf, run: Run) -> None:
-    """Its lag in seconds by the times of records; it is deleted when nobody is in it."""
+    """Its lag in seconds is from record timestamps; it can be deleted once it has no members."""
     cluster = broker_of("3.9.1")
     topic, group = fresh_name("lag"), fresh_name("lag")
     cluster.create_topic(topic, partitions=3)
@@ -52,7 +52,7 @@ def test_a_group_at_a_coordinator(broker_of: BrokerOf, run: Run) -> None:
     kind = TimestampType.CREATE_TIME
     with closing(Producer(cluster.brokers)) as producer:
         times = [now_ms - 3_000_000, now_ms - 2_000_000, now_ms - 1_000_000]
-        # A broker leaves out what is large, unless it is asked for alone.
+        # A broker omits large records from a fetch of several partitions, but not of one.
         for tp, value in zip(partitions, (b"v", b"v" * 20_000, b"v" * 20_000), strict=True):
             producer.send(tp, [Record(0, None, value, at_ms, kind) for at_ms in times])
     consumer = KafkaConsumer(
@@ -77,8 +77,8 @@ def test_a_group_at_a_coordinator(broker_of: BrokerOf, run: Run) -> None:
     assert run("groups", cluster, "describe", "--group", group) == (2, None)
 
 
-def test_seconds_by_how_a_log_grows(cluster: Sandbox, run: Run) -> None:
-    """Brokers of 0.8 keep no times: the rate of the last moments has to do."""
+def test_seconds_are_estimated_from_the_growth_of_a_log(cluster: Sandbox, run: Run) -> None:
+    """Brokers of 0.8 have no timestamps, so the log's growth during a sample must do."""
     topic, group = fresh_name("lag"), fresh_name("lag")
     cluster.create_topic(topic, partitions=2)
     busy, idle = partitions_of(topic, 2)
@@ -96,7 +96,7 @@ def test_seconds_by_how_a_log_grows(cluster: Sandbox, run: Run) -> None:
 
 @contextmanager
 def watching(cluster: Sandbox, group: str) -> Iterator[Iterator[dict[str, Any]]]:
-    """What ``groups watch`` says, look after look."""
+    """Run ``groups watch``; yield its snapshots."""
     words = ["groups", "watch", "--zookeeper", cluster.zookeeper_connect, "--group", group]
     process = warm.Popen(
         [sys.executable, "-m", "zkconsumer", *words, "--json", "--interval", "0.2"],
@@ -114,7 +114,7 @@ def watching(cluster: Sandbox, group: str) -> Iterator[Iterator[dict[str, Any]]]
 
 
 def test_a_live_group(cluster: Sandbox, run: Run) -> None:
-    """It verifies; whoever joins is seen, with what changed hands for that; it can't be deleted."""
+    """It verifies; a join is reported with the partitions that moved; it can't be deleted."""
     topic, group = fresh_name("live"), fresh_name("live")
     cluster.create_topic(topic, partitions=2)
 
@@ -132,7 +132,7 @@ def test_a_live_group(cluster: Sandbox, run: Run) -> None:
         with watching(cluster, group) as snapshots:
             assert next(snapshots)["members"] == 1
             members.enter_context(join("b"))
-            rebalances = (look["rebalance"] or {} for look in snapshots)
+            rebalances = (snapshot["rebalance"] or {} for snapshot in snapshots)
             rebalance = next(item for item in rebalances if item.get("ended_at") and item["moved"])
         assert rebalance["reasons"] == [f"member {group}_b joined"]
         [moved] = rebalance["moved"]

@@ -25,7 +25,7 @@ FAR = "2100-01-01"
 
 
 class ReplayWorld:
-    """A topic of two partitions; the first has 30 messages in sets, the second 5 with keys."""
+    """A topic of two partitions: 30 messages in three sets, and 5 messages with keys."""
 
     def __init__(self, cluster: Sandbox, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
         self.cluster = cluster
@@ -48,7 +48,7 @@ class ReplayWorld:
         self._capture = capfdbinary
 
     def replay(self, *flags: str, topic: bool = True) -> tuple[int, list[bytes], str]:
-        """Run it; gives exit status, lines, and what it said beside them."""
+        """Run the command; return the exit status, the lines, and its standard error."""
         where = ("--zookeeper", self.cluster.zookeeper_connect)
         which = ("--topic", self.topic) if topic else ()
         status = main(["replay", *where, *which, *flags])
@@ -58,7 +58,7 @@ class ReplayWorld:
 
 @pytest.fixture
 def old(cluster: Sandbox, capfdbinary: pytest.CaptureFixture[bytes]) -> ReplayWorld:
-    """One on 0.8.2.2."""
+    """Give a topic on 0.8.2.2."""
     return ReplayWorld(cluster, capfdbinary)
 
 
@@ -69,14 +69,14 @@ def world(
     cluster: Sandbox,
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> ReplayWorld:
-    """One on each."""
+    """Give a topic on each version."""
     return ReplayWorld(
         cluster if request.param == "0.8.2.2" else broker_of(request.param), capfdbinary
     )
 
 
-def test_a_range_of_offsets_is_printed_and_nothing_else(world: ReplayWorld) -> None:
-    """In the middle of compressed sets; nobody hears of it."""
+def test_exactly_a_range_of_offsets_is_printed(world: ReplayWorld) -> None:
+    """It may start and end inside compressed sets; no group is created."""
     status, lines, reported = world.replay(
         *("--partitions", "0", "--from-offset", "7", "--to-offset", "23")
     )
@@ -90,8 +90,8 @@ def test_a_range_of_offsets_is_printed_and_nothing_else(world: ReplayWorld) -> N
     assert (status, len(lines)) == (0, 12)
 
 
-def test_messages_come_as_one_wants_them(world: ReplayWorld, tmp_path: Path) -> None:
-    """As text with keys, as JSON, as JSON that holds any bytes; to a file as a whole."""
+def test_messages_are_printed_in_each_format(world: ReplayWorld, tmp_path: Path) -> None:
+    """Text with keys, JSON, and base64 for any bytes; a file appears only when complete."""
     flags = ("--partitions", "1", "--property", "print.key=true", "--property", "key.separator=|")
     assert world.replay(*flags)[1] == [b"k0|b0", b"k1|b1", b"k2|b2", b"null|\xff", b"|null"]
     file = tmp_path / "out"
@@ -114,13 +114,13 @@ def test_messages_come_as_one_wants_them(world: ReplayWorld, tmp_path: Path) -> 
     assert [item["key"] and base64.b64decode(item["key"]) for item in raw] == [
         *(b"k0", b"k1", b"k2", None, ""),
     ]
-    # The producer is one of 0.8; brokers of later times stamp what it sends.
+    # The producer is of 0.8; later brokers add timestamps to what it sends.
     assert {item["timestamp"] is None for item in found} == {world.cluster.kafka == "0.8.2.2"}
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
 
 
 def test_times_are_those_of_records_or_of_segments(world: ReplayWorld) -> None:
-    """All was written in this century; where brokers know no better it is said."""
+    """Old brokers only know the times of segments, and then a note says so."""
     status, lines, reported = world.replay("--from-time", "2020-01-01", "--to-time", FAR)
     assert (status, len(lines)) == (0, 35)
     knows = "whole segments" not in reported
@@ -130,8 +130,10 @@ def test_times_are_those_of_records_or_of_segments(world: ReplayWorld) -> None:
     assert (status, len(lines)) == (0, 0 if knows else 35), "one segment: all of it or nothing"
 
 
-def test_what_a_group_read_between_two_exports(world: ReplayWorld, tmp_path: Path) -> None:
-    """With partitions and topics from the files."""
+def test_the_messages_between_two_offset_exports_are_printed(
+    world: ReplayWorld, tmp_path: Path
+) -> None:
+    """The files also name the topics and partitions."""
     tree, group = ZkTree(world.cluster), fresh_name("replay")
     files = []
     for name, offsets in (("before", (28, 1)), ("after", (30, 3))):
@@ -148,8 +150,8 @@ def test_what_a_group_read_between_two_exports(world: ReplayWorld, tmp_path: Pat
     assert reported.endswith("zkconsumer: 4 messages of 2 partitions\n")
 
 
-def test_what_is_not_there_is_named(world: ReplayWorld, tmp_path: Path) -> None:
-    """To the offset; and nothing is printed unless gaps are allowed."""
+def test_missing_offsets_are_named(world: ReplayWorld, tmp_path: Path) -> None:
+    """The error has the exact range; nothing is printed unless --allow-gaps is given."""
     file = tmp_path / "out"
     flags = ("--partitions", "1", "--from-offset", "3", "--to-offset", "9")
     status, lines, reported = world.replay(*flags, "--output-file", str(file))
@@ -170,15 +172,15 @@ def test_what_is_not_there_is_named(world: ReplayWorld, tmp_path: Path) -> None:
         (["--from-time", "soon"], "'soon' is not a time"),
     ],
 )
-def test_wrong_wishes_are_told(old: ReplayWorld, flags: list[str], reported: str) -> None:
-    """Exit status 2."""
+def test_wrong_arguments_are_reported(old: ReplayWorld, flags: list[str], reported: str) -> None:
+    """The exit status is 2, and nothing is printed."""
     status, lines, errors = old.replay(*flags, topic="--topic" not in flags)
     assert (status, lines) == (2, [])
     assert reported in errors
 
 
 def replaying(world: ReplayWorld) -> "subprocess.Popen[bytes]":
-    """A process whose output is more than fits into a pipe."""
+    """Start a process whose output does not fit into a pipe's buffer."""
     write(world.cluster, world.first, [b"x" * 500_000])
     command = [sys.executable, "-m", "zkconsumer", "replay", "--topic", world.topic]
     brokers = ("--bootstrap-servers", world.cluster.bootstrap_servers)
@@ -186,7 +188,7 @@ def replaying(world: ReplayWorld) -> "subprocess.Popen[bytes]":
 
 
 def test_a_signal_ends_it(old: ReplayWorld) -> None:
-    """Exit status 130, and how far it came."""
+    """The exit status is 130, and it reports how far it came."""
     with replaying(old) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"a0\n"
@@ -198,7 +200,7 @@ def test_a_signal_ends_it(old: ReplayWorld) -> None:
 
 
 def test_a_closed_pipe_ends_it(old: ReplayWorld) -> None:
-    """Whoever read it had enough."""
+    """The reader has enough, so the exit status is 0; it reports how far it came."""
     with replaying(old) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"a0\n"
@@ -209,10 +211,10 @@ def test_a_closed_pipe_ends_it(old: ReplayWorld) -> None:
     assert "it stopped at" in reported
 
 
-def test_kafka_4_is_replayed_whatever_its_codec(
+def test_records_of_kafka_4_are_replayed_in_every_codec(
     kraft: KraftNode, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    """It serves no version of Fetch that 0.8 knew; batches of magic 2 come as they lie there."""
+    """Kafka 4 serves none of the Fetch versions of 0.8; the record batches have magic 2."""
     topic = fresh_name("replay")
     kraft.create_topic(topic)
     for codec in ("zstd", "lz4"):

@@ -54,11 +54,11 @@ CALLS = {
 }
 """Each command, and its exit status."""
 CHANGING = ("doctor", "perf", "groups watch", "groups list", "topics leaders", "consume", "produce")
-"""What they print is another thing each time."""
+"""Commands whose output differs from run to run."""
 
 
 class LongNames(NamedTuple):
-    """A topic with long names around it, of which nobody reads the rest."""
+    """A topic and a group with long names."""
 
     cluster: Sandbox
     topic: str
@@ -67,7 +67,7 @@ class LongNames(NamedTuple):
 
 @pytest.fixture(scope="module")
 def world(cluster: Sandbox) -> LongNames:
-    """A group that has committed, and has no members."""
+    """Create a group that has committed, and has no members."""
     topic = fresh_name("orders-of-the-warehouse")
     group = fresh_name("billing-of-the-warehouse")
     cluster.create_topic(topic, partitions=3)
@@ -79,8 +79,8 @@ def world(cluster: Sandbox) -> LongNames:
     return LongNames(cluster, topic, group)
 
 
-def called(world: LongNames, words: str) -> list[str]:
-    """The arguments of a call."""
+def command_line(world: LongNames, words: str) -> list[str]:
+    """Return the arguments of a call, with the world's names."""
     names = {"TOPIC": world.topic, "GROUP": world.group, "TOPIC-more": f"{world.topic}-more"}
     arguments = [names.get(word, word) for word in words.split()]
     return [*arguments, "--zookeeper", world.cluster.zookeeper_connect]
@@ -88,12 +88,12 @@ def called(world: LongNames, words: str) -> list[str]:
 
 @pytest.mark.parametrize("words", CALLS)
 def test_a_command_fits_its_terminal(world: LongNames, tmp_path: Path, words: str) -> None:
-    """No table is wider, all numbers of the wide one are there, and the status is the same."""
+    """Tables fit the terminal, every width shows all numbers, and the status is the same."""
     wide: set[str] | None = None
     (tmp_path / "saved").write_text(f"/consumers/{world.group}/offsets/{world.topic}/0:7\n")
     for columns in WIDTHS:
         status, out, err = in_terminal(
-            called(world, words), columns, folder=tmp_path, given="value\n"
+            command_line(world, words), columns, folder=tmp_path, given="value\n"
         )
         assert status == CALLS[words], err
         assert "Traceback" not in err
@@ -106,8 +106,8 @@ def test_a_command_fits_its_terminal(world: LongNames, tmp_path: Path, words: st
             assert wide <= numbers
 
 
-def test_each_command_of_the_page_is_among_them() -> None:
-    """With the subcommands that the page names."""
+def test_each_command_of_the_page_is_tested() -> None:
+    """That includes the subcommands that docs/tools.md names."""
     page = (ROOT / "docs" / "tools.md").read_text("utf-8")
     called_here = {tuple(words.split()[:2]) for words in CALLS}
     named = set(named_commands(page))
@@ -117,19 +117,21 @@ def test_each_command_of_the_page_is_among_them() -> None:
 
 
 def named_commands(page: str) -> Iterator[tuple[str, ...]]:
-    """The commands that a page names, each with its subcommand if it has some.
+    """Yield the commands that a page names, each with its subcommand if it has one.
 
-    They stand behind the program's name, or within code behind the name of a command; a subcommand
-    alone is of the command that was named last, or of the section.
+    A command follows the program's name, or begins a code span; a subcommand on its own belongs to
+    the command named last, or to the section's command.
     """
     subcommands = {command.name: subcommands_of(command.name) for command in every_command()}
     for section in re.split(r"^## ", page, flags=re.MULTILINE):
         last = own = next((word for word in re.findall(r"[\w-]+", section)[1:2]), "")
         for code in re.findall(r"`+([^`]+)`+", section):
             lines = code.strip().splitlines()
-            # Of an example only what is typed, not what it prints.
-            called = lines if len(lines) == 1 else [line for line in lines if "zkconsumer" in line]
-            words = " ".join(called).split()
+            # In an example, skip the command's output.
+            command_line = (
+                lines if len(lines) == 1 else [line for line in lines if "zkconsumer" in line]
+            )
+            words = " ".join(command_line).split()
             for before, word, after in zip(["", *words], words, [*words[1:], ""], strict=False):
                 among = [command for command in (last, own) if word in subcommands.get(command, ())]
                 if among and before != "zkconsumer":
@@ -140,7 +142,7 @@ def named_commands(page: str) -> Iterator[tuple[str, ...]]:
 
 
 def subcommands_of(command: str) -> tuple[str, ...]:
-    """The words that may follow a command."""
+    """Return the subcommands of a command."""
     parser = innermost(parser_for([command]), [command])
     actions = [action.choices for action in parser._actions if action.dest == "action"]
     return (*commands_of(parser), *(word for choices in actions for word in choices or ()))

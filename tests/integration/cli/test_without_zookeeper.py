@@ -1,4 +1,4 @@
-"""The tools that watch, on real clusters that are reached through their brokers alone."""
+"""The monitoring tools on real clusters that are reached through their brokers alone."""
 
 import json
 import re
@@ -36,8 +36,8 @@ class Watched(NamedTuple):
         node: the cluster.
         topic: with 30 records in partition 0, none in 1, 12 in 2.
         live: a group with a member that has read 20 records.
-        left: one that nobody is in, whose only offset is within the log.
-        astray: one that nobody is in, whose offset is beyond the end.
+        left: a group without members, whose only offset is within the log.
+        astray: a group without members, whose offset is beyond the end.
     """
 
     node: KraftNode
@@ -48,24 +48,24 @@ class Watched(NamedTuple):
 
     @property
     def where(self) -> tuple[str, str]:
-        """How it is reached."""
+        """The flags with its address."""
         return "--bootstrap-server", self.node.bootstrap_servers
 
 
 @pytest.fixture(scope="module")
 def watched(kraft: KraftNode) -> Iterator[Watched]:
-    """Groups in each state on a Kafka 4."""
-    found = Watched(kraft, *map(fresh_name, ("alone", "live", "left", "astray")))
-    kraft.create_topic(found.topic, partitions=3)
-    write_alone(kraft, found.topic, (30, 0, 12))
-    commit_alone(kraft, found.left, {TopicPartition(found.topic, 2): 5})
-    commit_alone(kraft, found.astray, {TopicPartition(found.topic, 0): 31})
-    with reading(kraft, found.topic, found.live, 20):
-        yield found
+    """Create groups in each state on Kafka 4."""
+    watched = Watched(kraft, *map(fresh_name, ("alone", "live", "left", "astray")))
+    kraft.create_topic(watched.topic, partitions=3)
+    write_alone(kraft, watched.topic, (30, 0, 12))
+    commit_alone(kraft, watched.left, {TopicPartition(watched.topic, 2): 5})
+    commit_alone(kraft, watched.astray, {TopicPartition(watched.topic, 0): 31})
+    with reading(kraft, watched.topic, watched.live, 20):
+        yield watched
 
 
 class CommandRunner:
-    """Runs commands of ours on a cluster."""
+    """Runs our commands on a cluster."""
 
     def __init__(self, watched: Watched, capsys: pytest.CaptureFixture[str]) -> None:
         self._where = watched.where
@@ -73,28 +73,28 @@ class CommandRunner:
         self.err = ""
 
     def __call__(self, *words: str) -> tuple[int, str]:
-        """Its exit status and what it printed; ``err`` has what it said beside."""
+        """Return the exit status and standard output; ``err`` has standard error."""
         status = main([*words, *self._where])
         printed = self._capsys.readouterr()
         self.err = printed.err
         return status, printed.out
 
     def json(self, *words: str) -> tuple[int, Any]:
-        """The same of one that prints JSON."""
+        """Return the exit status and the parsed JSON."""
         status, printed = self(*words, "--format", "json")
         return status, json.loads(printed)
 
 
 @pytest.fixture
 def tool(watched: Watched, capsys: pytest.CaptureFixture[str]) -> CommandRunner:
-    """On the watched cluster."""
+    """Give a runner of commands on the watched cluster."""
     return CommandRunner(watched, capsys)
 
 
-def test_lag_says_what_kafkas_own_tool_says(watched: Watched, tool: CommandRunner) -> None:
-    """Offsets, ends, lags and owners of every group, partition by partition.
+def test_lag_agrees_with_kafkas_own_tool(watched: Watched, tool: CommandRunner) -> None:
+    """Offsets, ends, lags and owners of every group are equal, partition by partition.
 
-    Where an offset lies beyond the end, theirs is a lag below 0, ours a 0 and a line that says so.
+    For an offset beyond the end their lag is negative; ours is 0, with a line that says so.
     """
     for group in (watched.live, watched.left, watched.astray):
         requested = (*watched.where, "--describe", "--group", group)
@@ -104,15 +104,15 @@ def test_lag_says_what_kafkas_own_tool_says(watched: Watched, tool: CommandRunne
         ours = described_by_lag(printed, group)
         assert theirs
         assert ours == {
-            at: place._replace(lag=None if place.lag is None else max(0, place.lag))
-            for at, place in theirs.items()
+            partition: lag._replace(lag=None if lag.lag is None else max(0, lag.lag))
+            for partition, lag in theirs.items()
         }
     assert tool("lag", "--group", watched.left, "--max-lag", "6")[0] == 3
     assert tool("lag", "--group", watched.left, "--max-lag", "7")[0] == 0
 
 
 def test_the_other_tools_show_the_same_cluster(watched: Watched, tool: CommandRunner) -> None:
-    """Groups, owners, topics, offsets; nobody complains of a ZooKeeper that there is not."""
+    """Groups, owners, topics and offsets are shown, without complaints of a missing ZooKeeper."""
     status, reported = tool.json("groups", "list")
     assert (status, tool.err) == (0, "")
     states = {group["group"]: (group["kind"], group["state"]) for group in reported["groups"]}
@@ -141,8 +141,8 @@ def test_the_other_tools_show_the_same_cluster(watched: Watched, tool: CommandRu
     assert [partition["offsets"] for partition in reported["partitions"]] == [[30], [0], [12]]
 
 
-def test_the_doctor_finds_what_ails_it(watched: Watched, tool: CommandRunner) -> None:
-    """An offset beyond the end of its log; no ZooKeeper is missed where there is none."""
+def test_the_doctor_finds_an_offset_beyond_the_end(watched: Watched, tool: CommandRunner) -> None:
+    """It does not report the missing ZooKeeper of a cluster that has none."""
     status, reported = tool.json("doctor", "--quick")
     assert (status, reported["zookeeper"], reported["bootstrap_servers"]) == (
         *(3, None),
@@ -156,10 +156,8 @@ def test_the_doctor_finds_what_ails_it(watched: Watched, tool: CommandRunner) ->
     assert "--fix needs a --zookeeper" in tool.err
 
 
-def test_what_is_kept_in_a_zookeeper_alone_is_refused(
-    watched: Watched, tool: CommandRunner
-) -> None:
-    """In one line, with the status of wrong usage."""
+def test_commands_that_need_a_zookeeper_are_refused(watched: Watched, tool: CommandRunner) -> None:
+    """The error is one line, with the exit status of wrong usage."""
     for words in (
         ("lag", "--kind", "zookeeper"),
         ("groups", "delete", "--topic", watched.topic, "--yes"),
@@ -172,10 +170,10 @@ def test_what_is_kept_in_a_zookeeper_alone_is_refused(
         assert len(tool.err.splitlines()) == 1
 
 
-def test_offsets_are_saved_set_and_set_back(
+def test_offsets_are_exported_set_and_rolled_back(
     watched: Watched, tool: CommandRunner, tmp_path: Path
 ) -> None:
-    """Of a group that nobody is in; then it is deleted."""
+    """The group has no members; in the end it is deleted."""
     group = fresh_name("moved")
     commit_alone(watched.node, group, {TopicPartition(watched.topic, 0): 11})
     back = tmp_path / "back.json"
@@ -194,8 +192,10 @@ def test_offsets_are_saved_set_and_set_back(
     assert tool("groups", "describe", "--group", group)[0] == 2
 
 
-def test_the_page_and_its_metrics_show_what_it_is(watched: Watched, tmp_path: Path) -> None:
-    """A cluster without a ZooKeeper: not a broken one, and no zero where nothing is known."""
+def test_the_page_and_its_metrics_show_that_there_is_no_zookeeper(
+    watched: Watched, tmp_path: Path
+) -> None:
+    """The cluster counts as healthy, and unknown values are absent instead of 0."""
     arguments = (*watched.where, "--interval-ms", "500")
     with served(None, tmp_path / "log", *arguments) as page:
         until_read(page)
@@ -229,10 +229,10 @@ def test_the_page_and_its_metrics_show_what_it_is(watched: Watched, tmp_path: Pa
         assert page.end() == 0
 
 
-def test_a_group_that_its_coordinator_shares_out(
+def test_a_group_of_the_new_consumer_protocol(
     watched: Watched, tool: CommandRunner, tmp_path: Path
 ) -> None:
-    """Its members come by the protocol of Kafka 4: they, what they have and their lag are shown."""
+    """Members of a KIP-848 group are shown with their partitions and lag."""
     group = fresh_name("reconciled")
     arguments = (
         *(*watched.where, "--topic", watched.topic, "--group", group, "--from-beginning"),
@@ -268,8 +268,8 @@ def test_a_group_that_its_coordinator_shares_out(
         )
 
 
-def test_the_metrics_come_out_in_a_program_too(watched: Watched) -> None:
-    """As docs/metrics.md tells it, on this cluster."""
+def test_the_example_of_the_metrics_page_runs(watched: Watched) -> None:
+    """The code of docs/metrics.md gives this cluster's metrics."""
     text = (Path(__file__).parents[3] / "docs/metrics.md").read_text()
     [example] = re.findall(r"```python\n(from zkconsumer.metrics.cluster .*?)```", text, re.DOTALL)
     host, _, port = watched.node.bootstrap_servers.partition(":")
@@ -281,10 +281,10 @@ def test_the_metrics_come_out_in_a_program_too(watched: Watched) -> None:
 
 
 @pytest.mark.parametrize("version", ["0.10.2.2", "2.8.2"])
-def test_a_zookeeper_that_nobody_gave_is_unknown(
+def test_without_zookeeper_connect_the_zookeeper_is_unknown(
     version: str, broker_of: BrokerOf, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Its groups are not said to be none; those at coordinators are shown as Kafka does."""
+    """Its groups are unknown, not none; coordinators' groups are shown as Kafka shows them."""
     sandbox = broker_of(version)
     where = ("--bootstrap-server", sandbox.bootstrap_servers)
     topic, group, old, bare = map(fresh_name, ("alone", "group", "old", "bare"))
@@ -323,10 +323,10 @@ def test_a_zookeeper_that_nobody_gave_is_unknown(
         assert reported["controller"] is True
 
 
-def test_a_kafka_3_without_a_zookeeper_is_one_like_that(
+def test_a_kafka_3_in_kraft_mode_has_no_zookeeper(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Told from a 3.9 that has a ZooKeeper by what its broker serves."""
+    """Its API versions tell it from a 3.9 with a ZooKeeper."""
     topic, group = fresh_name("alone"), fresh_name("group")
     with KraftNode(version=kafka_version("3.9.1")) as node:
         where = ("--bootstrap-server", node.bootstrap_servers)

@@ -1,4 +1,4 @@
-"""``zkconsumer produce`` and ``topics create|alter|delete`` on brokers of every age."""
+"""``zkconsumer produce`` and ``topics create|alter|delete`` on brokers of each generation."""
 
 import io
 import json
@@ -21,7 +21,7 @@ VERSIONS = ["0.8.2.2", "0.10.2.2", "3.9.1", "4"]
 
 @pytest.fixture(params=VERSIONS)
 def address(request: pytest.FixtureRequest) -> list[str]:
-    """How to reach a cluster of this version; Kafka 4 has no ZooKeeper."""
+    """Return the flags with the address of a cluster; Kafka 4 has no ZooKeeper."""
     if request.param == "4":
         node: KraftNode = request.getfixturevalue("kraft")
         return ["--bootstrap-server", node.bootstrap_servers]
@@ -31,25 +31,25 @@ def address(request: pytest.FixtureRequest) -> list[str]:
 
 
 def described(address: Sequence[str], topic: str, capfd: Captured) -> dict[str, object]:
-    """What ``topics list`` tells of one."""
+    """Return a topic as ``topics list`` describes it."""
     assert main(["topics", *address, "list", "--topic", topic, "--json"]) == 0
     (found,) = json.loads(capfd.readouterr().out)["topics"]
     assert isinstance(found, dict)
     return found
 
 
-def test_topics_come_change_and_go(
+def test_topics_are_created_altered_and_deleted(
     address: list[str], capfd: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Shown before; without a yes nothing is done, and it says so."""
+    """Each change is announced first; without a confirmation nothing is done."""
     topic = fresh_name("changed")
     mine = ["topics", *address, "--topic", topic]
     monkeypatch.setattr("sys.stdin", io.StringIO())
     create = [*mine, "create", "--partitions", "2", "--config", "retention.ms=90000000"]
     assert main(create) == 2
-    told = capfd.readouterr()
-    assert f"topic {topic} would be created: 2 partitions" in told.err
-    assert "nothing was done" in told.err
+    printed = capfd.readouterr()
+    assert f"topic {topic} would be created: 2 partitions" in printed.err
+    assert "nothing was done" in printed.err
     assert main([*create, "--yes"]) == 0
     assert capfd.readouterr().out == f"topic {topic} created: 2 partitions\n"
     assert main([*create, "--yes"]) == 2
@@ -66,14 +66,16 @@ def test_topics_come_change_and_go(
     if "--zookeeper" in address:
         assert found["config"] == {"max.message.bytes": "2000000"}
     assert main([*mine, "delete", "--yes", "--timeout-ms", "9000"]) == 0
-    told = capfd.readouterr()
-    assert told.out.startswith((f"topic {topic} deleted", f"topic {topic} is marked for deletion"))
+    printed = capfd.readouterr()
+    assert printed.out.startswith(
+        (f"topic {topic} deleted", f"topic {topic} is marked for deletion")
+    )
 
 
-def test_lines_are_messages(
+def test_each_line_is_a_message(
     address: list[str], capfd: Captured, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Text with keys, and JSON; each as it stands, and they are counted."""
+    """Lines are text with keys, or JSON; a bad line is named, and written messages are counted."""
     topic = fresh_name("lines")
     assert main(["topics", *address, "create", "--topic", topic, "--yes"]) == 0
     mine = ["produce", *address, "--topic", topic]
@@ -85,9 +87,9 @@ def test_lines_are_messages(
     data = io.TextIOWrapper(io.BytesIO(b'{"value": "3", "key": "c"}\n{"value": null}\n{]\n'))
     monkeypatch.setattr("sys.stdin", data)
     assert main([*mine, "--json"]) == 1
-    told = capfd.readouterr().err
-    assert "2 messages written" in told
-    assert "line 3 was not written: not JSON" in told
+    printed = capfd.readouterr().err
+    assert "2 messages written" in printed
+    assert "line 3 was not written: not JSON" in printed
     assert read(address, topic, 5, capfd) == [
         ("a", "1"), ("b", "2"), ("", ""), ("c", "3"), (None, None)
     ]  # fmt: skip
@@ -96,7 +98,7 @@ def test_lines_are_messages(
 def read(
     address: Sequence[str], topic: str, count: int, capfd: Captured
 ) -> list[tuple[str | None, str | None]]:
-    """Keys and values of the first partition, as another command prints them."""
+    """Read keys and values of the first partition with ``replay``."""
 
     def printed() -> list[tuple[str | None, str | None]]:
         words = ["replay", *address, "--topic", topic]
@@ -108,8 +110,8 @@ def read(
     return printed()
 
 
-def test_what_is_wrong_is_one_line(broker_of: BrokerOf, capfd: Captured) -> None:
-    """A topic that is not there, a broker that is not there, arguments that make no sense."""
+def test_an_error_is_one_line(broker_of: BrokerOf, capfd: Captured) -> None:
+    """A missing topic, a missing broker, and wrong arguments each have a status and a reason."""
     broker = broker_of("3.9.1")
     zookeeper = ["--zookeeper", broker.zookeeper_connect]
     cases = [
@@ -126,5 +128,5 @@ def test_what_is_wrong_is_one_line(broker_of: BrokerOf, capfd: Captured) -> None
     ]  # fmt: skip
     for words, status, reason in cases:
         assert main(words) == status, words
-        told = capfd.readouterr().err.splitlines()
-        assert reason in told[-1], told
+        printed = capfd.readouterr().err.splitlines()
+        assert reason in printed[-1], printed

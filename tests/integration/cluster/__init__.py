@@ -1,1 +1,1 @@
-"""Questions to real clusters."""
+"""Requests to real clusters."""

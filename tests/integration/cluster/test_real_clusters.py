@@ -1,4 +1,4 @@
-"""Leaders, offsets, epochs and coordinators, asked of real brokers from 0.8 to 3.9."""
+"""Leaders, offsets, epochs and coordinators of real brokers from 0.8 to 3.9."""
 
 import random
 from collections.abc import Iterator
@@ -26,11 +26,11 @@ pytestmark = pytest.mark.sandbox
 
 LONG_MS = 20_000
 ALL = ["0.8.2.2", "0.9.0.1", "0.10.2.2", "3.9.1"]
-QUESTION = MetadataRequest(topics=())
+REQUEST = MetadataRequest(topics=())
 
 
 def dialer(request_timeout_ms: int = LONG_MS) -> BrokerDialer:
-    """A way to brokers."""
+    """Create a dialer."""
     return BrokerDialer(
         TcpConnector(),
         client_id="test",
@@ -40,7 +40,7 @@ def dialer(request_timeout_ms: int = LONG_MS) -> BrokerDialer:
 
 
 def client_of(sandbox: Sandbox) -> ClusterClient:
-    """A client that knows one address."""
+    """Create a client that knows one address."""
     [broker] = sandbox.brokers
     return ClusterClient(
         dialer(),
@@ -53,20 +53,20 @@ def client_of(sandbox: Sandbox) -> ClusterClient:
 
 @pytest.fixture(params=ALL)
 def sandbox(request: pytest.FixtureRequest, broker_of: BrokerOf) -> Sandbox:
-    """One broker of each version."""
+    """Give a broker of each version."""
     return broker_of(request.param)
 
 
 @pytest.fixture
 def client(sandbox: Sandbox) -> Iterator[ClusterClient]:
-    """What asks it."""
+    """Give a client of the broker."""
     client = client_of(sandbox)
     yield client
     client.stop()
 
 
 def test_leaders(sandbox: Sandbox, client: ClusterClient) -> None:
-    """Of what exists; what does not is an error, and is not created by asking."""
+    """Existing topics have leaders; a missing one is an error, and the lookup creates none."""
     topic, missing = fresh_name("cluster"), fresh_name("missing")
     sandbox.create_topic(topic, 2)
     [broker] = sandbox.brokers
@@ -80,7 +80,7 @@ def test_leaders(sandbox: Sandbox, client: ClusterClient) -> None:
 
 
 def test_offsets_and_epochs(sandbox: Sandbox, client: ClusterClient) -> None:
-    """The ends of logs in every version; times and epochs where the broker knows them."""
+    """Every version has log ends; timestamps and epochs are only of brokers that have them."""
     topic = fresh_name("cluster")
     sandbox.create_topic(topic, 2)
     first, second = TopicPartition(topic, 0), TopicPartition(topic, 1)
@@ -103,7 +103,7 @@ def test_offsets_and_epochs(sandbox: Sandbox, client: ClusterClient) -> None:
 
 
 def test_the_coordinator(sandbox: Sandbox, client: ClusterClient) -> None:
-    """Found once the cluster has made the topic that it keeps offsets in."""
+    """It is found once the cluster has created the offsets topic."""
     group = fresh_name("group")
 
     def found() -> Broker | None:
@@ -116,8 +116,8 @@ def test_the_coordinator(sandbox: Sandbox, client: ClusterClient) -> None:
     assert wait_until(found, what="the coordinator") == sandbox.brokers[0]
 
 
-def test_a_view_that_is_kept(sandbox: Sandbox) -> None:
-    """A topic that comes to be shows by itself; the thread ends promptly."""
+def test_metadata_is_kept_current(sandbox: Sandbox) -> None:
+    """A new topic appears without a request of the caller; the thread ends promptly."""
     topic = fresh_name("cluster")
     scope = ThreadScope("test-keeper")
     metadata = MetadataManager(
@@ -132,15 +132,15 @@ def test_a_view_that_is_kept(sandbox: Sandbox) -> None:
 
 
 def test_one_address_and_many_versions(broker_of: BrokerOf) -> None:
-    """A broker that comes back as another one, each from each, is spoken with as what it is."""
-    line = dialer()
+    """After each reconnect to a broker of another version, its own API versions are used."""
+    broker_dialer = dialer()
     order = ["0.8.2.2", "3.9.1", "0.9.0.1", "0.10.2.2", "0.8.2.2", "0.10.2.2", "3.9.1", "0.9.0.1"]
     brokers = {version: broker_of(version).brokers[0] for version in order}
     with TcpGate("127.0.0.1", 1) as gate:
         at = Broker(-1, "127.0.0.1", gate.port)
         expected = {}
         for version, broker in brokers.items():
-            connection = line.dial(broker)
+            connection = broker_dialer.dial(broker)
             expected[version] = connection.versions
             connection.close()
         assert (
@@ -152,28 +152,28 @@ def test_one_address_and_many_versions(broker_of: BrokerOf) -> None:
         for version in order:
             gate.lead_to(brokers[version].host, brokers[version].port)
             gate.open()
-            connection = line.dial(at)
+            connection = broker_dialer.dial(at)
             assert connection.versions == expected[version]
-            connection.call(QUESTION, timeout_ms=LONG_MS)
+            connection.call(REQUEST, timeout_ms=LONG_MS)
             gate.shut()
             with pytest.raises(ConnectionLost):
-                connection.call(QUESTION, timeout_ms=LONG_MS)
+                connection.call(REQUEST, timeout_ms=LONG_MS)
             connection.close()
 
 
 def test_a_frozen_broker(broker_of: BrokerOf) -> None:
-    """It takes connections and says nothing: every wait ends in time, or when it is told to."""
+    """It accepts connections and sends nothing: every wait times out, or is ended by stop()."""
     sandbox = broker_of("3.9.1")
     [broker] = sandbox.brokers
-    line = dialer(request_timeout_ms=200)
-    connection = line.dial(broker)
+    broker_dialer = dialer(request_timeout_ms=200)
+    connection = broker_dialer.dial(broker)
     waiting = dialer()
     sandbox.pause_broker(broker.id)
     try:
         with pytest.raises(RequestTimedOut):
-            connection.call(QUESTION, timeout_ms=200)
+            connection.call(REQUEST, timeout_ms=200)
         with pytest.raises(RequestTimedOut):
-            line.dial(broker)
+            broker_dialer.dial(broker)
         ended: list[bool] = []
 
         def dial() -> None:
@@ -192,6 +192,6 @@ def test_a_frozen_broker(broker_of: BrokerOf) -> None:
         assert ended == [True]
     finally:
         sandbox.resume_broker(broker.id)
-    again = line.dial(broker, timeout_ms=LONG_MS)
-    again.call(QUESTION, timeout_ms=LONG_MS)
+    again = broker_dialer.dial(broker, timeout_ms=LONG_MS)
+    again.call(REQUEST, timeout_ms=LONG_MS)
     again.close()

@@ -1,4 +1,4 @@
-"""A broker comes back as another version, on its data, while a group's consumer reads from it."""
+"""A broker is upgraded and restarted on its data while a group's consumer reads from it."""
 
 import shutil
 from pathlib import Path
@@ -20,12 +20,12 @@ OLD, NEW = "0.9.0.1", "1.1.1"
 
 
 def test_an_upgrade_under_a_consumer(tmp_path: Path) -> None:
-    """It goes on where it was, with what the new version can do; nothing is lost, nothing twice."""
+    """It continues where it was, with the new version's features; nothing is lost or read twice."""
     taken: set[int] = set()
     zookeeper_port, broker_port = pick_free(taken), pick_free(taken)
 
     def broker(version: str) -> Sandbox:
-        # Each run numbers its tools anew.
+        # Each sandbox numbers its tools from the start again.
         shutil.rmtree(tmp_path / "tools", ignore_errors=True)
         return Sandbox(
             kafka=version,
@@ -65,7 +65,7 @@ def test_an_upgrade_under_a_consumer(tmp_path: Path) -> None:
                 consumer.commit()
                 if version == NEW:
                     assert consumer.committed(tp) == 2 * COUNT
-                    # What the old one could not say: it has no such question.
+                    # The old version has no timestamps to look up.
                     assert consumer.offsets_for_times({tp: 0})[tp] is not None
                     consumer.close()
     finally:

@@ -1,4 +1,4 @@
-"""Streams, commits and shutdown in an event loop, on a real cluster: the loop is never held up."""
+"""Streams, commits and shutdown in an event loop, on a real cluster: the loop is never blocked."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -29,35 +29,35 @@ TEN = [b"value"] * 10
 LIMIT_S = 20
 
 
-class Pulse:
-    """Counts how often a loop got round to it; made inside of the loop."""
+class LoopTicks:
+    """Counts how often a loop runs its callback; create it inside of the loop."""
 
     def __init__(self) -> None:
         self.count = 0
         self._loop = asyncio.get_running_loop()
-        self._next = self._loop.call_soon(self._beat)
+        self._next = self._loop.call_soon(self._tick)
 
     def stop(self) -> None:
-        """No more beats."""
+        """Stop counting."""
         self._next.cancel()
 
-    def _beat(self) -> None:
+    def _tick(self) -> None:
         self.count += 1
-        self._next = self._loop.call_later(0.005, self._beat)
+        self._next = self._loop.call_later(0.005, self._tick)
 
 
 def run(work: Coroutine[Any, Any, None]) -> None:
-    """Run it in a loop of its own, for a limited time."""
+    """Run a coroutine in a loop of its own, with a time limit."""
     asyncio.run(asyncio.wait_for(work, LIMIT_S))
 
 
 async def until(condition: asyncio.Event) -> None:
-    """Wait for something that another task says."""
+    """Wait for an event that another task sets."""
     await asyncio.wait_for(condition.wait(), LIMIT_S)
 
 
 def test_two_streams_are_read_by_two_tasks_of_one_loop(cluster: Sandbox) -> None:
-    """All of each in order, what comes later too; a shutdown ends both."""
+    """Each task gets its partition's records in order, new ones too; a shutdown ends both."""
     topic, group = fresh_name("tasks"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
@@ -96,8 +96,8 @@ def test_two_streams_are_read_by_two_tasks_of_one_loop(cluster: Sandbox) -> None
     assert ZkTree(cluster).offsets(group) == dict.fromkeys(partitions, 11)
 
 
-def test_commits_are_awaited_and_cover_what_was_handed_over(cluster: Sandbox) -> None:
-    """All of it, or what is named; a refused one raises in the task."""
+def test_commits_are_awaited_and_cover_what_was_delivered(cluster: Sandbox) -> None:
+    """They cover everything delivered, or given offsets; a refused one raises in the task."""
     topic, group = fresh_name("committed"), fresh_name("group")
     cluster.create_topic(topic)
     [tp] = partitions_of(topic, 1)
@@ -125,16 +125,16 @@ def test_commits_are_awaited_and_cover_what_was_handed_over(cluster: Sandbox) ->
     assert tree.offset(group, tp) == 2
 
 
-def test_the_loop_goes_on_while_a_listener_holds_up_commit_and_shutdown(cluster: Sandbox) -> None:
-    """The listener returns only after a hundred beats of the loop that waits for it."""
+def test_the_loop_runs_while_a_listener_delays_commit_and_shutdown(cluster: Sandbox) -> None:
+    """The listener returns only after a hundred ticks of the loop that waits for it."""
     topic, group = fresh_name("slow"), fresh_name("group")
     cluster.create_topic(topic, partitions=2)
-    pulses: list[Pulse] = []
+    ticks_seen: list[LoopTicks] = []
     shares: list[object] = []
 
     def dawdle(share: object) -> None:
-        enough = pulses[0].count + 100
-        wait_until(lambda: pulses[0].count >= enough, timeout_s=10, what="a hundred beats")
+        enough = ticks_seen[0].count + 100
+        wait_until(lambda: ticks_seen[0].count >= enough, timeout_s=10, what="a hundred ticks")
         shares.append(share)
 
     async def work() -> None:
@@ -142,44 +142,44 @@ def test_the_loop_goes_on_while_a_listener_holds_up_commit_and_shutdown(cluster:
         connector = ZookeeperConsumerConnector(settings_for(cluster, group, consumer_id="b"))
         connector.set_consumer_rebalance_listener(NotedListener(dawdle))
         connector.create_message_streams({topic: 1})
-        pulses.append(Pulse())
+        ticks_seen.append(LoopTicks())
         joining = loop.run_in_executor(
             None, lambda: Member(cluster, group, {topic: 1}, consumer_id="a")
         )
         other = await joining
         await connector.commit_offsets_async()
         await connector.shutdown_async()
-        pulses[0].stop()
+        ticks_seen[0].stop()
         await loop.run_in_executor(None, other.close)
 
     run(work())
     assert shares == [{topic: frozenset({0})}, {topic: frozenset({1})}]
 
 
-def test_a_task_that_waits_for_a_message_costs_the_loop_nothing(cluster: Sandbox) -> None:
-    """Neither does its time-out; it can be cancelled, and nothing of what comes later is lost."""
+def test_a_task_that_waits_for_a_message_does_not_block_the_loop(cluster: Sandbox) -> None:
+    """Its timeout does not either; after a cancel no message is lost."""
     topic, group = fresh_name("idle"), fresh_name("group")
     cluster.create_topic(topic)
     [tp] = partitions_of(topic, 1)
     got: list[int] = []
-    beats: list[int] = []
+    counts: list[int] = []
 
     async def work() -> None:
         loop = asyncio.get_running_loop()
         config = settings_for(cluster, group, consumer_timeout_ms=400)
         connector = ZookeeperConsumerConnector(config)
         [stream] = connector.create_message_streams({topic: 1})[topic]
-        pulse = Pulse()
+        ticks = LoopTicks()
         with pytest.raises(ConsumerTimeout):
             await anext(stream)
-        beats.append(pulse.count)
+        counts.append(ticks.count)
         for _ in range(3):
             waiting = asyncio.create_task(_next_offset(stream))
             await asyncio.sleep(0)
             waiting.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await waiting
-        pulse.stop()
+        ticks.stop()
         await loop.run_in_executor(None, write, cluster, tp, TEN)
         while len(got) < 10:
             try:
@@ -189,7 +189,7 @@ def test_a_task_that_waits_for_a_message_costs_the_loop_nothing(cluster: Sandbox
         await connector.shutdown_async()
 
     run(work())
-    assert beats[0] >= 20
+    assert counts[0] >= 20
     assert got == list(range(10))
 
 
@@ -198,7 +198,7 @@ async def _next_offset(stream: Stream) -> int:
 
 
 def test_at_most_once_reads_in_a_loop(cluster: Sandbox) -> None:
-    """The commit ahead of each chunk is awaited: all comes once, in order."""
+    """The commit before each chunk is awaited: every message comes once, in order."""
     topic, group = fresh_name("ahead"), fresh_name("group")
     cluster.create_topic(topic)
     [tp] = partitions_of(topic, 1)

@@ -1,4 +1,4 @@
-"""Settings and calls that make no sense: each ends in an error that says what to do."""
+"""Invalid settings and calls: each ends in an error that says what to do."""
 
 import socket
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ CLOCK = SystemClock()
 
 @pytest.fixture
 def connector(cluster: Sandbox) -> Iterator[ZookeeperConsumerConnector]:
-    """A connector of a fresh group."""
+    """Open a connector of a fresh group."""
     with ZookeeperConsumerConnector(settings_for(cluster, fresh_name("group"))) as opened:
         yield opened
 
@@ -39,13 +39,13 @@ def connector(cluster: Sandbox) -> Iterator[ZookeeperConsumerConnector]:
 def test_an_unknown_topic_is_waited_for_and_the_others_are_read(
     cluster: Sandbox, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It is said once that it does not exist, and nothing creates it."""
+    """The missing topic is logged once, and nothing creates it."""
     topic, unknown, group = fresh_name("known"), fresh_name("unknown"), fresh_name("group")
     cluster.create_topic(topic)
     with Member(cluster, group, {unknown: 1, topic: 1}) as member:
         write(cluster, TopicPartition(topic, 0), [b"value"])
         wait_until(lambda: member.deliveries, what="the other topic")
-        # A rebalance more does not say it again.
+        # Another rebalance does not log it again.
         with Member(cluster, group, {topic: 1}):
             pass
         wait_until(lambda: len(member.claims()) == 1, what="the end of the rebalance")
@@ -55,7 +55,7 @@ def test_an_unknown_topic_is_waited_for_and_the_others_are_read(
 
 @pytest.mark.parametrize("group", ["", "a/b", "a b", "..", "gr\u00fcppe"])
 def test_an_illegal_group_id_is_refused(cluster: Sandbox, group: str) -> None:
-    """Before anything is connected; the error names the key and what is allowed."""
+    """It is refused before anything is connected; the error names the key and what is allowed."""
     with pytest.raises(ConfigError, match=r"group\.id is .*: it must be letters, digits"):
         settings_for(cluster, group)
 
@@ -71,8 +71,8 @@ def test_a_malformed_connect_string_is_refused(connect: str) -> None:
 
 
 @pytest.mark.parametrize("listening", [False, True])
-def test_an_unreachable_zookeeper_is_an_error_in_time(listening: bool) -> None:
-    """Nobody there, or somebody who never answers: the time-out, and that of taking leave."""
+def test_an_unreachable_zookeeper_is_an_error_within_the_timeout(listening: bool) -> None:
+    """It does not matter whether nothing listens on the port, or a server that never responds."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         if not listening:
@@ -86,8 +86,8 @@ def test_an_unreachable_zookeeper_is_an_error_in_time(listening: bool) -> None:
     assert 500 <= took_ms < PROMPT_MS
 
 
-def test_an_unknown_host_is_an_error_in_time() -> None:
-    """The name is in the text."""
+def test_an_unknown_host_is_an_error_within_the_timeout() -> None:
+    """The error has the host's name."""
     config = settings_for("no-such-host.invalid:2181", "group", zookeeper_connection_timeout_ms=500)
     started_ms = CLOCK.now_ms()
     with pytest.raises(RegistryError, match=r"no-such-host\.invalid"):
@@ -96,7 +96,7 @@ def test_an_unknown_host_is_an_error_in_time() -> None:
 
 
 def test_a_missing_chroot_is_named(cluster: Sandbox) -> None:
-    """Consumers never create one: it is misspelled, or no broker ran yet."""
+    """Consumers never create a chroot: it is misspelled, or no broker has run yet."""
     tree = ZkTree(cluster, "/misspelled")
     with pytest.raises(RegistryError, match=r"chroot /misspelled .* does not exist"):
         ZookeeperConsumerConnector(settings_for(tree.connect, "group"))
@@ -104,7 +104,7 @@ def test_a_missing_chroot_is_named(cluster: Sandbox) -> None:
 
 
 def test_streams_are_created_once(cluster: Sandbox) -> None:
-    """A second call is refused, static or by filter; the first one's streams live on."""
+    """A second call is refused, static or by filter; the first call's streams go on."""
     topic = fresh_name("once")
     cluster.create_topic(topic)
     with Member(cluster, fresh_name("group"), {topic: 1}) as member:
@@ -117,30 +117,30 @@ def test_streams_are_created_once(cluster: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("counts", [{"topic": 0}, {"topic": -1}, {"": 1}, {"a/b": 1}, {"..": 1}])
-def test_senseless_topics_and_counts_are_refused(
+def test_invalid_topics_and_counts_are_refused(
     connector: ZookeeperConsumerConnector, counts: dict[str, int]
 ) -> None:
-    """A registration that Scala members can't read would stop the group; nothing is written."""
+    """Nothing is written: a registration that Scala members can't read would stop the group."""
     with pytest.raises(ConfigError, match="topic"):
         connector.create_message_streams(counts)
     assert connector.create_message_streams({}) == {}
 
 
 def test_a_filter_without_streams_is_refused(connector: ZookeeperConsumerConnector) -> None:
-    """As for topics."""
+    """A filter needs at least one stream, as a topic does."""
     with pytest.raises(ConfigError, match="number of streams must be 1 or more, not 0"):
         connector.create_message_streams_by_filter(Whitelist("topic"), 0)
 
 
 @pytest.mark.parametrize("pattern", ["a{1,2}", "[", "(?<name>x"])
-def test_a_filter_that_is_no_expression_is_refused(pattern: str) -> None:
-    """The original's rewriting of commas included."""
+def test_a_filter_that_is_no_regex_is_refused(pattern: str) -> None:
+    """Commas become alternatives first, as in the original, so ``a{1,2}`` is invalid."""
     with pytest.raises(ConfigError, match="filter"):
         Whitelist(pattern)
 
 
-def test_a_closed_connector_says_so(connector: ZookeeperConsumerConnector) -> None:
-    """Committing and creating streams after the shutdown are errors, not hangs."""
+def test_calls_of_a_closed_connector_are_errors(connector: ZookeeperConsumerConnector) -> None:
+    """Committing and creating streams after the shutdown do not hang."""
     connector.shutdown()
     with pytest.raises(ConsumerClosed, match="shut down"):
         connector.commit_offsets()
@@ -153,8 +153,8 @@ def test_a_commit_before_joining_writes_nothing(connector: ZookeeperConsumerConn
     assert connector.commit_offsets() == 0
 
 
-def test_two_members_of_one_name_are_told_apart(cluster: Sandbox) -> None:
-    """The second is refused, with the reason, after its tries; the first one notices nothing."""
+def test_a_second_member_with_the_same_consumer_id_is_refused(cluster: Sandbox) -> None:
+    """After its tries the second one fails with the reason; the first one is not disturbed."""
     topic, group = fresh_name("twins"), fresh_name("group")
     cluster.create_topic(topic)
     tree, tp = ZkTree(cluster), TopicPartition(topic, 0)
@@ -175,8 +175,8 @@ def test_two_members_of_one_name_are_told_apart(cluster: Sandbox) -> None:
         assert tree.owners(group, topic)[0] == (f"{group}_same-0", first.session_id)
 
 
-def test_a_member_of_the_same_name_gets_in_when_the_other_leaves(cluster: Sandbox) -> None:
-    """It waits for the node, not for its next try, which is a minute away."""
+def test_a_member_joins_as_soon_as_its_consumer_id_is_free(cluster: Sandbox) -> None:
+    """It watches the registration, and does not wait for its next try a minute later."""
     topic, group = fresh_name("successor"), fresh_name("group")
     cluster.create_topic(topic)
     first = Member(cluster, group, {topic: 1}, consumer_id="same")

@@ -1,7 +1,7 @@
-"""Garbage in ZooKeeper: skipped, logged once and counted, or named in an error; others go on.
+"""Garbage in ZooKeeper is skipped, logged once and counted, or named in an error.
 
-Broken brokers and topics stand below a chroot of their own, whose nodes point at the real broker:
-the real controller would stumble over them.
+Broken brokers and topics are put under another chroot, whose nodes point at the real broker: the
+real controller would fail on them.
 """
 
 import json
@@ -26,7 +26,7 @@ from zkconsumer.scope import ThreadScope
 
 pytestmark = pytest.mark.sandbox
 
-PATIENCE = {
+FEW_TRIES = {
     "rebalance_max_retries": 3,
     "rebalance_backoff_ms": 100,
     "zookeeper_session_timeout_ms": 1000,  # the tries outlast it, whatever the two above say
@@ -34,12 +34,12 @@ PATIENCE = {
 
 
 def skipped(member: Member) -> int:
-    """How many nodes it skipped as unreadable."""
+    """Return how many unreadable nodes a member has skipped."""
     return member.connector._parts.control._steps._group_reader._problems.skipped_count
 
 
-class Mirror(ZkTree):
-    """A second chroot with the broker and a topic of the real one."""
+class MirroredChroot(ZkTree):
+    """A second chroot with the real cluster's broker and one of its topics."""
 
     def __init__(self, cluster: Sandbox) -> None:
         super().__init__(cluster, f"/{fresh_name('mirror')}")
@@ -51,19 +51,19 @@ class Mirror(ZkTree):
         self.copy_broker()
 
     def copy_topic(self, topic: str) -> None:
-        """Make a topic of the real cluster known here."""
+        """Copy a topic's node from the real chroot."""
         node = self._real.get(f"/brokers/topics/{topic}")
         assert node is not None
         self.put(f"/brokers/topics/{topic}", node.data)
 
     def copy_broker(self) -> None:
-        """Make the real broker known here."""
+        """Copy the broker's node from the real chroot."""
         node = self._real.get("/brokers/ids/0")
         assert node is not None
         self.put("/brokers/ids/0", node.data)
 
     def await_read(self, member: Member) -> None:
-        """Write to both partitions and wait until the member has it."""
+        """Write to both partitions and wait until the member got the messages."""
         for tp in partitions_of(self.topic, 2):
             write(self._cluster, tp, [b"value"])
         wait_until(lambda: len(member.deliveries) == 2, what="both partitions")
@@ -83,7 +83,7 @@ class Mirror(ZkTree):
 def test_a_member_with_a_garbage_registration_is_skipped(
     cluster: Sandbox, caplog: pytest.LogCaptureFixture, registration: bytes, reason: str
 ) -> None:
-    """It gets no partitions; the log names it and the reason, once; we get all."""
+    """It gets no partitions, we get all; the log names it and the reason once per member."""
     topic, group = fresh_name("shared"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
@@ -110,10 +110,10 @@ def test_a_member_with_a_garbage_registration_is_skipped(
     ],
     ids=["exponential filter", "large filter", "streams without end"],
 )
-def test_a_hostile_registration_is_dealt_with_in_bounded_time_and_memory(
+def test_a_hostile_registration_takes_bounded_time_and_memory(
     cluster: Sandbox, stranger: dict[str, object], own: int
 ) -> None:
-    """Beside a topic whose name takes backtracking years; its streams come before ours as text."""
+    """The topic's name would take years of backtracking; as text its streams sort before ours."""
     topic, group = fresh_name("hostile") + "w" * 30, fresh_name("group")
     cluster.create_topic(topic, partitions=2)
     fields = {"version": 1, **stranger, "timestamp": "1"}
@@ -126,7 +126,7 @@ def test_a_hostile_registration_is_dealt_with_in_bounded_time_and_memory(
 def test_a_page_beside_hostile_registrations_reads_and_ends(
     cluster: Sandbox, tmp_path: Path
 ) -> None:
-    """It answers meanwhile, shows other groups as they are, and heeds SIGTERM at once."""
+    """It stays responsive, shows other groups correctly, and ends soon after SIGTERM."""
     topic = fresh_name("hostile") + "w" * 30
     group, other = fresh_name("group"), fresh_name("other")
     cluster.create_topic(topic, partitions=2)
@@ -156,10 +156,10 @@ def test_a_page_beside_hostile_registrations_reads_and_ends(
         assert page.end(signal.SIGTERM) == 0  # within 15 s
 
 
-def test_a_numeric_timestamp_is_read_and_warned_of(
+def test_a_numeric_timestamp_is_read_and_logged(
     cluster: Sandbox, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """We can read it, so that member keeps its share; Scala members fail on it, which we say."""
+    """That member keeps its share; the log warns that Scala members fail on the registration."""
     topic, group = fresh_name("shared"), fresh_name("group")
     cluster.create_topic(topic, partitions=2)
     registration = {
@@ -168,7 +168,7 @@ def test_a_numeric_timestamp_is_read_and_warned_of(
         "pattern": "static",
         "timestamp": 1_795_227_905_398,
     }
-    path = f"/consumers/{group}/ids/zz"  # sorts behind ours, so the second partition is its share
+    path = f"/consumers/{group}/ids/zz"  # sorts after ours, so the second partition is its share
     ZkTree(cluster).put(path, json.dumps(registration).encode())
     with Member(cluster, group, {topic: 1}) as member:
         assert set(member.claims()) == {TopicPartition(topic, 0)}
@@ -193,8 +193,8 @@ def test_a_broker_with_a_broken_registration_is_not_used(
     registration: bytes,
     reason: str,
 ) -> None:
-    """The log names it and says what to look at; the other broker serves."""
-    mirror = Mirror(cluster)
+    """The log names the broker and the reason; the other broker is used."""
+    mirror = MirroredChroot(cluster)
     mirror.put(f"/brokers/ids/{number}", registration)
     with Member(mirror.connect, fresh_name("group"), {mirror.topic: 1}) as member:
         mirror.await_read(member)
@@ -204,8 +204,8 @@ def test_a_broker_with_a_broken_registration_is_not_used(
 
 
 def test_a_broker_without_host_but_with_a_plaintext_endpoint_is_used(cluster: Sandbox) -> None:
-    """As brokers of later versions register whose listener bears another name."""
-    mirror = Mirror(cluster)
+    """Later brokers register like this if their plaintext listener has another name."""
+    mirror = MirroredChroot(cluster)
     (broker,) = cluster.brokers
     registration = {
         "version": 4,
@@ -222,11 +222,11 @@ def test_a_broker_without_host_but_with_a_plaintext_endpoint_is_used(cluster: Sa
         assert skipped(member) == 0
 
 
-def test_without_any_broker_it_waits_for_one(
+def test_without_any_broker_a_member_waits_for_one(
     cluster: Sandbox, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Joining succeeds, as in the original; the first broker to come is used."""
-    mirror = Mirror(cluster)
+    """Joining succeeds, as in the original; the first broker that registers is used."""
+    mirror = MirroredChroot(cluster)
     mirror.delete("/brokers/ids/0")
     with Member(mirror.connect, fresh_name("group"), {mirror.topic: 1}) as member:
         assert member.claims() == {}
@@ -248,8 +248,8 @@ def test_without_any_broker_it_waits_for_one(
 def test_a_topic_with_a_broken_node_is_left_out(
     cluster: Sandbox, caplog: pytest.LogCaptureFixture, node: bytes, skips: int, reason: str
 ) -> None:
-    """The log says which and why; other topics are read, and this one as soon as it is mended."""
-    mirror, broken = Mirror(cluster), fresh_name("broken")
+    """The log names it and the reason; other topics are read, and this one once it is repaired."""
+    mirror, broken = MirroredChroot(cluster), fresh_name("broken")
     cluster.create_topic(broken)
     tp = TopicPartition(broken, 0)
     mirror.put(f"/brokers/topics/{broken}", node)
@@ -265,13 +265,13 @@ def test_a_topic_with_a_broken_node_is_left_out(
 
 
 def test_a_persistent_node_in_place_of_the_registration_is_named(cluster: Sandbox) -> None:
-    """It will not go by itself: the error says to delete it."""
+    """It will not vanish by itself: the error says to delete it."""
     topic, group = fresh_name("occupied"), fresh_name("group")
     cluster.create_topic(topic)
     tree, path = ZkTree(cluster), f"/consumers/{group}/ids/{group}_fixed"
     tree.put(path, b"garbage")
     with pytest.raises(RebalanceFailed, match="after 3 tries") as caught:
-        Member(cluster, group, {topic: 1}, consumer_id="fixed", **PATIENCE)
+        Member(cluster, group, {topic: 1}, consumer_id="fixed", **FEW_TRIES)
     assert f"{path} is a persistent node" in str(caught.value)
     tree.delete(path)
     with Member(cluster, group, {topic: 1}, consumer_id="fixed") as member:
@@ -279,7 +279,7 @@ def test_a_persistent_node_in_place_of_the_registration_is_named(cluster: Sandbo
 
 
 def test_a_registration_that_an_operator_deleted_comes_back(cluster: Sandbox) -> None:
-    """At once, in the same session; nothing that is being read is touched."""
+    """It is created again at once, in the same session; owned partitions are not affected."""
     topic, group = fresh_name("deleted"), fresh_name("group")
     cluster.create_topic(topic, partitions=2)
     tree = ZkTree(cluster)
@@ -293,7 +293,7 @@ def test_a_registration_that_an_operator_deleted_comes_back(cluster: Sandbox) ->
 
 
 def test_an_owner_node_that_an_operator_deleted_is_claimed_again(cluster: Sandbox) -> None:
-    """At the next rebalance; it is read on from where it was."""
+    """The next rebalance claims it again, and reading continues at the former position."""
     topic, group = fresh_name("disowned"), fresh_name("group")
     kept, lost = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
@@ -315,8 +315,8 @@ def test_an_owner_node_that_an_operator_deleted_is_claimed_again(cluster: Sandbo
             assert member.got(kept) == list(range(5))
 
 
-def test_a_partition_is_claimed_as_soon_as_its_owner_node_goes(cluster: Sandbox) -> None:
-    """Not at the next try, which is a minute away."""
+def test_a_partition_is_claimed_as_soon_as_its_owner_node_is_gone(cluster: Sandbox) -> None:
+    """The member watches the node, and does not wait for its next try a minute later."""
     topic, group = fresh_name("freed"), fresh_name("group")
     cluster.create_topic(topic)
     (tp,) = partitions_of(topic, 1)
@@ -340,14 +340,14 @@ def test_a_partition_is_claimed_as_soon_as_its_owner_node_goes(cluster: Sandbox)
         }
 
 
-def test_joining_that_failed_may_be_tried_again(cluster: Sandbox) -> None:
-    """With the same connector, once what the error named is put right."""
+def test_a_failed_join_may_be_tried_again(cluster: Sandbox) -> None:
+    """The same connector can create its streams once the reported cause is gone."""
     topic, group = fresh_name("again"), fresh_name("group")
     cluster.create_topic(topic)
     (tp,) = partitions_of(topic, 1)
     tree, path = ZkTree(cluster), owner_path(group, tp)
     tree.put(path.rpartition("/")[0])
-    config = settings_for(cluster, group, consumer_timeout_ms=10_000, **PATIENCE)
+    config = settings_for(cluster, group, consumer_timeout_ms=10_000, **FEW_TRIES)
     with stranger(cluster) as other, ZookeeperConsumerConnector(config) as connector:
         assert other.create(path, b"somebody", ephemeral=True)
         with pytest.raises(RebalanceFailed):
@@ -360,13 +360,13 @@ def test_joining_that_failed_may_be_tried_again(cluster: Sandbox) -> None:
         assert tree.members(group) == [connector.consumer_id]
 
 
-def test_a_garbage_owner_node_leaves_what_was_owned_before_alone(cluster: Sandbox) -> None:
-    """The stream hears of a blocked new partition, which is read as soon as the node is gone."""
+def test_a_garbage_owner_node_does_not_affect_owned_partitions(cluster: Sandbox) -> None:
+    """The stream raises for the blocked new partition, which is read once the node is gone."""
     topic, group = fresh_name("half"), fresh_name("group")
     old, new = partitions_of(topic, 2)
     cluster.create_topic(topic)
     tree, path = ZkTree(cluster), owner_path(group, new)
-    with Member(cluster, group, {topic: 1}, **PATIENCE) as member:
+    with Member(cluster, group, {topic: 1}, **FEW_TRIES) as member:
         claims = member.claims()
         tree.put(path, b"garbage")
         cluster.add_partitions(topic, 2)

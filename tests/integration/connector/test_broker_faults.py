@@ -1,4 +1,4 @@
-"""Brokers crash, hand over, freeze: the members notice nothing but a pause.
+"""Brokers crash, lose leadership, or freeze: members only see a pause.
 
 No claim is lost, so nothing may come twice; whatever was acknowledged must come.
 """
@@ -19,15 +19,15 @@ pytestmark = pytest.mark.sandbox
 
 
 def await_all_in_sync(tree: ZkTree, topic: str) -> None:
-    """Wait until every replica of every partition follows."""
+    """Wait until every replica of every partition is in sync."""
     wait_until(
         lambda: all(brokers == {0, 1, 2} for brokers in tree.in_sync(topic).values()),
         what=f"all replicas of {topic} in sync",
     )
 
 
-def test_a_killed_broker_of_three_costs_nothing(cluster3: Sandbox) -> None:
-    """Its partitions go on at their next leader; when it is back, they go on still."""
+def test_a_killed_broker_of_three_loses_and_repeats_nothing(cluster3: Sandbox) -> None:
+    """Its partitions are read from their next leaders, and on when it is back."""
     topic, group = fresh_name("killed"), fresh_name("group")
     partitions = partitions_of(topic, 3)
     cluster3.create_topic(topic, partitions=3, replication=3)
@@ -50,8 +50,8 @@ def test_a_killed_broker_of_three_costs_nothing(cluster3: Sandbox) -> None:
         assert member.errors == []
 
 
-def test_the_only_broker_killed_and_restarted_costs_nothing(cluster: Sandbox) -> None:
-    """Delivery pauses while it is away; every acknowledged message comes, and once."""
+def test_killing_and_restarting_the_only_broker_loses_and_repeats_nothing(cluster: Sandbox) -> None:
+    """Delivery pauses meanwhile; every acknowledged message comes exactly once."""
     topic, group = fresh_name("lonely"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
@@ -71,7 +71,7 @@ def test_the_only_broker_killed_and_restarted_costs_nothing(cluster: Sandbox) ->
 
 
 def test_a_partition_that_moves_to_another_broker_is_followed(cluster3: Sandbox) -> None:
-    """Reassigned from broker to broker while it is read: no message twice, none lost."""
+    """It is reassigned twice while it is read: no message is lost or comes twice."""
     topic, group = fresh_name("moved"), fresh_name("group")
     (tp,) = partitions_of(topic, 1)
     cluster3.create_topic(topic, assignment={0: [0]})
@@ -95,7 +95,7 @@ def test_a_partition_that_moves_to_another_broker_is_followed(cluster3: Sandbox)
 
 
 def test_a_frozen_broker_is_left_for_the_next_leader(cluster3: Sandbox) -> None:
-    """One of three freezes for longer than every time-out, and comes back with old ideas."""
+    """One of three freezes for longer than every timeout, and comes back with outdated metadata."""
     topic, group = fresh_name("frozen"), fresh_name("group")
     partitions = partitions_of(topic, 3)
     cluster3.create_topic(topic, partitions=3, replication=3)
@@ -124,7 +124,7 @@ def test_a_frozen_broker_is_left_for_the_next_leader(cluster3: Sandbox) -> None:
 def test_the_only_broker_frozen_beyond_the_socket_timeout_is_waited_for(
     cluster: Sandbox, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The fetcher gives up waiting, looks for a leader again, and goes on where it was."""
+    """The fetcher times out, looks for a leader again, and continues at its offset."""
     topic, group = fresh_name("only"), fresh_name("group")
     (tp,) = partitions_of(topic, 1)
     cluster.create_topic(topic)
@@ -145,7 +145,7 @@ def test_the_only_broker_frozen_beyond_the_socket_timeout_is_waited_for(
 def test_what_is_queued_when_the_broker_dies_is_neither_lost_nor_read_twice(
     cluster: Sandbox, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A stream that stands still, its queue full and a chunk waiting for room behind it."""
+    """The stream's queue is full and a further chunk waits for capacity when the broker dies."""
     topic, count = fresh_name("queued"), 200
     cluster.create_topic(topic, partitions=2)
     slow_tp, quick_tp = partitions_of(topic, 2)

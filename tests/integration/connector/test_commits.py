@@ -1,4 +1,4 @@
-"""What is committed, when, and by whom; and what is kept where nothing is."""
+"""What is committed, when, and by whom; and that nothing is committed unasked."""
 
 import pytest
 
@@ -14,16 +14,16 @@ from zkconsumer.sandbox import Sandbox
 pytestmark = pytest.mark.sandbox
 
 VALUES = [b"value %d" % number for number in range(10)]
-BY_HAND = {"auto_commit_enable": False}
+MANUAL_COMMITS = {"auto_commit_enable": False}
 
 
 def test_without_automatic_commits_nothing_is_ever_written(cluster: Sandbox) -> None:
-    """Not by time, not at a hand-over, not at the end: the group has no offsets at all."""
+    """Neither the interval nor a rebalance nor a shutdown commits: the group has no offsets."""
     topic, group = fresh_name("silent"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
     tree = ZkTree(cluster)
-    settings = {**BY_HAND, "auto_commit_interval_ms": 10}
+    settings = {**MANUAL_COMMITS, "auto_commit_interval_ms": 10}
     with Member(cluster, group, {topic: 1}, **settings) as first:
         for tp in partitions:
             write(cluster, tp, VALUES)
@@ -36,18 +36,18 @@ def test_without_automatic_commits_nothing_is_ever_written(cluster: Sandbox) -> 
     assert tree.children(f"/consumers/{group}/offsets") == []
 
 
-def test_a_commit_by_hand_covers_exactly_what_was_handed_over(cluster: Sandbox) -> None:
-    """The message in hand included, whatever more is queued; unchanged it writes nothing."""
+def test_a_manual_commit_covers_exactly_what_was_delivered(cluster: Sandbox) -> None:
+    """It includes the last delivered message, nothing queued, and no unchanged offset."""
     topic, group = fresh_name("by-hand"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
     write(cluster, partitions[0], VALUES)
     tree = ZkTree(cluster)
-    config = settings_for(cluster, group, consumer_timeout_ms=10_000, **BY_HAND)
+    config = settings_for(cluster, group, consumer_timeout_ms=10_000, **MANUAL_COMMITS)
     with ZookeeperConsumerConnector(config) as connector:
         [stream] = connector.create_message_streams({topic: 1})[topic]
         assert [next(stream).offset for _ in range(7)] == list(range(7))
-        # The other one's start, which the reset policy found, is a position, too.
+        # The other partition has a position, too: where auto.offset.reset started it.
         wait_until(
             lambda: connector.commit_offsets() == 0 and len(tree.offsets(group)) == 2,
             what="both partitions committed",
@@ -59,8 +59,8 @@ def test_a_commit_by_hand_covers_exactly_what_was_handed_over(cluster: Sandbox) 
         assert tree.offsets(group) == {partitions[0]: 8, partitions[1]: 0}
 
 
-def test_automatic_commits_leave_out_the_message_in_hand(cluster: Sandbox) -> None:
-    """By time: up to the one that the caller still works on; at the end the same."""
+def test_automatic_commits_exclude_the_last_delivered_message(cluster: Sandbox) -> None:
+    """The caller may still be processing it; that holds for the interval and for a shutdown."""
     topic, group = fresh_name("by-time"), fresh_name("group")
     tp = TopicPartition(topic, 0)
     cluster.create_topic(topic)
@@ -78,17 +78,17 @@ def test_automatic_commits_leave_out_the_message_in_hand(cluster: Sandbox) -> No
 
 
 def test_a_partition_that_stays_keeps_its_position(cluster: Sandbox) -> None:
-    """Without any commit: a rebalance re-reads what changes hands, and nothing else."""
+    """Without commits, a rebalance re-reads the partitions that move, and no others."""
     topic, group = fresh_name("stays"), fresh_name("group")
     stays, moves = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
     with (
-        Member(cluster, group, {topic: 1}, consumer_id="a", **BY_HAND) as first,
+        Member(cluster, group, {topic: 1}, consumer_id="a", **MANUAL_COMMITS) as first,
         Traffic(cluster, [stays, moves]) as traffic,
     ):
         wait_until(lambda: first.got(stays) and first.got(moves), what="traffic")
         claim = first.claims()[stays]
-        with Member(cluster, group, {topic: 1}, consumer_id="b", **BY_HAND) as second:
+        with Member(cluster, group, {topic: 1}, consumer_id="b", **MANUAL_COMMITS) as second:
             wait_until(lambda: second.got(moves), what="the partition that moves")
             assert first.claims() == {stays: claim}
             second_had = second.claims()[moves]
@@ -97,7 +97,7 @@ def test_a_partition_that_stays_keeps_its_position(cluster: Sandbox) -> None:
         acknowledged = traffic.stop()
         twice = duplicates([first, second], acknowledged)
         assert twice.keys() == {moves}
-        # Three claims of it, each from the first message on: what two of them had, came again.
+        # It had three claims, each from the first message on: two claims' messages came again.
         before = [
             delivery
             for delivery in first.deliveries

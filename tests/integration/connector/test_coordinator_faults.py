@@ -1,4 +1,4 @@
-"""The broker that keeps a group's offsets crashes, freezes, is missing, or is too old."""
+"""The broker that stores a group's offsets crashes, freezes, is missing, or is too old."""
 
 from collections.abc import Iterator
 
@@ -44,18 +44,18 @@ def three() -> Iterator[Sandbox]:
 
 @pytest.fixture
 def keeper_down(three: Sandbox) -> Iterator[Sandbox]:
-    """The same while the broker with the offsets is away."""
+    """Give the same cluster while the broker with the offsets is down."""
     with without(three, KEEPER):
         yield three
 
 
 def committed(member: Member) -> int:
-    """How many commits got through."""
+    """Return how many commits succeeded."""
     return len(member.observed.of(Committed))
 
 
 def test_commits_go_on_with_the_next_coordinator(three: Sandbox) -> None:
-    """Until there is one, each attempt fails and says why; messages come all the while."""
+    """Without a coordinator each commit fails with the reason, and messages are still delivered."""
     group = fresh_group(replicated=True)
     stored = KafkaOffsets(three, group)
     metadata = stored.coordinator().id
@@ -81,7 +81,7 @@ def test_commits_go_on_with_the_next_coordinator(three: Sandbox) -> None:
                 assert f"broker {metadata} " in reason
             await_ends([member], traffic.ends, "without a coordinator")
 
-            # With retries a commit outlasts the change.
+            # With retries a commit waits until there is a new coordinator.
             assert member.connector.commit_offsets({partitions[0]: OffsetAndMetadata(1)}) == 1
             wait_until(lambda: stored.coordinator().id != metadata, what="all to know the next one")
             before = committed(member)
@@ -95,7 +95,7 @@ def test_commits_go_on_with_the_next_coordinator(three: Sandbox) -> None:
 
 
 def test_a_member_that_finds_no_coordinator_says_what_to_do(keeper_down: Sandbox) -> None:
-    """``RebalanceFailed`` after all tries, each of which takes its time; nothing is left behind."""
+    """After all tries it raises ``RebalanceFailed``, and leaves no nodes behind."""
     partitions = topic_elsewhere(keeper_down)
     group, topic = fresh_group(replicated=False), partitions[0].topic
     config = settings_for(
@@ -120,7 +120,7 @@ def test_a_member_that_finds_no_coordinator_says_what_to_do(keeper_down: Sandbox
 
 
 def shut_down_while_joining(cluster: Sandbox, group: str, topic: str) -> int:
-    """Shut a member down that asks for its offsets in vain; gives how long that took, in ms."""
+    """Shut a member down while it looks for its coordinator; return how long that took, in ms."""
     observed = Noting()
     config = settings_for(cluster, group, **IN_KAFKA)
     connector = ZookeeperConsumerConnector(config, observers=(observed,))
@@ -147,13 +147,13 @@ def shut_down_while_joining(cluster: Sandbox, group: str, topic: str) -> int:
 
 
 def test_a_shutdown_does_not_wait_for_a_coordinator(keeper_down: Sandbox) -> None:
-    """While the brokers answer that there is none."""
+    """The brokers respond that there is no coordinator."""
     (tp, _) = topic_elsewhere(keeper_down)
     assert shut_down_while_joining(keeper_down, fresh_group(replicated=False), tp.topic) < 3000
 
 
 def test_a_shutdown_does_not_wait_for_a_frozen_coordinator(cluster: Sandbox) -> None:
-    """While the only broker, connected, answers nothing."""
+    """The only broker is connected, but does not respond."""
     topic = fresh_name("frozen")
     cluster.create_topic(topic)
     with frozen(cluster, 0):
@@ -161,13 +161,13 @@ def test_a_shutdown_does_not_wait_for_a_frozen_coordinator(cluster: Sandbox) -> 
 
 
 def test_a_member_that_waits_for_a_coordinator_joins_when_there_is_one(three: Sandbox) -> None:
-    """It goes on from what was committed before, by its own tries alone."""
+    """It retries by itself, and continues at the committed offsets."""
     partitions = topic_elsewhere(three)
     group, topic = fresh_group(replicated=False), partitions[0].topic
     for tp in partitions:
         write(three, tp, [b"value %d" % number for number in range(10)])
     KafkaOffsets(three, group).put({tp: OffsetAndMetadata(7) for tp in partitions})
-    # In order: after a crash, brokers of 0.8.2 may have forgotten a commit of the last seconds.
+    # A clean stop: after a crash, a broker of 0.8.2 may have lost the last seconds' commits.
     three.stop_broker(KEEPER)
     scope = ThreadScope("restart")
     scope.spawn("start", lambda: three.start_broker(KEEPER), stop=lambda: None)
@@ -180,8 +180,8 @@ def test_a_member_that_waits_for_a_coordinator_joins_when_there_is_one(three: Sa
     assert scope.first_error() is None
 
 
-def test_a_shutdown_leaves_in_order_though_the_last_commit_fails(cluster: Sandbox) -> None:
-    """The coordinator is frozen: in bounded time the partition is released, uncommitted."""
+def test_a_shutdown_leaves_the_group_though_the_last_commit_fails(cluster: Sandbox) -> None:
+    """The coordinator is frozen: the partition is released uncommitted, within the timeout."""
     topic, group = fresh_name("frozen"), fresh_name("group")
     (tp,) = partitions_of(topic, 1)
     cluster.create_topic(topic)
@@ -207,7 +207,7 @@ def test_a_shutdown_leaves_in_order_though_the_last_commit_fails(cluster: Sandbo
 
 
 def test_a_partition_changes_hands_while_there_is_no_coordinator(three: Sandbox) -> None:
-    """The new owner waits until it knows from where to read; only what is uncommitted repeats."""
+    """The new owner waits until it knows the offset; only uncommitted messages come again."""
     stays, moves = partitions = topic_elsewhere(three)
     group, topic = fresh_group(replicated=False), stays.topic
     stored = KafkaOffsets(three, group)
@@ -239,7 +239,7 @@ def test_a_partition_changes_hands_while_there_is_no_coordinator(three: Sandbox)
 
 
 def test_a_restarted_broker_gets_the_next_automatic_commit(cluster: Sandbox) -> None:
-    """The only broker stops in order and comes back, in the middle of automatic commits."""
+    """The only broker stops cleanly and is restarted while commits are being made."""
     topic, group = fresh_name("restarted"), fresh_name("group")
     (tp,) = partitions_of(topic, 1)
     cluster.create_topic(topic)
@@ -260,8 +260,8 @@ def test_a_restarted_broker_gets_the_next_automatic_commit(cluster: Sandbox) -> 
     assert stored.offset(tp) == traffic.ends()[tp]
 
 
-def test_metadata_that_the_brokers_do_not_take_is_told(three: Sandbox) -> None:
-    """They may be set to less than usual; the error says so, and the rest is committed."""
+def test_too_large_metadata_is_an_error_of_its_partition(three: Sandbox) -> None:
+    """The error names the brokers' limit; the other partition is committed."""
     good, bad = topic_elsewhere(three)
     group = fresh_group(replicated=True)
     config = settings_for(three, group, auto_commit_enable=False, **IN_KAFKA)
@@ -273,12 +273,12 @@ def test_metadata_that_the_brokers_do_not_take_is_told(three: Sandbox) -> None:
             )
         assert set(caught.value.failed) == {bad}
         assert "shorten it, or raise offset.metadata.max.bytes" in str(caught.value)
-    # What 0.8.2 refuses so, it keeps in memory all the same, until the coordinator restarts.
+    # 0.8.2 keeps a refused offset in memory until the coordinator restarts, so don't check it.
     assert KafkaOffsets(three, group).entries([good]) == {good: (1, "x" * 100)}
 
 
 def test_brokers_before_0_8_2_are_refused_with_one_clear_error() -> None:
-    """They hang up at a question that they don't know."""
+    """These brokers close the connection at a request that they don't know."""
     with Sandbox(kafka="0.8.1.1") as cluster:
         topic, group = fresh_name("old"), fresh_name("group")
         cluster.create_topic(topic)

@@ -1,4 +1,4 @@
-"""A log that was damaged on the broker's disk: the broker sends it as it is, we find out."""
+"""A log that was damaged on the broker's disk: the broker serves it, the consumer detects it."""
 
 from pathlib import Path
 
@@ -21,13 +21,13 @@ BATCHES = [[b"batch %d message %d" % (batch, number) for number in range(3)] for
 
 @pytest.fixture(scope="module")
 def disk(disks: Path) -> Path:
-    """Where the broker keeps its logs."""
+    """Give the folder of the broker's logs."""
     return disks / "damaged"
 
 
 @pytest.fixture(scope="module")
 def cluster(damaged_cluster: Sandbox) -> Sandbox:
-    """A broker whose disk is at hand."""
+    """Give a broker whose log files the tests can change."""
     return damaged_cluster
 
 
@@ -35,7 +35,7 @@ def cluster(damaged_cluster: Sandbox) -> Sandbox:
 def test_a_flipped_bit_stops_its_partition_alone(
     cluster: Sandbox, disk: Path, codec: Codec
 ) -> None:
-    """What lies before is delivered, the error names the place, the other partition goes on."""
+    """Earlier messages are delivered, the error has the offset, the other partition goes on."""
     topic, group = fresh_name("damaged"), fresh_name("group")
     bad, good = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)

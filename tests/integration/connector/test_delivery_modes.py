@@ -1,4 +1,4 @@
-"""The promises of ``delivery`` on a real broker, with members that are killed without a word."""
+"""The guarantees of ``delivery`` on a real broker, with members that are killed."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -19,14 +19,14 @@ from zkconsumer.sandbox import Sandbox
 pytestmark = pytest.mark.sandbox
 
 IN_CHUNKS_OF = 2_000
-"""Bytes: some dozen messages, so that a kill comes between two chunks, or amid one."""
+"""Bytes: a few dozen messages, so that a kill happens between two chunks, or within one."""
 
 
-class Generations:
-    """Members of one group in processes of their own, one after the other, all but the last killed.
+class MemberSequence:
+    """Members of one group, each a process; all but the last are killed, one after the other.
 
     Attributes:
-        printed: what each of them printed, in turn.
+        printed: the values that each of them printed.
     """
 
     def __init__(self, cluster: Sandbox, topic: str, delivery: str, folder: Path) -> None:
@@ -51,13 +51,13 @@ class Generations:
         self.process: OurProcess | None = None
 
     def start(self) -> None:
-        """Start the next one, while the last one's session still has its nodes."""
+        """Start the next member, while the former one's session still holds its nodes."""
         name = f"m{len(self.printed)}"
         settings = {**self._settings, "consumer.id": name}
         self.process = OurProcess(self._topic, settings, self._folder / name)
 
     def kill(self) -> None:
-        """Kill it in the middle of its work, if it lives."""
+        """Kill the running member, if there is one."""
         if self.process is None:
             return
         self.process.kill()
@@ -65,27 +65,27 @@ class Generations:
         self.process = None
 
     def await_some(self) -> None:
-        """Wait until the living one has printed a few dozen messages."""
+        """Wait until the running member has printed 100 messages."""
         process = self.process
         assert process is not None
         wait_until(lambda: len(process.values) >= 100, what=f"messages of {self.delivery}")
 
     def await_committed(self, tree: ZkTree, ends: Mapping[TopicPartition, int]) -> None:
-        """Wait until all is read and committed."""
+        """Wait until everything is read and committed."""
         wait_until(lambda: tree.offsets(self.group) == ends, what=f"the end of {self.delivery}")
 
     def everything(self) -> list[str]:
-        """All that was printed, in order."""
+        """All values that were printed, in order."""
         return [value for of_one in self.printed for value in of_one]
 
 
 @pytest.fixture
-def generations(tmp_path: Path) -> Iterator[Callable[[Sandbox, str, str], Generations]]:
-    """Makes generations of members; what still lives at the end is killed."""
-    made: list[Generations] = []
+def new_sequence(tmp_path: Path) -> Iterator[Callable[[Sandbox, str, str], MemberSequence]]:
+    """Give a function that makes sequences of members; kill what still runs at the end."""
+    made: list[MemberSequence] = []
 
-    def make(cluster: Sandbox, topic: str, delivery: str) -> Generations:
-        made.append(Generations(cluster, topic, delivery, tmp_path))
+    def make(cluster: Sandbox, topic: str, delivery: str) -> MemberSequence:
+        made.append(MemberSequence(cluster, topic, delivery, tmp_path))
         return made[-1]
 
     yield make
@@ -93,16 +93,16 @@ def generations(tmp_path: Path) -> Iterator[Callable[[Sandbox, str, str], Genera
         members.kill()
 
 
-def test_what_sigkill_loses_and_repeats(
-    cluster: Sandbox, generations: Callable[[Sandbox, str, str], Generations]
+def test_sigkill_loses_or_repeats_what_the_mode_allows(
+    cluster: Sandbox, new_sequence: Callable[[Sandbox, str, str], MemberSequence]
 ) -> None:
-    """At least once loses nothing; at most once repeats nothing; each in its own group."""
+    """At least once loses nothing; at most once repeats nothing; each mode has its own group."""
     topic = fresh_name("killed")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
     tree = ZkTree(cluster)
     modes = [
-        generations(cluster, topic, delivery)
+        new_sequence(cluster, topic, delivery)
         for delivery in ("at_least_once", "at_most_once", "scala")
     ]
     with Traffic(cluster, partitions) as traffic:
@@ -127,17 +127,17 @@ def test_what_sigkill_loses_and_repeats(
     least, most, scala = modes
     assert set(least.everything()) == written
     assert max(Counter(most.everything()).values()) == 1
-    # The message in hand of each killed member may be lost, and nothing else.
+    # Only the message that each killed member was processing may be lost.
     assert len(written - set(scala.everything())) <= 2
 
 
 @pytest.mark.parametrize(
     ("delivery", "covered"), [("at_least_once", 2), ("scala", 3), ("at_most_once", 10)]
 )
-def test_what_is_committed_with_a_message_in_hand(
+def test_the_commit_while_a_message_is_processed(
     cluster: Sandbox, delivery: str, covered: int
 ) -> None:
-    """Without it, with it, or with all of its chunk; and the same at the end."""
+    """It excludes the message, includes it, or includes its whole chunk; so at a shutdown."""
     topic, group = fresh_name("in-hand"), fresh_name("group")
     cluster.create_topic(topic)
     [tp] = partitions_of(topic, 1)
@@ -156,10 +156,10 @@ def test_what_is_committed_with_a_message_in_hand(
         wait_until(lambda: successor.got(tp) == list(range(covered, 11)), what="the rest")
 
 
-def test_at_most_once_repeats_nothing_through_a_hand_over_and_an_expired_session(
+def test_at_most_once_repeats_nothing_after_a_rebalance_and_an_expired_session(
     cluster: Sandbox,
 ) -> None:
-    """Two members, one of which expires in the middle: no message twice."""
+    """There are two members, and one session expires meanwhile: no message comes twice."""
     topic, group = fresh_name("once"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)

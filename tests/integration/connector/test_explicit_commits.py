@@ -1,4 +1,4 @@
-"""``commit_offsets`` with offsets on a real ZooKeeper: exactly those, and only of what is ours."""
+"""``commit_offsets`` with offsets, on a real ZooKeeper: it writes only these, and only ours."""
 
 import pytest
 
@@ -13,19 +13,19 @@ from zkconsumer.sandbox import Sandbox
 
 pytestmark = pytest.mark.sandbox
 
-BY_HAND = {"auto_commit_enable": False}
+MANUAL_COMMITS = {"auto_commit_enable": False}
 TEN = [b"value"] * 10
 
 
-def test_they_are_where_the_next_one_starts_wherever_the_caller_was(cluster: Sandbox) -> None:
-    """Back or forth; the stream itself goes on where it is; nothing else is written later."""
+def test_the_next_member_starts_at_explicit_offsets(cluster: Sandbox) -> None:
+    """They may be before or after the position; the stream is not affected; no later commit."""
     topic, group = fresh_name("exact"), fresh_name("group")
     back, forth = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
     for tp in (back, forth):
         write(cluster, tp, TEN)
     tree = ZkTree(cluster)
-    with Member(cluster, group, {topic: 1}, **BY_HAND) as member:
+    with Member(cluster, group, {topic: 1}, **MANUAL_COMMITS) as member:
         wait_until(lambda: len(member.deliveries) == 20, what="everything")
         assert member.connector.commit_offsets() == 2
         offsets = {back: OffsetAndMetadata(3), forth: OffsetAndMetadata(12, "skipped two")}
@@ -36,22 +36,22 @@ def test_they_are_where_the_next_one_starts_wherever_the_caller_was(cluster: San
         wait_until(lambda: len(member.deliveries) == 26, what="what is new")
         assert member.got(back) == list(range(13))
     assert tree.offsets(group) == {back: 3, forth: 12}
-    with Member(cluster, group, {topic: 1}, **BY_HAND) as successor:
+    with Member(cluster, group, {topic: 1}, **MANUAL_COMMITS) as successor:
         wait_until(
             lambda: (successor.got(back), successor.got(forth)) == (list(range(3, 13)), [12]),
             what="just that",
         )
 
 
-def test_another_members_partitions_are_refused_and_ours_are_written(cluster: Sandbox) -> None:
-    """In one call; the other's offset stays, whatever it is."""
+def test_partitions_of_another_member_are_refused_and_ours_are_written(cluster: Sandbox) -> None:
+    """Both are in one call; the other member's offset is unchanged."""
     topic, group = fresh_name("foreign"), fresh_name("group")
     cluster.create_topic(topic, partitions=2)
     ours, theirs = partitions_of(topic, 2)
     tree = ZkTree(cluster)
     with (
-        Member(cluster, group, {topic: 1}, consumer_id="a", **BY_HAND) as member,
-        Member(cluster, group, {topic: 1}, consumer_id="b", **BY_HAND) as other,
+        Member(cluster, group, {topic: 1}, consumer_id="a", **MANUAL_COMMITS) as member,
+        Member(cluster, group, {topic: 1}, consumer_id="b", **MANUAL_COMMITS) as other,
     ):
         wait_until(lambda: set(member.claims()) == {ours}, what="a share each")
         assert other.connector.commit_offsets({theirs: OffsetAndMetadata(5)}) == 1
@@ -65,16 +65,16 @@ def test_another_members_partitions_are_refused_and_ours_are_written(cluster: Sa
         assert tree.offsets(group) == {ours: 9, theirs: 5}
 
 
-def test_what_somebody_else_wrote_is_overwritten_only_when_the_caller_says_what_by(
+def test_only_an_explicit_commit_overwrites_a_foreign_offset(
     cluster: Sandbox,
 ) -> None:
-    """A larger offset by an operator: kept from the commit of all, not from an explicit one."""
+    """An operator's larger offset fails a commit of all positions, but not one of given offsets."""
     topic, group = fresh_name("moved"), fresh_name("group")
     cluster.create_topic(topic)
     [tp] = partitions_of(topic, 1)
     write(cluster, tp, TEN)
     tree = ZkTree(cluster)
-    config = settings_for(cluster, group, consumer_timeout_ms=10_000, **BY_HAND)
+    config = settings_for(cluster, group, consumer_timeout_ms=10_000, **MANUAL_COMMITS)
     with ZookeeperConsumerConnector(config) as connector:
         [stream] = connector.create_message_streams({topic: 1})[topic]
         assert [next(stream).offset for _ in range(4)] == [0, 1, 2, 3]
@@ -90,11 +90,11 @@ def test_what_somebody_else_wrote_is_overwritten_only_when_the_caller_says_what_
 
 
 def test_bad_offsets_are_refused_without_harm(cluster: Sandbox) -> None:
-    """By the caller's thread or by name; the connector goes on."""
+    """A wrong type is a ConfigError, an impossible offset fails its partition."""
     topic, group = fresh_name("bad"), fresh_name("group")
     cluster.create_topic(topic)
     [tp] = partitions_of(topic, 1)
-    config = settings_for(cluster, group, **BY_HAND)
+    config = settings_for(cluster, group, **MANUAL_COMMITS)
     with ZookeeperConsumerConnector(config) as connector:
         connector.create_message_streams({topic: 1})
         for nonsense in ("5", 5.0, None, True):

@@ -1,4 +1,4 @@
-"""Forked children of a process that consumes: whatever they call, they are told at once."""
+"""Forked children of a process that consumes: whatever they call raises at once."""
 
 import asyncio
 import multiprocessing
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.sandbox
 AT_ONCE_MS = 1_000
 
 
-def reported(calls: dict[str, Callable[[], object]]) -> str:
-    """Which of these calls did not say, at once, that the connector is another process's."""
+def violations(calls: dict[str, Callable[[], object]]) -> str:
+    """Return which of these calls did not raise ``ConsumerForked`` at once; empty if all did."""
     clock = SystemClock()
     wrong: list[str] = []
     for name, call in calls.items():
@@ -39,8 +39,8 @@ def reported(calls: dict[str, Callable[[], object]]) -> str:
     return "; ".join(wrong)
 
 
-def test_every_call_in_a_child_is_told_at_once(cluster: Sandbox) -> None:
-    """Before the streams exist and after, by hand and in coroutines, and leaving the ``with``."""
+def test_every_call_in_a_child_raises_at_once(cluster: Sandbox) -> None:
+    """So before and after streams are created, in coroutines, and on leaving ``with``."""
     topic, group = fresh_name("forked"), fresh_name("group")
     cluster.create_topic(topic)
     [tp] = partitions_of(topic, 1)
@@ -63,7 +63,7 @@ def test_every_call_in_a_child_is_told_at_once(cluster: Sandbox) -> None:
             "shutdown": connector.shutdown,
             "with": leave,
         }
-        assert in_forked_child(lambda: reported(either)) == ""
+        assert in_forked_child(lambda: violations(either)) == ""
         [stream] = connector.create_message_streams({topic: 1})[topic]
         write(cluster, tp, [b"value"] * 5)
         assert next(stream).offset == 0
@@ -73,7 +73,7 @@ def test_every_call_in_a_child_is_told_at_once(cluster: Sandbox) -> None:
             "for": lambda: list(stream),
             "async for": lambda: asyncio.run(_first(stream)),
         }
-        assert in_forked_child(lambda: reported(iterated)) == ""
+        assert in_forked_child(lambda: violations(iterated)) == ""
         session = connector._parts.store.session_id
         assert [next(stream).offset for _ in range(4)] == [1, 2, 3, 4]
         assert connector.commit_offsets() == 1
@@ -85,8 +85,8 @@ async def _first(stream: object) -> object:
     return await anext(stream)  # type: ignore[call-overload]
 
 
-def test_a_child_that_ends_by_itself_takes_nothing_with_it(cluster: Sandbox) -> None:
-    """As ``multiprocessing`` ends one, with its finalizers; the parent reads on in its session."""
+def test_the_end_of_a_child_does_not_affect_the_parent(cluster: Sandbox) -> None:
+    """It ends with its finalizers, as with ``multiprocessing``; the parent keeps its session."""
     topic, group = fresh_name("ended"), fresh_name("group")
     cluster.create_topic(topic)
     [tp] = partitions_of(topic, 1)
@@ -115,10 +115,10 @@ def _use_up(connector: ZookeeperConsumerConnector) -> None:
         raise SystemExit(7) from None
 
 
-def test_a_child_of_the_listener_is_told_though_it_is_the_thread_that_serves(
+def test_calls_in_a_child_forked_by_the_listener_raise(
     cluster: Sandbox,
 ) -> None:
-    """In the parent the same thread may commit directly; the child would do so on its socket."""
+    """The listener's thread may commit directly; a child would do so on the parent's socket."""
     topic, group = fresh_name("nested"), fresh_name("group")
     cluster.create_topic(topic)
     [tp] = partitions_of(topic, 1)
@@ -129,7 +129,7 @@ def test_a_child_of_the_listener_is_told_though_it_is_the_thread_that_serves(
             "commit": connector.commit_offsets,
             "shutdown": connector.shutdown,
         }
-        message.append(in_forked_child(lambda: reported(calls)))
+        message.append(in_forked_child(lambda: violations(calls)))
         message.append(str(connector.commit_offsets()))
 
     config = settings_for(cluster, group, consumer_timeout_ms=10_000, auto_commit_enable=False)
@@ -143,7 +143,7 @@ def test_a_child_of_the_listener_is_told_though_it_is_the_thread_that_serves(
 
 
 def test_a_child_may_have_a_connector_of_its_own(cluster: Sandbox) -> None:
-    """A second member of the group, which leaves in order; the parent gets its share back."""
+    """It joins as a second member and leaves; the parent gets its partitions back."""
     topic, group = fresh_name("own"), fresh_name("group")
     cluster.create_topic(topic, partitions=2)
     config = settings_for(cluster, group, consumer_timeout_ms=10_000)

@@ -1,4 +1,4 @@
-"""A process that forks while it consumes: the child is told, the parent reads on undisturbed."""
+"""A process that forks while it consumes: the child's calls raise, the parent reads on."""
 
 import gc
 from collections.abc import Callable
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.sandbox
 
 
 def refused(*calls: Callable[[], object]) -> str:
-    """How many of these calls say that the connector is the parent's; the others' answers."""
+    """Return "refused" for each call that raises ``ConsumerForked``, else its result."""
     message: list[str] = []
     for call in calls:
         try:
@@ -30,7 +30,7 @@ def refused(*calls: Callable[[], object]) -> str:
 
 
 def test_a_child_is_refused_everything_and_its_parent_notices_nothing(cluster: Sandbox) -> None:
-    """Iterating, committing, joining, shutting down; then the parent reads, commits and leaves."""
+    """The child iterates, commits, joins, shuts down; then the parent reads, commits and leaves."""
     topic, group = fresh_name("forked"), fresh_name("group")
     cluster.create_topic(topic, partitions=1)
     [tp] = partitions_of(topic, 1)

@@ -1,4 +1,4 @@
-"""A log that somebody tampered with on a real broker's disk: bombs, and offsets that can't be."""
+"""A log tampered with on a real broker's disk: decompression bombs and impossible offsets."""
 
 import json
 import os
@@ -28,29 +28,29 @@ from zkconsumer.sandbox import Sandbox
 pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 
 BOMBS = 8
-"""All in memory at once would be too much."""
+"""So many that they would not fit into the memory limit at once."""
 BOUND_BYTES = 32 << 20
-"""``fetch.max.decompressed.bytes`` here: up to its default, a set takes a second to unpack."""
+"""``fetch.max.decompressed.bytes`` here: at its default, a set takes a second to decompress."""
 BIT_36 = 1 << 36
 
 
 @pytest.fixture(scope="module")
 def disk(disks: Path) -> Path:
-    """Where the broker keeps its logs."""
+    """Give the folder of the broker's logs."""
     return disks / "damaged"
 
 
 @pytest.fixture(scope="module")
 def cluster(damaged_cluster: Sandbox) -> Sandbox:
-    """A broker whose disk is at hand."""
+    """Give a broker whose log files the tests can change."""
     return damaged_cluster
 
 
 @pytest.fixture(scope="module")
 def bombs(cluster: Sandbox, disk: Path) -> TopicPartition:
-    """Messages of 36 KB that unpack to 36 MB each, and a sound one behind them.
+    """Write messages of 36 KB that decompress to 36 MB each, and a sound message after them.
 
-    No broker would take them: they are put in the place of others of the same size.
+    Brokers would refuse them, so they replace other messages of the same size on the disk.
     """
     tp = TopicPartition(fresh_name("bombs"), 0)
     cluster.create_topic(tp.topic)
@@ -70,10 +70,10 @@ def bombs(cluster: Sandbox, disk: Path) -> TopicPartition:
     product(["stream", "poll", "range"], ["native", "pure"]),
     [("stream", "native"), ("poll", "native"), ("range", "native"), ("stream", "pure")],
 )
-def test_what_is_refused_does_not_stay_in_memory(
+def test_refused_messages_do_not_stay_in_memory(
     cluster: Sandbox, bombs: TopicPartition, way: str, engine: str
 ) -> None:
-    """One at a time is unpacked, up to the bound; nothing waits for a garbage collection."""
+    """Only one is decompressed at a time, up to the limit; no garbage collection is needed."""
     wanted = {
         "way": way,
         "zookeeper": cluster.zookeeper_connect,
@@ -96,10 +96,11 @@ def test_what_is_refused_does_not_stay_in_memory(
 
 @pytest.fixture
 def flipped(cluster: Sandbox, disk: Path) -> TopicPartition:
-    """Ten messages; of the fifth one bit of the offset is another, on the disk.
+    """Write ten messages, and flip one bit of the fifth one's offset on the disk.
 
-    Each is large enough to be in the broker's index: without that it looks for the end of the log
-    by the same headers, finds it in front of this one, and hands out nothing behind.
+    Each is large enough for an entry in the broker's index. Otherwise the broker would look for the
+    end of the log by the same headers, find it before the fifth message, and serve nothing after
+    it.
     """
     tp = TopicPartition(fresh_name("flipped"), 0)
     cluster.create_topic(tp.topic)
@@ -111,8 +112,8 @@ def flipped(cluster: Sandbox, disk: Path) -> TopicPartition:
     return tp
 
 
-def test_skip_passes_over_an_offset_that_cant_be(cluster: Sandbox, flipped: TopicPartition) -> None:
-    """It alone is lost; what is committed is the log's end, not where it pointed."""
+def test_skip_skips_an_impossible_offset(cluster: Sandbox, flipped: TopicPartition) -> None:
+    """Only that message is lost; the log's end is committed, not the impossible offset."""
     group = fresh_name("group")
     rest = [0, 1, 2, 3, 5, 6, 7, 8, 9]
     with Member(cluster, group, {flipped.topic: 1}, poison_policy="skip") as member:
@@ -121,10 +122,8 @@ def test_skip_passes_over_an_offset_that_cant_be(cluster: Sandbox, flipped: Topi
     assert ZkTree(cluster).offsets(group) == {flipped: 10}
 
 
-def test_raise_stops_in_front_of_an_offset_that_cant_be(
-    cluster: Sandbox, flipped: TopicPartition
-) -> None:
-    """The position is not thrown to where it points, and nothing is committed behind it."""
+def test_raise_stops_before_an_impossible_offset(cluster: Sandbox, flipped: TopicPartition) -> None:
+    """The position does not jump to that offset, and nothing after it is committed."""
     group = fresh_name("group")
     with Member(cluster, group, {flipped.topic: 1}) as member:
         wait_until(lambda: member.errors, what="the error")
@@ -136,8 +135,10 @@ def test_raise_stops_in_front_of_an_offset_that_cant_be(
     assert ZkTree(cluster).offsets(group) == {flipped: 4}
 
 
-def test_polls_and_ranges_stop_there_too(cluster: Sandbox, flipped: TopicPartition) -> None:
-    """With the place to go on at; a seek there reads the rest."""
+def test_polls_and_ranges_stop_at_an_impossible_offset(
+    cluster: Sandbox, flipped: TopicPartition
+) -> None:
+    """The error has the next offset; after a seek there the rest is read."""
     with KafkaConsumer(bootstrap_servers=cluster.bootstrap_servers) as consumer:
         consumer.assign([flipped])
         consumer.seek(flipped, 0)

@@ -1,4 +1,4 @@
-"""Messages larger than the fetch size: the fetch grows for them, up to a bound that is told."""
+"""Messages larger than the fetch size: the fetch size grows for them, up to a limit."""
 
 import pytest
 
@@ -20,7 +20,7 @@ SMALL, LARGE, HUGE = b"small", b"l" * 20_000, b"h" * 900_000
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
 def test_a_message_larger_than_the_fetch_size_is_delivered(cluster: Sandbox, codec: Codec) -> None:
-    """The fetch grows as far as it must, more than once if need be; what follows comes, too."""
+    """The fetch size grows as often as needed; later messages come, too."""
     topic, group = fresh_name("large"), fresh_name("group")
     tp = TopicPartition(topic, 0)
     cluster.create_topic(topic)
@@ -33,8 +33,8 @@ def test_a_message_larger_than_the_fetch_size_is_delivered(cluster: Sandbox, cod
         assert member.errors == []
 
 
-def test_a_message_beyond_the_bound_stops_its_partition_alone(cluster: Sandbox) -> None:
-    """What came before it is delivered, the error says all, and other partitions go on."""
+def test_a_message_beyond_the_limit_stops_its_partition_alone(cluster: Sandbox) -> None:
+    """Earlier messages are delivered, the error has size and limit, and other partitions go on."""
     topic, group = fresh_name("huge"), fresh_name("group")
     bad, good = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)

@@ -1,4 +1,4 @@
-"""The rebalance listener on a real cluster: hand-overs by the caller's own word."""
+"""The rebalance listener on a real cluster: the caller commits when partitions are released."""
 
 import pytest
 
@@ -14,32 +14,34 @@ from zkconsumer.sandbox import Sandbox
 
 pytestmark = pytest.mark.sandbox
 
-BY_HAND = {"auto_commit_enable": False}
+MANUAL_COMMITS = {"auto_commit_enable": False}
 TEN = [b"value"] * 10
 
 
 def tps(share: Share) -> set[TopicPartition]:
-    """A share as partitions."""
+    """Return a share as topic-partitions."""
     return {TopicPartition(topic, number) for topic, numbers in share.items() for number in numbers}
 
 
-def test_commits_in_the_listener_hand_over_without_loss_and_almost_without_repeats(
+def test_commits_in_the_listener_lose_nothing_and_repeat_almost_nothing(
     cluster: Sandbox,
 ) -> None:
-    """Members come and go under traffic: at most the message in flight of a hand-over repeats."""
-    topic, group = fresh_name("handed"), fresh_name("group")
+    """Members come and go under traffic: at most the message in flight of each release repeats."""
+    topic, group = fresh_name("released"), fresh_name("group")
     partitions = partitions_of(topic, 4)
     cluster.create_topic(topic, partitions=4)
     members: list[Member] = []
-    handed: list[TopicPartition] = []
+    released: list[TopicPartition] = []
 
     def member(name: str) -> Member:
         def finish(share: Share) -> None:
-            handed.extend(tps(share))
+            released.extend(tps(share))
             made.connector.commit_offsets()
 
         listener = NotedListener(finish)
-        made = Member(cluster, group, {topic: 1}, listener=listener, consumer_id=name, **BY_HAND)
+        made = Member(
+            cluster, group, {topic: 1}, listener=listener, consumer_id=name, **MANUAL_COMMITS
+        )
         members.append(made)
         return made
 
@@ -56,15 +58,15 @@ def test_commits_in_the_listener_hand_over_without_loss_and_almost_without_repea
         acknowledged = traffic.stop()
         twice = duplicates(members, acknowledged)
         first.close()
-    assert len(handed) >= 8
-    assert sum(twice.values()) <= len(handed)
+    assert len(released) >= 8
+    assert sum(twice.values()) <= len(released)
     assert ZkTree(cluster).offsets(group) == {
         tp: max(of_tp) + 1 for tp, of_tp in acknowledged.items()
     }
 
 
-def test_what_it_is_told_is_what_zookeeper_says(cluster: Sandbox) -> None:
-    """Before the release the nodes are there and still ours; the assignment comes true."""
+def test_its_arguments_agree_with_zookeeper(cluster: Sandbox) -> None:
+    """Before the release the owner nodes are still ours; the assignment is the later owners'."""
     topic, group = fresh_name("told"), fresh_name("group")
     cluster.create_topic(topic, partitions=3)
     tree = ZkTree(cluster)
@@ -85,8 +87,8 @@ def test_what_it_is_told_is_what_zookeeper_says(cluster: Sandbox) -> None:
     assert listener.consumer_ids == {f"{group}_a"}
 
 
-def test_explicit_offsets_in_it_are_where_the_successor_starts(cluster: Sandbox) -> None:
-    """Work that was handed over and not finished comes again, and only that."""
+def test_the_next_owner_starts_at_offsets_committed_in_it(cluster: Sandbox) -> None:
+    """Messages that were delivered but not finished come again, and only those."""
     topic, group = fresh_name("unfinished"), fresh_name("group")
     first, second = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
@@ -100,18 +102,18 @@ def test_explicit_offsets_in_it_are_where_the_successor_starts(cluster: Sandbox)
 
     counts: list[int] = []
     listener = NotedListener(finish)
-    settings = {"consumer_id": "a", **BY_HAND}
+    settings = {"consumer_id": "a", **MANUAL_COMMITS}
     with Member(cluster, group, {topic: 1}, listener=listener, **settings) as member:
         wait_until(lambda: len(member.deliveries) == 20, what="everything")
-        with Member(cluster, group, {topic: 1}, consumer_id="b", **BY_HAND) as successor:
+        with Member(cluster, group, {topic: 1}, consumer_id="b", **MANUAL_COMMITS) as successor:
             wait_until(lambda: successor.got(second) == [6, 7, 8, 9], what="the unfinished rest")
             assert counts == [1]
             assert ZkTree(cluster).offsets(group) == {second: 6}
     assert counts == [1, 2]
 
 
-def test_a_shutdown_in_it_hands_everything_to_the_others(cluster: Sandbox) -> None:
-    """The rebalance goes on first; the streams end, the other member reads all."""
+def test_a_shutdown_in_it_leaves_everything_to_the_others(cluster: Sandbox) -> None:
+    """The rebalance finishes first; then the streams end, and the other member reads everything."""
     topic, group = fresh_name("leaving"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
@@ -131,8 +133,8 @@ def test_a_shutdown_in_it_hands_everything_to_the_others(cluster: Sandbox) -> No
             assert {delivery.claim.active for delivery in member.deliveries} == {False}
 
 
-def test_one_that_always_fails_wedges_nobody(cluster: Sandbox) -> None:
-    """Both methods raise at every rebalance: all is delivered, and what left was not committed."""
+def test_a_listener_that_always_fails_blocks_nobody(cluster: Sandbox) -> None:
+    """Everything is delivered, but partitions that moved were not committed before."""
     topic, group = fresh_name("failing"), fresh_name("group")
     partitions = partitions_of(topic, 4)
     cluster.create_topic(topic, partitions=4)

@@ -1,4 +1,4 @@
-"""A network that loses one answer, and a real broker that gives all others: a moment of silence."""
+"""A network that loses one response of a real broker costs a short pause."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,16 +25,16 @@ pytestmark = pytest.mark.sandbox
 IN_KAFKA = {"offsets_storage": "kafka", "dual_commit_enabled": False}
 
 
-class Lossy(NamedTuple):
-    """A broker behind a gate."""
+class LossyBroker(NamedTuple):
+    """A broker behind a gate that can swallow responses."""
 
     cluster: Sandbox
     gate: SwallowingGate
 
 
 @contextmanager
-def gated(cluster: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lossy]:
-    """Its broker, to which all of us come through the gate."""
+def gated(cluster: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[LossyBroker]:
+    """Put a gate in front of the broker; all of our connections go through it."""
     (broker,) = cluster.brokers
     connect = TcpConnector.connect
     with SwallowingGate(broker.host, broker.port) as gate:
@@ -44,23 +44,23 @@ def gated(cluster: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lossy]:
             return connect(self, host, port, timeout_ms=timeout_ms)
 
         monkeypatch.setattr(TcpConnector, "connect", through)
-        yield Lossy(cluster, gate)
+        yield LossyBroker(cluster, gate)
 
 
 @pytest.fixture
-def lossy(broker_of: BrokerOf, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lossy]:
-    """One of 0.9.0.1, which groups of both kinds can live on."""
+def lossy(broker_of: BrokerOf, monkeypatch: pytest.MonkeyPatch) -> Iterator[LossyBroker]:
+    """Give a broker of 0.9.0.1, which serves groups of both kinds."""
     with gated(broker_of("0.9.0.1"), monkeypatch) as found:
         yield found
 
 
 def values(name: str) -> list[bytes]:
-    """Three, to be written."""
+    """Return three values to write."""
     return [b"%s %d" % (name.encode(), number) for number in range(3)]
 
 
-def await_swallowed(lossy: Lossy, *kinds: ApiKey) -> None:
-    """Wait until answers to these have vanished, and forget them."""
+def await_swallowed(lossy: LossyBroker, *kinds: ApiKey) -> None:
+    """Wait until responses to these requests were swallowed, and forget them."""
     wait_until(lambda: sorted(lossy.gate.swallowed) == sorted(kinds), what=f"the loss of {kinds}")
     lossy.gate.swallowed.clear()
 
@@ -77,10 +77,10 @@ def await_swallowed(lossy: Lossy, *kinds: ApiKey) -> None:
     ],
     ids=["metadata", "start", "fetch", "each", "offsets", "coordinator"],
 )
-def test_a_member_goes_on_after_a_moment(
-    lossy: Lossy, kinds: list[ApiKey], settings: dict[str, object]
+def test_a_member_continues_after_a_lost_response(
+    lossy: LossyBroker, kinds: list[ApiKey], settings: dict[str, object]
 ) -> None:
-    """From its first request on, whichever answer is lost."""
+    """This holds for every kind of response, from its first request on."""
     topic, group = fresh_name("lossy"), fresh_name("group")
     lossy.cluster.create_topic(topic)
     (tp,) = partitions_of(topic, 1)
@@ -104,8 +104,10 @@ def test_a_member_goes_on_after_a_moment(
 @pytest.mark.parametrize(
     "kind", [ApiKey.METADATA, ApiKey.LIST_OFFSETS, ApiKey.FETCH], ids=["metadata", "start", "fetch"]
 )
-def test_so_does_a_caller_that_polls(lossy: Lossy, kind: ApiKey) -> None:
-    """Without a group, so that nothing else is asked."""
+def test_a_polling_consumer_continues_after_a_lost_response(
+    lossy: LossyBroker, kind: ApiKey
+) -> None:
+    """It has no group, so it sends no other requests."""
     topic = fresh_name("lossy")
     lossy.cluster.create_topic(topic)
     tp = TopicPartition(topic, 0)
@@ -130,14 +132,14 @@ def test_so_does_a_caller_that_polls(lossy: Lossy, kind: ApiKey) -> None:
 
 
 PROBE = [ApiKey.API_VERSIONS, ApiKey.HEARTBEAT]
-"""What is sent at once to find out what a broker serves; an answer alone can't get lost."""
+"""Both are sent together to learn a broker's versions: TCP can't lose the first response alone."""
 
 
 @pytest.mark.parametrize("lost", [PROBE, PROBE[1:]], ids=["all", "the end"])
-def test_what_a_broker_serves_is_asked_again(
+def test_a_lost_api_versions_response_is_requested_again(
     broker_of: BrokerOf, monkeypatch: pytest.MonkeyPatch, lost: list[ApiKey]
 ) -> None:
-    """By whoever connects: a client that does nothing else, and a member of a group."""
+    """That holds for a client that only connects, and for a member of a group."""
     with gated(broker_of("3.9.1"), monkeypatch) as lossy:
         topic = fresh_name("lossy")
         lossy.cluster.create_topic(topic)

@@ -1,4 +1,4 @@
-"""Members whose offsets are in Kafka: what is committed when, and what they go on from."""
+"""Members whose offsets are in Kafka: what they commit, when, and where they continue."""
 
 from collections.abc import Mapping
 
@@ -27,11 +27,11 @@ pytestmark = pytest.mark.sandbox
 
 VALUES = [b"value %d" % number for number in range(10)]
 IN_BOTH: Mapping[str, object] = {**IN_KAFKA, "dual_commit_enabled": True}
-BY_HAND = {"auto_commit_enable": False}
+MANUAL_COMMITS = {"auto_commit_enable": False}
 
 
-def mark_of(cluster: Sandbox, tp: TopicPartition) -> str:
-    """What is committed as metadata where the caller has none: which topic of the name it is of."""
+def metadata_of(cluster: Sandbox, tp: TopicPartition) -> str:
+    """Return the metadata of a commit without the caller's own: it has the topic's czxid."""
     store = connect(
         cluster.zookeeper_connect, session_timeout_ms=4_000, connection_timeout_ms=10_000
     )
@@ -42,7 +42,7 @@ def mark_of(cluster: Sandbox, tp: TopicPartition) -> str:
 
 
 def filled_topic(cluster: Sandbox, partitions: int = 1) -> list[TopicPartition]:
-    """A topic with ten messages a partition; gives the partitions."""
+    """Create a topic with ten messages in each partition; return the partitions."""
     topic = fresh_name("offsets")
     cluster.create_topic(topic, partitions=partitions)
     for tp in partitions_of(topic, partitions):
@@ -50,8 +50,8 @@ def filled_topic(cluster: Sandbox, partitions: int = 1) -> list[TopicPartition]:
     return partitions_of(topic, partitions)
 
 
-def test_a_member_commits_to_kafka_alone_and_the_next_one_goes_on_there(cluster: Sandbox) -> None:
-    """By time, at the end, and by hand with metadata; ZooKeeper is not written to."""
+def test_a_member_commits_to_kafka_alone_and_the_next_one_continues_there(cluster: Sandbox) -> None:
+    """Automatic, final and manual commits with metadata; nothing is written to ZooKeeper."""
     [tp] = filled_topic(cluster)
     group = fresh_name("group")
     stored = KafkaOffsets(cluster, group)
@@ -65,14 +65,14 @@ def test_a_member_commits_to_kafka_alone_and_the_next_one_goes_on_there(cluster:
         assert next(stream).offset == 5
         wait_until(lambda: stored.offset(tp) == 5, what="the next one")
         assert next(stream).offset == 6
-    assert stored.entries([tp]) == {tp: (6, mark_of(cluster, tp))}
+    assert stored.entries([tp]) == {tp: (6, metadata_of(cluster, tp))}
 
-    config = settings_for(cluster, group, consumer_timeout_ms=10_000, **IN_KAFKA, **BY_HAND)
+    config = settings_for(cluster, group, consumer_timeout_ms=10_000, **IN_KAFKA, **MANUAL_COMMITS)
     with ZookeeperConsumerConnector(config) as connector:
         [stream] = connector.create_message_streams({tp.topic: 1})[tp.topic]
         assert [next(stream).offset for _ in range(3)] == [6, 7, 8]
         assert connector.commit_offsets() == 1
-        assert stored.entries([tp]) == {tp: (9, mark_of(cluster, tp))}
+        assert stored.entries([tp]) == {tp: (9, metadata_of(cluster, tp))}
         assert connector.commit_offsets({tp: OffsetAndMetadata(3, "said ☃")}) == 1
         assert next(stream).offset == 9
     assert stored.entries([tp]) == {tp: (3, "said ☃")}
@@ -84,10 +84,10 @@ def test_a_member_commits_to_kafka_alone_and_the_next_one_goes_on_there(cluster:
 
 
 def test_without_automatic_commits_nothing_is_ever_written(cluster: Sandbox) -> None:
-    """Not by time, not at a hand-over, not at the end; the log warns that Kafka forgets."""
+    """Neither the interval nor a rebalance nor a shutdown commits."""
     partitions = filled_topic(cluster, 2)
     group = fresh_name("group")
-    settings = {**IN_KAFKA, **BY_HAND, "auto_commit_interval_ms": 10}
+    settings = {**IN_KAFKA, **MANUAL_COMMITS, "auto_commit_interval_ms": 10}
     topic = partitions[0].topic
     with Member(cluster, group, {topic: 1}, **settings) as first:
         wait_until(lambda: len(first.deliveries) == 20, what="everything")
@@ -101,7 +101,7 @@ def test_without_automatic_commits_nothing_is_ever_written(cluster: Sandbox) -> 
 def test_a_partition_changes_hands_without_a_gap_or_a_repeat(
     cluster: Sandbox, settings: Mapping[str, object]
 ) -> None:
-    """What is committed at the hand-over is what the next owner goes on from; so at the end."""
+    """The next owner continues at the offset that was committed at the release."""
     topic, group = fresh_name("handed"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
@@ -128,7 +128,7 @@ def test_a_partition_changes_hands_without_a_gap_or_a_repeat(
 
 
 class CommitsBeforeRelease:
-    """A listener that commits what was handed over, as callers without automatic commits do."""
+    """A listener that commits before a release, as callers without automatic commits do."""
 
     def __init__(self) -> None:
         self.connector: ZookeeperConsumerConnector | None = None
@@ -147,14 +147,14 @@ class CommitsBeforeRelease:
 
 
 def test_a_listener_commits_what_is_about_to_be_released(cluster: Sandbox) -> None:
-    """Without automatic commits the next owner goes on behind the message in hand."""
+    """Without automatic commits the next owner continues after the last delivered message."""
     partitions = filled_topic(cluster, 2)
     stays, moves = partitions
     group = fresh_name("group")
     stored = KafkaOffsets(cluster, group)
     listener = CommitsBeforeRelease()
     config = settings_for(
-        cluster, group, consumer_id="a", consumer_timeout_ms=10_000, **IN_KAFKA, **BY_HAND
+        cluster, group, consumer_id="a", consumer_timeout_ms=10_000, **IN_KAFKA, **MANUAL_COMMITS
     )
     with ZookeeperConsumerConnector(config) as connector:
         listener.connector = connector
@@ -164,7 +164,7 @@ def test_a_listener_commits_what_is_about_to_be_released(cluster: Sandbox) -> No
         position = {
             tp: sum(message.partition == tp.partition for message in taken) for tp in partitions
         }
-        settings = {**IN_KAFKA, **BY_HAND, "consumer_id": "b"}
+        settings = {**IN_KAFKA, **MANUAL_COMMITS, "consumer_id": "b"}
         with Member(cluster, group, {stays.topic: 1}, **settings) as second:
             rest = list(range(position[moves], 10))
             wait_until(lambda: second.got(moves) == rest, what="the rest of what moved")
@@ -172,8 +172,8 @@ def test_a_listener_commits_what_is_about_to_be_released(cluster: Sandbox) -> No
         assert stored.offsets(partitions) == position
 
 
-def test_commits_ahead_neither_lose_nor_repeat_while_the_broker_restarts(cluster: Sandbox) -> None:
-    """At most once: a stream tells of a commit that failed, and gives the same chunk next time."""
+def test_at_most_once_neither_loses_nor_repeats_while_the_broker_restarts(cluster: Sandbox) -> None:
+    """A stream whose commit failed raises, and delivers the same chunk at the next call."""
     topic, group = fresh_name("ahead"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
@@ -199,36 +199,36 @@ def test_commits_ahead_neither_lose_nor_repeat_while_the_broker_restarts(cluster
 # --- both at once ---------------------------------------------------------------------------------
 
 
-def test_with_dual_commit_both_places_hold_the_same(cluster: Sandbox) -> None:
-    """By time, by hand, and back; also of a partition in which nothing moves."""
+def test_with_dual_commit_both_storages_have_the_same_offsets(cluster: Sandbox) -> None:
+    """After automatic and manual commits, also backwards, and for a partition without traffic."""
     moving, idle = partitions = filled_topic(cluster, 2)
     group = fresh_name("group")
     stored, tree = KafkaOffsets(cluster, group), ZkTree(cluster)
     stored.put({idle: OffsetAndMetadata(10)})
     with Member(cluster, group, {moving.topic: 1}, auto_commit_interval_ms=100, **IN_BOTH):
         ends = {moving: 10, idle: 10}
-        # Where Kafka alone has an offset, ZooKeeper gets it though it is not new: who goes on
-        # with ZooKeeper alone must find it there.
+        # An offset that only Kafka has is written to ZooKeeper, although it is not new: a member
+        # that uses ZooKeeper alone must find it there.
         wait_until(lambda: tree.offsets(group) == ends, what="ZooKeeper")
         assert stored.offsets(partitions) == ends
         write(cluster, moving, VALUES)
         ends = {moving: 20, idle: 10}
         wait_until(lambda: stored.offsets(partitions) == ends, what="Kafka, by time")
         wait_until(lambda: tree.offsets(group) == ends, what="ZooKeeper, by time")
-    config = settings_for(cluster, group, **IN_BOTH, **BY_HAND)
+    config = settings_for(cluster, group, **IN_BOTH, **MANUAL_COMMITS)
     with ZookeeperConsumerConnector(config) as connector:
         connector.create_message_streams({moving.topic: 1})
         back = {moving: OffsetAndMetadata(12, "back"), idle: OffsetAndMetadata(0)}
         assert connector.commit_offsets(back) == 2
     assert stored.entries(partitions) == {
         moving: (12, "back"),
-        idle: (0, mark_of(cluster, idle)),
+        idle: (0, metadata_of(cluster, idle)),
     }
     assert tree.offsets(group) == {moving: 12, idle: 0}
 
 
 def test_with_dual_commit_the_larger_of_both_is_the_start(cluster: Sandbox) -> None:
-    """Kafka ahead, ZooKeeper ahead, only the one, only the other, none."""
+    """Kafka is ahead, ZooKeeper is ahead, only one of them has an offset, or none has."""
     partitions = filled_topic(cluster, 5)
     group = fresh_name("group")
     stored, tree = KafkaOffsets(cluster, group), ZkTree(cluster)
@@ -251,14 +251,14 @@ def test_with_dual_commit_the_larger_of_both_is_the_start(cluster: Sandbox) -> N
 
 
 def test_metadata_that_is_too_large_is_refused_and_the_rest_is_committed(cluster: Sandbox) -> None:
-    """The error names the partition, how long it is, and the setting; nothing is cut off."""
+    """The error names the partition, the length and the setting; nothing is truncated."""
     good, bad = partitions = filled_topic(cluster, 2)
     group = fresh_name("group")
     stored = KafkaOffsets(cluster, group)
-    config = settings_for(cluster, group, **IN_KAFKA, **BY_HAND)
+    config = settings_for(cluster, group, **IN_KAFKA, **MANUAL_COMMITS)
     with ZookeeperConsumerConnector(config) as connector:
         connector.create_message_streams({good.topic: 1})
-        # The broker counts characters: what takes four bytes is two of them.
+        # The broker counts UTF-16 characters: one that takes four bytes in UTF-8 counts as two.
         for note, length in (("x" * 4097, 4097), ("\U0001f4a9" * 2049, 4098)):
             with pytest.raises(OffsetCommitFailed) as caught:
                 connector.commit_offsets(
@@ -267,21 +267,25 @@ def test_metadata_that_is_too_large_is_refused_and_the_rest_is_committed(cluster
             assert set(caught.value.failed) == {bad}
             assert f"{length} characters" in str(caught.value)
             assert "offset.metadata.max.bytes" in str(caught.value)
-            assert stored.entries(partitions) == {good: (4, mark_of(cluster, good))}
+            assert stored.entries(partitions) == {good: (4, metadata_of(cluster, good))}
         longest = "\U0001f4a9" * 2048
         assert connector.commit_offsets({bad: OffsetAndMetadata(5, longest)}) == 1
-    assert stored.entries(partitions) == {good: (4, mark_of(cluster, good)), bad: (5, longest)}
+    assert stored.entries(partitions) == {good: (4, metadata_of(cluster, good)), bad: (5, longest)}
 
 
 def test_what_another_member_owns_is_not_committed(cluster: Sandbox) -> None:
-    """Neither what went to another in order, nor what was taken from under us."""
+    """The other member got the partition by a rebalance, or its owner node was deleted."""
     partitions = filled_topic(cluster, 2)
     ours, theirs = partitions
     group = fresh_name("group")
     stored, tree = KafkaOffsets(cluster, group), ZkTree(cluster)
     with (
-        Member(cluster, group, {ours.topic: 1}, consumer_id="a", **IN_KAFKA, **BY_HAND) as first,
-        Member(cluster, group, {ours.topic: 1}, consumer_id="b", **IN_KAFKA, **BY_HAND) as second,
+        Member(
+            cluster, group, {ours.topic: 1}, consumer_id="a", **IN_KAFKA, **MANUAL_COMMITS
+        ) as first,
+        Member(
+            cluster, group, {ours.topic: 1}, consumer_id="b", **IN_KAFKA, **MANUAL_COMMITS
+        ) as second,
     ):
         wait_until(lambda: set(first.claims()) == {ours}, what="the first one to give one up")
         assert set(second.claims()) == {theirs}
@@ -292,17 +296,17 @@ def test_what_another_member_owns_is_not_committed(cluster: Sandbox) -> None:
                 {ours: OffsetAndMetadata(4), theirs: OffsetAndMetadata(9)}
             )
         assert set(caught.value.failed) == {theirs}
-        assert stored.entries(partitions) == {ours: (4, mark_of(cluster, ours))}
+        assert stored.entries(partitions) == {ours: (4, metadata_of(cluster, ours))}
 
-        # A refused commit makes a member look around: that look must be over.
+        # A refused commit triggers a rebalance, which must be over.
         wait_until(
             lambda: first.observed.of(RebalanceFinished)[-1].cause == "a commit was refused",
-            what="the look after the refused commit",
+            what="the rebalance after the refused commit",
         )
         tree.delete(owner_path(group, ours))
         with pytest.raises(OffsetCommitFailed, match="is gone, or another member's") as caught:
             first.connector.commit_offsets({ours: OffsetAndMetadata(6)})
         assert f"{ours}" in str(caught.value)
         assert group in str(caught.value)
-        assert stored.entries(partitions) == {ours: (4, mark_of(cluster, ours))}
+        assert stored.entries(partitions) == {ours: (4, metadata_of(cluster, ours))}
         assert first.observed.of(Committed)

@@ -1,4 +1,4 @@
-"""What can't be read on a real broker, passed over: damaged on its disk, or larger than allowed."""
+"""Unreadable messages of a real broker, damaged on disk or too large, under each policy."""
 
 import base64
 import json
@@ -27,18 +27,18 @@ SMALL_FETCHES = {"fetch_message_max_bytes": 1_000, "fetch_message_growth_max_byt
 
 @pytest.fixture(scope="module")
 def disk(disks: Path) -> Path:
-    """Where the broker keeps its logs."""
+    """Give the folder of the broker's logs."""
     return disks / "damaged"
 
 
 @pytest.fixture(scope="module")
 def cluster(damaged_cluster: Sandbox) -> Sandbox:
-    """A broker whose disk is at hand."""
+    """Give a broker whose log files the tests can change."""
     return damaged_cluster
 
 
 def damaged_topic(cluster: Sandbox, disk: Path, codec: Codec) -> TopicPartition:
-    """Four batches of three messages; one bit of the second batch's last byte is another."""
+    """Write four batches of three messages; flip one bit in the last byte of the second one."""
     tp = TopicPartition(fresh_name("damaged"), 0)
     cluster.create_topic(tp.topic)
     sizes = []
@@ -50,14 +50,14 @@ def damaged_topic(cluster: Sandbox, disk: Path, codec: Codec) -> TopicPartition:
 
 
 def sound_offsets(codec: Codec) -> list[int]:
-    """What can be read: without the one message, or without its whole set."""
+    """Return the readable offsets: all but the damaged message, or all but its set."""
     lost = {5} if codec is Codec.NONE else {3, 4, 5}
     return [offset for offset in range(12) if offset not in lost]
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
 def test_skip_passes_over_what_is_damaged(cluster: Sandbox, disk: Path, codec: Codec) -> None:
-    """All else comes without an error, and what is committed is the end."""
+    """All other messages come without an error, and the log's end is committed."""
     tp, group = damaged_topic(cluster, disk, codec), fresh_name("group")
     with Member(cluster, group, {tp.topic: 1}, poison_policy="skip") as member:
         wait_until(lambda: member.got(tp) == sound_offsets(codec), what="all that is sound")
@@ -69,7 +69,7 @@ def test_skip_passes_over_what_is_damaged(cluster: Sandbox, disk: Path, codec: C
 def test_dead_letter_puts_aside_what_is_damaged(
     cluster: Sandbox, disk: Path, codec: Codec, tmp_path: Path
 ) -> None:
-    """Its bytes are those of the disk, with their place; the next member does not meet it again."""
+    """The dead letter has the bytes and the offset; the next member continues after it."""
     tp, group = damaged_topic(cluster, disk, codec), fresh_name("group")
     letters = tmp_path / "letters"
     settings = {"poison_policy": "dead_letter", "poison_dead_letter_file": str(letters)}
@@ -95,10 +95,10 @@ def test_dead_letter_puts_aside_what_is_damaged(
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
-def test_a_message_beyond_the_bound_is_put_aside(
+def test_a_message_beyond_the_limit_is_put_aside(
     cluster: Sandbox, codec: Codec, tmp_path: Path
 ) -> None:
-    """The broker goes on behind it, also where it is a set of several; its front is kept."""
+    """Reading continues after the message or its compressed set; the dead letter is truncated."""
     tp, group, letters = TopicPartition(fresh_name("huge"), 0), fresh_name("group"), tmp_path / "it"
     cluster.create_topic(tp.topic)
     noise = Random(1)
@@ -120,7 +120,7 @@ def test_a_message_beyond_the_bound_is_put_aside(
 
 
 def test_raise_stays_the_default(cluster: Sandbox, disk: Path) -> None:
-    """Without a policy the partition stands still in front of what is too large."""
+    """Without a policy the partition stops before a message that is too large."""
     tp, group = TopicPartition(fresh_name("huge"), 0), fresh_name("group")
     cluster.create_topic(tp.topic)
     for value in (b"small", bytes(20_000), b"small"):

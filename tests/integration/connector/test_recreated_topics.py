@@ -1,4 +1,4 @@
-"""Topics that are deleted and created again, and whose log is longer than what was read before."""
+"""Topics that are deleted and created again, with more messages than were read before."""
 
 import logging
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ NEW = [b"new %d" % number for number in range(500)]
 def warnings_of(
     caplog: pytest.LogCaptureFixture, topic: str, text: str = "deleted and created again"
 ) -> list[str]:
-    """Return the warnings of a topic that have a text, such as that it was created again."""
+    """Return the warnings about a topic that have a text, such as that it was created again."""
     return [
         record.getMessage()
         for record in caplog.records
@@ -35,7 +35,7 @@ def warnings_of(
 
 
 def former_topic(cluster: Sandbox) -> TopicPartition:
-    """Create a topic that holds ``OLD``; its only partition."""
+    """Create a topic with the messages ``OLD``; return its only partition."""
     tp = TopicPartition(fresh_name("recreated"), 0)
     cluster.create_topic(tp.topic)
     write(cluster, tp, OLD)
@@ -53,7 +53,7 @@ def recreate(cluster: Sandbox, tp: TopicPartition, values: Sequence[bytes] = NEW
 def test_a_topic_created_again_while_nobody_reads_is_read_whole(
     cluster: Sandbox, caplog: pytest.LogCaptureFixture, storage: dict[str, object]
 ) -> None:
-    """All of the new topic comes, with one warning, and then it goes on from what is committed."""
+    """There is one warning; the next member continues at the committed offset."""
     tp, group = former_topic(cluster), fresh_name("group")
     with Member(cluster, group, {tp.topic: 1}, **storage) as member:
         wait_until(lambda: len(member.got(tp)) == 200, what="the former topic")
@@ -77,25 +77,25 @@ def test_a_topic_created_again_while_nobody_reads_is_read_whole(
 def test_a_topic_created_again_under_a_member_is_read_whole(
     cluster: Sandbox, caplog: pytest.LogCaptureFixture, storage: dict[str, object]
 ) -> None:
-    """The member sees it go and come, and reads all of the new one."""
+    """The member notices the deletion and the creation, and reads all of the new topic."""
     tp, group = former_topic(cluster), fresh_name("group")
     with Member(cluster, group, {tp.topic: 1}, auto_commit_interval_ms=100, **storage) as member:
         wait_until(lambda: len(member.got(tp)) == 200, what="the former topic")
         member.connector.commit_offsets()
         recreate(cluster, tp)
-        # It may first go on where it was in the former one, before ZooKeeper tells.
+        # It may first continue at its former offset, before ZooKeeper's watch fires.
         wait_until(lambda: member.values(tp)[-500:] == NEW, what="the new topic")
         assert member.errors == []
-    # Where the new log is still shorter than the old position, the broker tells first.
-    # Offsets of the former one that were still to be committed are refused with a warning, too.
+    # While the new log is shorter than the old position, the broker's error may come first.
+    # A pending commit of the former topic's offsets is refused with a warning, too.
     recreated = warnings_of(caplog, tp.topic, "so these offsets are those of")
     assert len(recreated or warnings_of(caplog, tp.topic, "is out of range")) == 1
 
 
-def test_with_largest_only_what_comes_next_is_read(
+def test_with_largest_only_new_messages_are_read(
     cluster: Sandbox, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """``auto.offset.reset`` decides, as for any group without an offset."""
+    """``auto.offset.reset`` applies, as for any group without an offset."""
     tp, group = former_topic(cluster), fresh_name("group")
     with Member(cluster, group, {tp.topic: 1}) as member:
         wait_until(lambda: len(member.got(tp)) == 200, what="the former topic")
@@ -108,10 +108,10 @@ def test_with_largest_only_what_comes_next_is_read(
     assert len(warnings_of(caplog, tp.topic)) == 1
 
 
-def test_an_offset_committed_before_the_topic_was_made_by_anybody_is_old(
+def test_a_foreign_offset_from_before_the_creation_is_ignored(
     cluster: Sandbox, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Such as a Scala member's: ZooKeeper's transactions tell, whoever wrote."""
+    """ZooKeeper's transaction ids show that, even for a Scala member's offset."""
     topic, group = fresh_name("recreated"), fresh_name("group")
     tp = TopicPartition(topic, 0)
     cluster.create_topic(topic)

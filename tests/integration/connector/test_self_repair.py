@@ -1,4 +1,4 @@
-"""What a member mends by itself on a real ZooKeeper: owner nodes, offsets, garbage in the way."""
+"""What a member repairs by itself on a real ZooKeeper: owner nodes, offsets, garbage nodes."""
 
 import pytest
 
@@ -22,12 +22,12 @@ TEN = [b"value"] * 10
 
 
 def owned_by(member: Member) -> tuple[str, int]:
-    """What the owner nodes of its first stream hold, and who made them."""
+    """Return the value and the session of the owner nodes of a member's first stream."""
     return f"{member.connector.consumer_id}-0", member.session_id
 
 
 def test_deleted_owner_nodes_come_back_within_the_audits_interval(cluster: Sandbox) -> None:
-    """Under traffic nothing is lost; what comes twice is what the caller was not done with."""
+    """Nothing is lost under traffic; at most the message being processed comes twice."""
     topic, group = fresh_name("disowned"), fresh_name("group")
     partitions = partitions_of(topic, 3)
     cluster.create_topic(topic, partitions=3)
@@ -64,8 +64,8 @@ def test_deleted_owner_nodes_come_back_within_the_audits_interval(cluster: Sandb
         assert member.errors == []
 
 
-def test_a_partition_that_another_session_took_stops_and_comes_back(cluster: Sandbox) -> None:
-    """At the audit it stops, its commits are refused, the other is read on; then it is taken."""
+def test_a_partition_that_another_session_took_is_stopped(cluster: Sandbox) -> None:
+    """The audit stops it, its commits are refused, the other partition is read on."""
     topic, group = fresh_name("taken"), fresh_name("group")
     taken, kept = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
@@ -83,7 +83,7 @@ def test_a_partition_that_another_session_took_stops_and_comes_back(cluster: San
             session_id=other.session_id,
         )
         assert result.ok
-        # Before the member notices already.
+        # The member has not noticed yet.
         with pytest.raises(OffsetCommitFailed, match="stranger-0"):
             member.connector.commit_offsets({taken: OffsetAndMetadata(10)})
         wait_until(lambda: not claims[taken].active, timeout_s=5, what="the audit")
@@ -95,13 +95,13 @@ def test_a_partition_that_another_session_took_stops_and_comes_back(cluster: San
             member.connector.commit_offsets({taken: OffsetAndMetadata(10)})
         assert len(member.got(taken)) == 10
         tree.put(offset_path(group, taken), b"15")
-    # The stranger is gone, and so is its node; but the member is, too. Another one goes on there.
+    # Both sessions are over; the next member continues at the stored offset.
     with Member(cluster, group, {topic: 1}, **AUDITED) as member:
         wait_until(lambda: member.got(taken) == list(range(15, 20)), what="what is left")
 
 
-def test_it_goes_on_as_soon_as_the_other_session_ends(cluster: Sandbox) -> None:
-    """From what that one committed."""
+def test_a_taken_partition_is_read_again_when_the_other_session_ends(cluster: Sandbox) -> None:
+    """Reading continues at the offset that the other session committed."""
     topic, group = fresh_name("returned"), fresh_name("group")
     cluster.create_topic(topic)
     [tp] = partitions_of(topic, 1)
@@ -123,7 +123,7 @@ def test_it_goes_on_as_soon_as_the_other_session_ends(cluster: Sandbox) -> None:
 
 
 def test_a_garbage_owner_node_blocks_its_own_partition_only(cluster: Sandbox) -> None:
-    """The stream names it, once; as soon as it is deleted the partition is read, by the watch."""
+    """The stream raises once with its path; a watch resumes the partition when it is deleted."""
     topic, group = fresh_name("blocked"), fresh_name("group")
     partitions = partitions_of(topic, 3)
     blocked = partitions[1]
@@ -155,7 +155,7 @@ def test_a_garbage_owner_node_blocks_its_own_partition_only(cluster: Sandbox) ->
 
 
 def test_an_unusable_offset_is_read_once_an_operator_corrected_it(cluster: Sandbox) -> None:
-    """At the next audit; meanwhile the other partition is read, and the garbage stays."""
+    """The next audit finds it; until then the other partition is read, and the node is kept."""
     topic, group = fresh_name("unusable"), fresh_name("group")
     broken, sound = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
@@ -180,10 +180,10 @@ def test_an_unusable_offset_is_read_once_an_operator_corrected_it(cluster: Sandb
         wait_until(lambda: tree.offset(group, broken) == 10, what="an automatic commit")
 
 
-def test_when_all_tries_failed_every_stream_hears_it_and_the_next_event_mends_it(
+def test_every_stream_raises_when_all_tries_failed_and_the_next_event_retries(
     cluster: Sandbox,
 ) -> None:
-    """A living owner that won't let go: what is held is read on meanwhile."""
+    """Another session keeps a new partition: owned partitions are read on meanwhile."""
     topic, group = fresh_name("stubborn"), fresh_name("group")
     old, new = partitions_of(topic, 2)
     cluster.create_topic(topic)
@@ -203,7 +203,7 @@ def test_when_all_tries_failed_every_stream_hears_it_and_the_next_event_mends_it
 
 
 def test_deleting_everything_of_a_group_loses_nothing(cluster: Sandbox) -> None:
-    """Registrations and owner nodes of two living members: both come back, all is delivered."""
+    """Registrations and owner nodes of two live members come back, and all is delivered."""
     topic, group = fresh_name("reset"), fresh_name("group")
     partitions = partitions_of(topic, 4)
     cluster.create_topic(topic, partitions=4)

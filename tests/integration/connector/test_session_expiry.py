@@ -1,4 +1,4 @@
-"""A session that expires under a living member: it stops, joins anew, and the group settles."""
+"""A session that expires under a live member: it stops, joins again, and partitions settle."""
 
 import pytest
 
@@ -18,8 +18,8 @@ from zkconsumer.zk.session import SessionEvent, SessionState
 pytestmark = pytest.mark.sandbox
 
 
-class Ending:
-    """Notes how much a member had delivered under its claims when its session ended."""
+class SessionEnd:
+    """Records how much a member had delivered under its claims when its session ended."""
 
     def __init__(self, member: Member) -> None:
         self._member = member
@@ -28,7 +28,7 @@ class Ending:
         member.store.on_session(self._on_notice)
 
     def under_old_claims(self) -> int:
-        """How many messages came under the claims of then, so far."""
+        """Return how many messages have been delivered under the claims of that session."""
         return sum(delivery.claim in self._claims for delivery in list(self._member.deliveries))
 
     def _on_notice(self, event: SessionEvent) -> None:
@@ -37,7 +37,7 @@ class Ending:
 
 
 def await_shared(tree: ZkTree, group: str, topic: str, members: tuple[Member, Member]) -> None:
-    """Wait until each of four partitions has one owner, two a member, in their sessions of now."""
+    """Wait until each of two members owns two of the four partitions, in its current session."""
 
     def shared() -> bool:
         owners = tree.owners(group, topic)
@@ -53,7 +53,7 @@ def await_shared(tree: ZkTree, group: str, topic: str, members: tuple[Member, Me
 
 
 def test_an_expired_member_stops_at_once_and_comes_back(cluster: Sandbox) -> None:
-    """Only what it had delivered behind its last commit comes twice, and in its new session."""
+    """Only messages after its last commit come twice, and only in its new session."""
     topic, group = fresh_name("expired"), fresh_name("group")
     partitions = partitions_of(topic, 4)
     cluster.create_topic(topic, partitions=4)
@@ -71,8 +71,8 @@ def test_an_expired_member_stops_at_once_and_comes_back(cluster: Sandbox) -> Non
         assert expired.connector.commit_offsets() == 2
         assert other.connector.commit_offsets() == 2
         committed = tree.offsets(group)
-        await_ends([expired, other], traffic.ends, "behind the commit")
-        ending, old_claims = Ending(expired), expired.claims()
+        await_ends([expired, other], traffic.ends, "after the commit")
+        ending, old_claims = SessionEnd(expired), expired.claims()
         credentials = expired.store.credentials
         assert credentials is not None
         cluster.expire_session(*credentials)
@@ -81,11 +81,11 @@ def test_an_expired_member_stops_at_once_and_comes_back(cluster: Sandbox) -> Non
         await_shared(tree, group, topic, (expired, other))
         acknowledged = traffic.stop()
         twice = duplicates([expired, other], acknowledged)
-        # At once: at most the message that its stream was handing over at that moment.
+        # At once: at most the message that its stream was delivering at that moment still came.
         assert ending.delivered is not None
         assert ending.under_old_claims() - ending.delivered <= 1
-        # The other's own share was never touched. Whoever read the expired one's share later, the
-        # other for a moment or the expired one again, began at the commit.
+        # The other member's partitions never moved. Whoever read the expired member's partitions
+        # next, the other member for a moment or the expired one again, began at the commit.
         assert other.claims() == others_claims
         assert set(twice) == set(old_claims)
         for tp, old in old_claims.items():
@@ -95,7 +95,7 @@ def test_an_expired_member_stops_at_once_and_comes_back(cluster: Sandbox) -> Non
 
 
 def first_offsets(members: list[Member], tp: TopicPartition, *, but: PartitionClaim) -> set[int]:
-    """Where each claim of a partition but that one began."""
+    """Return the first delivered offset of each claim of a partition, except for one claim."""
     firsts: dict[PartitionClaim, int] = {}
     for member in members:
         for delivery in member.deliveries:
@@ -104,7 +104,7 @@ def first_offsets(members: list[Member], tp: TopicPartition, *, but: PartitionCl
     return set(firsts.values())
 
 
-def test_a_commit_that_was_held_up_through_the_end_of_the_session_is_refused(
+def test_a_commit_that_arrives_after_the_end_of_the_session_is_refused(
     cluster: Sandbox,
 ) -> None:
     """It would overwrite what the partition's next owner has committed meanwhile."""

@@ -1,4 +1,4 @@
-"""Every way to shut down: bounded, complete, and nothing left behind."""
+"""Every way to shut down: within a time limit, completely, and with nothing left behind."""
 
 import json
 import os
@@ -33,33 +33,33 @@ ROOT = Path(__file__).parents[3]
 
 
 def elapsed_ms(since_ms: int) -> int:
-    """How long ago that was."""
+    """Return the time since then."""
     return CLOCK.now_ms() - since_ms
 
 
 def thread_numbers() -> set[int | None]:
-    """The threads that run now."""
+    """Return the ids of the running threads."""
     return {thread.ident for thread in threading.enumerate()}
 
 
 def left_behind(before: set[int | None]) -> list[str]:
-    """The names of the threads that did not run before."""
+    """Return the names of the threads that did not run before."""
     return [thread.name for thread in threading.enumerate() if thread.ident not in before]
 
 
 def descriptors() -> set[str]:
-    """What this process holds open: sockets, pipes, files."""
+    """Return what this process has open: sockets, pipes, files."""
     held = set()
     for name in os.listdir("/proc/self/fd"):
         try:
             held.add(os.readlink(f"/proc/self/fd/{name}"))
-        except FileNotFoundError:  # the listing's own
+        except FileNotFoundError:  # the descriptor of this listing itself
             continue
     return held
 
 
 def filled_topic(cluster: Sandbox, partitions: int = 1) -> str:
-    """A topic with ten messages a partition."""
+    """Create a topic with ten messages in each partition."""
     topic = fresh_name("filled")
     cluster.create_topic(topic, partitions=partitions)
     for tp in partitions_of(topic, partitions):
@@ -71,14 +71,14 @@ def filled_topic(cluster: Sandbox, partitions: int = 1) -> str:
 def idle_streams(
     cluster: Sandbox, group: str, topic: str, count: int = 1
 ) -> Iterator[ZookeeperConsumerConnector]:
-    """A connector that has its partitions, and whose streams nobody reads."""
+    """Open a connector that owns its partitions, and whose streams nobody reads."""
     with ZookeeperConsumerConnector(settings_for(cluster, group)) as connector:
         connector.create_message_streams({topic: count})
         yield connector
 
 
 def test_nothing_is_left_behind(cluster: Sandbox) -> None:
-    """No thread and no descriptor, after several lives; the registry is clean, offsets are kept."""
+    """Three members leave no thread, descriptor or node; their offsets are kept."""
     topic, group = filled_topic(cluster, 3), fresh_name("group")
     tree = ZkTree(cluster)
     threads, before = thread_numbers(), descriptors()
@@ -96,7 +96,7 @@ def test_nothing_is_left_behind(cluster: Sandbox) -> None:
 
 
 def test_a_connector_that_never_joined_leaves_nothing_either(cluster: Sandbox) -> None:
-    """Constructed and shut down: no node was written."""
+    """It is created and shut down, and no node is written."""
     group = fresh_name("group")
     threads, before = thread_numbers(), descriptors()
     ZookeeperConsumerConnector(settings_for(cluster, group)).shutdown()
@@ -106,7 +106,7 @@ def test_a_connector_that_never_joined_leaves_nothing_either(cluster: Sandbox) -
 
 
 def test_shutdown_may_be_called_again(cluster: Sandbox) -> None:
-    """The second time does nothing; everything else says that it is closed."""
+    """The second call does nothing; every other call raises that it is closed."""
     topic = filled_topic(cluster)
     with idle_streams(cluster, fresh_name("group"), topic) as connector:
         connector.shutdown()
@@ -120,7 +120,7 @@ def test_shutdown_may_be_called_again(cluster: Sandbox) -> None:
 
 
 def test_shutdown_from_many_threads_at_once(cluster: Sandbox) -> None:
-    """All of them return, soon, and after the end; the stream that blocked ends."""
+    """All calls return promptly after the shutdown is complete; a blocked stream ends."""
     topic, group = filled_topic(cluster), fresh_name("group")
     member = Member(cluster, group, {topic: 1})
     wait_until(lambda: len(member.deliveries) == 10, what="everything")
@@ -141,7 +141,7 @@ def test_shutdown_from_many_threads_at_once(cluster: Sandbox) -> None:
 
 
 def test_shutdown_in_the_thread_that_iterates(cluster: Sandbox) -> None:
-    """In the middle of the loop: the loop ends; the message in hand is not committed."""
+    """The loop ends, and the message that is being processed is not committed."""
     topic, group = filled_topic(cluster), fresh_name("group")
     config = settings_for(cluster, group, consumer_timeout_ms=10_000)
     connector = ZookeeperConsumerConnector(config)
@@ -156,7 +156,7 @@ def test_shutdown_in_the_thread_that_iterates(cluster: Sandbox) -> None:
 
 
 def test_shutdown_while_the_broker_hangs(cluster: Sandbox) -> None:
-    """It does not wait for answers: offsets are committed, the partitions free, at once."""
+    """It does not wait for responses: offsets are committed and partitions released at once."""
     topic, group = filled_topic(cluster), fresh_name("group")
     threads = thread_numbers()
     with Member(cluster, group, {topic: 1}) as member:
@@ -170,7 +170,7 @@ def test_shutdown_while_the_broker_hangs(cluster: Sandbox) -> None:
 
 
 def test_shutdown_while_it_looks_for_a_leader_at_a_hanging_broker(cluster: Sandbox) -> None:
-    """The leader finder waits for metadata then; that is not waited for either."""
+    """The metadata request in flight is not waited for, either."""
     topic, group = filled_topic(cluster), fresh_name("group")
     threads = thread_numbers()
     with frozen(cluster, 0), Member(cluster, group, {topic: 1}) as member:
@@ -182,13 +182,13 @@ def test_shutdown_while_it_looks_for_a_leader_at_a_hanging_broker(cluster: Sandb
 
 
 def test_shutdown_while_it_connects_to_a_machine_that_is_gone(cluster: Sandbox) -> None:
-    """Nobody answers the connection request, as when a machine loses power."""
+    """Nothing answers the connection request, as when a machine loses power."""
     topic, group = fresh_name("gone"), fresh_name("group")
     cluster.create_topic(topic)
-    mirror, real = ZkTree(cluster, f"/{fresh_name('mirror')}"), ZkTree(cluster)
+    copied, real = ZkTree(cluster, f"/{fresh_name('copied')}"), ZkTree(cluster)
     node = real.get(f"/brokers/topics/{topic}")
     assert node is not None
-    mirror.put(f"/brokers/topics/{topic}", node.data)
+    copied.put(f"/brokers/topics/{topic}", node.data)
     threads = thread_numbers()
     with ExitStack() as sockets:
         server = sockets.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
@@ -197,8 +197,8 @@ def test_shutdown_while_it_connects_to_a_machine_that_is_gone(cluster: Sandbox) 
             client = sockets.enter_context(socket.socket())
             client.setblocking(False)
             client.connect_ex((host, port))
-        mirror.put("/brokers/ids/0", json.dumps({"host": host, "port": port}).encode())
-        with Member(mirror.connect, group, {topic: 1}) as member:
+        copied.put("/brokers/ids/0", json.dumps({"host": host, "port": port}).encode())
+        with Member(copied.connect, group, {topic: 1}) as member:
             assert len(member.claims()) == 1
             started_ms = CLOCK.now_ms()
             member.connector.shutdown()
@@ -207,7 +207,7 @@ def test_shutdown_while_it_connects_to_a_machine_that_is_gone(cluster: Sandbox) 
 
 
 def test_shutdown_while_joining(cluster: Sandbox) -> None:
-    """The call that creates streams ends with an error that says so, and soon."""
+    """The call that creates streams promptly raises that the connector was closed."""
     topic, group = filled_topic(cluster), fresh_name("group")
     settings = {"consumer_id": "same", "rebalance_backoff_ms": 20_000}
     errors: list[ConsumerClosed] = []
@@ -235,7 +235,7 @@ def test_shutdown_while_joining(cluster: Sandbox) -> None:
     ids=["term", "int", "impatient"],
 )
 def test_shutdown_in_a_signal_handler(cluster: Sandbox, signals: list[signal.Signals]) -> None:
-    """Whatever the signal interrupted, a handler included: all is committed, the process ends."""
+    """Whatever was interrupted, even another handler: all is committed, and the process ends."""
     topic, group = filled_topic(cluster), fresh_name("group")
     arguments = [cluster.zookeeper_connect, group, topic]
     with warm.Popen(
@@ -260,5 +260,5 @@ def test_shutdown_in_a_signal_handler(cluster: Sandbox, signals: list[signal.Sig
     assert out == "ended with 0 more threads\n"
     tree = ZkTree(cluster)
     assert tree.members(group) == []
-    # The signal may come before the last message was said to be done with, by asking for another.
+    # The signal may come before the next call, which is what marks the last message as processed.
     assert tree.offset(group, TopicPartition(topic, 0)) in {9, 10}

@@ -1,4 +1,4 @@
-"""A stream that nobody reads holds up its own partitions and nothing else."""
+"""A stream that nobody reads delays its own partitions and nothing else."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -27,7 +27,7 @@ CLOCK = SystemClock()
 def stalled(
     cluster: Sandbox, group: str, topic: str
 ) -> Iterator[tuple[ZookeeperConsumerConnector, Stream, Stream]]:
-    """Two streams, one a partition; the first one's queue is full and nobody reads it."""
+    """Open two streams with a partition each; the first one's queue is full and nobody reads it."""
     config = settings_for(
         cluster, group, consumer_timeout_ms=10_000, consumer_id="a", **SMALL_FETCHES
     )
@@ -38,7 +38,7 @@ def stalled(
 
 
 def filled_topic(cluster: Sandbox) -> tuple[str, list[TopicPartition]]:
-    """A topic of two partitions with much more in each than a queue takes."""
+    """Create a topic of two partitions with more messages in each than a queue can hold."""
     topic = fresh_name("slow")
     cluster.create_topic(topic, partitions=2)
     partitions = partitions_of(topic, 2)
@@ -47,8 +47,8 @@ def filled_topic(cluster: Sandbox) -> tuple[str, list[TopicPartition]]:
     return topic, partitions
 
 
-def test_the_other_streams_go_on(cluster: Sandbox) -> None:
-    """All of the other partition comes, from the same broker and fetcher; then the rest, too."""
+def test_other_streams_are_not_delayed(cluster: Sandbox) -> None:
+    """The other partition is delivered by the same broker and fetcher; then the rest, too."""
     topic, _ = filled_topic(cluster)
     with stalled(cluster, fresh_name("group"), topic) as (_, slow, quick):
         assert [next(quick).offset for _ in VALUES] == list(range(len(VALUES)))
@@ -57,7 +57,7 @@ def test_the_other_streams_go_on(cluster: Sandbox) -> None:
 
 
 def test_a_partition_that_shares_a_slow_stream_waits_with_it(cluster: Sandbox) -> None:
-    """One stream with two partitions: nothing is lost while it stands, and order is kept."""
+    """Nothing of a stream's two partitions is lost while it is not read, and order is kept."""
     topic, partitions = filled_topic(cluster)
     config = settings_for(cluster, fresh_name("group"), consumer_timeout_ms=10_000, **SMALL_FETCHES)
     with ZookeeperConsumerConnector(config) as connector:
@@ -71,7 +71,7 @@ def test_a_partition_that_shares_a_slow_stream_waits_with_it(cluster: Sandbox) -
 
 
 def takeover_ms(cluster: Sandbox, *, read: bool) -> int:
-    """How long a new member takes to get the first partition from one that reads it, or stalls."""
+    """Return how long a new member takes to get a partition of a read or stalled stream."""
     topic, (first, _) = filled_topic(cluster)
     group = fresh_name("group")
     with ExitStack() as open_members:
@@ -82,7 +82,7 @@ def takeover_ms(cluster: Sandbox, *, read: bool) -> int:
         else:
             open_members.enter_context(stalled(cluster, group, topic))
         started_ms = CLOCK.now_ms()
-        # Threads by name: 0-0, a-0, a-1; so the first partition goes to the new member.
+        # The thread ids sort as 0-0, a-0, a-1, so the first partition goes to the new member.
         newcomer = open_members.enter_context(
             Member(cluster, group, {topic: 1}, consumer_id="0", **SMALL_FETCHES)
         )
@@ -93,16 +93,16 @@ def takeover_ms(cluster: Sandbox, *, read: bool) -> int:
         return taken_ms
 
 
-def test_a_rebalance_does_not_wait_for_it(cluster: Sandbox) -> None:
-    """The stalled partition changes hands as fast as one whose stream is read.
+def test_a_rebalance_does_not_wait_for_a_slow_stream(cluster: Sandbox) -> None:
+    """A stalled partition moves as fast as one whose stream is read.
 
-    To wait would take for ever: nobody reads the stream.
+    Waiting would never end: nobody reads the stream.
     """
     assert takeover_ms(cluster, read=False) < takeover_ms(cluster, read=True) + PROMPT_MS
 
 
-def test_shutdown_does_not_wait_for_it(cluster: Sandbox) -> None:
-    """What is queued is dropped and comes again; the slow stream just ends."""
+def test_a_shutdown_does_not_wait_for_a_slow_stream(cluster: Sandbox) -> None:
+    """Queued messages are dropped without a commit; the slow stream ends."""
     topic, partitions = filled_topic(cluster)
     group = fresh_name("group")
     with stalled(cluster, group, topic) as (connector, slow, quick):
@@ -116,7 +116,7 @@ def test_shutdown_does_not_wait_for_it(cluster: Sandbox) -> None:
 
 
 def test_the_smallest_byte_budget_delivers_everything(cluster: Sandbox) -> None:
-    """One byte for three streams, messages of all sizes, compressed and not: one at a time."""
+    """With one byte for three streams, chunks come one at a time; messages have many sizes."""
     topic, group = fresh_name("tight"), fresh_name("group")
     cluster.create_topic(topic, partitions=3)
     partitions = partitions_of(topic, 3)

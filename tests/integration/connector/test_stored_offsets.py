@@ -1,4 +1,4 @@
-"""Stored offsets that point outside of the log, into a compressed set, or are no offsets."""
+"""Stored offsets that are outside of the log, inside a compressed set, or no offsets at all."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -22,7 +22,7 @@ VALUES = [b"value %d" % number for number in range(10)]
 
 
 def store_offset(cluster: Sandbox, group: str, tp: TopicPartition, text: bytes) -> None:
-    """Put something where a committed offset belongs."""
+    """Write text to the node of a committed offset."""
     ZkTree(cluster).put(offset_path(group, tp), text)
 
 
@@ -30,7 +30,7 @@ def store_offset(cluster: Sandbox, group: str, tp: TopicPartition, text: bytes) 
 def test_an_offset_beyond_the_end_is_reset(
     cluster: Sandbox, caplog: pytest.LogCaptureFixture, reset: str
 ) -> None:
-    """To the first message, or to what comes next; the log says which offset was wrong."""
+    """It is reset to the start or the end of the log; the wrong offset is logged."""
     topic, group = fresh_name("beyond"), fresh_name("group")
     tp = TopicPartition(topic, 0)
     cluster.create_topic(topic)
@@ -47,7 +47,7 @@ def test_an_offset_beyond_the_end_is_reset(
 
 
 class Truncated(NamedTuple):
-    """A topic whose first segments are gone."""
+    """A topic whose first segments are deleted."""
 
     cluster: Sandbox
     tp: TopicPartition
@@ -57,7 +57,7 @@ class Truncated(NamedTuple):
 
 @pytest.fixture(scope="module")
 def truncated(cluster: Sandbox, disks: Path) -> Truncated:
-    """A broker that lost the oldest segments of a log, as its retention would have it."""
+    """Delete the oldest segments of a log, as retention does."""
     tp = TopicPartition(fresh_name("truncated"), 0)
     cluster.create_topic(tp.topic, config={"segment.bytes": "1000"})
     for number in range(40):
@@ -67,13 +67,13 @@ def truncated(cluster: Sandbox, disks: Path) -> Truncated:
 
 @pytest.mark.parametrize("reset", ["smallest", "largest"])
 def test_an_offset_before_the_first_segment_is_reset(truncated: Truncated, reset: str) -> None:
-    """To the oldest message that is left, or to the end; the new position is committed."""
+    """It is reset to the oldest message or to the end; the new position is committed."""
     cluster, tp, start, end = truncated
     group = fresh_name("group")
     store_offset(cluster, group, tp, b"3")
     with Member(cluster, group, {tp.topic: 1}, auto_offset_reset=reset) as member:
         wanted = list(range(start, end)) if reset == "smallest" else []
-        # Nothing more comes, so the last message counts as done with, and the end as consumed.
+        # No message follows, so the last one counts as processed, and the position is the end.
         wait_until(lambda: member.claims()[tp].consumed_offset == end, what="the end of the log")
         assert member.got(tp) == wanted
         assert member.errors == []
@@ -86,7 +86,7 @@ def test_an_offset_before_the_first_segment_is_reset(truncated: Truncated, reset
 def test_garbage_in_place_of_an_offset_stops_that_partition_alone(
     cluster: Sandbox, garbage: bytes
 ) -> None:
-    """The stream raises what is wrong with which node; nobody overwrites the node."""
+    """The stream's error names the node and the problem; the node is never overwritten."""
     topic, group = fresh_name("garbage"), fresh_name("group")
     bad, good = TopicPartition(topic, 0), TopicPartition(topic, 1)
     cluster.create_topic(topic, partitions=2)
@@ -111,7 +111,7 @@ def test_garbage_in_place_of_an_offset_stops_that_partition_alone(
 
 
 def test_a_partition_with_a_corrected_offset_is_read_by_the_next_member(cluster: Sandbox) -> None:
-    """After the operator did what the error says, a restarted member goes on from there."""
+    """Once the operator did what the error says, a restarted member continues there."""
     topic, group = fresh_name("corrected"), fresh_name("group")
     tp = TopicPartition(topic, 0)
     cluster.create_topic(topic)
@@ -126,7 +126,7 @@ def test_a_partition_with_a_corrected_offset_is_read_by_the_next_member(cluster:
 
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY])
 def test_an_offset_inside_a_compressed_set_resumes_there(cluster: Sandbox, codec: Codec) -> None:
-    """The set is fetched whole; what lies before the offset is not delivered again."""
+    """The whole set is fetched; messages before the offset are not delivered again."""
     topic, group = fresh_name("packed"), fresh_name("group")
     tp = TopicPartition(topic, 0)
     cluster.create_topic(topic)
@@ -135,13 +135,13 @@ def test_an_offset_inside_a_compressed_set_resumes_there(cluster: Sandbox, codec
     with Member(cluster, group, {topic: 1}) as member:
         wait_until(lambda: len(member.got(tp)) == 5, what="the rest of the set")
         write(cluster, tp, [b"behind"])
-        wait_until(lambda: 10 in member.got(tp), what="the message behind it")
+        wait_until(lambda: 10 in member.got(tp), what="the message after it")
         assert member.got(tp) == [5, 6, 7, 8, 9, 10]
         assert member.values(tp) == [*VALUES[5:], b"behind"]
 
 
 def test_a_commit_inside_a_compressed_set_is_resumed_exactly(cluster: Sandbox) -> None:
-    """Three messages of a set taken and committed: the next member begins with the fourth."""
+    """Three messages of a set are committed: the next member begins with the fourth."""
     topic, group = fresh_name("inside"), fresh_name("group")
     tp = TopicPartition(topic, 0)
     cluster.create_topic(topic)

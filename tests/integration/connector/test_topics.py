@@ -1,4 +1,4 @@
-"""Topics that grow, appear and vanish while members read."""
+"""Topics that grow, appear and disappear while members read."""
 
 import pytest
 
@@ -15,9 +15,9 @@ pytestmark = pytest.mark.sandbox
 
 
 def test_a_topic_that_grows_is_read_whole(cluster: Sandbox) -> None:
-    """From 2 to 8 partitions while two members read: new partitions from their first message.
+    """Partitions 2 to 7 are added while two members read, and are read from their first message.
 
-    One old partition changes hands on the way; at most the message in hand comes twice there.
+    One old partition moves; at most the message being processed there comes twice.
     """
     topic, group = fresh_name("grows"), fresh_name("group")
     old, every = partitions_of(topic, 2), partitions_of(topic, 8)
@@ -30,7 +30,7 @@ def test_a_topic_that_grows_is_read_whole(cluster: Sandbox) -> None:
     ):
         wait_until(lambda: len(traffic.ends()) == 2, what="traffic")
         await_ends([first, second], traffic.ends, "before")
-        # The range assignor gave both to the first one's two threads; the second one waits.
+        # The range assignor gave both to the first member's two threads; the second has none.
         assert set(first.claims()) == set(old)
         cluster.add_partitions(topic, 8)
         traffic.add(every[2:])
@@ -53,7 +53,7 @@ def test_a_topic_that_grows_is_read_whole(cluster: Sandbox) -> None:
 
 
 def test_a_topic_that_is_created_later_is_read_from_its_start(cluster: Sandbox) -> None:
-    """Streams may be created before their topic; its first message comes all the same."""
+    """Streams may be created before their topic; its first message is delivered."""
     topic, group = fresh_name("later"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     with Member(cluster, group, {topic: 1}) as member:
@@ -70,10 +70,10 @@ def test_a_topic_that_is_created_later_is_read_from_its_start(cluster: Sandbox) 
 def test_a_filter_takes_in_a_new_topic_that_matches(
     cluster: Sandbox, kind: type[Whitelist] | type[Blacklist]
 ) -> None:
-    """What matched before is read on undisturbed; what does not match is left alone."""
+    """The former topic is read on undisturbed; a topic that does not match is ignored."""
     word, group = fresh_name("word"), fresh_name("group")
     present, new, other = f"{word}.present", f"{word}.new", f"{word}-other"
-    # A black list that leaves two topics: the cluster is shared with other tests.
+    # The blacklist excludes all but two topics: the cluster is shared with other tests.
     text = rf"{word}\.\w+" if kind is Whitelist else rf"(?!{word}\.).*"
     cluster.create_topic(present)
     (old_tp, new_tp) = TopicPartition(present, 0), TopicPartition(new, 0)
@@ -92,8 +92,8 @@ def test_a_filter_takes_in_a_new_topic_that_matches(
         assert member.errors == []
 
 
-def test_a_deleted_topic_is_let_go_and_the_others_go_on(cluster: Sandbox) -> None:
-    """Created again it is read from its start: the old offset is beyond the new log."""
+def test_a_deleted_topic_is_released_and_the_others_are_read_on(cluster: Sandbox) -> None:
+    """Created again, it is read from its start: the old offset is beyond the new log."""
     doomed, lasting, group = fresh_name("doomed"), fresh_name("lasting"), fresh_name("group")
     doomed_tp, lasting_tp = TopicPartition(doomed, 0), TopicPartition(lasting, 0)
     cluster.create_topic(doomed)

@@ -1,7 +1,7 @@
-"""ZooKeeper restarts, freezes, or is out of reach until the session is over.
+"""ZooKeeper restarts, freezes, or is unreachable until the session is over.
 
-The members commit by hand and at known places, so what must come twice is known exactly: nothing
-where the claims lived on, and what was delivered behind the last commit where they did not.
+The members commit manually and at known offsets, so what must come twice is known exactly: nothing
+while claims last, and what was delivered after the last commit otherwise.
 """
 
 import ctypes
@@ -29,7 +29,7 @@ PATIENT = {"zookeeper.session.timeout.ms": str(PATIENT_MS)}
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Sandbox]:
-    """One broker, which never loses its own session in these tests."""
+    """Start a broker that never loses its own session in these tests."""
     with Sandbox(brokers=1, broker_properties=PATIENT) as sandbox:
         yield sandbox
 
@@ -37,7 +37,7 @@ def cluster() -> Iterator[Sandbox]:
 def test_after_a_short_restart_the_session_and_all_positions_are_the_same(
     cluster: Sandbox,
 ) -> None:
-    """Delivery goes on for the silence allowed; afterwards nothing was claimed or read anew."""
+    """Delivery continues for the allowed silence; afterwards nothing is claimed or read again."""
     topic, group = fresh_name("short"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
@@ -64,8 +64,8 @@ def test_after_a_short_restart_the_session_and_all_positions_are_the_same(
         assert member.errors == []
 
 
-def test_a_member_cut_off_until_its_session_ended_joins_anew(cluster: Sandbox) -> None:
-    """It pauses when cut off; in its new session it owns everything, from the commit on."""
+def test_a_member_cut_off_until_its_session_ended_joins_again(cluster: Sandbox) -> None:
+    """It pauses when cut off; in its new session it owns everything, and starts at the commit."""
     topic, group = fresh_name("cut-off"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
@@ -121,8 +121,8 @@ def test_a_member_cut_off_until_its_session_ended_joins_anew(cluster: Sandbox) -
 def test_a_link_that_swallows_packets_stops_delivery_within_a_third_of_the_session(
     cluster: Sandbox, tries: int
 ) -> None:
-    """No connection breaks, so nothing but the silence tells. Two members read all the time."""
-    del tries  # at another moment between two pings each time
+    """No connection breaks, so only the silence shows it. Two members read all the time."""
+    del tries  # each try starts at another moment between two pings
     topic, group = fresh_name("swallowed"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
@@ -165,16 +165,16 @@ def test_a_link_that_swallows_packets_stops_delivery_within_a_third_of_the_sessi
 
 
 def hold_interpreter(duration_ms: int) -> None:
-    """Stay in one call for so long, in which no other thread runs."""
+    """Make one call that keeps the GIL for this long, so that no other thread runs."""
     ctypes.PyDLL(None).usleep(1_000 * duration_ms)
 
 
 @pytest.mark.alone
-def test_a_caller_that_keeps_all_threads_from_running_is_no_silence(cluster: Sandbox) -> None:
-    """It has the interpreter for longer than silence may last: nothing is lost, nothing told.
+def test_a_caller_that_holds_the_interpreter_is_not_taken_for_silence(cluster: Sandbox) -> None:
+    """It holds the GIL for longer than the allowed silence: nothing is lost or reported.
 
-    ZooKeeper itself may lack the session's pings for as long as the rest of it, which is why
-    nothing else runs meanwhile.
+    ZooKeeper gets no pings meanwhile, and the session lasts only a little longer, so nothing else
+    may run on the machine at that time.
     """
     topic, group = fresh_name("busy"), fresh_name("group")
     (tp,) = partitions_of(topic, 1)
@@ -192,8 +192,8 @@ def test_a_caller_that_keeps_all_threads_from_running_is_no_silence(cluster: San
         assert member.errors == []
 
 
-def test_zookeeper_may_freeze_within_the_session(cluster: Sandbox) -> None:
-    """The member hears nothing, reads on for as long as is allowed, and keeps its session."""
+def test_zookeeper_may_freeze_for_less_than_the_session(cluster: Sandbox) -> None:
+    """The member reads on for the allowed silence, and keeps its session."""
     topic, group = fresh_name("thaw"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
@@ -221,7 +221,7 @@ def test_zookeeper_may_freeze_within_the_session(cluster: Sandbox) -> None:
 
 
 def test_zookeeper_may_be_down_for_longer_than_the_session(cluster: Sandbox) -> None:
-    """The member pauses. ZooKeeper gives every session its time anew: nothing is read twice."""
+    """The member pauses; ZooKeeper renews every session at its start, so nothing is read twice."""
     topic, group = fresh_name("long"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
@@ -259,7 +259,7 @@ def test_zookeeper_may_be_down_for_longer_than_the_session(cluster: Sandbox) -> 
 
 
 def test_a_member_that_left_while_zookeeper_was_down_is_replaced(cluster: Sandbox) -> None:
-    """It could not commit: its share is read again from the start, by the one that stays."""
+    """It could not commit: the other member reads its partition again from the start."""
     topic, group = fresh_name("left"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
@@ -282,10 +282,10 @@ def test_a_member_that_left_while_zookeeper_was_down_is_replaced(cluster: Sandbo
 
 
 @pytest.mark.parametrize("fault", ["frozen", "down"])
-def test_shutdown_without_zookeeper_is_bounded(
+def test_a_shutdown_without_zookeeper_ends_in_time(
     cluster: Sandbox, caplog: pytest.LogCaptureFixture, fault: str
 ) -> None:
-    """It can't commit, says so, and does not wait for ZooKeeper to come back."""
+    """It logs that it can't commit, and does not wait for ZooKeeper to come back."""
     topic, group = fresh_name("alone"), fresh_name("group")
     (tp,) = partitions_of(topic, 1)
     cluster.create_topic(topic)
@@ -306,10 +306,10 @@ def test_shutdown_without_zookeeper_is_bounded(
     assert tree.offset(group, tp) is None
 
 
-def test_shutdown_keeps_to_its_time_while_zookeeper_hangs(
+def test_a_shutdown_ends_in_time_while_zookeeper_hangs(
     cluster: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """``shutdown.timeout.ms`` covers all of it: leaving, the good-bye, and the threads."""
+    """``shutdown.timeout.ms`` covers all of it: leaving, closing the session, and the threads."""
     monkeypatch.setattr(assembly, "CLOSE_TIMEOUT_MS", 60_000)
     topic = fresh_name("hurry")
     cluster.create_topic(topic)

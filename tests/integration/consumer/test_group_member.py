@@ -1,4 +1,4 @@
-"""Members of coordinator groups on real brokers, from the first that had groups to 3.9."""
+"""Members of coordinator groups on real brokers, from the first with groups to 3.9."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -25,7 +25,7 @@ Open = Callable[..., RealMember]
 
 @pytest.fixture
 def open_() -> Iterator[Open]:
-    """Opens members, and closes those that the test has not closed."""
+    """Give a function that opens members; close those that the test leaves open."""
     with ExitStack() as members:
 
         def open_(
@@ -52,10 +52,10 @@ def open_() -> Iterator[Open]:
     ],
     ids=["0.9-range", "0.9-cooperative", "0.11-sticky", "3.9-range", "3.9-cooperative"],
 )
-def test_two_members_share_commit_and_hand_over(
+def test_two_members_share_commit_and_take_over(
     broker_of: BrokerOf, open_: Open, version: str, settings: GroupSettings
 ) -> None:
-    """What the one committed, the other reads back when it takes over."""
+    """A member that takes partitions over reads what the former owner committed."""
     sandbox, topic, group = broker_of(version), fresh_name("shared"), fresh_name("g")
     sandbox.create_topic(topic, partitions=4)
     whole = tps(topic, 0, 1, 2, 3)
@@ -81,10 +81,10 @@ def test_two_members_share_commit_and_hand_over(
 
 
 @pytest.mark.parametrize("version", ["0.9.0.1", "3.9.1"])
-def test_who_was_frozen_past_its_session_commits_nothing(
+def test_a_member_frozen_past_its_session_commits_nothing(
     broker_of: BrokerOf, open_: Open, version: str
 ) -> None:
-    """The group has gone on without it: it says so, and hears of its loss."""
+    """The group has rebalanced without it: its commit fails, and its loss is reported."""
     sandbox, topic, group = broker_of(version), fresh_name("frozen"), fresh_name("g")
     sandbox.create_topic(topic, partitions=2)
     whole = tps(topic, 0, 1)
@@ -104,14 +104,14 @@ def test_who_was_frozen_past_its_session_commits_nothing(
 
 
 def test_a_broker_killed_under_a_rebalance(broker_of: BrokerOf, open_: Open) -> None:
-    """JoinGroup is never answered; the group is there again when the broker is."""
+    """JoinGroup gets no response; the group recovers when the broker is back."""
     sandbox, topic, group = broker_of("0.11.0.3"), fresh_name("killed"), fresh_name("g")
     sandbox.create_topic(topic, partitions=2)
     whole = tps(topic, 0, 1)
     first = open_(sandbox, group, topic, name="first")
     first.poll_until("all", lambda: first.has == whole)
     second = open_(sandbox, group, topic, name="second")
-    # The first one does not poll: so the second one's JoinGroup waits.
+    # The first member does not poll, so the second one's JoinGroup waits.
     second.poll_until("it joins", lambda: second.member.state == "preparing")
     sandbox.kill_broker(0)
     sandbox.start_broker(0)
@@ -125,8 +125,8 @@ def test_a_broker_killed_under_a_rebalance(broker_of: BrokerOf, open_: Open) -> 
     first.member.commit(dict.fromkeys(first.has, OffsetAndMetadata(3)), timeout_ms=20_000)
 
 
-def test_close_is_prompt_when_the_broker_hangs(broker_of: BrokerOf, open_: Open) -> None:
-    """It is stopped with all its connections open."""
+def test_a_close_is_prompt_when_the_broker_hangs(broker_of: BrokerOf, open_: Open) -> None:
+    """The broker is frozen while all connections stay open."""
     sandbox, topic, group = broker_of("3.9.1"), fresh_name("hung"), fresh_name("g")
     sandbox.create_topic(topic, partitions=1)
     member = open_(sandbox, group, topic)

@@ -1,4 +1,4 @@
-"""Instrumentation that was written for kafka-python, on ours: nothing of it is changed."""
+"""Instrumentation written for kafka-python works unchanged on our consumer."""
 
 import json
 import subprocess
@@ -15,8 +15,8 @@ COUNT = 25
 VALUES = [str(number) for number in range(COUNT)]
 
 
-def told_by_program(address: str, topic: str, how: str) -> tuple[list[str], list[Any], list[Any]]:
-    """What it read, and its spans of producing and of consuming."""
+def run_program(address: str, topic: str, how: str) -> tuple[list[str], list[Any], list[Any]]:
+    """Run the program; return the values it read, and its producer and consumer spans."""
     arguments = ["-m", "tests.support.traced_program", address, topic, str(COUNT), how]
     done = warm.run(
         [sys.executable, *arguments], stdout=subprocess.PIPE, text=True, timeout=120, check=True
@@ -32,12 +32,12 @@ def told_by_program(address: str, topic: str, how: str) -> tuple[list[str], list
 @pytest.mark.parametrize("version", ["0.11.0.3", "3.9.1"])
 @pytest.mark.parametrize("how", ["for", "next"])
 def test_every_record_has_its_span(broker_of: BrokerOf, version: str, how: str) -> None:
-    """In the trace of the one that produced it, which its headers name."""
+    """The span is in the trace of its producer, which the record's headers name."""
     broker = broker_of(version)
     topic = fresh_name("traced")
     broker.create_topic(topic, partitions=1)
     address = broker.bootstrap_servers
-    values, produced, consumed = told_by_program(address, topic, how)
+    values, produced, consumed = run_program(address, topic, how)
     assert values == VALUES
     assert len(produced) == len(consumed) == COUNT
     for sent, received in zip(produced, consumed, strict=True):
@@ -48,11 +48,11 @@ def test_every_record_has_its_span(broker_of: BrokerOf, version: str, how: str) 
         assert address in received["attributes"]["messaging.url"]
 
 
-def test_nothing_of_it_stays_when_it_is_taken_off(broker_of: BrokerOf) -> None:
-    """All records come, without spans."""
+def test_removed_instrumentation_leaves_nothing_behind(broker_of: BrokerOf) -> None:
+    """All records come, without consumer spans."""
     broker = broker_of("3.9.1")
     topic = fresh_name("untraced")
     broker.create_topic(topic, partitions=1)
-    values, produced, consumed = told_by_program(broker.bootstrap_servers, topic, "untraced")
+    values, produced, consumed = run_program(broker.bootstrap_servers, topic, "untraced")
     assert values == VALUES
     assert (len(produced), consumed) == (COUNT, [])

@@ -1,4 +1,4 @@
-"""The poll API on a real Kafka 4, which gave up the old versions of every request."""
+"""The poll API on a real Kafka 4, which dropped the old versions of every request."""
 
 from collections import Counter
 from contextlib import closing
@@ -22,13 +22,13 @@ from zkconsumer.sandbox.kraft import KraftNode
 pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 TOOLS = "org.apache.kafka.tools"
 COUNT = 500
-PATIENCE_MS = 20_000
+LONG_MS = 20_000
 Settings = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
 def topic(kraft: KraftNode) -> str:
-    """A fresh topic of two partitions, filled by the node's own producer."""
+    """Create a topic of two partitions, filled by Kafka's own producer."""
     name = fresh_name("kafka4")
     kraft.create_topic(name, partitions=2)
     lines = b"".join(b"k%d\tv%d\n" % (number, number) for number in range(COUNT))
@@ -39,17 +39,17 @@ def topic(kraft: KraftNode) -> str:
 
 
 def polled(consumer: KafkaConsumer, count: int) -> list[tuple[bytes | None, bytes | None]]:
-    """So many records, whichever poll brings them."""
+    """Poll until this many records have come; return their keys and values."""
     found: list[tuple[bytes | None, bytes | None]] = []
     while len(found) < count:
-        batch = consumer.poll(PATIENCE_MS)
+        batch = consumer.poll(LONG_MS)
         assert batch, f"only {len(found)} of {count} came"
         found += [(record.key, record.value) for records in batch.values() for record in records]
     return found
 
 
-def test_a_group_reads_commits_and_goes_on(kraft: KraftNode, topic: str) -> None:
-    """Every record comes once; the next member goes on; the node's own tool shows the offsets."""
+def test_a_group_reads_commits_and_continues(kraft: KraftNode, topic: str) -> None:
+    """Every record comes once; the next member continues; Kafka's own tool shows the offsets."""
     group = fresh_name("kafka4")
     settings: Settings = {
         "bootstrap_servers": kraft.bootstrap_servers,
@@ -80,7 +80,7 @@ def test_a_group_reads_commits_and_goes_on(kraft: KraftNode, topic: str) -> None
 
 
 def test_two_cooperative_members_share(kraft: KraftNode, topic: str) -> None:
-    """The second one gets a partition, and the first one keeps the other throughout."""
+    """The second member gets a partition; the first one keeps the other throughout."""
     settings: Settings = {
         "bootstrap_servers": kraft.bootstrap_servers,
         "group_id": fresh_name("kafka4"),
@@ -96,10 +96,10 @@ def test_two_cooperative_members_share(kraft: KraftNode, topic: str) -> None:
         assert first.assignment().isdisjoint(second.assignment())
 
 
-def test_offsets_are_found_by_time_and_kept_with_their_metadata(
+def test_offsets_are_found_by_time_and_committed_with_metadata(
     kraft: KraftNode, topic: str
 ) -> None:
-    """Requests that are not about the group, in the versions that are left."""
+    """Requests without group membership work in the versions that are left."""
     tp = TopicPartition(topic, 0)
     with KafkaConsumer(
         bootstrap_servers=kraft.bootstrap_servers, group_id=fresh_name("kafka4")
@@ -119,22 +119,22 @@ def test_offsets_are_found_by_time_and_kept_with_their_metadata(
 
 
 def test_a_topic_is_created_and_written_to(kraft: KraftNode) -> None:
-    """In every codec, with timestamps and headers; found by its address alone."""
+    """Records of every codec, with timestamps and headers; one address is enough."""
     host, _, port = kraft.bootstrap_servers.partition(":")
     node = Broker(-1, host, int(port))
-    dialer = dialer_of(ClientSettings(client_id="test", timeout_ms=PATIENCE_MS))
+    dialer = dialer_of(ClientSettings(client_id="test", timeout_ms=LONG_MS))
     client = ClusterClient(
         dialer,
         [node],
-        request_timeout_ms=PATIENCE_MS,
+        request_timeout_ms=LONG_MS,
         retry_backoff_ms=50,
         shuffle=lambda _brokers: None,
     )
     name = fresh_name("written")
-    made = ensure_topics(client, dialer, {name: 3}, timeout_ms=PATIENCE_MS)
+    made = ensure_topics(client, dialer, {name: 3}, timeout_ms=LONG_MS)
     compacted = f"{name}-compacted"
     options = TopicCreationOptions(settings={"cleanup.policy": "compact"})
-    ensure_topics(client, dialer, {compacted: 1}, timeout_ms=PATIENCE_MS, options=options)
+    ensure_topics(client, dialer, {compacted: 1}, timeout_ms=LONG_MS, options=options)
     client.stop()
     dialer.stop()
     assert made == {name: EnsuredTopic(partitions=3, created=True)}

@@ -1,4 +1,4 @@
-"""Records larger than every limit of a fetch, on brokers that cut answers off and those that don't.
+"""Records larger than every fetch limit, on brokers that truncate responses or don't.
 
 A broker's own limit of a message (``message.max.bytes``) is about a megabyte.
 """
@@ -17,11 +17,11 @@ from zkconsumer.produce.batch_producer import BatchProducer
 pytestmark = pytest.mark.sandbox
 SIZES = [10, 300_000, 20, 900_000, 30]
 
-every_age = pytest.mark.parametrize("version", ["0.8.2.2", "0.10.2.2", "3.9.1"])
+each_generation = pytest.mark.parametrize("version", ["0.8.2.2", "0.10.2.2", "3.9.1"])
 
 
 def filled(broker_of: BrokerOf, version: str) -> tuple[str, str]:
-    """A topic of three partitions with records of these sizes, each of them; and the servers."""
+    """Create a topic with records of all ``SIZES`` in three partitions; return it, and servers."""
     broker = broker_of(version)
     topic = fresh_name("large")
     broker.create_topic(topic, partitions=3)
@@ -32,9 +32,11 @@ def filled(broker_of: BrokerOf, version: str) -> tuple[str, str]:
     return topic, broker.bootstrap_servers
 
 
-@every_age
-def test_they_come_all_the_same(broker_of: BrokerOf, version: str) -> None:
-    """Each, and in order; and all bytes are counted."""
+@each_generation
+def test_records_larger_than_the_fetch_size_are_delivered(
+    broker_of: BrokerOf, version: str
+) -> None:
+    """All come in order, and all bytes are counted."""
     topic, servers = filled(broker_of, version)
     with KafkaConsumer(
         topic,
@@ -56,8 +58,8 @@ def test_they_come_all_the_same(broker_of: BrokerOf, version: str) -> None:
         assert metrics["bytes-consumed-total"] == 3 * sum(SIZES)
 
 
-def test_beyond_what_a_fetch_may_grow_to_the_caller_is_told(broker_of: BrokerOf) -> None:
-    """And may pass over it; what lies in front of it came before."""
+def test_a_record_beyond_the_growth_limit_is_an_error(broker_of: BrokerOf) -> None:
+    """Earlier records come first, and the caller may seek past it."""
     topic, servers = filled(broker_of, "0.8.2.2")
     with KafkaConsumer(
         bootstrap_servers=servers,
@@ -65,12 +67,12 @@ def test_beyond_what_a_fetch_may_grow_to_the_caller_is_told(broker_of: BrokerOf)
         max_partition_fetch_bytes=500,
         fetch_message_growth_max_bytes=400_000,
     ) as consumer:
-        place = TopicPartition(topic, 1)
-        consumer.assign([place])
+        tp = TopicPartition(topic, 1)
+        consumer.assign([tp])
         seen: list[int] = []
         with pytest.raises(MessageTooLarge, match="fetch"):
             seen.extend(record.offset for record in consumer)
         assert seen == [0, 1, 2]
-        assert consumer.position(place) == 3
-        consumer.seek(place, 4)
+        assert consumer.position(tp) == 3
+        consumer.seek(tp, 4)
         assert next(consumer).offset == 4

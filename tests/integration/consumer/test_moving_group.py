@@ -1,4 +1,4 @@
-"""One program in a ZooKeeper group, and with its offsets carried over in a coordinator's."""
+"""One program in a ZooKeeper group, and, with migrated offsets, in a coordinator's group."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ COUNT = 40
 
 
 def read(topic: str, count: int, **where: str) -> list[bytes | None]:
-    """The program: it knows its topic, its group, and nothing of where the group is kept."""
+    """Run the program, which does not know where its group is kept."""
     config: dict[str, object] = {"auto_offset_reset": "earliest", "max_poll_records": 9, **where}
     taken: list[bytes | None] = []
     with KafkaConsumer(topic, config=config) as consumer:
@@ -30,7 +30,7 @@ def read(topic: str, count: int, **where: str) -> list[bytes | None]:
 def test_a_program_moves_by_a_change_of_one_setting(
     version: str, broker_of: BrokerOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And back: no message is lost or comes twice."""
+    """It moves there and back: no message is lost or comes twice."""
     monkeypatch.chdir(tmp_path)
     cluster = broker_of(version)
     topic, group = fresh_name("moving"), fresh_name("moving")
@@ -39,13 +39,13 @@ def test_a_program_moves_by_a_change_of_one_setting(
     write(cluster, TopicPartition(topic, 0), written)
     old = {"zookeeper_connect": cluster.zookeeper_connect, "group_id": group}
     new = {"bootstrap_servers": cluster.bootstrap_servers, "group_id": group}
-    places = ("--zookeeper", cluster.zookeeper_connect, "--group", group)
+    group_flags = ("--zookeeper", cluster.zookeeper_connect, "--group", group)
     taken = read(topic, 13, **old)
     there = ("--from", "zookeeper", "--to", "kafka")
-    assert main(["offsets", "migrate", *places, *there]) == 0
+    assert main(["offsets", "migrate", *group_flags, *there]) == 0
     taken += read(topic, 14, **new)
     back = ("--from", "kafka", "--to", "zookeeper")
-    assert main(["offsets", "migrate", *places, *back]) == 0
+    assert main(["offsets", "migrate", *group_flags, *back]) == 0
     taken += read(topic, COUNT - len(taken), **old)
     assert taken == written
-    assert len(list(tmp_path.iterdir())) == 2, "a way back from each"
+    assert len(list(tmp_path.iterdir())) == 2, "a roll-back file of each"

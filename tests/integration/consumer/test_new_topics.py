@@ -1,4 +1,4 @@
-"""Topics and partitions that come after their consumer: with ``latest`` nothing of them is lost."""
+"""With ``latest``, no record of topics and partitions created after the consumer is lost."""
 
 from contextlib import closing
 
@@ -23,7 +23,7 @@ each_kind = pytest.mark.parametrize(
 
 
 def consumer_of(broker: Sandbox, topic: str, kind: str, **settings: object) -> KafkaConsumer:
-    """One that reads the topic, whether it is there or not."""
+    """Create a consumer of the topic, whether it exists or not."""
     given: dict[str, object] = {"metadata_max_age_ms": 300, **settings}
     if kind == "zookeeper":
         given |= {"zookeeper_connect": broker.zookeeper_connect, "group_id": fresh_name("g")}
@@ -42,7 +42,7 @@ def consumer_of(broker: Sandbox, topic: str, kind: str, **settings: object) -> K
 
 
 def write(broker: Sandbox, topic: str, number: int, text: bytes = b"") -> Seen:
-    """Write records to a partition; what is to be seen of it."""
+    """Write records to a partition; return what a consumer must get."""
     values = [text + b"%d" % n for n in range(COUNT)]
     with closing(BatchProducer(broker.brokers)) as producer:
         producer.write(
@@ -62,26 +62,26 @@ def read_until(consumer: KafkaConsumer, seen: Seen, expected: Seen) -> None:
     wait_until(has_all, timeout_s=30, what=f"{len(expected)} records")
 
 
-def poll_until_looked(consumer: KafkaConsumer, topic: str) -> None:
-    """Until it knows that there is no such topic."""
+def poll_until_topic_is_missing(consumer: KafkaConsumer, topic: str) -> None:
+    """Poll until the consumer knows that the topic does not exist."""
     metadata = consumer._parts.metadata
 
-    def has_looked() -> bool:
+    def is_missing() -> bool:
         consumer.poll(50)
         return metadata.is_new(TopicPartition(topic, 0)) is True
 
-    wait_until(has_looked, timeout_s=20, what="a first look")
+    wait_until(is_missing, timeout_s=20, what="the first metadata")
 
 
 @each_kind
 @each_version
-def test_a_topic_that_comes_after_its_consumer_is_read_whole(
+def test_a_topic_created_after_its_consumer_is_read_whole(
     broker_of: BrokerOf, version: str, kind: str
 ) -> None:
-    """However quick its producers are; and so is each partition that is added."""
+    """However soon its producers write; the same holds for added partitions."""
     broker, topic = broker_of(version), fresh_name("later")
     with consumer_of(broker, topic, kind) as consumer:
-        poll_until_looked(consumer, topic)
+        poll_until_topic_is_missing(consumer, topic)
         broker.create_topic(topic, partitions=2)
         expected, seen = write(broker, topic, 0) | write(broker, topic, 1), Seen()
         read_until(consumer, seen, expected)
@@ -92,8 +92,8 @@ def test_a_topic_that_comes_after_its_consumer_is_read_whole(
 
 
 @pytest.mark.parametrize("kind", ["subscribe", "subscribe-group", "assign", "zookeeper"])
-def test_what_was_there_before_is_not_read(broker_of: BrokerOf, kind: str) -> None:
-    """``latest`` is what it says for partitions that existed."""
+def test_records_from_before_the_consumer_are_not_read(broker_of: BrokerOf, kind: str) -> None:
+    """For partitions that existed, ``latest`` starts at the end."""
     broker, topic = broker_of("3.9.1"), fresh_name("before")
     broker.create_topic(topic, partitions=3)
     for number in range(3):
@@ -113,12 +113,12 @@ def test_what_was_there_before_is_not_read(broker_of: BrokerOf, kind: str) -> No
 
 
 @pytest.mark.parametrize("version", ["0.10.2.2", "2.8.2"])
-def test_asking_for_a_topic_makes_it_where_that_is_wanted(version: str) -> None:
-    """As in kafka-python; with ``False`` on old brokers, too, which can't be told not to."""
+def test_a_subscription_creates_a_topic_only_if_allowed(version: str) -> None:
+    """As in kafka-python; ``False`` works on brokers whose requests lack that flag, too."""
     with Sandbox(kafka=version, brokers=1, auto_create_topics=True) as broker:
         topic = fresh_name("made")
         with consumer_of(broker, topic, "subscribe", allow_auto_create_topics=False) as consumer:
-            poll_until_looked(consumer, topic)
+            poll_until_topic_is_missing(consumer, topic)
             consumer.poll(500)
             assert topic not in consumer.topics()
         with consumer_of(broker, topic, "subscribe") as consumer:
@@ -132,8 +132,8 @@ def test_asking_for_a_topic_makes_it_where_that_is_wanted(version: str) -> None:
             read_until(consumer, seen, expected)
 
 
-def test_a_first_poll_gives_of_all_partitions(broker_of: BrokerOf) -> None:
-    """Not of the one alone whose answer was unpacked first."""
+def test_a_first_poll_returns_records_of_all_partitions(broker_of: BrokerOf) -> None:
+    """It does not return only the partition that was decoded first."""
     broker, topic = broker_of("3.9.1"), fresh_name("first")
     broker.create_topic(topic, partitions=4)
     expected = set.union(*(write(broker, topic, number) for number in range(4)))

@@ -1,4 +1,4 @@
-"""Groups on real brokers of 0.8.1 and 0.8.2, beside kafka-python: each goes on behind the other."""
+"""Groups on 0.8.1 and 0.8.2, shared with kafka-python: each client continues after the other."""
 
 import subprocess
 import sys
@@ -33,11 +33,11 @@ consumer.commit()
 print(*seen)
 consumer.close()
 """
-"""kafka-python reads some, commits, and says what it read; it must be told how old brokers are."""
+"""A program that reads and commits with kafka-python, which must be told the brokers' version."""
 
 
 def filled(broker: Sandbox) -> TopicPartition:
-    """A fresh partition with some records."""
+    """Create a partition with ``RECORDS`` records."""
     tp = TopicPartition(fresh_name("old"), 0)
     broker.create_topic(tp.topic, partitions=1)
     with closing(BatchProducer(broker.brokers)) as producer:
@@ -45,8 +45,8 @@ def filled(broker: Sandbox) -> TopicPartition:
     return tp
 
 
-def theirs(broker: Sandbox, group: str, tp: TopicPartition) -> list[int]:
-    """What kafka-python reads and commits."""
+def read_with_kafka_python(broker: Sandbox, group: str, tp: TopicPartition) -> list[int]:
+    """Read ``EACH`` records with kafka-python and commit; return their offsets."""
     version = broker.kafka.rpartition(".")[0]
     reported = (broker.bootstrap_servers, group, tp.topic, version, str(EACH))
     done = subprocess.run(
@@ -60,8 +60,8 @@ def theirs(broker: Sandbox, group: str, tp: TopicPartition) -> list[int]:
     return [int(word) for word in done.stdout.split()]
 
 
-def ours(tp: TopicPartition, **settings: object) -> list[int]:
-    """What we read and commit."""
+def read_with_us(tp: TopicPartition, **settings: object) -> list[int]:
+    """Read ``EACH`` records with our consumer and commit; return their offsets."""
     given = {"auto_offset_reset": "earliest", "enable_auto_commit": False, **settings}
     with KafkaConsumer(config=given) as consumer:
         if "zookeeper_connect" in settings:
@@ -79,24 +79,24 @@ def ours(tp: TopicPartition, **settings: object) -> list[int]:
     return seen
 
 
-def piece(number: int) -> list[int]:
-    """The offsets of one turn."""
+def offsets_of_turn(number: int) -> list[int]:
+    """Return the offsets that the n-th reader must get."""
     return list(range(number * EACH, (number + 1) * EACH))
 
 
 @pytest.mark.parametrize("version", ["0.8.1.1", "0.8.2.2"])
-def test_each_goes_on_where_the_other_committed(broker_of: BrokerOf, version: str) -> None:
-    """0.8.2 has the offsets in Kafka, 0.8.1 in ZooKeeper, by way of its brokers."""
+def test_each_client_continues_where_the_other_committed(broker_of: BrokerOf, version: str) -> None:
+    """0.8.2 stores the offsets in Kafka, 0.8.1 in ZooKeeper; both through the brokers' requests."""
     broker, group = broker_of(version), fresh_name("g")
     tp = filled(broker)
     settings = {"bootstrap_servers": broker.bootstrap_servers, "group_id": group}
-    assert theirs(broker, group, tp) == piece(0)
-    assert ours(tp, **settings) == piece(1)
-    assert theirs(broker, group, tp) == piece(2)
-    assert ours(tp, **settings) == piece(3)
+    assert read_with_kafka_python(broker, group, tp) == offsets_of_turn(0)
+    assert read_with_us(tp, **settings) == offsets_of_turn(1)
+    assert read_with_kafka_python(broker, group, tp) == offsets_of_turn(2)
+    assert read_with_us(tp, **settings) == offsets_of_turn(3)
     in_kafka = {"offsets_storage": "kafka"} if version == "0.8.2.2" else {}
     by_zookeeper = {"zookeeper_connect": broker.zookeeper_connect, "group_id": group, **in_kafka}
-    assert ours(tp, **by_zookeeper) == piece(4)
+    assert read_with_us(tp, **by_zookeeper) == offsets_of_turn(4)
 
 
 @pytest.mark.parametrize(
@@ -110,10 +110,10 @@ def test_each_goes_on_where_the_other_committed(broker_of: BrokerOf, version: st
         ("3.9.1", (3, 9)),
     ],
 )
-def test_the_release_that_was_found_is_in_the_settings(
+def test_the_detected_release_is_in_the_config(
     broker_of: BrokerOf, version: str, release: tuple[int, ...]
 ) -> None:
-    """By the name under which programs for kafka-python look for it; a copy makes another one."""
+    """It is ``api_version``, as in kafka-python; a copy of the config creates another consumer."""
     where = broker_of(version).bootstrap_servers
     with KafkaConsumer(bootstrap_servers=where, group_id=fresh_name("g")) as consumer:
         assert consumer.config["api_version"] == release
@@ -123,8 +123,8 @@ def test_the_release_that_was_found_is_in_the_settings(
 
 
 @pytest.mark.parametrize("version", ["0.8.1.1", "0.8.2.2"])
-def test_members_are_sent_to_zookeeper(broker_of: BrokerOf, version: str) -> None:
-    """With the setting by which they find what is committed."""
+def test_members_are_referred_to_zookeeper(broker_of: BrokerOf, version: str) -> None:
+    """The error names the setting that finds their committed offsets."""
     broker = broker_of(version)
     tp = filled(broker)
     with (

@@ -42,14 +42,14 @@ for n in range(5):
     producer.send(sys.argv[2], text, timestamp_ms=1000000 + n * 100, headers=[("n", text)]).get(30)
 producer.close()
 """
-"""Another client's producer, in a process of its own: it writes headers."""
+"""kafka-python's producer, in a process of its own: it writes headers."""
 
-every_age = pytest.mark.parametrize("version", [OLDEST, FIRST_WITH_GROUPS, NEW])
+each_generation = pytest.mark.parametrize("version", [OLDEST, FIRST_WITH_GROUPS, NEW])
 with_groups = pytest.mark.parametrize("version", [FIRST_WITH_GROUPS, NEW])
 
 
 def write(broker: Sandbox, topic: str, first: int, following: int, partitions: int = 2) -> None:
-    """Write records to each partition whose values are numbers, [first, following)."""
+    """Write records to each partition; their values are the numbers in [first, following)."""
     with closing(BatchProducer(broker.brokers)) as producer:
         producer.write(
             {
@@ -62,7 +62,7 @@ def write(broker: Sandbox, topic: str, first: int, following: int, partitions: i
 
 
 def filled(broker: Sandbox, partitions: int = 2) -> str:
-    """A fresh topic with so many records in each partition, whose values are their offsets."""
+    """Create a topic with ``EACH`` records in each partition, whose values are their offsets."""
     topic = fresh_name("calls")
     broker.create_topic(topic, partitions=partitions)
     write(broker, topic, 0, EACH, partitions)
@@ -70,7 +70,7 @@ def filled(broker: Sandbox, partitions: int = 2) -> str:
 
 
 def consumer_of(broker: Sandbox, *topics: str, **settings: object) -> KafkaConsumer:
-    """A consumer from the beginning on; in a group, with a session of six seconds."""
+    """Create a consumer that starts at the beginning; in a group, with a session of six seconds."""
     given: dict[str, object] = {
         "bootstrap_servers": broker.bootstrap_servers,
         "auto_offset_reset": "earliest",
@@ -84,7 +84,7 @@ def consumer_of(broker: Sandbox, *topics: str, **settings: object) -> KafkaConsu
 
 
 def poll_for(consumer: KafkaConsumer, count: int, timeout_s: float = 20) -> list[tuple[int, int]]:
-    """Poll until so many records came: partition and offset of each, in their order."""
+    """Poll until this many records came; return partition and offset of each, in order."""
     seen: list[tuple[int, int]] = []
 
     def enough() -> bool:
@@ -100,13 +100,13 @@ def poll_for(consumer: KafkaConsumer, count: int, timeout_s: float = 20) -> list
 def all_of(
     partitions: Collection[int], first: int = 0, following: int = EACH
 ) -> set[tuple[int, int]]:
-    """Partition and offset of all records."""
+    """Return partition and offset of all records."""
     return set(itertools.product(partitions, range(first, following)))
 
 
-@every_age
+@each_generation
 def test_without_a_group_a_topic_is_read_whole(broker_of: BrokerOf, version: str) -> None:
-    """By iteration; and whatever can be asked of it is answered."""
+    """By iteration; every lookup and every move of the position works."""
     broker = broker_of(version)
     topic = filled(broker)
     with consumer_of(broker, topic, consumer_timeout_ms=1_500) as consumer:
@@ -135,8 +135,8 @@ def test_without_a_group_a_topic_is_read_whole(broker_of: BrokerOf, version: str
 
 
 @with_groups
-def test_a_group_goes_on_where_it_committed(broker_of: BrokerOf, version: str) -> None:
-    """By hand, without waiting, and at the end by itself."""
+def test_a_group_continues_where_it_committed(broker_of: BrokerOf, version: str) -> None:
+    """Commits are synchronous, asynchronous, and automatic at the close."""
     broker = broker_of(version)
     topic, group = filled(broker), fresh_name("group")
     first, second = TopicPartition(topic, 0), TopicPartition(topic, 1)
@@ -162,7 +162,7 @@ def test_a_group_goes_on_where_it_committed(broker_of: BrokerOf, version: str) -
 
 @with_groups
 def test_assigned_partitions_commit_without_joining(broker_of: BrokerOf, version: str) -> None:
-    """And read on from there."""
+    """The next consumer continues at the committed offset."""
     broker = broker_of(version)
     topic, group = filled(broker), fresh_name("group")
     tp = TopicPartition(topic, 1)
@@ -175,7 +175,7 @@ def test_assigned_partitions_commit_without_joining(broker_of: BrokerOf, version
 
 
 class RecordingListener(ConsumerRebalanceListener):
-    """Writes down what it hears."""
+    """Records its calls."""
 
     def __init__(self) -> None:
         self.events: list[tuple[str, set[int]]] = []
@@ -190,7 +190,7 @@ class RecordingListener(ConsumerRebalanceListener):
 
 
 def test_two_members_share_and_nothing_is_read_twice(broker_of: BrokerOf) -> None:
-    """What one has worked on is committed before the other gets it."""
+    """What one member processed is committed before the other gets its partition."""
     broker = broker_of(NEW)
     topic, group = filled(broker), fresh_name("group")
     listener = RecordingListener()
@@ -221,8 +221,8 @@ def test_two_members_share_and_nothing_is_read_twice(broker_of: BrokerOf) -> Non
     ]
 
 
-def test_a_pattern_finds_topics_that_come_later(broker_of: BrokerOf) -> None:
-    """And none is made by asking for it."""
+def test_a_pattern_finds_topics_that_are_created_later(broker_of: BrokerOf) -> None:
+    """A subscription by pattern creates no topic itself."""
     broker = broker_of(NEW)
     prefix = fresh_name("pattern")
     with consumer_of(broker, group_id=fresh_name("group")) as consumer:
@@ -239,11 +239,9 @@ def test_a_pattern_finds_topics_that_come_later(broker_of: BrokerOf) -> None:
         assert consumer.subscription() == {f"{prefix}-a", f"{prefix}-b"}
 
 
-@every_age
-def test_a_topic_that_is_not_there_yet_is_read_when_it_is(
-    broker_of: BrokerOf, version: str
-) -> None:
-    """Asking for it does not make it."""
+@each_generation
+def test_a_missing_topic_is_read_once_it_is_created(broker_of: BrokerOf, version: str) -> None:
+    """The subscription does not create it."""
     broker = broker_of(version)
     topic = fresh_name("later")
     with consumer_of(broker, topic) as consumer:
@@ -254,16 +252,16 @@ def test_a_topic_that_is_not_there_yet_is_read_when_it_is(
         assert poll_for(consumer, 3) == [(0, 0), (0, 1), (0, 2)]
 
 
-def test_fetch_sessions_can_be_done_without(broker_of: BrokerOf) -> None:
-    """For those who suspect them."""
+def test_fetch_sessions_can_be_turned_off(broker_of: BrokerOf) -> None:
+    """A setting helps those who suspect them of a fault."""
     broker = broker_of(NEW)
     topic = filled(broker)
     with consumer_of(broker, topic, enable_incremental_fetch_sessions=False) as consumer:
         assert set(poll_for(consumer, 2 * EACH)) == all_of([0, 1])
 
 
-def test_searching_by_time(broker_of: BrokerOf) -> None:
-    """Brokers before 0.10.1 can't, and the error says who."""
+def test_offsets_are_found_by_time(broker_of: BrokerOf) -> None:
+    """Brokers before 0.10.1 can't, and the error names their version."""
     broker = broker_of(NEW)
     topic = fresh_name("times")
     broker.create_topic(topic)
@@ -288,8 +286,8 @@ def test_searching_by_time(broker_of: BrokerOf) -> None:
             consumer.offsets_for_times({TopicPartition(old, 0): 1})
 
 
-def test_a_reader_of_arrow_takes_a_consumer_as_it_is(broker_of: BrokerOf) -> None:
-    """All that is there, until nothing comes; what is written later by the next one."""
+def test_pyarrow_reads_from_a_consumer_directly(broker_of: BrokerOf) -> None:
+    """A reader gets all records until none comes; the next reader gets later ones."""
     broker = broker_of(NEW)
     topic = filled(broker)
     wanted = pa.schema([("partition", pa.int32()), ("value", pa.string())])
@@ -306,8 +304,8 @@ def test_a_reader_of_arrow_takes_a_consumer_as_it_is(broker_of: BrokerOf) -> Non
         }
 
 
-def test_a_position_that_is_not_there_is_raised_where_no_policy_is(broker_of: BrokerOf) -> None:
-    """Until the caller seeks; the other partition goes on."""
+def test_an_offset_out_of_range_is_raised_without_a_reset_policy(broker_of: BrokerOf) -> None:
+    """It is raised until the caller seeks; the other partition is read on."""
     broker = broker_of(NEW)
     topic = filled(broker)
     bad, good = TopicPartition(topic, 0), TopicPartition(topic, 1)
@@ -319,7 +317,7 @@ def test_a_position_that_is_not_there_is_raised_where_no_policy_is(broker_of: Br
         raised: list[OffsetOutOfRange] = []
 
         def both() -> bool:
-            # Whichever the broker says first.
+            # The error and the records may come in either order.
             try:
                 polled = consumer.poll(timeout_ms=200).values()
             except OffsetOutOfRange as error:
@@ -338,7 +336,7 @@ def test_a_position_that_is_not_there_is_raised_where_no_policy_is(broker_of: Br
 
 
 def test_wakeup_from_another_thread_and_from_a_signal(broker_of: BrokerOf) -> None:
-    """Ends a poll at once."""
+    """It ends a poll at once."""
     broker = broker_of(NEW)
     with consumer_of(broker, filled(broker), auto_offset_reset="latest") as consumer:
         consumer.poll(1_000)
@@ -358,8 +356,8 @@ def test_wakeup_from_another_thread_and_from_a_signal(broker_of: BrokerOf) -> No
         assert SystemClock().now_ms() - began_ms < PROMPT_MS
 
 
-def test_a_broker_that_hangs_keeps_nobody(broker_of: BrokerOf) -> None:
-    """Neither a poll, nor a commit beyond its time, nor close."""
+def test_a_broker_that_hangs_blocks_no_call(broker_of: BrokerOf) -> None:
+    """A poll, a commit, a lookup and a close end within their timeouts."""
     broker = broker_of(NEW)
     topic = filled(broker)
     consumer = consumer_of(broker, topic, group_id=fresh_name("group"))
@@ -378,8 +376,8 @@ def test_a_broker_that_hangs_keeps_nobody(broker_of: BrokerOf) -> None:
         broker.resume_broker(0)
 
 
-def test_an_address_where_nobody_answers_is_named() -> None:
-    """By the calls that need an answer; a poll of who did not wait for one goes on trying."""
+def test_an_unreachable_address_is_named() -> None:
+    """Calls that need a response raise; a poll goes on trying."""
     with KafkaConsumer(
         "t",
         bootstrap_servers="127.0.0.1:1",
@@ -393,8 +391,8 @@ def test_an_address_where_nobody_answers_is_named() -> None:
             consumer.topics(timeout_ms=300)
 
 
-def test_a_forked_child_is_told_so(broker_of: BrokerOf) -> None:
-    """It would wait for ever, or break the parent's connections."""
+def test_a_poll_in_a_forked_child_raises(broker_of: BrokerOf) -> None:
+    """It would hang, or break the parent's connections."""
     broker = broker_of(NEW)
     with consumer_of(broker, filled(broker)) as consumer:
         poll_for(consumer, 2 * EACH)
@@ -403,15 +401,15 @@ def test_a_forked_child_is_told_so(broker_of: BrokerOf) -> None:
             try:
                 consumer.poll()
             except ConsumerForked as error:
-                return f"told: {error}"
-            return "not told"
+                return f"raised: {error}"
+            return "not raised"
 
-        assert in_forked_child(child).startswith("told: consumer")
+        assert in_forked_child(child).startswith("raised: consumer")
         assert consumer.poll(50) == {}
 
 
-def test_groups_need_brokers_that_keep_them(broker_of: BrokerOf) -> None:
-    """The error says since when they do, and what else there is."""
+def test_groups_need_brokers_with_coordinators(broker_of: BrokerOf) -> None:
+    """The error names the missing request or the alternative."""
     broker = broker_of(OLDEST)
     topic = filled(broker)
     with (
@@ -422,8 +420,8 @@ def test_groups_need_brokers_that_keep_them(broker_of: BrokerOf) -> None:
     assert "zookeeper_connect" in str(raised.value) or "JOIN_GROUP" in str(raised.value)
 
 
-def test_a_partition_that_cant_be_told_hides_no_other_end(broker_of: BrokerOf) -> None:
-    """To what passes records on: the calls of all others raise."""
+def test_a_missing_partition_hides_no_other_end_offset(broker_of: BrokerOf) -> None:
+    """This holds for the consumer of slices; all other calls raise."""
     broker = broker_of("3.9.1")
     topic = filled(broker)
     known = [TopicPartition(topic, 0), TopicPartition(topic, 1)]

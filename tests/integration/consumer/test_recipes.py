@@ -41,24 +41,24 @@ PAGE = (EXAMPLES.parent / "delivery-recipes.md").read_text("utf-8")
 ROOT = EXAMPLES.parents[1]
 KAFKA = "3.9.1"
 PARTITIONS, EACH = 2, 300
-AT_ONCE = 100  # records that a poll of these programs gives at most
-PATIENCE_S = 30
+AT_ONCE = 100  # the most records that a poll of these programs returns
+WAIT_S = 30
 
 
 @pytest.fixture
 def broker(broker_of: BrokerOf) -> Sandbox:
-    """A broker of a release that knows all that the recipes need."""
+    """Give a broker with all features that the recipes need."""
     return broker_of(KAFKA)
 
 
 @pytest.fixture
 def topic(broker: Sandbox) -> str:
-    """A fresh topic with so many records in each of its partitions."""
+    """Create a topic with ``EACH`` records in each of its partitions."""
     return filled(broker, EACH)
 
 
 def filled(broker: Sandbox, each: int) -> str:
-    """A fresh topic with so many records in each of its two partitions."""
+    """Create a topic with ``each`` records in each of its two partitions."""
     name = fresh_name("recipe")
     broker.create_topic(name, partitions=PARTITIONS)
     with closing(BatchProducer(broker.brokers)) as producer:
@@ -74,7 +74,7 @@ def filled(broker: Sandbox, each: int) -> str:
 
 
 def expected(each: int = EACH) -> set[str]:
-    """A line for each record."""
+    """Return the line that a program writes for each record."""
     return {
         f"{number} {at} record {at} of {number}"
         for number in range(PARTITIONS)
@@ -84,7 +84,7 @@ def expected(each: int = EACH) -> set[str]:
 
 @contextmanager
 def running(recipe: Recipe, errors: Path) -> Iterator["subprocess.Popen[bytes]"]:
-    """A program; killed at the end of the block, if it still runs."""
+    """Run a program; kill it at the end of the block, if it still runs."""
     with (
         errors.open("ab") as complaints,
         warm.Popen[bytes](recipe.command(), cwd=ROOT, stderr=complaints) as process,
@@ -96,7 +96,7 @@ def running(recipe: Recipe, errors: Path) -> Iterator["subprocess.Popen[bytes]"]
 
 
 class DyingProgram:
-    """A program that dies again and again, and what it has done until all is done."""
+    """A program that is killed again and again, and the lines that it wrote."""
 
     def __init__(self, program: str, broker: Sandbox, topic: str, folder: Path) -> None:
         self.program = program
@@ -106,33 +106,33 @@ class DyingProgram:
         self._arguments = (broker.bootstrap_servers, topic, self.group, str(self.target))
 
     def recipe(self, dies: str = "", at: int = 0, **changes: Any) -> Recipe:
-        """How to run it."""
+        """Return how to run it."""
         return Recipe(program=self.program, arguments=self._arguments, dies=dies, at=at, **changes)
 
     def die(self, *deaths: tuple[str, int]) -> None:
-        """Once at each of these moments."""
+        """Let it die once at each of these moments."""
         for dies, at in deaths:
             with running(self.recipe(dies, at), self.errors) as process:
-                assert process.wait(PATIENCE_S) == -signal.SIGKILL, self.complaints()
+                assert process.wait(WAIT_S) == -signal.SIGKILL, self.complaints()
 
     def finish(self, lines: set[str]) -> Counter[str]:
-        """Run it until these are there; how often each line is."""
+        """Run it until these lines are written; return how often each line is."""
         with running(self.recipe(), self.errors) as process:
             wait_until(
                 lambda: process.poll() is not None or lines <= self.done().keys(),
-                timeout_s=PATIENCE_S,
+                timeout_s=WAIT_S,
                 what=f"the end of {self.program}",
             )
             assert process.poll() is None, self.complaints()
         return self.done()
 
     def done(self) -> Counter[str]:
-        """How often each line was written."""
+        """Return how often each line was written."""
         text = self.target.read_text() if self.target.exists() else ""
         return Counter(text.splitlines())
 
     def complaints(self) -> str:
-        """What it logged, and how it failed."""
+        """Return the end of its log and of its traceback."""
         return self.errors.read_text(errors="replace")[-3000:]
 
 
@@ -140,7 +140,7 @@ class DyingProgram:
 def trial(
     request: pytest.FixtureRequest, broker: Sandbox, topic: str, tmp_path: Path
 ) -> DyingProgram:
-    """Of the program that the test names as ``test_<program>_...``."""
+    """Give the program that the test names as ``test_<program>_...``."""
     name = next(
         program for program in PROGRAMS if program.removeprefix("poll_") in request.node.name
     )
@@ -151,15 +151,15 @@ PROGRAMS = sorted(file.stem for file in EXAMPLES.glob("poll_*.py"))
 
 
 def test_every_program_is_described() -> None:
-    """The page names each, there is no other, and each has a test here."""
+    """docs/delivery-recipes.md names exactly these programs, and each has a test here."""
     named = set(re.findall(r"\]\(examples/(\w+)\.py\)", PAGE))
     assert named == set(PROGRAMS)
     tests = Path(__file__).read_text("utf-8")
     assert [program for program in PROGRAMS if program.removeprefix("poll_") not in tests] == []
 
 
-def test_at_most_once_loses_what_was_in_hand_and_repeats_nothing(trial: DyingProgram) -> None:
-    """Killed before a piece of work, and after a commit, before any of the work it stands for."""
+def test_at_most_once_loses_unfinished_work_and_repeats_nothing(trial: DyingProgram) -> None:
+    """Killed before a record is processed, and after a commit, before any of its records."""
     trial.die((BEFORE_WORK, 50), (AFTER_COMMIT, 1))
     last = {f"{number} {EACH - 1} record {EACH - 1} of {number}" for number in range(PARTITIONS)}
     done = trial.finish(last)
@@ -175,7 +175,7 @@ def test_at_most_once_loses_what_was_in_hand_and_repeats_nothing(trial: DyingPro
 def test_at_least_once_and_async_commits_lose_nothing(
     broker: Sandbox, topic: str, tmp_path: Path, program: str, at_once: int
 ) -> None:
-    """What was in hand at the kill comes again, and no more."""
+    """Records that were being processed at the kill come again, and no more."""
     trial = DyingProgram(program, broker, topic, tmp_path)
     deaths = [(BEFORE_WORK, 150), (AFTER_WORK, 130)]
     trial.die(*deaths)
@@ -185,7 +185,7 @@ def test_at_least_once_and_async_commits_lose_nothing(
 
 
 def test_commit_each_repeats_one_record_a_kill(trial: DyingProgram) -> None:
-    """Killed between a piece of work and its commit: that one comes again, nothing else."""
+    """Killed between processing and commit, that record comes again, and no other."""
     trial.die((AFTER_WORK, 40), (BEFORE_WORK, 30), (AFTER_COMMIT, 20))
     done = trial.finish(expected())
     assert done.keys() == expected()
@@ -193,7 +193,7 @@ def test_commit_each_repeats_one_record_a_kill(trial: DyingProgram) -> None:
 
 
 def stored(target: Path) -> list[tuple[int, int, str]]:
-    """What is in the database: partition, offset and value."""
+    """Return what is in the database: partition, offset and value."""
     if not target.exists():
         return []
     with closing(sqlite3.connect(target)) as database:
@@ -203,9 +203,9 @@ def stored(target: Path) -> list[tuple[int, int, str]]:
             return []
 
 
-def test_exactly_once_whatever_is_killed(trial: DyingProgram) -> None:
-    """Killed before the offset is written, before the commit, and behind it: each is there once."""
-    first = 2 + 2 + EACH  # looks for both places; begins and looks again; the partition's records
+def test_exactly_once_stores_each_record_once(trial: DyingProgram) -> None:
+    """Killed before the offset is written, before the database's commit, and after it."""
+    first = 2 + 2 + EACH  # two offset lookups; BEGIN and another lookup; the partition's records
     trial.die((STATEMENT, first + 1), (STATEMENT, first + 2), (STATEMENT, first + 3))
     with running(trial.recipe(), trial.errors) as process:
         wait_until(
@@ -218,8 +218,8 @@ def test_exactly_once_whatever_is_killed(trial: DyingProgram) -> None:
     )
 
 
-def test_exactly_once_for_what_a_former_owner_still_writes(tmp_path: Path) -> None:
-    """A member that was frozen brings what it has in hand: what is there already stays as it is."""
+def test_exactly_once_ignores_late_writes_of_a_former_owner(tmp_path: Path) -> None:
+    """A member that was frozen stores its records late: rows that are there stay as they are."""
     recipe = load("poll_exactly_once")
     origin = RecordOrigin(TopicPartition("t", 3), value_deserializer=bytes.decode)
     records = [consumer_record(origin, (at, None, b"%d" % at, -1, -1), (), -1) for at in range(6)]
@@ -247,10 +247,8 @@ JAVA_SCRIPT = [
 
 
 @pytest.mark.skipif(no_compiler_because() is not None, reason=str(no_compiler_because()))
-def test_read_committed_books_no_aborted_and_no_open_payment(
-    broker: Sandbox, tmp_path: Path
-) -> None:
-    """Payments of a real Java producer, two of which are aborted or open; and a kill on the way."""
+def test_read_committed_skips_aborted_and_open_payments(broker: Sandbox, tmp_path: Path) -> None:
+    """A real Java producer aborts two payments or leaves them open; the program is killed once."""
     topic = fresh_name("recipe")
     broker.create_topic(topic)
     run_oracle(
@@ -271,7 +269,7 @@ def test_read_committed_books_no_aborted_and_no_open_payment(
 
 
 def balances(target: Path) -> dict[str, int]:
-    """The ledger."""
+    """Return the balances of the ledger."""
     if not target.exists():
         return {}
     with closing(sqlite3.connect(target)) as database:
@@ -282,12 +280,12 @@ def balances(target: Path) -> dict[str, int]:
 
 
 def at_hour(hour: int) -> int:
-    """Of a certain day, in milliseconds."""
+    """Return the time of that hour of a fixed day, in ms."""
     return round(datetime(2026, 11, 20, hour, tzinfo=UTC).timestamp() * 1000)
 
 
-def test_from_time_reads_what_came_since(broker: Sandbox) -> None:
-    """From the first record of that time in each partition; nothing where all are older."""
+def test_from_time_reads_records_from_that_time_on(broker: Sandbox) -> None:
+    """Each partition is read from its first record of that time; one with older records is not."""
     topic = fresh_name("recipe")
     broker.create_topic(topic, partitions=3)
     with closing(raw_connection(broker.brokers[0])) as connection:
@@ -308,7 +306,7 @@ def test_from_time_reads_what_came_since(broker: Sandbox) -> None:
 
 
 def test_slow_handler_stays_in_its_group(broker: Sandbox, tmp_path: Path) -> None:
-    """Work three times as long as max.poll.interval.ms: each record is worked on once."""
+    """Each record takes three times max.poll.interval.ms, and is processed once."""
     topic = filled(broker, 3)
     trial = DyingProgram("poll_slow_handler", broker, topic, tmp_path)
     slow = trial.recipe(settings={"max_poll_interval_ms": 1200})
@@ -338,11 +336,11 @@ def test_slow_handler_stays_in_its_group(broker: Sandbox, tmp_path: Path) -> Non
 def test_graceful_stop_commits_and_leaves_at_once(
     trial: DyingProgram, broker: Sandbox, topic: str, number: signal.Signals
 ) -> None:
-    """Whoever comes next finds nothing left to read, and waits for nobody's session to end."""
+    """Everything is committed, and the next member need not wait for the session to end."""
     with running(trial.recipe(), trial.errors) as process:
         wait_until(lambda: trial.done().keys() == expected(), what="all records")
         process.send_signal(number)
-        assert process.wait(PATIENCE_S) == 0, trial.complaints()
+        assert process.wait(WAIT_S) == 0, trial.complaints()
     with KafkaConsumer(bootstrap_servers=broker.bootstrap_servers, group_id=trial.group) as watcher:
         found = [
             watcher.committed(TopicPartition(topic, partition)) for partition in range(PARTITIONS)

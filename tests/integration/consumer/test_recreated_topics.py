@@ -30,7 +30,7 @@ _DELETED_MS = 15_000
 
 
 def settings_for(cluster: Sandbox | KraftNode, group: str, *, in_zookeeper: bool) -> Settings:
-    """Everything from the start, committed automatically."""
+    """Return settings that read everything from the start, with automatic commits."""
     where: Settings = {"bootstrap_servers": cluster.bootstrap_servers}
     if in_zookeeper:
         assert isinstance(cluster, Sandbox)
@@ -45,7 +45,7 @@ def settings_for(cluster: Sandbox | KraftNode, group: str, *, in_zookeeper: bool
 
 
 def fill(cluster: Sandbox | KraftNode, topic: str, values: list[bytes]) -> None:
-    """Write these to its only partition."""
+    """Write values to the topic's only partition."""
     with closing(BatchProducer(_brokers(cluster))) as producer:
         tp = TopicPartition(topic, 0)
         producer.write({tp: [Record(0, None, value) for value in values]})
@@ -56,7 +56,7 @@ def _brokers(cluster: Sandbox | KraftNode) -> Any:
 
 
 def recreate(cluster: Sandbox | KraftNode, topic: str) -> None:
-    """Delete it, create it again, and fill it."""
+    """Delete the topic, create it again, and write ``NEW`` to it."""
     if isinstance(cluster, KraftNode):
         deletion = DeleteTopicsRequest(topic_names=(topic,), timeout_ms=_DELETED_MS)
         response = response_to(deletion, cluster._node, _DELETED_MS, version=1)
@@ -75,7 +75,7 @@ def recreate(cluster: Sandbox | KraftNode, topic: str) -> None:
 
 
 def former_topic(cluster: Any) -> str:
-    """Create a topic that holds ``OLD``; its name."""
+    """Create a topic with the values ``OLD``; return its name."""
     topic = fresh_name("again")
     cluster.create_topic(topic)
     fill(cluster, topic, OLD)
@@ -83,7 +83,7 @@ def former_topic(cluster: Any) -> str:
 
 
 def read(consumer: KafkaConsumer, until: int) -> list[bytes | None]:
-    """Poll until so many values came, and for a moment longer."""
+    """Poll until this many values came, and for a moment longer."""
     found: list[bytes | None] = []
 
     def poll() -> bool:
@@ -98,7 +98,7 @@ def read(consumer: KafkaConsumer, until: int) -> list[bytes | None]:
 
 
 def warnings_of(caplog: pytest.LogCaptureFixture, topic: str) -> list[str]:
-    """What was warned of a topic that was created again."""
+    """Return the warnings about a topic that was created again."""
     return [
         record.getMessage()
         for record in caplog.records
@@ -109,15 +109,15 @@ def warnings_of(caplog: pytest.LogCaptureFixture, topic: str) -> list[str]:
 
 
 def of_version(broker_of: BrokerOf, request: pytest.FixtureRequest, version: str) -> Any:
-    """A broker of it; ``4`` is the one without ZooKeeper."""
+    """Give a broker of this version; ``4`` is the one without ZooKeeper."""
     return request.getfixturevalue("kraft") if version == "4" else broker_of(version)
 
 
 @pytest.mark.parametrize("version", ["0.8.2.2", "2.8.2"])
-def test_in_a_zookeeper_group_that_was_away(
+def test_a_zookeeper_group_that_was_away_reads_the_new_topic(
     broker_of: BrokerOf, caplog: pytest.LogCaptureFixture, version: str
 ) -> None:
-    """All of the new topic comes; one warning names group, topic, partition and old offset."""
+    """One warning names the group, topic, partition and former offset."""
     cluster, group = broker_of(version), fresh_name("group")
     topic = former_topic(cluster)
     settings = settings_for(cluster, group, in_zookeeper=True)
@@ -135,17 +135,17 @@ def test_in_a_zookeeper_group_that_was_away(
 
 
 @pytest.mark.parametrize("version", ["0.8.2.2", "2.8.2"])
-def test_in_a_zookeeper_group_that_polls(
+def test_a_zookeeper_group_that_polls_reads_the_new_topic(
     broker_of: BrokerOf, caplog: pytest.LogCaptureFixture, version: str
 ) -> None:
-    """Whether the watch or the topic's id tells first."""
+    """Either the ZooKeeper watch or the topic's id may show the change first."""
     cluster, group = broker_of(version), fresh_name("group")
     topic = former_topic(cluster)
     with KafkaConsumer(topic, **settings_for(cluster, group, in_zookeeper=True)) as consumer:
         assert read(consumer, 200) == OLD
         recreate(cluster, topic)
         found = read(consumer, 500)
-        # Brokers that know topic ids tell it as well as ZooKeeper, and later perhaps.
+        # Brokers with topic ids show the change, too, and perhaps after ZooKeeper.
         assert found[-500:] == NEW
         assert version == "2.8.2" or found == NEW
     warnings = warnings_of(caplog, topic)
@@ -153,10 +153,10 @@ def test_in_a_zookeeper_group_that_polls(
     assert len(warnings) == 1 or version == "2.8.2"
 
 
-def test_partitions_that_the_caller_chose_with_zookeeper(
+def test_assigned_partitions_with_zookeeper_offsets_read_the_new_topic(
     broker_of: BrokerOf, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The committed offset of the former topic is none; the consumer says so."""
+    """The former topic's committed offset is ignored with a warning."""
     cluster, group = broker_of("0.8.2.2"), fresh_name("group")
     topic = former_topic(cluster)
     settings = settings_for(cluster, group, in_zookeeper=True)
@@ -171,10 +171,10 @@ def test_partitions_that_the_caller_chose_with_zookeeper(
 
 
 @in_matrix("version", ["0.10.2.2", "1.1.1", "2.8.2", "3.9.1", "4"], ["0.10.2.2", "2.8.2", "4"])
-def test_in_a_coordinators_group_that_was_away(
+def test_a_coordinators_group_that_was_away_reads_the_new_topic(
     broker_of: BrokerOf, request: pytest.FixtureRequest, version: str
 ) -> None:
-    """The brokers drop what was committed for a topic that is deleted."""
+    """The brokers delete the committed offsets of a topic that is deleted."""
     cluster = of_version(broker_of, request, version)
     topic, group = former_topic(cluster), fresh_name("group")
     settings = settings_for(cluster, group, in_zookeeper=False)
@@ -186,20 +186,20 @@ def test_in_a_coordinators_group_that_was_away(
 
 
 @in_matrix("version", ["2.8.2", "3.9.1", "4"], ["2.8.2", "3.9.1"])
-def test_in_a_coordinators_group_that_polls(
+def test_a_coordinators_group_that_polls_reads_the_new_topic(
     broker_of: BrokerOf,
     request: pytest.FixtureRequest,
     caplog: pytest.LogCaptureFixture,
     version: str,
 ) -> None:
-    """The topic's id tells; one warning names group, topic, partition and old offset."""
+    """The topic's id shows the change; one warning names the group, topic, partition and offset."""
     cluster = of_version(broker_of, request, version)
     topic, group = former_topic(cluster), fresh_name("group")
     with KafkaConsumer(topic, **settings_for(cluster, group, in_zookeeper=False)) as consumer:
         assert read(consumer, 200) == OLD
         recreate(cluster, topic)
         found = read(consumer, 500)
-        # Fetch 13 names the topic's id; 2.8 does not know it, and the tail may come first.
+        # Fetch 13 has the topic's id; 2.8 lacks it, so some of the log's tail may come first.
         assert found[-500:] == NEW
         assert version == "2.8.2" or found == NEW
     (warning,) = warnings_of(caplog, topic)
@@ -208,10 +208,10 @@ def test_in_a_coordinators_group_that_polls(
     assert version == "2.8.2" or "partition 0: 200" in warning
 
 
-def test_without_a_policy_the_caller_is_told(
+def test_without_a_reset_policy_a_recreated_topic_is_an_error(
     broker_of: BrokerOf, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """``none``: it is his to say where to go on."""
+    """With ``none`` the caller decides where to continue."""
     cluster = broker_of("3.9.1")
     topic = former_topic(cluster)
     tp = TopicPartition(topic, 0)

@@ -1,4 +1,4 @@
-"""What a real broker refuses, and that none answers, by kafka-python's names for it."""
+"""Errors of real and unreachable brokers have kafka-python's exception names."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -31,12 +31,12 @@ pytestmark = pytest.mark.sandbox
 
 VERSION = "2.8.2"
 HIDDEN = "hidden"
-"""A topic and a group that are somebody else's."""
+"""The name of a topic and of a group that another principal owns."""
 
 
 @pytest.fixture(scope="module")
 def broker() -> Iterator[Sandbox]:
-    """One that lets everybody do everything, but for what is hidden."""
+    """Start a broker that allows everything, except for what is ``HIDDEN``."""
     with Sandbox(
         kafka=VERSION,
         brokers=1,
@@ -56,20 +56,20 @@ def broker() -> Iterator[Sandbox]:
 
 
 def consumer_of(broker: Sandbox, *topics: str, **settings: Any) -> KafkaConsumer:
-    """A consumer, and what it is told besides."""
+    """Create a consumer with further settings."""
     return KafkaConsumer(*topics, bootstrap_servers=broker.bootstrap_servers, **settings)
 
 
 def filled(broker: Sandbox, count: int) -> TopicPartition:
-    """A topic with so many records."""
+    """Create a topic with ``count`` records."""
     tp = TopicPartition(fresh_name("refusals"), 0)
     broker.create_topic(tp.topic)
     write(broker, tp, [b"%d" % number for number in range(count)])
     return tp
 
 
-def test_a_consumer_is_connected_when_it_is_made(broker: Sandbox) -> None:
-    """The first poll goes on from there."""
+def test_a_new_consumer_is_connected(broker: Sandbox) -> None:
+    """The constructor connects, and the first poll uses that connection."""
     tp = filled(broker, 3)
     with consumer_of(broker, tp.topic, auto_offset_reset="earliest") as consumer:
         assert consumer.bootstrap_connected()
@@ -83,8 +83,8 @@ def test_a_consumer_is_connected_when_it_is_made(broker: Sandbox) -> None:
 
 
 @pytest.mark.parametrize("theirs", [NoBrokersAvailable, KafkaTimeoutError, KafkaConnectionError])
-def test_nobody_listens(theirs: type[KafkaError]) -> None:
-    """Within the time that was set; the message has the address."""
+def test_an_unreachable_broker_is_an_error_of_the_constructor(theirs: type[KafkaError]) -> None:
+    """It is raised within bootstrap_timeout_ms; the message has the address."""
     clock = SystemClock()
     began_ms = clock.now_ms()
     with pytest.raises(theirs, match=r"127\.0\.0\.1:1"):
@@ -92,8 +92,8 @@ def test_nobody_listens(theirs: type[KafkaError]) -> None:
     assert 300 <= clock.now_ms() - began_ms < PROMPT_MS
 
 
-def test_somebody_listens_and_is_silent(broker: Sandbox) -> None:
-    """As long as it is; a consumer that is told not to wait is made at once."""
+def test_a_broker_that_hangs_is_an_error_of_the_constructor(broker: Sandbox) -> None:
+    """A consumer with bootstrap_timeout_ms=0 or a given api_version is created at once."""
     clock = SystemClock()
     broker.pause_broker(0)
     try:
@@ -109,8 +109,8 @@ def test_somebody_listens_and_is_silent(broker: Sandbox) -> None:
         broker.resume_broker(0)
 
 
-def test_somebody_elses_group(broker: Sandbox) -> None:
-    """By its own name, as one of authorisation, and by ours."""
+def test_a_forbidden_group(broker: Sandbox) -> None:
+    """The error is its own class, an AuthorizationError, and our GroupFailed."""
     tp = filled(broker, 1)
     with consumer_of(broker, tp.topic, group_id=HIDDEN) as consumer:
         for kind in (GroupAuthorizationFailedError, AuthorizationError, GroupFailed):
@@ -122,8 +122,8 @@ def test_somebody_elses_group(broker: Sandbox) -> None:
         assert (reported.value.errno, reported.value.retriable) == (30, False)
 
 
-def test_somebody_elses_topic(broker: Sandbox) -> None:
-    """Its name is the first of ``args``, in a set."""
+def test_a_forbidden_topic(broker: Sandbox) -> None:
+    """As in kafka-python, ``args[0]`` is the set of topics."""
     with consumer_of(broker) as consumer:
         consumer.assign([TopicPartition(HIDDEN, 0)])
         consumer.seek(TopicPartition(HIDDEN, 0), 0)
@@ -132,8 +132,8 @@ def test_somebody_elses_topic(broker: Sandbox) -> None:
         assert raised.value.args[0] == {HIDDEN}
 
 
-def test_what_is_not_there(broker: Sandbox) -> None:
-    """A topic, an offset, a committed offset."""
+def test_missing_topics_and_offsets(broker: Sandbox) -> None:
+    """A missing topic, no committed offset, and an offset out of range have their own classes."""
     tp = filled(broker, 3)
     with consumer_of(
         broker, group_id=fresh_name("group"), auto_offset_reset="none", enable_auto_commit=0
@@ -151,8 +151,8 @@ def test_what_is_not_there(broker: Sandbox) -> None:
         assert out.value.args[0] == {tp: 99}
 
 
-def test_what_the_coordinator_refuses(broker: Sandbox) -> None:
-    """A commit with too much beside it; a group without a name, which is one to us."""
+def test_refusals_of_the_coordinator(broker: Sandbox) -> None:
+    """Metadata that is too large, and the empty group id, have their own classes."""
     tp = filled(broker, 1)
     with consumer_of(broker, group_id=fresh_name("group")) as consumer:
         consumer.assign([tp])

@@ -1,4 +1,4 @@
-"""A real signal in a real process whose handler closes its consumer, seen from outside."""
+"""A process whose signal handler closes its consumer, observed from outside."""
 
 import json
 import signal
@@ -27,11 +27,11 @@ PARTITIONS, EACH = 2, 400
 SESSION_MS = 30_000
 SOON_MS = 10_000
 TERM, INT = signal.SIGTERM, signal.SIGINT
-Places = list[tuple[int, int]]
+Positions = list[tuple[int, int]]
 
 
 def filled(sandbox: Sandbox) -> str:
-    """A topic with so many records in each of its partitions."""
+    """Create a topic with ``EACH`` records in each of its partitions."""
     topic = fresh_name("signals")
     sandbox.create_topic(topic, partitions=PARTITIONS)
     for tp in partitions_of(topic, PARTITIONS):
@@ -40,7 +40,7 @@ def filled(sandbox: Sandbox) -> str:
 
 
 class Child:
-    """A process that consumes, and what it was handed.
+    """A process that consumes, and the records that it got.
 
     Args:
         folder: for its output.
@@ -59,8 +59,8 @@ class Child:
                 stderr=errors,
             )
 
-    def ended(self, count: int, signals: list[signal.Signals]) -> Places:
-        """All that it was handed, with these signals behind so many records; it must end soon."""
+    def ended(self, count: int, signals: list[signal.Signals]) -> Positions:
+        """Send signals after ``count`` records, wait for its prompt end, and return the records."""
         try:
             wait_until(lambda: len(self._lines()) >= count, what="records")
             for number in signals:
@@ -79,36 +79,36 @@ class Child:
         return self._out.read_text().splitlines()
 
 
-def rest_of(topic: str, count: int, **settings: Any) -> Places:
-    """What another member of the group gets, at once: there may not be a member that is gone."""
-    places: Places = []
+def rest_of(topic: str, count: int, **settings: Any) -> Positions:
+    """Return what another member gets at once, which needs the former member to have left."""
+    found: Positions = []
     with closing(KafkaConsumer(topic, **settings)) as consumer:
         deadline_ms = CLOCK.now_ms() + SOON_MS
-        while len(places) < count and CLOCK.now_ms() < deadline_ms:
+        while len(found) < count and CLOCK.now_ms() < deadline_ms:
             for records in consumer.poll(200).values():
-                places += [(record.partition, record.offset) for record in records]
+                found += [(record.partition, record.offset) for record in records]
         while len(consumer.assignment()) < PARTITIONS and CLOCK.now_ms() < deadline_ms:
             consumer.poll(200)
         assert len(consumer.assignment()) == PARTITIONS
-        # And nothing more.
+        # Nothing more comes.
         for records in consumer.poll(500).values():
-            places += [(record.partition, record.offset) for record in records]
-    return places
+            found += [(record.partition, record.offset) for record in records]
+    return found
 
 
-def check(topic: str, handed: Places, settings: dict[str, Any]) -> None:
-    """What was handed out is committed, exactly; and another member gets the others, once."""
+def check(topic: str, received: Positions, settings: dict[str, Any]) -> None:
+    """Check that exactly these records are committed, and that another member gets the rest."""
     counts = {
-        number: [at for partition, at in handed if partition == number]
+        number: [at for partition, at in received if partition == number]
         for number in range(PARTITIONS)
     }
     assert all(offsets == list(range(len(offsets))) for offsets in counts.values())
     with closing(KafkaConsumer(**settings)) as outside:
         for number, offsets in counts.items():
             assert (outside.committed(TopicPartition(topic, number)) or 0) == len(offsets)
-    rest = rest_of(topic, PARTITIONS * EACH - len(handed), **settings)
+    rest = rest_of(topic, PARTITIONS * EACH - len(received), **settings)
     everything = {(number, at) for number in range(PARTITIONS) for at in range(EACH)}
-    assert sorted(handed + rest) == sorted(everything)
+    assert sorted(received + rest) == sorted(everything)
 
 
 CASES = [
@@ -126,12 +126,12 @@ IN_ZOOKEEPER = [
     else pytest.param(*case.values, id=case.id, marks=pytest.mark.matrix)
     for case in CASES
 ]
-"""Who is told to end, and how, is the same code there; how a member leaves is not."""
+"""Only leaving differs from coordinators' groups, so most ways to end are in the full matrix."""
 
 
 @pytest.mark.parametrize(("way", "count", "signals"), CASES)
 @in_matrix("version", ["0.9.0.1", "3.9.1"], ["3.9.1"])
-def test_a_member_that_is_told_to_end_commits_and_leaves(
+def test_a_member_closed_by_a_signal_commits_and_leaves(
     broker_of: BrokerOf,
     tmp_path: Path,
     version: str,
@@ -139,7 +139,7 @@ def test_a_member_that_is_told_to_end_commits_and_leaves(
     count: int,
     signals: list[signal.Signals],
 ) -> None:
-    """Within its session the others have its partitions, and go on where it stopped."""
+    """The other members get its partitions before its session times out, and continue there."""
     sandbox = broker_of(version)
     topic = filled(sandbox)
     settings = {
@@ -148,15 +148,15 @@ def test_a_member_that_is_told_to_end_commits_and_leaves(
         "auto_offset_reset": "earliest",
         "session_timeout_ms": SESSION_MS,
     }
-    handed = Child(tmp_path, way, topics=[topic], **settings).ended(count, signals)
-    check(topic, handed, settings)
+    received = Child(tmp_path, way, topics=[topic], **settings).ended(count, signals)
+    check(topic, received, settings)
 
 
 @pytest.mark.parametrize(("way", "count", "signals"), IN_ZOOKEEPER)
-def test_a_member_of_a_zookeeper_group_does_so_too(
+def test_a_zookeeper_member_closed_by_a_signal_commits_and_leaves(
     cluster: Sandbox, tmp_path: Path, way: str, count: int, signals: list[signal.Signals]
 ) -> None:
-    """It takes its nodes along."""
+    """Its nodes are deleted."""
     topic, group = filled(cluster), fresh_name("g")
     settings = {
         "zookeeper_connect": cluster.zookeeper_connect,
@@ -164,8 +164,8 @@ def test_a_member_of_a_zookeeper_group_does_so_too(
         "auto_offset_reset": "earliest",
         "zookeeper_session_timeout_ms": SESSION_MS,
     }
-    handed = Child(tmp_path, way, topics=[topic], **settings).ended(count, signals)
+    received = Child(tmp_path, way, topics=[topic], **settings).ended(count, signals)
     tree = ZkTree(cluster)
     assert tree.members(group) == []
     assert tree.owners(group, topic) == {}
-    check(topic, handed, settings)
+    check(topic, received, settings)

@@ -1,4 +1,4 @@
-"""One thread polls a real broker, others look, pause, resume and at the end close."""
+"""One thread polls a real broker; others query, pause and resume, and one closes."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -23,61 +23,61 @@ Offsets = dict[TopicPartition, list[int]]
 
 
 class PollingThread:
-    """Polls until somebody closes, and notes what it was handed, and where it stood in between."""
+    """Polls until the consumer is closed; records the offsets, and the positions between polls."""
 
     def __init__(self, consumer: KafkaConsumer) -> None:
         self.consumer = consumer
-        self.handed: Offsets = defaultdict(list)
+        self.received: Offsets = defaultdict(list)
         self.borders: dict[TopicPartition, set[int]] = defaultdict(lambda: {0})
         self.count = 0
 
     def run(self) -> None:
-        """The thread that polls."""
+        """Poll until the consumer is closed."""
         while True:
             try:
                 found = self.consumer.poll(500, max_records=50)
             except ConsumerClosed:
                 return
             for tp, records in found.items():
-                self.handed[tp] += [record.offset for record in records]
+                self.received[tp] += [record.offset for record in records]
                 self.borders[tp].add(records[-1].offset + 1)
                 self.count += len(records)
 
 
-class Looking:
-    """Looks again and again, until the consumer is closed."""
+class QueryingThreads:
+    """Calls that are repeated until the consumer is closed."""
 
     def __init__(self, consumer: KafkaConsumer) -> None:
         self.consumer = consumer
         self.seen: Offsets = defaultdict(list)
         self.snapshots = 0
 
-    def at_positions(self) -> None:
-        """Where the other thread stands."""
+    def query_positions(self) -> None:
+        """Record the positions of the polling thread."""
         for tp in self.consumer.assignment():
             self.seen[tp].append(self.consumer.position(tp))
             assert self.consumer.highwater(tp) in {None, EACH}
 
-    def at_the_rest(self) -> None:
-        """All else that may be looked at."""
+    def query_the_rest(self) -> None:
+        """Make all other calls that any thread may make."""
         consumer = self.consumer
         assert len(consumer.subscription() or ()) == 1
         assert consumer.group_metadata().member_id or not consumer.assignment()
         assert consumer.metrics().get("consumer-metrics")
         assert consumer.paused() <= set(partitions_of(next(iter(consumer.subscription() or ())), 9))
 
-    def pausing(self) -> None:
-        """Hold one up for a moment."""
+    def pause_and_resume(self) -> None:
+        """Pause a partition for a moment."""
         for tp in sorted(self.consumer.assignment())[:1]:
             self.consumer.pause(tp)
             assert tp in self.consumer.paused()
             self.consumer.resume(tp)
 
-    def again_and_again(self, look: Callable[[], None]) -> None:
-        """Until it is closed; who missed that, and found what it tells then, was not wrong."""
+    def repeat(self, call: Callable[[], None]) -> None:
+        """Repeat a call until the consumer is closed; a failure at the close is ignored."""
         while True:
             try:
-                look()
+                call()
             except (AssertionError, ConsumerClosed):
                 if not self.is_closed():
                     raise
@@ -86,7 +86,7 @@ class Looking:
             self.snapshots += 1
 
     def is_closed(self) -> bool:
-        """Tell by its numbers, which are gone then."""
+        """Return whether it is closed: then it has no metrics."""
         try:
             return not self.consumer.metrics()
         except ConsumerClosed:
@@ -94,8 +94,8 @@ class Looking:
 
 
 @pytest.mark.parametrize("version", ["3.9.1"])
-def test_threads_beside_one_that_polls(broker_of: BrokerOf, version: str) -> None:
-    """Positions are those between two polls, never ones amid; a close ends all, and is exact."""
+def test_other_threads_may_query_while_one_polls(broker_of: BrokerOf, version: str) -> None:
+    """Positions are those between two polls; a close ends all threads, and commits exactly."""
     sandbox, topic, group = broker_of(version), fresh_name("threads"), fresh_name("g")
     sandbox.create_topic(topic, partitions=PARTITIONS)
     for tp in partitions_of(topic, PARTITIONS):
@@ -106,12 +106,16 @@ def test_threads_beside_one_that_polls(broker_of: BrokerOf, version: str) -> Non
         "auto_offset_reset": "earliest",
     }
     consumer = KafkaConsumer(topic, **settings)
-    polling, looking = PollingThread(consumer), Looking(consumer)
+    polling, querying = PollingThread(consumer), QueryingThreads(consumer)
     with ThreadPoolExecutor(4) as pool:
         polled = pool.submit(polling.run)
         snapshots = [
-            pool.submit(looking.again_and_again, look)
-            for look in (looking.at_positions, looking.at_the_rest, looking.pausing)
+            pool.submit(querying.repeat, call)
+            for call in (
+                querying.query_positions,
+                querying.query_the_rest,
+                querying.pause_and_resume,
+            )
         ]
         wait_until(
             lambda: polling.count > EACH or any(future.done() for future in (polled, *snapshots)),
@@ -122,11 +126,11 @@ def test_threads_beside_one_that_polls(broker_of: BrokerOf, version: str) -> Non
         consumer.close()
         for ended in (polled, *snapshots):
             ended.result(WAIT_S)
-    assert looking.snapshots > 100
-    for tp, offsets in polling.handed.items():
+    assert querying.snapshots > 100
+    for tp, offsets in polling.received.items():
         assert offsets == list(range(len(offsets)))
-        assert set(looking.seen[tp]) <= polling.borders[tp]
-        assert all(before <= after for before, after in pairwise(looking.seen[tp]))
+        assert set(querying.seen[tp]) <= polling.borders[tp]
+        assert all(before <= after for before, after in pairwise(querying.seen[tp]))
     with closing(KafkaConsumer(**settings)) as outside:
         for tp in partitions_of(topic, PARTITIONS):
-            assert (outside.committed(tp) or 0) == len(polling.handed[tp])
+            assert (outside.committed(tp) or 0) == len(polling.received[tp])

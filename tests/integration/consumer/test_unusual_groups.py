@@ -1,4 +1,4 @@
-"""What people do to groups of either kind that no manual shows: nothing is lost or passed over."""
+"""Unusual operations on groups of either kind: no record is lost or skipped."""
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
@@ -22,7 +22,7 @@ kinds = pytest.mark.parametrize("version", ["0.8.2.2", NEW], ids=["zookeeper", "
 
 @pytest.fixture
 def opened(broker_of: BrokerOf) -> Iterator[Opened]:
-    """Opens members of groups on a release's broker: in ZooKeeper where that keeps none."""
+    """Give a function that opens members: in ZooKeeper for 0.8.2, else at a coordinator."""
     with ExitStack() as members:
 
         def opened(version: str, group: str, *topics: str, **settings: object) -> KafkaConsumer:
@@ -42,7 +42,7 @@ def opened(broker_of: BrokerOf) -> Iterator[Opened]:
 
 
 def write(broker: Sandbox, topic: str, partitions: Collection[int], values: range) -> list[bytes]:
-    """Write values to each partition; return all."""
+    """Write values to each partition; return all of them."""
     wanted = {
         TopicPartition(topic, number): [b"%d-%d" % (number, n) for n in values]
         for number in partitions
@@ -54,8 +54,8 @@ def write(broker: Sandbox, topic: str, partitions: Collection[int], values: rang
     return [value for values in wanted.values() for value in values]
 
 
-class Taken:
-    """What members got."""
+class Deliveries:
+    """The records that members got."""
 
     def __init__(self, *members: KafkaConsumer) -> None:
         self.members = list(members)
@@ -79,7 +79,7 @@ class Taken:
         wait_until(holds, what=what, timeout_s=60)
 
     def all_of(self, wanted: Collection[bytes]) -> None:
-        """Poll until all came, and a moment longer; nothing came twice."""
+        """Poll until all values came, and for a moment longer; check that none came twice."""
         self.until(lambda: len(self.values) >= len(wanted), f"{len(wanted)} records")
         for _ in range(3):
             self.poll()
@@ -87,37 +87,37 @@ class Taken:
 
 
 @kinds
-def test_partitions_that_are_added_under_a_group_that_pauses(
+def test_partitions_are_added_to_a_group_with_a_paused_member(
     broker_of: BrokerOf, opened: Opened, version: str
 ) -> None:
-    """Two members, one paused, while the topic grows: all is read once, from its beginning."""
+    """Every record is read once; new partitions are read from their beginning."""
     broker, topic, group = broker_of(version), fresh_name("grown"), fresh_name("g")
     broker.create_topic(topic, 2)
     sent = write(broker, topic, range(2), range(5))
     first, second = (opened(version, group, topic) for _ in range(2))
-    taken = Taken(first, second)
-    taken.until(lambda: bool(first.assignment() and second.assignment()), "a share for both")
-    taken.until(lambda: len(taken.values) == len(sent), "the first records")
+    delivered = Deliveries(first, second)
+    delivered.until(lambda: bool(first.assignment() and second.assignment()), "a share for both")
+    delivered.until(lambda: len(delivered.values) == len(sent), "the first records")
     first.pause(*first.assignment())
     broker.add_partitions(topic, 5)
     sent += write(broker, topic, range(5), range(5, 10))
-    taken.until(
+    delivered.until(
         lambda: len(first.assignment()) + len(second.assignment()) == 5, "the new partitions"
     )
-    taken.poll()
+    delivered.poll()
     first.resume(*first.paused())
-    taken.all_of(sent)
+    delivered.all_of(sent)
 
 
 class Seeker(ConsumerRebalanceListener):
-    """Goes to an offset whenever it gets a partition."""
+    """Seeks to an offset in each partition that it is assigned."""
 
     def __init__(self, offset: int) -> None:
         self.offset = offset
         self.consumer: KafkaConsumer | None = None
 
     def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
         """Seek."""
@@ -128,32 +128,32 @@ class Seeker(ConsumerRebalanceListener):
 
 
 @kinds
-def test_seeking_in_a_listener_while_others_come(
+def test_a_listener_seeks_while_members_join(
     broker_of: BrokerOf, opened: Opened, version: str
 ) -> None:
-    """Each partition is read from there on, by whoever gets it, and from nowhere else."""
+    """Each partition is read from that offset on, by every owner."""
     broker, topic, group = broker_of(version), fresh_name("sought"), fresh_name("g")
     broker.create_topic(topic, 4)
     write(broker, topic, range(4), range(10))
     members = []
-    taken = Taken()
+    delivered = Deliveries()
     for _ in range(2):
         listener = Seeker(7)
         member = listener.consumer = opened(version, group)
         member.subscribe([topic], listener=listener)
         members.append(member)
-        taken.members.append(member)
-        taken.until(
+        delivered.members.append(member)
+        delivered.until(
             lambda: all(len(consumer.assignment()) for consumer in members), "a share for each"
         )
-    taken.until(lambda: len(set(taken.offsets)) == 12, "all from the offset on")
-    assert {offset for _, offset in taken.offsets} == {7, 8, 9}
+    delivered.until(lambda: len(set(delivered.offsets)) == 12, "all from the offset on")
+    assert {offset for _, offset in delivered.offsets} == {7, 8, 9}
 
 
-def test_a_static_member_that_comes_back_with_other_topics(
+def test_a_static_member_that_rejoins_with_other_topics(
     broker_of: BrokerOf, opened: Opened
 ) -> None:
-    """Brokers give it the partitions of before unasked: it reads what it asks for."""
+    """Brokers may give it its former partitions without a rebalance: it reads its new topic."""
     broker, group = broker_of(NEW), fresh_name("static")
     old, new = fresh_name("old"), fresh_name("new")
     for topic in (old, new):
@@ -161,12 +161,12 @@ def test_a_static_member_that_comes_back_with_other_topics(
     sent = {topic: write(broker, topic, range(2), range(5)) for topic in (old, new)}
     other = opened(NEW, group, old, group_instance_id="two", client_id="two")
     first = opened(NEW, group, old, group_instance_id="one", client_id="one")
-    taken = Taken(other, first)
-    taken.all_of(sent[old])
-    taken.until(lambda: len(other.assignment()) == len(first.assignment()) == 1, "a share each")
+    delivered = Deliveries(other, first)
+    delivered.all_of(sent[old])
+    delivered.until(lambda: len(other.assignment()) == len(first.assignment()) == 1, "a share each")
     first.close()
     back = opened(NEW, group, new, group_instance_id="one", client_id="one")
-    taken.members = [other, back]
-    taken.all_of(sent[old] + sent[new])
+    delivered.members = [other, back]
+    delivered.all_of(sent[old] + sent[new])
     assert {tp.topic for tp in back.assignment()} == {new}
     assert {tp.topic for tp in other.assignment()} == {old}

@@ -1,4 +1,4 @@
-"""Whole drains that decode: typed columns, dead letters, and the proof of both."""
+"""Whole drains that decode values: typed columns, dead letters, and the proof of both."""
 
 import json
 import os
@@ -30,7 +30,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 
 FORMATS = [part for part in os.environ.get("FORMATS", "iceberg").split(",") if part != "json"]
-"""Where kills are tried: a table of Iceberg's has the steps of plain files, and its own."""
+"""The formats that are killed: an Iceberg table has the steps of plain files, and its own."""
 EVERY = int(os.environ.get("EVERY", "60"))
 _SECONDS = 300 if EVERY > 1 else 1_500
 
@@ -62,7 +62,7 @@ def _registry() -> Iterator[RegistryServer]:
 
 @pytest.fixture(name="topic")
 def _topic(cluster: Sandbox) -> str:
-    """Two partitions: an old schema, a newer one, a null, and three values that are broken."""
+    """Create two partitions with values of an old and a newer schema, and three broken values."""
     name = fresh_name("users")
     cluster.create_topic(name, partitions=2)
     old = [avro_value(1, USER, {"id": at, "name": f"u{at}"}) for at in range(10)]
@@ -73,7 +73,7 @@ def _topic(cluster: Sandbox) -> str:
 
 
 def settings_for(sandbox: Sandbox, topic: str, path: Path, **decode: Any) -> DrainSettings:
-    """In batches of about 20."""
+    """Return settings for batches of about 20 messages."""
     return DrainSettings(
         path=str(path),
         zookeeper=sandbox.zookeeper_connect,
@@ -84,20 +84,20 @@ def settings_for(sandbox: Sandbox, topic: str, path: Path, **decode: Any) -> Dra
 
 
 def rows_in(path: Path, below: str = "topic=*") -> list[dict[str, Any]]:
-    """What files hold, without a partition's folder."""
+    """Return the rows of all files, without the columns in their folders' names."""
     files = sorted(path.glob(f"{below}/date=*/*.parquet"))
     return [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
 
 
 def table_rows(path: Path) -> list[dict[str, Any]]:
-    """What a reader of a drain's own Iceberg table finds, in the order of offsets."""
+    """Return the rows of a drain's own Iceberg table, in the order of offsets."""
     where = {"type": "sql", "uri": f"sqlite:///{path}/catalog.db"}
     rows = load_catalog("default", **where).load_table("kafka.messages").scan().to_arrow()
     return sorted(rows.to_pylist(), key=lambda row: (row["partition"], row["offset"]))
 
 
-def see_users(path: Path, landed: list[dict[str, Any]]) -> None:
-    """Each value once, typed; and the three others with their bytes, place and reason."""
+def check_users(path: Path, landed: list[dict[str, Any]]) -> None:
+    """Check that each value landed once and typed, and the others as dead letters."""
     users = sorted(row["value_decoded"]["id"] for row in landed)
     assert users == sorted([*range(20), *range(20)])
     assert {row["schema_id"] for row in landed} == {1, 2}
@@ -127,7 +127,7 @@ def see_users(path: Path, landed: list[dict[str, Any]]) -> None:
 def test_values_become_columns_and_the_rest_dead_letters(
     cluster: Sandbox, topic: str, registry: RegistryServer, tmp_path: Path
 ) -> None:
-    """By the command; the proof counts both, and the cluster agrees."""
+    """The command lands both, the proof counts both, and both agree with the cluster."""
     path = tmp_path / "lake"
     where = ("--zookeeper", cluster.zookeeper_connect)
     arguments = ("--topics", topic, "--to", str(path), "--max-offsets-per-batch", "20")
@@ -136,7 +136,7 @@ def test_values_become_columns_and_the_rest_dead_letters(
     assert drained.returncode == 0, drained.stderr
     assert "Landed 43 messages" in drained.stderr
     assert f"3 of them could not be decoded: {path}/_dead_letters" in drained.stderr
-    see_users(path, rows_in(path))
+    check_users(path, rows_in(path))
     assert sorted(registry.requests) == ["/schemas/ids/1", "/schemas/ids/2", "/schemas/ids/9"]
     verified = run("drain", "verify", str(path), *where, "--engine", "local")
     assert verified.returncode == 0, verified.stdout + verified.stderr
@@ -148,14 +148,14 @@ def test_values_become_columns_and_the_rest_dead_letters(
 
 
 def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    """A command."""
+    """Run a command."""
     return warm.run(command(*arguments), capture_output=True, text=True, check=False, timeout=120)
 
 
-def test_a_drain_that_goes_on_decodes_alike_without_its_registry(
+def test_a_continued_drain_decodes_with_the_schemas_that_it_kept(
     cluster: Sandbox, topic: str, registry: RegistryServer, tmp_path: Path
 ) -> None:
-    """Schemas are kept at the path; a new one ends the run, and nothing is lost by that."""
+    """If the registry fails, only an unknown schema ends the run, and nothing is lost by that."""
     settings = settings_for(cluster, topic, tmp_path, registry=registry.url)
     assert drain_locally(settings).dead_lettered == 3
     registry.by_id.clear()
@@ -177,10 +177,10 @@ def test_a_drain_that_goes_on_decodes_alike_without_its_registry(
     assert [row["value_decoded"]["id"] for row in rows_in(tmp_path)].count(100) == 1
 
 
-def test_a_delta_table_gains_columns_and_holds_no_dead_letter(
+def test_a_delta_table_gains_columns_and_has_no_dead_letters(
     cluster: Sandbox, topic: str, registry: RegistryServer, tmp_path: Path
 ) -> None:
-    """A batch with the first schema, then more with the second."""
+    """The first batch has the first schema, later ones the second."""
     from deltalake import DeltaTable  # noqa: PLC0415 - loads much
 
     settings = settings_for(cluster, topic, tmp_path, registry=registry.url)
@@ -192,21 +192,21 @@ def test_a_delta_table_gains_columns_and_holds_no_dead_letter(
     rows = pa.table(table.to_pyarrow_table()).to_pylist()
     assert sorted(row["value_decoded"]["id"] for row in rows) == sorted([*range(20), *range(20)])
     assert {row["value_decoded"]["at"] for row in rows if row["schema_id"] == 1} == {None}
-    see_users(tmp_path, rows)
+    check_users(tmp_path, rows)
     proof = verify_locally(str(tmp_path), cluster={"zookeeper.connect": cluster.zookeeper_connect})
     assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
 
 
 @pytest.mark.parametrize("schema_id", ["column", "strip"])
-def test_an_iceberg_table_gains_columns_and_holds_no_dead_letter(
+def test_an_iceberg_table_gains_columns_and_has_no_dead_letters(
     cluster: Sandbox, topic: str, registry: RegistryServer, tmp_path: Path, schema_id: str
 ) -> None:
-    """Fields of a newer schema come into its struct; its readers go by numbers of columns."""
+    """A newer schema's fields are added to the struct with field ids of their own."""
     settings = settings_for(cluster, topic, tmp_path, registry=registry.url, schema_id=schema_id)
     settings = replace(settings, format="iceberg", max_offsets_per_batch=10)
     assert drain_locally(settings).dead_lettered == 3
     rows = table_rows(tmp_path)
-    see_users(tmp_path, rows)
+    check_users(tmp_path, rows)
     assert {row["value_decoded"]["at"] for row in rows if row["schema_id"] == 1} == {None}
     assert {row["topic"] for row in rows} == {topic}
     assert all(("value_prefix" in row) == (schema_id == "strip") for row in rows)
@@ -220,10 +220,10 @@ def test_an_iceberg_table_gains_columns_and_holds_no_dead_letter(
 
 
 @pytest.mark.parametrize("decoded", [True, False])
-def test_values_without_their_ids_are_proven_all_the_same(
+def test_values_without_their_schema_ids_are_proven(
     cluster: Sandbox, topic: str, registry: RegistryServer, tmp_path: Path, decoded: bool
 ) -> None:
-    """What was taken off lies beside, so that sums and the cluster agree."""
+    """The stripped prefix is in a column of its own, so checksums agree with the cluster."""
     wanted = {"registry": registry.url} if decoded else {"format": None}
     settings = settings_for(cluster, topic, tmp_path, schema_id="strip", **wanted)
     drain_locally(settings)
@@ -236,7 +236,7 @@ def test_values_without_their_ids_are_proven_all_the_same(
 
 
 def test_bare_json_is_decoded_by_its_subject(cluster: Sandbox, tmp_path: Path) -> None:
-    """From a folder, without ids."""
+    """Values without schema ids are decoded by the subject's schema in a folder."""
     topic, folder = fresh_name("clicks"), tmp_path / "schemas"
     cluster.create_topic(topic, partitions=1)
     folder.mkdir()
@@ -255,7 +255,7 @@ def test_bare_json_is_decoded_by_its_subject(cluster: Sandbox, tmp_path: Path) -
 def test_lost_dead_letters_are_not_proven(
     cluster: Sandbox, topic: str, registry: RegistryServer, tmp_path: Path
 ) -> None:
-    """They count as what was landed does."""
+    """A missing file of dead letters counts like a missing file of messages."""
     drain_locally(settings_for(cluster, topic, tmp_path, registry=registry.url))
     next(tmp_path.glob("_dead_letters/topic=*/date=*/*.parquet")).unlink()
     proof = verify_locally(str(tmp_path))
@@ -266,7 +266,7 @@ def test_lost_dead_letters_are_not_proven(
 def test_headers_name_schemas_and_are_kept(
     broker_of: BrokerOf, registry: RegistryServer, tmp_path: Path
 ) -> None:
-    """GUIDs of the serializers of platform 8.0; the value is the payload."""
+    """Serializers of Confluent Platform 8.0 put a GUID there; the value is only the payload."""
     sandbox, topic = broker_of("3.9.1"), fresh_name("headers")
     sandbox.create_topic(topic, partitions=1)
     guid = "0f3c1b5e-9d3a-4a51-8f3e-2c6a17a0b9d4"
@@ -291,7 +291,7 @@ def test_headers_name_schemas_and_are_kept(
 
 
 def test_wrong_settings_are_refused_with_a_sentence(cluster: Sandbox, tmp_path: Path) -> None:
-    """Before anything is asked."""
+    """They are refused before anything is requested."""
     settings = settings_for(cluster, "t", tmp_path, schemas=str(tmp_path / "none"))
     with pytest.raises(ConfigError, match="is not a directory"):
         drain_locally(settings)
@@ -300,10 +300,10 @@ def test_wrong_settings_are_refused_with_a_sentence(cluster: Sandbox, tmp_path: 
 
 
 @pytest.mark.parametrize("file_format", FORMATS)
-def test_kills_at_any_step_lose_and_double_no_dead_letter(
+def test_kills_at_any_step_lose_and_repeat_no_dead_letter(
     cluster: Sandbox, topic: str, registry: RegistryServer, tmp_path: Path, file_format: str
 ) -> None:
-    """Before and behind each step, schemas included; each is finished and proven."""
+    """Killed before and after each step, schemas included, each drain is finished and proven."""
     settings = {
         "path": str(tmp_path),
         "zookeeper": cluster.zookeeper_connect,
@@ -316,13 +316,13 @@ def test_kills_at_any_step_lose_and_double_no_dead_letter(
     first = random.randint(1, EVERY)
     runs = killed_drains(tmp_path, settings, first=first, every=EVERY, timeout_s=_SECONDS)
     for path in (Path(run["path"]) for run in runs):
-        see_users(path, table_rows(path) if file_format == "iceberg" else rows_in(path))
+        check_users(path, table_rows(path) if file_format == "iceberg" else rows_in(path))
 
 
 def test_the_example_of_the_docs_runs(
     cluster: Sandbox, topic: str, registry: RegistryServer, tmp_path: Path
 ) -> None:
-    """It lands a topic, and reads both tables."""
+    """It lands a topic, and reads the messages and the dead letters."""
     program = Path(__file__).parents[3] / "docs/examples/decoded_drain.py"
     where = (cluster.zookeeper_connect, topic, registry.url, str(tmp_path / "lake"))
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""A drain in HDFS by the local engine: ``make test-hdfs``, on a real NameNode and DataNode."""
+"""A local drain to HDFS: ``make test-hdfs``, on a real NameNode and DataNode."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from hdfs_native import Client
 
-from tests.integration.drain.test_local_kills import _Messages, see_every_kill_survived, topic
+from tests.integration.drain.test_local_kills import _Messages, check_every_kill_is_survived, topic
 from tests.support.clusters import fresh_name
 from tests.support.hdfs_server import hdfs_server
 from tests.support.storage_contract import *  # noqa: F403 - its tests
@@ -31,19 +31,19 @@ pytestmark = [pytest.mark.hdfs, pytest.mark.timeout(1_600)]
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
-    """One for all tests of this module."""
+    """Start one server for all tests of this module; yield its URL."""
     with hdfs_server() as url:
         yield url
 
 
 @pytest.fixture
 def storage(server: str) -> HdfsStorage:
-    """An empty folder, whose name is no plain one."""
+    """Give an empty folder, whose name has special characters."""
     return HdfsStorage(f"{server}/{fresh_name('lake')}/a drain #1")
 
 
-def test_of_many_who_create_a_file_one_does(storage: HdfsStorage) -> None:
-    """Each by a client of its own; what it holds is the winner's, and nothing else is left."""
+def test_only_one_of_many_clients_creates_a_file(storage: HdfsStorage) -> None:
+    """The file has the winner's content, and nothing else is left."""
     others = [HdfsStorage(storage.uri("")) for _ in range(8)]
 
     def create(number: int) -> bool:
@@ -54,12 +54,12 @@ def test_of_many_who_create_a_file_one_does(storage: HdfsStorage) -> None:
     assert won.count(True) == 1
     assert storage.read("plans/1.json") == b"{%d}" % won.index(True)
     assert storage.names("plans") == ["1.json"]
-    assert storage.create("plans/1.json", b"{%d}" % won.index(True)), "its own answer got lost"
+    assert storage.create("plans/1.json", b"{%d}" % won.index(True)), "its own response got lost"
 
 
 @pytest.mark.parametrize("file_format", ["parquet", "json"])
 def test_rows_are_written_and_read(storage: HdfsStorage, file_format: str) -> None:
-    """A damaged file is missing; one that can't be read is an error."""
+    """A damaged file counts as missing."""
     files = StreamedFiles(storage)
     good, cut = "topic=t/date=2014-05-13/good", "topic=t/date=2014-05-13/cut"
     file = formats.create(files, good, file_format)
@@ -78,8 +78,8 @@ def test_rows_are_written_and_read(storage: HdfsStorage, file_format: str) -> No
     assert storage.files("") == sorted(storage.files(""))
 
 
-def test_what_hdfs_refuses_is_told_in_a_line(server: str) -> None:
-    """With the path, and without Java's stack."""
+def test_an_error_of_hdfs_is_one_line(server: str) -> None:
+    """It has the path, and no Java stack trace."""
     Client(server).create("/a-file").close()
     below = HdfsStorage(f"{server}/a-file/below")
     with pytest.raises(DrainError, match=rf"^{server}/a-file/below, at 'x': [^\n]+$"):
@@ -90,7 +90,7 @@ def test_what_hdfs_refuses_is_told_in_a_line(server: str) -> None:
 def test_a_drain_is_landed_and_proven(
     cluster: Sandbox, topic: tuple[str, _Messages], server: str, file_format: str
 ) -> None:
-    """By the commands; a second run has nothing to do, and another drain there is refused."""
+    """A second run has nothing to do, and a different drain to the same path is refused."""
     name, written = topic
     path = f"{server}/{fresh_name('lake')}/kafka"
     where = ("--zookeeper", cluster.zookeeper_connect)
@@ -105,20 +105,20 @@ def test_a_drain_is_landed_and_proven(
 
 
 def test_an_iceberg_table_is_refused(server: str, cluster: Sandbox) -> None:
-    """In a line."""
+    """The error is one line that names the alternatives."""
     drain = ("drain", "--zookeeper", cluster.zookeeper_connect, "--topics", "t", "--format")
     done = zkconsumer(*drain, "iceberg", "--to", f"{server}/x", "--engine", "local")
-    said = (
+    refusal = (
         f"--format iceberg can't be kept in hdfs:// ({server}/x), on no engine: give a folder or a "
         "bucket, or another format"
     )
-    assert (done.returncode, done.stderr) == (2, f"zkconsumer: {said}\n")
+    assert (done.returncode, done.stderr) == (2, f"zkconsumer: {refusal}\n")
 
 
 def test_spark_proves_what_was_landed_without_it(
     cluster: Sandbox, topic: tuple[str, _Messages], server: str
 ) -> None:
-    """And goes on with it: plans and manifests are the same."""
+    """Spark continues the drain, too: plans and manifests are the same."""
     name, _ = topic
     path = f"{server}/{fresh_name('lake')}"
     where = ("--zookeeper", cluster.zookeeper_connect)
@@ -131,20 +131,20 @@ def test_spark_proves_what_was_landed_without_it(
 
 
 @pytest.mark.parametrize("file_format", ["parquet", "json", "delta"])
-def test_a_kill_at_any_step_leaves_hdfs_as_whole(
+def test_a_kill_at_any_step_loses_and_repeats_nothing_in_hdfs(
     cluster: Sandbox,
     topic: tuple[str, _Messages],
     server: str,
     file_format: str,
     tmp_path: Path,
 ) -> None:
-    """Before and behind steps; the same command finishes it, and both proofs agree."""
+    """Killed before and after steps, the same command finishes the drain, and both proofs agree."""
     path = f"{server}/{fresh_name('kills')}"
-    see_every_kill_survived(cluster, topic, file_format, (path, tmp_path))
+    check_every_kill_is_survived(cluster, topic, file_format, (path, tmp_path))
 
 
 def zkconsumer(*words: str) -> "subprocess.CompletedProcess[str]":
-    """Run the command."""
+    """Run a command."""
     return subprocess.run(
         [sys.executable, "-m", "zkconsumer", *words], capture_output=True, text=True, check=False
     )

@@ -1,4 +1,4 @@
-"""Whole drains of a real cluster into Iceberg tables, in catalogs of all kinds."""
+"""Whole drains of a real cluster into Iceberg tables, in catalogs of every kind."""
 
 import copy
 import json
@@ -28,7 +28,7 @@ pytestmark = [pytest.mark.sandbox]
 
 @pytest.fixture(scope="module")
 def topic(cluster: Sandbox) -> str:
-    """Two partitions with 30 messages each."""
+    """Create two partitions with 30 messages each."""
     name = fresh_name("iceberg")
     cluster.create_topic(name, partitions=2)
     for tp in partitions_of(name, 2):
@@ -37,7 +37,7 @@ def topic(cluster: Sandbox) -> str:
 
 
 def run(*arguments: str, **environ: str) -> "subprocess.CompletedProcess[str]":
-    """A command."""
+    """Run a command."""
     return warm.run(
         command(*arguments),
         capture_output=True,
@@ -49,7 +49,7 @@ def run(*arguments: str, **environ: str) -> "subprocess.CompletedProcess[str]":
 
 
 def settings_for(sandbox: Sandbox, topic: str, path: Path) -> DrainSettings:
-    """To Iceberg, in batches of about 20."""
+    """Return settings for an Iceberg table, in batches of about 20 messages."""
     return DrainSettings(
         path=str(path),
         zookeeper=sandbox.zookeeper_connect,
@@ -60,23 +60,23 @@ def settings_for(sandbox: Sandbox, topic: str, path: Path) -> DrainSettings:
 
 
 def own_table(path: Path) -> Table:
-    """That of a drain without a catalog of others."""
+    """Return the table of a drain that uses its own catalog."""
     where = {"type": "sql", "uri": f"sqlite:///{path}/catalog.db"}
     return load_catalog("default", **where).load_table("kafka.messages")
 
 
 def verified(settings: DrainSettings) -> DrainProof:
-    """Against the cluster, too."""
+    """Return the proof, which includes the cluster's messages."""
     where = {"zookeeper.connect": settings.zookeeper or ""}
     return verify_locally(
         settings.path, cluster=where, target_options=dict(settings.target_options)
     )
 
 
-def test_a_table_holds_what_a_plain_consumer_reads(
+def test_a_table_has_what_a_plain_consumer_reads(
     cluster: Sandbox, topic: str, tmp_path: Path
 ) -> None:
-    """Each reader for itself: the command's dump, and a reader of Parquet that knows no table."""
+    """The rows are read by a Parquet reader that knows no tables, the messages by ``consume``."""
     settings = settings_for(cluster, topic, tmp_path)
     assert drain_locally(settings).batches == 3
     proof = verified(settings)
@@ -98,8 +98,10 @@ def test_a_table_holds_what_a_plain_consumer_reads(
     }, dumped.stderr
 
 
-def test_catalogs_are_those_of_pyiceberg(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
-    """By its configuration, whose properties no file of the drain keeps."""
+def test_a_catalog_of_pyicebergs_configuration_is_used(
+    cluster: Sandbox, topic: str, tmp_path: Path
+) -> None:
+    """No file of the drain stores the catalog's properties."""
     lake, uri = tmp_path / "lake", f"sqlite:///{tmp_path}/lakehouse.db"
     where = ("--zookeeper", cluster.zookeeper_connect)
     configured = {"PYICEBERG_CATALOG__LAKEHOUSE__TYPE": "sql"}
@@ -120,8 +122,8 @@ def test_catalogs_are_those_of_pyiceberg(cluster: Sandbox, topic: str, tmp_path:
         drain_locally(settings_for(cluster, topic, lake))
 
 
-def test_loss_and_damage_are_told(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
-    """A table that was set back, and a file that is gone."""
+def test_loss_and_damage_are_reported(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
+    """The table was rolled back, or one of its files was deleted."""
     settings = settings_for(cluster, topic, tmp_path)
     assert drain_locally(settings).rows == 60
     assert verified(settings).outcome is ProofOutcome.PROVEN
@@ -144,8 +146,8 @@ def test_loss_and_damage_are_told(cluster: Sandbox, topic: str, tmp_path: Path) 
     )
 
 
-def test_rows_of_others_are_told(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
-    """What somebody puts into the table beside the drain."""
+def test_foreign_rows_are_reported(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
+    """Rows that another writer appended to the table are not proven."""
     settings = settings_for(cluster, topic, tmp_path)
     drain_locally(settings)
     table = own_table(tmp_path)
@@ -156,8 +158,8 @@ def test_rows_of_others_are_told(cluster: Sandbox, topic: str, tmp_path: Path) -
     assert found == 63, as_text(proof)
 
 
-def test_entries_that_are_wrong_are_told(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
-    """A file that is named twice, and a batch that others made an entry of with another date."""
+def test_wrong_entries_are_reported(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
+    """One data file is listed twice, and one has another partition value than its folder."""
     settings = settings_for(cluster, topic, tmp_path)
     drain_locally(settings)
     table = own_table(tmp_path)
@@ -181,8 +183,8 @@ def test_entries_that_are_wrong_are_told(cluster: Sandbox, topic: str, tmp_path:
     assert sum(of.coverage.rows for of in proof.partitions) == 60
 
 
-def test_a_bucket_has_no_place_for_a_catalog(cluster: Sandbox, topic: str) -> None:
-    """That is said before anything is read or written."""
+def test_a_bucket_needs_an_external_catalog(cluster: Sandbox, topic: str) -> None:
+    """That is an error before anything is read or written."""
     settings = settings_for(cluster, topic, Path("x"))
     with pytest.raises(ConfigError, match="s3://lake/x needs a catalog"):
         drain_locally(replace(settings, path="s3://lake/x"))

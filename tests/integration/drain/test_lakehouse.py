@@ -1,4 +1,4 @@
-"""A drain beside real servers of a lake, a Hive metastore and a schema registry.
+"""Drains with real servers: a Hive metastore and a schema registry.
 
 ``make test-lakehouse``; CI has no time to start them.
 """
@@ -40,19 +40,19 @@ __all__ = ["spark", "spark_log", "topic"]
 pytestmark = [pytest.mark.lakehouse, pytest.mark.timeout(1_600)]
 
 EVERY = 9
-"""Steps from one kill to the next: those amid a commit wait for a lock to be forgotten."""
+"""Steps from one kill to the next: after a kill during a commit, Hive's lock must time out."""
 
 
 @pytest.fixture(scope="module")
 def metastore(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, str]]:
-    """The properties of a catalog in it."""
+    """Start a metastore; yield the properties of its catalog."""
     with hive_server(tmp_path_factory.mktemp("hive")) as uri:
         yield {"type": "hive", "uri": uri, "hive.hive2-compatible": "true"}
 
 
 @pytest.fixture(scope="module")
 def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of one for all tests of this module."""
+    """Start one registry for all tests of this module; yield its URL."""
     with apicurio_server(tmp_path_factory.mktemp("registry")) as url:
         yield url
 
@@ -60,7 +60,7 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def test_a_table_is_kept_in_a_metastore(
     cluster: Sandbox, topic: tuple[str, _Messages], metastore: Mapping[str, str], tmp_path: Path
 ) -> None:
-    """By pyiceberg's configuration alone; Hive itself knows its columns and where it is."""
+    """The configuration of pyiceberg is enough; Hive knows the table's columns and location."""
     name, written = topic
     where = ("--zookeeper", cluster.zookeeper_connect)
     environ = {"PYICEBERG_CATALOG__LAKEHOUSE__TYPE": "hive"}
@@ -81,10 +81,10 @@ def test_a_table_is_kept_in_a_metastore(
     assert not [text for text in kept if metastore["uri"] in text]
 
 
-def test_a_kill_at_any_step_leaves_a_metastore_as_whole(
+def test_a_kill_at_any_step_loses_and_repeats_nothing_in_a_metastore(
     cluster: Sandbox, topic: tuple[str, _Messages], metastore: Mapping[str, str], tmp_path: Path
 ) -> None:
-    """Also amid a commit, where Hive keeps the dead one's lock for a while."""
+    """After a kill during a commit, Hive keeps the dead process's lock for a while."""
     name, written = topic
     settings = {
         "path": str(tmp_path),
@@ -120,7 +120,7 @@ def registered(registry: str, subject: str, schema: object) -> int:
 def test_values_are_decoded_by_a_real_registry(
     cluster: Sandbox, registry: str, engine: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    """By id, of two versions; one that it never gave is a dead letter."""
+    """Two versions of a schema are found by id; an id that it never gave is a dead letter."""
     name = fresh_name("users")
     cluster.create_topic(name, partitions=2)
     newer = {**USER, "fields": [*USER["fields"], {"name": "at", "type": "long", "default": 0}]}

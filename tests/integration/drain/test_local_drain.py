@@ -1,4 +1,4 @@
-"""Whole drains of real clusters by the local engine, where there is no Java to be found."""
+"""Whole drains of real clusters by the local engine, without any Java installed."""
 
 import json
 import os
@@ -31,7 +31,7 @@ _SECONDS = 160
 
 
 def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    """A command where neither PATH nor JAVA_HOME leads to a Java."""
+    """Run a command with neither PATH nor JAVA_HOME leading to a Java."""
     bare = {name: value for name, value in os.environ.items() if name != "JAVA_HOME"}
     return warm.run(
         command(*arguments),
@@ -47,7 +47,7 @@ def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
 def test_topics_are_landed_and_proven_without_java(
     broker_of: BrokerOf, version: str, tmp_path: Path
 ) -> None:
-    """The first drain of the README, on the oldest broker and the last one with ZooKeeper."""
+    """It is the README's first drain, from the oldest broker and the last one with ZooKeeper."""
     sandbox = broker_of(version)
     topic = fresh_name("local")
     sandbox.create_topic(topic, partitions=3)
@@ -70,7 +70,7 @@ def test_topics_are_landed_and_proven_without_java(
 
 
 def settings_for(sandbox: Sandbox, topic: str, path: Path) -> DrainSettings:
-    """To Parquet, in batches of about 20."""
+    """Return settings for Parquet, in batches of about 20 messages."""
     return DrainSettings(
         path=str(path),
         zookeeper=sandbox.zookeeper_connect,
@@ -81,7 +81,7 @@ def settings_for(sandbox: Sandbox, topic: str, path: Path) -> DrainSettings:
 
 @pytest.fixture
 def topic(cluster: Sandbox) -> str:
-    """Two partitions with 30 messages each."""
+    """Create two partitions with 30 messages each."""
     name = fresh_name("local")
     cluster.create_topic(name, partitions=2)
     for tp in partitions_of(name, 2):
@@ -90,7 +90,7 @@ def topic(cluster: Sandbox) -> str:
 
 
 class Rival:
-    """See ``Stop``: between two batches another drain tries to land the next one."""
+    """A ``Stop`` that runs another drain to the same path between two batches."""
 
     def __init__(self, settings: DrainSettings) -> None:
         self._settings = settings
@@ -99,7 +99,7 @@ class Rival:
         self.refusal = ""
 
     def requested(self) -> bool:
-        """Go on, whatever became of the other."""
+        """Run the other drain once; never ask the first one to stop."""
         if self._journal.held().staged and not self.landed and not self.refusal:
             try:
                 self.landed = drain_locally(self._settings).rows
@@ -108,12 +108,12 @@ class Rival:
         return False
 
     def wait(self, timeout_ms: int) -> None:
-        """A run that ends by itself never waits."""
+        """Fail: a run that ends by itself never waits."""
         raise AssertionError(f"it waits for {timeout_ms} ms")
 
 
 def test_the_second_of_two_drains_is_refused(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
-    """In a folder, where it begins, with a sentence; the first goes on, and so does who is next."""
+    """In a folder it is refused at its start; the first one goes on, and so does a later run."""
     settings = settings_for(cluster, topic, tmp_path)
     rival = Rival(settings)
     assert drain_locally(settings, stop=rival).rows == 60
@@ -122,31 +122,31 @@ def test_the_second_of_two_drains_is_refused(cluster: Sandbox, topic: str, tmp_p
         f"another drain is running on {tmp_path}: its process has locked "
         f"{tmp_path}/_zkconsumer/drain.json. Nothing was done; run only one of them"
     )
-    see_it_proven(settings)
+    check_proven(settings)
     assert drain_locally(settings).rows == 0
 
 
-def test_of_two_drains_in_a_bucket_one_ends(cluster: Sandbox, topic: str) -> None:
-    """Nobody holds anything there: the one that comes second to a batch ends; all is there once."""
+def test_one_of_two_drains_in_a_bucket_ends(cluster: Sandbox, topic: str) -> None:
+    """Buckets have no locks: the drain that is second to land a batch ends; nothing lands twice."""
     with s3_server():
         settings = replace(settings_for(cluster, topic, Path()), path=f"s3://{BUCKET}/drain")
         rival = Rival(settings)
         with pytest.raises(DrainError, match="another drain is running on"):
             drain_locally(settings, stop=rival)
         assert rival.landed
-        see_it_proven(settings)
+        check_proven(settings)
 
 
-def see_it_proven(settings: DrainSettings) -> None:
-    """Against the cluster, too."""
+def check_proven(settings: DrainSettings) -> None:
+    """Check that the drain is proven, which includes the cluster's messages."""
     proof = verify_locally(settings.path, cluster={"zookeeper.connect": settings.zookeeper or ""})
     assert proof.outcome is ProofOutcome.PROVEN, as_text(proof)
 
 
-def test_a_delta_table_says_which_offsets_its_batches_have(
+def test_a_delta_tables_log_has_the_offsets_of_each_batch(
     cluster: Sandbox, topic: str, tmp_path: Path
 ) -> None:
-    """In its own log, which the proof holds against the record; a log that expired is no fault."""
+    """The proof compares them with the manifests; expired log entries are no fault."""
     settings = replace(settings_for(cluster, topic, tmp_path), format="delta")
     assert drain_locally(settings).batches == 3
     assert verify_locally(settings.path).outcome is ProofOutcome.PROVEN
@@ -175,13 +175,13 @@ def test_a_delta_table_says_which_offsets_its_batches_have(
 
 
 def delta_info(entry: Path) -> dict[str, str]:
-    """What an entry of a Delta table's log says of itself."""
+    """Return the commit info of an entry of a Delta table's log."""
     actions = map(json.loads, entry.read_text().splitlines())
     return next(action["commitInfo"] for action in actions if "commitInfo" in action)
 
 
-def test_damage_and_loss_are_told(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
-    """A file that is gone, one that is cut, and what differs from the cluster."""
+def test_damage_and_loss_are_reported(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
+    """One file is missing, one is truncated, and both differ from the cluster."""
     settings = settings_for(cluster, topic, tmp_path)
     where = {"zookeeper.connect": settings.zookeeper or ""}
     drain_locally(settings)
@@ -201,13 +201,13 @@ def test_damage_and_loss_are_told(cluster: Sandbox, topic: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("brokers", ["cluster3", "modern3"])
-def test_a_log_that_an_unclean_election_cut_back(
+def test_a_log_truncated_by_an_unclean_election(
     brokers: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    """While it is shorter than what was landed the drain stops; later a proof tells it.
+    """While it is shorter than what was landed the drain stops; later a proof reports it.
 
-    What is left of it is what the other replica knew to be on both; on old brokers that may be less
-    than it had.
+    The log is cut to what the other replica knew to be committed, which may be less than it had on
+    old brokers.
     """
     sandbox: Sandbox = request.getfixturevalue(brokers)
     topic = fresh_name("local-unclean")

@@ -1,7 +1,7 @@
-"""A local drain is killed at every step, and lands every message exactly once all the same.
+"""A local drain that is killed at every step still lands every message exactly once.
 
-CI does so for Parquet at every sixteenth step, for Iceberg at every 32nd, and begins with another
-one each time; ``make drain-kills ENGINE=local`` at each of them for all formats, then at random
+CI kills it at every 16th step for Parquet and at every 32nd for Iceberg, starting at another step
+each time; ``make drain-kills ENGINE=local`` kills at each step for all formats, then at random
 points.
 """
 
@@ -32,7 +32,7 @@ from zkconsumer.sandbox import Sandbox
 FORMATS = os.environ.get("FORMATS", "parquet,iceberg").split(",")
 IN_BUCKETS = os.environ.get("FORMATS", "parquet").split(",")
 EVERY = {"iceberg": 32}
-"""Steps from one kill to the next, by format; those of an Iceberg table take the longest."""
+"""Steps from one kill to the next, by format; 16 unless given. Iceberg takes the longest."""
 _GIVEN = int(os.environ.get("EVERY", "0"))
 _SECONDS = 1_500 if _GIVEN == 1 else 300
 
@@ -43,7 +43,7 @@ _Messages = set[tuple[int, int, bytes]]
 
 @pytest.fixture(scope="module")
 def topic(cluster: Sandbox) -> tuple[str, _Messages]:
-    """Two partitions, and what lies in them: number, offset and value."""
+    """Create two partitions; return the topic, and partition, offset and value of its messages."""
     name = fresh_name("steps")
     cluster.create_topic(name, partitions=2)
     written: _Messages = set()
@@ -57,7 +57,7 @@ def topic(cluster: Sandbox) -> tuple[str, _Messages]:
 def landed(
     path: str, file_format: str, catalog: dict[str, str], table: str = "kafka.messages"
 ) -> list[tuple[int, int, bytes]]:
-    """What a reader that knows nothing of drains finds there."""
+    """Return what a reader that knows nothing of drains finds there."""
     if file_format == "iceberg":
         files = iceberg_files(_metadata_of(path, catalog, table))
     elif file_format == "delta":
@@ -74,7 +74,7 @@ def landed(
 
 
 def _metadata_of(path: str, catalog: dict[str, str], table: str) -> str:
-    """Where a table's metadata is; only where a server knows does its client ask."""
+    """Return the location of a table's metadata; only a Hive catalog is asked over the network."""
     if catalog.get("type") == "hive":
         return load_catalog("default", **catalog).load_table(table).metadata_location
     return pointed_to(path, catalog, table)
@@ -85,28 +85,28 @@ def _bytes(value: str | bytes) -> bytes:
 
 
 @pytest.mark.parametrize("file_format", FORMATS)
-def test_a_kill_at_any_step_loses_and_doubles_nothing(
+def test_a_kill_at_any_step_loses_and_repeats_nothing(
     cluster: Sandbox, topic: tuple[str, _Messages], file_format: str, tmp_path: Path
 ) -> None:
-    """Before and behind each step; the same command finishes it, and both proofs agree."""
-    see_every_kill_survived(cluster, topic, file_format, (str(tmp_path), tmp_path))
+    """Killed before and after each step, the same command finishes it, and both proofs agree."""
+    check_every_kill_is_survived(cluster, topic, file_format, (str(tmp_path), tmp_path))
 
 
 @pytest.mark.parametrize("file_format", IN_BUCKETS)
-def test_a_kill_at_any_step_leaves_a_bucket_as_whole(
+def test_a_kill_at_any_step_loses_and_repeats_nothing_in_a_bucket(
     cluster: Sandbox, topic: tuple[str, _Messages], file_format: str, tmp_path: Path
 ) -> None:
-    """There renaming is copying, and what is written is there when it is whole."""
+    """In a bucket a rename is a copy, and an object appears only when complete."""
     with s3_server():
-        see_every_kill_survived(
+        check_every_kill_is_survived(
             cluster, topic, file_format, (f"s3://{BUCKET}/{file_format}", tmp_path)
         )
 
 
-def see_every_kill_survived(
+def check_every_kill_is_survived(
     cluster: Sandbox, topic: tuple[str, _Messages], file_format: str, places: tuple[str, Path]
 ) -> None:
-    """Drain to folders of the first place, with notes in the second."""
+    """Kill drains to folders of the first place, keep notes in the second, and check the rows."""
     name, written = topic
     path, folder = places
     every = _GIVEN or EVERY.get(file_format, 16)
@@ -123,7 +123,7 @@ def see_every_kill_survived(
     runs = killed_drains(folder, settings, first=first, every=every, timeout_s=_SECONDS)
     assert len(runs) > 1, runs
     if every == 1:
-        see_each_step_was_deadly(runs)
+        check_each_step_was_killed(runs)
     for number, run in zip(range(first, 1_000, every), runs, strict=False):
         options = catalog_of(path, folder) if file_format == "iceberg" else {}
         mine = {name: value.replace("NUMBER", str(number)) for name, value in options.items()}
@@ -131,8 +131,8 @@ def see_every_kill_survived(
         assert sorted(found) == sorted(written), run
 
 
-def see_each_step_was_deadly(runs: list[dict[str, str]]) -> None:
-    """Before it and behind it."""
+def check_each_step_was_killed(runs: list[dict[str, str]]) -> None:
+    """Check that each kind of step was killed before and after it."""
     steps = {" ".join(run["step"].split("/")[0].split()[:2]) for run in runs}
     assert steps >= {
         f"{when} {step}"

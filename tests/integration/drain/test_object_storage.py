@@ -1,4 +1,4 @@
-"""A bucket as a drain's storage, on a server that speaks S3's protocol."""
+"""A bucket as a drain's storage, on a server with S3's protocol."""
 
 from collections.abc import Iterator
 
@@ -27,19 +27,19 @@ pytestmark = pytest.mark.sandbox
 
 @pytest.fixture(scope="module", autouse=True)
 def server() -> Iterator[None]:
-    """One for all tests of this module."""
+    """Start one server for all tests of this module."""
     with s3_server():
         yield
 
 
 @pytest.fixture(params=["s3", "s3a"])
 def storage(request: pytest.FixtureRequest) -> Storage:
-    """An empty folder of a bucket, by the schemes of both worlds."""
+    """Give an empty folder of a bucket, by Arrow's and Hadoop's URL schemes."""
     return ObjectStorage(f"{request.param}://{BUCKET}/{fresh_name('drain')}/a drain")
 
 
-def test_who_creates_what_another_did_meanwhile_is_told(storage: Storage) -> None:
-    """The server refuses by a condition; the same content is one's own, whose answer got lost."""
+def test_creating_an_object_that_another_client_created_fails(storage: Storage) -> None:
+    """A condition refuses it; with the same content it is one's own, whose response got lost."""
     assert storage.create("plans/1.json", b"{1}")
     other = ObjectStorage(storage.uri(""))
     assert not other.create("plans/1.json", b"{2}")
@@ -48,7 +48,7 @@ def test_who_creates_what_another_did_meanwhile_is_told(storage: Storage) -> Non
 
 
 def test_a_store_that_ignores_conditions_is_refused() -> None:
-    """Two drains there would replace each other's batches; the probe tells, and is taken away."""
+    """Two drains there would replace each other's batches; the probe finds out, and is deleted."""
     with s3_server(ignores_conditions=True):
         storage = ObjectStorage(f"s3://{BUCKET}/{fresh_name('drain')}")
         assert storage.create("plans/1.json", b"{1}")
@@ -60,14 +60,14 @@ def test_a_store_that_ignores_conditions_is_refused() -> None:
         assert storage.files("") == [StoredFile("plans/1.json", 3)]
 
 
-def test_a_store_that_keeps_conditions_is_taken(storage: ObjectStorage) -> None:
-    """And is as it was."""
+def test_a_store_that_heeds_conditions_is_accepted(storage: ObjectStorage) -> None:
+    """The probe leaves nothing behind."""
     BatchJournal(storage).probe("a")
     assert storage.files("") == []
 
 
-def test_a_marker_of_a_folder_is_no_file(storage: ObjectStorage) -> None:
-    """Hadoop puts objects of no bytes there, and so does who makes a folder in S3's console."""
+def test_a_folder_marker_is_no_file(storage: ObjectStorage) -> None:
+    """Hadoop and S3's console create empty objects as markers of folders."""
     system, below = file_system(storage.uri(""))
     system.create_dir(below, recursive=True)
     assert storage.names("") == []
@@ -81,7 +81,7 @@ def test_a_marker_of_a_folder_is_no_file(storage: ObjectStorage) -> None:
 
 
 def test_an_empty_object_is_a_file(storage: ObjectStorage) -> None:
-    """An empty plan or manifest is damaged, not another drain's; and none outlives its folder."""
+    """An empty plan or manifest counts as damaged; deleting a folder deletes empty objects, too."""
     system, below = file_system(storage.uri(""))
     for path in (layout.plan_file(1), layout.manifest_file(1), "_zkconsumer/a/b"):
         system.open_output_stream(f"{below}/{path}").close()
@@ -107,8 +107,8 @@ def test_an_empty_object_is_a_file(storage: ObjectStorage) -> None:
     assert storage.read("_zkconsumer/a/b") is None
 
 
-def test_a_bucket_that_is_not_there_is_told() -> None:
-    """With its name."""
+def test_a_missing_bucket_is_named() -> None:
+    """The error has the bucket's URL."""
     with pytest.raises(DrainError, match=r"s3://nobody/x, at 'a'"):
         ObjectStorage("s3://nobody/x").create("a", b"1")
 
@@ -117,7 +117,7 @@ def test_a_bucket_that_is_not_there_is_told() -> None:
 def test_a_damaged_object_is_missing_and_a_failing_store_is_an_error(
     storage: ObjectStorage, monkeypatch: pytest.MonkeyPatch, file_format: str
 ) -> None:
-    """What a store does not tell must not count as not landed."""
+    """A failed read must not count as rows that are not landed."""
     files = StreamedFiles(storage)
     good, cut = "topic=t/date=2014-05-13/good", "topic=t/date=2014-05-13/cut"
     file = formats.create(files, good, file_format)
@@ -141,7 +141,7 @@ def test_a_damaged_object_is_missing_and_a_failing_store_is_an_error(
 
 
 class _FailingReader:
-    """Of an object of 5000 bytes, none of which comes."""
+    """A reader of 5000 bytes that fails at each read."""
 
     def read(self, size: int | None) -> bytes:
         raise GenericError(f"the line\nis {'cut' if size else 'whole'}")
@@ -154,7 +154,7 @@ class _FailingReader:
 
 
 def test_an_upload_whose_store_is_gone_is_an_error(storage: ObjectStorage) -> None:
-    """As at the end of a file."""
+    """The error is raised when the file is closed."""
     file = StreamedFiles(ObjectStorage("s3://nobody/x")).output("a")
     file.write(b"1")
     with pytest.raises(DrainError, match=r"^s3://nobody/x, at 'a': "):

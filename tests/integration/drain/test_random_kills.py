@@ -1,7 +1,7 @@
-"""A local drain is killed at random points under load, and what it landed is what the log has.
+"""A local drain is killed at random points under load, and lands exactly the log.
 
-CI kills one to Parquet files twice; ``make drain-kills ENGINE=local KILLS=20`` each of all formats,
-in folders and in a bucket.
+CI kills one to Parquet files twice; ``make drain-kills ENGINE=local KILLS=20`` each format, in
+folders and in a bucket.
 """
 
 import json
@@ -31,23 +31,23 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.timeout(_SECONDS)]
 
 @pytest.fixture(params=PLACES)
 def path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Where a drain lands: on this machine, or in a bucket."""
+    """Give a target for the drain: a local folder, or a bucket."""
     with landing_path(request.param, tmp_path) as path:
         yield path
 
 
 def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
-    """A command."""
+    """Run a command."""
     return subprocess.run(
         command(*arguments), capture_output=True, text=True, check=False, timeout=_SECONDS
     )
 
 
 @pytest.mark.parametrize("file_format", FORMATS)
-def test_kills_at_random_points_lose_and_double_nothing(
+def test_kills_at_random_points_lose_and_repeat_nothing(
     cluster: Sandbox, file_format: str, path: str, tmp_path: Path
 ) -> None:
-    """Messages come in all the time; the process dies; each is there once, as Polars reads it."""
+    """Messages are written all the time; in the end Polars reads each one once."""
     topic, group = fresh_name("killed"), fresh_name("killed")
     cluster.create_topic(topic, partitions=3)
     seed = int(os.environ.get("SEED") or random.randrange(10**6))

@@ -1,4 +1,4 @@
-"""Chunks that are in a queue or on the wire while their partition, or its broker, goes away."""
+"""Chunks in a queue or in flight while their partition moves, or their broker dies."""
 
 from types import TracebackType
 from typing import Self
@@ -21,7 +21,7 @@ ROUNDS = 4
 
 
 class StreamReader:
-    """A member with one stream, read by the test itself: message by message, when it says so."""
+    """A member with one stream, which the test reads message by message."""
 
     def __init__(self, cluster: Sandbox, group: str, topic: str, consumer_id: str) -> None:
         config = settings_for(
@@ -46,27 +46,27 @@ class StreamReader:
         self._connector.shutdown()
 
     def take(self) -> tuple[int, int]:
-        """The next message: partition and offset."""
+        """Return partition and offset of the next message."""
         message = next(self._stream)
         return message.partition, message.offset
 
     def await_full_queue(self) -> None:
-        """Until its queue takes no more."""
+        """Wait until its queue is full."""
         queue = self._stream._waiting._queue
         wait_until(lambda: queue.chunk_count() == 2, what="a full queue")
 
     def leave(self) -> None:
-        """With whatever it has queued."""
+        """Leave the group, with whatever is queued."""
         self._connector.shutdown()
 
     def await_share(self, count: int) -> None:
-        """Until it reads so many partitions."""
+        """Wait until it owns this many partitions."""
         claims = self._connector._parts.control._claims
         wait_until(lambda: len(claims.claims()) == count, what=f"{count} partitions")
 
 
 class DeliveryLedger:
-    """What came of each partition: everything in order, and nothing again but the last one."""
+    """Checks that each partition is delivered in order; only its last message may be repeated."""
 
     def __init__(self) -> None:
         self.next = dict.fromkeys(range(PARTITIONS), 0)
@@ -82,18 +82,18 @@ class DeliveryLedger:
         self.next[partition] += 1
 
 
-def test_members_that_alternate_lose_nothing_and_repeat_only_what_was_in_hand(
+def test_alternating_members_lose_nothing_and_repeat_one_message_each(
     cluster: Sandbox,
 ) -> None:
-    """Each joins and leaves while the other's queue, and its own, are full of the same partitions.
+    """Each joins and leaves while both queues are full of the same partitions.
 
-    A hand-over repeats the one message that its former reader had in hand, at most.
+    A rebalance repeats at most the message that the former owner was processing.
     """
     topic, group, count = fresh_name("alternating"), fresh_name("group"), 600
     cluster.create_topic(topic, partitions=PARTITIONS)
     for tp in partitions_of(topic, PARTITIONS):
         write(cluster, tp, [VALUE] * count)
-    ledger, hand_overs = DeliveryLedger(), 0
+    ledger, rebalances = DeliveryLedger(), 0
     staying = StreamReader(cluster, group, topic, "m0")
     try:
         for number in range(1, ROUNDS + 1):
@@ -109,16 +109,16 @@ def test_members_that_alternate_lose_nothing_and_repeat_only_what_was_in_hand(
             staying.leave()
             staying = coming
             staying.await_share(PARTITIONS)
-            hand_overs += 2
+            rebalances += 2
         while min(ledger.next.values()) < count:
             ledger.note(staying.take())
     finally:
         staying.leave()
-    assert ledger.again <= hand_overs
+    assert ledger.again <= rebalances
 
 
-def test_a_broker_killed_amid_a_backlog_costs_a_pause(cluster: Sandbox) -> None:
-    """Answers are on the wire and chunks in the queues when it dies; each message comes once."""
+def test_a_broker_killed_during_a_backlog_loses_and_repeats_nothing(cluster: Sandbox) -> None:
+    """Responses are in flight and chunks queued when it dies; each message comes once."""
     topic, group, sets, of_set = fresh_name("backlog"), fresh_name("group"), 40, 500
     cluster.create_topic(topic, partitions=2)
     written: Acknowledged = {}
@@ -137,7 +137,7 @@ def test_a_broker_killed_amid_a_backlog_costs_a_pause(cluster: Sandbox) -> None:
             assert member.got(tp) == sorted(of_tp)
 
 
-def test_what_is_given_up_amid_its_chunks_is_not_delivered(cluster: Sandbox) -> None:
+def test_queued_messages_are_not_delivered_after_a_shutdown(cluster: Sandbox) -> None:
     """Not a single message of a full queue comes from a member that has left."""
     topic, group = fresh_name("given-up"), fresh_name("group")
     cluster.create_topic(topic)

@@ -1,6 +1,6 @@
-"""What a consumer costs on a real broker, in whichever engine this process runs.
+"""What a consumer costs on a real broker, in the engine that this process runs.
 
-CPU at rest, the time to its first message, its memory, and the time that it takes to end.
+CPU when idle, the time to the first message, memory, and the time to shut down.
 """
 
 import json
@@ -31,14 +31,14 @@ CLOCK = SystemClock()
 TRIES = 5
 REST_MS = 5_000
 FETCH_WAIT_MS = 100
-"""``fetch.wait.max.ms`` of default."""
+"""The default of ``fetch.wait.max.ms``."""
 MIB = 1 << 20
 
 
 def probe(
     work: str, cluster: Sandbox, topic: str, *, records: int = 0, waiting: int = 0, **settings: int
 ) -> dict[str, float]:
-    """Have a process do it; see ``Task``. ``settings`` are the consumer's, with underscores."""
+    """Run a task in a process; see ``Task``. ``settings`` are the consumer's, with underscores."""
     task: Task = {
         "settings": {
             "zookeeper.connect": cluster.zookeeper_connect,
@@ -62,11 +62,11 @@ def probe(
     return costs
 
 
-def test_at_rest_it_costs_next_to_nothing(cluster: Sandbox) -> None:
-    """Below 2 % of a core, and it asks once per ``fetch.wait.max.ms``.
+def test_an_idle_consumer_costs_next_to_nothing(cluster: Sandbox) -> None:
+    """It takes below 2 % of a core, and fetches once per ``fetch.wait.max.ms``.
 
-    With 200 partitions each answer is 200 parts, empty ones: that is 2 ms of Python, three of the
-    yardstick's pieces in all.
+    With 200 partitions each response has 200 empty parts: that is 2 ms of Python a response, and
+    three of the CPU yardstick's pieces in all.
     """
     topics = {count: fresh_name(f"rest-{count}") for count in (1, 200)}
     for count, topic in topics.items():
@@ -82,13 +82,13 @@ def test_at_rest_it_costs_next_to_nothing(cluster: Sandbox) -> None:
         if not RUNS_NATIVE and count > 1:
             most_s = 5 * piece_s(time.process_time)
         assert figures["cpu_s"] < most_s, reported
-        # The native engine tells of its fetches once a second.
+        # The native engine reports its fetches once a second.
         most = figures["wall_s"] * 1000 / FETCH_WAIT_MS
         assert 0.5 * most < figures["fetches"] < 1.3 * most, reported
 
 
 def test_the_first_message_comes_as_soon_as_the_group_is_joined(cluster: Sandbox) -> None:
-    """A tenth of a second from ``create_message_streams`` to it, in the median."""
+    """It comes within 100 ms of ``create_message_streams``, in the median."""
     topic = fresh_name("first")
     cluster.create_topic(topic)
     [tp] = partitions_of(topic, 1)
@@ -104,8 +104,8 @@ def test_the_first_message_comes_as_soon_as_the_group_is_joined(cluster: Sandbox
     assert statistics.median(took_ms) < 100, took_ms
 
 
-def test_it_ends_at_once_while_a_fetch_is_held_back(cluster: Sandbox) -> None:
-    """The broker would answer in ten seconds; all is over in a fifth of one, in the median."""
+def test_a_shutdown_does_not_wait_for_a_long_poll(cluster: Sandbox) -> None:
+    """The broker would respond in 10 s; the shutdown takes below 200 ms, in the median."""
     topic = fresh_name("held")
     cluster.create_topic(topic)
     [tp] = partitions_of(topic, 1)
@@ -127,8 +127,8 @@ def test_it_ends_at_once_while_a_fetch_is_held_back(cluster: Sandbox) -> None:
     assert statistics.median(took_ms) < 200, took_ms
 
 
-def test_memory_is_bounded_in_front_of_what_grows_fiftyfold(cluster: Sandbox) -> None:
-    """What it grows by over what it had when it was loaded: the budget, an answer, and 8 MiB."""
+def test_memory_is_bounded_for_data_that_decompresses_fiftyfold(cluster: Sandbox) -> None:
+    """It grows by at most the budget, one response, and 8 MiB."""
     topic, of_set, sets = fresh_name("dense"), 500, 90
     cluster.create_topic(topic, partitions=2)
     values = [b"%06d" % number + b" GET /item took 17 us" * 48 for number in range(of_set)]
@@ -140,7 +140,7 @@ def test_memory_is_bounded_in_front_of_what_grows_fiftyfold(cluster: Sandbox) ->
                 producer.send(tp, records, codec=Codec.GZIP)
     finally:
         producer.close()
-    budget_bytes, answer_bytes = 16 * MIB, 2 * MIB
+    budget_bytes, response_bytes = 16 * MIB, 2 * MIB
     reported = probe(
         "read_late",
         cluster,
@@ -149,10 +149,10 @@ def test_memory_is_bounded_in_front_of_what_grows_fiftyfold(cluster: Sandbox) ->
         waiting=budget_bytes // 2,
         queued_max_bytes=budget_bytes,
         queued_max_message_chunks=1_000,
-        fetch_max_bytes=answer_bytes,
+        fetch_max_bytes=response_bytes,
         consumer_timeout_ms=20_000,
     )
     assert reported["value_bytes"] == 2 * sets * sum(map(len, values))
     assert reported["value_bytes"] > 4 * budget_bytes
     grown_bytes = reported["peak_bytes"] - reported["loaded_bytes"]
-    assert grown_bytes < budget_bytes + answer_bytes + 8 * MIB, reported
+    assert grown_bytes < budget_bytes + response_bytes + 8 * MIB, reported

@@ -18,31 +18,31 @@ Row = tuple[str, int, int, bytes | None, bytes | None]
 COUNT = 3_000
 LINES = keyed_lines(COUNT)
 FETCH_BYTES = 60_000
-"""Some sets of the producer; so a reading takes several fetches."""
+"""A few of the producer's message sets, so that reading takes several fetches."""
 
 
 def one_by_one(stream: Stream) -> Iterator[Row]:
-    """Message by message."""
+    """Read message by message."""
     for message in stream:
         yield message.topic, message.partition, message.offset, message.key, message.value
 
 
 def in_batches(stream: Stream) -> Iterator[Row]:
-    """In lists of a size that divides nothing."""
+    """Read lists of a size that divides nothing evenly."""
     for batch in stream.batches(max_records=701):
         for message in batch:
             yield message.topic, message.partition, message.offset, message.key, message.value
 
 
 def as_arrow(stream: Stream) -> Iterator[Row]:
-    """Column by column."""
+    """Read Arrow batches."""
     for batch in stream.arrow_batches(max_records=701):
         names = ("topic", "partition", "offset", "key", "value")
         yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
 
 
-def by_a_reader(stream: Stream) -> Iterator[Row]:
-    """As any library that reads Arrow does, by the stream's schema but for what nobody wants."""
+def by_record_batch_reader(stream: Stream) -> Iterator[Row]:
+    """Read through a ``RecordBatchReader``, with the columns of a schema."""
     kinds = (pa.string(), pa.int32(), pa.int64(), pa.binary(), pa.binary())
     names = ("topic", "partition", "offset", "key", "value")
     wanted = pa.schema(list(zip(names, kinds, strict=True)))
@@ -50,11 +50,16 @@ def by_a_reader(stream: Stream) -> Iterator[Row]:
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-WAYS: list[Callable[[Stream], Iterator[Row]]] = [one_by_one, in_batches, as_arrow, by_a_reader]
+WAYS: list[Callable[[Stream], Iterator[Row]]] = [
+    one_by_one,
+    in_batches,
+    as_arrow,
+    by_record_batch_reader,
+]
 
 
 def rows(cluster: Sandbox, topic: str, way: Callable[[Stream], Iterator[Row]]) -> list[Row]:
-    """All rows of a topic, as a fresh group reads them."""
+    """Return all rows of a topic, as a fresh group reads them."""
     config = settings_for(
         cluster,
         fresh_name("group"),
@@ -68,8 +73,8 @@ def rows(cluster: Sandbox, topic: str, way: Callable[[Stream], Iterator[Row]]) -
 
 
 @pytest.mark.parametrize("codec", CODECS_OF_MESSAGES)
-def test_every_way_gives_what_was_produced(cluster: Sandbox, codec: Codec) -> None:
-    """One by one, in batches, as Arrow: each line with its key, at its offset, once."""
+def test_every_way_of_reading_returns_what_was_produced(cluster: Sandbox, codec: Codec) -> None:
+    """Each line comes with its key, at its offset, once."""
     topic = fresh_name(codec.name.lower())
     cluster.create_topic(topic)
     write_lines(cluster, topic, LINES, codec, java=True)

@@ -1,6 +1,6 @@
-"""Logs of real brokers of all ages that are read while they are being written to, at their ends.
+"""Logs of real brokers of all generations that are read at their ends while they are written.
 
-Brokers of today may hand out what lies behind the high watermark of the same answer: that is sound.
+Recent brokers may return records beyond the high watermark of the same response; that is valid.
 """
 
 import logging
@@ -20,10 +20,10 @@ ENOUGH = 3_000
 
 
 @pytest.mark.parametrize("version", ["0.8.2.2", "1.1.1", "2.8.2", "3.9.1"])
-def test_what_is_written_meanwhile_is_no_damage(
+def test_a_log_that_grows_while_it_is_read_is_no_damage(
     broker_of: BrokerOf, version: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Streams and polls read all of it once, in order, without an error and without a warning."""
+    """Streams and polls read all of it once, in order, without an error or a warning."""
     broker, tp = broker_of(version), TopicPartition(fresh_name("busy"), 0)
     broker.create_topic(tp.topic)
     caplog.set_level(logging.WARNING, logger="zkconsumer.fetch")

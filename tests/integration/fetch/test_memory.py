@@ -1,4 +1,4 @@
-"""The memory of a process whose streams stand still, in front of far more than would fit."""
+"""The memory of a process whose streams are not read, with a backlog that would not fit."""
 
 import json
 import subprocess
@@ -22,17 +22,17 @@ BUDGET_BYTES = 8 << 20
 RESPONSE_BYTES = 1 << 20
 VALUE = b"a line of a log that says about the same each time, but for %s"
 SLACK_BYTES = 3 << 20
-"""Threads, sockets, what a decompressor needs, and pages that the allocator can't give back."""
+"""Threads, sockets, a decompressor's buffers, and pages that the allocator can't free."""
 
 
 def records_of(rng: Random, count: int) -> list[Record]:
-    """Text that a codec makes much smaller."""
+    """Return records of text that compresses well."""
     return [Record(0, None, VALUE % rng.randbytes(4).hex().encode()) for _ in range(count)]
 
 
 @contextmanager
 def backlog(codec: Codec, sets: int, of_records: int) -> Iterator[int]:
-    """A broker on loopback with so many message sets in each partition; gives its port."""
+    """Run a broker on loopback with ``sets`` message sets in each partition; yield its port."""
     cluster = FakeCluster()
     cluster.create_topic("t", PARTITIONS)
     chosen = records_of(Random(1), of_records)
@@ -48,7 +48,7 @@ def backlog(codec: Codec, sets: int, of_records: int) -> Iterator[int]:
 def probe(
     port: int, records: int, budget_bytes: int = BUDGET_BYTES, *, is_native: bool = False
 ) -> dict[str, int]:
-    """Run the probe against it."""
+    """Run the probe process against the broker."""
     wanted = {
         "port": port,
         "partitions": PARTITIONS,
@@ -73,8 +73,8 @@ def probe(
     ("codec", "sets", "of_records"),
     [(Codec.GZIP, 20, 1_500), (Codec.SNAPPY, 20, 1_500), (Codec.NONE, 1, 20_000)],
 )
-def test_memory_stays_within_what_is_promised(codec: Codec, sets: int, of_records: int) -> None:
-    """The budget, one response packed and arriving, one piece of each stream; and all comes."""
+def test_memory_stays_within_the_promised_limit(codec: Codec, sets: int, of_records: int) -> None:
+    """The limit: the budget, a response packed and one arriving, a piece of each stream."""
     records = PARTITIONS * sets * of_records
     with backlog(codec, sets, of_records) as port:
         reported = probe(port, records)
@@ -86,8 +86,8 @@ def test_memory_stays_within_what_is_promised(codec: Codec, sets: int, of_record
     assert reported["peak_bytes"] <= promised + SLACK_BYTES, reported
 
 
-def test_without_the_bound_the_same_takes_many_times_as_much() -> None:
-    """So it is the budget that holds it down."""
+def test_without_a_budget_memory_grows_many_times_as_much() -> None:
+    """This shows that the budget is what limits it."""
     records = PARTITIONS * 40 * 1_500
     with backlog(Codec.GZIP, 40, 1_500) as port:
         reported = probe(port, records, budget_bytes=1 << 40)
@@ -96,8 +96,8 @@ def test_without_the_bound_the_same_takes_many_times_as_much() -> None:
 
 
 @needs_native_engine
-def test_the_native_loop_keeps_within_it_as_well() -> None:
-    """It counts what its buffers hold; the sets are no larger than there are pieces of."""
+def test_the_native_loop_stays_within_the_limit() -> None:
+    """It counts its buffers' bytes; no message set is larger than a piece."""
     sets, of_records = 20, 1_500
     records = PARTITIONS * sets * of_records
     with backlog(Codec.SNAPPY, sets, of_records) as port:

@@ -1,6 +1,6 @@
-"""Random schedules for the native fetch loop: whatever happens, each record comes once, in order.
+"""Random schedules for the native fetch loop: each record comes once and in order.
 
-A model knows what every partition holds and how far its present claim was read.
+A model knows each partition's log and how far its current claim was read.
 """
 
 from collections.abc import Callable
@@ -42,12 +42,12 @@ FAULTS = (
 
 
 def value_of(tp: TopicPartition, offset: int, size: int) -> bytes:
-    """What tells partition and place."""
+    """Return a value that has the partition and the offset."""
     return f"{tp}@{offset} ".encode().ljust(size, b".")
 
 
 class Schedule:
-    """Partitions of three topics, queues of several sizes, and what should have come of each."""
+    """Partitions of three topics, queues of several sizes, and what must have come of each."""
 
     def __init__(self, seed: int, cluster: FakeCluster, brokers: FakeBrokers) -> None:
         self.rng = Random(seed)
@@ -72,7 +72,7 @@ class Schedule:
         self.manager = fetching(brokers[0].address, settings, self.scope)
 
     def append(self) -> None:
-        """Some records at the end of a log."""
+        """Append some records to a log."""
         tp = self.rng.choice(self.partitions)
         size = self.rng.choice([40, 40, 400, 3_000, 8_000])
         first = self.ends[tp]
@@ -83,7 +83,7 @@ class Schedule:
         assert self.cluster.append(tp, records, self.rng.choice(CODECS)) == first
 
     def claim(self, tp: TopicPartition | None = None) -> None:
-        """Give a partition up, and take it anew, for any queue."""
+        """Release a partition, and claim it again, for any queue."""
         tp = tp or self.rng.choice(self.partitions)
         before = self.claims.get(tp)
         if before is not None:
@@ -96,12 +96,12 @@ class Schedule:
         self.manager.add([(claim, offset)])
 
     def fail(self) -> None:
-        """Have the broker do something odd with the next fetches."""
+        """Script faults for the next fetches."""
         count = self.rng.choice([1, 1, 2])
         self.brokers[0].script(ApiKey.FETCH, *(self.rng.choice(FAULTS) for _ in range(count)))
 
     def take(self, timeout_ms: int = 0) -> bool:
-        """Look into a queue; what is there must be what comes next of its partition."""
+        """Take a chunk from a queue; it must continue its partition."""
         queue = self.rng.choice(self.queues)
         item = queue.head(timeout_ms)
         if not isinstance(item, Chunk):
@@ -124,7 +124,7 @@ class Schedule:
         assert chunk.poison is None
 
     def run(self) -> None:
-        """All of it at random, then read to the end."""
+        """Run random steps, then read to the end."""
         for tp in self.partitions:
             self.append()
             self.claim(tp)
@@ -140,14 +140,14 @@ class Schedule:
     def _is_read(self) -> bool:
         for _ in range(20):
             self.take(1)
-        # The fake server sees at its next turn only that a conversation is over.
+        # The fake server notices a closed connection only at its next turn.
         self.cluster.changed()
         return self.read == self.ends
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_every_record_of_every_claim_comes_once_and_in_order(seed: int) -> None:
-    """Connections are cut, partitions change hands, queues are full, broker and loop are called."""
+    """Connections break, partitions are claimed again, queues are full, and the loop is woken."""
     cluster = FakeCluster()
     for topic in ("a", "b", "c"):
         cluster.create_topic(topic, 4)

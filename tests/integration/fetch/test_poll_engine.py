@@ -1,4 +1,4 @@
-"""The poll engine against real brokers: leaders that move, die, hang, and forget."""
+"""The poll engine against real brokers: leaders move, die, hang, and lose records."""
 
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -23,7 +23,7 @@ SETTINGS = CoreFetchSettings(request_timeout_ms=3_000, reset=EARLIEST)
 
 
 def check_all_came(rig: PollRig, sent: Mapping[TopicPartition, Mapping[int, bytes]]) -> None:
-    """What was acknowledged came at its offset, and every offset came once and in order."""
+    """Check that acknowledged records came at their offsets, and every offset once and in order."""
     for tp, values in sent.items():
         assert rig.offsets(tp) == list(range(len(rig.offsets(tp))))
         got = {record.offset: record.raw_value for record in rig.got[tp]}
@@ -31,7 +31,7 @@ def check_all_came(rig: PollRig, sent: Mapping[TopicPartition, Mapping[int, byte
 
 
 def read_through_a_death(sandbox: Sandbox, topic: str) -> None:
-    """Read while one leader is killed, and comes back, under traffic."""
+    """Read under traffic while one leader is killed and restarted."""
     sandbox.create_topic(topic, 3, 3)
     partitions = partitions_of(topic, 3)
     with PollRig(sandbox.brokers, [topic], SETTINGS) as rig:
@@ -53,18 +53,18 @@ def read_through_a_death(sandbox: Sandbox, topic: str) -> None:
         check_all_came(rig, traffic.acknowledged)
 
 
-def test_a_killed_leader_loses_and_doubles_nothing_on_0_8(cluster3: Sandbox) -> None:
-    """Fetch v0, and no epochs."""
+def test_a_killed_leader_loses_and_repeats_nothing_on_0_8(cluster3: Sandbox) -> None:
+    """It has Fetch v0, and no leader epochs."""
     read_through_a_death(cluster3, fresh_name("poll-death"))
 
 
-def test_a_killed_leader_loses_and_doubles_nothing_on_3_9(modern3: Sandbox) -> None:
-    """Fetch v12 in sessions, with epochs."""
+def test_a_killed_leader_loses_and_repeats_nothing_on_3_9(modern3: Sandbox) -> None:
+    """It has Fetch v12 with sessions and leader epochs."""
     read_through_a_death(modern3, fresh_name("poll-death"))
 
 
-def test_a_broker_that_hangs_holds_up_its_own_partitions_only(modern3: Sandbox) -> None:
-    """The others go on, and stopping does not wait for it."""
+def test_a_broker_that_hangs_delays_its_own_partitions_only(modern3: Sandbox) -> None:
+    """The other partitions are read, and stop() does not wait for the broker."""
     topic = fresh_name("poll-hang")
     modern3.create_topic(topic, assignment={0: [0], 1: [2]})
     quick, hung = partitions_of(topic, 2)
@@ -81,13 +81,13 @@ def test_a_broker_that_hangs_holds_up_its_own_partitions_only(modern3: Sandbox) 
             rig.engine.stop()
             rig.dialer.stop()
             rig.client.stop()
-            assert not rig.scope.close(10_000), "a third of what an answer may take"
+            assert not rig.scope.close(10_000), "a third of the request timeout"
 
 
-def test_an_unclean_election_is_found_out(modern3: Sandbox) -> None:
-    """What was read and is gone is told; or the position steps back to what both logs share.
+def test_an_unclean_election_is_detected(modern3: Sandbox) -> None:
+    """The lost records are reported, or the position is reset to the last offset of both logs.
 
-    A stream's does, too.
+    A stream's position is reset, too.
     """
     topic = fresh_name("poll-unclean")
     modern3.create_topic(topic, assignment={0: [0, 1]})
@@ -127,7 +127,7 @@ def test_an_unclean_election_is_found_out(modern3: Sandbox) -> None:
 
 
 def await_count(rig: PollRig, tp: TopicPartition, count: int) -> None:
-    """Poll until so many records came in all."""
+    """Poll until this many records came in all."""
     rig.poll_until(lambda: len(rig.offsets(tp)) >= count, f"{count} records")
 
 
@@ -135,11 +135,10 @@ def await_count(rig: PollRig, tp: TopicPartition, count: int) -> None:
 def test_a_topic_that_is_created_again_is_read_from_its_start(
     modern3: Sandbox, *, wait: bool
 ) -> None:
-    """Though the position is in the new log's range, and the policy is latest.
+    """The old position is within the new log, and the reset policy is ``latest``.
 
-    Requests name the topic by its id.
-
-    So nothing of the new log comes twice, though the fetcher may hear of it before the metadata.
+    Requests name the topic by its id, so nothing of the new log comes twice, whether the fetcher or
+    the metadata notices the new topic first.
     """
     topic = fresh_name("poll-again")
     tp = TopicPartition(topic, 0)

@@ -30,7 +30,7 @@ Clients = Callable[[Sandbox], ClusterClient]
 
 @pytest.fixture
 def clients() -> Iterator[Clients]:
-    """Clients of clusters, which keep their connections until the end."""
+    """Give a function that returns a cluster's client; connections are kept until the end."""
     made: dict[tuple[Broker, ...], ClusterClient] = {}
 
     def client(cluster: Sandbox) -> ClusterClient:
@@ -46,12 +46,12 @@ def reader(
     clients: Clients,
     settings: RangeSettings = SETTINGS,
 ) -> RangeReader:
-    """A reader that knows the cluster's brokers."""
+    """Create a reader that knows the cluster's brokers."""
     return RangeReader(clients(cluster), settings=settings)
 
 
 def leader_of(tp: TopicPartition, cluster: Sandbox, clients: Clients) -> Broker:
-    """Who leads the partition."""
+    """Return the partition's leader."""
     return clients(cluster).view({tp.topic}, timeout_ms=3_000).leaders[tp]
 
 
@@ -59,7 +59,7 @@ def leader_of(tp: TopicPartition, cluster: Sandbox, clients: Clients) -> Broker:
 def test_a_range_of_a_real_log_is_read_exactly(
     cluster: Sandbox, clients: Clients, codec: Codec
 ) -> None:
-    """In the middle of sets, with fetches of any size; and again, on the same connection."""
+    """It starts and ends inside sets, with fetches of any size, several times on one connection."""
     tp = TopicPartition(fresh_name("ranges"), 0)
     cluster.create_topic(tp.topic)
     for start in range(0, 2_000, 100):
@@ -79,10 +79,10 @@ def test_a_range_of_a_real_log_is_read_exactly(
         ]
 
 
-def test_what_is_behind_the_end_is_waited_for_and_then_lost(
+def test_offsets_beyond_the_end_are_waited_for_and_then_lost(
     cluster: Sandbox, clients: Clients
 ) -> None:
-    """A fetch far behind the end is refused by the broker, one at the end is not answered."""
+    """A fetch far beyond the end is refused; one at the end gets an empty response."""
     tp = TopicPartition(fresh_name("beyond"), 0)
     cluster.create_topic(tp.topic)
     write(cluster, tp, [b"%d" % number for number in range(10)])
@@ -98,10 +98,10 @@ def test_what_is_behind_the_end_is_waited_for_and_then_lost(
 
 
 @pytest.mark.parametrize("end", [Sandbox.stop_broker, Sandbox.kill_broker], ids=["stop", "kill"])
-def test_a_leader_that_goes_in_mid_range_costs_nothing(
+def test_a_leader_that_stops_within_a_range_loses_nothing(
     cluster3: Sandbox, clients: Clients, end: Callable[[Sandbox, int], None]
 ) -> None:
-    """It hands over in order, or crashes: the range goes on at the next leader."""
+    """It stops cleanly, or crashes: the range is continued at the next leader."""
     tp = TopicPartition(fresh_name("moved"), 0)
     cluster3.create_topic(tp.topic, replication=3)
     for start in range(0, 3_000, 500):
@@ -115,10 +115,10 @@ def test_a_leader_that_goes_in_mid_range_costs_nothing(
         assert offsets(read) == list(range(3_000))
 
 
-def test_a_head_that_expired_is_told_to_the_offset(
+def test_an_expired_head_is_reported_with_exact_offsets(
     cluster3: Sandbox, clients: Clients, disks: Path
 ) -> None:
-    """Its segments are gone as retention would have it."""
+    """The log's first segments are deleted, as retention does."""
     tp = TopicPartition(fresh_name("expired"), 0)
     cluster3.create_topic(tp.topic, assignment={0: [1]}, config={"segment.bytes": "1000"})
     for number in range(40):
@@ -134,8 +134,8 @@ def test_a_head_that_expired_is_told_to_the_offset(
     assert offsets(parts) == list(range(first, 40))
 
 
-def test_what_compaction_took_out_is_no_loss(cluster3: Sandbox, clients: Clients) -> None:
-    """The real cleaner leaves gaps, also inside of compressed sets."""
+def test_a_gap_left_by_compaction_is_no_loss(cluster3: Sandbox, clients: Clients) -> None:
+    """The real log cleaner leaves gaps, also inside of compressed sets."""
     tp = TopicPartition(fresh_name("compacted"), 0)
     config = {"cleanup.policy": "compact", "segment.bytes": "2000"}
     cluster3.create_topic(tp.topic, assignment={0: [0]}, config=config)
@@ -157,6 +157,6 @@ def test_what_compaction_took_out_is_no_loss(cluster3: Sandbox, clients: Clients
     kept = read(end // 2, end)
     assert kept[-1] == end - 1
     first = whole()
-    # Where a range ends in a gap, or is one, it ends in silence.
+    # A range that ends in a gap, or is one, ends without an error.
     for start, stop in [(0, first[1]), (first[0] + 1, first[1]), (0, 5), (end - 3, end)]:
         assert set(read(start, stop)) <= set(range(start, stop))

@@ -1,4 +1,4 @@
-"""The metrics of a real cluster, beside what is known of its group."""
+"""The metrics of a real cluster, compared with what is known about its group."""
 
 import pytest
 
@@ -23,7 +23,7 @@ RECORDS, READ = 7, 4
 
 
 def page(snapshot: ClusterSnapshot, history: History) -> Samples:
-    """What Prometheus reads."""
+    """Return what Prometheus reads."""
     now_ms = snapshot.taken_ms
     view = ClusterMeasures(
         snapshot=snapshot,
@@ -34,8 +34,8 @@ def page(snapshot: ClusterSnapshot, history: History) -> Samples:
     return read_exposition(exposition(cluster_families(view)))
 
 
-def of(samples: Samples, name: str, **wanted: str) -> list[float]:
-    """The values of those that have these labels."""
+def values_of(samples: Samples, name: str, **wanted: str) -> list[float]:
+    """Return the values of the samples with these labels."""
     return [
         value
         for labels, value in samples.get(name, {}).items()
@@ -44,7 +44,7 @@ def of(samples: Samples, name: str, **wanted: str) -> list[float]:
 
 
 def test_a_zookeeper_group_has_all_metrics(cluster: Sandbox) -> None:
-    """Those of kafka_exporter, of lag in time, of Burrow and our own; of a member that reads."""
+    """A live member's group has kafka_exporter's, the lag exporters', Burrow's and our metrics."""
     topic, group = fresh_name("metrics"), fresh_name("metered")
     cluster.create_topic(topic, partitions=2)
     for number in range(2):
@@ -66,13 +66,13 @@ def test_a_zookeeper_group_has_all_metrics(cluster: Sandbox) -> None:
 
         def shown() -> bool:
             samples.update(seen())
-            return len(of(samples, "kafka_consumergroup_lag", consumergroup=group)) == 2
+            return len(values_of(samples, "kafka_consumergroup_lag", consumergroup=group)) == 2
 
         wait_until(shown, what="the group's lag")
         write(cluster, TopicPartition(topic, 0), [b"more"])
         wait_until(
             lambda: (
-                of(
+                values_of(
                     seen(),
                     "kafka_topic_partition_current_offset",
                     topic=topic,
@@ -83,24 +83,24 @@ def test_a_zookeeper_group_has_all_metrics(cluster: Sandbox) -> None:
             what="a longer log",
         )
         samples = seen()
-    check_of_one_group(samples, topic, group, connector.consumer_id)
+    check_samples(samples, topic, group, connector.consumer_id)
 
 
-def check_of_one_group(samples: Samples, topic: str, group: str, consumer_id: str) -> None:
-    """What ``test_a_zookeeper_group_has_all_metrics`` promises."""
+def check_samples(samples: Samples, topic: str, group: str, consumer_id: str) -> None:
+    """Check the samples for ``test_a_zookeeper_group_has_all_metrics``."""
     mine = {"consumergroup": group, "kind": "zookeeper"}
-    assert sum(of(samples, "kafka_consumergroup_lag", **mine)) == RECORDS - READ + 1
-    alone = of(samples, "kafka_consumergroupzookeeper_lag_zookeeper", consumergroup=group)
+    assert sum(values_of(samples, "kafka_consumergroup_lag", **mine)) == RECORDS - READ + 1
+    alone = values_of(samples, "kafka_consumergroupzookeeper_lag_zookeeper", consumergroup=group)
     assert sum(alone) == RECORDS - READ + 1
-    [status] = of(samples, "burrow_kafka_consumer_status", consumer_group=group)
-    partitions = of(samples, "burrow_kafka_topic_partition_status", consumer_group=group)
+    [status] = values_of(samples, "burrow_kafka_consumer_status", consumer_group=group)
+    partitions = values_of(samples, "burrow_kafka_topic_partition_status", consumer_group=group)
     assert status == min(3, max(partitions))
     assert len(partitions) == 2
-    seconds = of(samples, "kafka_consumergroup_group_max_lag_seconds", group=group)
+    seconds = values_of(samples, "kafka_consumergroup_group_max_lag_seconds", group=group)
     assert len(seconds) == 1
     assert 0 < seconds[0] < 600
     who = {"group": group, "consumer_id": consumer_id}
-    assert len(of(samples, "kafka_consumergroup_group_lag_seconds", **who)) >= 1
+    assert len(values_of(samples, "kafka_consumergroup_group_lag_seconds", **who)) >= 1
     for name, labels, values in (
         ("kafka_consumergroup_lag_sum", mine, [RECORDS - READ + 1]),
         ("kafka_consumergroup_current_offset_sum", mine, [RECORDS + READ]),
@@ -111,6 +111,6 @@ def check_of_one_group(samples: Samples, topic: str, group: str, consumer_id: st
         ("kafka_topic_partition_oldest_offset", {"topic": topic}, [0, 0]),
         ("zkconsumer_up", {}, [1]),
     ):
-        assert of(samples, name, **labels) == values, name
+        assert values_of(samples, name, **labels) == values, name
     ages = samples["zkconsumer_snapshot_age_seconds"]
     assert {dict(labels)["part"] for labels in ages} >= {"snapshot", "topics", "groups", "offsets"}

@@ -25,7 +25,7 @@ COUNT = 20
 
 @contextmanager
 def running(*arguments: str) -> Iterator[str]:
-    """A command while it runs; gives where its metrics are."""
+    """Run a command; yield the address of its metrics."""
     command = [sys.executable, "-m", "zkconsumer", *arguments, "--metrics-port", "0"]
     with warm.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -40,7 +40,7 @@ def running(*arguments: str) -> Iterator[str]:
 
 
 def filled(cluster: Sandbox) -> str:
-    """A topic with two partitions and some messages."""
+    """Create a topic with two partitions and ``COUNT`` messages."""
     topic = fresh_name("metrics")
     cluster.create_topic(topic, partitions=2)
     writer = Writer(cluster)
@@ -50,14 +50,14 @@ def filled(cluster: Sandbox) -> str:
     return topic
 
 
-def seen(address: str) -> Samples:
-    """What Prometheus would read there."""
+def scraped(address: str) -> Samples:
+    """Return what Prometheus would read there."""
     with urllib.request.urlopen(address, timeout=10) as response:
         return read_exposition(response.read())
 
 
 def test_a_zookeeper_group_is_measured_while_it_runs(cluster: Sandbox) -> None:
-    """Counts of what it has printed; Ctrl-C ends the server with it."""
+    """The metrics count the messages it has printed, and its port closes when it ends."""
     topic, group = filled(cluster), fresh_name("group")
     of = {"group": group, "client_id": group}
     with running(
@@ -68,20 +68,20 @@ def test_a_zookeeper_group_is_measured_while_it_runs(cluster: Sandbox) -> None:
         messages = {**of, "topic": topic}
 
         def all_came() -> bool:
-            found = seen(address)
+            found = scraped(address)
             counts = found.get("zkconsumer_messages_total", {})
             return counts.get(tuple(sorted(messages.items()))) == COUNT
 
         wait_until(all_came, what="all messages in the metrics")
-        found = seen(address)
+        found = scraped(address)
         assert value(found, "zkconsumer_owned_partitions", **messages) == 2
         assert value(found, "zkconsumer_max_lag", **of) == 0
         assert value(found, "zkconsumer_rebalance_seconds_count", **of) >= 1
         assert value(found, "zkconsumer_lag", **messages, partition="1") == 0
 
 
-def test_strangers_at_the_port_do_not_hold_up_the_consumer(cluster: Sandbox) -> None:
-    """More silent ones than it may open files: it reads on, and who asks is answered."""
+def test_idle_connections_to_the_port_do_not_delay_the_consumer(cluster: Sandbox) -> None:
+    """There are more than it may open files: it reads on, and requests are still served."""
     topic, group = filled(cluster), fresh_name("group")
     arguments = ("--zookeeper", cluster.zookeeper_connect, "--topic", topic, "--group", group)
     name = "zkconsumer_messages_total"
@@ -93,13 +93,13 @@ def test_strangers_at_the_port_do_not_hold_up_the_consumer(cluster: Sandbox) -> 
         write(cluster, TopicPartition(topic, 0), [b"line"] * COUNT)
         key = tuple(sorted(labels.items()))
         wait_until(
-            lambda: seen(address).get(name, {}).get(key) == 2 * COUNT,
+            lambda: scraped(address).get(name, {}).get(key) == 2 * COUNT,
             what="what was written meanwhile",
         )
 
 
-def test_a_coordinator_s_group_is_measured_while_it_polls(broker_of: BrokerOf) -> None:
-    """By another thread than the one that polls all the time."""
+def test_a_coordinators_group_is_measured_while_it_polls(broker_of: BrokerOf) -> None:
+    """The metrics are served by another thread than the one that polls."""
     broker = broker_of("3.9.1")
     topic, group = filled(broker), fresh_name("group")
     with running(
@@ -109,10 +109,10 @@ def test_a_coordinator_s_group_is_measured_while_it_polls(broker_of: BrokerOf) -
     ) as address:
 
         def count() -> float:
-            return sum(seen(address).get("zkconsumer_messages_total", {}).values())
+            return sum(scraped(address).get("zkconsumer_messages_total", {}).values())
 
         wait_until(lambda: count() == COUNT, what="all messages in the metrics")
-        found = seen(address)
+        found = scraped(address)
         ((labels, owned),) = found["zkconsumer_owned_partitions"].items()
         assert (dict(labels)["group"], dict(labels)["topic"], owned) == (group, topic, 2)
 
@@ -120,7 +120,7 @@ def test_a_coordinator_s_group_is_measured_while_it_polls(broker_of: BrokerOf) -
 def test_the_members_of_a_mirror_are_measured_together(
     cluster: Sandbox, broker_of: BrokerOf
 ) -> None:
-    """All that it has read, by as many members as it has streams."""
+    """The count covers all messages of all its streams' members."""
     target = broker_of("3.9.1")
     topic, group = filled(cluster), fresh_name("group")
     with running(
@@ -130,9 +130,9 @@ def test_the_members_of_a_mirror_are_measured_together(
     ) as address:
 
         def read() -> list[float]:
-            found = seen(address).get("zkconsumer_messages_total", {})
+            found = scraped(address).get("zkconsumer_messages_total", {})
             return [count for labels, count in found.items() if ("group", group) in labels]
 
         wait_until(lambda: read() == [COUNT], what="all messages in the metrics")
-        owned = seen(address)["zkconsumer_owned_partitions"]
+        owned = scraped(address)["zkconsumer_owned_partitions"]
         assert sum(owned.values()) == 2

@@ -1,4 +1,4 @@
-"""What arrives in the target, of whatever version, and what the source's group is told."""
+"""What arrives in targets of several versions, and what the source's group commits."""
 
 import json
 import socket
@@ -37,15 +37,15 @@ pytestmark = pytest.mark.sandbox
 
 
 def plain(records: list[Outgoing]) -> list[tuple[bytes | None, bytes | None]]:
-    """Keys and values."""
+    """Return keys and values."""
     return [(parts_of(record)[0].key, parts_of(record)[0].value) for record in records]
 
 
 @pytest.mark.parametrize("version", ["0.8.0", "3.9.1", "4.1.0"])
-def test_all_of_a_topic_arrives_in_its_order(
+def test_a_whole_topic_arrives_in_order(
     cluster: Sandbox, broker_of: BrokerOf, kraft: KraftNode, tmp_path: Path, version: str
 ) -> None:
-    """Keys, values and nulls; the group's offsets are the ends, and the proof finds everything."""
+    """Keys, values and nulls are equal; the group commits the ends, and the proof is complete."""
     topic, group = fresh_name("mirrored"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
@@ -82,7 +82,7 @@ def test_all_of_a_topic_arrives_in_its_order(
 def test_timestamps_and_headers_arrive(
     broker_of: BrokerOf, kraft: KraftNode, metadata: str
 ) -> None:
-    """Where the source has them, from 0.10 and 0.11 on; whoever keeps the group."""
+    """Sources have them from 0.10 and 0.11 on; the group is in ZooKeeper or at a coordinator."""
     source = broker_of("3.9.1")
     topic = fresh_name("headed")
     tp = TopicPartition(topic, 0)
@@ -110,7 +110,7 @@ def test_timestamps_and_headers_arrive(
 
 
 def test_keys_choose_the_partition(cluster: Sandbox, broker_of: BrokerOf, tmp_path: Path) -> None:
-    """As the Java producer does, into a topic with more partitions; the proof follows them."""
+    """The Java producer's partitioner is used, with more target partitions; the proof follows."""
     topic, group = fresh_name("keyed"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
@@ -141,8 +141,8 @@ def test_keys_choose_the_partition(cluster: Sandbox, broker_of: BrokerOf, tmp_pa
     assert sum(partition.mirrored for partition in proof.partitions) == 600
 
 
-def test_topics_that_come_later_are_mirrored(cluster: Sandbox, broker_of: BrokerOf) -> None:
-    """The filter is asked again whenever the topics change; what it leaves out stays out."""
+def test_topics_that_are_created_later_are_mirrored(cluster: Sandbox, broker_of: BrokerOf) -> None:
+    """The filter is applied to each new topic; a topic that does not match is not mirrored."""
     prefix, target = fresh_name("filtered"), broker_of("3.9.1").bootstrap_servers
     first, second, other = f"{prefix}-a", f"{prefix}-b", f"x-{prefix}"
     for topic in (first, other):
@@ -161,10 +161,10 @@ def test_topics_that_come_later_are_mirrored(cluster: Sandbox, broker_of: Broker
     assert len(read_topic(target, second)[0]) == 7
 
 
-def test_a_message_that_the_target_refuses_ends_it_there(
+def test_a_message_that_the_target_refuses_ends_the_mirror(
     cluster: Sandbox, broker_of: BrokerOf
 ) -> None:
-    """Everything in front is committed, nothing behind; dropping it has to be asked for."""
+    """Everything before it is committed, nothing after it; only a setting allows to drop it."""
     topic, group = fresh_name("large"), fresh_name("group")
     tp = TopicPartition(topic, 0)
     cluster.create_topic(topic)
@@ -193,10 +193,10 @@ def test_a_message_that_the_target_refuses_ends_it_there(
     assert found == plain([*records[:25], *records[26:]])
 
 
-def test_as_a_command_it_ends_in_order(
+def test_sigterm_ends_the_command_cleanly(
     cluster: Sandbox, broker_of: BrokerOf, tmp_path: Path
 ) -> None:
-    """SIGTERM: what arrived is committed, status 0; its JSON adds up; a limit is kept."""
+    """What arrived is committed, the status is 0, and the JSON is right; --max-messages holds."""
     topic, group = fresh_name("command"), fresh_name("group")
     tp = TopicPartition(topic, 0)
     cluster.create_topic(topic)
@@ -230,8 +230,8 @@ def test_as_a_command_it_ends_in_order(
     assert ZkTree(cluster).offsets(group) == {tp: 100}
 
 
-def test_it_can_be_ended_while_it_waits_for_the_target(cluster: Sandbox, tmp_path: Path) -> None:
-    """Nothing is in hand then."""
+def test_sigterm_ends_it_while_it_connects_to_the_target(cluster: Sandbox, tmp_path: Path) -> None:
+    """There is nothing to finish then."""
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         mirror = MirrorProcess(
             cluster,
@@ -250,8 +250,8 @@ def test_it_can_be_ended_while_it_waits_for_the_target(cluster: Sandbox, tmp_pat
             assert mirror.wait(5) == 0, mirror.errors
 
 
-def test_what_would_read_itself_is_refused(cluster: Sandbox) -> None:
-    """Before anything is written."""
+def test_a_mirror_into_its_own_source_topic_is_refused(cluster: Sandbox) -> None:
+    """It is refused before anything is written."""
     topic = fresh_name("circle")
     cluster.create_topic(topic)
     settings = mirror_settings(cluster, fresh_name("group"), topic, cluster.bootstrap_servers)
@@ -259,8 +259,8 @@ def test_what_would_read_itself_is_refused(cluster: Sandbox) -> None:
         Mirror(settings).run()
 
 
-def test_a_topic_that_the_target_lacks_is_told(cluster: Sandbox, broker_of: BrokerOf) -> None:
-    """Unless it may be made."""
+def test_a_topic_that_the_target_lacks_is_an_error(cluster: Sandbox, broker_of: BrokerOf) -> None:
+    """The error names --create-topics."""
     topic, group = fresh_name("lacking"), fresh_name("group")
     tp = TopicPartition(topic, 0)
     cluster.create_topic(topic)
@@ -272,8 +272,8 @@ def test_a_topic_that_the_target_lacks_is_told(cluster: Sandbox, broker_of: Brok
     assert ZkTree(cluster).offsets(group) == {}
 
 
-def test_a_target_that_does_not_answer_stops_in_time(cluster: Sandbox) -> None:
-    """The line says who does not answer."""
+def test_an_unreachable_target_is_an_error_within_the_timeout(cluster: Sandbox) -> None:
+    """The error has its address."""
     settings = mirror_settings(cluster, fresh_name("group"), "x", "127.0.0.1:9")
     brief = target_settings({"request.timeout.ms": "300"}, "127.0.0.1:9")
     with pytest.raises(TransportError, match=r"127\.0\.0\.1:9"):
@@ -283,7 +283,7 @@ def test_a_target_that_does_not_answer_stops_in_time(cluster: Sandbox) -> None:
 def test_a_source_topic_that_was_created_again_is_mirrored_whole(
     cluster: Sandbox, kraft: KraftNode, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Though its log is longer than what the group had read of the former one; it is warned of."""
+    """Its log is longer than what the group had read of the former topic; a warning says so."""
     topic, group = fresh_name("again"), fresh_name("group")
     (tp,) = partitions_of(topic, 1)
     cluster.create_topic(topic)

@@ -47,11 +47,11 @@ class Victim:
 
     @property
     def offsets_file(self) -> Path:
-        """What it writes."""
+        """The offsets file that it writes."""
         return self.folder / "offsets"
 
     def start(self, cluster: Sandbox, target: str, *, armed: bool) -> MirrorProcess:
-        """Start it, to be killed or to come to its end."""
+        """Start it, to be killed (``armed``) or to finish."""
         module = ("tests.support.killed_mirror", self.point, "4") if armed else ("zkconsumer",)
         return MirrorProcess(
             cluster,
@@ -68,7 +68,7 @@ class Victim:
 def test_killed_at_every_point_it_loses_nothing(
     cluster: Sandbox, broker_of: BrokerOf, tmp_path: Path
 ) -> None:
-    """At most what was in hand is there twice, and the proof counts all of it."""
+    """At most the unconfirmed messages are written twice, and the proof counts all copies."""
     target = broker_of("0.8.2.2")
     victims = [
         Victim(point, fresh_name(f"killed-{point}"), fresh_name("group"), tmp_path / point)
@@ -99,20 +99,20 @@ def test_killed_at_every_point_it_loses_nothing(
         (partition,) = proof.partitions
         assert proof.is_proven
         assert (partition.messages, partition.mirrored) == (COUNT, COUNT)
-        # What is there once more is in two lines, or in none.
+        # A message that is there twice has two lines in the offsets file, or none.
         assert partition.copies + sum(proof.unlisted.values()) == copies[victim.point]
         assert tree.offsets(victim.group) == {TopicPartition(victim.topic, 0): COUNT}
-    # One pending, one written while the last commit was under way, one within the interval.
+    # One batch pending, one written during the last commit, one within the interval.
     assert max(copies.values()) <= 3 * BATCH
     assert copies["before-write"] <= BATCH
-    assert copies["behind-commit"] <= BATCH  # what was written meanwhile
+    assert copies["behind-commit"] <= BATCH  # what was written during the commit
     assert copies["behind-write"] > 0
 
 
 def test_brokers_and_zookeeper_are_killed_under_it(
     cluster: Sandbox, broker_of: BrokerOf, tmp_path: Path
 ) -> None:
-    """The target's broker, the source's, ZooKeeper: it goes on by itself where it was."""
+    """When the target's broker, the source's or ZooKeeper restarts, it continues by itself."""
     target = broker_of("0.8.2.2")
     topic, group, file = fresh_name("broken"), fresh_name("group"), tmp_path / "offsets"
     partitions = partitions_of(topic, 2)
@@ -148,10 +148,8 @@ def test_brokers_and_zookeeper_are_killed_under_it(
         assert extra == partition.copies + proof.unlisted[partition.source]
 
 
-def test_mirrors_that_come_and_go_hand_over_without_a_copy(
-    cluster: Sandbox, broker_of: BrokerOf
-) -> None:
-    """What was acknowledged is committed before others get it: nothing is lost, nothing twice."""
+def test_mirrors_that_join_and_leave_make_no_copies(cluster: Sandbox, broker_of: BrokerOf) -> None:
+    """Acknowledged messages are committed before a partition moves, so none is lost or copied."""
     target = broker_of("0.8.2.2")
     topic, group = fresh_name("shared"), fresh_name("group")
     partitions = partitions_of(topic, 4)
@@ -198,10 +196,8 @@ def test_mirrors_that_come_and_go_hand_over_without_a_copy(
     assert tree.offsets(group) == ends
 
 
-def test_a_target_that_hangs_does_not_hold_up_the_end(
-    cluster: Sandbox, broker_of: BrokerOf
-) -> None:
-    """What is in hand is given up after a while, and not committed."""
+def test_a_target_that_hangs_does_not_delay_the_end(cluster: Sandbox, broker_of: BrokerOf) -> None:
+    """Unconfirmed messages are given up after the grace period, and not committed."""
     target = broker_of("0.8.2.2")
     topic, group = fresh_name("hanging"), fresh_name("group")
     tp = TopicPartition(topic, 0)
@@ -230,7 +226,7 @@ def test_a_target_that_hangs_does_not_hold_up_the_end(
 def test_a_mirror_that_was_frozen_cant_move_the_group_back(
     cluster: Sandbox, broker_of: BrokerOf, tmp_path: Path
 ) -> None:
-    """Another one has gone on meanwhile; what it commits stays."""
+    """Another mirror continued meanwhile, and its commits stay."""
     target = broker_of("0.8.2.2")
     topic, group = fresh_name("frozen"), fresh_name("group")
     tp = TopicPartition(topic, 0)
@@ -249,7 +245,7 @@ def test_a_mirror_that_was_frozen_cant_move_the_group_back(
         )
         wait_until(lambda: read_topic(servers, topic), what="its first messages")
         with running(settings) as other:
-            # It keeps the partition: of two members one has it, and the other waits.
+            # The first mirror keeps the only partition; the other member waits.
             wait_until(lambda: len(tree.members(group)) == 2, what="both members")
             frozen.pause()
             await_acknowledged(other, 100)
@@ -265,10 +261,10 @@ def test_a_mirror_that_was_frozen_cant_move_the_group_back(
 
 
 @pytest.mark.parametrize("runs_on", [True, False], ids=["while it runs", "while it rests"])
-def test_a_log_that_an_unclean_election_cut_back(
+def test_a_log_truncated_by_an_unclean_election(
     modern3: Sandbox, broker_of: BrokerOf, tmp_path: Path, *, runs_on: bool
 ) -> None:
-    """A mirror that runs goes on where the logs part; a proof tells what came in place of what."""
+    """A running mirror continues at the truncation; a proof names the replaced messages."""
     target, topic, group = broker_of("3.9.1"), fresh_name("unclean"), fresh_name("group")
     servers, file = target.bootstrap_servers, tmp_path / "offsets"
     modern3.create_topic(topic, assignment={0: [0, 1]})

@@ -1,4 +1,4 @@
-"""Sets as they lie in the target: every codec, ids of idempotent producers, transactions."""
+"""Record batches in the target: every codec, ids of idempotent producers, transactions."""
 
 import random
 from dataclasses import replace
@@ -24,15 +24,15 @@ pytestmark = pytest.mark.sandbox
 COUNT, BATCHES = 3_000, 3
 
 
-def bodies(heads: list[BatchHeader]) -> list[tuple[int, ...]]:
-    """What heads tell of what is behind them."""
-    return [(head.size, head.record_count, head.base_timestamp) for head in heads]
+def bodies(headers: list[BatchHeader]) -> list[tuple[int, ...]]:
+    """Return size, record count and base timestamp of each batch."""
+    return [(header.size, header.record_count, header.base_timestamp) for header in headers]
 
 
 def test_every_codec_arrives_in_every_codec(broker_of: BrokerOf, tmp_path: Path) -> None:
-    """And the target keeps account of who writes: the numbers of the batches follow each other.
+    """The target's batches have one producer id and ascending sequence numbers.
 
-    What came in the same codec lies there in the same batches.
+    Batches that had the target's codec already are copied as they are.
     """
     source = target = broker_of("3.9.1")
     name = fresh_name("codecs")
@@ -61,19 +61,21 @@ def test_every_codec_arrives_in_every_codec(broker_of: BrokerOf, tmp_path: Path)
         assert sum(partition.mirrored for partition in proof.partitions) == COUNT * len(Codec)
         assert sum(partition.copies for partition in proof.partitions) == 0
         for source_codec, tp in sources.items():
-            heads = heads_of(target, TopicPartition(prefix + tp.topic, 0))
+            headers = heads_of(target, TopicPartition(prefix + tp.topic, 0))
             if codec is source_codec is not Codec.NONE:
-                assert bodies(heads) == bodies(heads_of(source, tp))
-            assert {head.attributes & 7 for head in heads} == {codec}
-            assert len({head.producer_id for head in heads}) == 1
-            assert heads[0].producer_id >= 0
-            numbers = [head.base_sequence for head in heads]
+                assert bodies(headers) == bodies(heads_of(source, tp))
+            assert {header.attributes & 7 for header in headers} == {codec}
+            assert len({header.producer_id for header in headers}) == 1
+            assert headers[0].producer_id >= 0
+            numbers = [header.base_sequence for header in headers]
             assert numbers == sorted(numbers)
             assert len(numbers) > 1
 
 
-def test_batches_of_a_java_producer_pass_as_they_came(broker_of: BrokerOf, tmp_path: Path) -> None:
-    """Out of a log of 0.11 into one of 3.9: what its readers take, and the same batches."""
+def test_batches_of_a_java_producer_are_copied_as_they_are(
+    broker_of: BrokerOf, tmp_path: Path
+) -> None:
+    """From 0.11 to 3.9, readers get the same records, in the same batches for gzip."""
     source, target = broker_of("0.11.0.3"), broker_of("3.9.1")
     for codec in (Codec.GZIP, Codec.SNAPPY, Codec.LZ4):
         topic = fresh_name(f"java-{codec.name.lower()}")
@@ -99,8 +101,8 @@ def test_batches_of_a_java_producer_pass_as_they_came(broker_of: BrokerOf, tmp_p
 
 
 @pytest.mark.skipif(no_compiler_because() is not None, reason=str(no_compiler_because()))
-def test_what_is_not_committed_is_not_mirrored(broker_of: BrokerOf) -> None:
-    """Aborted records and markers stay behind, in front of a transaction that is open it waits."""
+def test_only_committed_records_are_mirrored(broker_of: BrokerOf) -> None:
+    """Aborted records and markers are left out, and it waits before an open transaction."""
     source = target = broker_of("3.9.1")
     tp = TopicPartition(fresh_name("transactions"), 0)
     source.create_topic(tp.topic)

@@ -1,4 +1,4 @@
-"""``mirror verify`` against real clusters: every fault that was planted is found, and named."""
+"""``mirror verify`` against real clusters: every planted fault is found and named."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -54,7 +54,7 @@ FAULTS: dict[str, tuple[Callable[[list[Line]], list[Line]], str]] = {
 
 
 def test_planted_faults_are_found(cluster: Sandbox, broker_of: BrokerOf, tmp_path: Path) -> None:
-    """Lines that are missing, changed or swapped, copies, a whole partition, another group."""
+    """Lines are missing, changed or swapped; there are copies, a lost partition, a wrong group."""
     target = broker_of("0.8.2.2")
     topic, group = fresh_name("planted"), fresh_name("group")
     servers = target.bootstrap_servers

@@ -1,4 +1,4 @@
-"""Real brokers with TLS and SASL, shared by the tests of the session."""
+"""Real brokers with TLS and SASL, shared by all tests of the session."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -18,7 +18,7 @@ def secure_broker_of(
     certificates: Certificates,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[SecureBrokerOf]:
-    """A broker of each version that a test asks for."""
+    """Give a function that starts a broker of a version at its first request."""
     folder = tmp_path_factory.mktemp("jaas")
     with ExitStack() as running:
         started: dict[str, SecureBroker] = {}

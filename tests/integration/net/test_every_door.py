@@ -1,6 +1,6 @@
-"""Every door to a cluster that wants to know who one is, old and new: each is opened by the same.
+"""Every client interface of a cluster that requires authentication takes the same settings.
 
-Spark's doors are in ``tests/spark/test_secured_doors.py``.
+Spark's interfaces are in ``tests/spark/test_secured_doors.py``.
 """
 
 import contextlib
@@ -36,7 +36,7 @@ VALUES = [b"%d" % number for number in range(20)]
 
 @pytest.fixture(scope="module")
 def scram_of() -> Iterator[Callable[[str], Sandbox]]:
-    """A cluster of each release that a test asks for, behind TLS and SCRAM."""
+    """Give a function that starts a cluster of a version with TLS and SCRAM."""
     with ExitStack() as running:
         started: dict[str, Sandbox] = {}
 
@@ -56,13 +56,13 @@ def scram_of() -> Iterator[Callable[[str], Sandbox]]:
     ]
 )
 def secured(scram_of: Callable[[str], Sandbox], request: pytest.FixtureRequest) -> Sandbox:
-    """One of them."""
+    """Give a cluster of each version."""
     return scram_of(request.param)
 
 
 @pytest.fixture
 def topic(secured: Sandbox) -> str:
-    """A topic with some messages."""
+    """Create a topic with ``VALUES``."""
     name = fresh_name("door")
     secured.create_topic(name)
     write(secured, TopicPartition(name, 0), VALUES)
@@ -70,17 +70,17 @@ def topic(secured: Sandbox) -> str:
 
 
 def given(sandbox: Sandbox) -> dict[str, str]:
-    """A client's settings, by their keys with dots."""
+    """Return a client's settings, with dotted keys."""
     return {key.replace("_", "."): text for key, text in sandbox.access.settings.items()}
 
 
 def security(sandbox: Sandbox) -> SecuritySettings:
-    """The same as a value."""
+    """Return the same settings as a value."""
     return read_security(given(sandbox))
 
 
-def javas_file(sandbox: Sandbox, folder: Path) -> Path:
-    """The same by the names that Kafka's own tools know."""
+def java_properties(sandbox: Sandbox, folder: Path) -> Path:
+    """Write the same settings under the names of Kafka's own tools."""
     ours = sandbox.access.settings
     file = folder / "client.properties"
     file.write_text(
@@ -95,12 +95,12 @@ sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule require
     return file
 
 
-# --- Each door ------------------------------------------------------------------------------------
+# --- Each interface -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("storage", ["zookeeper", "kafka"])
 def test_streams(secured: Sandbox, topic: str, storage: str) -> None:
-    """Of a ZooKeeper group, which finds the secured listener there; offsets in either place."""
+    """A ZooKeeper group finds the secured listener in ZooKeeper; offsets are in either storage."""
     group = fresh_name("g")
     for expected in (VALUES[:12], VALUES[12:]):
         config = settings_for(
@@ -118,7 +118,7 @@ def test_streams(secured: Sandbox, topic: str, storage: str) -> None:
 
 
 def test_polls_of_a_zookeeper_group(secured: Sandbox, topic: str) -> None:
-    """The poll API, with the group in ZooKeeper."""
+    """The poll API works with a group in ZooKeeper."""
     with contextlib.closing(
         KafkaConsumer(
             topic,
@@ -133,7 +133,7 @@ def test_polls_of_a_zookeeper_group(secured: Sandbox, topic: str) -> None:
 
 
 def test_polls_and_producers(secured: Sandbox, topic: str) -> None:
-    """What one writes, the other reads."""
+    """The poll API reads what the producer wrote."""
     brokers = parse_bootstrap("servers", secured.access.bootstrap_servers)
     producer = Producer(brokers, settings=ProducerSettings(security=security(secured)))
     with contextlib.closing(producer):
@@ -155,7 +155,7 @@ def test_polls_and_producers(secured: Sandbox, topic: str) -> None:
 def test_tools_and_the_mirror(
     secured: Sandbox, topic: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By one file, which Kafka's own tools could be given, too; with ZooKeeper or without."""
+    """One file of settings, ours or that of Kafka's tools, is enough; with or without ZooKeeper."""
     access, group = secured.access, fresh_name("g")
     source = tmp_path / "source.properties"
     lines = [f"{key}={text}" for key, text in given(secured).items()]
@@ -179,18 +179,18 @@ def test_tools_and_the_mirror(
         [row] = json.loads(capsys.readouterr().out)["groups"][0]["partitions"]
         assert (row["topic"], row["offset"], row["lag"]) == (topic, len(VALUES), 0)
     words = ["get-offset", "--bootstrap-server", access.bootstrap_servers, "--topic"]
-    words += [f"copy-{topic}", "--command-config", str(javas_file(secured, tmp_path))]
+    words += [f"copy-{topic}", "--command-config", str(java_properties(secured, tmp_path))]
     assert main(words) == 0
     assert capsys.readouterr().out.splitlines()[1].split() == [f"copy-{topic}", "0", "20"]
 
 
-# --- Who is not let in ----------------------------------------------------------------------------
+# --- Refused clients ------------------------------------------------------------------------------
 
 
 def test_a_wrong_password_is_one_clear_line(
     secured: Sandbox, topic: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Streams and polls, at once."""
+    """Streams and polls raise at once, and the password is not logged."""
     wrong = dict(secured.access.settings) | {"sasl_plain_password": "not-the-one"}
     began_ms = SystemClock().now_ms()
     config = settings_for(secured, fresh_name("g"), consumer_timeout_ms=LONG_MS, **wrong)
@@ -205,10 +205,10 @@ def test_a_wrong_password_is_one_clear_line(
 
 
 @pytest.mark.parametrize("kind", ["stranger", "name"])
-def test_a_certificate_that_is_not_believed(
+def test_a_certificate_that_is_not_trusted(
     scram_of: Callable[[str], Sandbox], kind: str, tmp_path: Path
 ) -> None:
-    """Of an authority that is not ours, or of another host: refused by name, within the time."""
+    """It is of an unknown authority or of another host, and is refused promptly with the reason."""
     sandbox = scram_of("3.9.1")
     settings, servers = dict(sandbox.access.settings), sandbox.access.bootstrap_servers
     if kind == "stranger":
@@ -221,8 +221,8 @@ def test_a_certificate_that_is_not_believed(
     assert SystemClock().now_ms() - began_ms < PROMPT_MS
 
 
-def test_one_that_hangs_up_at_the_first_byte(scram_of: Callable[[str], Sandbox]) -> None:
-    """As a port does that speaks something else: told within the time-out that was given."""
+def test_a_server_that_closes_connections_at_once(scram_of: Callable[[str], Sandbox]) -> None:
+    """A port of another protocol may do that: it is an error within the timeout."""
     settings = dict(scram_of("3.9.1").access.settings)
     with ExitStack() as stack:
         listening = stack.enter_context(socket.create_server(("127.0.0.1", 0)))

@@ -1,4 +1,4 @@
-"""Kerberos with a real KDC and real brokers: who gets in, for how long, what the others hear."""
+"""Kerberos with a real KDC and real brokers: who is authenticated, how long, and the errors."""
 
 import contextlib
 import json
@@ -45,7 +45,7 @@ pytestmark = [
 
 LONG_MS = 20_000
 REAUTHENTICATED_MS = 1_500
-"""How long a broker of 3.9.1 believes a ticket here; it refuses two of one second."""
+"""After what time a 3.9.1 broker requires reauthentication; it refuses two within a second."""
 
 TICKET_S = 3
 
@@ -54,7 +54,7 @@ KerberosOf = Callable[[str], Sandbox]
 
 @pytest.fixture(scope="module")
 def kerberos_of() -> Iterator[KerberosOf]:
-    """A cluster of each version that a test asks for, each with a KDC."""
+    """Give a function that starts a cluster of a version with a KDC."""
     with ExitStack() as running:
         started: dict[str, Sandbox] = {}
 
@@ -71,22 +71,22 @@ def kerberos_of() -> Iterator[KerberosOf]:
 
 @pytest.fixture
 def environ(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[Sandbox], None]:
-    """Turns the process to a cluster's KDC; tickets and keys are in the settings alone."""
+    """Give a function that points the process at a cluster's KDC, but at no tickets or keys."""
 
-    def turn(sandbox: Sandbox) -> None:
+    def use_kdc(sandbox: Sandbox) -> None:
         monkeypatch.setenv("KRB5_CONFIG", sandbox.access.environment["KRB5_CONFIG"])
         monkeypatch.setenv("KRB5CCNAME", f"FILE:{tmp_path / 'tickets'}")
         monkeypatch.setenv("KRB5_CLIENT_KTNAME", f"FILE:{tmp_path / 'no-keytab'}")
 
-    return turn
+    return use_kdc
 
 
-Turn = Callable[[Sandbox], None]
+UseKdc = Callable[[Sandbox], None]
 
 
 @contextlib.contextmanager
 def consumer(sandbox: Sandbox, *topics: str, **changed: object) -> Iterator[KafkaConsumer]:
-    """A member of a group of its own, with a client's settings but for some."""
+    """Open a member of a group of its own, with a client's settings and changes to them."""
     settings = {
         "group_id": fresh_name("group"),
         "auto_offset_reset": "earliest",
@@ -104,7 +104,7 @@ def consumer(sandbox: Sandbox, *topics: str, **changed: object) -> Iterator[Kafk
 
 
 def dialer(sandbox: Sandbox) -> BrokerDialer:
-    """A way to its brokers."""
+    """Create a dialer that authenticates with Kerberos."""
     given = sandbox.access.settings
     login = KerberosLogin(
         KerberosSettings(
@@ -125,7 +125,7 @@ def dialer(sandbox: Sandbox) -> BrokerDialer:
 
 
 def secured(sandbox: Sandbox) -> Broker:
-    """Its broker, at the listener that wants tickets."""
+    """Return its broker, at the listener with Kerberos."""
     host, _, port = sandbox.access.bootstrap_servers.partition(":")
     return Broker(-1, host, int(port))
 
@@ -138,8 +138,8 @@ CELLS = POLL_FEATURES["kerberos"].cells
     [cell for cell in CELLS if CELLS[cell] is Cell.YES],
     ["0.9.0.1", "0.10.2.2", "3.9.1"],
 )
-def test_a_producer_and_a_group(kerberos_of: KerberosOf, environ: Turn, version: str) -> None:
-    """Tokens without a handshake (0.9), bare behind one (0.10), and in requests (1.0)."""
+def test_a_producer_and_a_group(kerberos_of: KerberosOf, environ: UseKdc, version: str) -> None:
+    """Tokens are sent without a handshake (0.9), raw after one (0.10), or in requests (1.0)."""
     sandbox, topic = kerberos_of(version), fresh_name("tickets")
     environ(sandbox)
     sandbox.create_topic(topic)
@@ -158,8 +158,10 @@ def test_a_producer_and_a_group(kerberos_of: KerberosOf, environ: Turn, version:
 
 
 @pytest.mark.parametrize("version", ["0.9.0.1", "0.10.2.2", "3.9.1"])
-def test_streams_of_a_zookeeper_group(kerberos_of: KerberosOf, environ: Turn, version: str) -> None:
-    """They find the listener that wants tickets in ZooKeeper; offsets in Kafka go there, too."""
+def test_streams_of_a_zookeeper_group(
+    kerberos_of: KerberosOf, environ: UseKdc, version: str
+) -> None:
+    """They find the Kerberos listener in ZooKeeper; offsets in Kafka use it, too."""
     sandbox, topic, group = kerberos_of(version), fresh_name("tickets"), fresh_name("group")
     environ(sandbox)
     sandbox.create_topic(topic)
@@ -178,8 +180,8 @@ def test_streams_of_a_zookeeper_group(kerberos_of: KerberosOf, environ: Turn, ve
             connector.commit_offsets()
 
 
-def test_kafkas_own_tool_gets_in_by_what_the_sandbox_gives(kerberos_of: KerberosOf) -> None:
-    """In 0.9, where a file of properties can't name a keytab: by flags for Java."""
+def test_kafkas_own_tool_is_authenticated_by_the_sandboxs_files(kerberos_of: KerberosOf) -> None:
+    """In 0.9 a properties file can't name a keytab, so JVM flags do."""
     sandbox, topic = kerberos_of("0.9.0.1"), fresh_name("tickets")
     sandbox.create_topic(topic)
     write(sandbox, TopicPartition(topic, 0), [b"one"])
@@ -194,10 +196,10 @@ def test_kafkas_own_tool_gets_in_by_what_the_sandbox_gives(kerberos_of: Kerberos
 
 
 @pytest.mark.parametrize("version", ["0.10.2.2", "3.9.1"])
-def test_lag_by_the_files_that_the_sandbox_wrote(
-    kerberos_of: KerberosOf, environ: Turn, version: str, capsys: pytest.CaptureFixture[str]
+def test_lag_is_read_with_the_sandboxs_files(
+    kerberos_of: KerberosOf, environ: UseKdc, version: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Leaders are asked at the listener that wants tickets."""
+    """Leaders are asked at the Kerberos listener."""
     sandbox, topic, group = kerberos_of(version), fresh_name("tickets"), fresh_name("group")
     environ(sandbox)
     sandbox.create_topic(topic)
@@ -213,9 +215,9 @@ def test_lag_by_the_files_that_the_sandbox_wrote(
 
 
 def test_a_mirror_into_a_cluster_with_kerberos(
-    kerberos_of: KerberosOf, environ: Turn, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kerberos_of: KerberosOf, environ: UseKdc, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By ``--target-config``; the proof gets in the same way."""
+    """``--target-config`` has the settings, for the mirror and for its proof."""
     source, target = kerberos_of("0.10.2.2"), kerberos_of("3.9.1")
     environ(target)
     topic = fresh_name("mirrored")
@@ -234,13 +236,13 @@ def test_a_mirror_into_a_cluster_with_kerberos(
     assert json.loads(capsys.readouterr().out)["proven"]
 
 
-def test_a_consumer_lives_longer_than_its_tickets(
+def test_a_consumer_outlives_its_tickets(
     kerberos_of: KerberosOf,
-    environ: Turn,
+    environ: UseKdc,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
-    """The broker asks again and again who we are (KIP-368), and hears it by a new ticket."""
+    """The broker requires reauthentication (KIP-368), which succeeds with a new ticket."""
     sandbox, topic = kerberos_of("3.9.1"), fresh_name("tickets")
     environ(sandbox)
     sandbox.create_topic(topic)
@@ -250,12 +252,12 @@ def test_a_consumer_lives_longer_than_its_tickets(
     gone: list[int] = []
     acquired = KerberosLogin._acquired
 
-    def noted(self: KerberosLogin, store: dict[str, str]) -> object:
+    def record_and_acquire(self: KerberosLogin, store: dict[str, str]) -> object:
         gone.append(clock.now_ms())
         return acquired(self, store)
 
     clock = SystemClock()
-    monkeypatch.setattr(KerberosLogin, "_acquired", noted)
+    monkeypatch.setattr(KerberosLogin, "_acquired", record_and_acquire)
     tp, read = TopicPartition(topic, 0), list[bytes]()
     with consumer(sandbox, topic) as member:
 
@@ -266,7 +268,7 @@ def test_a_consumer_lives_longer_than_its_tickets(
                 read.extend(record.value for record in member.poll(timeout_ms=LONG_MS).get(tp, []))
             member.commit()
 
-        # Until the broker has asked once more, after the end of the first ticket.
+        # Until the broker has required reauthentication after the end of the first ticket.
         over_ms = gone[0] + TICKET_S * 1000 + 2 * REAUTHENTICATED_MS
         while clock.now_ms() < over_ms:
             read_one_more()
@@ -276,7 +278,7 @@ def test_a_consumer_lives_longer_than_its_tickets(
 
 @dataclass(frozen=True)
 class TicketRefusal:
-    """A client that gets no ticket, and what it hears."""
+    """A client that gets no ticket, and its error."""
 
     reported: str
     changed: dict[str, object]
@@ -289,7 +291,7 @@ def _wrong_key(sandbox: Sandbox, folder: Path) -> dict[str, str]:
     at = 2
     for entry in read_keytab(bytes(data)):
         at += len(entry.record)
-        data[at - 8] ^= 0xFF  # within its key; a number of four bytes follows, or nothing
+        data[at - 8] ^= 0xFF  # within its key, even if a key version number of four bytes follows
     (folder / "wrong.keytab").write_bytes(data)
     return {}
 
@@ -307,7 +309,7 @@ def _expired(sandbox: Sandbox, folder: Path) -> dict[str, str]:
         "ccache": cache,
     }
     made = gssapi.Credentials(usage="initiate", name=name, store=store)
-    # To ask for its lifetime gets the ticket, which may be over at once on a busy machine.
+    # Reading the lifetime acquires the ticket, which may expire at once on a busy machine.
     with suppress(gssapi.exceptions.ExpiredCredentialsError):
         assert made.lifetime is not None
 
@@ -318,7 +320,7 @@ def _expired(sandbox: Sandbox, folder: Path) -> dict[str, str]:
             return True
         return left <= 0
 
-    wait_until(is_over, timeout_s=10, what="the ticket is over")
+    wait_until(is_over, timeout_s=10, what="the end of the ticket")
     return {"KRB5CCNAME": cache}
 
 
@@ -361,21 +363,21 @@ REFUSALS = {
 }
 
 
-# Who has no ticket does not come as far as to a broker.
+# Without a ticket no broker is reached, so one version is enough.
 @in_matrix(
     ("version", "case"),
     product(["0.10.2.2", "3.9.1"], REFUSALS),
     [*product(["3.9.1"], REFUSALS), ("0.10.2.2", "another-mechanism")],
 )
-def test_who_gets_no_ticket_hears_why(
+def test_a_client_without_a_ticket_gets_the_reason(
     kerberos_of: KerberosOf,
-    environ: Turn,
+    environ: UseKdc,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     version: str,
     case: str,
 ) -> None:
-    """Out of the constructor, at once, in one line that names what helps."""
+    """The constructor raises at once, in one line that names the remedy."""
     sandbox, refusal = kerberos_of(version), REFUSALS[case]
     environ(sandbox)
     changed = dict(refusal.changed)
@@ -393,10 +395,10 @@ def test_who_gets_no_ticket_hears_why(
     assert "s3cret" not in str(caught.value)
 
 
-def test_tickets_for_a_broker_of_0_9_that_has_another_key(
-    kerberos_of: KerberosOf, environ: Turn
+def test_a_broker_of_0_9_under_another_host_name_is_refused(
+    kerberos_of: KerberosOf, environ: UseKdc
 ) -> None:
-    """Its KDC knows no such host: said before a byte of a ticket was sent."""
+    """The KDC does not know that host: the error comes before any byte of a ticket is sent."""
     sandbox = kerberos_of("0.9.0.1")
     environ(sandbox)
     at = secured(sandbox)

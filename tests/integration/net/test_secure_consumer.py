@@ -1,4 +1,4 @@
-"""A group's consumer, from end to end, over ports with TLS and SASL."""
+"""A group's consumer from end to end, over listeners with TLS and SASL."""
 
 import contextlib
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ COUNT = 500
 def consumer(
     broker: SecureBroker, certificates: Certificates, topic: str, *, password: str = PASSWORD
 ) -> Iterator[KafkaConsumer]:
-    """A member of a group of its own."""
+    """Open a member of a group of its own."""
     at = broker.at("SASL_SSL")
     made = KafkaConsumer(
         topic,
@@ -61,7 +61,7 @@ def consumer(
 def test_a_group_over_sasl_and_tls(
     secure_broker_of: SecureBrokerOf, certificates: Certificates, version: str
 ) -> None:
-    """Leaders and coordinators are met at the addresses of that port, too."""
+    """Leaders and coordinators are connected to at the same listener."""
     broker = secure_broker_of(version)
     topic = fresh_name("secure")
     broker.sandbox.create_topic(topic)
@@ -82,7 +82,7 @@ def test_a_group_over_sasl_and_tls(
 def test_a_consumer_with_a_wrong_password(
     secure_broker_of: SecureBrokerOf, certificates: Certificates, version: str
 ) -> None:
-    """It can't be made, and says why at once."""
+    """The constructor raises the reason at once."""
     broker = secure_broker_of(version)
     clock = SystemClock()
     began_ms = clock.now_ms()
@@ -99,7 +99,7 @@ def test_a_consumer_with_a_wrong_password(
 def test_writing_over_sasl_and_tls(
     secure_broker_of: SecureBrokerOf, certificates: Certificates, version: str
 ) -> None:
-    """What is written by that port is there; a wrong password is said at once."""
+    """Records arrive, and a wrong password is an error at once."""
     broker = secure_broker_of(version)
     topic = fresh_name("secure")
     broker.sandbox.create_topic(topic)
@@ -124,8 +124,8 @@ def test_writing_over_sasl_and_tls(
 
 
 @dataclass(frozen=True)
-class PortRefusal:
-    """A consumer that can never get in by a port, and what it is told."""
+class ListenerRefusal:
+    """A consumer that can never be authenticated at a listener, and its error."""
 
     listener: str
     protocol: Literal["PLAINTEXT", "SSL"]
@@ -134,12 +134,12 @@ class PortRefusal:
 
 
 REFUSALS = {
-    "plain-to-tls": PortRefusal("SSL", "PLAINTEXT", "", "responds in TLS.*security_protocol"),
-    "tls-to-plain": PortRefusal(
+    "plain-to-tls": ListenerRefusal("SSL", "PLAINTEXT", "", "responds in TLS.*security_protocol"),
+    "tls-to-plain": ListenerRefusal(
         "PLAINTEXT", "SSL", "authority", "does not use TLS.*security_protocol"
     ),
-    "unknown-authority": PortRefusal("SSL", "SSL", "stranger", "is not trusted.*ssl_cafile"),
-    "no-certificate": PortRefusal(
+    "unknown-authority": ListenerRefusal("SSL", "SSL", "stranger", "is not trusted.*ssl_cafile"),
+    "no-certificate": ListenerRefusal(
         "MUTUAL", "SSL", "authority", "refuses this client.*ssl_certfile"
     ),
 }
@@ -147,13 +147,13 @@ REFUSALS = {
 
 @pytest.mark.parametrize("case", REFUSALS)
 @pytest.mark.parametrize("version", ["0.9.0.1", "3.9.1"])
-def test_what_can_never_work_is_raised_within_the_time_of_a_request(
+def test_a_refusal_is_raised_promptly(
     secure_broker_of: SecureBrokerOf,
     certificates: Certificates,
     version: str,
     case: str,
 ) -> None:
-    """By each poll and each question about the cluster, with the broker and what to do."""
+    """Each poll and each lookup raises it, with the broker and the setting to change."""
     broker = secure_broker_of(version)
     refusal = REFUSALS[case]
     if refusal.listener not in {"PLAINTEXT", *broker.ports}:
@@ -185,7 +185,7 @@ def test_what_can_never_work_is_raised_within_the_time_of_a_request(
 def test_a_broker_that_restarts_is_not_taken_for_one_without_tls(
     secure_broker_of: SecureBrokerOf, certificates: Certificates
 ) -> None:
-    """Polls go on, whatever it does to connections meanwhile, and records come when it is back."""
+    """Polls continue whatever happens to connections, and records come when it is back."""
     broker = secure_broker_of("3.9.1")
     sandbox, topic = broker.sandbox, fresh_name("secure")
     sandbox.create_topic(topic)
@@ -224,7 +224,7 @@ def test_a_broker_that_restarts_is_not_taken_for_one_without_tls(
 
 @contextlib.contextmanager
 def dialer(certificates: Certificates, password: str) -> Iterator[BrokerDialer]:
-    """A way to brokers that says who we are."""
+    """Open a dialer that authenticates with SCRAM."""
     security = SecuritySettings(
         protocol="SASL_SSL",
         ssl_context=context_of(TlsSettings(cafile=str(certificates.authority))),

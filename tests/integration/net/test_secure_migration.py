@@ -1,4 +1,4 @@
-"""``zkconsumer offsets migrate`` to brokers that want to see who asks."""
+"""``zkconsumer offsets migrate`` with brokers that require authentication."""
 
 from pathlib import Path
 
@@ -16,14 +16,14 @@ from zkconsumer.model import TopicPartition
 pytestmark = pytest.mark.sandbox
 
 
-def test_offsets_are_carried_over_sasl_and_tls(
+def test_offsets_are_migrated_over_sasl_and_tls(
     secure_broker_of: SecureBrokerOf,
     certificates: Certificates,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """By brokers that are named, and a file that says how; a wrong password is one clear error."""
+    """Flags have the brokers and a file of settings; a wrong password is one clear error."""
     broker = secure_broker_of("3.9.1")
     topic, group = fresh_name("secure"), fresh_name("secure")
     broker.sandbox.create_topic(topic)

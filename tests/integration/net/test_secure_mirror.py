@@ -1,4 +1,4 @@
-"""A mirror into a cluster with TLS and SASL, from its files; and the proof of it."""
+"""A mirror into a cluster with TLS and SASL, configured by a file; and its proof."""
 
 import json
 from pathlib import Path
@@ -17,14 +17,14 @@ from zkconsumer.sandbox import Sandbox
 pytestmark = pytest.mark.sandbox
 
 
-def test_a_target_that_wants_to_know_who_we_are(
+def test_a_target_that_requires_authentication(
     cluster: Sandbox,
     secure_broker_of: SecureBrokerOf,
     certificates: Certificates,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Mirror and proof get in by --target-config; a wrong password is told, nothing is written."""
+    """--target-config is for mirror and proof; with a wrong password nothing is written."""
     topic, group = fresh_name("secured"), fresh_name("group")
     tp = TopicPartition(topic, 0)
     cluster.create_topic(topic)

@@ -1,4 +1,4 @@
-"""``zkconsumer offsets set`` and ``replay`` at brokers that want to see who asks."""
+"""``zkconsumer offsets set`` and ``replay`` with brokers that require authentication."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def test_offsets_are_set_and_messages_replayed_over_sasl_and_tls(
     monkeypatch: pytest.MonkeyPatch,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    """Leaders and the coordinator are asked at the listener that was named."""
+    """Leaders and the coordinator are connected to at the given listener."""
     broker = secure_broker_of("3.9.1")
     tp, group = TopicPartition(fresh_name("secure"), 0), fresh_name("secure")
     broker.sandbox.create_topic(tp.topic)

@@ -1,4 +1,4 @@
-"""Streams of a ZooKeeper group, over ports with TLS and SASL that ZooKeeper names."""
+"""Streams of a ZooKeeper group, over listeners with TLS and SASL that ZooKeeper names."""
 
 import logging
 from collections.abc import Callable
@@ -37,11 +37,11 @@ COUNT = 300
 
 
 @dataclass(frozen=True)
-class Way:
-    """A broker, one of its ports, and who comes in by it.
+class SecuredListener:
+    """A broker, one of its listeners, and a mechanism.
 
     Attributes:
-        pumped: C can fetch over such a connection by itself.
+        pumped: whether the pump can fetch over such a connection.
     """
 
     version: str
@@ -50,7 +50,7 @@ class Way:
     pumped: bool = False
 
     def security(self, certificates: Certificates, password: str = PASSWORD) -> SecuritySettings:
-        """The settings of the one who comes in."""
+        """Return a client's settings for this listener."""
         uses_sasl = self.mechanism is not None
         user = PLAIN_USER if self.mechanism == "PLAIN" else SCRAM_USER
         return SecuritySettings(
@@ -62,17 +62,17 @@ class Way:
         )
 
 
-WAYS = {
-    "tls-0.9": Way("0.9.0.1", "SSL"),
-    "tls-and-scram-1.1": Way("1.1.1", "SASL_SSL", "SCRAM-SHA-256"),
-    "tls-and-scram-that-ends-2.8": Way("2.8.2", "SASL_SSL", "SCRAM-SHA-512"),
-    "scram-2.8": Way("2.8.2", "SASL_PLAINTEXT", "SCRAM-SHA-256", pumped=True),
+LISTENERS = {
+    "tls-0.9": SecuredListener("0.9.0.1", "SSL"),
+    "tls-and-scram-1.1": SecuredListener("1.1.1", "SASL_SSL", "SCRAM-SHA-256"),
+    "tls-and-scram-that-ends-2.8": SecuredListener("2.8.2", "SASL_SSL", "SCRAM-SHA-512"),
+    "scram-2.8": SecuredListener("2.8.2", "SASL_PLAINTEXT", "SCRAM-SHA-256", pumped=True),
 }
 
 
 @pytest.fixture
 def secured(monkeypatch: pytest.MonkeyPatch) -> Callable[[SecuritySettings], None]:
-    """Have all connectors of the test use these settings."""
+    """Give a function that makes all connectors of the test use its settings."""
 
     def secure(security: SecuritySettings) -> None:
         monkeypatch.setattr(connector, "security_in", lambda *_config, **_objects: security)
@@ -82,26 +82,26 @@ def secured(monkeypatch: pytest.MonkeyPatch) -> Callable[[SecuritySettings], Non
 
 @pytest.fixture
 def ports(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """The ports that streams connect to, in order."""
+    """Record the ports that streams connect to, in order."""
     called: list[int] = []
 
-    class Noting(TcpConnector):
-        """Notes whom it calls."""
+    class RecordingConnector(TcpConnector):
+        """Records the ports it connects to."""
 
         def connect(self, host: str, port: int, *, timeout_ms: int) -> TcpTransport:
             called.append(port)
             return super().connect(host, port, timeout_ms=timeout_ms)
 
         def twin(self) -> TcpConnector:
-            return Noting()
+            return RecordingConnector()
 
-    monkeypatch.setattr(fetch_wiring, "TcpConnector", Noting)
+    monkeypatch.setattr(fetch_wiring, "TcpConnector", RecordingConnector)
     return called
 
 
 @pytest.fixture
 def pumped(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """Whether connections were found to be such as C can fetch over."""
+    """Record each connection that the pump fetches over."""
     found: list[bool] = []
     if ENGINE is Engine.PURE:
         return found
@@ -109,55 +109,55 @@ def pumped(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
     pump_over = native_loop.NativeFetchLoop._pump_over
 
-    def noting(self: native_loop.NativeFetchLoop, *args: object) -> None:
+    def record_and_pump(self: native_loop.NativeFetchLoop, *args: object) -> None:
         found.append(True)
         pump_over(self, *args)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(native_loop.NativeFetchLoop, "_pump_over", noting)
+    monkeypatch.setattr(native_loop.NativeFetchLoop, "_pump_over", record_and_pump)
     return found
 
 
 def topic_with(broker: SecureBroker, values: list[str]) -> TopicPartition:
-    """Write them by the port without security."""
+    """Write values to a new topic, over the listener without security."""
     tp = TopicPartition(fresh_name("secure"), 0)
     broker.sandbox.create_topic(tp.topic)
     write(broker.sandbox, tp, [value.encode() for value in values], codec=Codec.GZIP)
     return tp
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("listener", LISTENERS.values(), ids=LISTENERS)
 def test_streams_read_over_a_secured_port(
     secure_broker_of: SecureBrokerOf,
     certificates: Certificates,
     secured: Callable[[SecuritySettings], None],
     ports: list[int],
     pumped: list[bool],
-    way: Way,
+    listener: SecuredListener,
 ) -> None:
-    """And over no other one; what C can do, it does."""
-    broker = secure_broker_of(way.version)
+    """No other port is used, and the pump fetches wherever it can."""
+    broker = secure_broker_of(listener.version)
     lines = [value for _, value in keyed_lines(COUNT)]
     tp = topic_with(broker, lines)
-    secured(way.security(certificates))
+    secured(listener.security(certificates))
     with Member(broker.sandbox, fresh_name("group"), {tp.topic: 1}) as member:
         wait_until(lambda: len(member.got(tp)) == COUNT, what="all that was written")
         assert [(value or b"").decode() for value in member.values(tp)] == lines
-    assert set(ports) == {broker.ports[way.protocol]}
-    assert bool(pumped) == (way.pumped and ENGINE is not Engine.PURE)
+    assert set(ports) == {broker.ports[listener.protocol]}
+    assert bool(pumped) == (listener.pumped and ENGINE is not Engine.PURE)
 
 
-def test_an_authentication_that_ends_is_renewed(
+def test_an_authentication_that_expires_is_renewed(
     secure_broker_of: SecureBrokerOf,
     certificates: Certificates,
     secured: Callable[[SecuritySettings], None],
     ports: list[int],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Over the connection that is there: the broker has no reason to close it."""
-    way = WAYS["tls-and-scram-that-ends-2.8"]
-    broker = secure_broker_of(way.version)
+    """It is renewed on the open connection, so the broker need not close it."""
+    listener = LISTENERS["tls-and-scram-that-ends-2.8"]
+    broker = secure_broker_of(listener.version)
     tp = topic_with(broker, ["first"])
-    secured(way.security(certificates))
+    secured(listener.security(certificates))
     clock = SystemClock()
     with (
         caplog.at_level(logging.INFO),
@@ -173,29 +173,29 @@ def test_an_authentication_that_ends_is_renewed(
 
 
 REFUSALS = {
-    "password-1.1": (WAYS["tls-and-scram-1.1"], "SCRAM-SHA-256 as 'al,ice=1' failed"),
-    "password-2.8": (WAYS["scram-2.8"], "SCRAM-SHA-256 as 'al,ice=1' failed"),
-    "unknown-authority-0.9": (WAYS["tls-0.9"], "its certificate is not trusted"),
+    "password-1.1": (LISTENERS["tls-and-scram-1.1"], "SCRAM-SHA-256 as 'al,ice=1' failed"),
+    "password-2.8": (LISTENERS["scram-2.8"], "SCRAM-SHA-256 as 'al,ice=1' failed"),
+    "unknown-authority-0.9": (LISTENERS["tls-0.9"], "its certificate is not trusted"),
 }
 
 
-@pytest.mark.parametrize(("way", "reported"), REFUSALS.values(), ids=REFUSALS)
-def test_what_can_never_work_ends_the_streams_with_a_clear_word(
+@pytest.mark.parametrize(("listener", "reported"), REFUSALS.values(), ids=REFUSALS)
+def test_a_refusal_ends_the_streams_with_a_clear_error(
     secure_broker_of: SecureBrokerOf,
     certificates: Certificates,
     secured: Callable[[SecuritySettings], None],
     caplog: pytest.LogCaptureFixture,
-    way: Way,
+    listener: SecuredListener,
     reported: str,
 ) -> None:
-    """Nobody waits for messages that can't come; and nothing of it looks like a bug."""
-    broker = secure_broker_of(way.version)
+    """The streams raise instead of waiting; the log has no traceback."""
+    broker = secure_broker_of(listener.version)
     tp = topic_with(broker, ["never seen"])
-    if way.mechanism is None:
+    if listener.mechanism is None:
         stranger = context_of(TlsSettings(cafile=certificates.stranger))
         secured(SecuritySettings(protocol="SSL", ssl_context=stranger))
     else:
-        secured(way.security(certificates, "wr0ng"))
+        secured(listener.security(certificates, "wr0ng"))
     clock = SystemClock()
     began_ms = clock.now_ms()
     consumer = ZookeeperConsumerConnector(settings_for(broker.sandbox, fresh_name("group")))

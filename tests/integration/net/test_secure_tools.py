@@ -1,4 +1,4 @@
-"""The commands that read, at brokers that want to see who asks."""
+"""The reading commands with brokers that require authentication."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ def test_lag_and_offsets_over_sasl_and_tls(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Leaders are asked at the listener that was named, not at the one that ZooKeeper tells."""
+    """Leaders are asked at the given listener, not at the one that ZooKeeper names."""
     broker = secure_broker_of("3.9.1")
     topic, group = fresh_name("secure"), fresh_name("secure")
     broker.sandbox.create_topic(topic)
@@ -64,7 +64,7 @@ def test_a_group_of_a_secured_cluster(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Over TLS and SCRAM, without the ZooKeeper that is closed to users."""
+    """TLS and SCRAM are enough; the ZooKeeper, which is closed to users, is not needed."""
     broker = secure_broker_of("3.9.1")
     topic, group = fresh_name("secure"), fresh_name("secure")
     broker.sandbox.create_topic(topic)

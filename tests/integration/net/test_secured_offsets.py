@@ -1,4 +1,4 @@
-"""A group's offsets in Kafka where brokers want TLS and SASL: through the channel of all groups."""
+"""Offsets in Kafka with brokers that require TLS and SASL, through the offset channel."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -26,13 +26,13 @@ RELEASES = pytest.mark.parametrize("version", ["1.1.1", "2.8.2"])
 
 @pytest.fixture
 def stack() -> Iterator[ExitStack]:
-    """Closes what a test opened."""
+    """Give a stack that closes what a test opened."""
     with ExitStack() as opened:
         yield opened
 
 
 def scram(certificates: Certificates, password: str = PASSWORD) -> SecuritySettings:
-    """The user that the brokers know, over TLS."""
+    """Return the settings of the brokers' user, over TLS."""
     return SecuritySettings(
         protocol="SASL_SSL",
         ssl_context=context_of(TlsSettings(cafile=certificates.authority)),
@@ -45,7 +45,7 @@ def scram(certificates: Certificates, password: str = PASSWORD) -> SecuritySetti
 def store_of(
     broker: SecureBroker, group: str, security: SecuritySettings, stack: ExitStack
 ) -> KafkaOffsetStore:
-    """A group's offsets by way of the port that speaks so, and of no other."""
+    """Create the offset store of a group, which uses only the listener of this protocol."""
     ports = [broker.at(security.protocol)]
     channel = real_channel(broker.sandbox, group, stack, security=security, ports=ports)
     return KafkaOffsetStore(channel)
@@ -55,7 +55,7 @@ def store_of(
 def test_offsets_over_tls_and_scram(
     secure_broker_of: SecureBrokerOf, certificates: Certificates, stack: ExitStack, version: str
 ) -> None:
-    """What is written there is read there, and over TLS alone, and in the clear."""
+    """Offsets written over one listener are read over it, over TLS alone, and in plaintext."""
     broker = secure_broker_of(version)
     topic, group = fresh_name("secured"), fresh_name("secured")
     broker.sandbox.create_topic(topic, 2)
@@ -77,10 +77,10 @@ def test_offsets_over_tls_and_scram(
 
 
 @RELEASES
-def test_a_password_that_is_wrong_is_said_at_once(
+def test_a_wrong_password_is_an_error_at_once(
     secure_broker_of: SecureBrokerOf, certificates: Certificates, stack: ExitStack, version: str
 ) -> None:
-    """It is not tried until the time is over; and no message has the password."""
+    """It is not retried until the timeout, and the error does not have the password."""
     security = scram(certificates, password="wr0ng")
     store = store_of(secure_broker_of(version), fresh_name("secured"), security, stack)
     clock = SystemClock()

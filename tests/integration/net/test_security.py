@@ -1,4 +1,4 @@
-"""TLS and SASL with real brokers: who gets in, and what the others are told, and how soon."""
+"""TLS and SASL with real brokers: who is authenticated, and how soon others get which error."""
 
 from dataclasses import dataclass
 
@@ -33,12 +33,12 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 LONG_MS = 20_000
 ALL = ["0.9.0.1", "0.10.2.2", "3.9.1"]
 WITH_SASL = ["0.10.2.2", "3.9.1"]
-QUESTION = MetadataRequest(topics=())
+REQUEST = MetadataRequest(topics=())
 USERS = {"PLAIN": PLAIN_USER, "SCRAM-SHA-256": SCRAM_USER, "SCRAM-SHA-512": SCRAM_USER}
 
 
 def dialer(security: SecuritySettings) -> BrokerDialer:
-    """A way to brokers."""
+    """Create a dialer."""
     return BrokerDialer(
         TcpConnector(),
         client_id="test",
@@ -49,16 +49,16 @@ def dialer(security: SecuritySettings) -> BrokerDialer:
 
 
 def request(broker: SecureBroker, listener: str, security: SecuritySettings) -> None:
-    """Get in, and ask something that only those may who are in."""
+    """Authenticate, and make a request that only authenticated clients may make."""
     connection = dialer(security).dial(broker.at(listener))
     try:
-        assert connection.call(QUESTION, timeout_ms=LONG_MS).brokers
+        assert connection.call(REQUEST, timeout_ms=LONG_MS).brokers
     finally:
         connection.close()
 
 
 def tls(certificates: Certificates) -> SecuritySettings:
-    """Trust the brokers' authority."""
+    """Return settings that trust the brokers' authority."""
     return SecuritySettings(
         protocol="SSL", ssl_context=context_of(TlsSettings(cafile=certificates.authority))
     )
@@ -71,7 +71,7 @@ def user(
     *,
     password: str = PASSWORD,
 ) -> SecuritySettings:
-    """The user that the brokers know, by that mechanism."""
+    """Return the settings of the brokers' user, for a mechanism."""
     return SecuritySettings(
         protocol=protocol,
         ssl_context=context_of(TlsSettings(cafile=certificates.authority)),
@@ -83,7 +83,7 @@ def user(
 
 @pytest.mark.parametrize("version", ALL)
 def test_tls(secure_broker_of: SecureBrokerOf, certificates: Certificates, version: str) -> None:
-    """All that have it; a broker says which authority its certificate must have."""
+    """Every version with TLS works; an unknown authority's certificate is an error."""
     broker = secure_broker_of(version)
     request(broker, "SSL", tls(certificates))
     with pytest.raises(AuthenticationFailed, match=r"127.0.0.1.*is not trusted.*ssl_cafile"):
@@ -101,7 +101,7 @@ def test_tls(secure_broker_of: SecureBrokerOf, certificates: Certificates, versi
 def test_sasl(
     secure_broker_of: SecureBrokerOf, certificates: Certificates, version: str, mechanism: str
 ) -> None:
-    """Every mechanism, bare and in TLS, with bare tokens (0.10) and in requests (1.0)."""
+    """Every mechanism works with and without TLS, with raw tokens (0.10) and in requests (1.0)."""
     broker = secure_broker_of(version)
     request(broker, "SASL_PLAINTEXT", user(certificates, mechanism))
     request(broker, "SASL_SSL", user(certificates, mechanism, "SASL_SSL"))
@@ -112,7 +112,7 @@ def test_sasl(
 def test_a_wrong_password(
     secure_broker_of: SecureBrokerOf, certificates: Certificates, version: str, mechanism: str
 ) -> None:
-    """Said at once, naming broker, mechanism and user, and not the password."""
+    """The error comes at once and names broker, mechanism and user, but not the password."""
     broker = secure_broker_of(version)
     clock = SystemClock()
     began_ms = clock.now_ms()
@@ -126,7 +126,7 @@ def test_a_wrong_password(
 
 @dataclass(frozen=True)
 class Mistake:
-    """A client that takes a port for another one."""
+    """A client with the wrong protocol for a listener."""
 
     listener: str
     protocol: SecurityProtocol
@@ -158,7 +158,7 @@ def test_the_wrong_port(
     version: str,
     mistake: Mistake,
 ) -> None:
-    """One clear error, soon: what the port speaks, and which setting says so."""
+    """The error promptly says what the port requires, and which setting is wrong."""
     broker = secure_broker_of(version)
     if "SASL" in mistake.listener + mistake.protocol and version not in WITH_SASL:
         return
@@ -175,10 +175,10 @@ def test_the_wrong_port(
     assert clock.now_ms() - began_ms < PROMPT_MS
 
 
-def test_a_port_that_wants_a_certificate(
+def test_a_port_that_requires_a_client_certificate(
     secure_broker_of: SecureBrokerOf, certificates: Certificates
 ) -> None:
-    """Ours is shown; without one we are refused, in words."""
+    """With the certificate we are authenticated; without one the error names the broker."""
     broker = secure_broker_of("3.9.1")
     context = context_of(
         TlsSettings(
@@ -198,7 +198,7 @@ def test_a_port_that_wants_a_certificate(
 def test_tokens(
     secure_broker_of: SecureBrokerOf, certificates: Certificates, listener: SecurityProtocol
 ) -> None:
-    """Of whoever gives them; each connection asks for one."""
+    """They come from a callback, which is called once for each connection."""
     broker, clock, given = secure_broker_of("3.9.1"), SystemClock(), []
 
     def token() -> str:
@@ -216,8 +216,8 @@ def test_tokens(
     assert len(given) == 2
 
 
-def test_a_token_that_ran_out(secure_broker_of: SecureBrokerOf) -> None:
-    """One clear line, at once, without the token."""
+def test_an_expired_token(secure_broker_of: SecureBrokerOf) -> None:
+    """The error is one clear line, at once, without the token."""
     broker, clock = secure_broker_of("3.9.1"), SystemClock()
     old = unsigned_token("app", clock.wall_ms() - 600_000)
     security = SecuritySettings(
@@ -230,10 +230,10 @@ def test_a_token_that_ran_out(secure_broker_of: SecureBrokerOf) -> None:
     assert old not in str(caught.value)
 
 
-def test_a_token_is_asked_for_again_in_a_session_that_ends(
+def test_a_new_token_is_requested_before_a_session_expires(
     secure_broker_of: SecureBrokerOf,
 ) -> None:
-    """A broker believes it as long as it is good (KIP-368): the connection lives on."""
+    """A session lasts as long as its token (KIP-368); it is renewed on the open connection."""
     broker, clock, given = secure_broker_of("3.9.1"), SystemClock(), []
 
     def token() -> str:
@@ -247,7 +247,7 @@ def test_a_token_is_asked_for_again_in_a_session_that_ends(
     try:
         over_ms = clock.now_ms() + 6_000
         while clock.now_ms() < over_ms:
-            assert connection.call(QUESTION, timeout_ms=LONG_MS).brokers
+            assert connection.call(REQUEST, timeout_ms=LONG_MS).brokers
             wait_ms(100)
     finally:
         connection.close()
@@ -257,7 +257,7 @@ def test_a_token_is_asked_for_again_in_a_session_that_ends(
 def test_a_consumer_with_tokens_of_an_endpoint(
     secure_broker_of: SecureBrokerOf,
 ) -> None:
-    """The client-credentials grant (KIP-768), by settings alone."""
+    """Settings alone configure the client-credentials grant (KIP-768)."""
     broker, clock = secure_broker_of("3.9.1"), SystemClock()
     topic = fresh_name("tokens")
     broker.sandbox.create_topic(topic)
@@ -278,18 +278,18 @@ def test_a_consumer_with_tokens_of_an_endpoint(
             assert next(iter(consumer)).value == b"one"
 
 
-def test_an_authentication_that_ends(
+def test_an_authentication_that_expires(
     secure_broker_of: SecureBrokerOf, certificates: Certificates
 ) -> None:
-    """It is renewed in time, on the connection that it is for (KIP-368)."""
+    """It is renewed in time on its connection (KIP-368)."""
     broker = secure_broker_of("3.9.1")
     connection = dialer(user(certificates, "SCRAM-SHA-512", "SASL_SSL")).dial(broker.at("SASL_SSL"))
     clock = SystemClock()
     over_ms = clock.now_ms() + int(1.5 * LIFETIME_MS)
     while clock.now_ms() < over_ms:
-        assert connection.call(QUESTION, timeout_ms=LONG_MS).brokers
+        assert connection.call(REQUEST, timeout_ms=LONG_MS).brokers
         wait_ms(100)
-    # And where nothing was asked while it ended.
+    # It is renewed even if no request was sent when it expired.
     wait_ms(LIFETIME_MS + 200)
-    assert connection.call(QUESTION, timeout_ms=LONG_MS).brokers
+    assert connection.call(REQUEST, timeout_ms=LONG_MS).brokers
     connection.close()

@@ -1,1 +1,1 @@
-"""Notifications, to real receivers on this machine."""
+"""Notifications to real receivers on this machine."""

@@ -1,4 +1,4 @@
-"""``watch`` and ``serve`` tell whom the configuration file names."""
+"""``watch`` and ``serve`` notify the targets of the configuration file."""
 
 import json
 import os
@@ -26,8 +26,8 @@ NOWHERE = ("--zookeeper", "127.0.0.1:1", "--timeout-ms", "500", "--interval-ms",
 @pytest.mark.parametrize(
     "words", [("watch",), ("serve", "--listen", "127.0.0.1:0", "--no-history")], ids=lambda w: w[0]
 )
-def test_a_cluster_that_cant_be_read_is_told_once(words: tuple[str, ...], tmp_path: Path) -> None:
-    """By both commands, and they end in order when they are asked to."""
+def test_an_unreadable_cluster_is_notified_of_once(words: tuple[str, ...], tmp_path: Path) -> None:
+    """Both commands do so, and exit cleanly at SIGTERM."""
     got, file = tmp_path / "got", tmp_path / "config.toml"
     argv = [sys.executable, "-c", PROGRAM, str(got)]
     file.write_text(CONFIGURATION.format(argv=json.dumps(argv)))
@@ -48,10 +48,10 @@ def test_a_cluster_that_cant_be_read_is_told_once(words: tuple[str, ...], tmp_pa
     assert message["group"] is None
 
 
-def test_a_test_says_who_took_it(tmp_path: Path) -> None:
-    """The status is 1 where somebody did not."""
+def test_a_test_message_reports_which_targets_accepted_it(tmp_path: Path) -> None:
+    """The exit status is 1 if a target failed."""
     file = tmp_path / "config.toml"
-    for argv, status, said in (
+    for argv, status, expected in (
         ([sys.executable, "-c", "pass"], 0, "script: accepted"),
         (["/nowhere/program"], 1, "script: /nowhere/program"),
     ):
@@ -65,11 +65,11 @@ def test_a_test_says_who_took_it(tmp_path: Path) -> None:
             check=False,
         )
         assert done.returncode == status
-        assert said in done.stdout + done.stderr
+        assert expected in done.stdout + done.stderr
 
 
-def test_a_test_is_not_about_the_cluster(tmp_path: Path) -> None:
-    """Its end would end what a pager was told of the cluster."""
+def test_a_test_message_has_a_group_of_its_own(tmp_path: Path) -> None:
+    """Otherwise its end would resolve a pager's real incident of the cluster."""
     got, file = tmp_path / "got", tmp_path / "config.toml"
     file.write_text(
         CONFIGURATION.format(argv=json.dumps([sys.executable, "-c", PROGRAM, str(got)]))

@@ -50,11 +50,11 @@ ORIGIN = NotificationOrigin(cluster="plant")
 
 
 class Receiver:
-    """An HTTP server: what it got, and what it answers.
+    """An HTTP server that records its requests.
 
     Attributes:
         got: path, headers and body of each request.
-        statuses: what it answers, one after the other; then 200.
+        statuses: the statuses of the next responses; then 200.
         port: where it listens.
     """
 
@@ -66,7 +66,7 @@ class Receiver:
 
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
-    """Run one."""
+    """Run a receiver."""
     made = Receiver()
 
     class Handler(BaseHTTPRequestHandler):
@@ -78,7 +78,7 @@ def receiver() -> Iterator[Receiver]:
             self.wfile.write(b"said\n")
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         made.port = server.server_address[1]
@@ -98,8 +98,8 @@ def http(port: int, timeout_ms: int = 5_000) -> HttpTarget:
     )
 
 
-def test_http_posts_and_reads_the_answer(receiver: Receiver) -> None:
-    """2xx is good; what it refuses for good is told apart from what may pass."""
+def test_http_posts_and_checks_the_response(receiver: Receiver) -> None:
+    """A 2xx status is success; a permanent refusal is another error than one that may pass."""
     target = http(receiver.port)
     target.send([message()], ORIGIN)
     ((path, headers, body),) = receiver.got
@@ -115,8 +115,8 @@ def test_http_posts_and_reads_the_answer(receiver: Receiver) -> None:
 
 
 @contextmanager
-def answering(data: bytes) -> Iterator[int]:
-    """Run a server that says the same to whoever connects, and closes; yield its port."""
+def responding(data: bytes) -> Iterator[int]:
+    """Run a server that sends the same data to one client, and closes; yield its port."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def talk() -> None:
@@ -133,34 +133,34 @@ def answering(data: bytes) -> Iterator[int]:
         assert scope.close(10_000) == []
 
 
-def test_what_a_receiver_repeats_of_a_secret_is_not_shown() -> None:
-    """Error pages name the path, and some the key."""
+def test_a_secret_in_a_receivers_response_is_not_shown() -> None:
+    """Error pages repeat the path, and some the key."""
     page = b"Cannot POST /services/hidden?key=hidden for Bearer hidden of R0-hidden"
     head = b"HTTP/1.1 404 No\r\nContent-Length: %d\r\n\r\n" % len(page)
-    with answering(head + page) as port:
+    with responding(head + page) as port:
         with pytest.raises(NotSent, match="responded with 404: Cannot POST") as refused:
             replace(http(port), secret="R0-hidden").send([message()], ORIGIN)
         assert "hidden" not in str(refused.value)
 
 
-def test_an_answer_of_nonsense_is_a_short_line() -> None:
-    """As long as it may be."""
-    with answering(b"x" * 60_000 + b"\r\n") as port:
+def test_an_invalid_response_is_a_short_error() -> None:
+    """The error is short, however long the response is."""
+    with responding(b"x" * 60_000 + b"\r\n") as port:
         with pytest.raises(NotSent) as refused:
             http(port).send([message()], ORIGIN)
         assert len(str(refused.value)) < 500
 
 
-def test_a_mail_server_with_an_endless_line_is_left() -> None:
-    """That is no reason to take the mail for refused."""
-    with answering(b"220 " + b"x" * 9_000 + b"\r\n") as port:
+def test_a_mail_server_with_an_endless_line_is_an_error() -> None:
+    """The mail does not count as refused for good."""
+    with responding(b"220 " + b"x" * 9_000 + b"\r\n") as port:
         target = MailTarget(host="127.0.0.1", port=port, sender="a@b.c", receivers=("d@e.f",))
         with pytest.raises(NotSent, match="too long"):
             target.send([message()], ORIGIN)
 
 
-def test_a_server_that_hangs_costs_its_time_out() -> None:
-    """It accepts, and says nothing."""
+def test_a_server_that_hangs_takes_no_longer_than_the_timeout() -> None:
+    """It accepts connections, and sends nothing."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         with pytest.raises(NotSent, match="timed out"):
             http(server.getsockname()[1], 200).send([message()], ORIGIN)
@@ -176,7 +176,7 @@ def test_a_server_that_hangs_costs_its_time_out() -> None:
 
 
 class Mailbox:
-    """What an SMTP server got."""
+    """The mails that an SMTP server got."""
 
     def __init__(self) -> None:
         self.got: list[Any] = []
@@ -184,21 +184,21 @@ class Mailbox:
     async def handle_RCPT(  # noqa: N802
         self, _server: object, _session: object, envelope: Any, address: str, _options: object
     ) -> str:
-        """Take all but those who left."""
+        """Accept all recipients but those that left."""
         if address.startswith("left@"):
             return "550 unknown"
         envelope.rcpt_tos.append(address)
         return "250 known"
 
     async def handle_DATA(self, _server: object, _session: object, envelope: Any) -> str:  # noqa: N802
-        """Take a mail."""
+        """Accept a mail."""
         self.got.append(envelope)
         return "250 taken"
 
 
 @contextmanager
 def mail_server(certificates: Certificates, **settings: Any) -> Iterator[tuple[Mailbox, int]]:
-    """Run one that wants STARTTLS and a log-in, unless told otherwise."""
+    """Run an SMTP server that requires STARTTLS and a login, unless settings change that."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates.broker)
     box = Mailbox()
@@ -238,8 +238,8 @@ def mail_to(port: int, certificates: Certificates, **settings: Any) -> MailTarge
     )
 
 
-def test_mail_is_sent_over_starttls_by_who_logs_in(certificates: Certificates) -> None:
-    """Who may not is told so, and is no secret given away."""
+def test_mail_is_sent_over_starttls_after_a_login(certificates: Certificates) -> None:
+    """A wrong password and an untrusted certificate are errors that show no secret."""
     with mail_server(certificates) as (box, port):
         mail_to(port, certificates).send([message(), message(Status.RESOLVED)], ORIGIN)
         (envelope,) = box.got
@@ -260,18 +260,18 @@ def test_mail_is_sent_over_starttls_by_who_logs_in(certificates: Certificates) -
         assert len(box.got) == 1
 
 
-def test_mail_is_sent_in_plain_text_where_that_is_wanted(certificates: Certificates) -> None:
-    """To a server of this machine, say."""
+def test_mail_is_sent_in_plain_text_if_configured(certificates: Certificates) -> None:
+    """That is for a mail server on the same machine, for example."""
     plain = {"tls_context": None, "require_starttls": False, "auth_required": False}
     with mail_server(certificates, **plain) as (box, port):
         mail_to(port, certificates, user=None, security="none").send([message()], ORIGIN)
         assert len(box.got) == 1
 
 
-def test_a_receiver_that_is_not_taken_is_named(
+def test_a_refused_recipient_is_logged(
     certificates: Certificates, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The others get it; nobody would know else."""
+    """The other recipients get the mail, so only the log shows it."""
     plain = {"tls_context": None, "require_starttls": False, "auth_required": False}
     with mail_server(certificates, **plain) as (box, port):
         target = mail_to(port, certificates, user=None, security="none")
@@ -280,8 +280,8 @@ def test_a_receiver_that_is_not_taken_is_named(
     assert "left@e.org was refused (550)" in caplog.text
 
 
-def test_a_server_that_goes_on_and_on_is_left() -> None:
-    """A response without an end takes neither time nor memory without an end."""
+def test_a_response_without_an_end_is_an_error() -> None:
+    """It takes neither unlimited time nor unlimited memory."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def talk() -> None:
@@ -314,7 +314,7 @@ with open(sys.argv[1], "a") as file:
 def test_a_command_gets_facts_by_environment_and_standard_input(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a shell, and without our own secrets."""
+    """No shell is used, and our own secrets are not in the environment."""
     monkeypatch.setenv("ZKCONSUMER_TOKEN", "hidden")
     file = tmp_path / "got; touch here"
     target = CommandTarget(argv=(sys.executable, "-c", PROGRAM, str(file)))
@@ -327,8 +327,8 @@ def test_a_command_gets_facts_by_environment_and_standard_input(
     assert "ZKCONSUMER_TOKEN" not in environment
 
 
-def test_a_command_that_fails_hangs_or_is_not_there_is_told() -> None:
-    """It and its children are killed when their time is over."""
+def test_a_command_that_fails_hangs_or_is_missing_is_an_error() -> None:
+    """It and its children are killed at the timeout."""
     for argv, reason in (
         ((sys.executable, "-c", "raise SystemExit(3)"), "exited with status 3"),
         (("sh", "-c", "sleep 100 & wait"), "timed out and was killed"),
@@ -341,7 +341,7 @@ def test_a_command_that_fails_hangs_or_is_not_there_is_told() -> None:
 def test_a_command_of_another_user_that_cant_be_killed_is_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """With sudo, say."""
+    """For example one that was started with sudo."""
 
     def refuse(_group: int, _signal: int) -> None:
         raise PermissionError
@@ -352,7 +352,7 @@ def test_a_command_of_another_user_that_cant_be_killed_is_waited_for(
 
 
 def test_a_program_that_hangs_does_not_outlive_ours(tmp_path: Path) -> None:
-    """Nor what it has started; and none is started any more."""
+    """Its children don't, either, and no other program is started."""
     pids = tmp_path / "pids"
     argv = ("sh", "-c", f"sleep 600 & echo $! $$ > {pids}; wait")
     target = CommandTarget(argv=argv, timeout_ms=600_000)
@@ -372,24 +372,24 @@ def test_a_program_that_hangs_does_not_outlive_ours(tmp_path: Path) -> None:
 
 
 class Faulty:
-    """A target with a fault of ours in it, until it is mended."""
+    """A target with a bug, until it is fixed."""
 
     def __init__(self) -> None:
-        self.is_mended = False
+        self.is_fixed = False
         self.got: list[str] = []
 
     def send(self, messages: Sequence[Notification], origin: NotificationOrigin) -> None:
-        """Fail, or take them."""
+        """Fail, or record the messages."""
         del origin
-        if not self.is_mended:
+        if not self.is_fixed:
             raise KeyError("x" * 9_000)
         self.got += [str(notification.alert.subject) for notification in messages]
 
 
-def test_a_fault_of_ours_is_shown_and_silences_nobody_for_good(
+def test_a_bug_of_ours_is_shown_and_notifications_recover(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Of judging, or of sending; and what was not sent needs no new state to be sent later."""
+    """It may be in evaluating or in sending; unsent messages are sent later without a new state."""
 
     def fail(_state: object) -> object:
         raise KeyError("no")
@@ -405,12 +405,12 @@ def test_a_fault_of_ours_is_shown_and_silences_nobody_for_good(
     notifier.take(state_at())
     wait_until(lambda: "notifying ops" in str(notifier.problem), what="the sender's")
     assert len(str(notifier.problem)) < 300
-    target.is_mended = True
+    target.is_fixed = True
     wait_until(lambda: target.got and notifier.problem is None, what="its end")
     assert notifier.close() == []
 
 
-def test_a_name_that_no_server_resolves_costs_its_time_out(
+def test_a_name_that_does_not_resolve_takes_no_longer_than_the_timeout(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The system's resolver may take half a minute, and longer."""
@@ -436,10 +436,10 @@ def test_a_name_that_no_server_resolves_costs_its_time_out(
         resolving.set()
 
 
-def test_a_notifier_tells_what_is_wrong_although_another_target_is_away(
+def test_a_notifier_sends_although_another_target_hangs(
     receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """States in, posts out; a receiver that fails is tried again; nothing secret in the log."""
+    """A failed post is retried without a new state; the log has no secrets."""
     receiver.statuses = [503]
     with socket.create_server(("127.0.0.1", 0)) as hanging:
         url = urlsplit(f"http://127.0.0.1:{receiver.port}/x?key=hidden")
@@ -463,31 +463,31 @@ def test_a_notifier_tells_what_is_wrong_although_another_target_is_away(
 
             wait_until(lambda: len(receiver.got) > 1, what="a second try, without a new state")
             assert notifier.close() == []
-    told = [item["group"] for item in receiver.got[1][2]["messages"]]
-    assert "fraud-scoring" in told
-    assert "billing" not in told
+    notified = [item["group"] for item in receiver.got[1][2]["messages"]]
+    assert "fraud-scoring" in notified
+    assert "billing" not in notified
     assert len(receiver.got) == 2
     assert "trying again" in caplog.text
     assert "hidden" not in caplog.text
 
 
-class JudgesClock(ManualClock):
-    """A clock that counts how often a state was judged by it."""
+class EvaluationClock(ManualClock):
+    """A clock that counts how often a state was evaluated with it."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.judged = 0
+        self.evaluations = 0
 
     def wall_ms(self) -> int:
         """See ``Clock``."""
         now_ms = super().wall_ms()
-        self.judged += threading.current_thread().name == "notify/judge"
+        self.evaluations += threading.current_thread().name == "notify/judge"
         return now_ms
 
 
-def test_a_group_that_flaps_ten_times_is_two_messages_that_arrive(receiver: Receiver) -> None:
-    """That it is stuck, in the words of the banner, and that it is over; at each kind of target."""
-    shop, clock = state_at(), JudgesClock()
+def test_a_group_that_flaps_ten_times_is_two_messages(receiver: Receiver) -> None:
+    """Each kind of target gets the banner's text when it is stuck, and one message at its end."""
+    shop, clock = state_at(), EvaluationClock()
     groups = shop.snapshot.groups
     calm = groups[GroupKey(GroupKind.ZOOKEEPER, "archiver")]
     stuck, well = (
@@ -515,18 +515,18 @@ def test_a_group_that_flaps_ten_times_is_two_messages_that_arrive(receiver: Rece
     notifier = Notifier(routes, ORIGIN, clock=clock)
     notifier.start()
 
-    def half_a_minute(state: ClusterState) -> None:
-        judged = clock.judged
+    def take_for_half_a_minute(state: ClusterState) -> None:
+        evaluations = clock.evaluations
         notifier.take(state)
-        wait_until(lambda: clock.judged > judged, what="the judge")
+        wait_until(lambda: clock.evaluations > evaluations, what="the judge")
         clock.advance(30_000)
 
     for _ in range(10):
         for state in (stuck, stuck, stuck, stuck, well, well):
-            half_a_minute(state)
+            take_for_half_a_minute(state)
     wait_until(lambda: len(receiver.got) == 3, what="that it is stuck")
     for _ in range(30):
-        half_a_minute(well)
+        take_for_half_a_minute(well)
     wait_until(lambda: len(receiver.got) == 6, what="that it is over")
     assert notifier.close() == []
     got = {

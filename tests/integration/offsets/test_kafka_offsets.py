@@ -1,4 +1,4 @@
-"""Offsets in Kafka on real brokers, which get killed, frozen and started again."""
+"""Offsets in Kafka on real brokers that are killed, frozen and restarted."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -32,13 +32,13 @@ BRIEF = ChannelSettings(timeout_ms=1_000, backoff_ms=100, limit_ms=2_000)
 
 @pytest.fixture
 def stack() -> Iterator[ExitStack]:
-    """Closes what a test opened."""
+    """Give a stack that closes what a test opened."""
     with ExitStack() as opened:
         yield opened
 
 
 def new_topic(sandbox: Sandbox, *, replication: int = 1) -> TopicPartition:
-    """A partition that nobody has used."""
+    """Create an unused topic; return its partition."""
     topic = fresh_name("offsets")
     sandbox.create_topic(topic, replication=replication)
     return TopicPartition(topic, 0)
@@ -47,12 +47,12 @@ def new_topic(sandbox: Sandbox, *, replication: int = 1) -> TopicPartition:
 def store_of(
     sandbox: Sandbox, group: str, stack: ExitStack, settings: ChannelSettings = PATIENT
 ) -> KafkaOffsetStore:
-    """A group's offsets."""
+    """Create the offset store of a group."""
     return KafkaOffsetStore(real_channel(sandbox, group, stack, settings))
 
 
 def coordinator_of(sandbox: Sandbox, group: str) -> int:
-    """Who keeps a group's offsets, by the word of one broker, which may hear of it late."""
+    """Return the id of a group's coordinator, as one broker knows it."""
     connection = raw_connection(sandbox.brokers[0], timeout_ms=TIMEOUT_MS)
     request = FindCoordinatorRequest(group_id=group)
 
@@ -67,7 +67,7 @@ def coordinator_of(sandbox: Sandbox, group: str) -> int:
 
 
 def test_the_cluster_sees_what_we_commit(cluster: Sandbox, stack: ExitStack) -> None:
-    """Its own OffsetFetch gives offset and metadata; what others commit, we see."""
+    """The broker's OffsetFetch returns our offset and metadata; we see foreign commits."""
     tp, group = new_topic(cluster), fresh_name("group")
     store = store_of(cluster, group, stack)
     assert store.fetch([tp]) == {tp: FetchedOffset(None)}
@@ -82,8 +82,8 @@ def test_the_cluster_sees_what_we_commit(cluster: Sandbox, stack: ExitStack) -> 
     assert store.fetch([tp]) == {tp: FetchedOffset(43)}
 
 
-def test_the_larger_of_both_places_counts(cluster: Sandbox, stack: ExitStack) -> None:
-    """A group that moves goes on from where it is furthest, per partition; both get commits."""
+def test_the_larger_offset_of_both_storages_counts(cluster: Sandbox, stack: ExitStack) -> None:
+    """Each partition of a group that moves continues at its larger offset; commits go to both."""
     topic, group = fresh_name("offsets"), fresh_name("group")
     cluster.create_topic(topic, partitions=3)
     ahead_here, ahead_there, nowhere = (TopicPartition(topic, number) for number in range(3))
@@ -97,7 +97,7 @@ def test_the_larger_of_both_places_counts(cluster: Sandbox, stack: ExitStack) ->
     in_kafka.commit({ahead_here: OffsetAndMetadata(9), ahead_there: OffsetAndMetadata(3)})
     nodes = {ahead_here: b"8", ahead_there: b"30"}
     client.set_or_create_many(
-        {f"/consumers/{group}/offsets/{topic}/{tp.partition}": it for tp, it in nodes.items()}
+        {f"/consumers/{group}/offsets/{topic}/{tp.partition}": data for tp, data in nodes.items()}
     )
     assert both.fetch([ahead_here, ahead_there, nowhere]) == {
         ahead_here: FetchedOffset(9),
@@ -112,9 +112,10 @@ def test_the_larger_of_both_places_counts(cluster: Sandbox, stack: ExitStack) ->
 
 
 def test_a_coordinator_that_dies(cluster3: Sandbox, stack: ExitStack) -> None:
-    """Another one takes over: commits and fetches go on there.
+    """Another one takes over: commits and fetches continue there.
 
-    What was committed twice it knows for sure: see ``zkconsumer.offsets.kafka``.
+    Offsets are committed twice, so that the next coordinator has them for sure: see
+    ``zkconsumer.offsets.kafka``.
     """
     tp, group = new_topic(cluster3, replication=3), fresh_name("group")
     store = store_of(cluster3, group, stack)
@@ -129,7 +130,7 @@ def test_a_coordinator_that_dies(cluster3: Sandbox, stack: ExitStack) -> None:
 
 
 def test_the_only_coordinator_comes_back(cluster: Sandbox, stack: ExitStack) -> None:
-    """While it is away calls fail within their limit; then they find everything again."""
+    """While it is down calls fail within their limit; afterwards they succeed."""
     tp, group = new_topic(cluster), fresh_name("group")
     store = store_of(cluster, group, stack)
     store.fetch([tp])
@@ -148,10 +149,10 @@ def test_the_only_coordinator_comes_back(cluster: Sandbox, stack: ExitStack) -> 
     assert hasty.fetch([tp]) == {tp: FetchedOffset(8)}
 
 
-def test_a_frozen_coordinator_does_not_hold_up_a_shutdown(
+def test_a_frozen_coordinator_does_not_delay_a_shutdown(
     cluster3: Sandbox, stack: ExitStack
 ) -> None:
-    """Whoever waits for its answer is free when it is interrupted."""
+    """A call that waits for its response ends when it is interrupted."""
     tp, group = new_topic(cluster3), fresh_name("group")
     channel = real_channel(cluster3, group, stack)
     store = KafkaOffsetStore(channel)
@@ -180,8 +181,8 @@ def test_a_frozen_coordinator_does_not_hold_up_a_shutdown(
 def test_metadata_at_the_brokers_own_limit(cluster: Sandbox, stack: ExitStack) -> None:
     """4,096 characters fit; one more is refused by us, and by the broker if we let it through.
 
-    Our refusal is the better one: of a request in which nothing is acceptable, the broker refuses
-    all, and yet gives out its offsets until it is started again.
+    Our refusal is better: a broker that refuses everything in a request still serves the refused
+    offsets until it restarts.
     """
     tp, group = new_topic(cluster), fresh_name("group")
     channel = real_channel(cluster, group, stack)
@@ -198,7 +199,7 @@ def test_metadata_at_the_brokers_own_limit(cluster: Sandbox, stack: ExitStack) -
 
 
 def test_a_topic_that_does_not_exist(cluster: Sandbox, stack: ExitStack) -> None:
-    """The coordinator says that it does not know it: told, and not taken for "no offset"."""
+    """The coordinator's error is reported, and is not taken for "no offset"."""
     group, nowhere = fresh_name("group"), TopicPartition(fresh_name("nowhere"), 0)
     reported = store_of(cluster, group, stack).fetch([nowhere])[nowhere]
     assert reported.offset is None
@@ -207,7 +208,7 @@ def test_a_topic_that_does_not_exist(cluster: Sandbox, stack: ExitStack) -> None
 
 @pytest.mark.parametrize("kafka", ["0.8.0", "0.8.1.1"])
 def test_brokers_before_0_8_2_are_named_as_the_reason(kafka: str, stack: ExitStack) -> None:
-    """They hang up at the question; the error says what to set instead."""
+    """They close the connection at the request; the error names the setting to change."""
     with Sandbox(kafka=kafka, brokers=1) as old:
         tp = TopicPartition("t", 0)
         with pytest.raises(UnsupportedVersion, match=r"set offsets\.storage=zookeeper"):

@@ -31,7 +31,7 @@ from zkconsumer.wire.messages.group_members import (
 pytestmark = pytest.mark.sandbox
 
 VERSIONS = ["0.8.2.2", "0.9.0.1", "0.11.0.3", "3.9.1"]
-"""OffsetCommit 1, 2, 3 and 8; what ZooKeeper alone knows of members, and what brokers tell."""
+"""OffsetCommit 1, 2, 3 and 8; members that only ZooKeeper knows, and members at coordinators."""
 TIMEOUT_MS = 10_000
 
 
@@ -52,22 +52,22 @@ class MigrationCommand:
         self._capsys = capsys
 
     def put(self, numbers: dict[int, int]) -> None:
-        """What members of the old kind left in ZooKeeper."""
+        """Write offsets to ZooKeeper, as old members do."""
         for partition, offset in numbers.items():
             path = f"/consumers/{self.group}/offsets/{self.topic}/{partition}"
             self.zookeeper.put(path, str(offset).encode())
 
     def node(self, partition: int) -> bytes | None:
-        """What ZooKeeper holds."""
+        """Return the data of an offset node in ZooKeeper."""
         node = self.zookeeper.get(f"/consumers/{self.group}/offsets/{self.topic}/{partition}")
         return None if node is None else node.data
 
     def in_kafka(self) -> dict[int, int]:
-        """What Kafka holds, by the word of another client."""
-        return {tp.partition: it for tp, it in self.kafka.offsets(self.partitions).items()}
+        """Return the group's offsets in Kafka, as another client reads them."""
+        return {tp.partition: at for tp, at in self.kafka.offsets(self.partitions).items()}
 
     def migrate(self, *flags: str, back: bool = False) -> tuple[int, dict[str, Any]]:
-        """Run it; gives the exit status and the report."""
+        """Migrate the group; return the exit status and the report."""
         places = ("kafka", "zookeeper") if back else ("zookeeper", "kafka")
         wait = () if "--wait-ms" in flags else ("--wait-ms", "0")
         return self.run(
@@ -76,7 +76,7 @@ class MigrationCommand:
         )
 
     def run(self, *flags: str) -> tuple[int, dict[str, Any]]:
-        """Run it with these flags."""
+        """Run the command with these flags; return the exit status and the report."""
         zookeeper = self.cluster.zookeeper_connect
         status = main(["offsets", "migrate", "--zookeeper", zookeeper, "--json", *flags])
         printed = self._capsys.readouterr()
@@ -92,7 +92,7 @@ def world(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> MigrationCommand:
-    """One on a cluster of each version."""
+    """Give a group on each version."""
     return MigrationCommand(broker_of(request.param), tmp_path, capsys)
 
 
@@ -100,13 +100,13 @@ def world(
 def old_world(
     broker_of: BrokerOf, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> MigrationCommand:
-    """One on 0.8.2.2."""
+    """Give a group on 0.8.2.2."""
     return MigrationCommand(broker_of("0.8.2.2"), tmp_path, capsys)
 
 
 @contextmanager
 def live_member(world: MigrationCommand) -> Iterator[str]:
-    """A member of a coordinator's group, as brokers see it; it does not come back by itself."""
+    """Join the coordinator's group; the member does not rejoin by itself."""
     dialer = BrokerDialer(
         TcpConnector(), client_id="t", connect_timeout_ms=TIMEOUT_MS, request_timeout_ms=TIMEOUT_MS
     )
@@ -118,7 +118,7 @@ def live_member(world: MigrationCommand) -> Iterator[str]:
         protocols=(JoinGroupProtocol(name="range", metadata=b""),),
     )
     try:
-        # Version 3 is the last one that takes a member without a second try.
+        # Version 3 is the last one that accepts a member at the first request.
         member = connection.call(join, timeout_ms=TIMEOUT_MS, at_most=3).member_id
         yield member
         leave = LeaveGroupRequest(group_id=world.group, member_id=member)
@@ -128,8 +128,8 @@ def live_member(world: MigrationCommand) -> Iterator[str]:
         dialer.stop()
 
 
-def test_offsets_are_carried_verified_and_taken_back(world: MigrationCommand) -> None:
-    """On brokers of every age; another client finds them, and finds none after the roll-back."""
+def test_offsets_are_migrated_verified_and_rolled_back(world: MigrationCommand) -> None:
+    """Another client finds the offsets, and the former ones after the roll-back."""
     world.put({0: 5, 1: 0, 2: 7})
     world.kafka.put({world.partitions[2]: OffsetAndMetadata(3, "note")})
     status, planned = world.migrate("--dry-run")
@@ -148,8 +148,8 @@ def test_offsets_are_carried_verified_and_taken_back(world: MigrationCommand) ->
     assert world.kafka.entries(world.partitions) == {world.partitions[2]: (3, "note")}
 
 
-def test_offsets_are_carried_back_to_zookeeper(world: MigrationCommand) -> None:
-    """Every one that the group has is found, whatever the broker can list; and undone, too."""
+def test_offsets_are_migrated_back_to_zookeeper(world: MigrationCommand) -> None:
+    """All of the group's offsets are found, even if the broker can't list them, and rolled back."""
     other = fresh_name("migrating")
     world.cluster.create_topic(other)
     elsewhere = TopicPartition(other, 0)
@@ -169,10 +169,10 @@ def test_offsets_are_carried_back_to_zookeeper(world: MigrationCommand) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS[1:])
-def test_a_coordinators_member_keeps_it_from_beginning(
+def test_a_member_at_the_coordinator_prevents_a_migration(
     version: str, broker_of: BrokerOf, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It is named, and nothing is written; when it has gone, it is done."""
+    """The refusal names it, and nothing is written; once it has left, the migration succeeds."""
     world = MigrationCommand(broker_of(version), tmp_path, capsys)
     world.put({0: 5})
     with live_member(world) as member:
@@ -186,7 +186,7 @@ def test_a_coordinators_member_keeps_it_from_beginning(
             timeout_ms=TIMEOUT_MS,
         )
         with open_offsets(address) as cluster:
-            # One that joins in the last moment: the coordinator itself refuses the write.
+            # If a member joins in the last moment, the coordinator itself refuses the write.
             kafka = cluster.of(world.group, with_kafka=True).storage(OffsetStorage.KAFKA)
             late = kafka.write({world.partitions[0]: OffsetAndMetadata(5)})
         assert "the group has members" in str(late[world.partitions[0]])
@@ -196,7 +196,7 @@ def test_a_coordinators_member_keeps_it_from_beginning(
 
 
 def test_a_member_in_zookeeper_is_waited_for(old_world: MigrationCommand) -> None:
-    """Refused while it is there and nobody waits; what it commits when it leaves is carried."""
+    """With --wait-ms 0 it is refused; the offset that the member commits at its end is migrated."""
     world = old_world
     write(world.cluster, world.partitions[0], [b"a", b"b"])
     config = ConsumerConfig(
@@ -218,8 +218,8 @@ def test_a_member_in_zookeeper_is_waited_for(old_world: MigrationCommand) -> Non
     assert world.in_kafka()[0] == 2
 
 
-def test_a_target_that_is_ahead_is_refused_kept_or_set_back(old_world: MigrationCommand) -> None:
-    """As the operator says; the default is to say so."""
+def test_a_target_that_is_ahead_is_refused_kept_or_overwritten(old_world: MigrationCommand) -> None:
+    """A flag decides; without one it is refused."""
     world = old_world
     world.put({0: 5, 1: 6})
     world.kafka.put({world.partitions[0]: OffsetAndMetadata(50)})
@@ -234,8 +234,8 @@ def test_a_target_that_is_ahead_is_refused_kept_or_set_back(old_world: Migration
     assert world.in_kafka() == {0: 5, 1: 6}
 
 
-def test_offsets_of_a_topic_that_is_gone_stay_behind(old_world: MigrationCommand) -> None:
-    """They are named; the others are carried."""
+def test_offsets_of_a_deleted_topic_are_not_migrated(old_world: MigrationCommand) -> None:
+    """The report names them, and the others are migrated."""
     world = old_world
     world.put({0: 5})
     world.zookeeper.put(f"/consumers/{world.group}/offsets/no-such-topic/0", b"8")

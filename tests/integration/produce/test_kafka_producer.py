@@ -1,4 +1,4 @@
-"""The public producer on brokers of every age: all is written, in order, and told of."""
+"""The public producer on brokers of every generation: all is written in order and confirmed."""
 
 import os
 import threading
@@ -27,18 +27,18 @@ from zkconsumer.serializer import JsonSerializer
 
 pytestmark = pytest.mark.sandbox
 
-every_age = pytest.mark.parametrize("version", ["0.8.2.2", "0.10.2.2", "0.11.0.3", "3.9.1"])
+each_generation = pytest.mark.parametrize("version", ["0.8.2.2", "0.10.2.2", "0.11.0.3", "3.9.1"])
 
 
 def topic_of(broker: Sandbox, partitions: int = 1) -> str:
-    """A new topic."""
+    """Create a topic."""
     topic = fresh_name("produced")
     broker.create_topic(topic, partitions)
     return topic
 
 
 def read(broker: Sandbox, topic: str, count: int) -> list[ConsumerRecord]:
-    """That many records of a topic."""
+    """Read ``count`` records of a topic."""
     found: list[ConsumerRecord] = []
     with KafkaConsumer(
         topic, bootstrap_servers=broker.bootstrap_servers, auto_offset_reset="earliest"
@@ -53,12 +53,12 @@ def read(broker: Sandbox, topic: str, count: int) -> list[ConsumerRecord]:
     return found
 
 
-@every_age
+@each_generation
 @pytest.mark.parametrize("codec", [None, "gzip"])
 def test_records_are_where_their_futures_say(
     broker_of: BrokerOf, version: str, codec: str | None
 ) -> None:
-    """Each once, in the order of each partition, by the keys that the Java client has."""
+    """Each record is there once, in order, in the partition that the Java client would choose."""
     broker = broker_of(version)
     topic = topic_of(broker, 3)
     with KafkaProducer(
@@ -72,25 +72,25 @@ def test_records_are_where_their_futures_say(
         ]
         producer.flush(30)
         assert all(future.is_done for future in futures)
-        places = [future.get() for future in futures]
+        metadatas = [future.get() for future in futures]
     found = {
         (consumer_record.partition, consumer_record.offset): consumer_record
         for consumer_record in read(broker, topic, 500)
     }
     assert len(found) == 500
-    for number, place in enumerate(places):
-        record = found[place.partition, place.offset]
+    for number, metadata in enumerate(metadatas):
+        record = found[metadata.partition, metadata.offset]
         assert (record.key, record.value) == (b"key %d" % (number % 7), b"%d" % number)
-        assert record.timestamp == (-1 if version.startswith("0.8") else place.timestamp)
-        assert (place.serialized_key_size, place.serialized_header_size) == (5, -1)
+        assert record.timestamp == (-1 if version.startswith("0.8") else metadata.timestamp)
+        assert (metadata.serialized_key_size, metadata.serialized_header_size) == (5, -1)
     for partition in range(3):
-        offsets = [place.offset for place in places if place.partition == partition]
+        offsets = [metadata.offset for metadata in metadatas if metadata.partition == partition]
         assert offsets == list(range(len(offsets)))
 
 
-@every_age
-def test_headers_are_kept_or_refused(broker_of: BrokerOf, version: str) -> None:
-    """Those before 0.11 keep none; the records around it are written."""
+@each_generation
+def test_headers_are_written_or_refused(broker_of: BrokerOf, version: str) -> None:
+    """Brokers before 0.11 can't store them: that record fails, the others are written."""
     broker = broker_of(version)
     topic = topic_of(broker)
     with Producer(
@@ -119,7 +119,7 @@ def test_headers_are_kept_or_refused(broker_of: BrokerOf, version: str) -> None:
 
 
 def test_a_broker_that_restarts_gets_each_record_once(broker_of: BrokerOf) -> None:
-    """While it is written to, without a pause: idempotence, order and no loss."""
+    """Records are sent all the time: none is lost, repeated or out of order."""
     broker = broker_of("3.9.1")
     topic = topic_of(broker, 2)
     futures: list[FutureRecordMetadata] = []
@@ -153,36 +153,36 @@ def test_a_broker_that_restarts_gets_each_record_once(broker_of: BrokerOf) -> No
 
 
 def test_what_cannot_be_written_fails_alone(broker_of: BrokerOf) -> None:
-    """A record too large for the producer or for the broker; its neighbours are written."""
+    """One record is too large for the producer, one for the broker; the others are written."""
     broker = broker_of("3.9.1")
     topic = topic_of(broker)
-    heard: list[object] = []
+    results: list[object] = []
     with KafkaProducer(
         bootstrap_servers=broker.bootstrap_servers, max_request_size=3_000_000, linger_ms=50
     ) as producer:
         first = producer.send(topic, b"1")
         for size in (2_000_000, 4_000_000):
-            future = producer.send(topic, b"x" * size).add_errback(heard.append)
+            future = producer.send(topic, b"x" * size).add_errback(results.append)
             with pytest.raises(MessageSizeTooLargeError):
                 future.get(30)
-        last = producer.send(topic, b"2").add_callback(heard.append)
+        last = producer.send(topic, b"2").add_callback(results.append)
         assert (first.get(30).offset, last.get(30).offset) == (0, 1)
-    assert [type(response).__name__ for response in heard][2:] == ["RecordMetadata"]
-    assert len(heard) == 3
+    assert [type(response).__name__ for response in results][2:] == ["RecordMetadata"]
+    assert len(results) == 3
 
 
-def test_callers_are_told_of_their_mistakes(broker_of: BrokerOf) -> None:
-    """At once, and the producer goes on."""
+def test_mistakes_of_callers_are_errors(broker_of: BrokerOf) -> None:
+    """They are raised at once, and the producer continues."""
     broker = broker_of("3.9.1")
     topic = topic_of(broker)
-    stuck: list[BaseException] = []
+    refusals: list[BaseException] = []
 
     def waits(_: object) -> None:
         for wait in (producer.flush, producer.send(topic, b"4").get):
             try:
                 wait(5)
             except IllegalState as error:
-                stuck.append(error)
+                refusals.append(error)
 
     with KafkaProducer(bootstrap_servers=broker.bootstrap_servers, max_block_ms=2_000) as producer:
         wrong: list[Callable[[], object]] = [
@@ -196,7 +196,7 @@ def test_callers_are_told_of_their_mistakes(broker_of: BrokerOf) -> None:
                 call()
         producer.send(topic, b"3").add_callback(waits)
         producer.flush(30)
-        wait_until(lambda: len(stuck) == 2, what="both refusals")
+        wait_until(lambda: len(refusals) == 2, what="both refusals")
         child = os.fork()
         if not child:
             try:
@@ -211,8 +211,10 @@ def test_callers_are_told_of_their_mistakes(broker_of: BrokerOf) -> None:
         KafkaProducer(bootstrap_servers="127.0.0.1:9", bootstrap_timeout_ms=300)
 
 
-def test_without_brokers_futures_fail_and_senders_wait_for_room(broker_of: BrokerOf) -> None:
-    """A partition whose broker is away: bounded in time and in memory; closing does not hang."""
+def test_without_brokers_futures_fail_and_senders_wait_for_buffer_space(
+    broker_of: BrokerOf,
+) -> None:
+    """Both have time and memory limits, and closing does not hang."""
     broker = broker_of("3.9.1")
     topic = topic_of(broker)
     producer = KafkaProducer(

@@ -10,7 +10,7 @@ from zkconsumer.sandbox.cluster import Sandbox
 
 @pytest.fixture
 def reader(cluster: Sandbox) -> Iterator[PartitionReader]:
-    """A connection to the broker."""
+    """Open a connection to the broker."""
     opened = PartitionReader(cluster)
     yield opened
     opened.close()

@@ -1,4 +1,4 @@
-"""Message sets of a real 0.8.2.2 broker: what its producers wrote is what we read, and back."""
+"""Message sets of a real 0.8.2.2 broker: we read its producers' records, and it reads ours."""
 
 import pytest
 
@@ -21,7 +21,7 @@ RECORDS = [
 
 
 def written(cluster: Sandbox, codec: Codec, *, java: bool) -> str:
-    """Have the lines in a topic of that codec and producer; write them at the first time."""
+    """Return a topic with the lines of that codec and producer; write them the first time."""
     topic = f"{codec.name.lower()}-{'java' if java else 'scala'}"
     if topic not in WRITTEN:
         cluster.create_topic(topic)
@@ -34,7 +34,7 @@ WRITTEN: set[str] = set()
 
 
 def wrappers(data: bytes) -> list[tuple[int, int, bytes]]:
-    """List offset, codec bits and bytes of the entries of a set."""
+    """Return offset, codec bits and bytes of the entries of a set."""
     found, position = [], 0
     while (entry := entry_at(data, position)) is not None:
         bits = data[position + 17] & 7
@@ -48,7 +48,7 @@ def wrappers(data: bytes) -> list[tuple[int, int, bytes]]:
 def test_all_records_are_read_exactly(
     cluster: Sandbox, reader: PartitionReader, codec: Codec, java: bool
 ) -> None:
-    """Count, keys, values and offsets are those that were written, and they really were packed."""
+    """Count, keys, values and offsets are right, and the entries really were compressed."""
     topic = written(cluster, codec, java=java)
     first = bytes(reader.fetch(topic, 0).records)
     assert {bits for _, bits, _ in wrappers(first)} == {codec}
@@ -61,7 +61,7 @@ def test_all_records_are_read_exactly(
 def test_reading_resumes_inside_a_compressed_set(
     cluster: Sandbox, reader: PartitionReader, codec: Codec
 ) -> None:
-    """From an offset in the middle of a wrapper come that record and all behind it."""
+    """From an offset inside a wrapper, that record and all later ones are read."""
     topic = written(cluster, codec, java=True)
     ends = [end for end, _, _ in wrappers(bytes(reader.fetch(topic, 0).records))]
     assert len(ends) > 1
@@ -73,7 +73,7 @@ def test_reading_resumes_inside_a_compressed_set(
 
 
 def test_snappy_sets_of_several_blocks_are_read(cluster: Sandbox, reader: PartitionReader) -> None:
-    """A batch above 32 KiB comes in several snappy blocks."""
+    """A batch above 32 KiB has several snappy blocks."""
     topic = written(cluster, Codec.SNAPPY, java=True)
     _, _, entry = wrappers(bytes(reader.fetch(topic, 0).records))[0]
     blocks = list(xerial.blocks_in(entry[26:]))
@@ -83,10 +83,10 @@ def test_snappy_sets_of_several_blocks_are_read(cluster: Sandbox, reader: Partit
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
-def test_a_first_entry_above_the_fetch_size_tells_what_it_needs(
+def test_a_first_entry_above_the_fetch_size_reports_its_size(
     cluster: Sandbox, reader: PartitionReader, codec: Codec
 ) -> None:
-    """A fetch of just that size then succeeds; one byte less does not."""
+    """A fetch of exactly that size succeeds; with one byte less it does not."""
     topic = written(cluster, codec, java=True)
     needed = reader.decode(topic, 10, max_bytes=20).first_entry_size_bytes
     assert needed is not None
@@ -101,7 +101,7 @@ def test_a_first_entry_above_the_fetch_size_tells_what_it_needs(
 def test_the_broker_and_the_scala_consumer_read_what_we_write(
     cluster: Sandbox, reader: PartitionReader, codec: Codec
 ) -> None:
-    """The broker unpacks each set to number it, so it must find ours sound; null stays null."""
+    """The broker decompresses sets to assign offsets, so ours must be valid; null stays null."""
     topic = f"ours-{codec.name.lower()}"
     cluster.create_topic(topic)
     sent = [*RECORDS[:1500], Record(1500, b"key", None), Record(1501, None, b"last")]

@@ -25,7 +25,7 @@ pytestmark = [
 TIMEOUT_MS = 30_000
 decode = both if IS_BUILT else decode_record_set
 VERSIONS = {"0.11.0.3": 4, "1.1.1": 6, "2.8.2": 12, "3.9.1": 12}
-"""Releases of brokers, and the newest version of Fetch that each has and we speak."""
+"""Broker releases, and the newest version of Fetch that each has and we support."""
 
 SCRIPT = [
     *("a begin", "b begin", "a send a1 a2", "b send b1", "- send p1 p2", "a send a3", "a abort"),
@@ -34,13 +34,13 @@ SCRIPT = [
     *("a begin", "a send a8", "a commit", "b begin", "b send b4", "- send p5"),
 ]
 COMMITTED = ["p1", "p2", "a4", "a5", "a6", "p3", "b3", "p4", "a8"]
-"""In order of the log; what is behind b4, which nobody has committed yet, is not readable."""
+"""In log order; records from b4 on are not readable, as its transaction is still open."""
 
 
 def read(
     connection: BrokerConnection, topic: str, *, version: int, max_bytes: int, start: int
 ) -> tuple[list[Record], int]:
-    """Read what is committed from an offset to the last stable one, which comes with it."""
+    """Read committed records from an offset on; return them and the last stable offset."""
     found: list[Record] = []
     offset = start
     while True:
@@ -80,7 +80,7 @@ def read(
 def test_committed_records_are_read_as_java_does(
     broker_of: BrokerOf, kafka: str, codec: Codec
 ) -> None:
-    """Whatever the size of the answers, and from every offset: aborted ones and markers are not."""
+    """Whatever the size of responses, and from every offset: no aborted records, no markers."""
     brokers, version = broker_of(kafka), VERSIONS[kafka]
     topic = fresh_name("transactions")
     brokers.create_topic(topic)

@@ -1,4 +1,4 @@
-"""What the sandbox reads out of a broker's answer, from a scripted broker."""
+"""What the sandbox reads from a broker's response, with a scripted broker."""
 
 import socket
 import struct
@@ -24,8 +24,8 @@ METADATA = (
 
 
 @contextmanager
-def broker_replying(reply: bytes) -> Iterator[Broker]:
-    """A broker on loopback that gives every request the same bytes, then hangs up."""
+def broker_responding_with(reply: bytes) -> Iterator[Broker]:
+    """Run a broker on loopback that sends the same bytes to every request, then closes."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
@@ -45,13 +45,13 @@ def broker_replying(reply: bytes) -> Iterator[Broker]:
 
 
 def framed(reply: bytes) -> bytes:
-    """The reply with its length in front."""
+    """Return the response with its length in front."""
     return struct.pack(">i", len(reply)) + reply
 
 
-def test_metadata_tells_brokers_topics_and_leaders() -> None:
-    """A partition without a leader is known, with those who could lead it."""
-    with broker_replying(framed(METADATA)) as broker:
+def test_metadata_has_brokers_topics_and_leaders() -> None:
+    """A partition without a leader is known, with its in-sync replicas."""
+    with broker_responding_with(framed(METADATA)) as broker:
         known = request_view(broker)
     assert known is not None
     assert known.brokers == {7}
@@ -73,16 +73,16 @@ def test_metadata_tells_brokers_topics_and_leaders() -> None:
         b"HTTP/1.1 400 Bad Request\r\n\r\n",
     ],
 )
-def test_an_answer_that_is_none_counts_as_silence(reply: bytes) -> None:
-    """Whatever listens there, the question ends."""
-    with broker_replying(reply) as broker:
+def test_an_invalid_response_counts_as_none(reply: bytes) -> None:
+    """Whatever listens there, the request ends."""
+    with broker_responding_with(reply) as broker:
         assert request_view(broker) is None
         assert not leads(broker, TopicPartition("t", 0))
 
 
 @pytest.mark.parametrize(("code", "led"), [(0, True), (3, False), (6, False)])
-def test_a_leader_is_who_serves_the_partition(code: int, led: bool) -> None:
+def test_a_leader_is_the_broker_that_serves_the_partition(code: int, led: bool) -> None:
     """Any error code means that it does not."""
     reply = struct.pack(">iih1siihi", 1, 1, 1, b"t", 1, 0, code, 0)
-    with broker_replying(framed(reply)) as broker:
+    with broker_responding_with(framed(reply)) as broker:
         assert leads(broker, TopicPartition("t", 0)) is led

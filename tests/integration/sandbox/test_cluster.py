@@ -18,7 +18,7 @@ pytestmark = pytest.mark.sandbox
 
 
 def node(sandbox: Sandbox, path: str) -> Node | None:
-    """A node below the cluster's chroot."""
+    """Return a node below the cluster's chroot."""
     address, _, chroot = sandbox.zookeeper_connect.partition("/")
     host, _, port = address.partition(":")
     with ZooKeeperClient(host, int(port)) as client:
@@ -26,25 +26,25 @@ def node(sandbox: Sandbox, path: str) -> Node | None:
 
 
 def registered(sandbox: Sandbox, broker_id: int) -> bool:
-    """Whether ZooKeeper lists the broker."""
+    """Return whether the broker is registered in ZooKeeper."""
     return node(sandbox, f"/brokers/ids/{broker_id}") is not None
 
 
-def knowledge(broker: Broker) -> BrokerKnowledge:
-    """What a running broker knows."""
+def metadata_of(broker: Broker) -> BrokerKnowledge:
+    """Return the metadata that a running broker has."""
     known = request_view(broker)
     assert known is not None
     return known
 
 
 def leader(sandbox: Sandbox, broker_id: int, topic: str, partition: int = 0) -> int | None:
-    """Who leads the partition, as a broker sees it."""
-    leaders = knowledge(sandbox.brokers[broker_id]).leaders
+    """Return the partition's leader, as one broker knows it."""
+    leaders = metadata_of(sandbox.brokers[broker_id]).leaders
     return leaders.get(TopicPartition(topic, partition))
 
 
 def test_all_brokers_are_registered_under_the_chroot(cluster3: Sandbox) -> None:
-    """The registrations hold the addresses that the sandbox names."""
+    """The registrations have the addresses that the sandbox reports."""
     assert cluster3.zookeeper_connect.endswith("/kafka")
     assert cluster3.bootstrap_servers == ",".join(
         f"127.0.0.1:{broker.port}" for broker in cluster3.brokers
@@ -58,18 +58,18 @@ def test_all_brokers_are_registered_under_the_chroot(cluster3: Sandbox) -> None:
 
 
 def test_a_new_topic_is_led_where_promised(cluster3: Sandbox) -> None:
-    """Partition p is led by broker p modulo 3, and every broker knows when the call returns."""
+    """Broker p modulo 3 leads partition p, and every broker knows that when the call returns."""
     topic = fresh_name("topic")
     cluster3.create_topic(topic, partitions=4, replication=2)
     for broker in cluster3.brokers:
-        leaders = knowledge(broker).leaders
+        leaders = metadata_of(broker).leaders
         assert [leaders[TopicPartition(topic, number)] for number in range(4)] == [0, 1, 2, 0]
     assert leads(cluster3.brokers[1], TopicPartition(topic, 1))
     assert not leads(cluster3.brokers[2], TopicPartition(topic, 1))
 
 
-def test_a_topic_takes_an_assignment_and_settings(cluster3: Sandbox) -> None:
-    """Replicas lie where they were put and the settings are in ZooKeeper."""
+def test_a_topic_is_created_with_an_assignment_and_settings(cluster3: Sandbox) -> None:
+    """Replicas are where they were assigned, and the settings are in ZooKeeper."""
     topic = fresh_name("topic")
     cluster3.create_topic(topic, assignment={0: [2, 0], 1: [2]}, config={"retention.ms": "1000"})
     assert leader(cluster3, 0, topic, 0) == 2
@@ -80,7 +80,7 @@ def test_a_topic_takes_an_assignment_and_settings(cluster3: Sandbox) -> None:
 
 
 def test_the_original_agrees_on_the_topics(cluster3: Sandbox) -> None:
-    """``TopicCommand`` describes a topic of the sandbox as one of its own."""
+    """``TopicCommand`` describes the sandbox's topic like one of its own."""
     topic = fresh_name("topic")
     cluster3.create_topic(topic, partitions=2, replication=3)
     reported = cluster3.run_scala_tool(
@@ -93,11 +93,11 @@ def test_the_original_agrees_on_the_topics(cluster3: Sandbox) -> None:
 
 
 def test_a_topic_grows(cluster3: Sandbox) -> None:
-    """From two to eight partitions, replicated as the first ones; it never shrinks."""
+    """New partitions are replicated like the first ones; a topic never shrinks."""
     topic = fresh_name("topic")
     cluster3.create_topic(topic, partitions=2, replication=2)
     cluster3.add_partitions(topic, 8)
-    leaders = knowledge(cluster3.brokers[0]).leaders
+    leaders = metadata_of(cluster3.brokers[0]).leaders
     assert [leaders[TopicPartition(topic, number)] for number in range(8)] == [
         number % 3 for number in range(8)
     ]
@@ -105,13 +105,13 @@ def test_a_topic_grows(cluster3: Sandbox) -> None:
         cluster3.add_partitions(topic, 8)
 
 
-def test_a_deleted_topic_is_gone_and_can_come_again(cluster3: Sandbox) -> None:
-    """ZooKeeper and all brokers have forgotten it when the call returns."""
+def test_a_deleted_topic_is_gone_and_can_be_created_again(cluster3: Sandbox) -> None:
+    """ZooKeeper and all brokers have deleted it when the call returns."""
     topic = fresh_name("topic")
     cluster3.create_topic(topic, partitions=3, replication=3)
     cluster3.delete_topic(topic)
     assert node(cluster3, f"/brokers/topics/{topic}") is None
-    assert all(topic not in knowledge(broker).topics for broker in cluster3.brokers)
+    assert all(topic not in metadata_of(broker).topics for broker in cluster3.brokers)
     cluster3.create_topic(topic, partitions=1)
     assert leader(cluster3, 2, topic) == 0
 
@@ -126,16 +126,16 @@ def test_a_deleted_topic_is_gone_and_can_come_again(cluster3: Sandbox) -> None:
         ("fine", 1, 0, "replication=0"),
     ],
 )
-def test_a_topic_that_makes_no_sense_is_refused(
+def test_an_invalid_topic_is_refused(
     cluster3: Sandbox, name: str, partitions: int, replication: int, reason: str
 ) -> None:
-    """Before anything is written."""
+    """It is refused before anything is written."""
     with pytest.raises(SandboxError, match=reason):
         cluster3.create_topic(name, partitions, replication)
 
 
 def test_topics_that_exist_or_do_not_are_reported(cluster3: Sandbox) -> None:
-    """Creating twice, growing and deleting nothing: the message names the topic."""
+    """Creating a topic twice, and growing or deleting a missing one, are errors with its name."""
     topic = fresh_name("topic")
     cluster3.create_topic(topic)
     with pytest.raises(SandboxError, match=f"topic {topic} exists already: delete it first"):
@@ -169,7 +169,7 @@ def test_a_killed_broker_may_come_back_at_once(cluster3: Sandbox) -> None:
     assert registered(cluster3, 0)
 
 
-def test_topics_are_made_on_the_brokers_that_run(cluster3: Sandbox) -> None:
+def test_topics_are_created_on_running_brokers(cluster3: Sandbox) -> None:
     """A stopped broker gets no replicas."""
     topic = fresh_name("topic")
     with without(cluster3, 0, end=Sandbox.stop_broker):
@@ -178,27 +178,27 @@ def test_topics_are_made_on_the_brokers_that_run(cluster3: Sandbox) -> None:
     assert leader(cluster3, 0, topic, 0) == 1
 
 
-def test_a_stopped_broker_hands_over_and_signs_off(cluster3: Sandbox) -> None:
+def test_a_stopped_broker_moves_its_leadership_and_unregisters(cluster3: Sandbox) -> None:
     """Nobody has to wait for a session to end."""
     topic = fresh_name("topic")
     cluster3.create_topic(topic, assignment={0: [2, 1]})
     with without(cluster3, 2, end=Sandbox.stop_broker):
         assert not registered(cluster3, 2)
-        # The other brokers hear of it from the controller, a moment later.
+        # The controller informs the other brokers a moment later.
         wait_until(lambda: leader(cluster3, 0, topic) == 1, what="the other replica to lead")
     assert registered(cluster3, 2)
 
 
-def test_a_paused_broker_keeps_still_until_resumed(cluster3: Sandbox) -> None:
-    """Its port accepts connections, but no answer comes."""
+def test_a_paused_broker_does_not_respond_until_resumed(cluster3: Sandbox) -> None:
+    """Its port accepts connections meanwhile."""
     broker = cluster3.brokers[1]
     with frozen(cluster3, 1):
         assert request_view(broker, timeout_ms=300) is None
     assert request_view(broker) is not None
 
 
-def test_a_broker_that_does_not_run_cannot_be_ended(cluster3: Sandbox) -> None:
-    """And one that runs can't be started; an unknown one is named with the known ones."""
+def test_a_broker_that_does_not_run_cannot_be_stopped(cluster3: Sandbox) -> None:
+    """A running one can't be started; the error about an unknown one lists the known ones."""
     with pytest.raises(SandboxError, match="broker 0 runs already"):
         cluster3.start_broker(0)
     with without(cluster3, 0):
@@ -216,7 +216,7 @@ def test_a_broker_that_does_not_run_cannot_be_ended(cluster3: Sandbox) -> None:
 
 @pytest.mark.parametrize("end", ["kill_zookeeper", "stop_zookeeper"])
 def test_a_restarted_zookeeper_keeps_nodes_and_sessions(cluster3: Sandbox, end: str) -> None:
-    """The brokers stay registered with their sessions, and topics can be made again."""
+    """The brokers stay registered with their sessions, and topics can be created again."""
     topic = fresh_name("topic")
     cluster3.create_topic(topic)
     before = node(cluster3, "/brokers/ids/1")
@@ -227,8 +227,8 @@ def test_a_restarted_zookeeper_keeps_nodes_and_sessions(cluster3: Sandbox, end: 
     cluster3.create_topic(fresh_name("topic"))
 
 
-def test_a_paused_zookeeper_keeps_still_until_resumed(cluster3: Sandbox) -> None:
-    """Nothing answers meanwhile; nothing is lost."""
+def test_a_paused_zookeeper_does_not_respond_until_resumed(cluster3: Sandbox) -> None:
+    """Nothing is lost meanwhile."""
     port = int(cluster3.zookeeper_connect.partition("/")[0].rpartition(":")[2])
     cluster3.pause_zookeeper()
     try:
@@ -240,7 +240,7 @@ def test_a_paused_zookeeper_keeps_still_until_resumed(cluster3: Sandbox) -> None
 
 
 def test_a_session_can_be_made_to_expire(cluster3: Sandbox) -> None:
-    """Its ephemeral nodes are gone at once, and its owner hears that it was lost."""
+    """Its ephemeral nodes are deleted at once, and its client is notified of the loss."""
     states: list[str] = []
     new_client: Any = KazooClient  # kazoo has no types
     client = new_client(cluster3.zookeeper_connect, timeout=30)
@@ -259,8 +259,8 @@ def test_a_session_can_be_made_to_expire(cluster3: Sandbox) -> None:
         client.close()
 
 
-def test_a_sandbox_that_was_closed_says_so() -> None:
-    """Instead of answering with what is no more."""
+def test_a_sandbox_that_does_not_run_is_an_error() -> None:
+    """It reports no address that would be wrong."""
     sandbox = Sandbox(brokers=0)
     with pytest.raises(SandboxError, match="the sandbox does not run"):
         _ = sandbox.zookeeper_connect

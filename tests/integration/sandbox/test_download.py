@@ -1,4 +1,4 @@
-"""Jars come from the configured repository, or the reason why not is one line."""
+"""Jars come from the configured repository, or a one-line error has the reason."""
 
 import functools
 import hashlib
@@ -22,15 +22,15 @@ CONTENT = b"bytes of a jar"
 
 
 class QuietFolderServer(http.server.SimpleHTTPRequestHandler):
-    """Serves a folder without a word on standard error."""
+    """Serves a folder without logging to standard error."""
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the parent's name
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Iterator[str]:
-    """The URL of a Maven repository on loopback that has one jar."""
+    """Run a Maven repository on loopback with one jar; yield its URL."""
     folder = tmp_path / "repository" / "org" / "example" / "group" / "thing" / "1.0"
     folder.mkdir(parents=True)
     (folder / "thing-1.0.jar").write_bytes(CONTENT)
@@ -44,17 +44,17 @@ def repository(tmp_path: Path) -> Iterator[str]:
 
 
 def cache(folder: Path, repository: str) -> JarCache:
-    """A cache filled from the repository."""
+    """Return a cache that is filled from the repository."""
     return JarCache(folder, lambda jar, into: maven.fetch(jar, into, repository))
 
 
 def pinned(content: bytes) -> tuple[PinnedJar, ...]:
-    """The jar, pinned to the given bytes."""
+    """Return the jar, pinned to the checksum of these bytes."""
     return (PinnedJar(JAR, hashlib.sha256(content).hexdigest()),)
 
 
 def test_a_pinned_jar_is_downloaded(repository: str, tmp_path: Path) -> None:
-    """It lies in the cache under its coordinate, and nothing else does."""
+    """The cache has it under its coordinate, and has nothing else."""
     (path,) = cache(tmp_path / "cache", repository).class_path(pinned(CONTENT))
     assert path == tmp_path / "cache" / "org.example.group" / "thing-1.0.jar"
     assert path.read_bytes() == CONTENT
@@ -62,12 +62,12 @@ def test_a_pinned_jar_is_downloaded(repository: str, tmp_path: Path) -> None:
 
 
 def test_other_bytes_than_pinned_are_refused(repository: str, tmp_path: Path) -> None:
-    """A repository that was tampered with does not get its jar into a class path."""
+    """A jar that was tampered with does not get into a class path."""
     with pytest.raises(SandboxError, match=r"group:thing:1\.0 has the wrong checksum"):
         cache(tmp_path / "cache", repository).class_path(pinned(b"other"))
 
 
-def test_a_jar_that_is_not_there_is_one_line(repository: str, tmp_path: Path) -> None:
+def test_a_missing_jar_is_a_one_line_error(repository: str, tmp_path: Path) -> None:
     """The message names the jar and the repository."""
     (tmp_path / "empty").mkdir()
     absent = Jar("org.example.group", "absent", "1.0")
@@ -75,8 +75,8 @@ def test_a_jar_that_is_not_there_is_one_line(repository: str, tmp_path: Path) ->
         maven.fetch(absent, tmp_path / "empty", repository)
 
 
-def test_no_network_is_one_line_that_says_what_to_do(tmp_path: Path) -> None:
-    """It names the variable that chooses another repository, and hides a password."""
+def test_no_network_is_a_one_line_error_with_the_remedy(tmp_path: Path) -> None:
+    """It names the variable that selects another repository, and hides a password."""
     port = pick_free(set())
     with pytest.raises(SandboxError) as caught:
         maven.fetch(JAR, tmp_path, f"http://user:secret@127.0.0.1:{port}/maven")
@@ -91,7 +91,7 @@ def test_no_network_is_one_line_that_says_what_to_do(tmp_path: Path) -> None:
 def test_the_users_cache_and_repository_are_those_of_the_environment(
     repository: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both are looked up at the time of the call."""
+    """Both variables are read at each call."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
     monkeypatch.setenv(maven.REPOSITORY_VARIABLE, repository)
     (path,) = jars.user_cache().class_path(pinned(CONTENT))
@@ -116,8 +116,8 @@ def publish(folder: Path, coordinate: str, *dependencies: str) -> None:
     (place / jar.file_name).write_bytes(coordinate.encode())
 
 
-def test_the_lock_is_made_of_all_that_a_version_needs(repository: str, tmp_path: Path) -> None:
-    """The artifact first, then the extras, then the dependencies of any depth but the excluded."""
+def test_the_lock_has_all_that_a_version_needs(repository: str, tmp_path: Path) -> None:
+    """The artifact, the extras, then all transitive dependencies except for excluded ones."""
     folder = tmp_path / "repository"
     publish(folder, "org.apache.kafka:kafka_2.10:0.9", "g:direct:1", "g:lost:1")
     publish(folder, "g:direct:1", "g:indirect:2", "g:lost:1")
@@ -132,7 +132,9 @@ def test_the_lock_is_made_of_all_that_a_version_needs(repository: str, tmp_path:
     ]
 
 
-def test_a_version_that_cannot_be_resolved_is_one_line(repository: str, tmp_path: Path) -> None:
+def test_a_version_that_cannot_be_resolved_is_a_one_line_error(
+    repository: str, tmp_path: Path
+) -> None:
     """It names the artifact."""
     version = KafkaVersion(name="0.9", scala="2.10")
     with pytest.raises(SandboxError, match=r"^can't resolve org\.apache\.kafka:kafka_2\.10:0\.9: "):

@@ -1,4 +1,4 @@
-"""One node of Kafka 4: it starts, serves its own tools, and is gone with its context."""
+"""One node of Kafka 4: it starts, runs its own tools, and ends with its context."""
 
 import pytest
 
@@ -14,7 +14,7 @@ TOOLS = "org.apache.kafka.tools"
 
 @pytest.mark.sandbox
 def test_what_is_written_is_read(kraft: KraftNode) -> None:
-    """The node's own producer writes, its own consumer reads."""
+    """Kafka's own producer writes, and its own consumer reads."""
     kraft.create_topic("sandbox-kraft", partitions=2)
     with pytest.raises(SandboxError, match="was not created: TOPIC_ALREADY_EXISTS"):
         kraft.create_topic("sandbox-kraft")
@@ -26,8 +26,8 @@ def test_what_is_written_is_read(kraft: KraftNode) -> None:
 
 
 @pytest.mark.sandbox
-def test_it_says_which_old_versions_it_gave_up(kraft: KraftNode) -> None:
-    """Kafka 4 has a floor (KIP-896), and what is left is enough for a consumer."""
+def test_it_reports_which_old_versions_it_dropped(kraft: KraftNode) -> None:
+    """Kafka 4 has minimum versions (KIP-896), and the remaining ones are enough for a consumer."""
     host, _, port = kraft.bootstrap_servers.partition(":")
     found, requested = negotiate(
         lambda: TcpConnector().connect(host, int(port), timeout_ms=TIMEOUT_MS)
@@ -40,6 +40,6 @@ def test_it_says_which_old_versions_it_gave_up(kraft: KraftNode) -> None:
 
 
 def test_a_node_that_does_not_run_starts_no_tool() -> None:
-    """The message says how to use it."""
+    """The error says how to start one."""
     with pytest.raises(SandboxError, match="with statement"):
         KraftNode().start_tool(f"{TOOLS}.TopicCommand")

@@ -1,4 +1,4 @@
-"""``demo --migrate``: the way from 0.8.2.2 to Kafka 4.1, as docs/leaving.md tells it."""
+"""``demo --migrate``: the migration from 0.8.2.2 to Kafka 4.1 of docs/leaving.md."""
 
 import re
 import subprocess
@@ -10,7 +10,7 @@ pytestmark = [pytest.mark.sandbox, pytest.mark.long]
 
 
 def test_nothing_is_lost_on_the_way() -> None:
-    """Both clusters are written to, each line is delivered, and the proof finds every message."""
+    """Both clusters get traffic, each line is delivered, and the proof finds every message."""
     done = subprocess.run(
         [sys.executable, "-m", "zkconsumer", "demo", "--migrate", "--rate", "100"],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""``serve --play``: a page with something to see, from one command, and nothing left behind."""
+"""``serve --play``: one command runs a page with something to see, and leaves nothing behind."""
 
 import json
 import os
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.sandbox
 
 @dataclass
 class Newcomer:
-    """Who has just started it, and looks at it with the page and two commands."""
+    """A user who has just started it, and watches it with the page and two commands."""
 
     capsys: pytest.CaptureFixture[str]
     zookeeper: str = ""
@@ -37,51 +37,51 @@ class Newcomer:
     began_ms: int = field(default_factory=lambda: SystemClock().now_ms())
 
     def sees(self, condition: Callable[[], bool], what: str) -> None:
-        """Wait until then, within the first minute."""
+        """Wait for a condition within the first minute."""
         left_ms = self.began_ms + FIRST_MINUTE_MS - SystemClock().now_ms()
         wait_until(condition, timeout_s=left_ms / 1_000, what=f"{what} in the first minute")
 
     def groups(self) -> dict[str, dict[str, Any]]:
-        """What ``lag`` says."""
+        """Return the groups of ``lag``."""
         main(["lag", "--zookeeper", self.zookeeper, "--no-seconds", "--json"])
         listed = json.loads(self.capsys.readouterr().out)["groups"]
         return {group["group"]: group for group in listed}
 
-    def all_play(self) -> bool:
-        """Whether every group is there, and one has fallen behind."""
+    def all_groups_run(self) -> bool:
+        """Return whether every group exists, and one has fallen behind."""
         now = self.groups()
         behind = int(now.get("settlement", {}).get("total_lag") or 0)
         return now.keys() >= GROUPS and behind > 100
 
     def has_banner(self) -> bool:
-        """Whether the page says what is wrong."""
+        """Return whether the page shows what is wrong."""
         with urllib.request.urlopen(self.page, timeout=10) as answer:
             assert answer.status == 200
             return BANNER in answer.read().decode()
 
     def doctor(self, *flags: str) -> tuple[int, str]:
-        """Its exit status, and what it says of the group that is stuck."""
+        """Return the doctor's exit status, and its output about the stuck group."""
         words = ["doctor", *flags, "--group", "settlement", "--zookeeper", self.zookeeper]
         status = main([*words, "--quick"])
         return status, self.capsys.readouterr().out
 
-    def finds(self) -> bool:
-        """Whether the doctor explains it."""
-        status, said = self.doctor()
+    def doctor_finds_it(self) -> bool:
+        """Return whether the doctor explains what is wrong."""
+        status, printed = self.doctor()
         head = f"ERROR  {BANNER}\n  member-stale, zookeeper group settlement\n"
-        return status == NOT_WELL and said.startswith(head)
+        return status == NOT_WELL and printed.startswith(head)
 
     def is_well(self) -> bool:
-        """Whether it is no longer stuck."""
+        """Return whether the group is no longer stuck."""
         return self.doctor()[0] == 0 and self.groups()["settlement"]["state"] == "stable"
 
 
 def test_a_page_with_groups_of_every_kind(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """They are read and written to, and shown; Ctrl-C ends members, servers and page in order.
+    """Groups are read and written to, and shown; Ctrl-C ends members, servers and page cleanly.
 
-    Within a minute everything tells what is wrong, and what the doctor offers helps.
+    Within a minute the page and the doctor show what is wrong, and the doctor's fix helps.
     """
     words = [sys.executable, "-m", "zkconsumer", "serve", "--play", "--listen", "127.0.0.1:0"]
     browser, opened = tmp_path / "browser", tmp_path / "opened"
@@ -111,9 +111,9 @@ def test_a_page_with_groups_of_every_kind(
             wait_until(opened.exists, what="the browser")
             assert opened.read_text() == f"{newcomer.page}\n"
 
-            newcomer.sees(newcomer.all_play, "all groups")
+            newcomer.sees(newcomer.all_groups_run, "all groups")
             newcomer.sees(newcomer.has_banner, "the finding on the page")
-            newcomer.sees(newcomer.finds, "the finding of the doctor")
+            newcomer.sees(newcomer.doctor_finds_it, "the finding of the doctor")
             now = newcomer.groups()
             assert now["archive"]["state"] != "stable"
             assert len(now["billing"]["partitions"]) == TOPICS["orders"]
@@ -132,7 +132,7 @@ def test_a_page_with_groups_of_every_kind(
 
 
 def assert_half_is_unread(group: dict[str, Any]) -> None:
-    """The share of the member that is gone; the other one is read all the time."""
+    """Check that the lost member's partition has a lag that grows."""
     (unread,) = (partition for partition in group["partitions"] if partition["owner"] is None)
     assert unread["lag"] > 0
     assert group["total_lag"] >= unread["lag"]

@@ -1,4 +1,4 @@
-"""Sandboxes that want to know who one is: by the settings and the files that they give."""
+"""Secured sandboxes: clients use the settings and the files that the sandbox provides."""
 
 import contextlib
 import json
@@ -45,10 +45,10 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_a_client_gets_in_by_what_it_is_given(
+def test_clients_are_authenticated_with_the_sandboxs_settings(
     case: SecuredCluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Our consumer, our commands, which ZooKeeper knows, too, and Kafka's own tool; nobody else."""
+    """Our consumer, our commands (at ZooKeeper, too) and Kafka's own tool work; others don't."""
     topic, group = fresh_name("topic"), fresh_name("zookeeper-group")
     tp = TopicPartition(topic, 0)
     port = pick_free(set())
@@ -73,7 +73,7 @@ def test_a_client_gets_in_by_what_it_is_given(
 
 @contextlib.contextmanager
 def member(sandbox: Sandbox, topic: str) -> Iterator[tuple[KafkaConsumer, str]]:
-    """A member of a group of its own, and the group."""
+    """Open a member of a group of its own; yield it and the group."""
     settings, group = sandbox.access.settings, fresh_name("group")
     consumer = KafkaConsumer(
         topic,
@@ -92,7 +92,7 @@ def member(sandbox: Sandbox, topic: str) -> Iterator[tuple[KafkaConsumer, str]]:
 
 
 def _check_strangers(sandbox: Sandbox, words: list[str], folder: Path) -> None:
-    """Neither brokers nor ZooKeeper believe anything."""
+    """Check that brokers and ZooKeeper refuse wrong or missing credentials."""
     with pytest.raises(AuthenticationFailed):
         KafkaConsumer("any", bootstrap_servers=sandbox.access.bootstrap_servers)
     text = sandbox.access.command_config.read_text()
@@ -103,7 +103,7 @@ def _check_strangers(sandbox: Sandbox, words: list[str], folder: Path) -> None:
 
 
 def run_tool(sandbox: Sandbox, tool: str, *arguments: str) -> str:
-    """Run one of Kafka's own tools as a client."""
+    """Run one of Kafka's own tools as a client; return its output."""
     access = sandbox.access
     where = ("--bootstrap-server", access.bootstrap_servers)
     config = ("--command-config", str(access.tool_config))
@@ -113,8 +113,8 @@ def run_tool(sandbox: Sandbox, tool: str, *arguments: str) -> str:
     return result.output
 
 
-def test_one_that_anybody_gets_into_has_no_access_to_give(cluster: Sandbox) -> None:
-    """Nor a KDC."""
+def test_an_open_sandbox_has_no_access_settings(cluster: Sandbox) -> None:
+    """It has no KDC, either."""
     with pytest.raises(SandboxError, match="not secured"):
         _ = cluster.access
     with pytest.raises(SandboxError, match="no KDC"):

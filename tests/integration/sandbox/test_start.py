@@ -23,7 +23,7 @@ pytestmark = pytest.mark.sandbox
 
 @contextmanager
 def up(*arguments: str, before: Sequence[str] = ()) -> Iterator["subprocess.Popen[str]"]:
-    """``zkconsumer sandbox up`` as a process of its own; killed at the end."""
+    """Run ``zkconsumer sandbox up`` as a process; kill it at the end."""
     command = [*before, sys.executable, "-m", "zkconsumer", "sandbox", "up", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -33,13 +33,13 @@ def up(*arguments: str, before: Sequence[str] = ()) -> Iterator["subprocess.Pope
 
 
 def lines_until_up(process: "subprocess.Popen[str]") -> list[str]:
-    """What it prints until the cluster is up."""
+    """Return the lines that it prints until the cluster is up."""
     assert process.stdout is not None
     return [process.stdout.readline().rstrip("\n") for _ in range(3)]
 
 
-def test_zookeeper_alone_is_a_sandbox(zookeeper: Sandbox) -> None:
-    """No broker, but a server with the chroot in place."""
+def test_a_sandbox_may_have_no_brokers(zookeeper: Sandbox) -> None:
+    """It is a ZooKeeper server with the chroot created."""
     assert zookeeper.brokers == ()
     assert zookeeper.bootstrap_servers == ""
     address, _, chroot = zookeeper.zookeeper_connect.partition("/")
@@ -52,7 +52,7 @@ def test_zookeeper_alone_is_a_sandbox(zookeeper: Sandbox) -> None:
 def test_a_temporary_folder_is_gone_at_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """So are all processes."""
+    """All processes have ended, too."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with Sandbox(brokers=0):
         (folder,) = tmp_path.iterdir()
@@ -61,8 +61,8 @@ def test_a_temporary_folder_is_gone_at_the_end(
     assert processes_with(str(folder)) == []
 
 
-def test_fixed_ports_and_no_chroot_are_taken_at_their_word() -> None:
-    """What the options say is where the cluster is."""
+def test_fixed_ports_and_an_empty_chroot_are_used() -> None:
+    """The cluster is at the given ports."""
     taken: set[int] = set()
     zookeeper_port, broker_port = pick_free(taken), pick_free(taken)
     with Sandbox(zookeeper_port=zookeeper_port, broker_ports=[broker_port], chroot="") as sandbox:
@@ -72,7 +72,7 @@ def test_fixed_ports_and_no_chroot_are_taken_at_their_word() -> None:
 
 
 @pytest.mark.parametrize("what", ["zookeeper_port", "broker_ports"])
-def test_a_taken_port_is_one_line(what: str) -> None:
+def test_a_port_in_use_is_a_one_line_error(what: str) -> None:
     """It names the port, and nothing was started."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
@@ -86,7 +86,7 @@ def test_a_taken_port_is_one_line(what: str) -> None:
 
 
 def test_a_broker_that_does_not_start_shows_its_reason(tmp_path: Path) -> None:
-    """The last words of its log are in the message, and everything else is stopped."""
+    """The error has the last lines of its log, and everything else is stopped."""
     wrong = {"log.retention.bytes": "many"}
     with pytest.raises(SandboxError, match=r"broker 0 did not start: .*many") as caught:
         Sandbox(brokers=1, broker_properties=wrong, work_dir=tmp_path).start()
@@ -97,7 +97,7 @@ def test_a_broker_that_does_not_start_shows_its_reason(tmp_path: Path) -> None:
 def test_no_java_and_no_jars_are_reported_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An empty cache without a network ends in one line."""
+    """An empty cache without a network is a one-line error."""
     port = pick_free(set())
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("ZKCONSUMER_MAVEN_REPOSITORY", f"http://127.0.0.1:{port}")
@@ -106,7 +106,7 @@ def test_no_java_and_no_jars_are_reported_before_anything_starts(
 
 
 def test_cached_jars_need_neither_network_nor_resolver(cluster: Sandbox) -> None:
-    """Once a version has been started, it starts anywhere."""
+    """A version that was started once starts without either."""
     code = (
         "import sys; from zkconsumer.sandbox import jars; "
         f"print(len(jars.class_path({cluster.kafka!r})), 'jgo' in sys.modules)"
@@ -118,8 +118,8 @@ def test_cached_jars_need_neither_network_nor_resolver(cluster: Sandbox) -> None
     assert reported.stdout == "15 False\n"
 
 
-def test_the_command_reports_what_is_wrong_in_one_line() -> None:
-    """On standard error, with status 1 and nothing on standard output."""
+def test_the_command_reports_an_error_in_one_line() -> None:
+    """It is on standard error, with status 1 and nothing on standard output."""
     command = [sys.executable, "-m", "zkconsumer", "sandbox", "up", "--kafka", "0.7.2"]
     reported = subprocess.run(command, capture_output=True, text=True, check=False)
     assert reported.returncode == 1
@@ -128,8 +128,8 @@ def test_the_command_reports_what_is_wrong_in_one_line() -> None:
     assert reported.stderr.count("\n") == 1
 
 
-def test_the_command_prints_where_the_cluster_is() -> None:
-    """Two lines to paste into a property file, topics in place."""
+def test_the_command_prints_the_clusters_addresses() -> None:
+    """They are two lines for a properties file; the topics are created."""
     taken: set[int] = set()
     zookeeper_port, first = pick_free(taken), pick_free(taken)
     options = ["--zookeeper-port", str(zookeeper_port), "--broker-port", str(first)]
@@ -144,8 +144,8 @@ def test_the_command_prints_where_the_cluster_is() -> None:
         assert topic.data == b'{"version":1,"partitions":{"0":[0],"1":[0],"2":[0],"3":[0]}}'
 
 
-def test_started_deaf_to_ctrl_c_it_stays_so() -> None:
-    """In the background of a script Ctrl-C is meant for others; SIGTERM ends it."""
+def test_an_ignored_sigint_stays_ignored() -> None:
+    """In a script's background Ctrl-C is meant for other processes; SIGTERM ends it."""
     deaf = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
     with up("--brokers", "0", before=deaf) as process:
         assert process.stdout is not None
@@ -160,7 +160,7 @@ def test_started_deaf_to_ctrl_c_it_stays_so() -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_the_command_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
-    """Ctrl-C and SIGTERM are orderly ends with status 0; even a kill leaves no orphan."""
+    """Ctrl-C and SIGTERM are clean ends with status 0; even a kill leaves no orphan."""
     with up("--brokers", "2", "--work-dir", str(tmp_path)) as process:
         lines_until_up(process)
         assert len(processes_with(str(tmp_path / "broker-"))) == 2

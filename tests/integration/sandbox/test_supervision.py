@@ -1,4 +1,4 @@
-"""Child processes end with their owner, however that ends."""
+"""Child processes end with their owner, however the owner ends."""
 
 import contextlib
 import os
@@ -16,7 +16,7 @@ from zkconsumer.errors import SandboxError
 from zkconsumer.sandbox.processes import ChildFiles, ChildProcess, SupervisedProcesses
 from zkconsumer.scope import ThreadScope
 
-# Starts a child that sleeps, tells the pids of supervisor and child, and then does as told.
+# Starts a child that sleeps, prints the pids of supervisor and child, then waits, forks or exits.
 OWNER = """
 import os, sys, signal
 from pathlib import Path
@@ -36,7 +36,7 @@ signal.pause()
 
 
 class OwnerProcess:
-    """A process of its own that has a supervisor and a child."""
+    """A process that has a supervisor and a child."""
 
     def __init__(self, folder: Path, then: str = "waits") -> None:
         with children_hear_hang_ups():
@@ -57,7 +57,7 @@ class OwnerProcess:
         wait_until(lambda: not any(map(is_alive, pids)), timeout_s=10, what=f"the end of {pids}")
 
     def close(self) -> None:
-        """End whatever is left."""
+        """Kill whatever is left."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
@@ -67,18 +67,18 @@ class OwnerProcess:
 
 @contextlib.contextmanager
 def owner(folder: Path, then: str = "waits") -> Iterator[OwnerProcess]:
-    """An owner that leaves nothing behind."""
+    """Start an owner; leave nothing behind at the end."""
     folder.mkdir()
-    one = OwnerProcess(folder, then)
+    process = OwnerProcess(folder, then)
     try:
-        yield one
+        yield process
     finally:
-        one.close()
+        process.close()
 
 
 @pytest.fixture
 def processes() -> Iterator[SupervisedProcesses]:
-    """Supervised processes of this process."""
+    """Give supervised processes of this process."""
     supervised = SupervisedProcesses()
     yield supervised
     supervised.close()
@@ -94,42 +94,42 @@ def start(processes: SupervisedProcesses, folder: Path, *argv: str) -> ChildProc
 def test_a_signal_that_ends_the_owner_ends_its_children(
     number: signal.Signals, tmp_path: Path
 ) -> None:
-    """No orphans and no folder are left, even where the owner could run no code."""
-    with owner(tmp_path / "work") as one:
-        assert is_alive(one.child_pid)
-        one.process.send_signal(number)
-        one.process.wait(timeout=20)
-        one.await_all_gone()
+    """No orphan and no folder is left, even if the owner could run no code."""
+    with owner(tmp_path / "work") as owner_process:
+        assert is_alive(owner_process.child_pid)
+        owner_process.process.send_signal(number)
+        owner_process.process.wait(timeout=20)
+        owner_process.await_all_gone()
     assert not (tmp_path / "work").exists()
 
 
 def test_an_owner_that_ends_without_closing_leaves_nothing(tmp_path: Path) -> None:
     """A normal exit is enough."""
-    with owner(tmp_path / "work", "exits") as one:
-        one.process.wait(timeout=20)
-        one.await_all_gone()
+    with owner(tmp_path / "work", "exits") as owner_process:
+        owner_process.process.wait(timeout=20)
+        owner_process.await_all_gone()
     assert not (tmp_path / "work").exists()
 
 
 def test_a_paused_child_ends_with_its_owner(tmp_path: Path) -> None:
-    """A frozen server is no refuge."""
-    with owner(tmp_path / "work") as one:
-        os.kill(one.child_pid, signal.SIGSTOP)
-        one.process.kill()
-        one.process.wait(timeout=20)
-        one.await_all_gone()
+    """A frozen server is killed, too."""
+    with owner(tmp_path / "work") as owner_process:
+        os.kill(owner_process.child_pid, signal.SIGSTOP)
+        owner_process.process.kill()
+        owner_process.process.wait(timeout=20)
+        owner_process.await_all_gone()
 
 
 def test_a_process_forked_from_the_owner_does_not_keep_the_children(tmp_path: Path) -> None:
-    """It inherits the socket to the supervisor, which must not count as the owner."""
-    with owner(tmp_path / "work", "forks") as one:
-        one.process.kill()
-        one.process.wait(timeout=20)
-        one.await_all_gone()
+    """It inherits the socket to the supervisor, but does not count as the owner."""
+    with owner(tmp_path / "work", "forks") as owner_process:
+        owner_process.process.kill()
+        owner_process.process.wait(timeout=20)
+        owner_process.await_all_gone()
 
 
-def test_a_killed_supervisor_takes_the_children_with_it(tmp_path: Path) -> None:
-    """The kernel ends them, and the owner is told."""
+def test_children_of_a_killed_supervisor_are_killed(tmp_path: Path) -> None:
+    """The kernel kills them, and the owner gets an error."""
     supervised = SupervisedProcesses()
     child = start(supervised, tmp_path, "/bin/sleep", "1000")
     os.kill(supervised.pid, signal.SIGKILL)
@@ -144,7 +144,7 @@ def test_a_killed_supervisor_takes_the_children_with_it(tmp_path: Path) -> None:
 def test_a_child_outlives_the_thread_that_started_it(
     processes: SupervisedProcesses, tmp_path: Path
 ) -> None:
-    """Its life hangs on the process, not on a thread of it."""
+    """A child depends on the process, not on one of its threads."""
     children: list[ChildProcess] = []
     scope = ThreadScope("test")
     scope.spawn(
@@ -156,8 +156,10 @@ def test_a_child_outlives_the_thread_that_started_it(
     assert children[0].wait(timeout_ms=100) is None
 
 
-def test_a_childs_end_and_output_are_told(processes: SupervisedProcesses, tmp_path: Path) -> None:
-    """Its exit status arrives, its two streams are in two files."""
+def test_a_childs_exit_status_and_output_are_available(
+    processes: SupervisedProcesses, tmp_path: Path
+) -> None:
+    """Its two streams are in two files."""
     child = start(processes, tmp_path, "/bin/sh", "-c", "echo out; echo err >&2; exit 3")
     assert child.wait(timeout_ms=10_000) == 3
     assert child.poll() == 3
@@ -165,7 +167,7 @@ def test_a_childs_end_and_output_are_told(processes: SupervisedProcesses, tmp_pa
     assert (tmp_path / "err").read_text() == "err\n"
 
 
-def test_a_child_reads_what_it_is_given(processes: SupervisedProcesses, tmp_path: Path) -> None:
+def test_a_child_reads_from_a_file(processes: SupervisedProcesses, tmp_path: Path) -> None:
     """A file can be its standard input."""
     (tmp_path / "in").write_text("hello")
     files = ChildFiles(stdin=tmp_path / "in", stdout=tmp_path / "out", stderr=tmp_path / "err")
@@ -174,8 +176,10 @@ def test_a_child_reads_what_it_is_given(processes: SupervisedProcesses, tmp_path
     assert (tmp_path / "out").read_text() == "hello"
 
 
-def test_killing_tells_the_signal(processes: SupervisedProcesses, tmp_path: Path) -> None:
-    """It is gone when ``kill`` returns; a second one does nothing."""
+def test_a_killed_child_has_the_signal_as_its_status(
+    processes: SupervisedProcesses, tmp_path: Path
+) -> None:
+    """It has ended when ``kill`` returns; a second call does nothing."""
     child = start(processes, tmp_path, "/bin/sleep", "1000")
     child.kill()
     assert child.poll() == -signal.SIGKILL
@@ -183,37 +187,35 @@ def test_killing_tells_the_signal(processes: SupervisedProcesses, tmp_path: Path
     assert not child.send_signal(signal.SIGTERM)
 
 
-def test_stopping_is_orderly_where_the_child_obeys(
+def test_a_child_that_obeys_sigterm_is_stopped_cleanly(
     processes: SupervisedProcesses, tmp_path: Path
 ) -> None:
-    """Even a paused child hears the request."""
+    """Even a paused child gets the signal."""
     child = start(processes, tmp_path, "/bin/sleep", "1000")
     child.send_signal(signal.SIGSTOP)
     assert child.stop(timeout_ms=10_000)
     assert child.poll() == -signal.SIGTERM
 
 
-def test_stopping_kills_where_the_child_does_not_obey(
+def test_a_child_that_ignores_sigterm_is_killed(
     processes: SupervisedProcesses, tmp_path: Path
 ) -> None:
-    """The answer tells that it had to be killed."""
+    """``stop`` returns False for that."""
     child = start(processes, tmp_path, "/bin/sh", "-c", "trap '' TERM; echo up; sleep 1000 & wait")
     wait_until(lambda: (tmp_path / "out").exists() and (tmp_path / "out").read_text(), what="up")
     assert not child.stop(timeout_ms=100)
     assert child.poll() == -signal.SIGKILL
 
 
-def test_a_program_that_is_not_there_is_reported(
-    processes: SupervisedProcesses, tmp_path: Path
-) -> None:
-    """One line with its name; the supervisor goes on."""
+def test_a_missing_program_is_an_error(processes: SupervisedProcesses, tmp_path: Path) -> None:
+    """The error is one line with its name; the supervisor goes on."""
     with pytest.raises(SandboxError, match=r"can't start /no/such/program: "):
         start(processes, tmp_path, "/no/such/program")
     assert start(processes, tmp_path, "/bin/true").wait(timeout_ms=10_000) == 0
 
 
 def test_closing_kills_all_and_is_idempotent(tmp_path: Path) -> None:
-    """Folders are removed when the children are gone."""
+    """Folders are removed once the children have ended."""
     folder = tmp_path / "work"
     folder.mkdir()
     supervised = SupervisedProcesses()

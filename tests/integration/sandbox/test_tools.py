@@ -1,4 +1,4 @@
-"""The original's own tools, on a real broker 0.8.2.2."""
+"""The original's own tools, on a real 0.8.2.2 broker."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def produce(cluster: Sandbox, topic: str, *lines: str) -> None:
     result = cluster.run_scala_tool(
         "kafka.tools.ConsoleProducer",
         *("--broker-list", cluster.bootstrap_servers, "--topic", topic),
-        # Its own choice, 0, does not wait: a broker that is killed then may not have it yet.
+        # Its default, 0, does not wait: a broker that is killed then may not have the line yet.
         *("--request-required-acks", "1"),
         stdin="".join(f"{line}\n" for line in lines).encode(),
     )
@@ -26,7 +26,7 @@ def produce(cluster: Sandbox, topic: str, *lines: str) -> None:
 
 
 def consume(cluster: Sandbox, topic: str, *arguments: str) -> ScalaTool:
-    """Start the original's console consumer from the beginning of a topic."""
+    """Start the original's console consumer at the beginning of a topic."""
     return cluster.scala_tool(
         CONSUMER,
         *("--zookeeper", cluster.zookeeper_connect, "--topic", topic, "--from-beginning"),
@@ -34,8 +34,8 @@ def consume(cluster: Sandbox, topic: str, *arguments: str) -> ScalaTool:
     )
 
 
-def test_what_a_tool_reads_and_prints_is_ours(cluster: Sandbox) -> None:
-    """Lines go in on standard input and come out on standard output, free of logging."""
+def test_a_tools_input_and_output_are_redirected(cluster: Sandbox) -> None:
+    """Standard output has its lines without any logging."""
     topic = fresh_name("topic")
     cluster.create_topic(topic)
     produce(cluster, topic, "one", "two", "three")
@@ -45,8 +45,8 @@ def test_what_a_tool_reads_and_prints_is_ours(cluster: Sandbox) -> None:
     assert "Consumed 3 messages" in result.errors
 
 
-def test_a_running_tool_is_followed_and_stopped(cluster: Sandbox) -> None:
-    """Its lines are there while it runs; SIGTERM ends it in order."""
+def test_the_output_of_a_running_tool_is_read_and_the_tool_stopped(cluster: Sandbox) -> None:
+    """Its lines are available while it runs; SIGTERM ends it cleanly."""
     topic = fresh_name("topic")
     cluster.create_topic(topic)
     produce(cluster, topic, "a", "b")
@@ -63,7 +63,7 @@ def test_a_running_tool_is_followed_and_stopped(cluster: Sandbox) -> None:
 
 
 def test_a_tool_that_takes_too_long_is_killed(cluster: Sandbox) -> None:
-    """The message has the last of what it said."""
+    """The error names the tool and the timeout."""
     topic = fresh_name("topic")
     cluster.create_topic(topic)
     with pytest.raises(SandboxError, match=f"{CONSUMER} still runs after 1 ms"):
@@ -74,15 +74,15 @@ def test_a_tool_that_takes_too_long_is_killed(cluster: Sandbox) -> None:
         )
 
 
-def test_a_tool_that_is_not_there_ends_with_its_reason(cluster: Sandbox) -> None:
-    """Java itself says that there is no such class."""
+def test_a_missing_tool_ends_with_the_reason(cluster: Sandbox) -> None:
+    """Java itself prints that there is no such class."""
     result = cluster.run_scala_tool("kafka.tools.NoSuchTool")
     assert result.status == 1
     assert "NoSuchTool" in result.errors
 
 
 def test_messages_survive_a_crash_of_their_broker(tmp_path: Path) -> None:
-    """A broker that was killed comes back with what had been written."""
+    """A broker that was killed comes back with its log."""
     with Sandbox(brokers=1, work_dir=tmp_path / "kept") as sandbox:
         sandbox.create_topic("t")
         produce(sandbox, "t", "before")

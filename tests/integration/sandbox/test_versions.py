@@ -1,4 +1,4 @@
-"""Every version of the table starts, and takes topics.
+"""Every version of the table starts, and can create topics.
 
 In CI all of them start for ``tests/interop/test_version_matrix.py``; 0.8.2.2 does all of this in
 ``test_cluster.py``.
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.sandbox
 @pytest.mark.timeout(300)  # the first run downloads
 @in_matrix("kafka", VERSIONS, ["0.8.0", "3.9.1"])
 def test_a_version_starts_and_has_its_topics_led(kafka: str) -> None:
-    """A topic is made, grown and, from 0.8.1 on, deleted; a killed broker comes back."""
+    """A topic is created, grown and, from 0.8.1 on, deleted; a killed broker comes back."""
     with Sandbox(kafka=kafka, brokers=2) as sandbox:
         sandbox.create_topic("t", partitions=3, replication=2)
         sandbox.add_partitions("t", 4)

@@ -1,4 +1,4 @@
-"""The driver's view of a real cluster of 0.8.2.2."""
+"""The Spark driver's view of a real 0.8.2.2 cluster."""
 
 import time
 
@@ -20,16 +20,16 @@ from zkconsumer.zk.kazoo_store import connect
 pytestmark = pytest.mark.sandbox
 
 FILE_TIMES_MS = 1_100
-"""Times of files may be whole seconds."""
+"""File modification times may be whole seconds."""
 
 
 def reader_of(address: ClusterAddress) -> ClusterReader:
-    """A reader with the usual tries, but quicker."""
+    """Create a reader with a short retry interval."""
     return ClusterReader(address, retry_interval_ms=200)
 
 
 def write_some(cluster: Sandbox, tp: TopicPartition, count: int) -> int:
-    """Write so many records of 100 bytes, a set each; gives the offset behind the last."""
+    """Write records of 100 bytes, each in a set of its own; return the offset after the last."""
     producer = Producer(cluster.brokers)
     try:
         last = [producer.send(tp, [Record(0, None, b"x" * 100)]) for _ in range(count)][-1]
@@ -39,15 +39,15 @@ def write_some(cluster: Sandbox, tp: TopicPartition, count: int) -> int:
 
 
 def test_three_brokers_are_read_as_one_cluster(cluster3: Sandbox) -> None:
-    """Found in ZooKeeper, or by one broker that is given; both see the same."""
+    """Brokers found in ZooKeeper, or through a given broker, give the same view."""
     topic = fresh_name("planned")
     cluster3.create_topic(topic, partitions=6)
     tps = tuple(TopicPartition(topic, number) for number in range(6))
     ends = {tp: write_some(cluster3, tp, tp.partition + 1) for tp in tps}
-    one = cluster3.brokers[1]
+    broker = cluster3.brokers[1]
     for address in (
         ClusterAddress(zookeeper_connect=cluster3.zookeeper_connect),
-        ClusterAddress(bootstrap=(Broker(-1, one.host, one.port),)),
+        ClusterAddress(bootstrap=(Broker(-1, broker.host, broker.port),)),
     ):
         with reader_of(address) as reader:
             assert reader.partitions(Topics((topic,))) == tps
@@ -59,7 +59,7 @@ def test_three_brokers_are_read_as_one_cluster(cluster3: Sandbox) -> None:
 
 
 def test_a_topic_that_is_missing_stays_missing() -> None:
-    """Though these brokers create any that is asked for by its name."""
+    """These brokers create every topic that a metadata request names, so none is sent."""
     with Sandbox(auto_create_topics=True) as cluster:
         address = ClusterAddress(zookeeper_connect=cluster.zookeeper_connect)
         with reader_of(address) as reader:
@@ -76,7 +76,7 @@ def test_a_topic_that_is_missing_stays_missing() -> None:
 
 
 def test_a_time_is_a_segment_on_the_safe_side(cluster: Sandbox) -> None:
-    """Everything that was written before a time ends before it, all since starts behind it."""
+    """Messages before a time are before the end offset, later ones are after the start offset."""
     topic = fresh_name("timed")
     cluster.create_topic(topic, config={"segment.bytes": "1000"})
     tp = TopicPartition(topic, 0)
@@ -101,7 +101,7 @@ def test_a_time_is_a_segment_on_the_safe_side(cluster: Sandbox) -> None:
 
 
 def test_an_empty_log_has_both_ends_at_all_times(cluster: Sandbox) -> None:
-    """There is nothing to lose."""
+    """Any time leads to its only offset."""
     topic = fresh_name("empty")
     cluster.create_topic(topic)
     tp = TopicPartition(topic, 0)
@@ -111,8 +111,8 @@ def test_an_empty_log_has_both_ends_at_all_times(cluster: Sandbox) -> None:
         assert reader.earliest([tp]) == reader.latest([tp]) == {tp: 0}
 
 
-def test_a_zookeeper_that_is_dead_is_said_to_be() -> None:
-    """By its address, and soon."""
+def test_an_unreachable_zookeeper_is_an_error() -> None:
+    """It has the address, and comes within the timeout."""
     port = pick_free(set())
     address = ClusterAddress(zookeeper_connect=f"127.0.0.1:{port}/kafka", connection_timeout_ms=300)
     with reader_of(address) as reader, pytest.raises(RegistryError, match=str(port)):

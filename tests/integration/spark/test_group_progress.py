@@ -1,4 +1,4 @@
-"""A query's progress in Kafka, by its brokers alone: from 0.8.2 to Kafka 4, secured or not."""
+"""A query's committed offsets in Kafka, through brokers alone: 0.8.2 to Kafka 4, also secured."""
 
 from contextlib import closing
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.sandbox
 
 
 def commit_and_read(topic: str, options: dict[str, str]) -> None:
-    """What one query commits, the next one starts from."""
+    """Check that each query starts at the offset that the former one committed."""
     tp, group = TopicPartition(topic, 0), fresh_name("g")
     address = read_address(options)
     for before, after in ((None, 3), (3, 5)):
@@ -31,21 +31,21 @@ def commit_and_read(topic: str, options: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("version", ["0.8.2.2", "2.8.2"])
 def test_on_brokers_of_the_zookeeper_era(broker_of: BrokerOf, version: str) -> None:
-    """Without a word of their ZooKeeper."""
+    """Their ZooKeeper is not needed."""
     cluster, topic = broker_of(version), fresh_name("progress")
     cluster.create_topic(topic)
     commit_and_read(topic, {"kafka.bootstrap.servers": cluster.bootstrap_servers})
 
 
 def test_on_kafka_4(kraft: KraftNode) -> None:
-    """Which serves no version that 0.8.2 knows."""
+    """It serves none of the request versions that 0.8.2 has."""
     topic = fresh_name("progress")
     kraft.create_topic(topic)
     commit_and_read(topic, {"kafka.bootstrap.servers": kraft.bootstrap_servers})
 
 
 def test_on_a_secured_cluster() -> None:
-    """By the options that the rows are read by."""
+    """The options are those for reading rows."""
     with Sandbox("2.8.2", security="scram") as cluster:
         topic = fresh_name("progress")
         cluster.create_topic(topic)

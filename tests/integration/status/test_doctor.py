@@ -1,4 +1,4 @@
-"""The doctor on a real cluster: each sick group is told, repaired, undone, repaired, and well."""
+"""The doctor on a real cluster: each sick group is diagnosed, fixed, undone and fixed again."""
 
 import json
 from collections import defaultdict
@@ -32,8 +32,8 @@ from zkconsumer.zk.paths import GroupPaths
 
 pytestmark = pytest.mark.sandbox
 
-LOOKS = ("--look-apart-ms", "1500", "--commit-interval-ms", "1200")
-TOLD = {
+SNAPSHOT_FLAGS = ("--look-apart-ms", "1500", "--commit-interval-ms", "1200")
+EXPECTED = {
     None: {"leader-missing"},
     "killed": {"commits-paused"},
     "haunted": {"member-stale", "owner-missing"},
@@ -51,9 +51,9 @@ TOLD = {
     "late": {"offsets-of-deleted-topics"},
     "split": {"offsets-split"},
 }
-"""What is wrong with each group; None: with the cluster."""
-TELLS_LATER = {"commits-paused", "member-idle", "group-stopped"}
-"""What depends on how long one looks: the page by its own intervals, the doctor by those here."""
+"""The findings about each group; None: about the cluster."""
+TIME_DEPENDENT = {"commits-paused", "member-idle", "group-stopped"}
+"""Findings that depend on the interval of snapshots, which differs between page and doctor."""
 HAUNTED_PAGE = "/groups/zookeeper/haunted"
 CLAIMED = GroupPaths("claimed").owner(FULL_PARTITIONS[1])
 GHOSTLY = GroupPaths("haunted").member(GHOST)
@@ -64,27 +64,27 @@ LATE = GroupPaths("late").offset(TopicPartition(DROPPED, 0))
 
 @pytest.fixture(scope="module")
 def ward(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ward]:
-    """Where all of them lie."""
+    """Open the cluster with all sick groups."""
     with opened_ward(tmp_path_factory.mktemp("ward")) as ward:
         yield ward
 
 
 def call(ward: Ward, *flags: str) -> int:
-    """The exit status."""
+    """Run the doctor; return the exit status."""
     return main(["doctor", "--zookeeper", ward.cluster.zookeeper_connect, *flags])
 
 
 def reported(
     ward: Ward, capsys: pytest.CaptureFixture[str], *groups: str
 ) -> dict[str | None, set[str]]:
-    """What one look finds about these groups."""
+    """Return the findings of one snapshot about these groups."""
     capsys.readouterr()
     call(ward, "--json", "--quick", *(flag for group in groups for flag in ("--group", group)))
     return by_group(capsys.readouterr().out)
 
 
 def by_group(text: str) -> dict[str | None, set[str]]:
-    """The kinds of findings of each group, with what follows from each."""
+    """Return the codes of the findings about each group, with their consequences."""
     found: dict[str | None, set[str]] = defaultdict(set)
     for finding in json.loads(text)["findings"]:
         found[finding["group"]] |= {
@@ -95,21 +95,21 @@ def by_group(text: str) -> dict[str | None, set[str]]:
 
 
 def is_well(found: dict[str | None, set[str]]) -> bool:
-    """Whether nothing is said but that nobody is in it any more."""
+    """Return whether there are no findings, except that a group has no members any more."""
     return all(codes <= {"group-stopped"} for codes in found.values())
 
 
 @pytest.fixture(scope="module")
 def diagnosis(ward: Ward) -> str:
-    """What is said of all of them, before anything is repaired."""
+    """Return the doctor's output about all groups, before anything is fixed."""
     with redirect_stdout(StringIO()) as message:
-        assert call(ward, "--json", *LOOKS) == 3
+        assert call(ward, "--json", *SNAPSHOT_FLAGS) == 3
     return message.getvalue()
 
 
-def test_each_group_is_told_what_it_has(diagnosis: str) -> None:
-    """Nothing else is said of it; the owner that a killed member left is named."""
-    assert by_group(diagnosis) == TOLD, diagnosis
+def test_each_group_has_its_finding(diagnosis: str) -> None:
+    """There are no others; the finding names the owner that a killed member left behind."""
+    assert by_group(diagnosis) == EXPECTED, diagnosis
     whole = json.loads(diagnosis)
     assert whole["sessions_known"]
     assert whole["looks_apart_ms"] >= 1_500
@@ -126,7 +126,7 @@ def test_each_group_is_told_what_it_has(diagnosis: str) -> None:
 
 
 def on_page(page: Page) -> dict[str | None, set[str]]:
-    """The kinds of findings that are shown, by group, with what follows from each."""
+    """Return the codes of the findings that are shown, by group, with their consequences."""
     shown: list[tuple[str, str, list[str]]] = page.locator("article.finding").evaluate_all(
         """found => found.map(it => [it.dataset.group, it.dataset.code,
             [...it.querySelectorAll(".consequences > li")].map(li => li.dataset.code)])"""
@@ -135,16 +135,16 @@ def on_page(page: Page) -> dict[str | None, set[str]]:
 
 
 def timeless(found: Iterable[tuple[str | None, set[str]]]) -> dict[str | None, set[str]]:
-    """These kinds by group, without those that depend on how long one looks."""
+    """Return these codes by group, without the time-dependent ones."""
     kinds: dict[str | None, set[str]] = defaultdict(set)
     for group, codes in found:
-        if codes - TELLS_LATER:
-            kinds[group] |= codes - TELLS_LATER
+        if codes - TIME_DEPENDENT:
+            kinds[group] |= codes - TIME_DEPENDENT
     return dict(kinds)
 
 
 def for_the_page(diagnosis: str) -> dict[str | None, set[str]]:
-    """What the doctor has found, without its notes: those are on the groups' own pages."""
+    """Return the doctor's findings without its notes, which are on the groups' own pages."""
     findings = json.loads(diagnosis)["findings"]
     return timeless(
         (finding["group"], {shown["code"] for shown in (finding, *finding["consequences"])})
@@ -154,8 +154,8 @@ def for_the_page(diagnosis: str) -> dict[str | None, set[str]]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Seen:
-    """What a browser of some width shows of the sick cluster."""
+class PageView:
+    """What a browser with a certain width shows of the sick cluster."""
 
     findings: dict[str | None, set[str]]
     too_wide: list[str]
@@ -167,8 +167,10 @@ class Seen:
 
 
 @pytest.fixture(scope="module")
-def seen(ward: Ward, diagnosis: str, tmp_path_factory: pytest.TempPathFactory) -> dict[int, Seen]:
-    """The page before anything is repaired, by width."""
+def views(
+    ward: Ward, diagnosis: str, tmp_path_factory: pytest.TempPathFactory
+) -> dict[int, PageView]:
+    """Return the page before anything is fixed, by width."""
     log = tmp_path_factory.mktemp("page") / "log"
     with (
         served(ward.cluster.zookeeper_connect, log, "--interval-ms", "1000") as server,
@@ -176,11 +178,13 @@ def seen(ward: Ward, diagnosis: str, tmp_path_factory: pytest.TempPathFactory) -
     ):
         until_read(server)
         wanted = for_the_page(diagnosis)
-        return {width: seen_at(browser, server.address, width, wanted) for width in (1440, 390)}
+        return {width: view_at(browser, server.address, width, wanted) for width in (1440, 390)}
 
 
-def seen_at(browser: Browser, address: str, width: int, wanted: dict[str | None, set[str]]) -> Seen:
-    """Wait for these findings, if they come, then look at every view in both colours."""
+def view_at(
+    browser: Browser, address: str, width: int, wanted: dict[str | None, set[str]]
+) -> PageView:
+    """Wait for these findings, if they come, then check every view in both colour schemes."""
     with window(browser, address, viewport={"width": width, "height": 900}) as opened:
         with suppress(AssertionError):
             wait_until(
@@ -199,7 +203,7 @@ def seen_at(browser: Browser, address: str, width: int, wanted: dict[str | None,
                 found += barriers(page, "dark")
         verdict = opened.open("/").locator("#verdict").inner_text()
         page = opened.open(HAUNTED_PAGE)
-        return Seen(
+        return PageView(
             findings=findings,
             too_wide=too_wide,
             barriers=found,
@@ -212,13 +216,13 @@ def seen_at(browser: Browser, address: str, width: int, wanted: dict[str | None,
 
 @pytest.mark.parametrize("width", [1440, 390])
 def test_the_page_shows_what_the_doctor_says(
-    ward: Ward, diagnosis: str, seen: dict[int, Seen], width: int
+    ward: Ward, diagnosis: str, views: dict[int, PageView], width: int
 ) -> None:
-    """In Chromium, in both colours: the same findings, each with its command, none off-screen.
+    """In Chromium and both colour schemes: the same findings, with commands, none off-screen.
 
-    The head names the worst trouble; that of a stuck group names its member.
+    The headline names the worst problem; that of a stuck group names its member.
     """
-    shown = seen[width]
+    shown = views[width]
     assert shown.findings == for_the_page(diagnosis)
     assert shown.too_wide == []
     assert shown.barriers == []
@@ -230,9 +234,9 @@ def test_the_page_shows_what_the_doctor_says(
     assert shown.is_clean
 
 
-@pytest.mark.usefixtures("diagnosis", "seen")
+@pytest.mark.usefixtures("diagnosis", "views")
 def test_repairs(ward: Ward, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    """All that are offered are done, come back, and are done again; then real members read all."""
+    """All offered fixes are made, undone, and made again; then real members read everything."""
     ward.cluster.start_broker(1)
     wait_until(
         lambda: (

@@ -1,4 +1,4 @@
-"""What real brokers have counted of old requests, read by JMX."""
+"""Old requests that real brokers have counted, read over JMX or from their request log."""
 
 import json
 import shutil
@@ -28,15 +28,15 @@ TIMEOUT_MS = 10_000
 
 
 class OpenedJmx(NamedTuple):
-    """A broker whose JMX is open, where, and the flags that it takes."""
+    """A broker with JMX open, its JMX address, and the flags that it requires."""
 
     cluster: Sandbox
-    place: str
+    address: str
     flags: tuple[str, ...] = ()
 
 
 def secured(folder: Path) -> tuple[list[str], tuple[str, ...]]:
-    """The options of an agent with a password and TLS, and our flags for it."""
+    """Return the options of an agent with a password and TLS, and our flags for it."""
     made = make_certificates(folder)
     texts = {
         "password": "me hidden\n",
@@ -63,7 +63,7 @@ def secured(folder: Path) -> tuple[list[str], tuple[str, ...]]:
 def opened(
     broker_of: BrokerOf, request: pytest.FixtureRequest, tmp_path: Path
 ) -> Iterator[OpenedJmx]:
-    """A broker whose JMX is opened while it runs; one with a password and TLS."""
+    """Open a running broker's JMX; 3.9.1's with a password and TLS."""
     cluster = broker_of(request.param)
     port = pick_free(set())
     jcmd = shutil.which("jcmd")
@@ -86,26 +86,26 @@ def opened(
 def test_an_old_client_is_found_by_jmx(
     opened: OpenedJmx, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By request and version; a broker without JMX is said."""
-    cluster, place, flags = opened
+    """The finding names the request and version; a broker without JMX is reported."""
+    cluster, address, flags = opened
     topic = fresh_name("old")
     cluster.create_topic(topic, partitions=1)
     fetch_as_version(cluster.brokers[0], topic, 2)
-    places = ("--jmx", place, "--jmx", "127.0.0.1:1", "--timeout-ms", "30000", *flags)
+    places = ("--jmx", address, "--jmx", "127.0.0.1:1", "--timeout-ms", "30000", *flags)
     zookeeper = ("--zookeeper", cluster.zookeeper_connect)
     assert main(["doctor", *zookeeper, "--ready-for", "4.0", "--json", *places]) == 3
     findings = json.loads(capsys.readouterr().out)["findings"]
     (clients,) = [finding for finding in findings if finding["code"] == "ready-clients"]
     assert clients["severity"] == "error"
-    told = f"JMX at {place}: FetchConsumer version 2, "
-    assert any(line.startswith(told) for line in clients["evidence"])
+    expected = f"JMX at {address}: FetchConsumer version 2, "
+    assert any(line.startswith(expected) for line in clients["evidence"])
     assert "JMX at 127.0.0.1:1: ConnectException: Connection refused" in clients["evidence"]
 
 
 def test_an_old_client_is_found_in_a_request_log(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of a broker that counts by no version; whoever asks in new ones is not named."""
+    """This broker does not count by version; clients with new versions are not named."""
     logging = RequestLogging.into(tmp_path)
     with Sandbox(kafka="1.1.1", broker_jvm_flags=logging.flags) as cluster:
         cluster.create_topic("old", partitions=1)
@@ -114,15 +114,15 @@ def test_an_old_client_is_found_in_a_request_log(
         wait_until(
             lambda: logging.file.read_text().count("apiKey=FETCH") >= 3, what="lines of requests"
         )
-        place = ("--zookeeper", cluster.zookeeper_connect, "--request-log", str(logging.file))
-        assert main(["doctor", *place, "--ready-for", "4.0", "--json"]) == 3
-        assert main(["doctor", *place, "--ready-for", "4.0"]) == 3
+        address = ("--zookeeper", cluster.zookeeper_connect, "--request-log", str(logging.file))
+        assert main(["doctor", *address, "--ready-for", "4.0", "--json"]) == 3
+        assert main(["doctor", *address, "--ready-for", "4.0"]) == 3
     found, _, text = capsys.readouterr().out.partition("\n}\n")
     findings = json.loads(found + "}")["findings"]
     (clients,) = [finding for finding in findings if finding["code"] == "ready-clients"]
     assert clients["severity"] == "error"
-    (told,) = [line for line in clients["evidence"] if "'v2'" in line]
-    assert told == (
+    (expected,) = [line for line in clients["evidence"] if "'v2'" in line]
+    assert expected == (
         f"{logging.file}: FetchConsumer version 2, 2 times, by client 'v2' at 127.0.0.1"
     )
     assert not any("'v4'" in line for line in clients["evidence"])
@@ -131,7 +131,7 @@ def test_an_old_client_is_found_in_a_request_log(
 
 @contextmanager
 def connected(broker: Broker, client_id: str) -> Iterator[NegotiatedConnection]:
-    """A connection of a client."""
+    """Open a connection with a client id."""
     dialer = dialer_of(ClientSettings(client_id=client_id, timeout_ms=TIMEOUT_MS))
     connection = dialer.dial(broker)
     try:
@@ -142,7 +142,7 @@ def connected(broker: Broker, client_id: str) -> Iterator[NegotiatedConnection]:
 
 
 def fetch_as_version(broker: Broker, topic: str, version: int, *, client_id: str = "old") -> None:
-    """Ask as an old client does."""
+    """Send a fetch request as an old client does."""
     wanted = FetchPartition(partition=0, fetch_offset=0, max_bytes=100)
     request = FetchRequest(
         max_wait_ms=0, min_bytes=0, topics=(FetchTopic(topic=topic, partitions=(wanted,)),)

@@ -1,4 +1,4 @@
-"""A snapshot of a real cluster: groups of both kinds, and offsets in both places."""
+"""A snapshot of a real cluster: groups of both kinds, and offsets in both storages."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
@@ -32,7 +32,7 @@ RECORDS = 7
 
 @contextmanager
 def reading(cluster: Sandbox) -> Iterator[SnapshotReader]:
-    """A reader of the cluster."""
+    """Open a reader of the cluster."""
     dialer = BrokerDialer(
         TcpConnector(),
         client_id="tests",
@@ -52,19 +52,19 @@ def reading(cluster: Sandbox) -> Iterator[SnapshotReader]:
 
 
 def until(
-    reader: SnapshotReader, there: Callable[[ClusterSnapshot], bool], what: str
+    reader: SnapshotReader, condition: Callable[[ClusterSnapshot], bool], what: str
 ) -> ClusterSnapshot:
-    """The first snapshot that is as wanted."""
+    """Return the first snapshot with a condition."""
 
     def read() -> list[ClusterSnapshot]:
         snapshot = reader.read()
-        return [snapshot] if there(snapshot) else []
+        return [snapshot] if condition(snapshot) else []
 
     return wait_until(read, what=what)[0]
 
 
 def shown(group: GroupStatus) -> dict[int, tuple[bool, dict[str, int], int | None, int | None]]:
-    """Of each partition: whether it is owned, what is committed, the ends of its log."""
+    """Return of each partition: is it owned, its committed offsets, and the ends of its log."""
     return {
         partition.topic_partition.partition: (
             partition.owner is not None,
@@ -77,7 +77,7 @@ def shown(group: GroupStatus) -> dict[int, tuple[bool, dict[str, int], int | Non
 
 
 def all_read(cluster: Sandbox, topic: str, group: str) -> KafkaConsumer:
-    """A member of a coordinator's group that has read and committed all."""
+    """Return a member of a coordinator's group that has read and committed everything."""
     consumer = KafkaConsumer(
         topic,
         bootstrap_servers=cluster.bootstrap_servers,
@@ -94,7 +94,7 @@ def all_read(cluster: Sandbox, topic: str, group: str) -> KafkaConsumer:
 
 @pytest.mark.parametrize("version", ["0.8.2.2", "0.9.0.1", "3.9.1"])
 def test_groups_of_both_kinds(broker_of: BrokerOf, version: str) -> None:
-    """Who is in them, who has what, and how far they are, in ZooKeeper and in Kafka."""
+    """Members, owners and offsets are read from ZooKeeper and from Kafka."""
     cluster = broker_of(version)
     has_coordinators = not version.startswith("0.8")
     topic = fresh_name("status")
@@ -158,8 +158,8 @@ def test_groups_of_both_kinds(broker_of: BrokerOf, version: str) -> None:
         assert (member.streams, member.assignor) == ({topic: 1}, "range")
 
 
-def test_an_id_that_old_and_new_consumers_use(broker_of: BrokerOf) -> None:
-    """The doctor says so; looks at the two groups alone follow who comes and goes."""
+def test_a_group_id_that_old_and_new_consumers_use(broker_of: BrokerOf) -> None:
+    """The doctor reports it; a snapshot of only these two groups shows who leaves."""
     cluster = broker_of("0.9.0.1")
     topic, name = fresh_name("both"), fresh_name("both")
     cluster.create_topic(topic, partitions=2)
@@ -194,7 +194,5 @@ def test_an_id_that_old_and_new_consumers_use(broker_of: BrokerOf) -> None:
             return [] if members_left else [on_snapshot]
 
         (on_snapshot,) = wait_until(both_left, what="both to have left")
-        assert (
-            on_snapshot.groups[old].state is GroupState.EMPTY
-        )  # the offsets in Kafka are its, too
+        assert on_snapshot.groups[old].state is GroupState.EMPTY  # its offsets in Kafka keep it
         assert (on_snapshot.failures, on_snapshot.brokers[0].seen_ms) == ((), read_ms)

@@ -1,7 +1,7 @@
-"""What it costs to read a large cluster out of a real ZooKeeper.
+"""What reading a large cluster from a real ZooKeeper costs.
 
-Not by a stopwatch, which tells of the machine, but in times of a fixed piece of Python; and by what
-is asked of ZooKeeper, whose answers a far client waits for.
+The cost is in multiples of a fixed piece of Python, since seconds depend on the machine; and in
+requests to ZooKeeper, each of which is a round trip for a distant client.
 """
 
 import time
@@ -20,7 +20,7 @@ from zkconsumer.status.reading.snapshot import SnapshotReader
 from zkconsumer.zk.pipeline import PendingResponse, Pipeline, Send
 
 READ_MOST, LOOK_MOST = 65.0, 1.8
-"""In times of the piece: it is 35 on two busy cores, to 50 on quiet ones; a look is 1.0 to 1.3."""
+"""Multiples of the piece: a full read takes 35 to 50, a read of one group 1.0 to 1.3."""
 BATCHES_MOST = 100
 OTHERS = 50
 TRIES = 3
@@ -28,7 +28,7 @@ TRIES = 3
 
 @pytest.fixture
 def batches(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many requests each batch to ZooKeeper has."""
+    """Record the number of requests in each batch to ZooKeeper."""
     sizes: list[int] = []
     run = Pipeline.run
 
@@ -49,7 +49,7 @@ def test_a_large_cluster_is_read_at_little_cost(large_connect: str, batches: lis
         reads: list[float] = []
         looks: list[float] = []
         for _ in range(TRIES):
-            # One that remembers nothing.
+            # A new reader has cached nothing.
             reader = SnapshotReader(
                 store,
                 dialer,
@@ -73,7 +73,7 @@ def test_a_large_cluster_is_read_at_little_cost(large_connect: str, batches: lis
 
 
 def _requests() -> int:
-    """At most: each node is read, and each folder is listed, or at least asked for."""
+    """The most requests: each node is read, and each parent is listed, or at least requested."""
     folders = LARGE.groups * LARGE.topics_each
     of_topics = LARGE.topics * (3 + LARGE.partitions)
     of_groups = LARGE.groups * (4 + MEMBERS) + 2 * folders * (2 + LARGE.partitions)

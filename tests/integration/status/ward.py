@@ -1,4 +1,4 @@
-"""Groups that are broken on purpose, on a real cluster: real members, and what others leave."""
+"""Groups that are broken on purpose, on a real cluster, by real members and by leftover nodes."""
 
 import json
 import uuid
@@ -24,16 +24,16 @@ MEMBER = "member"
 HOUR_MS = 3_600_000
 GHOST = "ghost"
 PYKAFKA = f"host:{uuid.uuid4()}"
-"""How pykafka names itself; it registers the bare name of its topic."""
+"""A consumer id in pykafka's form; pykafka registers the bare name of its topic."""
 
 
 class Ward:
     """Two brokers, and their sick groups.
 
     Attributes:
-        cluster: the brokers; number 1 alone has the topics ``lost`` and ``short``.
-        store: an operator's client, whose session lives as long as this.
-        other: another one.
+        cluster: the brokers; only number 1 has the topics ``lost`` and ``short``.
+        store: an operator's client, whose session lasts as long as this object.
+        other: another such client.
         tools: the original's console consumers, by group.
     """
 
@@ -47,7 +47,7 @@ class Ward:
         self._folder = folder
         self._leaving = ExitStack()
 
-    # --- what members leave ----------------------------------------------------------------------
+    # --- nodes -----------------------------------------------------------------------------------
 
     def register(
         self,
@@ -58,7 +58,7 @@ class Ward:
         store: KazooStore | None = None,
         ahead_ms: int = 0,
     ) -> None:
-        """A member, by its registration; its clock may be ahead."""
+        """Register a member, whose clock may be ahead."""
         now_ms = self.cluster_ms() + ahead_ms
         message = Registration(subscription=dict(streams), timestamp_ms=now_ms)
         self.register_as(group, member, encode_registration(message), store=store)
@@ -66,54 +66,54 @@ class Ward:
     def register_as(
         self, group: str, member: str, data: bytes, *, store: KazooStore | None = None
     ) -> None:
-        """The same with any bytes."""
+        """Register a member with any bytes."""
         path = GroupPaths(group).member(member)
         assert (store or self.store).create(path, data, ephemeral=True)
 
     def leave(self, path: str, data: bytes) -> None:
-        """A node that belongs to no session."""
+        """Create a persistent node, which belongs to no session."""
         assert self.store.create(path, data, ephemeral=False)
 
     def own(
         self, group: str, tp: TopicPartition, owner: str, *, store: KazooStore | None = None
     ) -> None:
-        """An owner."""
+        """Create an owner node."""
         path = GroupPaths(group).owner(tp)
         assert (store or self.store).create(path, owner.encode(), ephemeral=True)
 
     def commit(self, group: str, tp: TopicPartition, offset: int | str) -> None:
-        """An offset."""
+        """Write an offset."""
         self.store.set_or_create_many({GroupPaths(group).offset(tp): str(offset).encode()})
 
     def settle(self, group: str, *, ahead_ms: int = 0) -> None:
-        """One member that has both partitions of ``full``, and has read them."""
+        """Create a member that owns both partitions of ``full``, and has read them."""
         self.register(group, MEMBER, {FULL: 1}, ahead_ms=ahead_ms)
         for tp in FULL_PARTITIONS:
             self.own(group, tp, f"{MEMBER}-0")
             self.commit(group, tp, RECORDS)
 
     def cluster_ms(self) -> int:
-        """ZooKeeper's time."""
+        """Return ZooKeeper's time."""
         self.store.set_or_create_many({"/time": b""})
         (node,) = self.store.get_many(["/time"])
         assert node is not None
         return node.mtime_ms
 
     def node(self, path: str) -> bytes | None:
-        """What it holds; None: it is not there."""
+        """Return a node's data; None: there is no node."""
         (found,) = self.store.get_many([path])
         return None if found is None else found.data
 
     # --- real members ----------------------------------------------------------------------------
 
     def join(self, group: str, topic: str = FULL) -> OurMember:
-        """One of ours, which has joined."""
+        """Let a member of ours join."""
         member = OurMember(self.cluster, group, {topic: 1})
         self._leaving.callback(member.leave)
         return member
 
     def kill(self, group: str) -> None:
-        """A member that read and committed all, and was killed; its session goes on for long."""
+        """Kill a member that read and committed everything; its session lasts for a while."""
         settings = {
             "zookeeper.connect": self.cluster.zookeeper_connect,
             "zookeeper.session.timeout.ms": "30000",
@@ -133,7 +133,7 @@ class Ward:
         write(self.cluster, TopicPartition(READ, 0), [b"never read"])
 
     def scala(self, group: str, *options: str) -> ScalaTool:
-        """The original's console consumer, which joins the group, and does not try for long."""
+        """Start the original's console consumer in a group, with few rebalance tries."""
         config = self._folder / f"{group}.properties"
         config.write_text(
             f"group.id={group}\nauto.commit.interval.ms=100\n"
@@ -149,7 +149,7 @@ class Ward:
         return tool
 
     def await_owners(self, group: str, count: int) -> None:
-        """Wait until so many partitions of ``full`` have an owner."""
+        """Wait until ``count`` partitions of ``full`` have an owner."""
         owners = [GroupPaths(group).owner(tp) for tp in FULL_PARTITIONS]
         wait_until(
             lambda: len([owner for owner in owners if self.node(owner)]) == count,
@@ -163,7 +163,7 @@ class Ward:
 
 @contextmanager
 def opened_ward(folder: Path) -> Iterator[Ward]:
-    """A ward whose groups are all ill, while broker 1 is away."""
+    """Open a ward whose groups are all sick, while broker 1 is down."""
     with ExitStack() as stack:
         cluster = stack.enter_context(Sandbox(brokers=2, work_dir=folder / "cluster"))
         store = stack.enter_context(stranger(cluster))
@@ -203,7 +203,7 @@ def _make_topics(cluster: Sandbox) -> None:
 
 
 def _left_behind(ward: Ward) -> None:
-    """What belongs to nobody, or to somebody else."""
+    """Create owner nodes of nobody or of other sessions, and an unreadable registration."""
     ward.leave(GroupPaths("claimed").owner(FULL_PARTITIONS[1]), b"claimed_old-0")
     ward.register("taken", MEMBER, {FULL: 1})
     ward.own("taken", FULL_PARTITIONS[0], "somebody-0", store=ward.other)
@@ -214,7 +214,7 @@ def _left_behind(ward: Ward) -> None:
 
 
 def _members(ward: Ward) -> None:
-    """What they say of themselves."""
+    """Create members with unusual registrations."""
     ward.settle("ahead", ahead_ms=HOUR_MS)
     ward.register("unequal", "a", {FULL: 1})
     ward.register("unequal", "b", {FULL: 1, MORE: 1}, store=ward.other)
@@ -231,7 +231,7 @@ def _members(ward: Ward) -> None:
 
 
 def _offsets(ward: Ward) -> None:
-    """Where they stand."""
+    """Write offsets that are wrong in different ways."""
     ward.commit("beyond", FULL_PARTITIONS[0], 1000)
     ward.commit("numberless", FULL_PARTITIONS[0], "seven")
     ward.commit("behind", TopicPartition(SHORT, 0), 3)
@@ -241,7 +241,7 @@ def _offsets(ward: Ward) -> None:
 
 
 def _take_broker_away(cluster: Sandbox, folder: Path) -> None:
-    """Broker 1 stops; when it is back, the head of a log is gone, as retention would have it."""
+    """Stop broker 1 and delete the first segments of its log, as retention does."""
     cluster.stop_broker(1)
     tp = TopicPartition(SHORT, 0)
     segments = sorted((folder / "cluster").glob(f"broker-1/**/{tp}/*.log"))

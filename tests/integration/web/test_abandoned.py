@@ -1,4 +1,4 @@
-"""Groups that have done their work, on a real cluster: no red for good, and no alert."""
+"""Groups that have finished their work, on a real cluster: no permanent error, and no alert."""
 
 import json
 import re
@@ -22,7 +22,7 @@ QUICK = ("--interval-ms", "500")
 
 
 def finished(cluster: Sandbox) -> str:
-    """A group that has read one record of three, and is gone."""
+    """Create a group that has read one record of three, and has no members."""
     topic, group = fresh_name("done"), fresh_name("done")
     cluster.create_topic(topic, partitions=1)
     (tp,) = partitions_of(topic, 1)
@@ -34,10 +34,10 @@ def finished(cluster: Sandbox) -> str:
     return group
 
 
-def test_a_group_that_is_done_is_abandoned_after_a_while(
+def test_a_finished_group_is_abandoned_after_a_while(
     cluster: Sandbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A warning first, then out of everybody's way: on the page, in metrics, for the doctor."""
+    """First it is a warning, then it is hidden on page and metrics, and a note for the doctor."""
     group = finished(cluster)
     where = ("--zookeeper", cluster.zookeeper_connect, "--group", group)
     assert main(["doctor", *where, "--quick", "--json"]) == 3
@@ -50,7 +50,7 @@ def test_a_group_that_is_done_is_abandoned_after_a_while(
             groups = page.get("/api/groups").json["groups"]
             return next((item for item in groups if item["group_id"] == group), {})
 
-        wait_until(lambda: in_api().get("state") == "abandoned", what="it is abandoned")
+        wait_until(lambda: in_api().get("state") == "abandoned", what="the group to be abandoned")
         assert in_api()["burrow"] == "NOTFOUND"
         metrics = page.get("/metrics").text
         whose = f'consumer_group="{group}"'
@@ -72,7 +72,7 @@ def test_a_group_that_is_done_is_abandoned_after_a_while(
 def test_one_stale_registration_is_one_incident(
     cluster: Sandbox, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A member that lives shares with one that is gone, and reads on; --fix ends all of it."""
+    """A live member shares with a dead one: missing owners are consequences of one finding."""
     topic, group = fresh_name("ghost"), fresh_name("ghost")
     cluster.create_topic(topic, partitions=4)
     tree = ZkTree(cluster)

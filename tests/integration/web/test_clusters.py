@@ -1,4 +1,4 @@
-"""Several real clusters in one page, from the configuration file."""
+"""Several real clusters on one page, from the configuration file."""
 
 import signal
 from pathlib import Path
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.sandbox
 
 
 def test_clusters_of_the_file(cluster: Sandbox, broker_of: BrokerOf, tmp_path: Path) -> None:
-    """Through ZooKeeper, through brokers, away, or with its file away: none waits for another."""
+    """One is read through ZooKeeper, one through brokers, two fail: none delays another."""
     new, topic = broker_of("2.8.2"), fresh_name("clusters")
     cluster.create_topic(topic, partitions=1)
     file = tmp_path / "config.toml"

@@ -1,6 +1,6 @@
-"""A large cluster: pages answer at once while it is being read and judged.
+"""A large cluster: pages respond at once while it is being read and evaluated.
 
-At once is in times of a fixed piece of Python, made in the same process at the same time.
+The limit is in multiples of a fixed piece of Python, run in the same process at the same time.
 """
 
 import time
@@ -27,9 +27,9 @@ from zkconsumer.web.watching import ClusterWatch, WatchSettings
 from zkconsumer.zk.kazoo_store import KazooStore
 
 MEDIAN_MOST, TENTH_MOST = 2.0, 5.0
-"""Of the pages' times to the piece's: half of them, and all but one in ten, take no longer."""
+"""Limits of the median and of the 90th percentile, in multiples of the piece's."""
 FEWEST_ROUNDS = 30
-"""Among fewer than ten times there is none in ten that may be late."""
+"""A 90th percentile needs well over ten rounds."""
 PAGES = (
     "/",
     "/topics",
@@ -48,7 +48,7 @@ class ConnectedCluster:
         self._connect = zookeeper_connect
 
     def reader(self) -> SnapshotReader:
-        """A reader that takes its time."""
+        """Create a reader with long timeouts."""
         return SnapshotReader(
             self.zookeeper,
             LARGE.brokers().dialer(),
@@ -59,7 +59,7 @@ class ConnectedCluster:
 
 @contextmanager
 def serving(watch: ClusterWatch, recorder: Recorder) -> Iterator[str]:
-    """Serve the page in this process; gives its address."""
+    """Serve the page in this process; yield its address."""
     events = EventHub(watch)
     site = Site(
         source=watch,
@@ -82,7 +82,7 @@ def serving(watch: ClusterWatch, recorder: Recorder) -> Iterator[str]:
 @pytest.mark.zk
 @pytest.mark.alone
 def test_pages_of_a_large_cluster_are_quick(large_connect: str, tmp_path: Path) -> None:
-    """500 topics of 20 partitions, 50 groups of 400, read all the time."""
+    """It has 500 topics of 20 partitions and 50 groups of 400, and is read all the time."""
     with ExitStack() as stack:
         store = stack.enter_context(closing(connected(large_connect)))
 
@@ -103,7 +103,7 @@ def test_pages_of_a_large_cluster_are_quick(large_connect: str, tmp_path: Path) 
         took: dict[str, list[float]] = {path: [] for path in PAGES}
         pieces: list[float] = []
 
-        def ask_all() -> bool:
+        def request_all() -> bool:
             for path in PAGES:
                 pieces.append(piece_s(time.perf_counter))
                 began = time.perf_counter()
@@ -111,7 +111,7 @@ def test_pages_of_a_large_cluster_are_quick(large_connect: str, tmp_path: Path) 
                 took[path].append(time.perf_counter() - began)
             return watch.current.number > first and len(took["/"]) >= FEWEST_ROUNDS
 
-        wait_until(ask_all, what="another reading and enough rounds", timeout_s=90)
+        wait_until(request_all, what="another reading and enough rounds", timeout_s=90)
     for share, most in ((0.5, MEDIAN_MOST), (0.9, TENTH_MOST)):
         limit_s = most * _quantile(pieces, share)
         late = {path: times for path, times in took.items() if _quantile(times, share) > limit_s}

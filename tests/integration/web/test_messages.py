@@ -1,4 +1,4 @@
-"""Messages of real brokers, on the page and in the shell."""
+"""Messages of real brokers, on the page and on the command line."""
 
 import json
 import threading
@@ -31,14 +31,14 @@ def _hang(_: object) -> None:
 
 @pytest.fixture(scope="module", params=["0.8.2.2", "2.8.2"])
 def brokers(request: pytest.FixtureRequest, broker_of: BrokerOf, cluster: Sandbox) -> Sandbox:
-    """One without timestamps, one with them."""
+    """Give a broker without timestamps, and one with them."""
     return cluster if request.param == "0.8.2.2" else broker_of(request.param)
 
 
 @pytest.fixture(scope="module")
 def topic(brokers: Sandbox) -> str:
-    """Forty orders in one partition, compressed; a hostile one and bytes in another."""
-    name = fresh_name("look")
+    """Create a topic with forty orders in a partition, a hostile message and bytes in another."""
+    name = fresh_name("consume")
     brokers.create_topic(name, partitions=2)
     for start in (0, 20):
         values = VALUES[start : start + 20]
@@ -47,36 +47,36 @@ def topic(brokers: Sandbox) -> str:
     return name
 
 
-def ask(page: ServedPage, path: str) -> Answer:
-    """As a browser that has logged in."""
+def get_page(page: ServedPage, path: str) -> Answer:
+    """Request a path as a browser that has logged in."""
     return page.get(path, Authorization=f"Bearer {TOKEN}", Accept="text/html")
 
 
 def test_the_page_shows_messages(brokers: Sandbox, topic: str, tmp_path: Path) -> None:
-    """The last ones, from an offset, filtered, as lines; and nothing of them is logged."""
+    """The last ones, from an offset, filtered, and as lines; none of their content is logged."""
     log = tmp_path / "log"
     arguments = ("--messages", "--interval-ms", "1000")
     environment = {"ZKCONSUMER_TOKEN": TOKEN}
     with served(brokers.zookeeper_connect, log, *arguments, **environment) as page:
         until_read(page)
         path = f"/topics/{topic}/messages"
-        wait_until(lambda: ask(page, path).status == 200, what="the topic to be known")
+        wait_until(lambda: get_page(page, path).status == 200, what="the topic to be known")
         assert page.get(path).status == 401
-        found = ask(page, path)
+        found = get_page(page, path)
         assert "needle-39" in found.text
         assert "&lt;script&gt;alert(1)&lt;/script&gt;" in found.text
         assert "<script>alert" not in found.text
         assert "ff 00 1b 5b 33 31 6d" in found.text
-        one = ask(page, f"{path}?partition=0&start=offset&at=17&n=1").text
+        one = get_page(page, f"{path}?partition=0&start=offset&at=17&n=1").text
         assert ("needle-17" in one, "needle-18" in one) == (True, False)
-        lines = ask(page, f"{path}.ndjson?filter=.user.id+>=+38").text.splitlines()
+        lines = get_page(page, f"{path}.ndjson?filter=.user.id+>=+38").text.splitlines()
         orders = [json.loads(line) for line in lines]
         assert [order["value"]["user"]["id"] for order in orders] == [38, 39]
         assert [order["offset"] for order in orders] == [38, 39]
-        in_hex = ask(page, f"{path}?filter=.user.id+%3D%3D+17&as=hex").text
+        in_hex = get_page(page, f"{path}?filter=.user.id+%3D%3D+17&as=hex").text
         assert VALUES[17].hex(" ") in in_hex
         assert "needle" not in in_hex.partition('class="message"')[2]
-        young = ask(page, f"{path}.ndjson?start=time&at=2100-01-01").text
+        young = get_page(page, f"{path}.ndjson?start=time&at=2100-01-01").text
         assert young == ""
     logged = log.read_text()
     assert f"messages were read by 127.0.0.1: {topic}-0: from offset 17, at most 1" in logged
@@ -86,7 +86,7 @@ def test_the_page_shows_messages(brokers: Sandbox, topic: str, tmp_path: Path) -
 
 
 def test_avro_is_shown_by_its_schema(brokers: Sandbox, tmp_path: Path) -> None:
-    """What the registry has, asked once; what it has not, or when it hangs, is hex, in time."""
+    """Each schema is requested once; without one, or if the registry hangs, values are hex."""
     name = fresh_name("avro")
     brokers.create_topic(name, partitions=1)
     schema = {"type": "record", "name": "Order", "fields": [{"name": "id", "type": "long"}]}
@@ -102,10 +102,12 @@ def test_avro_is_shown_by_its_schema(brokers: Sandbox, tmp_path: Path) -> None:
         arguments = ("--messages", "--interval-ms", "1000", *given)
         path = f"/topics/{name}/messages"
         with served(brokers.zookeeper_connect, log, *arguments, ZKCONSUMER_TOKEN=TOKEN) as page:
-            wait_until(lambda: ask(page, path).status == 200, what="the topic to be known")
-            shown = [json.loads(line) for line in ask(page, f"{path}.ndjson").text.splitlines()]
+            wait_until(lambda: get_page(page, path).status == 200, what="the topic to be known")
+            shown = [
+                json.loads(line) for line in get_page(page, f"{path}.ndjson").text.splitlines()
+            ]
             assert shown[0]["value"] == {"id": 42}
-            text = ask(page, path).text
+            text = get_page(page, path).text
             assert "{&#34;id&#34;:42}" in text
             assert "(schema 7: " in text
             assert "(there is no schema 9)" in text
@@ -113,7 +115,7 @@ def test_avro_is_shown_by_its_schema(brokers: Sandbox, tmp_path: Path) -> None:
             assert registry.requests.count("/schemas/ids/7") == 1
             registry.responder = _hang
             write(brokers, TopicPartition(name, 0), [b"\0\0\0\0\x0c\x54"])
-            text = ask(page, path).text  # which waits 10 s at most
+            text = get_page(page, path).text  # has a timeout of 10 s
             assert "00 00 00 00 0c 54" in text
             assert "can&#39;t be reached" in text
             assert "{&#34;id&#34;:42}" in text
@@ -121,7 +123,7 @@ def test_avro_is_shown_by_its_schema(brokers: Sandbox, tmp_path: Path) -> None:
 
 
 def test_messages_need_a_token(brokers: Sandbox, capfd: pytest.CaptureFixture[str]) -> None:
-    """Without one nothing is served."""
+    """Without a token nothing is served."""
     status = main(
         ["serve", "--zookeeper", brokers.zookeeper_connect, "--listen", "127.0.0.1:0", "--messages"]
     )
@@ -129,26 +131,26 @@ def test_messages_need_a_token(brokers: Sandbox, capfd: pytest.CaptureFixture[st
     assert "needs a token" in capfd.readouterr().err
 
 
-def test_the_shell_shows_messages(
+def test_the_command_line_shows_messages(
     brokers: Sandbox, topic: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """The last ones, since a time, filtered; no group is left behind."""
+    """The last ones, since a time, and filtered; no group is left behind."""
 
-    def look(*arguments: str) -> list[str]:
+    def consume(*arguments: str) -> list[str]:
         zookeeper = ("--zookeeper", brokers.zookeeper_connect)
         assert main(["consume", *zookeeper, "--topic", topic, *arguments]) == 0
         return capfd.readouterr().out.splitlines()
 
     groups = ZkTree(brokers).children("/consumers")
-    assert look("--tail", "1", "--filter", "needle") == [VALUES[-1].decode()]
-    assert look("--tail", "99", "--filter", ".user.id == 3") == [VALUES[3].decode()]
-    since = look("--from-time", "2000-01-01", "--max-messages", "5", "--filter", "value:needle")
+    assert consume("--tail", "1", "--filter", "needle") == [VALUES[-1].decode()]
+    assert consume("--tail", "99", "--filter", ".user.id == 3") == [VALUES[3].decode()]
+    since = consume("--from-time", "2000-01-01", "--max-messages", "5", "--filter", "value:needle")
     assert since == [value.decode() for value in VALUES[:5]]
-    [line] = look("--tail", "50", "--filter", "alert", "--output", "json")
+    [line] = consume("--tail", "50", "--filter", "alert", "--output", "json")
     assert json.loads(line)["value"] == HOSTILE.decode()
     needle = ("--tail", "1", "--filter", ".user.id == 3", "--show-as", "hex")
-    assert look(*needle) == [VALUES[3].hex(" ")]
-    head, *rows = look("--tail", "50", "--output", "table")
+    assert consume(*needle) == [VALUES[3].hex(" ")]
+    head, *rows = consume("--tail", "50", "--output", "table")
     assert head.split() == ["TIME", "PARTITION", "OFFSET", "KEY", "VALUE"]
     assert len(rows) == 42
     assert max(map(len, rows)) <= 80

@@ -1,4 +1,4 @@
-"""The lag in time is one number: on the command line, the page, in JSON and for Prometheus."""
+"""The lag in time is the same on the command line, the page, in JSON and for Prometheus."""
 
 import json
 import re
@@ -21,11 +21,11 @@ pytestmark = pytest.mark.sandbox
 
 AGE_S = 111.0
 SLACK_S = 60.0
-"""How much later the last of them may be asked."""
+"""How much later than the first the last of them may be read."""
 
 
 def value_of(metric: str, group: str, exposed: str) -> float:
-    """The only sample of a group."""
+    """Return the only sample of a group."""
     (found,) = re.findall(rf'^{metric}{{[^}}]*group="{group}"[^}}]*}} (\S+)', exposed, re.MULTILINE)
     return float(found)
 
@@ -33,7 +33,7 @@ def value_of(metric: str, group: str, exposed: str) -> float:
 def test_the_lag_in_time_is_the_same_everywhere(
     broker_of: BrokerOf, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """By the timestamp of the next record, however the log grew while somebody watched it."""
+    """It is from the next record's timestamp, and not from the growth of the log."""
     cluster = broker_of("3.9.1")
     topic, group = fresh_name("same"), fresh_name("same")
     cluster.create_topic(topic, partitions=1)
@@ -51,8 +51,8 @@ def test_the_lag_in_time_is_the_same_everywhere(
             found = [item for item in groups if item["group_id"] == group]
             return found[0]["lag_ms"] if found and not found[0]["lag_ms_estimated"] else None
 
-        wait_until(in_api, what="the page has asked the record")
-        # The log grows, by which the page used to tell.
+        wait_until(in_api, what="the page to read the record's timestamp")
+        # The log grows, which must not replace the exact lag by an estimate.
         write(cluster, tp, [b"v"] * 50)
         metrics = page.get("/metrics").text
         exported = value_of("kafka_consumergroup_group_lag_seconds", group, metrics)
@@ -73,7 +73,7 @@ def test_the_lag_in_time_is_the_same_everywhere(
 
 
 def test_an_estimate_is_marked_everywhere(broker_of: BrokerOf, tmp_path: Path) -> None:
-    """Brokers of 0.8 keep no times."""
+    """Brokers of 0.8 have no timestamps."""
     cluster = broker_of("0.8.2.2")
     topic, group = fresh_name("same"), fresh_name("same")
     cluster.create_topic(topic, partitions=1)
@@ -86,13 +86,13 @@ def test_an_estimate_is_marked_everywhere(broker_of: BrokerOf, tmp_path: Path) -
             groups = page.get("/api/groups").json["groups"]
             return next((item for item in groups if item["group_id"] == group), {})
 
-        wait_until(lambda: in_api().get("lag") == 40, what="the page has read the group")
+        wait_until(lambda: in_api().get("lag") == 40, what="the page to read the group")
 
         def grown() -> bool:
             write(cluster, tp, [b"v"])
             return in_api()["lag_ms"] is not None
 
-        wait_until(grown, what="the page has seen the log grow")
+        wait_until(grown, what="the page to see the log grow")
         assert in_api()["lag_ms_estimated"] is True
         metrics = page.get("/metrics").text
         assert f'zkconsumer_group_estimated_lags{{consumergroup="{group}",kind="zookeeper"}} 1' in (

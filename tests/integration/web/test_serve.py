@@ -1,4 +1,4 @@
-"""The page as a process, on a real cluster whose servers come and go."""
+"""The page as a process, on a real cluster whose servers stop and start."""
 
 import re
 import signal
@@ -28,7 +28,7 @@ YOUNG_S = 7.0
 
 
 class EventStreamListener:
-    """Hears events, as a browser does."""
+    """Receives events, as a browser does."""
 
     def __init__(self, page: ServedPage, query: str = "") -> None:
         self._connection = HTTPConnection(urlsplit(page.address).netloc, timeout=20)
@@ -37,30 +37,30 @@ class EventStreamListener:
         assert self._respond.status == 200
 
     def line(self) -> str:
-        """The next line; nothing where the server has ended it."""
+        """Return the next line; empty at the end of the stream."""
         return self._respond.readline().decode()
 
     def close(self) -> None:
-        """Go."""
+        """Disconnect."""
         self._respond.close()
         self._connection.close()
 
 
 @pytest.fixture(scope="module")
-def own() -> Iterator[Sandbox]:
-    """A cluster whose servers are stopped."""
+def stoppable() -> Iterator[Sandbox]:
+    """Start a cluster whose servers are stopped in these tests."""
     with Sandbox(kafka="0.8.2.2", brokers=1) as sandbox:
         yield sandbox
 
 
-def in_short(page: ServedPage, group: str) -> dict[str, object]:
-    """A group as the list tells it."""
+def listed_group(page: ServedPage, group: str) -> dict[str, object]:
+    """Return a group as the list shows it."""
     found = page.get("/api/groups").json["groups"]
     return next((item for item in found if item["group_id"] == group), {})
 
 
-def test_a_group_is_shown_with_its_past(cluster: Sandbox, tmp_path: Path) -> None:
-    """Members come, read, commit and go; a later server still knows of it."""
+def test_a_group_is_shown_with_its_history(cluster: Sandbox, tmp_path: Path) -> None:
+    """A member joins, reads, commits and leaves; a later server still has the history."""
     topic, group = fresh_name("topic"), fresh_name("group")
     cluster.create_topic(topic, partitions=2)
     for number in range(2):
@@ -79,15 +79,15 @@ def test_a_group_is_shown_with_its_past(cluster: Sandbox, tmp_path: Path) -> Non
             for _ in range(10):
                 next(stream)
             consumer.commit_offsets()
-            wait_until(lambda: in_short(page, group).get("lag") == 0, what="the commit")
-            shown = in_short(page, group)
+            wait_until(lambda: listed_group(page, group).get("lag") == 0, what="the commit")
+            shown = listed_group(page, group)
             assert (shown["members"], shown["state"], shown["burrow"]) == (1, "stable", "OK")
-        wait_until(lambda: in_short(page, group).get("members") == 0, what="the member's end")
+        wait_until(lambda: listed_group(page, group).get("members") == 0, what="the member's end")
         wait_until(lambda: page.get(lag).json["total"][-1:] == [0], what="the recorder")
         assert page.get(f"/groups/zookeeper/{group}").status == 200
         assert page.get(f"/groups/zookeeper/{group}/znodes").status == 200
         assert f'consumergroup="{group}"' in page.get("/metrics").text
-        # A group that is looked at is told apart from one that is only listed.
+        # The group was opened on a page by now, and not only listed.
         assert page.end() == 0
     with served(cluster.zookeeper_connect, tmp_path / "log", *arguments) as page:
         until_read(page)
@@ -100,18 +100,18 @@ def test_a_group_is_shown_with_its_past(cluster: Sandbox, tmp_path: Path) -> Non
 
 
 def age_of(page: ServedPage, part: str) -> float:
-    """How old a part of what is shown is, in seconds."""
+    """Return the age of a part of the snapshot, in seconds."""
     name = f'zkconsumer_snapshot_age_seconds{{part="{part}"}} (.*)'
     found = re.search(name, page.get("/metrics").text)
     assert found is not None
     return float(found[1])
 
 
-def test_servers_that_go_only_make_what_is_shown_old(own: Sandbox, tmp_path: Path) -> None:
-    """The page answers all the time; ages grow, reasons are told, and all comes back."""
-    own.create_topic("t", partitions=1)
+def test_stopped_servers_only_make_the_snapshot_old(stoppable: Sandbox, tmp_path: Path) -> None:
+    """The page responds all the time; ages grow, reasons are shown, and everything recovers."""
+    stoppable.create_topic("t", partitions=1)
     arguments = (*QUICK, "--timeout-ms", "1000")
-    with served(own.zookeeper_connect, tmp_path / "log", *arguments) as page:
+    with served(stoppable.zookeeper_connect, tmp_path / "log", *arguments) as page:
         until_read(page)
 
         def state() -> dict[str, object]:
@@ -119,15 +119,15 @@ def test_servers_that_go_only_make_what_is_shown_old(own: Sandbox, tmp_path: Pat
             return found
 
         assert state()["failures"] == []
-        own.stop_broker(0)
+        stoppable.stop_broker(0)
         wait_until(lambda: state()["failures"], what="the broker to be missed")
         wait_until(lambda: age_of(page, "log_ends") > 2, what="its logs to be old")
         assert age_of(page, "topics") < YOUNG_S
         assert page.get("/healthz").status == 200
-        own.start_broker(0)
+        stoppable.start_broker(0)
         wait_until(lambda: not state()["failures"], what="the broker to be back")
         wait_until(lambda: age_of(page, "log_ends") < 2, what="its logs to be young")
-        own.stop_zookeeper()
+        stoppable.stop_zookeeper()
         wait_until(lambda: page.get("/healthz").status == 503, what="ZooKeeper to be missed")
         wait_until(lambda: age_of(page, "topics") > YOUNG_S, what="topics to be old")
         first = state()
@@ -135,17 +135,17 @@ def test_servers_that_go_only_make_what_is_shown_old(own: Sandbox, tmp_path: Pat
         assert "can't be read" in str(first["reason"])
         for path in ("/", "/topics", "/topics/t", "/groups"):
             assert page.get(path, accept="text/html").status == 200
-        own.start_zookeeper()
+        stoppable.start_zookeeper()
         wait_until(lambda: page.get("/healthz").status == 200, what="ZooKeeper to be back")
         wait_until(lambda: not state()["failures"], what="all to be read again")
         wait_until(lambda: age_of(page, "topics") < YOUNG_S, what="topics to be young")
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
-def test_it_ends_at_once_though_somebody_listens(
+def test_it_ends_at_once_with_open_event_streams(
     cluster: Sandbox, tmp_path: Path, number: int, status: int
 ) -> None:
-    """Listeners are let go, and nothing is said."""
+    """The streams are closed, and nothing is logged."""
     with served(cluster.zookeeper_connect, tmp_path / "log", *QUICK) as page:
         until_read(page)
         listener = EventStreamListener(page, "?group=zookeeper/nobody")
@@ -161,8 +161,8 @@ def test_it_ends_at_once_though_somebody_listens(
     assert (tmp_path / "log").read_text() == ""
 
 
-def test_a_cluster_may_come_later(zookeeper: Sandbox, tmp_path: Path) -> None:
-    """Until then the page says what it waits for."""
+def test_a_cluster_may_start_later(zookeeper: Sandbox, tmp_path: Path) -> None:
+    """Until then the page shows what it waits for."""
     host = zookeeper.zookeeper_connect.partition("/")[0]
     zookeeper.pause_zookeeper()
     try:
@@ -171,7 +171,7 @@ def test_a_cluster_may_come_later(zookeeper: Sandbox, tmp_path: Path) -> None:
             assert page.get("/healthz").status == 503
             assert page.get("/", accept="text/html").status == 200
             zookeeper.resume_zookeeper()
-            # It is read now; that no broker is there yet makes it no healthier.
+            # It is read now, but a cluster without brokers is not healthy.
             reported = "No broker is registered"
             wait_until(lambda: reported in page.get("/healthz").text, what="the first reading")
             assert page.get("/healthz").status == 503

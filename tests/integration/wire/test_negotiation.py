@@ -1,4 +1,4 @@
-"""Real brokers of every release are told apart by asking them, at once and without traces."""
+"""Brokers of every release are identified by probes, at once and without side effects."""
 
 from contextlib import closing
 
@@ -24,7 +24,7 @@ GENERATIONS = {
     "0.8.2.2": (BrokerGeneration.V0_8_2, 4),
     "0.9.0.1": (BrokerGeneration.V0_9, 1),
 }
-"""The generation of each release that can't say it, and how many questions tell."""
+"""The generation of each release without ApiVersions, and how many probes identify it."""
 
 NEWEST_FETCH = {"0.10.2.2": 3, "0.11.0.3": 5, "1.1.1": 7, "2.8.2": 12, "3.9.1": 13}
 NEWEST_PRODUCE = {"0.9.0.1": 1, "0.10.2.2": 2, "0.11.0.3": 3, "1.1.1": 5, "2.8.2": 9, "3.9.1": 9}
@@ -33,7 +33,7 @@ NEWEST_PRODUCE = {"0.9.0.1": 1, "0.10.2.2": 2, "0.11.0.3": 3, "1.1.1": 5, "2.8.2
 @pytest.mark.sandbox
 @in_matrix("kafka", [*GENERATIONS, *VERSIONS[1:]], [*GENERATIONS, "0.10.2.2", "3.9.1"])
 def test_negotiation(broker_of: BrokerOf, kafka: str) -> None:
-    """The release is known at once, and nothing was created on the way."""
+    """The release is identified at once, and no topic was created by that."""
     (broker,) = broker_of(kafka).brokers
     before = topics_of(broker)
     clock = SystemClock()
@@ -56,7 +56,7 @@ def test_negotiation(broker_of: BrokerOf, kafka: str) -> None:
 
 
 def topics_of(broker: Broker) -> set[str]:
-    """All that a broker has."""
+    """Return all topics of a broker."""
     every = MetadataRequest(topics=())
     with closing(raw_connection(broker, timeout_ms=TIMEOUT_MS)) as connection:
         metadata = connection.request(every, version=0, timeout_ms=TIMEOUT_MS)

@@ -1,11 +1,11 @@
 """``python -m tests.interop.coordinated.client_member``: a member with kafka-python's API.
 
-The library is the first thing that it is told: ours and kafka-python run the same program, which
-is what "change an import" means. It tells what it does as lines of JSON, one a fact, and obeys
-commands on its standard input, a line each; the end of the input makes it leave.
+The first argument is the library: ours and kafka-python run the same program, as after "change an
+import". It prints what it does as lines of JSON, one fact each, and reads commands from its
+standard input, one a line; at the end of the input it leaves.
 
-Commands: ``idle`` (it no longer polls), ``poll`` (it does again), ``slow MS`` (so long a pause
-after each poll that gave something), ``commit`` (what it has been handed), ``leave``.
+Commands: ``idle`` (stop polling), ``poll`` (poll again), ``slow MS`` (pause that long after each
+poll with records), ``commit`` (commit what was delivered), ``leave``.
 """
 
 import importlib
@@ -24,29 +24,29 @@ IDLE_MS = 60_000
 LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
-def notify(**fact: object) -> None:
-    """A line for whoever started this."""
+def report(**fact: object) -> None:
+    """Print a fact for the process that started this one."""
     sys.stdout.write(f"{json.dumps(fact)}\n")
     sys.stdout.flush()
 
 
 def wall_ms() -> int:
-    """Milliseconds since the epoch; not from the library that is under test."""
+    """Milliseconds since the epoch, independent of the library under test."""
     return time.time_ns() // 1_000_000
 
 
 def names(partitions: Any) -> list[str]:
-    """``topic:partition`` of each, sorted."""
+    """Return ``topic:partition`` of each, sorted."""
     return sorted(f"{partition.topic}:{partition.partition}" for partition in partitions)
 
 
 @dataclass
-class Orders:
-    """What it was told to do, read from its standard input.
+class Commands:
+    """The commands from its standard input.
 
     Attributes:
         polling: whether it polls.
-        slow_ms: the pause after a poll that gave something.
+        slow_ms: the pause after a poll with records.
         leaving: whether it is to end.
     """
 
@@ -57,7 +57,7 @@ class Orders:
     _unread: bytes = b""
 
     def take(self, wait_ms: int) -> None:
-        """Read what is there; wait so long for something."""
+        """Read the available commands; wait up to ``wait_ms`` for one."""
         if self.leaving or not select.select([0], [], [], wait_ms / 1000)[0]:
             return
         data = os.read(0, 4096)
@@ -78,11 +78,11 @@ class Orders:
                 self.leaving = True
             case _:
                 self.todo.extend(words)
-        notify(done=" ".join(words))
+        report(done=" ".join(words))
 
 
 def strategies(library: str, wanted: Sequence[str]) -> list[object]:
-    """kafka-python takes classes, ours takes the names that they have."""
+    """Return strategies as the library wants them: kafka-python needs classes, ours needs names."""
     if library != "kafka":
         return list(wanted)
     folder = "kafka.coordinator.assignors"
@@ -96,17 +96,17 @@ def strategies(library: str, wanted: Sequence[str]) -> list[object]:
 
 
 def listener_of(library: Any) -> object:
-    """Tells of every change, by the names that both libraries call."""
+    """Return a listener that reports every change, with the names that both libraries call."""
 
     class Listener(library.ConsumerRebalanceListener):  # type: ignore[misc]
         def on_partitions_revoked(self, revoked: Any) -> None:
-            notify(revoked=names(revoked))
+            report(revoked=names(revoked))
 
         def on_partitions_assigned(self, assigned: Any) -> None:
-            notify(assigned=names(assigned))
+            report(assigned=names(assigned))
 
         def on_partitions_lost(self, lost: Any) -> None:
-            notify(lost=names(lost))
+            report(lost=names(lost))
 
     return Listener()
 
@@ -123,20 +123,20 @@ class Program:
             settings["partition_assignment_strategy"] = strategies(library, wanted)
         if "api_version" in settings:
             settings["api_version"] = tuple(settings["api_version"])
-        self._orders = Orders()
+        self._commands = Commands()
         self._consumer = module.KafkaConsumer(**settings)
         self._consumer.subscribe(**subscription, listener=listener_of(module))
 
     def run(self) -> None:
-        """Poll, obey, tell, until told to leave."""
-        orders = self._orders
-        while not orders.leaving:
-            orders.take(0 if orders.polling else IDLE_MS)
-            self._do(orders)
-            if orders.polling and not orders.leaving:
+        """Poll, obey commands and report facts, until the command to leave."""
+        commands = self._commands
+        while not commands.leaving:
+            commands.take(0 if commands.polling else IDLE_MS)
+            self._do(commands)
+            if commands.polling and not commands.leaving:
                 self._poll()
         self._try("close", self._consumer.close)
-        notify(left=True)
+        report(left=True)
 
     def _poll(self) -> None:
         batches: Mapping[Any, Sequence[Any]] = {}
@@ -148,7 +148,7 @@ class Program:
 
         self._try("poll", poll)
         for records in batches.values():
-            notify(
+            report(
                 records=[
                     [record.topic, record.partition, record.offset, (record.value or b"").decode()]
                     for record in records
@@ -156,23 +156,23 @@ class Program:
                 requested=sent_ms,
                 given=wall_ms(),
             )
-        if batches and self._orders.slow_ms:
-            self._orders.take(self._orders.slow_ms)
+        if batches and self._commands.slow_ms:
+            self._commands.take(self._commands.slow_ms)
 
-    def _do(self, orders: Orders) -> None:
-        while orders.todo:
-            if orders.todo.pop(0) == "commit":
+    def _do(self, commands: Commands) -> None:
+        while commands.todo:
+            if commands.todo.pop(0) == "commit":
                 self._try("commit", self._consumer.commit)
 
     @staticmethod
     def _try(what: str, call: Any) -> None:
         try:
             call()
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is what is told
-            notify(failed=what, kind=type(error).__name__, text=str(error))
+        except Exception as error:  # noqa: BLE001 - every error is reported as a fact
+            report(failed=what, kind=type(error).__name__, text=str(error))
         else:
             if what != "poll":
-                notify(succeeded=what)
+                report(succeeded=what)
 
 
 if __name__ == "__main__":

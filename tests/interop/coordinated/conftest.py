@@ -10,12 +10,12 @@ from tests.interop.coordinated.group import CoordinatorGroup
 from tests.support.clusters import BrokerOf
 
 GroupOn = Callable[..., CoordinatorGroup]
-"""Makes a fresh group on a Kafka version: ``group_on("2.8.2", strategy="range")``."""
+"""Creates a fresh group on a Kafka version: ``group_on("2.8.2", strategy="range")``."""
 
 
 @pytest.fixture
 def group_on(broker_of: BrokerOf, tmp_path: Path) -> Iterator[GroupOn]:
-    """Groups on the session's brokers, by version; their histories are judged in the end."""
+    """Give a function that creates groups on a version; judge their histories at the end."""
     made: list[CoordinatorGroup] = []
     with ExitStack() as groups:
 

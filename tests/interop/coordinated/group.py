@@ -1,4 +1,4 @@
-"""A coordinator's group of several kinds of members on a real broker, and what tests wait for."""
+"""A coordinator's group with several kinds of members on a real broker, and waits for it."""
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
@@ -15,7 +15,7 @@ from tests.interop.coordinated.members import (
     PollMember,
     all_values,
 )
-from tests.interop.coordinated.peek import CoordinatorPeek, Look
+from tests.interop.coordinated.peek import CoordinatorPeek, GroupDescription
 from tests.interop.traffic import Writer
 from tests.support.clusters import fresh_name
 from tests.support.waiting import wait_until
@@ -32,11 +32,11 @@ JAVA_ASSIGNORS = {
 CONSOLE_CONSUMERS = {"3.9.1": "org.apache.kafka.tools.consumer.ConsoleConsumer"}
 GROUP_COMMANDS = {"3.9.1": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"}
 WITH_TWO_CONSUMERS = {"0.9.0.1", "0.10.2.2"}
-"""Their tools must be told that the new consumer is meant."""
+"""Their tools need a flag for the new consumer."""
 API_VERSIONS = {"0.9.0.1": [0, 9]}
-"""What kafka-python must be told: it can't find it out on brokers that old."""
-HASTE: Mapping[str, Mapping[str, object]] = {"0.9.0.1": {"request_timeout_ms": 10_000}}
-"""These brokers leave a request without an answer now and then, and tests wait for 30 s."""
+"""The versions that kafka-python must be given: it can't detect brokers that old."""
+SHORT_TIMEOUTS: Mapping[str, Mapping[str, object]] = {"0.9.0.1": {"request_timeout_ms": 10_000}}
+"""Brokers of 0.9 occasionally leave a request without a response, and tests wait only 30 s."""
 
 TIMINGS_MS = {
     "session_timeout_ms": 6000,
@@ -49,12 +49,12 @@ JAVA_TIMINGS = {key.replace("_", "."): str(value) for key, value in TIMINGS_MS.i
 
 
 class CoordinatorGroup:
-    """A fresh group; its members are ended by ``close``.
+    """A fresh group; ``close`` ends its members.
 
     Args:
-        cluster: where.
+        cluster: the cluster.
         folder: for the members' output.
-        strategy: of all members; None: each has its defaults, which have range in common.
+        strategy: of all members; None: their defaults, which have range in common.
     """
 
     def __init__(self, cluster: Sandbox, folder: Path, strategy: str | None = "range") -> None:
@@ -78,26 +78,26 @@ class CoordinatorGroup:
         return name
 
     def partitions(self, topic: str, count: int) -> list[TopicPartition]:
-        """The topic's first partitions."""
+        """Return the topic's first partitions."""
         return [TopicPartition(topic, partition) for partition in range(count)]
 
     def write(self, partitions: Collection[TopicPartition], count: int) -> list[str]:
-        """So many messages to each; gives their values."""
+        """Write ``count`` messages to each partition; return their values."""
         return [value for tp in partitions for value in self.writer.write(tp, count)]
 
     # --- members ----------------------------------------------------------------------------------
 
     def ours(self, *topics: str, **settings: object) -> ClientMember:
-        """Start one of ours; does not wait until it has joined."""
+        """Start a member of ours; does not wait until it has joined."""
         return self._client("zkconsumer", {"topics": topics}, settings)
 
     def kafka_python(self, *topics: str, **settings: object) -> ClientMember:
-        """Start one of kafka-python's; does not wait until it has joined, but for another member.
+        """Start a member of kafka-python's after another member; does not wait until it has joined.
 
-        A 3.0.12 that joins first leads before it knows the topic, and hangs now and then when it
-        assigns once more. It leads all right when those before it leave.
+        If 3.0.12 joins first, it leads before it knows the topic, and sometimes hangs at its second
+        assignment. It may lead after the members before it have left.
         """
-        wait_until(lambda: any(self.peek.look().shares.values()), what="another member")
+        wait_until(lambda: any(self.peek.describe().shares.values()), what="another member")
         own: dict[str, object] = {}
         if self.cluster.kafka in API_VERSIONS:
             own["api_version"] = API_VERSIONS[self.cluster.kafka]
@@ -107,7 +107,7 @@ class CoordinatorGroup:
         """Start the version's console consumer; does not wait until it has joined.
 
         Args:
-            topic: what it reads.
+            topic: the topic it reads.
             settings: of Java's consumer, with ``_`` for each dot.
         """
         kafka = self.cluster.kafka
@@ -140,7 +140,7 @@ class CoordinatorGroup:
     ) -> ClientMember:
         all_settings = {
             **TIMINGS_MS,
-            **HASTE.get(self.cluster.kafka, {}),
+            **SHORT_TIMEOUTS.get(self.cluster.kafka, {}),
             "bootstrap_servers": self.cluster.bootstrap_servers.split(","),
             "group_id": self.name,
             "client_id": library,
@@ -164,7 +164,7 @@ class CoordinatorGroup:
             member.kill()
 
     def judge(self) -> Verdict:
-        """Judge the group's history, which is kept in its folder; its commits are not in it."""
+        """Judge the group's history, which is written to its folder; commits are not in it."""
         members = [fact for member in self.members for fact in member.history]
         history = [*self.recorder.operations(), *members]
         write_file(self._folder / "history.ndjson", history)
@@ -174,28 +174,30 @@ class CoordinatorGroup:
 
     def await_shared(
         self, partitions: Collection[TopicPartition], count: int, *, timeout_s: float = 30
-    ) -> Look:
-        """Wait until so many members, each with a share, have all partitions between them."""
+    ) -> GroupDescription:
+        """Wait until ``count`` members own all partitions between them, each at least one."""
 
-        def shared() -> Look | None:
+        def shared() -> GroupDescription | None:
             self._check_members()
-            look = self.peek.look()
-            shares = list(look.shares.values())
+            described = self.peek.describe()
+            shares = list(described.shares.values())
             whole = sorted(itertools.chain(*shares)) == sorted(partitions)
-            return look if len(shares) == count and all(shares) and whole else None
+            return described if len(shares) == count and all(shares) and whole else None
 
         try:
             found = wait_until(shared, timeout_s=timeout_s, what=f"{count} to share {self.name}")
         except AssertionError as error:
-            raise AssertionError(f"{error}; now {self.peek.look()}; {self._reported()}") from None
+            raise AssertionError(
+                f"{error}; now {self.peek.describe()}; {self._reported()}"
+            ) from None
         assert found is not None
         assert found.protocol == (self.strategy or "range")
         return found
 
     def await_all(self, wanted: Sequence[str], *, timeout_s: float = 30) -> None:
-        """Wait until the members have delivered all of these.
+        """Wait until the members have delivered all of these values.
 
-        Whether something came twice is for the test to say: some faults allow it.
+        Duplicates are the test's concern: some faults allow them.
         """
 
         def missing() -> set[str]:

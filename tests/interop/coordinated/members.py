@@ -1,6 +1,6 @@
-"""Members of a coordinator's group, each a process: ours, kafka-python's, and Java's console one.
+"""Members of a coordinator's group, each a process: ours, kafka-python's, Java's console one.
 
-What they deliver is told by the values: ``topic:partition:number``, as ``traffic`` writes them.
+Values identify what they deliver: ``topic:partition:number``, as ``traffic`` writes them.
 """
 
 import json
@@ -23,7 +23,7 @@ Fact = dict[str, Any]
 
 
 class Delivered(NamedTuple):
-    """A record that a poll gave."""
+    """A record that a poll returned."""
 
     topic: str
     partition: int
@@ -38,7 +38,7 @@ class ClientMember:
         library: ours, or kafka-python.
         subscription: the keyword arguments of ``subscribe``.
         settings: those of ``KafkaConsumer``.
-        folder: gets its output; made here.
+        folder: for its output; is created here.
     """
 
     def __init__(
@@ -65,11 +65,11 @@ class ClientMember:
                 stderr=errors,
             )
 
-    # --- what it told -----------------------------------------------------------------------------
+    # --- what it printed --------------------------------------------------------------------------
 
     @property
     def facts(self) -> list[Fact]:
-        """Everything, in order; a line cut off by a kill does not count."""
+        """Everything that it printed, in order; a line cut off by a kill does not count."""
         with (self._folder / "stdout").open("rb") as output:
             output.seek(self._read_bytes)
             whole, end, _ = output.read().rpartition(b"\n")
@@ -79,7 +79,7 @@ class ClientMember:
 
     @property
     def delivered(self) -> list[Delivered]:
-        """What its polls gave, in order."""
+        """The records of its polls, in order."""
         return [Delivered(*record) for fact in self.facts for record in fact.get("records", ())]
 
     @property
@@ -89,7 +89,7 @@ class ClientMember:
 
     @property
     def owned(self) -> set[str]:
-        """What its listener was given and not yet told to give up, as ``topic:partition``."""
+        """The assigned partitions that were not revoked or lost since, as ``topic:partition``."""
         owned: set[str] = set()
         for fact in self.facts:
             owned |= set(fact.get("assigned", ()))
@@ -98,7 +98,7 @@ class ClientMember:
 
     @property
     def changes(self) -> list[Fact]:
-        """What its listener was told, in order."""
+        """The calls of its listener, in order."""
         calls = {"assigned", "revoked", "lost"}
         return [fact for fact in self.facts if not calls.isdisjoint(fact)]
 
@@ -118,13 +118,13 @@ class ClientMember:
 
     @property
     def history(self) -> list[Fact]:
-        """The operations that its facts amount to; kafka-python promises nothing here."""
+        """Its facts as operations of a history; kafka-python makes no promises here."""
         promises = ["order"] if self.library == "zkconsumer" else []
         operations = [_declared(self.name, promises)]
         reader, requested = {"process": self.name, "member": self.name}, None
         for fact in self.facts:
             if "records" in fact:
-                # Two polls may be asked within one millisecond, with a rebalance in between.
+                # Two polls may start within one millisecond, with a rebalance in between.
                 if fact["requested"] != requested or "messages" not in operations[-1]:
                     requested = fact["requested"]
                     invoke = {"type": "invoke", "f": "poll", "time": requested}
@@ -138,22 +138,22 @@ class ClientMember:
                 operations.append({**reader, "type": "info", "f": f, **when})
         return operations
 
-    # --- what it is told --------------------------------------------------------------------------
+    # --- commands ---------------------------------------------------------------------------------
 
     def order(self, command: str) -> None:
-        """Give a command and wait until it was obeyed; see ``client_member``."""
+        """Send a command and wait until it is done; see ``client_member``."""
         before = len(self.reported("done"))
         self.order_later(command)
         wait_until(lambda: len(self.reported("done")) > before, what=f"{command}; {self._end()}")
 
     def order_later(self, command: str) -> None:
-        """Give a command, which a frozen member reads when it goes on."""
+        """Send a command without waiting; a frozen member reads it when it is resumed."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{command}\n".encode())
         self._process.stdin.flush()
 
     def commit(self) -> Fact:
-        """Let it commit what it was handed; gives what came of it."""
+        """Let it commit what was delivered to it; return the outcome."""
 
         def outcomes() -> list[Fact]:
             return [
@@ -167,7 +167,7 @@ class ClientMember:
         return wait_until(lambda: outcomes()[before:], what=f"the commit; {self._end()}")[0]
 
     def leave(self) -> None:
-        """Close it in order, and wait for that."""
+        """Close the consumer, and wait for the process to end."""
         if self._process.poll() is None:
             self.order_later("leave")
         self._close_input()
@@ -176,24 +176,24 @@ class ClientMember:
         assert self.reported("left"), self._end()
 
     def kill(self) -> None:
-        """``SIGKILL``: no good-bye."""
+        """Kill it with ``SIGKILL``: it does not leave the group."""
         self._process.kill()
         self._process.wait()
         self._close_input()
 
     def pause(self) -> None:
-        """Freeze it."""
+        """Freeze it with ``SIGSTOP``."""
         self._process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let it go on."""
+        """Resume it with ``SIGCONT``."""
         self._process.send_signal(signal.SIGCONT)
 
     def check(self) -> None:
-        """It runs, or was told to end.
+        """Check that it runs, or was asked to end.
 
         Raises:
-            AssertionError: it ended by itself; with what it said at last.
+            AssertionError: it ended by itself; the message has its last output.
         """
         status = self._process.poll()
         ended = (
@@ -229,14 +229,14 @@ class JavaMember:
 
     @property
     def history(self) -> list[Fact]:
-        """What it printed, at some time from its start until now."""
+        """What it printed; the time is only known to be between its start and now."""
         messages = [[None, None, None, value] for value in self.values]
         when = {"since": self._began_ms, "time": self._clock.wall_ms()}
         poll = {"process": self.name, "type": "ok", "f": "poll", "member": self.name}
         return [_declared(self.name, []), {**poll, **when, "messages": messages}]
 
     def check(self) -> None:
-        """It runs, or was told to end; see ``ClientMember``."""
+        """Check that it runs, or was asked to end; see ``ClientMember``."""
         assert self._reported or self.tool.poll() is None, (
             f"Java ended by itself: {self.tool.errors}"
         )
@@ -248,7 +248,7 @@ class JavaMember:
         assert self.tool.stop(), "it did not end when asked to"
 
     def kill(self) -> None:
-        """``SIGKILL``: its session stays until it times out."""
+        """Kill it with ``SIGKILL``: its session lasts until it times out."""
         self._reported = True
         self.tool.kill()
 
@@ -257,7 +257,7 @@ class JavaMember:
         self.tool.pause()
 
     def resume(self) -> None:
-        """Let it go on."""
+        """Resume it."""
         self.tool.resume()
 
 
@@ -270,5 +270,5 @@ def _declared(name: str, promises: list[str]) -> Fact:
 
 
 def all_values(members: Collection[PollMember]) -> list[str]:
-    """What all of them delivered, sorted."""
+    """The values that all of them delivered, sorted."""
     return sorted(value for member in members for value in member.values)

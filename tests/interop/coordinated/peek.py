@@ -1,4 +1,4 @@
-"""Read a group's members, assignment and state from its coordinator, without asking a member."""
+"""Reads a coordinator's group from outside: members, shares, state, without asking a member."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -13,14 +13,14 @@ from zkconsumer.wire.consumer_protocol import decode_assignment
 from zkconsumer.wire.messages.group_admin import DescribedGroup, DescribeGroupsRequest
 
 
-class Look(NamedTuple):
+class GroupDescription(NamedTuple):
     """A group at one moment.
 
     Attributes:
-        state: such as ``Stable``; only then are the other fields known.
-        protocol: the assignment strategy in use.
-        shares: the partitions assigned to each member, by member id.
-        clients: the client id of each member, by member id.
+        state: such as ``Stable``; the rest is only known in that state.
+        protocol: the strategy that was chosen.
+        shares: each member's assignment, by member id.
+        clients: each member's client id.
     """
 
     state: str
@@ -30,14 +30,14 @@ class Look(NamedTuple):
 
 
 class CoordinatorPeek:
-    """Read what the coordinator of one group knows."""
+    """Reads what the coordinator of one group knows."""
 
     def __init__(self, cluster: Sandbox, group: str) -> None:
         self.group = group
         self.offsets = KafkaOffsets(cluster, group)
 
-    def look(self) -> Look:
-        """Return the group as it is now; wait until the coordinator responds."""
+    def describe(self) -> GroupDescription:
+        """Describe the group; wait while no coordinator responds."""
         found = wait_until(self._described, what=f"a description of {self.group}")
         assert found is not None
         shares = {
@@ -50,7 +50,7 @@ class CoordinatorPeek:
             if member.assignment
         }
         clients = {member.member_id: member.client_id for member in found.members}
-        return Look(found.state, found.protocol, shares, clients)
+        return GroupDescription(found.state, found.protocol, shares, clients)
 
     def _described(self) -> DescribedGroup | None:
         request = DescribeGroupsRequest(groups=(self.group,))

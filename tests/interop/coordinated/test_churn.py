@@ -1,4 +1,4 @@
-"""Members of three kinds come, leave and crash without pause, while messages are written."""
+"""Members of two kinds join, leave and crash all the time, while messages are written."""
 
 import itertools
 from collections import Counter
@@ -19,7 +19,7 @@ ROUNDS = 3
     [("0.10.2.2", "sticky"), ("3.9.1", "cooperative-sticky")],
 )
 def test_churn(group_on: GroupOn, version: str, strategy: str) -> None:
-    """Nothing is missing, and little comes twice but what crashed members had."""
+    """No message is missing, and few come twice except for those of crashed members."""
     group = group_on(version, strategy)
     topic = group.topic(6)
     six = group.partitions(topic, 6)

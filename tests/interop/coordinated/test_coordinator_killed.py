@@ -19,7 +19,7 @@ from zkconsumer.sandbox import Sandbox
 def test_a_coordinator_killed_mid_rebalance(
     modern3: Sandbox, tmp_path: Path, strategy: str
 ) -> None:
-    """The group comes together elsewhere; all comes, and what was committed not again."""
+    """The group recovers at another broker; every message comes, and committed ones only once."""
     with closing(CoordinatorGroup(modern3, tmp_path, strategy)) as group:
         topic = group.topic(6, replication=3)
         six = group.partitions(topic, 6)
@@ -30,7 +30,7 @@ def test_a_coordinator_killed_mid_rebalance(
         group.await_committed()
         idle.order("idle")  # so that the rebalance waits for it
         newcomer = group.kafka_python(topic)
-        wait_until(lambda: group.peek.look().state == "PreparingRebalance", what="a rebalance")
+        wait_until(lambda: group.peek.describe().state == "PreparingRebalance", what="a rebalance")
         coordinator = group.peek.offsets.coordinator().id
         with without(modern3, coordinator):
             idle.order("poll")

@@ -1,4 +1,4 @@
-"""Kafka's own tool shows our members: who reads what, where they are, and how far behind."""
+"""Kafka's own tool shows our members: their partitions, offsets and lag."""
 
 import re
 
@@ -12,7 +12,7 @@ VERSIONS = ("0.9.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.8.2", "3.9.1")
 
 
 def describe(group: CoordinatorGroup, topic: str) -> list[dict[str, str]]:
-    """The rows that ``kafka-consumer-groups --describe`` prints, by column."""
+    """Return the rows of ``kafka-consumer-groups --describe``, by column."""
     kafka = group.cluster.kafka
     result = group.cluster.run_scala_tool(
         GROUP_COMMANDS.get(kafka, "kafka.admin.ConsumerGroupCommand"),
@@ -21,7 +21,7 @@ def describe(group: CoordinatorGroup, topic: str) -> list[dict[str, str]]:
         *("--describe", "--group", group.name),
     )
     assert result.status == 0, result.errors
-    # 0.9 prints its columns with commas and blanks between them, and names with blanks.
+    # 0.9 separates columns by a comma and blanks, and has blanks in their names.
     lines = [re.sub(r", +", "\t", line.strip()) for line in result.lines if topic in line]
     header = next(line for line in result.lines if "PARTITION" in line)
     names = [
@@ -34,7 +34,7 @@ def describe(group: CoordinatorGroup, topic: str) -> list[dict[str, str]]:
 @pytest.mark.sandbox
 @in_matrix("version", VERSIONS, ["0.9.0.1", "1.1.1", "3.9.1"])
 def test_the_versions_own_tool_describes_us(group_on: GroupOn, version: str) -> None:
-    """A row for each partition, with what was committed, what there is, and the member."""
+    """It prints a row for each partition, with committed offset, log end, and member."""
     group = group_on(version)
     topic = group.topic(2)
     both = group.partitions(topic, 2)

@@ -1,4 +1,4 @@
-"""What every Kafka from 0.8 to 3.9 gives a consumer without a group, and what needs a newer one."""
+"""Every Kafka from 0.8 to 3.9 serves a consumer without a group; what needs a newer broker."""
 
 import random
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ LONG_MS = 20_000
 
 
 def consumer_of(cluster: Sandbox, **settings: str) -> KafkaConsumer:
-    """One that starts at the beginning."""
+    """Create a consumer that starts at the beginning."""
     return KafkaConsumer(
         config={
             "bootstrap.servers": cluster.bootstrap_servers,
@@ -45,7 +45,7 @@ def consumer_of(cluster: Sandbox, **settings: str) -> KafkaConsumer:
 
 @pytest.mark.parametrize("version", list(VERSIONS))
 def test_partitions_are_read_without_a_group(broker_of: BrokerOf, version: str) -> None:
-    """Plain and compressed, in order, each once; positions, ends and topics are known."""
+    """Plain and compressed records arrive once and in order; positions and ends are correct."""
     cluster = broker_of(version)
     topic = fresh_name("plain")
     cluster.create_topic(topic, partitions=2)
@@ -79,8 +79,10 @@ def test_partitions_are_read_without_a_group(broker_of: BrokerOf, version: str) 
 
 
 @pytest.mark.parametrize("version", WITHOUT_COORDINATORS)
-def test_a_group_on_a_broker_that_keeps_none_is_refused(broker_of: BrokerOf, version: str) -> None:
-    """At once, by every poll, with what to do instead."""
+def test_a_group_on_a_broker_without_group_coordinators_is_refused(
+    broker_of: BrokerOf, version: str
+) -> None:
+    """Every poll fails at once, and the error names the alternative."""
     cluster = broker_of(version)
     topic = fresh_name("groupless")
     cluster.create_topic(topic)
@@ -92,10 +94,10 @@ def test_a_group_on_a_broker_that_keeps_none_is_refused(broker_of: BrokerOf, ver
 
 
 @pytest.mark.parametrize("version", ["0.9.0.1", "1.1.1"])
-def test_static_members_on_a_broker_that_has_none_are_refused(
+def test_static_members_on_a_broker_too_old_for_them_are_refused(
     broker_of: BrokerOf, version: str
 ) -> None:
-    """It would be an ordinary member and rebalance at each restart: that is said, not hidden."""
+    """Joining as a dynamic member would rebalance at each restart, so it is an error instead."""
     cluster = broker_of(version)
     topic = fresh_name("static")
     cluster.create_topic(topic)
@@ -106,8 +108,8 @@ def test_static_members_on_a_broker_that_has_none_are_refused(
             wait_until(lambda: consumer.poll(timeout_ms=500), timeout_s=10, what="the refusal")
 
 
-def test_offsets_are_kept_by_0_8_2_without_a_group_there(broker_of: BrokerOf) -> None:
-    """Its brokers keep offsets, though no members: with ``assign`` that is all one needs."""
+def test_0_8_2_stores_offsets_although_it_has_no_groups(broker_of: BrokerOf) -> None:
+    """A consumer that uses assign() commits to its brokers and continues from there."""
     cluster = broker_of("0.8.2.2")
     topic, group = fresh_name("kept"), fresh_name("kept")
     cluster.create_topic(topic)
@@ -138,8 +140,8 @@ IDEMPOTENT = ("0.11.0.3", "1.1.1", "2.8.2", "3.9.1")
 
 
 @pytest.mark.parametrize("version", list(VERSIONS))
-def test_what_we_write_is_kept(broker_of: BrokerOf, version: str) -> None:
-    """In each codec; timestamps and headers where brokers keep them, else that is said."""
+def test_every_version_stores_what_we_write(broker_of: BrokerOf, version: str) -> None:
+    """In each codec; timestamps and headers that a broker can't store are an error."""
     cluster = broker_of(version)
     keeps = KEEPS[version]
     topic = fresh_name("written")
@@ -154,23 +156,23 @@ def test_what_we_write_is_kept(broker_of: BrokerOf, version: str) -> None:
     if keeps is not Keeps.HEADERS:
         headed = [HeadedRecord(Record(0, None, b"v"), (("h", b"1"),))]
         with pytest.raises(WriteFailed, match="has headers, which brokers before"):
-            written_with(cluster, Codec.NONE, tp, headed)
+            write_with(cluster, Codec.NONE, tp, headed)
     if version not in WITH_ZSTD:
         with pytest.raises(WriteFailed, match="lacks PRODUCE from version 7"):
-            written_with(cluster, Codec.ZSTD, tp, [Record(0, None, b"v")])
+            write_with(cluster, Codec.ZSTD, tp, [Record(0, None, b"v")])
 
 
-def written_with(
+def write_with(
     cluster: Sandbox, codec: Codec, tp: TopicPartition, records: Sequence[Outgoing]
 ) -> None:
-    """Write with a codec."""
+    """Write records with a codec."""
     settings = BatchSettings(codec=codec)
     with closing(BatchProducer(cluster.brokers, settings=settings)) as producer:
         producer.write({tp: records})
 
 
 def create(cluster: Sandbox, topic: str, partitions: int) -> None:
-    """Let the brokers create a topic where they can; where not, that is said."""
+    """Let the brokers create a topic; check the error of those that can't."""
     dialer = dialer_of(ClientSettings(client_id="test", timeout_ms=LONG_MS))
     client = ClusterClient(
         dialer,
@@ -201,8 +203,8 @@ def create(cluster: Sandbox, topic: str, partitions: int) -> None:
 
 
 @pytest.mark.parametrize("version", IDEMPOTENT)
-def test_an_idempotent_producer_is_kept_account_of(broker_of: BrokerOf, version: str) -> None:
-    """Every batch bears the producer's id, and the numbers follow each other."""
+def test_an_idempotent_producer_numbers_its_batches(broker_of: BrokerOf, version: str) -> None:
+    """Every batch has the producer's id, and the sequence numbers are consecutive."""
     cluster = broker_of(version)
     tp = TopicPartition(fresh_name("idempotent"), 0)
     cluster.create_topic(tp.topic)

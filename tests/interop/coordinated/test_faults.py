@@ -1,4 +1,4 @@
-"""Members that freeze, stall, crash or come back; what they are told, and that nothing is lost."""
+"""Members that freeze, stall, crash or rejoin: what is reported to them, and no loss."""
 
 from collections import Counter
 
@@ -12,28 +12,28 @@ pytestmark = pytest.mark.long
 OLDEST_AND_NEWEST = ["0.9.0.1", "3.9.1"]
 SESSION_MS = 1500
 MAX_POLL_MS = 1500
-BY_HAND = {"enable_auto_commit": False, "session_timeout_ms": SESSION_MS}
+MANUAL_COMMITS = {"enable_auto_commit": False, "session_timeout_ms": SESSION_MS}
 
 
 def assert_refused(member: ClientMember) -> None:
-    """Its commit fails, and it says why."""
+    """Check that the member's commit fails with the reason."""
     outcome = member.commit()
     assert outcome.get("kind") == "CommitFailedError", outcome
 
 
 @pytest.mark.sandbox
 @pytest.mark.parametrize(
-    # Beside others, 0.9 and kafka-python lose each other for a session now and then: the frozen
-    # member is then given both shares.
+    # On a busy machine kafka-python's session on 0.9 sometimes times out: the frozen member then
+    # gets both shares.
     "version",
     [pytest.param("0.9.0.1", marks=pytest.mark.alone), "3.9.1"],
 )
 def test_a_member_frozen_past_its_session_is_fenced(group_on: GroupOn, version: str) -> None:
-    """Others go on where it was; back again, it may not commit, hears of its loss, and rejoins."""
+    """Others continue where it was; thawed, its commit fails, its loss is reported, it rejoins."""
     group = group_on(version)
     topic = group.topic(2)
     both = group.partitions(topic, 2)
-    frozen = group.ours(topic, **BY_HAND)
+    frozen = group.ours(topic, **MANUAL_COMMITS)
     other = group.kafka_python(topic)
     group.await_shared(both, 2)
     before = group.write(both, 10)
@@ -61,19 +61,19 @@ def test_a_member_frozen_past_its_session_is_fenced(group_on: GroupOn, version: 
     after = group.write(both, 10)
     group.await_all(after)
     assert set(frozen.values) & set(after)
-    # Nobody had committed the frozen one's first records: they came to the other, too.
+    # The frozen member's first records were not committed, so the other one got them, too.
     again = [value for value, count in Counter(all_values(group.members)).items() if count > 1]
     assert sorted(again) == sorted(value for value in before if value.startswith(f"{lost}:"))
     assert other.reported("lost") == []
 
 
 @pytest.mark.sandbox
-def test_what_a_frozen_member_had_fetched_is_not_handed_out(group_on: GroupOn) -> None:
-    """It waits there when the member goes on; but others have been given the partition."""
+def test_records_that_a_frozen_member_had_fetched_are_not_delivered(group_on: GroupOn) -> None:
+    """They are still buffered after the thaw, but another member owns the partition."""
     group = group_on("2.8.2")
     topic = group.topic(1)
     (tp,) = group.partitions(topic, 1)
-    frozen = group.ours(topic, max_poll_records=1, **BY_HAND)
+    frozen = group.ours(topic, max_poll_records=1, **MANUAL_COMMITS)
     group.await_shared([tp], 1)
     frozen.order("slow 100")
     sent = group.write([tp], 200)
@@ -84,18 +84,18 @@ def test_what_a_frozen_member_had_fetched_is_not_handed_out(group_on: GroupOn) -
     group.await_shared([tp], 1)
     group.await_all(sent)
     frozen.resume()
-    wait_until(lambda: frozen.reported("lost"), what="what it is told")
+    wait_until(lambda: frozen.reported("lost"), what="the report of its loss")
     facts = frozen.facts
-    until_told = facts[: next(at for at, fact in enumerate(facts) if "lost" in fact)]
-    handed_out = sum(len(fact.get("records", ())) for fact in until_told)
-    # It may have been frozen behind the last look at the clock, with one record in its hands.
-    assert handed_out <= had + 1
+    until_lost = facts[: next(at for at, fact in enumerate(facts) if "lost" in fact)]
+    delivered = sum(len(fact.get("records", ())) for fact in until_lost)
+    # It may have been frozen between its check of the session and the delivery of one record.
+    assert delivered <= had + 1
 
 
 @pytest.mark.sandbox
 @pytest.mark.parametrize("version", OLDEST_AND_NEWEST)
 def test_a_member_that_stops_polling_leaves_and_comes_back(group_on: GroupOn, version: str) -> None:
-    """It says so; meanwhile it may not commit; its next poll tells the listener, and rejoins."""
+    """That is logged, and commits are refused; its next poll reports the loss, and rejoins."""
     group = group_on(version)
     topic = group.topic(2)
     both = group.partitions(topic, 2)
@@ -125,7 +125,7 @@ def test_a_member_that_stops_polling_leaves_and_comes_back(group_on: GroupOn, ve
 @pytest.mark.sandbox
 @pytest.mark.parametrize("version", OLDEST_AND_NEWEST)
 def test_a_handler_slower_than_the_session_keeps_its_share(group_on: GroupOn, version: str) -> None:
-    """Heartbeats go on beside it: no rebalance, nothing twice, and its commits come."""
+    """Heartbeats go on meanwhile: no rebalance, no duplicates, and its commits succeed."""
     group = group_on(version)
     topic = group.topic(2)
     both = group.partitions(topic, 2)
@@ -145,7 +145,7 @@ def test_a_handler_slower_than_the_session_keeps_its_share(group_on: GroupOn, ve
 @pytest.mark.sandbox
 @pytest.mark.parametrize("version", ["2.8.2", "3.9.1"])
 def test_a_static_member_restarts_without_a_rebalance(group_on: GroupOn, version: str) -> None:
-    """Closed or killed, it has its share again, and the others hear nothing."""
+    """Closed or killed, it gets its partitions again, and the others notice nothing."""
     group = group_on(version)
     topic = group.topic(4)
     four = group.partitions(topic, 4)
@@ -172,15 +172,15 @@ def test_a_static_member_restarts_without_a_rebalance(group_on: GroupOn, version
 
 
 @pytest.mark.sandbox
-def test_a_static_member_that_is_there_twice_is_told(group_on: GroupOn) -> None:
-    """The older one is fenced: it hears so from its polls, and what it commits is refused."""
+def test_the_older_of_two_members_with_an_instance_id_is_fenced(group_on: GroupOn) -> None:
+    """Its polls raise, and it delivers no records."""
     group = group_on("3.9.1")
     topic = group.topic(2)
     both = group.partitions(topic, 2)
-    older = group.ours(topic, group_instance_id="one", **BY_HAND)
+    older = group.ours(topic, group_instance_id="one", **MANUAL_COMMITS)
     group.await_shared(both, 1)
     wait_until(lambda: len(older.owned) == 2, what="its share")
-    newer = group.ours(topic, group_instance_id="one", **BY_HAND)
+    newer = group.ours(topic, group_instance_id="one", **MANUAL_COMMITS)
     wait_until(lambda: len(newer.owned) == 2, what="the share of the newer one")
     wait_until(lambda: older.failures, what="the older one's error")
     assert {failure["kind"] for failure in older.failures} == {"FencedInstanceIdError"}

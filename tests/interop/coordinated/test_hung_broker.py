@@ -1,4 +1,4 @@
-"""With a broker that hangs, calls and ``close`` end when their time-out is over."""
+"""A broker that hangs: calls end at their timeouts, and so does ``close``."""
 
 import threading
 import time
@@ -23,7 +23,7 @@ GRACE_S = 10.0
 
 @contextmanager
 def within(seconds: float) -> Iterator[None]:
-    """Assert that the block takes at most ``seconds``, plus a grace for a busy machine."""
+    """Check that the block takes no longer than this, plus some time for a busy machine."""
     started = time.perf_counter()
     yield
     took = time.perf_counter() - started
@@ -31,7 +31,7 @@ def within(seconds: float) -> Iterator[None]:
 
 
 def member(cluster: Sandbox, topic: str) -> KafkaConsumer:
-    """Return a consumer that reads the topic as a member of a group."""
+    """A consumer that reads the topic as a member of a group."""
     return KafkaConsumer(
         topic,
         bootstrap_servers=cluster.bootstrap_servers,
@@ -45,18 +45,18 @@ def member(cluster: Sandbox, topic: str) -> KafkaConsumer:
 
 
 def own_threads() -> list[str]:
-    """Return the names of these consumers' threads that are alive."""
+    """Return the threads of these consumers that are alive."""
     return [
         thread.name for thread in threading.enumerate() if thread.name.startswith("consumer hung")
     ]
 
 
 def position_at_end(consumer: KafkaConsumer, tp: TopicPartition) -> int:
-    """Return a position that only the broker knows; raise if it was not known in time."""
+    """Return a position that needs a request to a broker."""
     consumer.seek_to_end(tp)
     position = consumer.position(tp, timeout_ms=500)
     if position is None:
-        raise RequestTimedOut("not known in time, which None says")
+        raise RequestTimedOut("None: not known in time")
     return position
 
 
@@ -70,7 +70,7 @@ CALLS: tuple[Callable[[KafkaConsumer, TopicPartition], object], ...] = (
 
 
 def test_calls_and_close_end_in_time(group_on: GroupOn) -> None:
-    """Every call that needs the broker raises within its time-out; no thread is left."""
+    """Every call that needs a broker times out with an error; no thread is left."""
     group = group_on(VERSION)
     topic = group.topic(1)
     tp = TopicPartition(topic, 0)
@@ -89,8 +89,10 @@ def test_calls_and_close_end_in_time(group_on: GroupOn) -> None:
 
 
 @pytest.mark.parametrize("polled_ms", [0, 300])
-def test_a_consumer_that_never_joined_closes_in_time(broker_of: BrokerOf, polled_ms: int) -> None:
-    """``close`` interrupts connecting, the version negotiation and the search for a coordinator."""
+def test_a_consumer_that_never_connected_is_closed_in_time(
+    broker_of: BrokerOf, polled_ms: int
+) -> None:
+    """It is connecting, requesting API versions, or looking for a coordinator."""
     cluster = broker_of(VERSION)
     topic = fresh_name("hung")
     cluster.create_topic(topic)
@@ -103,8 +105,8 @@ def test_a_consumer_that_never_joined_closes_in_time(broker_of: BrokerOf, polled
     assert own_threads() == []
 
 
-def test_reading_continues_when_the_broker_is_back(group_on: GroupOn) -> None:
-    """After seconds of silence the consumer goes on, and delivers each record once."""
+def test_reading_continues_when_the_broker_resumes(group_on: GroupOn) -> None:
+    """After the freeze all records come, each once."""
     group = group_on(VERSION)
     topic = group.topic(1)
     tp = TopicPartition(topic, 0)
@@ -126,8 +128,8 @@ def test_reading_continues_when_the_broker_is_back(group_on: GroupOn) -> None:
         assert found == sent
 
 
-def test_calls_end_in_time_without_any_broker() -> None:
-    """Without any broker, polls return nothing, and ``close`` does not wait."""
+def test_an_unreachable_broker() -> None:
+    """Polls return nothing, lookups raise, and close does not wait."""
     consumer = KafkaConsumer(
         "nowhere",
         bootstrap_servers="127.0.0.1:1",

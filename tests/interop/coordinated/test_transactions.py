@@ -1,4 +1,4 @@
-"""Transactions that a Java producer commits, aborts and leaves open, as our polls give them."""
+"""Transactions that a Java producer commits, aborts and leaves open, as our polls return them."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ SENT = [word for line in SCRIPT if " send " in line for word in line.split()[2:]
 
 
 def write_transactions(cluster: Sandbox, topic: str, codec: str) -> list[str]:
-    """Let Java write them; gives what a Java consumer reads, offset and value in a line each."""
+    """Let Java write them; return what a Java consumer reads, one line of offset and value each."""
     java = run_oracle(
         "TransactionOracle.java",
         [cluster.bootstrap_servers, topic, codec],
@@ -37,7 +37,7 @@ def write_transactions(cluster: Sandbox, topic: str, codec: str) -> list[str]:
 
 
 def read_to_end(cluster: Sandbox, tp: TopicPartition, **settings: Any) -> list[ConsumerRecord]:
-    """Poll until the position is the end that the isolation level knows."""
+    """Poll until the position is the end offset of the isolation level."""
     found: list[ConsumerRecord] = []
     with KafkaConsumer(
         bootstrap_servers=cluster.bootstrap_servers, auto_offset_reset="earliest", **settings
@@ -53,8 +53,8 @@ def read_to_end(cluster: Sandbox, tp: TopicPartition, **settings: Any) -> list[C
 
 
 @in_matrix("version", VERSIONS, ["0.11.0.3", "2.8.2"])
-def test_what_is_committed_is_read_as_java_does(broker_of: BrokerOf, version: str) -> None:
-    """In slices of two, or from answers of a few bytes; without isolation all that was sent."""
+def test_committed_records_are_read_as_java_does(broker_of: BrokerOf, version: str) -> None:
+    """In slices of two, or in tiny responses; read_uncommitted returns everything."""
     cluster = broker_of(version)
     tp = TopicPartition(fresh_name("transactions"), 0)
     cluster.create_topic(tp.topic)
@@ -70,8 +70,8 @@ def test_what_is_committed_is_read_as_java_does(broker_of: BrokerOf, version: st
 
 
 @pytest.mark.parametrize("version", ["0.11.0.3", "3.9.1"])
-def test_a_group_commits_past_what_it_does_not_see(group_on: GroupOn, version: str) -> None:
-    """Aborted records and markers are behind it: the next member does not start before them."""
+def test_a_group_commits_past_records_that_it_does_not_see(group_on: GroupOn, version: str) -> None:
+    """Its offset is after aborted records and markers: the next member does not read them again."""
     group = group_on(version)
     tp = TopicPartition(group.topic(1), 0)
     java = write_transactions(group.cluster, tp.topic, "none")
@@ -80,7 +80,7 @@ def test_a_group_commits_past_what_it_does_not_see(group_on: GroupOn, version: s
     with KafkaConsumer(
         bootstrap_servers=group.cluster.bootstrap_servers, isolation_level="read_committed"
     ) as other:
-        # As the broker tells it: the last marker may stand behind what the next transaction wrote.
+        # From the broker, since the last marker may come after records of the next transaction.
         last_stable = other.end_offsets([tp])[tp]
     assert last_stable > int(java[-1].split()[0])
     group.writer.ends[tp] = last_stable

@@ -1,4 +1,4 @@
-"""Each row about ``KafkaConsumer`` names a test that runs on just the versions that it says."""
+"""Each feature row of ``KafkaConsumer`` names a test that runs on exactly its versions."""
 
 from importlib import import_module
 from typing import Any
@@ -10,8 +10,8 @@ from zkconsumer.sandbox import VERSIONS
 
 
 @pytest.mark.parametrize("feature", list(POLL_FEATURES))
-def test_every_row_is_what_its_test_runs_on(feature: str) -> None:
-    """A version added to the sandbox is missing here until somebody says what it does."""
+def test_every_row_has_the_versions_of_its_test(feature: str) -> None:
+    """A new sandbox version fails here until its cell is filled in."""
     row = POLL_FEATURES[feature]
     assert list(row.cells) == list(VERSIONS)
     test: Any = getattr(import_module(row.module), row.test)

@@ -1,4 +1,4 @@
-"""Our mirror and the original's MirrorMaker in one group hand partitions over to each other."""
+"""Our mirror and the original's mirror maker in one group: partitions move both ways."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -26,13 +26,13 @@ pytestmark = pytest.mark.sandbox
 
 
 class MirrorMaker:
-    """Start the original's MirrorMaker.
+    """Starts the original's mirror maker.
 
     Args:
-        source: the cluster to read.
-        target: the cluster to write to.
-        folder: where its property files are written.
-        producer: more settings of its producer.
+        source: the cluster that it reads.
+        target: the cluster that it writes to.
+        folder: for its files.
+        producer: further settings of its producer.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class MirrorMaker:
         self._producer = producer
 
     def start(self, group: str, topics: str, *, flags: Sequence[str] = ()) -> ScalaTool:
-        """Start a process with one stream and acks=-1, like our mirror; ``flags`` are the JVM's."""
+        """Start a process with one stream and acknowledgements like ours; flags are for the JVM."""
         consumer = self._folder / "consumer.properties"
         settings = {
             **TIMINGS,
@@ -68,16 +68,16 @@ class MirrorMaker:
         )
 
 
-def counts_in(target: Sandbox, partitions: list[TopicPartition]) -> int:
-    """Return how many messages the partitions hold in total."""
+def count_in(target: Sandbox, partitions: list[TopicPartition]) -> int:
+    """Return how many messages these partitions have."""
     with KafkaConsumer(bootstrap_servers=target.bootstrap_servers) as consumer:
         return sum(consumer.end_offsets(partitions).values())
 
 
-def test_mirrors_hand_over_to_each_other_without_loss(
+def test_they_take_over_from_each_other_without_loss(
     cluster: Sandbox, broker_of: BrokerOf, tmp_path: Path
 ) -> None:
-    """First the original runs, then both, ours, both, the original: no message is missing."""
+    """The original is first, then both, then ours, then both, then the original: all arrives."""
     target = broker_of("0.8.2.2")
     topic, group = fresh_name("handed"), fresh_name("group")
     partitions = partitions_of(topic, 4)
@@ -95,7 +95,7 @@ def test_mirrors_hand_over_to_each_other_without_loss(
     )
     with Traffic(cluster, partitions) as traffic, makers.start(group, topic) as theirs:
         wait_until(lambda: shares() == [4], what="the original to own all")
-        wait_until(lambda: counts_in(target, partitions) > 50, what="its first messages")
+        wait_until(lambda: count_in(target, partitions) > 50, what="its first messages")
         with running(settings) as ours:
             wait_until(lambda: shares() == [2, 2], what="two shares")
             await_acknowledged(ours, 100)
@@ -105,7 +105,7 @@ def test_mirrors_hand_over_to_each_other_without_loss(
             with makers.start(group, topic) as again:
                 wait_until(lambda: shares() == [2, 2], what="two shares again")
                 await_acknowledged(ours, acknowledged(ours) + 50)
-                # Ours leaves first; the original commits last.
+                # Ours leaves, and the original finishes.
                 ours.stop()
                 wait_until(lambda: shares() == [4], what="the original to own all")
                 sent = traffic.stop()
@@ -115,5 +115,5 @@ def test_mirrors_hand_over_to_each_other_without_loss(
     found = read_topic(target.bootstrap_servers, topic)
     values = {value for of_tp in sent.values() for value in of_tp.values()}
     copies = copies_in(found, values)
-    # Ours commits what it hands over; what the original had not committed may be copied again.
+    # Ours commits before a release; messages that the original had not committed may come twice.
     assert copies <= len(values) // 10

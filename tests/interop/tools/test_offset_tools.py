@@ -1,4 +1,4 @@
-"""Our offset commands and the original's on one cluster: same input, same words, same nodes."""
+"""Our offset commands and the original's on one cluster: same input, same output, same nodes."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ UPDATE = "kafka.tools.UpdateOffsetsInZK"
 
 
 class OffsetToolWorld:
-    """A topic of three partitions with 4, 7 and 0 messages, and a group that nobody is in."""
+    """A topic of three partitions with 4, 7 and 0 messages, and a group without members."""
 
     def __init__(self, cluster: Sandbox, folder: Path) -> None:
         self.cluster = cluster
@@ -32,40 +32,40 @@ class OffsetToolWorld:
         self.folder = folder
 
     def put(self, *offsets: int, group: str | None = None) -> None:
-        """Let the group have these."""
+        """Write offsets of the group."""
         for tp, offset in zip(self.partitions, offsets, strict=False):
             self.tree.put(offset_path(group or self.group, tp), str(offset).encode())
 
     def nodes(self) -> dict[TopicPartition, int]:
-        """What it has."""
+        """Return the group's offsets in ZooKeeper."""
         return self.tree.offsets(self.group)
 
     def theirs(self, main_class: str, *arguments: str) -> tuple[int, str]:
-        """Run the original; gives status and output."""
+        """Run the original's tool; return status and output."""
         result = self.cluster.run_scala_tool(main_class, *arguments)
         return result.status, "".join(f"{line}\n" for line in result.lines)
 
     def ours(self, command: str, *arguments: str) -> int:
-        """Run ours; gives the status."""
+        """Run our command; return the status."""
         return main(["offsets", command, *arguments])
 
     @property
     def zkconnect(self) -> tuple[str, str]:
-        """As both take it."""
+        """The flag with ZooKeeper's address, which both take."""
         return ("--zkconnect", self.cluster.zookeeper_connect)
 
 
 @pytest.fixture
 def world(cluster: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OffsetToolWorld:
-    """One; files that nobody named go to a folder of the test."""
+    """Create the topic and the group; default output files go to the test's folder."""
     monkeypatch.chdir(tmp_path)
     return OffsetToolWorld(cluster, tmp_path)
 
 
-def test_both_save_the_same_and_each_restores_what_the_other_saved(
+def test_both_export_the_same_and_each_imports_the_others_export(
     world: OffsetToolWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The files differ in the order of their lines alone, which in the original is ZooKeeper's."""
+    """The files only differ in the order of lines, which in the original is ZooKeeper's."""
     other = fresh_name("tools")
     world.put(3, 5, 0)
     world.put(1, group=other)
@@ -95,7 +95,7 @@ def test_both_save_the_same_and_each_restores_what_the_other_saved(
 def test_both_read_a_file_with_an_empty_line_the_same_way(
     world: OffsetToolWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With --format scala; neither prints anything."""
+    """With --format scala neither prints anything."""
     first, second, third = (offset_path(world.group, tp) for tp in world.partitions)
     file = world.folder / "saved"
     file.write_text(f"{first}:1\n{second}:5:8\n{first}:3\n\n{third}:9\n")
@@ -108,13 +108,13 @@ def test_both_read_a_file_with_an_empty_line_the_same_way(
     assert (world.nodes(), capsys.readouterr().out) == (expected, "")
 
 
-def test_both_set_a_topic_to_an_end_with_the_same_words(
+def test_both_set_a_topic_to_an_end_with_the_same_output(
     world: OffsetToolWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """To the byte, and the same nodes."""
+    """The output is equal byte for byte, and so are the nodes."""
     world.put(1, 1, 0)
     file = world.folder / "group.properties"
-    # What a consumer's file needs besides, the original wants to see, too.
+    # The original requires all mandatory settings of a consumer in this file.
     file.write_text(
         f"group.id={world.group}\nzookeeper.connect={world.cluster.zookeeper_connect}\n"
     )
@@ -129,10 +129,10 @@ def test_both_set_a_topic_to_an_end_with_the_same_words(
         assert world.nodes() == found
 
 
-def test_a_scala_member_keeps_us_off_and_goes_on_where_we_set_its_group(
+def test_a_group_with_a_scala_member_is_refused_and_its_next_member_starts_at_our_offsets(
     group: MixedGroup, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """While it lives, nothing is set; its successor reads again what it was set back by."""
+    """While it lives, nothing is set; the next member reads the last two messages again."""
     monkeypatch.chdir(tmp_path)
     topic = group.topic(1)
     zookeeper = ("--zookeeper", group.cluster.zookeeper_connect)

@@ -1,4 +1,4 @@
-"""Our measurement of a topic and the original's: the same rows, but for the times."""
+"""Our measurement of a topic and the original's: the same rows, except for times."""
 
 import contextlib
 import json
@@ -31,7 +31,7 @@ RATES = (4, 6)
 
 @pytest.fixture
 def topic(cluster: Sandbox) -> str:
-    """Two partitions: one with all the messages, the other with none."""
+    """Create two partitions: one with all the messages, the other with none."""
     topic = fresh_name("perf")
     cluster.create_topic(topic, partitions=2)
     fill(cluster, topic)
@@ -45,15 +45,15 @@ def fill(cluster: Sandbox, topic: str) -> None:
 
 
 def ours(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, list[str]]:
-    """Run ours; gives status and lines."""
+    """Run our command; return status and lines."""
     status = main(["perf", "--idle-ms", "700", *arguments])
     return status, capsys.readouterr().out.splitlines()
 
 
 def without_times(line: str) -> str:
-    """A row with what is the same in each run: no times, no rates, which follow from them.
+    """Replace what differs between runs: times, and rates, which follow from them.
 
-    And no number of a thread: which of them gets a partition is chance in the original.
+    The number of a thread, too: in the original it is chance which thread gets a partition.
     """
     cells = line.split(", ")
     for place, cell in enumerate(cells):
@@ -67,7 +67,7 @@ def without_times(line: str) -> str:
 
 
 def test_the_same_rows(cluster: Sandbox, topic: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Header and row, with the bytes and the messages; and no group stays behind."""
+    """Header and row have the same bytes and messages; no group stays behind."""
     where = ("--zookeeper", cluster.zookeeper_connect, "--topic", topic, "--threads", "2")
     flags = (*where, "--show-detailed-stats", "--reporting-interval", "2500")
     result = cluster.run_scala_tool(PERFORMANCE, *flags)
@@ -87,10 +87,10 @@ def test_the_same_rows(cluster: Sandbox, topic: str, capsys: pytest.CaptureFixtu
     assert without_times(row) == "TIME, TIME, 1048576, 0.5722, RATE, 4000, RATE"
 
 
-def test_a_group_that_is_there_is_left_alone(
+def test_an_existing_group_is_not_touched(
     cluster: Sandbox, topic: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Unless it is to be deleted; then a new one takes its place, and is gone in the end."""
+    """With --delete-consumer-offsets a new one replaces it, and is deleted at the end."""
     tree, group = ZkTree(cluster), fresh_name("perf")
     tree.put(f"/consumers/{group}/offsets/{topic}/0", b"5")
     where = ("--zookeeper", cluster.zookeeper_connect, "--topic", topic, "--group", group)
@@ -103,7 +103,7 @@ def test_a_group_that_is_there_is_left_alone(
 
 
 def test_without_zookeeper(cluster: Sandbox, capsys: pytest.CaptureFixture[str]) -> None:
-    """All partitions, spread over threads; no group is joined."""
+    """All partitions are read, spread over threads; no group is joined."""
     topic = fresh_name("perf")
     cluster.create_topic(topic, partitions=3)
     with closing(BatchProducer(cluster.brokers)) as producer:
@@ -119,7 +119,7 @@ def test_without_zookeeper(cluster: Sandbox, capsys: pytest.CaptureFixture[str])
 
 
 def test_nothing_to_read(cluster: Sandbox, capsys: pytest.CaptureFixture[str]) -> None:
-    """A topic without messages is measured; one that is not there is refused, both ways."""
+    """An empty topic is measured; a missing one is refused; with ZooKeeper and without."""
     topic = fresh_name("perf")
     cluster.create_topic(topic)
     zookeeper = ("--zookeeper", cluster.zookeeper_connect, "--threads", "1")
@@ -132,7 +132,7 @@ def test_nothing_to_read(cluster: Sandbox, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_a_signal_ends_it(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
-    """With what was read until then, at once, and without a group that stays behind."""
+    """It prints what was read until then, at once, and leaves no group behind."""
     groups = set(ZkTree(cluster).children("/consumers"))
     arguments = ["--zookeeper", cluster.zookeeper_connect, "--topic", topic, "--threads", "1"]
     arguments += ["--idle-ms", "60000", "--show-detailed-stats", "--reporting-interval", str(COUNT)]

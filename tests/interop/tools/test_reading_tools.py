@@ -1,4 +1,4 @@
-"""Our commands that read, and the original's on one cluster: the same output to the byte."""
+"""Our reading commands and the original's on one cluster: the same output, byte for byte."""
 
 from collections.abc import Callable
 
@@ -22,9 +22,9 @@ pytestmark = pytest.mark.sandbox
 
 
 class ReadingToolWorld:
-    """A topic of three partitions with 4, 7 and 0 messages, and a group that nobody is in.
+    """A topic of three partitions with 4, 7 and 0 messages, and a group without members.
 
-    It owns two of them by nodes that nobody made, and has offsets of two: one of both.
+    It has persistent owner nodes for two partitions and offsets of two: one partition has both.
     """
 
     def __init__(self, cluster: Sandbox) -> None:
@@ -40,7 +40,7 @@ class ReadingToolWorld:
         self.fill(self.group)
 
     def fill(self, group: str) -> None:
-        """Give a group nodes."""
+        """Create the nodes of a group."""
         first, second, third = self.partitions
         self.tree.put(f"/consumers/{group}/ids")
         for tp, owner in ((first, "a-0"), (second, "a-1")):
@@ -50,27 +50,27 @@ class ReadingToolWorld:
 
     @property
     def zookeeper(self) -> tuple[str, str]:
-        """As most of the tools take it."""
+        """The flag with ZooKeeper's address, as most of the tools take it."""
         return ("--zookeeper", self.cluster.zookeeper_connect)
 
     @property
     def of_group(self) -> tuple[str, ...]:
-        """Where, and which group."""
+        """The flags with ZooKeeper's address and the group."""
         return (*self.zookeeper, "--group", self.group)
 
 
 @pytest.fixture
 def world(cluster: Sandbox) -> ReadingToolWorld:
-    """One."""
+    """Create the topic and the group."""
     return ReadingToolWorld(cluster)
 
 
-Same = Callable[..., str]
+RunBoth = Callable[..., str]
 
 
 @pytest.fixture
-def same(world: ReadingToolWorld, capsys: pytest.CaptureFixture[str]) -> Same:
-    """Runs both with the same arguments, holds their output together, and gives it."""
+def run_both(world: ReadingToolWorld, capsys: pytest.CaptureFixture[str]) -> RunBoth:
+    """Give a function that runs both with the same arguments and returns their equal output."""
 
     def run(main_class: str, command: str, *arguments: str) -> str:
         if main_class == GROUP_COMMAND:
@@ -83,16 +83,16 @@ def same(world: ReadingToolWorld, capsys: pytest.CaptureFixture[str]) -> Same:
         printed = capsys.readouterr()
         assert printed.out == theirs.output
         for line in printed.err.splitlines():
-            # log4j adds lines of its own, and so does our question before a deletion.
+            # log4j adds lines of its own, and so does our confirmation prompt of a deletion.
             assert yes or line in theirs.errors
         return printed.out
 
     return run
 
 
-def test_the_offset_checker(world: ReadingToolWorld, same: Same) -> None:
-    """Rows with and without an offset, with and without an owner, one beyond the end."""
-    reported = same(CHECKER, "lag", *world.of_group, "--broker-info")
+def test_the_offset_checker(world: ReadingToolWorld, run_both: RunBoth) -> None:
+    """Rows are with and without an offset, with and without an owner, and one beyond the end."""
+    reported = run_both(CHECKER, "lag", *world.of_group, "--broker-info")
     assert [line.split()[3:6] for line in reported.splitlines()[1:4]] == [
         ["3", "4", "1"],
         ["-1", "7", "unknown"],
@@ -101,37 +101,39 @@ def test_the_offset_checker(world: ReadingToolWorld, same: Same) -> None:
     assert "-> " in reported
 
 
-def test_topics_are_described(world: ReadingToolWorld, same: Same) -> None:
-    """With settings of their own, chosen by a regular expression."""
-    reported = same(
+def test_topics_are_described(world: ReadingToolWorld, run_both: RunBoth) -> None:
+    """They are selected by a regular expression, and have settings of their own."""
+    reported = run_both(
         TOPIC_COMMAND, "topics", *world.zookeeper, "--describe", "--topic", f"{world.topic}|x"
     )
     assert "PartitionCount:3" in reported
     assert "Configs:retention.ms=86400000" in reported
 
 
-def test_offsets_are_asked_for(world: ReadingToolWorld, same: Same) -> None:
-    """In the order in which they are asked for; a partition that is not there is an error."""
+def test_offsets_are_listed(world: ReadingToolWorld, run_both: RunBoth) -> None:
+    """They are in the order of the arguments; a missing partition is an error."""
     brokers = ("--broker-list", world.cluster.bootstrap_servers, "--topic", world.topic)
-    reported = same(OFFSET_SHELL, "get-offset", *brokers, "--time", "-1", "--partitions", "1,0,9")
+    reported = run_both(
+        OFFSET_SHELL, "get-offset", *brokers, "--time", "-1", "--partitions", "1,0,9"
+    )
     assert reported == f"{world.topic}:1:7\n{world.topic}:0:4\n"
 
 
-def test_a_group_without_members_verifies(world: ReadingToolWorld, same: Same) -> None:
-    """The one case in which the original tells the truth."""
+def test_a_group_without_members_verifies(world: ReadingToolWorld, run_both: RunBoth) -> None:
+    """It is the only case in which the original's result is right."""
     zookeeper = ("--zookeeper.connect", world.cluster.zookeeper_connect)
-    reported = same(VERIFY, "verify", *zookeeper, "--group", world.group)
+    reported = run_both(VERIFY, "verify", *zookeeper, "--group", world.group)
     assert reported == "Rebalance operation successful !\n"
 
 
-def test_groups_are_described(world: ReadingToolWorld, same: Same) -> None:
-    """As the tool of 0.9 does it."""
-    reported = same(GROUP_COMMAND, "groups", *world.of_group, "--describe")
+def test_groups_are_described(world: ReadingToolWorld, run_both: RunBoth) -> None:
+    """The output is that of the tool of 0.9."""
+    reported = run_both(GROUP_COMMAND, "groups", *world.of_group, "--describe")
     assert f"{world.group}, {world.topic}, 0, 3, 4, 1, a-0\n" in reported
 
 
 def test_both_delete_the_same(world: ReadingToolWorld, capsys: pytest.CaptureFixture[str]) -> None:
-    """Of groups alike, one for each; what is left is alike, too, and so is what is said."""
+    """Each deletes one of two equal groups; what is left is equal, and so is the output."""
     left, message = [], []
     other = fresh_name("tools")
     for group in (world.group, other):

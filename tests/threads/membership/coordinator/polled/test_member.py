@@ -1,4 +1,4 @@
-"""A member's life: joins, shares, gives up, leaves; on a coordinator without a network."""
+"""A member's life: it joins, shares partitions, revokes, leaves; without a network."""
 
 import threading
 from dataclasses import replace
@@ -27,7 +27,7 @@ STRATEGIES = ("range", "roundrobin", "sticky", "cooperative-sticky")
 
 
 def even(*members: MemberInTest) -> bool:
-    """Whether these share all of the topic evenly, each partition in one hand."""
+    """Whether these members share the topic's partitions evenly, each partition with one member."""
     shares = [member.has for member in members]
     return frozenset().union(*shares) == ALL and all(
         len(share) == len(ALL) // len(members) for share in shares
@@ -39,7 +39,7 @@ def even(*members: MemberInTest) -> bool:
 def test_two_members_share_and_the_one_that_stays_gets_all(
     make: MakeMember, versions: dict[int, int], strategy: str
 ) -> None:
-    """Each partition in one hand; who leaves says so, and nobody waits for its session."""
+    """Each partition has one owner; a closed member leaves, so nobody waits for its session."""
     broker = CoordinatorDouble({"t": 4}, versions=versions)  # type: ignore[arg-type]
     settings = replace(QUICK, strategies=(strategy,))
     first = make(broker, "t", settings=settings, name="first")
@@ -54,7 +54,7 @@ def test_two_members_share_and_the_one_that_stays_gets_all(
 
 
 def test_a_cooperative_member_keeps_what_stays(broker: CoordinatorDouble, make: MakeMember) -> None:
-    """It gives up only what goes to the other, and reads on in between."""
+    """It revokes only the partitions that move, and keeps reading the others meanwhile."""
     settings = replace(QUICK, strategies=("cooperative-sticky",))
     first = make(broker, "t", settings=settings, name="first")
     first.poll_until("all", lambda: first.has == ALL)
@@ -72,10 +72,10 @@ def test_a_cooperative_member_keeps_what_stays(broker: CoordinatorDouble, make: 
     assert revoked[0] == second.has
 
 
-def test_what_a_member_has_is_empty_when_its_session_may_be_over(
+def test_a_member_has_no_partitions_once_its_session_may_have_expired(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """The network is gone: others may have the partitions, so nothing is handed out."""
+    """Without a network others may own the partitions, so nothing is delivered."""
     settings = replace(QUICK, session_timeout_ms=300)
     member = make(broker, "t", settings=settings, request_timeout_ms=60_000)
     member.poll_until("all", lambda: member.has == ALL)
@@ -87,10 +87,10 @@ def test_what_a_member_has_is_empty_when_its_session_may_be_over(
     member.poll_until("all again", lambda: member.has == ALL)
 
 
-def test_who_is_thrown_out_hears_of_its_loss_and_comes_back(
+def test_a_removed_member_is_notified_of_its_loss_and_rejoins(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """The loss comes before the new share, and nothing of it is revoked."""
+    """The loss is reported before the new assignment, and nothing is revoked on top of it."""
     member = make(broker, "t")
     member.poll_until("all", lambda: member.has == ALL)
     broker.throw_out(member.member.member_id)
@@ -99,10 +99,10 @@ def test_who_is_thrown_out_hears_of_its_loss_and_comes_back(
     assert member.handler.notes == [("taken", ALL), ("lost", ALL), ("taken", ALL)]
 
 
-def test_a_silent_caller_leaves_and_comes_back_and_says_so(
+def test_a_caller_that_stops_polling_leaves_the_group_and_rejoins(
     broker: CoordinatorDouble, make: MakeMember, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """max.poll.interval.ms: the others don't wait for who is stuck."""
+    """After max.poll.interval.ms the others get its partitions; leaving and return are logged."""
     member = make(broker, "t", settings=replace(QUICK, max_poll_interval_ms=200))
     member.poll_until("all", lambda: member.has == ALL)
     wait_until(lambda: broker.kinds(LeaveGroupRequest), what="it leaves")
@@ -117,7 +117,7 @@ def test_a_silent_caller_leaves_and_comes_back_and_says_so(
 def test_a_static_member_comes_back_without_a_rebalance(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """KIP-345: it does not leave, and its partitions wait for it."""
+    """A static member (KIP-345) does not leave at close, and its partitions wait for it."""
     long = replace(QUICK, session_timeout_ms=20_000)
     settings = replace(long, instance_id="i1")
     other = make(broker, "t", settings=replace(long, instance_id="i2"), name="other")
@@ -132,8 +132,8 @@ def test_a_static_member_comes_back_without_a_rebalance(
     assert (broker.group.generation, other.member.counts.joined) == (generation, joins)
 
 
-def test_two_with_one_instance_id(broker: CoordinatorDouble, make: MakeMember) -> None:
-    """The older one hears it at every poll and does not fight back."""
+def test_two_members_with_the_same_instance_id(broker: CoordinatorDouble, make: MakeMember) -> None:
+    """The older member is fenced: every poll raises that, and it does not join again."""
     settings = replace(QUICK, instance_id="i1")
     older = make(broker, "t", settings=settings, name="older")
     older.poll_until("all", lambda: older.has == ALL)
@@ -150,7 +150,7 @@ def test_two_with_one_instance_id(broker: CoordinatorDouble, make: MakeMember) -
 def test_a_final_refusal_is_over_after_unsubscribe(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """Then another subscription starts anew."""
+    """After unsubscribe() a new subscription may join again."""
     member = make(broker, "t", settings=replace(QUICK, instance_id="i1"))
     broker.refuse(JoinGroupRequest, ErrorCode.FENCED_INSTANCE_ID)
     with pytest.raises(GroupFailed):
@@ -160,10 +160,10 @@ def test_a_final_refusal_is_over_after_unsubscribe(
     member.poll_until("all", lambda: member.has == ALL)
 
 
-def test_a_handler_that_fails_on_the_way_out_leaves_no_deadline_behind(
+def test_the_deadline_of_an_unsubscribe_ends_with_it(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """What is committed and looked up after another subscription has its own time."""
+    """Even if the handler raises, later commits and lookups have their own timeouts."""
 
     def fail(_partitions: frozenset[TopicPartition], _why: RevocationKind) -> None:
         raise ValueError("the caller's")
@@ -181,10 +181,10 @@ def test_a_handler_that_fails_on_the_way_out_leaves_no_deadline_behind(
     assert member.member.committed([one], timeout_ms=5_000) == {one: OffsetAndMetadata(7)}
 
 
-def test_a_subscription_made_while_the_member_leaves_is_a_members(
+def test_a_subscription_made_while_the_member_leaves_is_joined(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """What its handler subscribes to on the way out is joined, and committed as a member."""
+    """The handler subscribes during unsubscribe(): the member joins, and commits as a member."""
 
     def subscribe(_partitions: frozenset[TopicPartition], _why: RevocationKind) -> None:
         member.handler.on_give_up = lambda _partitions, _why: None
@@ -200,10 +200,10 @@ def test_a_subscription_made_while_the_member_leaves_is_a_members(
     assert broker.offsets == {TopicPartition("t", 0): OffsetAndMetadata(7)}
 
 
-def test_an_interrupted_good_bye_is_said_all_the_same(
+def test_an_interrupted_unsubscribe_leaves_the_group(
     broker: CoordinatorDouble, make: MakeMember, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next life has its own name; the group does not wait for the end of the former one."""
+    """The next join has a new member id; the group does not wait for the old session to end."""
     member = make(broker, "t", settings=replace(QUICK, session_timeout_ms=60_000))
     member.poll_until("all", lambda: member.has == ALL)
 
@@ -220,10 +220,10 @@ def test_an_interrupted_good_bye_is_said_all_the_same(
     member.member.commit({TopicPartition("t", 0): OffsetAndMetadata(7)}, timeout_ms=5_000)
 
 
-def test_who_interrupts_a_close_does_not_wait_for_commits_that_hang(
+def test_an_interrupted_close_does_not_wait_for_hanging_commits(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """Ctrl-C in a commit of the last moment: neither for that one, nor for those before."""
+    """After Ctrl-C in the last commit neither it nor earlier commits are waited for."""
     member = make(broker, "t", request_timeout_ms=60_000)
     member.poll_until("all", lambda: member.has == ALL)
     broker.silent |= {OffsetCommitRequest}
@@ -243,7 +243,7 @@ def test_who_interrupts_a_close_does_not_wait_for_commits_that_hang(
 def test_a_refusal_is_raised_once_and_the_next_poll_tries_again(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """An ACL may be mended while the consumer polls."""
+    """An ACL may be fixed while the consumer polls."""
     broker.refuse(JoinGroupRequest, ErrorCode.GROUP_AUTHORIZATION_FAILED)
     member = make(broker, "t")
     with pytest.raises(GroupFailed, match="GROUP_AUTHORIZATION_FAILED") as caught:
@@ -253,14 +253,14 @@ def test_a_refusal_is_raised_once_and_the_next_poll_tries_again(
 
 
 def test_a_broker_too_old_for_groups(make: MakeMember) -> None:
-    """It is told what else there is."""
+    """The error names the alternative, groups in ZooKeeper."""
     member = make(CoordinatorDouble({"t": 1}, versions=OF_0_8_2), "t")
     with pytest.raises(GroupFailed, match="zookeeper_connect"):
         member.poll_until("never", lambda: False)
 
 
 def test_a_broker_too_old_for_static_members(make: MakeMember) -> None:
-    """The message names the setting's version."""
+    """The error names the request that the broker lacks."""
     member = make(
         CoordinatorDouble({"t": 1}, versions=OF_0_9), "t", settings=replace(QUICK, instance_id="i")
     )
@@ -269,7 +269,7 @@ def test_a_broker_too_old_for_static_members(make: MakeMember) -> None:
 
 
 def test_a_coordinator_too_old_for_heartbeats_of_static_members(make: MakeMember) -> None:
-    """It took the join; a heartbeat without the instance would be another member's."""
+    """A heartbeat without the instance id would not be fenced, so none is sent."""
     broker = CoordinatorDouble({"t": 1}, versions={ApiKey.HEARTBEAT: 2})
     member = make(broker, "t", settings=replace(QUICK, instance_id="i"))
     with pytest.raises(GroupFailed, match="it lacks HEARTBEAT 3") as caught:
@@ -278,10 +278,10 @@ def test_a_coordinator_too_old_for_heartbeats_of_static_members(make: MakeMember
     assert not broker.kinds(HeartbeatRequest)
 
 
-def test_a_broker_of_0_9_takes_no_session_of_45_s(
+def test_a_broker_of_0_9_refuses_a_session_of_45_s(
     make: MakeMember, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The default of later releases is too long for it: it gets what it takes, and we say so."""
+    """The later default is too long for it: the member joins with its maximum, and logs that."""
     broker = CoordinatorDouble({"t": 4}, versions=OF_0_9, longest_session_ms=30_000)
     member = make(broker, "t", settings=replace(QUICK, session_timeout_ms=45_000))
     member.poll_until("all", lambda: member.has == ALL)
@@ -290,7 +290,7 @@ def test_a_broker_of_0_9_takes_no_session_of_45_s(
 
 
 def test_strategies_must_exist(broker: CoordinatorDouble, make: MakeMember) -> None:
-    """Before anything is started."""
+    """An empty list or an unknown strategy is refused before anything is started."""
     for names in ((), ("range", "fastest")):
         with pytest.raises((ConfigError, KeyError)):
             make(broker, "t", settings=replace(QUICK, strategies=names))
@@ -299,10 +299,10 @@ def test_strategies_must_exist(broker: CoordinatorDouble, make: MakeMember) -> N
 # --- rebalances that go wrong ------------------------------------------------------------------
 
 
-def test_what_the_handler_raises_comes_out_and_the_group_goes_on(
+def test_an_error_of_the_handler_is_raised_and_the_member_stays(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """A call that raised counts as done."""
+    """A handler's call that raised counts as made."""
     member = make(broker, "t")
     member.poll_until("all", lambda: member.has == ALL)
 
@@ -319,7 +319,7 @@ def test_what_the_handler_raises_comes_out_and_the_group_goes_on(
 
 
 def test_a_change_of_subscription(broker: CoordinatorDouble, make: MakeMember) -> None:
-    """What is no longer read is given up, what is new is taken."""
+    """Partitions of the old topic are revoked, those of the new one are assigned."""
     broker.partitions["u"] = (0,)
     member = make(broker, "t", settings=replace(QUICK, strategies=("cooperative-sticky",)))
     member.poll_until("all", lambda: member.has == ALL)
@@ -333,8 +333,10 @@ def test_a_change_of_subscription(broker: CoordinatorDouble, make: MakeMember) -
     assert (member.member.generation, member.member.state) == (-1, "unjoined")
 
 
-def test_commits_on_the_way_out(broker: CoordinatorDouble, make: MakeMember) -> None:
-    """The handler commits for the last time before the coordinator hears that we go."""
+def test_the_handler_may_commit_while_the_member_closes(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """Its last commit is sent before the LeaveGroup request."""
     member = make(broker, "t")
     member.poll_until("all", lambda: member.has == ALL)
 
@@ -353,7 +355,7 @@ def test_commits_on_the_way_out(broker: CoordinatorDouble, make: MakeMember) -> 
 
 
 def test_close_without_time(broker: CoordinatorDouble, make: MakeMember) -> None:
-    """The handler is called all the same."""
+    """The handler is called even with a timeout of 0."""
     member = make(broker, "t")
     member.poll_until("all", lambda: member.has == ALL)
     broker.silent |= {LeaveGroupRequest}
@@ -361,8 +363,8 @@ def test_close_without_time(broker: CoordinatorDouble, make: MakeMember) -> None
     assert member.handler.owned == frozenset()
 
 
-def test_close_where_nobody_listens(make: MakeMember) -> None:
-    """There is no coordinator to tell."""
+def test_close_without_a_reachable_coordinator(make: MakeMember) -> None:
+    """A close does not wait for a coordinator that cannot be found."""
     broker = CoordinatorDouble({"t": 1})
     broker.found = Broker(9, "nowhere", 1)
     broker.deaf = True
