@@ -1,4 +1,4 @@
-"""The same cases run against kafka-python and against ours, and their outcomes compared.
+"""Runs the same cases with kafka-python and with zkconsumer, and compares their outcomes.
 
-``python -m tests.alike`` starts a broker, runs them all, and tells which come out differently.
+``python -m tests.alike`` starts a broker, runs all cases, and prints which outcomes differ.
 """

@@ -11,7 +11,7 @@ SHORT_SESSIONS = {"group.min.session.timeout.ms": "500"}
 
 
 def main() -> int:
-    """Exit status 0: all that differs does so by decision."""
+    """Return exit status 0 if all differences are decided ones."""
     parser = argparse.ArgumentParser(prog="python -m tests.alike")
     parser.add_argument("--broker", default="2.8.2", help="the Kafka version")
     parser.add_argument("--slow", action="store_true", help="print how long each case took")
@@ -20,14 +20,14 @@ def main() -> int:
     with Sandbox(
         kafka=options.broker, brokers=1, auto_create_topics=True, broker_properties=SHORT_SESSIONS
     ) as sandbox:
-        found = compare(sandbox.bootstrap_servers, options.words)
+        comparison = compare(sandbox.bootstrap_servers, options.words)
     if options.slow:
-        for name, (theirs, ours) in sorted(found.seconds.items(), key=lambda entry: -max(entry[1]))[
-            :30
-        ]:
+        for name, (theirs, ours) in sorted(
+            comparison.seconds.items(), key=lambda entry: -max(entry[1])
+        )[:30]:
             sys.stdout.write(f"{theirs:6.2f} s  {ours:6.2f} s  {name}\n")
-    sys.stdout.write(f"{found.report()}\n")
-    return 0 if found.different.keys() <= BY_DECISION else 1
+    sys.stdout.write(f"{comparison.report()}\n")
+    return 0 if comparison.different.keys() <= BY_DECISION else 1
 
 
 if __name__ == "__main__":

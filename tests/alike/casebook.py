@@ -1,4 +1,4 @@
-"""The cases, by name."""
+"""The registry of all cases, by name."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -9,11 +9,11 @@ Body = Callable[[Scene], object]
 
 
 class Case(NamedTuple):
-    """One thing to do with a library.
+    """One use of a library, whose outcome is compared.
 
     Attributes:
         name: ``area: what``.
-        body: does it, and gives what is compared.
+        body: uses the library, and returns the values to compare.
     """
 
     name: str
@@ -24,7 +24,7 @@ _CASES: dict[str, Case] = {}
 
 
 def case(what: str) -> Callable[[Body], Body]:
-    """Put a function into the book; the area is the name of its module."""
+    """Register a function as a case; the area is the name of its module."""
 
     def put(body: Body) -> Body:
         name = f"{body.__module__.rpartition('.')[2]}: {what}"
@@ -37,8 +37,8 @@ def case(what: str) -> Callable[[Body], Body]:
 
 
 def all_cases() -> list[Case]:
-    """Every case there is."""
-    # Loading them puts them into the book.
+    """Return every case."""
+    # Importing the modules registers their cases.
     from tests.alike import cases  # noqa: PLC0415
 
     cases.load()

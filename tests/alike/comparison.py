@@ -1,4 +1,4 @@
-"""Run both libraries side by side on one broker, and hold their outcomes against each other."""
+"""Runs both libraries side by side on one broker, and compares their outcomes."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from typing import Self
 from tests.alike.casebook import all_cases
 from tests.alike.differences import BY_DECISION
 from tests.alike.library import OURS, THEIRS
-from tests.alike.outcomes import HUNG, Outcome, are_alike, came_to_nothing
+from tests.alike.outcomes import HUNG, Outcome, are_alike, is_no_outcome
 
 REPOSITORY = Path(__file__).parents[2]
 LIMIT_S = 300
@@ -24,11 +24,11 @@ NOTHING: tuple[Outcome, float] = (HUNG, 0.0)
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What came of each case.
+    """The outcomes of all cases with both libraries.
 
     Attributes:
         outcomes: (theirs, ours) by the case's name.
-        seconds: (theirs, ours) it took.
+        seconds: (theirs, ours) durations by the case's name.
     """
 
     outcomes: dict[str, tuple[Outcome, Outcome]]
@@ -36,16 +36,16 @@ class Comparison:
 
     @property
     def different(self) -> dict[str, tuple[Outcome, Outcome]]:
-        """Those that don't come out alike."""
+        """The cases whose outcomes differ."""
         return {name: pair for name, pair in self.outcomes.items() if not are_alike(*pair)}
 
     @property
     def share_alike(self) -> float:
-        """How many of all come out alike, 0 to 1."""
+        """The share of cases with equal outcomes, 0 to 1."""
         return 1 - len(self.different) / len(self.outcomes)
 
     def report(self) -> str:
-        """All that differ, and how many of how many are alike."""
+        """List all differences, and the number of cases that are alike."""
         lines = []
         for name, (theirs, ours) in sorted(self.different.items()):
             decided = " (by decision)" if name in BY_DECISION else ""
@@ -62,13 +62,13 @@ class Comparison:
 def compare(bootstrap: str, words: Sequence[str] = ()) -> Comparison:
     """Fill the broker, run every case with both libraries at the same time, and compare.
 
-    Where kafka-python waits in vain it is asked once more: on a busy machine it may not read a new
-    topic for half a minute. What differs and is not known to do so runs once more with both, since
-    some cases ask for what another thread does at that moment.
+    A case in which kafka-python waits in vain is repeated once: on a busy machine it may not read a
+    new topic for half a minute. A difference that was not decided is also repeated once with both,
+    since some cases depend on what another thread does at that moment.
 
     Args:
-        bootstrap: a broker that makes topics by itself, and is used for nothing else.
-        words: only cases whose names have one of them; all by default.
+        bootstrap: a broker that creates topics automatically, and is used for nothing else.
+        words: only run cases whose names contain one of these; all by default.
     """
     subprocess.run(
         [sys.executable, "-m", "tests.alike.writing", bootstrap],
@@ -85,7 +85,7 @@ def compare(bootstrap: str, words: Sequence[str] = ()) -> Comparison:
             workers.enter_context(_Worker(library, bootstrap, names)) for library in (THEIRS, OURS)
         )
         reported, told_by_ours = theirs.outcomes(), ours.outcomes()
-    again = [name for name in names if came_to_nothing(reported.get(name, NOTHING)[0])]
+    again = [name for name in names if is_no_outcome(reported.get(name, NOTHING)[0])]
     if again:
         with _Worker(THEIRS, bootstrap, again) as once_more:
             reported |= once_more.outcomes()
@@ -111,7 +111,7 @@ def compare(bootstrap: str, words: Sequence[str] = ()) -> Comparison:
 
 
 class _Worker:
-    """A process that runs cases with one library; killed in the end."""
+    """A process that runs cases with one library; killed at the end of its context."""
 
     def __init__(self, library: str, bootstrap: str, names: Sequence[str]) -> None:
         self._output = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - closed below
@@ -126,7 +126,7 @@ class _Worker:
         )
 
     def outcomes(self) -> dict[str, tuple[Outcome, float]]:
-        """By name: the outcome, and how many seconds it took; what hung is missing."""
+        """Outcome and duration (s) by the case's name; cases that hung are missing."""
         self._process.wait(LIMIT_S)
         self._output.seek(0)
         lines = map(json.loads, self._output)

@@ -1,4 +1,4 @@
-"""Cases that come out differently because that was decided, each with its reason.
+"""The cases whose outcomes differ from kafka-python's by decision, each with its reason.
 
 ``python -m tests.alike.differences`` prints the table of docs/migrating-from-kafka-python.md.
 """
@@ -8,14 +8,14 @@ from typing import Final, NamedTuple
 
 
 class Decision(NamedTuple):
-    """Why something is not as in kafka-python.
+    """Why something differs from kafka-python.
 
     Attributes:
         cases: the names of the cases that show it.
-        what: what one does.
-        theirs: what comes of it there.
-        ours: what comes of it here.
-        why: the reason.
+        what: what a program does.
+        theirs: what kafka-python does then.
+        ours: what zkconsumer does then.
+        why: the reason for the difference.
     """
 
     cases: tuple[str, ...]
@@ -28,9 +28,9 @@ class Decision(NamedTuple):
 DECISIONS: Final[tuple[Decision, ...]] = (
     Decision(
         (
-            "settings: made with values that can't be",
-            "settings: made with security that can't work",
-            "settings: made with brokers that are no addresses",
+            "settings: made with invalid values",
+            "settings: made with unusable security",
+            "settings: made with invalid broker addresses",
         ),
         "an invalid setting",
         "accepted, and nothing is read; or `KafkaTimeoutError` after `bootstrap_timeout_ms`",
@@ -83,7 +83,7 @@ DECISIONS: Final[tuple[Decision, ...]] = (
         "a failed call changes nothing",
     ),
     Decision(
-        ("groups: the listener of the first join hears of a revocation",),
+        ("groups: the listener of the first join gets a revocation",),
         "the listener at the first join",
         "is told that nothing was revoked",
         "is called only for the assigned partitions",
@@ -181,7 +181,7 @@ DECISIONS: Final[tuple[Decision, ...]] = (
         "the program learns of its mistake",
     ),
     Decision(
-        ("settings: a metrics reporter is made and told of metrics",),
+        ("settings: a metrics reporter is created and gets metrics",),
         "`metric_reporters`",
         "get every metric",
         "no effect",
@@ -195,7 +195,7 @@ DECISIONS: Final[tuple[Decision, ...]] = (
         "a listener runs in the polling thread, which has no event loop",
     ),
     Decision(
-        ("settings: a topic that can't be, in the constructor",),
+        ("settings: an invalid topic in the constructor",),
         "a topic name of 250 to 255 characters",
         "`ValueError`",
         "accepted",
@@ -215,7 +215,7 @@ BY_DECISION: Final[frozenset[str]] = frozenset(
 
 
 def table() -> str:
-    """The decisions, as the documentation has them."""
+    """The decisions as the table of the documentation."""
     head = ["| what | kafka-python | here | why |", "|---|---|---|---|"]
     return "\n".join(
         head

@@ -1,4 +1,4 @@
-"""A library by kafka-python's names: what a program has after its import was changed."""
+"""A library by kafka-python's names, as a program sees it after its import was changed."""
 
 import importlib
 from types import ModuleType
@@ -8,10 +8,10 @@ THEIRS, OURS = "kafka", "zkconsumer"
 
 
 class Library:
-    """``library.KafkaConsumer``, ``library.errors.KafkaError``: what is missing raises when asked.
+    """``library.KafkaConsumer``, ``library.errors.KafkaError``; missing names raise when used.
 
     Args:
-        name: the package, in place of ``kafka``.
+        name: the package's name, in place of ``kafka``.
     """
 
     def __init__(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""What a case came to, as values that JSON takes: so that two processes' outcomes compare."""
+"""The outcome of a case as JSON values, so that two processes' outcomes can be compared."""
 
 import json
 from collections.abc import Mapping, Set
@@ -8,9 +8,9 @@ Outcome = Any
 """JSON: what a case returned, or ``{"raised": name, "caught by": [names]}``."""
 
 IN_VAIN = "InVain"
-"""What is raised where a case waits for something that does not come. Nothing is alike to it."""
+"""The name of the error of a case that waits in vain; it is not alike to any outcome."""
 HUNG: Outcome = {"hung": True}
-"""In place of an outcome, where none was told in time."""
+"""The outcome of a case that did not end in time."""
 _NOT_TOLD = {"object", "BaseException", "Exception"}
 _NOT_PYTHONS = ("kafka", "zkconsumer", "tests")
 
@@ -22,7 +22,7 @@ class Shown(NamedTuple):
 
 
 def plain(value: Any) -> Outcome:
-    """Make JSON of a value: types count where a caller can tell them apart."""
+    """Return a value as JSON, with its type where a caller could tell the difference."""
     match value:
         case Shown():
             return value.outcome
@@ -57,11 +57,11 @@ def _plain_other(value: Any) -> Outcome:
 
 
 def raised(error: BaseException, errors: Any) -> Outcome:
-    """Tell of an error which ``except`` would catch it.
+    """Return an error as JSON: its name, and the ``except`` clauses that would catch it.
 
     Args:
-        error: what came.
-        errors: the module that has the library's errors by kafka-python's names.
+        error: the error that was raised.
+        errors: the library's module of errors, with kafka-python's names.
     """
     named = {
         name
@@ -76,18 +76,18 @@ def raised(error: BaseException, errors: Any) -> Outcome:
     return {"raised": type(error).__name__, "caught by": sorted((named | of_python) - _NOT_TOLD)}
 
 
-def came_to_nothing(outcome: Outcome) -> bool:
-    """Whether a case hung, or what it waited for did not come."""
+def is_no_outcome(outcome: Outcome) -> bool:
+    """Whether a case hung or waited in vain."""
     return outcome == HUNG or (isinstance(outcome, dict) and outcome.get("raised") == IN_VAIN)
 
 
 def are_alike(theirs: Outcome, ours: Outcome) -> bool:
-    """Whether a program that goes by theirs goes on with ours.
+    """Whether a program that expects theirs also works with ours.
 
-    Values are equal. An error is caught by every ``except`` that catches theirs, by name; that
-    others catch it, too (ours have bases of their own), changes nothing for such a program.
+    Values must be equal. Our error must be caught by every ``except`` (by name) that catches
+    theirs; it may be caught by others, too (ours have additional bases).
     """
-    if came_to_nothing(theirs) or came_to_nothing(ours):
+    if is_no_outcome(theirs) or is_no_outcome(ours):
         return False
     match theirs, ours:
         case {"raised": _, "caught by": by_theirs}, {"raised": _, "caught by": by_ours}:

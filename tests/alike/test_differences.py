@@ -1,4 +1,4 @@
-"""The page for those who come from kafka-python tells all that is different by decision."""
+"""The migration page for users of kafka-python lists all decided differences."""
 
 from pathlib import Path
 
@@ -8,5 +8,5 @@ PAGE = Path(__file__).parents[2] / "docs" / "migrating-from-kafka-python.md"
 
 
 def test_the_page_has_the_table_of_decisions() -> None:
-    """As ``python -m tests.alike.differences`` prints it."""
+    """The page contains the table that ``python -m tests.alike.differences`` prints."""
     assert f"\n\n{table()}\n" in PAGE.read_text("utf-8")

@@ -1,4 +1,4 @@
-"""What counts as alike."""
+"""Which outcomes count as alike."""
 
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -12,11 +12,11 @@ from tests.alike.scene import InVain
 
 
 class KafkaError(Exception):
-    """As a library's own."""
+    """A library's base error."""
 
 
 class TimedOut(KafkaError, TimeoutError):
-    """As one that has a base of Python's."""
+    """A library's error that also has a base class of Python's."""
 
 
 ERRORS = SimpleNamespace(KafkaError=KafkaError, KafkaTimeoutError=TimedOut)
@@ -28,12 +28,12 @@ class Pair(NamedTuple):
 
 
 def of(error: Exception) -> Outcome:
-    """What an error comes to."""
+    """Return an error as an outcome."""
     return raised(error, ERRORS)
 
 
-def test_an_error_is_told_by_every_except_that_catches_it() -> None:
-    """By the library's names, and by Python's."""
+def test_an_error_lists_every_except_that_catches_it() -> None:
+    """An outcome lists the except clauses that catch it, by the library's and Python's names."""
     assert of(TimedOut()) == {
         "raised": "TimedOut",
         "caught by": ["KafkaError", "KafkaTimeoutError", "OSError", "TimeoutError"],
@@ -59,12 +59,12 @@ def test_an_error_is_told_by_every_except_that_catches_it() -> None:
 def test_values_are_alike_when_equal_and_of_one_kind(
     theirs: object, ours: object, alike: bool
 ) -> None:
-    """A caller can tell a tuple from a list, and bytes from a text."""
+    """Equal values of different types (tuple and list, bytes and str) are not alike."""
     assert are_alike(plain(theirs), plain(ours)) == alike
 
 
 def test_an_error_is_alike_when_all_that_catch_theirs_catch_ours() -> None:
-    """More may; fewer may not; and no value is alike to an error."""
+    """Our error may be caught by more clauses, not by fewer; a value is not alike to an error."""
     assert are_alike(of(KafkaError()), of(TimedOut()))
     assert not are_alike(of(TimedOut()), of(KafkaError()))
     assert not are_alike(of(ValueError()), of(TypeError()))
@@ -75,7 +75,7 @@ def test_an_error_is_alike_when_all_that_catch_theirs_catch_ours() -> None:
 
 
 def test_what_waits_in_vain_is_alike_to_nothing() -> None:
-    """Two libraries that both hang are not a promise kept."""
+    """A case that hangs or waits in vain is a difference, even with both libraries."""
     in_vain = of(InVain())
     assert in_vain["raised"] == IN_VAIN
     assert not are_alike(in_vain, in_vain)
@@ -83,5 +83,5 @@ def test_what_waits_in_vain_is_alike_to_nothing() -> None:
 
 
 def test_decisions_name_cases() -> None:
-    """None is about a case that there is not."""
+    """Every decision names existing cases only."""
     assert {case.name for case in all_cases()} >= BY_DECISION

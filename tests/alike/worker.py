@@ -1,7 +1,6 @@
 """``python -m tests.alike.worker LIBRARY BOOTSTRAP NAMES``: run these cases with one library.
 
-Names are separated by newlines. Each outcome is a line of JSON on standard output, as soon as it
-is there.
+Names are separated by newlines. Each outcome is printed as a line of JSON as soon as its case ends.
 """
 
 import json
@@ -21,20 +20,20 @@ from tests.alike.writing import Writer
 
 AT_ONCE = 8
 LIMIT_S = 40.0
-"""A case that takes longer hangs."""
+"""A case that takes longer counts as hung."""
 
 _reported = threading.Lock()
 
 
 def notify(name: str, outcome: Outcome, took_s: float) -> None:
-    """A line for whoever compares."""
+    """Print an outcome as a line for ``comparison``."""
     with _reported:
         sys.stdout.write(json.dumps([name, outcome, round(took_s, 2)]) + "\n")
         sys.stdout.flush()
 
 
 def run(case: Case, scene: Scene) -> None:
-    """Run a case and tell what it came to."""
+    """Run a case and print its outcome."""
     start = time.perf_counter()
     outcome = scene.attempt(lambda: case.body(scene)).outcome
     notify(case.name, outcome, time.perf_counter() - start)
@@ -73,4 +72,4 @@ if __name__ == "__main__":
     logging.basicConfig(level=os.environ.get("ALIKE_LOG", "CRITICAL"))
     main(sys.argv[1], sys.argv[2], sys.argv[3].splitlines())
     sys.stdout.flush()
-    os._exit(0)  # whatever a library leaves behind
+    os._exit(0)  # a library may have left threads running

@@ -1,6 +1,6 @@
-"""``python -m tests.alike.writing BOOTSTRAP``: make and fill the topics that cases share.
+"""``python -m tests.alike.writing BOOTSTRAP``: create and fill the topics that cases share.
 
-By kafka-python, for both libraries.
+Both libraries read topics that kafka-python wrote.
 """
 
 import sys
@@ -18,14 +18,14 @@ from tests.alike.stage import CODECS, EMPTY, LETTERS, MANY, MANY_COUNT, TRANSACT
 _TOMBSTONE, _WITH_HEADERS = (0, 4), (0, 2)
 _TIMEOUT_S = 20.0
 _KEPT = {"retention.ms": "-1"}
-"""The records bear old times; brokers would drop them half a minute after they started."""
+"""The records have old timestamps: with the default retention brokers would delete them."""
 
 
 class Writer:
-    """Makes topics and writes to them.
+    """Creates topics and writes to them.
 
     Args:
-        bootstrap: the broker.
+        bootstrap: the broker's address.
     """
 
     def __init__(self, bootstrap: str) -> None:
@@ -35,7 +35,7 @@ class Writer:
         self._one_at_a_time = threading.Lock()
 
     def make_topic(self, name: str, partitions: int = 1) -> str:
-        """Create a topic; gives its name when it can be written to."""
+        """Create a topic; return its name once it can be written to."""
         deadline = time.perf_counter() + _TIMEOUT_S
         with self._one_at_a_time:
             while not self._made(name, partitions):
@@ -56,13 +56,13 @@ class Writer:
         return True
 
     def send(self, topic: str, *values: bytes | None, partition: int = 0, **more: Any) -> int:
-        """Write records; gives the offset of the last."""
+        """Write records; return the offset of the last."""
         futures = [self._producer.send(topic, data, partition=partition, **more) for data in values]
         self._producer.flush()
         return int(futures[-1].get(_TIMEOUT_S).offset)
 
     def fill(self, partition: int, count: int, topic: str = LETTERS) -> None:
-        """Write letters: some have no key; in partition 0 one has no value, and one has headers."""
+        """Write letters, some without a key; in partition 0 one is null, and one has headers."""
         for number in range(count):
             self._producer.send(
                 topic,
@@ -75,7 +75,7 @@ class Writer:
         self._producer.flush()
 
     def with_producer(self, write: Callable[[Any], None], **settings: Any) -> None:
-        """Write with a producer of these settings."""
+        """Call ``write`` with a producer of these settings."""
         producer = KafkaProducer(bootstrap_servers=self._bootstrap, **settings)
         try:
             write(producer)
@@ -89,7 +89,7 @@ class Writer:
 
 
 def set_up(bootstrap: str) -> None:
-    """Make and fill all topics that cases share."""
+    """Create and fill all topics that cases share."""
     writer = Writer(bootstrap)
     try:
         _wake_coordinator(bootstrap)
@@ -112,7 +112,7 @@ def set_up(bootstrap: str) -> None:
 
 
 def _wake_coordinator(bootstrap: str) -> None:
-    """The first group of a broker waits until the topic of offsets is made."""
+    """Let the broker create its offsets topic, which the first group has to wait for."""
     consumer = KafkaConsumer(bootstrap_servers=bootstrap, group_id="first")
     consumer.committed(TopicPartition(LETTERS, 0))
     consumer.close()

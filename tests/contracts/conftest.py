@@ -13,8 +13,8 @@ from zkconsumer.zk.store import ZkStore
 
 __all__ = ["certificates"]
 
-# In each lane: the fixture of the server (None: in memory), and whether it is to use transactions
-# (None: it is asked). Real servers are ZooKeeper 3.4.6 and 3.3.3, which knows none.
+# For each lane: the fixture of the server (None: in memory), and whether transactions are used
+# (None: as the server says). The real servers are ZooKeeper 3.4.6, and 3.3.3 without transactions.
 MODERN_LANES = [
     pytest.param((None, True), id="memory"),
     pytest.param(("zookeeper_alone", True), id="real", marks=pytest.mark.zk),
@@ -35,7 +35,7 @@ def zookeeper_alone() -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="session")
 def zookeeper_3_3() -> Iterator[Sandbox]:
-    """A real ZooKeeper 3.3.3 without brokers, as Kafka 0.8.0 and 0.8.1 brought it along."""
+    """A real ZooKeeper 3.3.3 without brokers, the version that Kafka 0.8.0 and 0.8.1 ship."""
     with Sandbox(kafka="0.8.0", brokers=0) as sandbox:
         yield sandbox
 
@@ -48,7 +48,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[ZkWorld]:
 
 @pytest.fixture(params=OLD_LANES)
 def old_world(request: pytest.FixtureRequest) -> Iterator[ZkWorld]:
-    """An empty ZooKeeper that knows no transactions."""
+    """An empty ZooKeeper without transactions."""
     yield from make_world(request)
 
 
@@ -83,7 +83,7 @@ def bob(any_world: ZkWorld) -> Member:
 
 
 def make_world(request: pytest.FixtureRequest) -> Iterator[ZkWorld]:
-    """The world of one lane; what it started ends with it."""
+    """Yield the world of one lane, and stop afterwards what it started."""
     server, supports_multi = request.param
     if server is None:
         yield MemoryWorld(supports_multi=supports_multi)

@@ -1,4 +1,4 @@
-"""What a broker 0.8.2.2 answers: the fakes and the real one alike."""
+"""The responses of a 0.8.2.2 broker: the fakes and the real one must agree."""
 
 from collections.abc import Iterator
 
@@ -43,7 +43,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[BrokerWorld]:
 
 @pytest.fixture
 def client(world: BrokerWorld) -> Iterator[Client]:
-    """Somebody who asks it."""
+    """A client of the broker."""
     client = Client(world)
     yield client
     client.close()
@@ -51,14 +51,14 @@ def client(world: BrokerWorld) -> Iterator[Client]:
 
 @pytest.fixture(scope="module")
 def creating_cluster() -> Iterator[Sandbox]:
-    """A real broker with auto-create."""
+    """A real broker that creates topics automatically."""
     with Sandbox(kafka="0.8.2.2", brokers=1, auto_create_topics=True) as sandbox:
         yield sandbox
 
 
 @pytest.fixture(params=LANES)
 def creating(request: pytest.FixtureRequest) -> Iterator[Client]:
-    """Somebody who asks a broker with auto-create."""
+    """A client of a broker that creates topics automatically."""
     for world in broker_world(request, "creating_cluster", auto_create=True):
         client = Client(world)
         yield client
@@ -78,7 +78,7 @@ def fill(client: Client, tp: TopicPartition, codec: Codec = Codec.NONE) -> None:
 
 
 def records_of(fetched: FetchedPartition, offset: int) -> list[Record]:
-    """Decode what came."""
+    """Decode the records of a fetched partition."""
     assert fetched.error_code == ErrorCode.NONE
     decoded = decode_record_set(
         fetched.records, fetch_offset=offset, max_decompressed_bytes=1 << 20
@@ -87,12 +87,12 @@ def records_of(fetched: FetchedPartition, offset: int) -> list[Record]:
 
 
 def described(client: Client, *topics: str) -> tuple[TopicMetadata, ...]:
-    """Ask for metadata of topics."""
+    """Request the metadata of topics."""
     return client.request(MetadataRequest(topics=topics)).topics
 
 
 def find_coordinator(client: Client) -> None:
-    """Wait until the group's offsets have a keeper (the first question creates their topic)."""
+    """Wait for a coordinator of the group (the first request creates the offsets topic)."""
     request = FindCoordinatorRequest(group_id="any")
     wait_until(lambda: client.request(request).error_code == ErrorCode.NONE, what="a coordinator")
 
@@ -110,13 +110,13 @@ def test_metadata_of_a_topic(client: Client, tp: TopicPartition) -> None:
 
 
 def test_metadata_of_all_topics(client: Client, world: BrokerWorld) -> None:
-    """No topic names mean all topics."""
+    """A request without topic names returns all topics."""
     mine = {world.new_topic().topic, world.new_topic().topic}
     assert mine <= {topic.topic for topic in described(client)}
 
 
-def test_metadata_of_topics_that_are_not_there(client: Client, tp: TopicPartition) -> None:
-    """Unknown and impossible topics are error 3 without partitions, behind those that are there."""
+def test_metadata_of_missing_topics(client: Client, tp: TopicPartition) -> None:
+    """Unknown and illegal topics get error 3 without partitions, listed after existing topics."""
     missing = (NOWHERE.topic, *ILLEGAL)
     known, *unknown = described(client, *missing, tp.topic)
     assert (known.topic, known.error_code) == (tp.topic, ErrorCode.NONE)
@@ -125,8 +125,8 @@ def test_metadata_of_topics_that_are_not_there(client: Client, tp: TopicPartitio
     assert not any(topic.partitions for topic in unknown)
 
 
-def test_asking_for_a_topic_creates_it(creating: Client) -> None:
-    """With auto-create the first answer is error 5 without partitions, a later one the topic."""
+def test_a_metadata_request_creates_a_topic(creating: Client) -> None:
+    """With auto-create the first response has error 5 and no partitions, a later one the topic."""
     name = fresh_name("created")
     (first,) = described(creating, name)
     assert (first.error_code, first.partitions) == (ErrorCode.LEADER_NOT_AVAILABLE, ())
@@ -142,16 +142,16 @@ def test_asking_for_a_topic_creates_it(creating: Client) -> None:
 
 
 @pytest.mark.parametrize("illegal", ILLEGAL, ids=["space", "dots", "long", "slash", "empty"])
-def test_one_illegal_name_spoils_the_metadata(creating: Client, illegal: str) -> None:
-    """With auto-create one illegal name means: no brokers, and error 17 for every topic."""
+def test_one_illegal_name_fails_the_whole_metadata_response(creating: Client, illegal: str) -> None:
+    """With auto-create one illegal name empties the brokers, and gives every topic error 17."""
     response = creating.request(MetadataRequest(topics=(illegal, NOWHERE.topic)))
     assert response.brokers == ()
     assert [topic.error_code for topic in response.topics] == [ErrorCode.INVALID_TOPIC] * 2
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.SNAPPY])
-def test_what_was_produced_is_fetched(client: Client, tp: TopicPartition, codec: Codec) -> None:
-    """Records come back with offsets from the base offset on, whatever theirs were."""
+def test_produced_records_are_fetched(client: Client, tp: TopicPartition, codec: Codec) -> None:
+    """Fetched records have consecutive offsets from the base offset on, whatever was produced."""
     message_set = build_message_set(RECORDS, codec=codec)
     for base_offset in (0, 5):
         response = send.only(client.request(send.produce(tp, message_set)))
@@ -163,7 +163,7 @@ def test_what_was_produced_is_fetched(client: Client, tp: TopicPartition, codec:
 
 
 def test_fetch_from_the_middle(client: Client, tp: TopicPartition) -> None:
-    """A fetch starts at its offset; in a compressed set, at the set that holds it."""
+    """A fetch starts at its offset, or at the start of the compressed set that contains it."""
     fill(client, tp)
     fill(client, tp, Codec.GZIP)
     assert [
@@ -175,7 +175,7 @@ def test_fetch_from_the_middle(client: Client, tp: TopicPartition) -> None:
 
 
 def test_fetch_at_the_end(client: Client, tp: TopicPartition) -> None:
-    """At the log's end there is nothing yet, and that is no error."""
+    """A fetch at the log's end returns no records and no error."""
     fill(client, tp)
     fetched = send.only(client.request(send.fetch(tp, 5, max_wait_ms=20)))
     assert (fetched.error_code, fetched.high_watermark) == (ErrorCode.NONE, 5)
@@ -184,7 +184,7 @@ def test_fetch_at_the_end(client: Client, tp: TopicPartition) -> None:
 
 @pytest.mark.parametrize("offset", [-1, 6, 1 << 40])
 def test_fetch_out_of_range(client: Client, tp: TopicPartition, offset: int) -> None:
-    """An offset that the log does not have is error 1, with high watermark -1, at once."""
+    """An offset outside the log is answered at once with error 1 and high watermark -1."""
     fill(client, tp)
     fetched = send.only(client.request(send.fetch(tp, offset, max_wait_ms=TIMEOUT_MS * 2)))
     assert (fetched.error_code, fetched.high_watermark) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
@@ -192,21 +192,21 @@ def test_fetch_out_of_range(client: Client, tp: TopicPartition, offset: int) -> 
 
 @pytest.mark.parametrize(("max_bytes", "size"), [(40, 40), (12, 12), (0, 0)])
 def test_fetch_of_few_bytes(client: Client, tp: TopicPartition, max_bytes: int, size: int) -> None:
-    """Fewer bytes than the first message has are just that many bytes of it."""
+    """A limit below the first message's size returns exactly that many bytes of it."""
     fill(client, tp)
     fetched = send.only(client.request(send.fetch(tp, 0, max_bytes=max_bytes)))
     assert (fetched.error_code, len(fetched.records)) == (ErrorCode.NONE, size)
 
 
 def test_fetch_of_negative_size(client: Client, tp: TopicPartition) -> None:
-    """A negative size is error -1."""
+    """A negative byte limit is answered with error -1."""
     fill(client, tp)
     fetched = send.only(client.request(send.fetch(tp, 0, max_bytes=-1)))
     assert fetched.error_code == ErrorCode.UNKNOWN
 
 
-def test_partitions_that_are_not_there(client: Client, tp: TopicPartition) -> None:
-    """Unknown topics and partitions are error 3 in every API about logs."""
+def test_missing_partitions(client: Client, tp: TopicPartition) -> None:
+    """Fetch, ListOffsets and Produce answer unknown topics and partitions with error 3."""
     for missing in (NOWHERE, TopicPartition(tp.topic, 7), TopicPartition(tp.topic, -1)):
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         assert send.only(client.request(send.fetch(missing, 0))).error_code == unknown
@@ -228,7 +228,7 @@ def test_partitions_that_are_not_there(client: Client, tp: TopicPartition) -> No
 def test_list_offsets(
     client: Client, tp: TopicPartition, timestamp: int, offsets: tuple[int, ...]
 ) -> None:
-    """Offsets come newest first; nothing that old is an empty list without error."""
+    """Offsets come newest first; a time before all segments gives an empty list, not an error."""
     fill(client, tp)
     listed = send.only(client.request(send.list_offsets(tp, timestamp, max_offsets=10)))
     assert (listed.error_code, listed.offsets) == (ErrorCode.NONE, offsets)
@@ -237,14 +237,14 @@ def test_list_offsets(
 
 
 def test_list_offsets_of_an_empty_log(client: Client, tp: TopicPartition) -> None:
-    """An empty log starts and ends at 0, said once."""
+    """An empty log starts and ends at 0, and that offset is listed once."""
     for timestamp in (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP):
         listed = send.only(client.request(send.list_offsets(tp, timestamp, max_offsets=10)))
         assert listed.offsets == (0,)
 
 
 def test_produce_refuses_bad_messages(client: Client, tp: TopicPartition) -> None:
-    """A wrong checksum is error 2, too large a message error 10; nothing of the set is kept."""
+    """A wrong checksum gives error 2, too large a message error 10; nothing is appended."""
     good = build_message_set(RECORDS)
     flipped = good[:-1] + bytes([good[-1] ^ 1])
     corrupt = send.only(client.request(send.produce(tp, flipped)))
@@ -260,8 +260,8 @@ def test_produce_refuses_bad_messages(client: Client, tp: TopicPartition) -> Non
     ["0063 0000 00000001 0000", "0008 0002 00000001 0000", "0001 0000 00000001 7fff"],
     ids=["unknown api", "unknown version", "cut off"],
 )
-def test_requests_that_make_no_sense(world: BrokerWorld, request_: str) -> None:
-    """What it can't read makes the broker close the connection without an answer."""
+def test_malformed_requests(world: BrokerWorld, request_: str) -> None:
+    """A request that the broker can't decode makes it close the connection without a response."""
     body = bytes.fromhex(request_)
     broker = world.broker
     transport = world.connector.connect(broker.host, broker.port, timeout_ms=TIMEOUT_MS)
@@ -281,36 +281,36 @@ def test_requests_that_make_no_sense(world: BrokerWorld, request_: str) -> None:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_requests_that_came_later(
+def test_requests_of_later_versions(
     client: Client, request_: Request[Response], version: int
 ) -> None:
-    """It closes the connection: by that it is told from newer ones."""
+    """APIs and versions of later brokers make it close the connection, which clients rely on."""
     with pytest.raises(ConnectionLost):
         client.request(request_, version)
 
 
 def test_heartbeats(client: Client) -> None:
-    """It knows their name, and fails at what they stand for."""
+    """Heartbeat's API key exists, but has no implementation: the response is an unknown error."""
     heartbeat = HeartbeatRequest(group_id="nobody", generation_id=-1, member_id="")
     assert client.request(heartbeat).error_code == ErrorCode.UNKNOWN
 
 
 def test_offsets_in_zookeeper(client: Client, tp: TopicPartition) -> None:
-    """Version 0: nothing stored is error 3; metadata is dropped; the topic must exist."""
+    """Version 0: a missing offset is error 3, metadata is dropped, and the topic must exist."""
     group = fresh_name("group")
     missing = send.only(client.request(send.fetch_offset(group, tp), IN_ZOOKEEPER))
     assert (missing.offset, missing.metadata) == (-1, "")
     assert missing.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     stored = client.request(send.commit(group, tp, 42, metadata="note"), IN_ZOOKEEPER)
     assert send.only(stored).error_code == ErrorCode.NONE
-    found = send.only(client.request(send.fetch_offset(group, tp), IN_ZOOKEEPER))
-    assert (found.offset, found.metadata, found.error_code) == (42, "", 0)
+    fetched = send.only(client.request(send.fetch_offset(group, tp), IN_ZOOKEEPER))
+    assert (fetched.offset, fetched.metadata, fetched.error_code) == (42, "", 0)
     refused = send.only(client.request(send.commit(group, NOWHERE, 1), IN_ZOOKEEPER))
     assert refused.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
 def test_offsets_in_kafka(client: Client, tp: TopicPartition) -> None:
-    """Version 1: nothing stored is no error; metadata is kept, up to its limit."""
+    """Version 1: a missing offset is no error, and metadata is kept, up to its limit."""
     find_coordinator(client)
     group = fresh_name("group")
     missing = send.only(client.request(send.fetch_offset(group, tp), IN_KAFKA))
@@ -318,14 +318,14 @@ def test_offsets_in_kafka(client: Client, tp: TopicPartition) -> None:
     for offset, metadata in ((42, ""), (100, "nöte"), (7, "x" * 4096)):
         stored = client.request(send.commit(group, tp, offset, metadata=metadata), IN_KAFKA)
         assert send.only(stored).error_code == ErrorCode.NONE
-        found = send.only(client.request(send.fetch_offset(group, tp), IN_KAFKA))
-        assert (found.offset, found.metadata, found.error_code) == (offset, metadata, 0)
+        fetched = send.only(client.request(send.fetch_offset(group, tp), IN_KAFKA))
+        assert (fetched.offset, fetched.metadata, fetched.error_code) == (offset, metadata, 0)
     refused = client.request(send.commit(group, tp, 1, metadata="x" * 4097), IN_KAFKA)
     assert send.only(refused).error_code == ErrorCode.OFFSET_METADATA_TOO_LARGE
 
 
 def test_offsets_of_unknown_topics_in_kafka(client: Client) -> None:
-    """Version 1 stores offsets of topics that are not there, but does not give them out."""
+    """Version 1 stores offsets of topics that do not exist, but does not return them."""
     find_coordinator(client)
     group = fresh_name("group")
     stored = send.only(client.request(send.commit(group, NOWHERE, 1), IN_KAFKA))
@@ -335,15 +335,15 @@ def test_offsets_of_unknown_topics_in_kafka(client: Client) -> None:
 
 
 def test_coordinator(client: Client) -> None:
-    """The coordinator is told with its address."""
+    """The response has the coordinator's id and address."""
     find_coordinator(client)
     response = client.request(FindCoordinatorRequest(group_id="any"))
-    found = (response.coordinator_id, response.host, response.port)
-    assert found == (client.broker.id, client.broker.host, client.broker.port)
+    coordinator = (response.coordinator_id, response.host, response.port)
+    assert coordinator == (client.broker.id, client.broker.host, client.broker.port)
 
 
-def test_answers_match_their_requests(client: Client, tp: TopicPartition) -> None:
-    """Many requests on one connection are each answered with their own correlation id."""
+def test_responses_match_their_requests(client: Client, tp: TopicPartition) -> None:
+    """Each of many requests on one connection gets its own response."""
     fill(client, tp)
     for _ in range(20):
         assert records_of(send.only(client.request(send.fetch(tp, 0))), 0) == NUMBERED

@@ -1,4 +1,4 @@
-"""How partitions are claimed and released, with and without transactions, in memory and real."""
+"""Claims and releases of partitions, with and without transactions, in memory and for real."""
 
 import pytest
 
@@ -28,7 +28,7 @@ def to(
 
 
 def test_a_claim_makes_ephemeral_nodes_with_the_thread_id(alice: Member, bob: Member) -> None:
-    """Everybody sees who owns what, and by which session; the text is the bare thread id."""
+    """Every client sees each owner and its session; the node's data is the bare thread id."""
     tps = partitions(3)
     assert alice.registry.claim(to(ALICE, tps)) == Claimed()
     assert bob.registry.read_owners([*tps, TopicPartition("t", 3)]) == {
@@ -41,14 +41,14 @@ def test_a_claim_makes_ephemeral_nodes_with_the_thread_id(alice: Member, bob: Me
 
 
 def test_a_claim_of_nothing_succeeds(alice: Member) -> None:
-    """A member without a share claims nothing and writes nothing."""
+    """A member without partitions writes nothing."""
     assert alice.registry.claim({}) == Claimed()
     alice.registry.release({})
     assert children(alice.store, "/") == []
 
 
-def test_a_conflict_leaves_nothing_and_names_the_holders(alice: Member, bob: Member) -> None:
-    """One partition held by another costs the whole claim, and all holders are told."""
+def test_a_conflict_claims_nothing_and_names_the_owners(alice: Member, bob: Member) -> None:
+    """One partition with another owner fails the whole claim; the result names every owner."""
     bob.registry.claim(to(BOB, [TopicPartition("t", 1), TopicPartition("u", 0)]))
     result = alice.registry.claim(to(ALICE, [*partitions(3), *partitions(2, "u")]))
     owner = Owner("g_bob-0", bob.store.session_id)
@@ -59,7 +59,7 @@ def test_a_conflict_leaves_nothing_and_names_the_holders(alice: Member, bob: Mem
 
 
 def test_a_conflict_in_the_last_of_many_chunks_rolls_all_back(alice: Member, bob: Member) -> None:
-    """What earlier transactions created is taken back."""
+    """Nodes that earlier transactions of the claim created are deleted again."""
     tps = partitions(730)
     bob.registry.claim(to(BOB, [tps[729]]))
     result = alice.registry.claim(to(ALICE, tps))
@@ -69,7 +69,7 @@ def test_a_conflict_in_the_last_of_many_chunks_rolls_all_back(alice: Member, bob
 
 
 def test_a_large_claim_and_its_release(alice: Member, bob: Member) -> None:
-    """2,000 partitions of several topics are claimed, seen and released."""
+    """2,000 partitions of several topics are claimed, visible to others, and released."""
     tps = [TopicPartition(f"t{number % 7}", number) for number in range(2000)]
     assert alice.registry.claim(to(ALICE, tps)) == Claimed()
     owners = bob.registry.read_owners(tps)
@@ -78,15 +78,15 @@ def test_a_large_claim_and_its_release(alice: Member, bob: Member) -> None:
     assert set(bob.registry.read_owners(tps).values()) == {None}
 
 
-def test_a_node_of_our_session_with_our_text_counts_as_claimed(alice: Member) -> None:
-    """A claim whose answer was lost can be repeated, and reaches further than before."""
+def test_a_node_of_our_session_with_our_thread_id_counts_as_claimed(alice: Member) -> None:
+    """A claim whose response was lost can be repeated, also with more partitions."""
     alice.registry.claim(to(ALICE, partitions(150)))
     assert alice.registry.claim(to(ALICE, partitions(300))) == Claimed()
     assert len(children(alice.store, "/consumers/g/owners/t")) == 300
 
 
 def test_a_large_claim_whose_responses_were_lost_can_be_repeated(alice: Member) -> None:
-    """All of many transactions may have happened: what is there already costs no round each."""
+    """Where all transactions were applied, the repeat succeeds, and restores deleted nodes."""
     tps = partitions(1500)
     assert alice.registry.claim(to(ALICE, tps)) == Claimed()
     alice.store.write_many(
@@ -97,7 +97,7 @@ def test_a_large_claim_whose_responses_were_lost_can_be_repeated(alice: Member) 
 
 
 def test_a_partition_that_moves_between_own_threads_is_rewritten(alice: Member) -> None:
-    """Our session's node with another text of ours is replaced."""
+    """A node of our session that names another of our threads is overwritten."""
     tps = partitions(3)
     alice.registry.claim(to(ALICE, tps[1:2]))
     second = ConsumerThreadId("g_alice", 1)
@@ -106,8 +106,8 @@ def test_a_partition_that_moves_between_own_threads_is_rewritten(alice: Member) 
     assert {owner and owner.thread_id for owner in owners.values()} == {"g_alice-1"}
 
 
-def test_a_conflict_keeps_what_was_ours_before(alice: Member, bob: Member) -> None:
-    """The roll-back takes back this claim's doing, not an earlier claim's."""
+def test_a_conflict_keeps_earlier_claims(alice: Member, bob: Member) -> None:
+    """The rollback undoes this claim only, not an earlier one."""
     tps = partitions(4)
     alice.registry.claim(to(ALICE, tps[:1]))
     bob.registry.claim(to(BOB, tps[3:]))
@@ -119,8 +119,8 @@ def test_a_conflict_keeps_what_was_ours_before(alice: Member, bob: Member) -> No
     }
 
 
-def test_our_own_text_by_another_session_is_a_conflict(alice: Member, bob: Member) -> None:
-    """The node of an earlier life of ours goes with its session: to take it for ours is a trap."""
+def test_our_thread_id_in_another_session_is_a_conflict(alice: Member, bob: Member) -> None:
+    """A node of our former session will vanish with that session, so it is not ours."""
     tps = partitions(1)
     bob.registry.claim(to(ALICE, tps))
     result = alice.registry.claim(to(ALICE, tps))
@@ -128,7 +128,7 @@ def test_our_own_text_by_another_session_is_a_conflict(alice: Member, bob: Membe
 
 
 def test_an_owner_that_leaves_can_be_waited_for(alice: Member, bob: Member) -> None:
-    """The watch fires for the held node; what is free already is told at once."""
+    """Free partitions are returned at once; for the others the watch fires when they are."""
     tps = partitions(2)
     bob.registry.claim(to(BOB, tps[:1]))
     seen = SeenEvents()
@@ -140,7 +140,7 @@ def test_an_owner_that_leaves_can_be_waited_for(alice: Member, bob: Member) -> N
 
 
 def test_release_deletes_only_what_is_ours(alice: Member, bob: Member) -> None:
-    """Another session's nodes, another thread's, and missing ones stay as they are."""
+    """A release leaves nodes of other sessions and threads alone, and ignores missing ones."""
     tps = partitions(4)
     second = ConsumerThreadId("g_alice", 1)
     alice.registry.claim({tps[0]: ALICE, tps[1]: second})
@@ -151,8 +151,8 @@ def test_release_deletes_only_what_is_ours(alice: Member, bob: Member) -> None:
     assert children(alice.store, "/consumers/g/owners/t") == ["1", "2"]
 
 
-def test_a_claim_survives_that_its_parents_were_cleaned_up(alice: Member, bob: Member) -> None:
-    """Parents are remembered, but made again when somebody deleted them."""
+def test_a_claim_creates_deleted_parents_again(alice: Member, bob: Member) -> None:
+    """Parent nodes are created once, and again if another client deleted them."""
     tps = partitions(2)
     alice.registry.claim(to(ALICE, tps))
     alice.registry.release(to(ALICE, tps))
@@ -160,8 +160,10 @@ def test_a_claim_survives_that_its_parents_were_cleaned_up(alice: Member, bob: M
     assert alice.registry.claim(to(ALICE, tps)) == Claimed()
 
 
-def test_a_lost_session_voids_what_it_owned(any_world: ZkWorld, alice: Member, bob: Member) -> None:
-    """Its nodes are gone; the member writes nothing until it is registered in the new session."""
+def test_a_lost_session_loses_its_partitions(
+    any_world: ZkWorld, alice: Member, bob: Member
+) -> None:
+    """Its nodes are gone; it writes nothing before it has registered in the new session."""
     tps = partitions(2)
     alice.registry.register("g_alice", STATIC)
     alice.registry.claim(to(ALICE, tps))
@@ -175,10 +177,10 @@ def test_a_lost_session_voids_what_it_owned(any_world: ZkWorld, alice: Member, b
     assert alice.registry.claim(to(ALICE, tps)) == Claimed()
 
 
-def test_without_a_connection_nothing_is_claimed_later(
+def test_a_claim_without_a_connection_is_not_applied_later(
     any_world: ZkWorld, alice: Member, bob: Member
 ) -> None:
-    """A claim that failed for want of a connection does not happen after the reconnect."""
+    """A claim that failed while disconnected is not applied after the reconnect."""
     tps = partitions(2)
     alice.registry.register("g_alice", STATIC)
     any_world.disconnect(alice.store)
@@ -192,7 +194,7 @@ def test_without_a_connection_nothing_is_claimed_later(
 def test_blind_deletes_of_scala_members_do_not_confuse_a_release(
     alice: Member, bob: Member
 ) -> None:
-    """Somebody deleted one of our nodes and a third one changed hands: the rest is released."""
+    """Nodes that were deleted, taken over or overwritten are left alone by a release."""
     tps = partitions(3)
     alice.registry.claim(to(ALICE, tps))
     bob.store.write_many(
@@ -214,10 +216,10 @@ def test_blind_deletes_of_scala_members_do_not_confuse_a_release(
 # --- What is remembered --------------------------------------------------------------------------
 
 
-def test_a_node_that_was_made_anew_by_another_is_not_taken_for_ours(
+def test_a_node_that_another_member_created_again_is_not_taken_for_ours(
     alice: Member, bob: Member
 ) -> None:
-    """As a Scala member does it: deleted without looking, then created; the version is the same."""
+    """Scala members delete blindly and create again: the new node's version equals ours."""
     tps = partitions(3)
     assert alice.registry.claim(to(ALICE, tps)) == Claimed()
     assert set(alice.registry.read_owners(tps).values()) == {
@@ -231,8 +233,8 @@ def test_a_node_that_was_made_anew_by_another_is_not_taken_for_ours(
     assert children(alice.store, "/consumers/g/owners/t") == ["1"]
 
 
-def test_what_is_remembered_follows_our_own_writes(alice: Member, bob: Member) -> None:
-    """Claims and releases of our own, with another's in between, each seen as it is."""
+def test_remembered_owners_follow_our_own_writes(alice: Member, bob: Member) -> None:
+    """After claims and releases by both members, reads return the current owners."""
     tps = partitions(6)
     alice.registry.claim(to(ALICE, tps[:4]))
     alice.registry.release(to(ALICE, tps[:1]))
@@ -249,10 +251,8 @@ def test_what_is_remembered_follows_our_own_writes(alice: Member, bob: Member) -
         assert owners == member.registry.read_owners(tps)
 
 
-def test_a_node_of_ours_that_a_tool_wrote_into_is_still_given_up(
-    alice: Member, bob: Member
-) -> None:
-    """The same text in another version: found by the failing delete, read, and deleted."""
+def test_a_node_of_ours_that_a_tool_rewrote_is_still_released(alice: Member, bob: Member) -> None:
+    """A node that a tool rewrote has another version; the release notices and deletes it."""
     tps = partitions(3)
     alice.registry.claim(to(ALICE, tps))
     bob.store.set_or_create_many({"/consumers/g/owners/t/1": b"g_alice-0"})
@@ -260,10 +260,10 @@ def test_a_node_of_ours_that_a_tool_wrote_into_is_still_given_up(
     assert children(alice.store, "/consumers/g/owners/t") == []
 
 
-def test_a_conflict_over_many_partitions_names_every_owner_that_holds_a_good_part(
+def test_a_conflict_over_many_partitions_names_every_larger_owner(
     any_world: ZkWorld, alice: Member, bob: Member
 ) -> None:
-    """Of 300 partitions two others hold 100 each; some of theirs are named, the last included."""
+    """Two owners hold 100 of 300 partitions each; the conflict names some of both, and the last."""
     carol = Member(any_world.connect())
     tps = partitions(300)
     alice.registry.claim(to(ALICE, tps[:100]))

@@ -1,4 +1,4 @@
-"""Commits that only the owner of a partition can make, with and without transactions."""
+"""Commits that only the owner of a partition may make, with and without transactions."""
 
 import pytest
 
@@ -29,23 +29,23 @@ def b(bob: Member) -> OffsetOwner:
 
 
 def test_the_owner_commits_forward_and_back(a: OffsetOwner) -> None:
-    """Its own position may go back (a truncated log): nobody else wrote, so it is written."""
+    """The owner's offset may decrease (after a truncation) where no other client wrote it."""
     a.claim(T0)
     for offset in (5, 900, 900, 17, 0):
         assert a.commit(T0, offset) is None
         assert a.stored(T0) == offset
 
 
-def test_who_owns_nothing_commits_nothing(a: OffsetOwner, b: OffsetOwner) -> None:
-    """The refusal names the partition and, where there is one, the owner."""
+def test_a_member_without_partitions_cannot_commit(a: OffsetOwner, b: OffsetOwner) -> None:
+    """A commit without ownership is refused with the partition and its owner, if any."""
     a.claim(T0)
     assert "g_a-0" in str(b.commit(T0, 1))
     assert f"{OWNER_OF_T0[:-1]}1 is gone" in str(b.commit(T1, 1))
     assert a.stored(T0) is None
 
 
-def test_a_slow_former_owner_moves_nothing_back(a: OffsetOwner, b: OffsetOwner) -> None:
-    """What it held back while its partition went to another is refused."""
+def test_a_slow_former_owner_cannot_move_an_offset_back(a: OffsetOwner, b: OffsetOwner) -> None:
+    """A commit that a former owner sends late is refused, and the new owner's offset stays."""
     a.claim(T0)
     assert a.commit(T0, 100) is None
     a.release(T0)
@@ -55,8 +55,8 @@ def test_a_slow_former_owner_moves_nothing_back(a: OffsetOwner, b: OffsetOwner) 
     assert b.stored(T0) == 900
 
 
-def test_an_offset_that_somebody_else_moved_on_is_kept(a: OffsetOwner) -> None:
-    """Even the owner doesn't go behind it, unless it means to."""
+def test_a_larger_offset_of_another_client_is_kept(a: OffsetOwner) -> None:
+    """A larger offset of another client is not overwritten, except by an explicit rewind."""
     a.claim(T0)
     assert a.commit(T0, 800) is None
     a.store.set_or_create_many({OFFSET_OF_T0: b"900"})
@@ -71,8 +71,8 @@ def test_an_offset_that_somebody_else_moved_on_is_kept(a: OffsetOwner) -> None:
 
 
 @pytest.mark.parametrize("data", [b"3", b"850", b"-1", b"", b"no offset", b"\xff"])
-def test_what_is_smaller_or_no_offset_is_overwritten(a: OffsetOwner, data: bytes) -> None:
-    """Ours is the better one."""
+def test_a_smaller_or_invalid_offset_is_overwritten(a: OffsetOwner, data: bytes) -> None:
+    """A smaller offset, or data that is no offset, is overwritten by ours."""
     a.claim(T0)
     assert a.commit(T0, 800) is None
     a.store.set_or_create_many({OFFSET_OF_T0: data})
@@ -80,8 +80,8 @@ def test_what_is_smaller_or_no_offset_is_overwritten(a: OffsetOwner, data: bytes
     assert a.stored(T0) == 850
 
 
-def test_an_offset_node_that_was_deleted_is_made_again(a: OffsetOwner) -> None:
-    """With its parents, if those are gone, too."""
+def test_an_offset_node_that_was_deleted_is_created_again(a: OffsetOwner) -> None:
+    """A deleted offset node is created again, together with its parents."""
     a.claim(T0)
     assert a.commit(T0, 800) is None
     a.store.delete_many([OFFSET_OF_T0, "/consumers/g/offsets/t"])
@@ -89,8 +89,8 @@ def test_an_offset_node_that_was_deleted_is_made_again(a: OffsetOwner) -> None:
     assert a.stored(T0) == 850
 
 
-def test_an_offset_node_that_appeared_is_looked_at(a: OffsetOwner) -> None:
-    """It was not there when the partition was claimed."""
+def test_an_offset_node_that_appeared_is_compared_first(a: OffsetOwner) -> None:
+    """An offset that another client wrote after our claim is compared before it is overwritten."""
     a.claim(T0, T1)
     a.store.set_or_create_many({OFFSET_OF_T0: b"7", "/consumers/g/offsets/t/1": b"70"})
     outcome = a.offsets.commit({T0: OffsetAndMetadata(8), T1: OffsetAndMetadata(8)})
@@ -98,8 +98,8 @@ def test_an_offset_node_that_appeared_is_looked_at(a: OffsetOwner) -> None:
     assert "holds 70" in str(outcome[T1])
 
 
-def test_one_that_was_never_fetched_is_looked_at_first(a: OffsetOwner, b: OffsetOwner) -> None:
-    """Without a fetch nothing says that a smaller offset is meant."""
+def test_an_offset_that_was_never_fetched_is_compared_first(a: OffsetOwner, b: OffsetOwner) -> None:
+    """An offset that was never fetched is not replaced by a smaller one."""
     b.claim(T0)
     assert b.commit(T0, 50) is None
     b.release(T0)
@@ -108,8 +108,8 @@ def test_one_that_was_never_fetched_is_looked_at_first(a: OffsetOwner, b: Offset
     assert a.commit(T0, 60) is None
 
 
-def test_one_that_is_refused_keeps_no_other_from_being_written(a: OffsetOwner) -> None:
-    """120 partitions in three transactions; three of them are not as they should be."""
+def test_a_refused_partition_does_not_stop_the_others(a: OffsetOwner) -> None:
+    """120 partitions in three transactions: two are refused, and all others are written."""
     many = [TopicPartition("t", number) for number in range(120)]
     a.claim(*many)
     a.store.delete_many(["/consumers/g/owners/t/60"])
@@ -122,13 +122,13 @@ def test_one_that_is_refused_keeps_no_other_from_being_written(a: OffsetOwner) -
     assert "holds 500" in refused[0]
     assert "/consumers/g/owners/t/60 is gone" in refused[60]
     fetched = ZookeeperOffsetStore(a.store, "g").fetch(many)
-    stored = {tp.partition: it for tp, it in fetched.items()}
+    stored = {tp.partition: fetched_offset for tp, fetched_offset in fetched.items()}
     assert (stored[0], stored[60]) == (FetchedOffset(500), FetchedOffset(None))
     assert {stored[n] for n in range(1, 120) if n != 60} == {FetchedOffset(9)}
 
 
-def test_after_the_session_nothing_is_committed(any_world: ZkWorld, a: OffsetOwner) -> None:
-    """What an ended owner held back is not sent in its next session."""
+def test_after_the_sessions_end_nothing_is_committed(any_world: ZkWorld, a: OffsetOwner) -> None:
+    """A commit that belongs to an expired session is not sent in the next one."""
     a.registry.register("g_a", REGISTRATION)
     a.claim(T0)
     assert a.commit(T0, 1) is None
@@ -138,10 +138,10 @@ def test_after_the_session_nothing_is_committed(any_world: ZkWorld, a: OffsetOwn
     assert a.stored(T0) == 1
 
 
-def test_a_node_of_an_earlier_session_with_our_text_is_not_ours(
+def test_a_node_of_another_session_with_our_thread_id_is_not_ours(
     any_world: ZkWorld, a: OffsetOwner, b: OffsetOwner
 ) -> None:
-    """The text can't tell; the session that made the node does."""
+    """Ownership is decided by the session that created the node, not by the node's data."""
     b.claim(T0)
     a.store.set_or_create_many({OWNER_OF_T0: b"g_a-0"})
     assert "no longer owned by this member" in str(a.commit(T0, 2))

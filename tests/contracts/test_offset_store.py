@@ -1,4 +1,4 @@
-"""What every place for committed offsets must do."""
+"""What every store of committed offsets must do."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u",
 
 @pytest.fixture(scope="module")
 def kafka_0_9() -> Iterator[Sandbox]:
-    """A real broker 0.9.0.1, whose coordinator is another one."""
+    """A real broker 0.9.0.1, whose coordinator is implemented differently."""
     with Sandbox(kafka="0.9.0.1", brokers=1) as sandbox:
         yield sandbox
 
@@ -29,15 +29,15 @@ def place(request: pytest.FixtureRequest) -> Iterator[OffsetWorld]:
         yield world
 
 
-def test_what_was_never_committed_has_no_offset(place: OffsetWorld) -> None:
-    """No entry is a value, not an error."""
+def test_an_uncommitted_partition_has_no_offset(place: OffsetWorld) -> None:
+    """A partition without a committed offset has the offset None, not an error."""
     t0, _, u0 = place.three
     assert place.offsets.fetch([t0, u0]) == {t0: FetchedOffset(None), u0: FetchedOffset(None)}
     assert place.offsets.fetch([]) == {}
 
 
 def test_a_committed_offset_is_fetched(place: OffsetWorld) -> None:
-    """Several topics and partitions in one go; zero and the largest offset included."""
+    """One commit and one fetch cover several topics; zero and the largest offset are kept."""
     t0, t1, u0 = place.three
     largest = 2**63 - 1
     committed = {
@@ -55,7 +55,7 @@ def test_a_committed_offset_is_fetched(place: OffsetWorld) -> None:
 
 
 def test_the_last_commit_wins(place: OffsetWorld) -> None:
-    """Backwards too: a rewind is a commit."""
+    """A later commit replaces an earlier one; with ``rewind`` also by a smaller offset."""
     t0, t1, _ = place.three
     place.offsets.commit({t0: OffsetAndMetadata(100), t1: OffsetAndMetadata(5)})
     place.offsets.commit({t0: OffsetAndMetadata(7)}, rewind=True)
@@ -63,7 +63,7 @@ def test_the_last_commit_wins(place: OffsetWorld) -> None:
 
 
 def test_many_partitions_at_once(place: OffsetWorld) -> None:
-    """All offsets of a large topic are written, read and written again."""
+    """All offsets of a large topic are written twice and read back."""
     many = {
         TopicPartition(place.topic, number): OffsetAndMetadata(number)
         for number in range(place.partitions)
@@ -71,11 +71,11 @@ def test_many_partitions_at_once(place: OffsetWorld) -> None:
     for _ in range(2):
         assert set(place.offsets.commit(many, retry=True).values()) == {None}
     fetched = place.offsets.fetch(list(many))
-    assert all(fetched[tp] == FetchedOffset(it.offset) for tp, it in many.items())
+    assert all(fetched[tp] == FetchedOffset(committed.offset) for tp, committed in many.items())
 
 
-def test_an_impossible_offset_is_refused_and_the_others_are_written(place: OffsetWorld) -> None:
-    """Each refusal says why; nothing of it reaches the store."""
+def test_an_invalid_offset_is_refused_and_the_others_are_written(place: OffsetWorld) -> None:
+    """Each refused partition has a reason and is not stored; the others are."""
     t0, t1, u0 = place.three
     outcome = place.offsets.commit(
         {
@@ -94,13 +94,13 @@ def test_an_impossible_offset_is_refused_and_the_others_are_written(place: Offse
     }
 
 
-def test_nothing_to_commit(place: OffsetWorld) -> None:
-    """Is done at once."""
+def test_a_commit_of_nothing_succeeds(place: OffsetWorld) -> None:
+    """An empty commit succeeds with an empty result."""
     assert place.offsets.commit({}) == {}
 
 
-def test_it_says_what_it_is(place: OffsetWorld) -> None:
-    """Where the offsets are, and that whatever is in Kafka is forgotten in time."""
+def test_a_store_names_its_storage(place: OffsetWorld) -> None:
+    """A store names its storage, and says whether offsets expire, as they do in Kafka."""
     assert place.offsets.storage in {"zookeeper", "kafka", "both"}
     assert place.offsets.expires == (place.offsets.storage != "zookeeper")
 
@@ -121,7 +121,7 @@ def offsets(client: ZkStore) -> OffsetStore:
 
 
 def test_the_bytes_are_bare_decimal_text(client: ZkStore, offsets: OffsetStore) -> None:
-    """As Scala writes and reads it: no quotes, no line end, in a persistent node."""
+    """As Scala writes them: no quotes, no line end, in a persistent node."""
     offsets.commit({U0: OffsetAndMetadata(1234567890123)})
     node = client.get_many(["/consumers/g/offsets/u/0"])[0]
     assert node is not None
@@ -129,10 +129,10 @@ def test_the_bytes_are_bare_decimal_text(client: ZkStore, offsets: OffsetStore) 
 
 
 @pytest.mark.parametrize("data", [b"", b"6\n", b'"6"', b"0x6", b"9223372036854775808", b"\xff"])
-def test_an_entry_that_is_no_offset_is_told_with_its_node(
+def test_an_entry_that_is_not_an_offset_is_reported_with_its_node(
     client: ZkStore, offsets: OffsetStore, data: bytes
 ) -> None:
-    """It counts as none, says what to do, and harms no other partition."""
+    """It has no offset but an error with the node's path; other partitions are unaffected."""
     client.set_or_create_many({"/consumers/g/offsets/t/0": data})
     offsets.commit({T1: OffsetAndMetadata(3)})
     fetched = offsets.fetch([T0, T1])
@@ -142,6 +142,6 @@ def test_an_entry_that_is_no_offset_is_told_with_its_node(
 
 
 def test_a_negative_entry_counts_as_none(client: ZkStore, offsets: OffsetStore) -> None:
-    """Tools leave -1 for "nothing"."""
+    """-1, which tools write for "no offset", reads as None without an error."""
     client.set_or_create_many({"/consumers/g/offsets/t/0": b"-1"})
     assert offsets.fetch([T0]) == {T0: FetchedOffset(None)}

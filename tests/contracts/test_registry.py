@@ -1,4 +1,4 @@
-"""How members register and read their group, with and without transactions, in memory and real."""
+"""Members register and read their group, with and without transactions, in memory and for real."""
 
 from collections.abc import Mapping
 
@@ -24,21 +24,21 @@ STATIC = Registration(subscription={"t": 1}, timestamp_ms=1795227905398)
 
 
 def topics_of(registration: Registration, all_topics: tuple[str, ...]) -> tuple[str, ...]:
-    """Expands a static registration; a wildcard means every topic here."""
+    """Return a static registration's topics; a wildcard matches every topic here."""
     if registration.pattern is Pattern.STATIC:
         return tuple(registration.subscription)
     return tuple(sorted(all_topics))
 
 
 def read(member: Member, seen: SeenEvents | None = None) -> GroupSnapshot:
-    """The group as a rebalance reads it, every change of it told to ``seen``."""
+    """Read the group as a rebalance does; each later change calls ``seen``."""
     watch = seen or SeenEvents()
     watches = GroupWatches(members=watch, topics=watch, topic_list=watch, brokers=watch)
     return member.registry.read_group(watches=watches, expand=topics_of)
 
 
 def write(member: Member, nodes: Mapping[str, bytes]) -> None:
-    """Put persistent nodes there, as brokers, tools or strange clients do."""
+    """Write persistent nodes, as brokers, tools or other clients do."""
     assert member.store.set_or_create_many(nodes) == [None] * len(nodes)
 
 
@@ -46,7 +46,7 @@ def write(member: Member, nodes: Mapping[str, bytes]) -> None:
 
 
 def test_a_member_registers_with_scalas_bytes(alice: Member, bob: Member) -> None:
-    """The node is ephemeral, its parents hold nothing, its content is Scala's to the byte."""
+    """The node is ephemeral, its parents are empty, and its data is Scala's to the byte."""
     assert alice.registry.register("g_alice", STATIC) == Registered(alice.store.session_id)
     parent, node = bob.store.get_many(["/consumers/g/ids", "/consumers/g/ids/g_alice"])
     assert parent is not None
@@ -58,8 +58,8 @@ def test_a_member_registers_with_scalas_bytes(alice: Member, bob: Member) -> Non
     )
 
 
-def test_registering_again_in_one_session_brings_the_node_up_to_date(alice: Member) -> None:
-    """A node of our own session never blocks us, whatever timestamp it holds (KAFKA-1387)."""
+def test_registering_again_in_one_session_updates_the_node(alice: Member) -> None:
+    """A node of our own session is overwritten, whatever timestamp it has (KAFKA-1387)."""
     alice.registry.register("g_alice", STATIC)
     later = Registration(subscription={"t": 3}, timestamp_ms=STATIC.timestamp_ms)
     assert alice.registry.register("g_alice", later) == Registered(alice.store.session_id)
@@ -68,7 +68,7 @@ def test_registering_again_in_one_session_brings_the_node_up_to_date(alice: Memb
 
 
 def test_a_node_of_another_session_is_a_conflict(alice: Member, bob: Member) -> None:
-    """The conflict names the session and the age; nothing is changed, and it can be waited for."""
+    """The conflict has the session and the age; a watch fires when the other node goes."""
     assert alice.registry.register("g_same", STATIC) == Registered(alice.store.session_id)
     conflict = bob.registry.register("g_same", STATIC)
     assert isinstance(conflict, RegistrationConflict)
@@ -83,8 +83,8 @@ def test_a_node_of_another_session_is_a_conflict(alice: Member, bob: Member) -> 
     assert bob.registry.register("g_same", STATIC) == Registered(bob.store.session_id)
 
 
-def test_a_persistent_registration_is_a_conflict_with_nobody(alice: Member) -> None:
-    """A node that will never go by itself shows as session 0."""
+def test_a_persistent_registration_is_a_conflict_with_session_0(alice: Member) -> None:
+    """A persistent node, which no session's end deletes, has session id 0 in the conflict."""
     write(alice, {"/consumers/g/ids/g_alice": b"left by a tool"})
     conflict = alice.registry.register("g_alice", STATIC)
     assert isinstance(conflict, RegistrationConflict)
@@ -92,7 +92,7 @@ def test_a_persistent_registration_is_a_conflict_with_nobody(alice: Member) -> N
 
 
 def test_only_own_registrations_are_deleted(alice: Member, bob: Member) -> None:
-    """A member deletes its own node, never another session's."""
+    """``unregister`` deletes our own node, never another session's."""
     alice.registry.register("g_alice", STATIC)
     bob.registry.register("g_bob", STATIC)
     assert not bob.registry.unregister("g_alice")
@@ -102,14 +102,14 @@ def test_only_own_registrations_are_deleted(alice: Member, bob: Member) -> None:
 
 
 @pytest.mark.parametrize("group_id", ["", ".", "..", "a/b", "a\x00"])
-def test_a_group_id_that_is_no_node_name_is_refused(any_world: ZkWorld, group_id: str) -> None:
-    """The message names the setting."""
+def test_a_group_id_that_is_not_a_node_name_is_refused(any_world: ZkWorld, group_id: str) -> None:
+    """The error names the setting ``group.id``."""
     with pytest.raises(ConfigError, match="group.id"):  # noqa: RUF043 - the dot may be any
         GroupRegistry(any_world.connect(), group_id)
 
 
 def test_a_registration_that_scala_could_not_read_is_refused(alice: Member) -> None:
-    """Nothing is written that would stop the whole group."""
+    """A registration that would stop Scala members is refused before it is written."""
     with pytest.raises(LocalProtocolError, match="0 streams"):
         alice.registry.register("g_alice", Registration(subscription={"t": 0}, timestamp_ms=1))
     with pytest.raises(ConfigError, match="consumer.id"):  # noqa: RUF043 - the dot may be any
@@ -121,7 +121,7 @@ def test_a_registration_that_scala_could_not_read_is_refused(alice: Member) -> N
 
 
 def test_the_group_is_read_as_a_whole(alice: Member, bob: Member) -> None:
-    """Members, brokers, and the partitions of every topic that anyone subscribes to."""
+    """A snapshot has members, brokers, and the partitions of every subscribed topic."""
     wild = Registration(
         subscription={"t.*": 2}, pattern=Pattern.WHITE_LIST, timestamp_ms=STATIC.timestamp_ms
     )
@@ -152,7 +152,7 @@ def test_the_group_is_read_as_a_whole(alice: Member, bob: Member) -> None:
 
 
 def test_a_topic_that_is_created_again_has_another_czxid(alice: Member) -> None:
-    """Above that of the former one, and above what was written meanwhile; none has none."""
+    """It is larger than any transaction id from before; a missing topic has no czxid."""
     write(alice, {"/brokers/topics/t": b"{}"})
     before = topic_czxids(alice.store, ["t"])["t"]
     alice.store.set_or_create_many({"/brokers/topics/t": b'{"version":1}'})
@@ -167,15 +167,15 @@ def test_a_topic_that_is_created_again_has_another_czxid(alice: Member) -> None:
 
 
 def test_an_empty_zookeeper_reads_as_an_empty_group(alice: Member) -> None:
-    """Before any broker and any member there is nothing, and that is no error."""
+    """Without any nodes, members, brokers and topics are empty, and there is no error."""
     snapshot = read(alice)
     assert snapshot.members == {}
     assert snapshot.brokers == ()
     assert snapshot.all_topics == ()
 
 
-def test_garbage_of_strangers_is_named_and_harms_nobody(alice: Member) -> None:
-    """Every unreadable node is told by name and reason; all others are read."""
+def test_malformed_nodes_are_reported_and_harm_nobody(alice: Member) -> None:
+    """Every malformed node is reported with a reason; all others are read."""
     alice.registry.register("g_alice", STATIC)
     strange = b'{"version":1,"subscription":{"../x":1,"u":1},"pattern":"static","timestamp":5e9}'
     write(
@@ -210,10 +210,10 @@ def test_garbage_of_strangers_is_named_and_harms_nobody(alice: Member) -> None:
         ("/brokers/topics/late", "CREATED"),
     ],
 )
-def test_a_change_behind_the_group_is_told(
+def test_a_change_of_the_group_calls_the_watch(
     alice: Member, bob: Member, path: str, event: str
 ) -> None:
-    """Members, brokers and topics are watched; so is a topic that is not there yet."""
+    """A read leaves watches on members, brokers and topics, also on topics yet to be created."""
     subscribed = Registration(subscription={"t": 1, "late": 1}, timestamp_ms=1)
     alice.registry.register("g_alice", subscribed)
     write(alice, {"/brokers/topics/t": b'{"partitions":{}}'})
@@ -227,7 +227,7 @@ def test_a_change_behind_the_group_is_told(
 
 
 def test_brokers_can_be_read_alone(alice: Member, bob: Member) -> None:
-    """With a watch on their list, which may not even be there yet."""
+    """A read of the brokers leaves a watch on their list, even if that does not exist yet."""
     seen = SeenEvents()
     assert alice.registry.read_brokers(watch=seen).brokers == ()
     write(bob, {"/brokers/ids/1": b'{"host":"h1","port":9092}'})

@@ -1,4 +1,4 @@
-"""What every transport does, in memory, over TCP, and encrypted."""
+"""What every transport must do: in memory, over TCP, and over TLS."""
 
 import re
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def network(request: pytest.FixtureRequest, certificates: Certificates) -> Itera
 
 @pytest.fixture
 def peer() -> ScriptedPeer:
-    """The other end."""
+    """The server's end of the connection."""
     return ScriptedPeer()
 
 
@@ -58,7 +58,7 @@ def receive(transport: Transport, size: int) -> bytes:
     return bytes(buffer[:count])
 
 
-def test_what_is_sent_arrives(transport: Transport, peer: ScriptedPeer) -> None:
+def test_sent_bytes_arrive(transport: Transport, peer: ScriptedPeer) -> None:
     """All bytes arrive, in order."""
     data = bytes(range(256)) * 4096
     transport.send(data)
@@ -67,8 +67,8 @@ def test_what_is_sent_arrives(transport: Transport, peer: ScriptedPeer) -> None:
     assert peer.received == data + b"end"
 
 
-def test_receives_no_more_than_asked_for(transport: Transport, peer: ScriptedPeer) -> None:
-    """A small buffer takes a part, and the rest comes with the next calls."""
+def test_a_receive_fills_at_most_its_buffer(transport: Transport, peer: ScriptedPeer) -> None:
+    """A receive fills at most its buffer; the rest comes with the next calls."""
     peer.write(b"abcdef")
     taken = b""
     while len(taken) < 6:
@@ -78,8 +78,8 @@ def test_receives_no_more_than_asked_for(transport: Transport, peer: ScriptedPee
     assert taken == b"abcdef"
 
 
-def test_answers_come_back(transport: Transport, peer: ScriptedPeer) -> None:
-    """Both directions work on one connection, over and over."""
+def test_responses_arrive(transport: Transport, peer: ScriptedPeer) -> None:
+    """A connection carries several requests and their responses, one after the other."""
     peer.echo()
     for word in (b"one", b"two", b"three"):
         transport.send(word)
@@ -87,15 +87,15 @@ def test_answers_come_back(transport: Transport, peer: ScriptedPeer) -> None:
 
 
 def test_end_of_stream(transport: Transport, peer: ScriptedPeer) -> None:
-    """A peer that closes behind its last bytes gives those bytes, then an empty read."""
+    """If the peer sends and closes, its bytes arrive first, then an empty read."""
     peer.write(b"bye")
     peer.finish()
     assert receive(transport, 10) == b"bye"
     assert receive(transport, 10) == b""
 
 
-def test_words_said_while_the_server_looks_are_not_lost(network: NetworkWorld) -> None:
-    """A peer that speaks and closes just behind the server's look for its words is still heard."""
+def test_bytes_written_while_the_server_polls_are_not_lost(network: NetworkWorld) -> None:
+    """If a peer writes and closes just after it was polled for output, its bytes still arrive."""
 
     class Sudden(ScriptedPeer):
         def take_outgoing(self, now_ms: int) -> bytes:
@@ -113,14 +113,14 @@ def test_words_said_while_the_server_looks_are_not_lost(network: NetworkWorld) -
 
 
 def test_a_silent_peer_times_out(transport: Transport) -> None:
-    """Nothing within the time-out is RequestTimedOut, naming the address."""
+    """A receive without data ends with RequestTimedOut, whose message has the address."""
     transport.set_timeout_ms(SHORT_MS)
     with pytest.raises(RequestTimedOut, match=re.escape(transport.address)):
         receive(transport, 1)
 
 
 def test_sending_to_a_peer_that_is_gone(transport: Transport, peer: ScriptedPeer) -> None:
-    """Sends into a closed connection end in ConnectionLost, sooner or later."""
+    """Sends to a peer that closed end in ConnectionLost, sooner or later."""
     peer.finish()
     assert receive(transport, 1) == b""
 
@@ -134,8 +134,8 @@ def test_sending_to_a_peer_that_is_gone(transport: Transport, peer: ScriptedPeer
     assert transport.address in str(wait_until(lost, what="ConnectionLost"))
 
 
-def test_nobody_listens(network: NetworkWorld) -> None:
-    """Connecting to where nobody listens is ConnectFailed, naming the address."""
+def test_connecting_without_a_listener(network: NetworkWorld) -> None:
+    """Connecting to a port without a listener raises ConnectFailed with the address."""
     host, port = network.unused_address()
     with pytest.raises(ConnectFailed, match=f"{host}:{port}: can't connect"):
         network.connector.connect(host, port, timeout_ms=LONG_MS)
@@ -143,14 +143,14 @@ def test_nobody_listens(network: NetworkWorld) -> None:
 
 @pytest.mark.parametrize("host", ["no-such-host.invalid", "", "é" * 70, "a\0b"])
 @pytest.mark.parametrize("port", [1, -1, 70_000])
-def test_addresses_that_make_no_sense(network: NetworkWorld, host: str, port: int) -> None:
-    """What a broker's registration may contain of nonsense is ConnectFailed, nothing else."""
+def test_invalid_addresses(network: NetworkWorld, host: str, port: int) -> None:
+    """Any nonsense address, as a registration may contain it, raises ConnectFailed only."""
     with pytest.raises(ConnectFailed):
         network.connector.connect(host, port, timeout_ms=LONG_MS)
 
 
 def test_close_wakes_a_blocked_receive(transport: Transport) -> None:
-    """Closing from another thread ends a receive that waits, with ConnectionLost."""
+    """Closing from another thread ends a blocked receive with ConnectionLost."""
     scope = ThreadScope("test-close")
     died_of: list[BaseException] = []
     waiting: list[bool] = []
@@ -170,7 +170,7 @@ def test_close_wakes_a_blocked_receive(transport: Transport) -> None:
 
 
 def test_closing_twice_and_using_it_after(transport: Transport, peer: ScriptedPeer) -> None:
-    """Closing is idempotent, the peer hears of it, and every later use is ConnectionLost."""
+    """Close is idempotent and reaches the peer; every later use raises ConnectionLost."""
     transport.close()
     transport.close()
     assert peer.hung_up.wait(LONG_MS / 1000)

@@ -1,4 +1,4 @@
-"""What sessions must do: their ends, their events, and what is fenced by them."""
+"""ZooKeeper sessions: how they end, which events they report, and what they fence."""
 
 import threading
 
@@ -12,8 +12,8 @@ from zkconsumer.zk.session import SessionEvent, SessionState
 from zkconsumer.zk.store import CreateOp, ZkStore
 
 
-def test_closing_a_client_takes_its_ephemeral_nodes_along(store: ZkStore, other: ZkStore) -> None:
-    """They vanish at once, and whoever watches is told."""
+def test_closing_a_client_deletes_its_ephemeral_nodes(store: ZkStore, other: ZkStore) -> None:
+    """Its ephemeral nodes are deleted at once, and watches on them fire."""
     seen = SeenEvents()
     other.create("/mine", b"", ephemeral=True)
     other.create("/kept", b"", ephemeral=False)
@@ -24,8 +24,8 @@ def test_closing_a_client_takes_its_ephemeral_nodes_along(store: ZkStore, other:
     assert [stat is None for stat in store.exists_many(["/mine", "/kept"])] == [True, False]
 
 
-def test_a_closed_client_answers_with_an_error(store: ZkStore) -> None:
-    """Every call fails clearly, and closing again does nothing."""
+def test_calls_of_a_closed_client_raise(store: ZkStore) -> None:
+    """Every call raises an error that says so; closing again does nothing."""
     store.close()
     store.close()
     assert not store.connected
@@ -36,7 +36,7 @@ def test_a_closed_client_answers_with_an_error(store: ZkStore) -> None:
 
 
 def test_an_expired_session_is_reported_by_its_own_id(world: ZkWorld, store: ZkStore) -> None:
-    """LOST carries the id that ended, CONNECTED the id in force; the old ephemerals are gone."""
+    """LOST has the id of the ended session, CONNECTED the new one; ephemeral nodes are gone."""
     events: list[SessionEvent] = []
     store.on_session(events.append)
     old_id = store.session_id
@@ -52,7 +52,7 @@ def test_an_expired_session_is_reported_by_its_own_id(world: ZkWorld, store: ZkS
 
 
 def test_a_write_meant_for_an_ended_session_is_refused(world: ZkWorld, store: ZkStore) -> None:
-    """The fence keeps what was decided in one session out of the next."""
+    """A write for a session that ended is refused, so that it can't land in the next one."""
     old_id = store.session_id
     world.expire(store)
     with pytest.raises(SessionLost):
@@ -67,7 +67,7 @@ def test_a_write_meant_for_an_ended_session_is_refused(world: ZkWorld, store: Zk
 def test_a_disconnected_client_fails_in_time_and_keeps_its_session(
     world: ZkWorld, store: ZkStore, other: ZkStore
 ) -> None:
-    """Calls end in an error; after the reconnect the session and its nodes are the same."""
+    """Calls raise while disconnected; after the reconnect the session and its nodes remain."""
     events: list[SessionEvent] = []
     store.on_session(events.append)
     session_id = store.session_id
@@ -89,7 +89,7 @@ def test_a_disconnected_client_fails_in_time_and_keeps_its_session(
 def test_watches_do_not_survive_a_broken_connection(
     world: ZkWorld, store: ZkStore, other: ZkStore
 ) -> None:
-    """Even in the same session they are gone: after CONNECTED one must read and watch again."""
+    """Watches are gone after a reconnect, even in the same session, and must be set again."""
     before = SeenEvents()
     after = SeenEvents()
     store.create("/w", b"1", ephemeral=False)
@@ -102,8 +102,8 @@ def test_watches_do_not_survive_a_broken_connection(
     assert before.events == []
 
 
-def test_listeners_may_be_added_by_any_thread_and_all_hear(world: ZkWorld, store: ZkStore) -> None:
-    """Every listener hears every event, and none on the thread that may be inside of a call."""
+def test_every_session_listener_gets_every_event(world: ZkWorld, store: ZkStore) -> None:
+    """Every session listener gets every event."""
     threads: set[int] = set()
     received: list[SessionState] = []
     store.on_session(lambda event: received.append(event.state))
@@ -116,5 +116,5 @@ def test_listeners_may_be_added_by_any_thread_and_all_hear(world: ZkWorld, store
 
 
 def test_the_granted_session_timeout_is_known(store: ZkStore) -> None:
-    """Whatever was asked for, what the server granted is told."""
+    """The store has the session timeout that the server granted."""
     assert 0 < store.negotiated_timeout_ms <= 60_000

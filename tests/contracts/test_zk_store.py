@@ -1,4 +1,4 @@
-"""What every ``ZkStore`` must do: the in-memory one and the one on a real ZooKeeper alike."""
+"""What every ``ZkStore`` must do, in memory and on a real ZooKeeper."""
 
 import pytest
 
@@ -17,14 +17,14 @@ from zkconsumer.zk.store import (
 
 
 def node_at(store: ZkStore, path: str) -> ZNode:
-    """The node, which must be there."""
+    """Return the node, which must exist."""
     node = store.get_many([path])[0]
     assert node is not None
     return node
 
 
 def test_a_created_node_is_read_back_with_its_stat(store: ZkStore, other: ZkStore) -> None:
-    """A persistent node shows its bytes, data version 0 and no owner, to every client."""
+    """Every client reads a new persistent node's data, version 0, and no session as owner."""
     assert store.create("/a", b"one", ephemeral=False)
     node = node_at(other, "/a")
     assert (node.data, node.version, node.ephemeral_owner) == (b"one", 0, 0)
@@ -32,49 +32,51 @@ def test_a_created_node_is_read_back_with_its_stat(store: ZkStore, other: ZkStor
     assert node.ctime_ms == node.mtime_ms
 
 
-def test_create_says_when_the_node_is_there_already(store: ZkStore) -> None:
-    """The second create of a path is False and changes nothing."""
+def test_create_returns_false_if_the_node_exists(store: ZkStore) -> None:
+    """The second create of a path returns False and changes nothing."""
     store.create("/a", b"one", ephemeral=False)
     assert not store.create("/a", b"two", ephemeral=False)
     assert node_at(store, "/a").data == b"one"
 
 
-def test_create_makes_the_parents_on_demand(store: ZkStore) -> None:
-    """Missing parents appear, persistent and without data."""
+def test_create_also_creates_missing_parents(store: ZkStore) -> None:
+    """Missing parents are created as persistent, empty nodes."""
     assert store.create("/a/b/c", b"x", ephemeral=True)
     parents = store.get_many(["/a", "/a/b"])
     assert [node and (node.data, node.ephemeral_owner) for node in parents] == [(b"", 0), (b"", 0)]
 
 
-def test_an_ephemeral_node_names_the_session_that_made_it(store: ZkStore, other: ZkStore) -> None:
-    """``ephemeral_owner`` is the session id of the creator, for whoever reads."""
+def test_an_ephemeral_node_has_the_session_id_of_its_creator(
+    store: ZkStore, other: ZkStore
+) -> None:
+    """``ephemeral_owner`` is the session id of the creator, whoever reads it."""
     store.create("/mine", b"", ephemeral=True)
     assert node_at(other, "/mine").ephemeral_owner == store.session_id
     assert store.session_id != other.session_id
 
 
 def test_an_ephemeral_node_can_have_no_children(store: ZkStore) -> None:
-    """A create below an ephemeral node is answered with its own error."""
+    """A create below an ephemeral node gives PARENT_EPHEMERAL."""
     store.create("/mine", b"", ephemeral=True)
     assert store.write_many([CreateOp("/mine/child", b"")]) == [OpError.PARENT_EPHEMERAL]
 
 
-def test_reads_come_in_the_order_asked_for(store: ZkStore) -> None:
-    """Present and missing nodes keep their places."""
+def test_reads_are_returned_in_the_requested_order(store: ZkStore) -> None:
+    """Results have the order of the paths; a missing node is None at its place."""
     store.set_or_create_many({"/n/1": b"1", "/n/2": b"2"})
-    found = store.get_many(["/n/2", "/n/nope", "/n/1"])
-    assert [node and node.data for node in found] == [b"2", None, b"1"]
+    nodes = store.get_many(["/n/2", "/n/nope", "/n/1"])
+    assert [node and node.data for node in nodes] == [b"2", None, b"1"]
     assert [stat is not None for stat in store.exists_many(["/n/nope", "/n/1"])] == [False, True]
 
 
-def test_children_are_sorted_and_none_without_a_node(store: ZkStore) -> None:
-    """Names come sorted as text; a leaf has none; a missing node gives None."""
+def test_children_are_sorted_and_none_if_the_node_is_missing(store: ZkStore) -> None:
+    """Names are sorted as text; a leaf has an empty list; a missing node gives None."""
     store.ensure_paths(["/p/b", "/p/a", "/p/10", "/p/9"])
     assert store.children_many(["/p", "/p/a", "/nope"]) == [["10", "9", "a", "b"], [], None]
 
 
-def test_children_come_as_the_server_lists_them_where_that_is_asked_for(store: ZkStore) -> None:
-    """As its hash set is walked: by bucket, in a bucket the oldest first; tables do not shrink."""
+def test_children_can_be_returned_in_the_servers_order(store: ZkStore) -> None:
+    """With ``as_listed`` they have the order of Java's HashSet, whose table never shrinks."""
 
     def listed() -> list[str] | None:
         return store.children_many(["/s"], as_listed=True)[0]
@@ -94,14 +96,14 @@ def test_children_come_as_the_server_lists_them_where_that_is_asked_for(store: Z
 
 
 def test_far_more_reads_than_fit_in_flight(store: ZkStore) -> None:
-    """A batch of 2,000 is answered completely and in order."""
+    """All results of a batch of 2,000 reads arrive, and in order."""
     paths = [f"/many/{number:04d}" for number in range(2000)]
     store.set_or_create_many({path: path.encode() for path in paths})
     assert [node and node.data for node in store.get_many(paths)] == [p.encode() for p in paths]
 
 
-def test_write_many_tells_each_outcome(store: ZkStore) -> None:
-    """One operation's failure does not touch the others."""
+def test_write_many_returns_each_outcome(store: ZkStore) -> None:
+    """Each operation has an outcome of its own; a failure does not affect the others."""
     store.set_or_create_many({"/w/a": b"", "/w/parent/child": b""})
     ops: list[Op] = [
         CreateOp("/w/a", b""),
@@ -125,20 +127,20 @@ def test_write_many_tells_each_outcome(store: ZkStore) -> None:
 
 
 def test_write_many_refuses_a_lone_check(store: ZkStore) -> None:
-    """A version check outside of a transaction is a mistake of the caller."""
+    """A version check outside of a transaction raises an error: it would have no effect."""
     with pytest.raises(RegistryError, match="transaction"):
         store.write_many([CheckOp("/a")])
 
 
-def test_set_or_create_writes_whatever_was_there(store: ZkStore) -> None:
-    """Existing nodes are replaced, missing ones made with their parents; every outcome is None."""
+def test_set_or_create_overwrites_or_creates(store: ZkStore) -> None:
+    """Existing nodes are overwritten, missing ones created with their parents."""
     store.create("/o/t/0", b"1", ephemeral=False)
     assert store.set_or_create_many({"/o/t/0": b"2", "/o/u/5": b"3"}) == [None, None]
     assert [node and node.data for node in store.get_many(["/o/t/0", "/o/u/5"])] == [b"2", b"3"]
 
 
 def test_ensure_paths_can_be_repeated(store: ZkStore) -> None:
-    """Parents come along; what is there stays as it is."""
+    """Missing nodes and parents are created; existing ones keep their data."""
     store.create("/e", b"kept", ephemeral=False)
     store.ensure_paths(["/e/x/y", "/e/x/z"])
     store.ensure_paths(["/e/x/y", "/f"])
@@ -146,8 +148,8 @@ def test_ensure_paths_can_be_repeated(store: ZkStore) -> None:
     assert store.children_many(["/e/x", "/f"]) == [["y", "z"], []]
 
 
-def test_delete_many_takes_missing_nodes_for_deleted(store: ZkStore) -> None:
-    """What is gone is gone; what can't go is named."""
+def test_delete_many_ignores_missing_nodes(store: ZkStore) -> None:
+    """Missing nodes are no error; a node that can't be deleted is named in the error."""
     store.ensure_paths(["/d/a", "/d/b"])
     store.delete_many(["/d/a", "/d/nope"])
     assert store.children_many(["/d"]) == [["b"]]
@@ -155,8 +157,8 @@ def test_delete_many_takes_missing_nodes_for_deleted(store: ZkStore) -> None:
         store.delete_many(["/d"])
 
 
-def test_empty_batches_ask_nothing(store: ZkStore) -> None:
-    """No paths, no operations: no answers."""
+def test_empty_batches_have_empty_results(store: ZkStore) -> None:
+    """Every batch call accepts an empty batch, and returns an empty result."""
     assert store.get_many([]) == []
     assert store.children_many([]) == []
     assert store.exists_many([]) == []
@@ -168,7 +170,7 @@ def test_empty_batches_ask_nothing(store: ZkStore) -> None:
 
 @pytest.mark.parametrize("path", ["relative", "/a//b", "/a/", "/a/../b", "/a/./b", "", "/\x00"])
 def test_a_path_that_zookeeper_refuses_is_named(store: ZkStore, path: str) -> None:
-    """No foreign exception, and nothing is quietly read elsewhere."""
+    """An invalid path raises our own error, and no other path is read or written instead."""
     with pytest.raises(RegistryError, match="not a path"):
         store.get_many(["/ok", path])
     with pytest.raises(RegistryError, match="not a path"):
@@ -178,8 +180,8 @@ def test_a_path_that_zookeeper_refuses_is_named(store: ZkStore, path: str) -> No
 # --- Transactions --------------------------------------------------------------------------------
 
 
-def test_a_transaction_happens_as_a_whole(store: ZkStore) -> None:
-    """All four kinds of operation in one go."""
+def test_a_transaction_is_applied_completely(store: ZkStore) -> None:
+    """A transaction applies all four kinds of operation."""
     store.set_or_create_many({"/m/check": b"", "/m/set": b"", "/m/delete": b""})
     ops: list[Op] = [
         CheckOp("/m/check", 0),
@@ -194,8 +196,10 @@ def test_a_transaction_happens_as_a_whole(store: ZkStore) -> None:
     assert node_at(store, "/m/create").ephemeral_owner == store.session_id
 
 
-def test_a_failing_transaction_leaves_nothing_and_blames_one(store: ZkStore) -> None:
-    """The operation that failed is named; its fellows are rolled back."""
+def test_a_failing_transaction_changes_nothing_and_names_the_failed_operation(
+    store: ZkStore,
+) -> None:
+    """The failed operation has its error; all others are rolled back."""
     store.ensure_paths(["/m/there"])
     result = store.multi(
         [CreateOp("/m/new", b""), SetOp("/m", b"x"), CreateOp("/m/there", b""), DeleteOp("/m/new")]
@@ -207,8 +211,8 @@ def test_a_failing_transaction_leaves_nothing_and_blames_one(store: ZkStore) -> 
     assert node_at(store, "/m").version == 0
 
 
-def test_each_transaction_of_several_stands_alone(store: ZkStore) -> None:
-    """The failure of one does not undo the others, and later ones see earlier ones."""
+def test_several_transactions_are_independent(store: ZkStore) -> None:
+    """A failed transaction does not undo the others; later ones see what earlier ones wrote."""
     store.ensure_paths(["/m"])
     results = store.multi_many(
         [[CreateOp("/m/a", b"")], [CheckOp("/m/nope"), DeleteOp("/m/a")], [SetOp("/m/a", b"", 0)]]
@@ -217,18 +221,18 @@ def test_each_transaction_of_several_stands_alone(store: ZkStore) -> None:
     assert results[1].errors == (OpError.NO_NODE, OpError.ROLLED_BACK)
 
 
-def test_without_transactions_multi_says_so(old_world: ZkWorld) -> None:
-    """Against an old server the call fails at once with the reason."""
+def test_without_transactions_multi_raises(old_world: ZkWorld) -> None:
+    """On a server without transactions ``multi`` raises at once, and says why."""
     store = old_world.connect()
     assert not store.supports_multi
     with pytest.raises(RegistryError, match="does not support transactions"):
         store.multi([DeleteOp("/a")])
 
 
-def test_a_parent_counts_the_comings_and_goings_of_its_children(
+def test_a_parent_counts_creates_and_deletes_of_its_children(
     store: ZkStore, other: ZkStore
 ) -> None:
-    """One for each child created or deleted, by whomever; writing into a child is none."""
+    """``child_changes`` grows with each create or delete of a child, not with writes to it."""
 
     def count() -> tuple[int, int]:
         [stat] = store.exists_many(["/n"])

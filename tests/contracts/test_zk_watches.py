@@ -1,4 +1,4 @@
-"""What watches must do: one-shot, on missing nodes too, each callable once."""
+"""Watches are one-shot, work on missing nodes, and call the same function once."""
 
 from tests.support.waiting import wait_until
 from tests.support.zk_members import SeenEvents
@@ -6,7 +6,7 @@ from zkconsumer.zk.store import ZkStore
 
 
 def test_a_watch_sees_one_change_of_a_node(store: ZkStore, other: ZkStore) -> None:
-    """A change calls the watch once; the next change does not."""
+    """The first change calls the watch; later changes do not."""
     seen = SeenEvents()
     store.create("/w", b"1", ephemeral=False)
     assert store.get_many(["/w"], watch=seen) != [None]
@@ -22,7 +22,7 @@ def test_a_watch_sees_one_change_of_a_node(store: ZkStore, other: ZkStore) -> No
 
 
 def test_a_read_of_a_missing_node_watches_for_its_creation(store: ZkStore, other: ZkStore) -> None:
-    """``get_many`` and ``exists_many`` both leave a watch where nothing is yet."""
+    """``get_many`` and ``exists_many`` of a missing node set a watch on its creation."""
     seen = SeenEvents()
     assert store.get_many(["/late/a"], watch=seen) == [None]
     assert store.exists_many(["/late/b"], watch=seen) == [None]
@@ -32,7 +32,7 @@ def test_a_read_of_a_missing_node_watches_for_its_creation(store: ZkStore, other
 
 
 def test_a_child_watch_sees_children_come_and_go(store: ZkStore, other: ZkStore) -> None:
-    """Each new child watch sees the next change of the list, and none of the data."""
+    """A child watch fires at the next change of the children, not at changes of the data."""
     came, went = SeenEvents(), SeenEvents()
     store.ensure_paths(["/c"])
     store.children_many(["/c"], watch=came)
@@ -47,7 +47,7 @@ def test_a_child_watch_sees_children_come_and_go(store: ZkStore, other: ZkStore)
 
 
 def test_a_child_watch_on_a_missing_node_waits_for_it(store: ZkStore, other: ZkStore) -> None:
-    """The children of a node that is not there yet: its creation is what there is to see."""
+    """A child watch on a missing node fires when the node is created."""
     seen = SeenEvents()
     assert store.children_many(["/c/late"], watch=seen) == [None]
     other.ensure_paths(["/c/late"])
@@ -55,8 +55,8 @@ def test_a_child_watch_on_a_missing_node_waits_for_it(store: ZkStore, other: ZkS
     assert seen.events == [("/c/late", "CREATED")]
 
 
-def test_the_same_watch_left_twice_is_called_once(store: ZkStore, other: ZkStore) -> None:
-    """Reading again with the same watch does not pile up calls."""
+def test_a_watch_that_was_set_several_times_is_called_once(store: ZkStore, other: ZkStore) -> None:
+    """Several reads with the same watch lead to one call."""
     seen = SeenEvents()
     fence_seen = SeenEvents()
     store.create("/w", b"", ephemeral=False)

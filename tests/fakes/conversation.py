@@ -1,6 +1,6 @@
 """The broker's end of a connection without a network: bytes in, bytes out, time as an argument.
 
-A fake is written once as a ``Conversation``; ``memory_transport`` and ``loopback`` carry it.
+A fake is written once as a ``Conversation``; ``memory_transport`` and ``loopback`` connect it.
 """
 
 from collections.abc import Callable
@@ -20,19 +20,19 @@ class Conversation(Protocol):
         ...
 
     def receive(self, data: bytes, now_ms: int) -> None:
-        """The client sent these bytes."""
+        """Take bytes that the client sent."""
         ...
 
     def take_outgoing(self, now_ms: int) -> bytes:
-        """What is to be sent to the client now; none until something changes or is due."""
+        """Return the bytes to send to the client now; empty until something changes or is due."""
         ...
 
     def next_deadline_ms(self) -> int | None:
-        """When to look again though nothing changed; None for never."""
+        """When ``take_outgoing`` is due although nothing changed; None: never."""
         ...
 
     def hang_up(self) -> None:
-        """The client closed the connection."""
+        """Notice that the client closed the connection."""
         ...
 
 

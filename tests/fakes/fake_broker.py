@@ -1,4 +1,4 @@
-"""Scripted brokers: they answer from a ``FakeCluster``, unless they were told to misbehave.
+"""Scripted brokers: they answer from a ``FakeCluster``, except where a script says otherwise.
 
 cluster = FakeCluster(broker_count=2)
 brokers = FakeBrokers(cluster)
@@ -35,7 +35,7 @@ from zkconsumer.wire.messages.produce import ProduceRequest, ProduceResponse
 from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration
 
 _MAX_REQUEST_BYTES = 104_857_600
-_ANSWER = DefaultReply()
+_DEFAULT_REPLY = DefaultReply()
 _SERVED = KNOWN_VERSIONS[BrokerGeneration.V0_8_2]
 
 
@@ -43,7 +43,7 @@ class FakeBroker:
     """One broker. Thread: any.
 
     Attributes:
-        requests: every request it got, in order, also those it did not answer.
+        requests: every request received, in order, including those without a response.
     """
 
     def __init__(self, cluster: FakeCluster, broker_id: int) -> None:
@@ -55,11 +55,11 @@ class FakeBroker:
 
     @property
     def address(self) -> Broker:
-        """Where it can be reached."""
+        """The broker's address."""
         return self.cluster.brokers[self.id]
 
     def script(self, api: ApiKey, *steps: Step) -> None:
-        """Do these with the next requests of an API, one each; then answer again."""
+        """Apply these steps to the next requests of an API, one each; then answer normally."""
         with self.cluster.lock:
             self._steps.setdefault(api, deque()).extend(steps)
 
@@ -79,7 +79,7 @@ class FakeBroker:
         self.cluster.changed()
 
     def accept(self) -> "BrokerConversation | None":
-        """Take a connection (a ``Listener``)."""
+        """Accept a connection (a ``Listener``)."""
         with self.cluster.lock:
             if self.id in self.cluster.down:
                 return None
@@ -88,13 +88,13 @@ class FakeBroker:
             return conversation
 
     def next_step(self, api: ApiKey) -> Step:
-        """What to do with a request."""
+        """Take the next scripted step for a request of this API."""
         steps = self._steps.get(api)
-        return steps.popleft() if steps else _ANSWER
+        return steps.popleft() if steps else _DEFAULT_REPLY
 
 
 class BrokerConversation:
-    """One connection to a fake broker (a ``Conversation``): one request after the other."""
+    """One connection to a fake broker (a ``Conversation``); requests are handled in order."""
 
     def __init__(self, broker: FakeBroker) -> None:
         self._broker = broker
@@ -119,7 +119,7 @@ class BrokerConversation:
         self._cluster.on_change(wake)
 
     def receive(self, data: bytes, now_ms: int) -> None:
-        """See ``Conversation``. Like a real broker, it closes at what it can't read."""
+        """See ``Conversation``. Like a real broker, it closes on bytes that it can't decode."""
         with self._cluster.lock:
             self._reader.receive(data)
             try:
@@ -150,14 +150,14 @@ class BrokerConversation:
             self._cluster.forget(self._wake)
 
     def break_off(self) -> None:
-        """Close from the broker's side, and lose what was not sent yet."""
+        """Close from the broker's side, and drop what was not sent yet."""
         self._over = True
         self._outgoing = b""
         if self._wake is not None:
             self._wake()
 
     def _work(self, now_ms: int) -> None:
-        """Do what can be done now: a parked fetch holds up what is behind it."""
+        """Handle the waiting requests; a parked fetch blocks the requests after it."""
         if self._parked is not None and not self._over:
             frame, deadline_ms = self._parked
             self._parked = None
@@ -199,7 +199,7 @@ class BrokerConversation:
 
     def _send(self, frame: RequestFrame, response: Response) -> None:
         if isinstance(frame.request, ProduceRequest) and frame.request.acks == 0:
-            # Nobody waits for an answer: a failure shows as a closed connection.
+            # acks=0 has no response: a broker reports an error by closing the connection.
             assert isinstance(response, ProduceResponse)
             self._over = any(
                 partition.error_code for topic in response.topics for partition in topic.partitions
@@ -209,7 +209,7 @@ class BrokerConversation:
 
 
 class FakeBrokers:
-    """All the brokers of a cluster, and the ways to reach them."""
+    """All brokers of a cluster; they listen in memory or on loopback."""
 
     def __init__(self, cluster: FakeCluster) -> None:
         self.cluster = cluster
@@ -223,23 +223,23 @@ class FakeBrokers:
 
     @property
     def addresses(self) -> tuple[Broker, ...]:
-        """Where they can be reached."""
+        """The brokers' addresses."""
         return tuple(broker.address for broker in self)
 
     def listen_in_memory(self, network: MemoryNetwork) -> None:
-        """Be there in a network in memory, under the addresses they have."""
+        """Listen in an in-memory network, at the cluster's addresses."""
         for broker in self:
             network.listen(broker.address.host, broker.address.port, broker.accept)
 
     def listen_on_loopback(self, server: LoopbackServer) -> None:
-        """Be there on 127.0.0.1, under new ports."""
+        """Listen on free ports of 127.0.0.1, which become the cluster's addresses."""
         for broker in self:
             port = server.listen(broker.accept)
             self.cluster.brokers[broker.id] = Broker(broker.id, LOOPBACK, port)
 
 
 def _is_known(frame: RequestFrame) -> bool:
-    """Whether a broker 0.8.2.2 answers it; on everything else it closes the connection."""
+    """Whether a 0.8.2.2 broker answers the request; for any other it closes the connection."""
     served = _SERVED.get(frame.api_key)
     if served is None:
         return frame.api_key is ApiKey.HEARTBEAT
@@ -251,7 +251,7 @@ def _encoded(frame: RequestFrame, response: Response) -> bytes:
 
 
 def _is_too_little(request: FetchRequest, response: FetchResponse) -> bool:
-    """Whether a broker would still wait: no error, and less than was asked for."""
+    """Whether a broker would wait for more: no error, and fewer bytes than ``min_bytes``."""
     responses = [partition for topic in response.topics for partition in topic.partitions]
     if any(fetched_partition.error_code for fetched_partition in responses):
         return False

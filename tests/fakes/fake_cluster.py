@@ -1,8 +1,8 @@
 """A cluster in memory: topics, logs, leaders and offsets that fake brokers answer from.
 
-It knows nothing of bytes or connections: ``fake_responses`` turns requests into responses from
-this state, ``fake_broker`` transports them. The behaviour is that of Kafka 0.8.2.2: the same
-contract suite runs on real brokers.
+It knows nothing of bytes or connections: ``fake_responses`` answers requests from this state, and
+``fake_broker`` sends the responses. Source of the behaviour: Kafka 0.8.2.2; the contract suite
+that checks it also runs on real brokers.
 """
 
 import threading
@@ -18,7 +18,7 @@ FAKE_PORT = 9092
 
 @dataclass(slots=True)
 class FakePartition:
-    """One partition: its replicas, its leader (None if it has none), and its log."""
+    """One partition: its replicas, its leader (None: no leader), and its log."""
 
     leader: int | None
     replicas: tuple[int, ...]
@@ -29,12 +29,12 @@ class FakeCluster:
     """Brokers that share one state. Thread: any.
 
     Attributes:
-        lock: guards all state here.
-        brokers: the addresses by id; whoever opens the brokers' ports may set them.
+        lock: guards everything here.
+        brokers: the addresses by id; set anew by ``FakeBrokers.listen_on_loopback``.
         down: the ids of brokers that don't run.
         auto_create: whether a metadata request for a topic creates it.
-        coordinator: the broker that manages the groups' offsets; None if there is none.
-        offsets_loading: whether the coordinator is still reading them from its log.
+        coordinator: the broker that stores the groups' offsets; None for none.
+        offsets_loading: whether the coordinator is still loading them from its log.
         zookeeper_offsets: what OffsetCommit v0 wrote, by group and partition.
         kafka_offsets: what OffsetCommit v1 wrote.
     """
@@ -64,17 +64,17 @@ class FakeCluster:
         self.changed()
 
     def delete_topic(self, topic: str) -> None:
-        """Delete a topic with its records."""
+        """Delete a topic and its logs."""
         with self.lock:
             del self.topics[topic]
         self.changed()
 
     def partition(self, tp: TopicPartition) -> FakePartition | None:
-        """Return a partition, or None if it does not exist."""
+        """A partition, or None where there is none."""
         return self.topics.get(tp.topic, {}).get(tp.partition)
 
     def log(self, tp: TopicPartition) -> FakeLog:
-        """Return the log of a partition that exists."""
+        """The log of a partition that exists."""
         return self.topics[tp.topic][tp.partition].log
 
     def append(
@@ -87,14 +87,14 @@ class FakeCluster:
         return base_offset
 
     def append_raw(self, tp: TopicPartition, data: bytes, record_count: int = 1) -> int:
-        """Append an entry as is, sound or not; return its offset."""
+        """Append an entry's bytes unchanged, valid or not; return its base offset."""
         with self.lock:
             base_offset = self.log(tp).append_raw(data, record_count)
         self.changed()
         return base_offset
 
     def move_leader(self, tp: TopicPartition, leader: int | None) -> None:
-        """Make another broker the leader of a partition, or none."""
+        """Make another broker the leader of a partition, or leave it without one."""
         with self.lock:
             moved = self.topics[tp.topic][tp.partition]
             moved.leader = leader
@@ -103,9 +103,9 @@ class FakeCluster:
         self.changed()
 
     def is_leader(self, broker_id: int, tp: TopicPartition) -> bool:
-        """Return whether that broker leads that partition."""
-        found = self.partition(tp)
-        return found is not None and found.leader == broker_id
+        """Whether that broker leads that partition."""
+        partition = self.partition(tp)
+        return partition is not None and partition.leader == broker_id
 
     def on_change(self, watcher: Callable[[], None]) -> None:
         """Call ``watcher`` whenever the state has changed; it must not block."""

@@ -1,4 +1,4 @@
-"""Answers that say the same error for everything that was asked about."""
+"""Responses with the same error code for every partition of the request."""
 
 from zkconsumer.wire.api import Request, Response
 from zkconsumer.wire.messages.fetch import (
@@ -39,7 +39,7 @@ from zkconsumer.wire.messages.produce import (
 
 
 def failure(request: Request[Response], code: int) -> Response:
-    """The answer to a request that fails with ``code`` altogether."""
+    """Return the response to a request in which everything fails with ``code``."""
     match request:
         case FetchRequest():
             return _fetch_failure(request, code)
@@ -63,14 +63,14 @@ def failure(request: Request[Response], code: int) -> Response:
 
 
 def failed_fetch(partition: int, code: int) -> FetchedPartition:
-    """A partition that could not be fetched."""
+    """Return a fetch response's partition with an error and no records."""
     return FetchedPartition(
         partition=partition, error_code=code, high_watermark=-1, records=memoryview(b"")
     )
 
 
 def no_offset(partition: int, code: int) -> OffsetFetchedPartition:
-    """A position that is not stored, or not told."""
+    """Return an offset response's partition without an offset."""
     return OffsetFetchedPartition(partition=partition, offset=-1, metadata="", error_code=code)
 
 

@@ -1,8 +1,8 @@
-"""A group coordinator without a network: requests in, answers out, and the time is an argument.
+"""A group coordinator without a network: requests in, responses out, time as an argument.
 
-It does what a broker does to the members of one group: waits for all of them to join, throws out
-those that are late or silent, hands on what the leader assigned, and fences. Requests and answers
-are the membership core's own values.
+It does what a broker does for the members of one group: waits for all of them to join, removes
+those that are late or silent, distributes the leader's assignment, and fences. Requests and
+responses are the membership core's own values.
 
 Source: Kafka ``GroupCoordinator``, ``GroupMetadata``.
 """
@@ -17,12 +17,12 @@ from zkconsumer.model import TopicPartition
 
 GroupRequest = ev.SendJoin | ev.SendSync | ev.SendHeartbeat | ev.SendLeave
 Addressed = tuple[str, ev.Event]
-"""An answer and the connection that it goes to."""
+"""A connection, and the response that goes to it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What a member's JoinGroup says besides its claim."""
+    """What a member's JoinGroup contains besides its subscription and owned partitions."""
 
     session_timeout_ms: int
     rebalance_timeout_ms: int
@@ -45,12 +45,12 @@ class FakeGroupCoordinator:
     """One group.
 
     Attributes:
-        member_id_required: whether new members must come twice (KIP-394, brokers of 2.2+).
-        state: the group's, by Kafka's names.
-        generation: the latest one.
-        protocol: the strategy of this generation.
-        leader_id: who assigns.
-        members: by member id.
+        member_id_required: whether new members must join twice (KIP-394, brokers of 2.2+).
+        state: the group's state, with Kafka's names.
+        generation: the latest generation.
+        protocol: the assignment strategy of this generation.
+        leader_id: the member that assigns.
+        members: the members by id.
     """
 
     member_id_required: bool = True
@@ -67,7 +67,7 @@ class FakeGroupCoordinator:
     def receive(
         self, connection: str, request: GroupRequest, terms: Terms, now_ms: int
     ) -> list[Addressed]:
-        """Take a request; the answers may be to others' requests."""
+        """Handle a request; the responses may answer earlier requests of other members, too."""
         match request:
             case ev.SendJoin():
                 return list(self._join(connection, request, terms, now_ms))
@@ -80,7 +80,7 @@ class FakeGroupCoordinator:
                 return list(self._remove([member_id], now_ms))
 
     def tick(self, now_ms: int) -> list[Addressed]:
-        """Throw out who is silent, and who is late for a rebalance."""
+        """Remove members whose session expired, or that did not rejoin in time."""
         late = [
             member_id
             for member_id, member in self.members.items()
@@ -93,9 +93,9 @@ class FakeGroupCoordinator:
         return list(self._remove(late, now_ms))
 
     def move(self, now_ms: int) -> None:
-        """Another broker loads the group as it was when a leader last assigned.
+        """Let another broker load the group as it was when a leader last assigned.
 
-        Nobody's request is answered, and everybody's session starts anew.
+        Pending requests get no response, and every member's session starts again.
         """
         self.state, self.generation, self.protocol, self.leader_id, saved = self._saved
         self.members = _copied(saved)
@@ -122,10 +122,10 @@ class FakeGroupCoordinator:
             known = self.members[member_id] = _Member(terms, request, expires_ms)
         known.join, known.terms, known.expires_ms = request, terms, expires_ms
         settled = self.state == "Stable" and (member_id != self.leader_id or returned)
-        # A returned static member's old id may be in the leader's hands by now: all over again.
+        # The leader may be assigning with a returned static member's old id: rebalance again.
         completing = self.state == "CompletingRebalance" and not returned
         if same and (settled or completing):
-            # Its answer was lost, or it is a static leader that came back (KIP-814).
+            # Its response was lost, or it is a static leader that came back (KIP-814).
             lead = self.state == "CompletingRebalance" and member_id == self.leader_id
             yield connection, self._welcome(member_id, request.round, lead=lead)
             return
@@ -134,7 +134,7 @@ class FakeGroupCoordinator:
         yield from self._maybe_complete(now_ms)
 
     def _identify(self, request: ev.SendJoin, terms: Terms) -> tuple[ErrorCode, str]:
-        """The error code, and the id that the member has from now on."""
+        """Return the error code, and the member id to use from now on."""
         member_id, instance_id = request.member_id, terms.instance_id
         holder = self._holder(instance_id)
         if member_id:
@@ -154,7 +154,7 @@ class FakeGroupCoordinator:
         return ErrorCode.NONE, member_id
 
     def _replace(self, old_id: str, new_id: str) -> None:
-        """A static member came back: its new id is written down at once."""
+        """Give a static member that came back its new id, also in the saved state."""
         self.members[new_id] = self.members.pop(old_id)
         state, generation, protocol, leader_id, saved = self._saved
         saved = {new_id if text == old_id else text: member for text, member in saved.items()}
@@ -288,5 +288,5 @@ class FakeGroupCoordinator:
 
 
 def _copied(members: dict[str, _Member]) -> dict[str, _Member]:
-    """What a member has is replaced, never changed in place: one level is enough."""
+    """Copy each member; fields are replaced, never mutated, so a shallow copy is enough."""
     return {member_id: replace(member) for member_id, member in members.items()}

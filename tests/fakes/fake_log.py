@@ -1,4 +1,4 @@
-"""One partition's log in memory: entries as a broker keeps and returns them."""
+"""One partition's log in memory: entries as a broker stores and returns them."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,14 +16,14 @@ _DECOMPRESSED_BYTES = 1 << 26
 
 
 class LogEntry(NamedTuple):
-    """A message or a compressed set; ``offset`` is its last record's."""
+    """A message or a compressed set; ``offset`` is that of its last record."""
 
     offset: int
     data: bytes
 
 
 class FakeLog:
-    """Appends message sets, gives them offsets, returns them cut off where the bytes end."""
+    """A log that assigns offsets to message sets, and truncates what it returns to a size."""
 
     def __init__(self) -> None:
         self.start_offset = 0
@@ -68,14 +68,16 @@ class FakeLog:
                 )
             if entry.stop - position > largest_entry_bytes:
                 raise LocalProtocolError(f"a message has {entry.stop - position} bytes")
-            one = decode_record_set(
+            decoded = decode_record_set(
                 data[position : entry.stop],
                 fetch_offset=0,
                 max_decompressed_bytes=_DECOMPRESSED_BYTES,
             )
-            if one.error is not None:
-                raise one.error
-            groups.append((list(one.records), Codec(data[position + _ATTRIBUTES_AT] & CODEC_MASK)))
+            if decoded.error is not None:
+                raise decoded.error
+            groups.append(
+                (list(decoded.records), Codec(data[position + _ATTRIBUTES_AT] & CODEC_MASK))
+            )
             position = entry.stop
         base_offset = self.end_offset
         for records, codec in groups:
@@ -83,26 +85,26 @@ class FakeLog:
         return base_offset
 
     def append_raw(self, data: bytes, record_count: int = 1) -> int:
-        """Append an entry as it is, sound or not; gives the offset it stands for."""
+        """Append an entry's bytes unchanged, valid or not; return its base offset."""
         base_offset = self.end_offset
         self.end_offset += record_count
         self._entries.append(LogEntry(self.end_offset - 1, data))
         return base_offset
 
     def delete_before(self, offset: int) -> None:
-        """Let retention delete everything below an offset."""
+        """Delete all entries below an offset, as retention does."""
         self.start_offset = offset
         self._entries = [entry for entry in self._entries if entry.offset >= offset]
 
     def has(self, offset: int) -> bool:
-        """Whether a fetch from that offset is in range; the end is."""
+        """Whether a fetch from that offset is in range, which includes the log's end."""
         return self.start_offset <= offset <= self.end_offset
 
     def read(self, offset: int, max_bytes: int) -> bytes:
-        """The bytes from the entry that holds ``offset`` on, at most so many."""
+        """Return at most ``max_bytes`` bytes, from the entry that contains ``offset`` on."""
         data = b"".join(entry.data for entry in self._entries if entry.offset >= offset)
         return data[:max_bytes]
 
     def edges(self) -> tuple[int, ...]:
-        """End and start, the newest first, as ListOffsets gives them; one if they are the same."""
+        """The end and start offset, as ListOffsets returns them; a single one if they are equal."""
         return tuple(sorted({self.end_offset, self.start_offset}, reverse=True))

@@ -1,4 +1,4 @@
-"""What a broker 0.8.2.2 answers about groups' offsets; see ``fake_answers``."""
+"""The responses of a 0.8.2.2 broker about groups' offsets; see ``fake_responses``."""
 
 from tests.fakes.fake_cluster import FakeCluster
 from tests.fakes.fake_failures import no_offset
@@ -9,7 +9,7 @@ from zkconsumer.wire.messages import offset_commit as oc
 from zkconsumer.wire.messages import offset_fetch as of
 
 LONGEST_METADATA = 4096
-"""What ``offset.metadata.max.bytes`` is unless configured."""
+"""The default of ``offset.metadata.max.bytes``."""
 
 
 class FakeOffsetResponses:
@@ -20,18 +20,18 @@ class FakeOffsetResponses:
         self._id = broker_id
 
     def coordinator(self) -> fc.FindCoordinatorResponse:
-        """Who keeps the groups' offsets."""
-        found = self._cluster.coordinator
-        if found is None or found in self._cluster.down:
+        """Return the broker that stores the groups' offsets, or an error."""
+        broker_id = self._cluster.coordinator
+        if broker_id is None or broker_id in self._cluster.down:
             code = ErrorCode.COORDINATOR_NOT_AVAILABLE
             return fc.FindCoordinatorResponse(error_code=code, coordinator_id=-1, host="", port=-1)
-        broker = self._cluster.brokers[found]
+        broker = self._cluster.brokers[broker_id]
         return fc.FindCoordinatorResponse(
             error_code=0, coordinator_id=broker.id, host=broker.host, port=broker.port
         )
 
     def commit(self, request: oc.OffsetCommitRequest, *, in_kafka: bool) -> oc.OffsetCommitResponse:
-        """Store positions: version 0 in ZooKeeper, version 1 in Kafka."""
+        """Store offsets: version 0 in ZooKeeper, version 1 in Kafka."""
         store = self._commit_to_kafka if in_kafka else self._commit_to_zookeeper
         return oc.OffsetCommitResponse(
             topics=tuple(
@@ -72,7 +72,7 @@ class FakeOffsetResponses:
         return ErrorCode.NONE
 
     def fetch(self, request: of.OffsetFetchRequest, *, in_kafka: bool) -> of.OffsetFetchResponse:
-        """Read positions: version 0 from ZooKeeper, version 1 from Kafka."""
+        """Read offsets: version 0 from ZooKeeper, version 1 from Kafka."""
         read = self._offset_in_kafka if in_kafka else self._offset_in_zookeeper
         return of.OffsetFetchResponse(
             topics=tuple(
@@ -97,8 +97,8 @@ class FakeOffsetResponses:
 
     def _offset_in_kafka(self, group: str, tp: TopicPartition) -> of.OffsetFetchedPartition:
         if self._cluster.partition(tp) is None:
-            # Before anything else: also a partition that has an offset is not known at first to a
-            # broker that has just started.
+            # Checked first: a broker that has just started does not know the partition yet, even
+            # if an offset of it is stored.
             return no_offset(tp.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if self._cluster.coordinator != self._id:
             return no_offset(tp.partition, ErrorCode.NOT_COORDINATOR)

@@ -1,4 +1,4 @@
-"""Respond as a broker 0.8.2.2 from the state of a ``FakeCluster``; the caller holds its lock."""
+"""The responses of a 0.8.2.2 broker, from a ``FakeCluster``'s state; the caller holds its lock."""
 
 import re
 
@@ -20,16 +20,16 @@ from zkconsumer.wire.messages import offset_fetch as of
 from zkconsumer.wire.messages import produce as pr
 
 SEGMENT_TIME_MS = 1_400_000_000_000
-"""The last modification of every log's only segment, whatever was appended since."""
+"""When the only segment of every log was last written: some fixed time in the past."""
 
 LARGEST_MESSAGE_BYTES = 1_000_012
-"""The default of ``message.max.bytes``; it includes the entry's header."""
+"""The default of ``message.max.bytes``; the entry's header counts."""
 
 _LEGAL_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,255}")
 
 
 class FakeResponses:
-    """How one broker responds, given the state of the cluster."""
+    """One broker's view of the cluster."""
 
     def __init__(self, cluster: FakeCluster, broker_id: int) -> None:
         self._cluster = cluster
@@ -54,7 +54,7 @@ class FakeResponses:
             case fc.FindCoordinatorRequest():
                 return self._offsets.coordinator()
             case hb.HeartbeatRequest():
-                # 0.8.2.2 knows this API by name, but does not implement it.
+                # 0.8.2 knows the API key, but has no implementation behind it.
                 return hb.HeartbeatResponse(error_code=ErrorCode.UNKNOWN)
             case _:
                 raise TypeError(f"no answer is known to {type(request).__name__}")
@@ -65,7 +65,7 @@ class FakeResponses:
         known = [name for name in names if name in cluster.topics]
         unknown = [name for name in names if name not in cluster.topics]
         if cluster.auto_create and not all(_is_legal(name) for name in unknown):
-            # Creating the topic fails, and one failure fails the whole response.
+            # Creating the topic fails, and one failure turns the whole response into an error.
             return md.MetadataResponse(
                 brokers=(),
                 topics=tuple(_topic_error(name, ErrorCode.INVALID_TOPIC) for name in names),

@@ -1,4 +1,4 @@
-"""What a fake broker may be told to do with a request instead of answering it."""
+"""The steps of a fake broker's script: what it does with a request instead of answering it."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -8,26 +8,26 @@ from zkconsumer.wire.api import Response
 
 @dataclass(frozen=True, slots=True)
 class DefaultReply:
-    """Answer from the cluster's state, as it always does."""
+    """Answer from the cluster's state, as without a script."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """Answer with this error code, for every partition asked about."""
+    """Answer with this error code for every partition of the request."""
 
     error_code: int
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptedReply:
-    """Answer with this."""
+    """Answer with this response."""
 
     response: Response
 
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """Send these bytes, whatever they are."""
+    """Send these bytes as the response, valid or not."""
 
     data: bytes
 
@@ -39,14 +39,14 @@ class Hang:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Answer, but close the connection after so many bytes of it."""
+    """Answer, but close the connection after ``sent_bytes`` bytes of the response."""
 
     sent_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """Close the connection without an answer."""
+    """Close the connection without a response."""
 
 
 Step: TypeAlias = DefaultReply | Fail | ScriptedReply | Raw | Hang | Cut | Close

@@ -1,11 +1,11 @@
-"""A connection below TLS, for what opens and closes it."""
+"""A TCP connection below TLS, for code that opens and closes it."""
 
 
 class FakeSocket:
-    """A connection that can only be closed.
+    """A connection that supports ``close`` only.
 
     Attributes:
-        closed: whether it was.
+        closed: whether it was closed.
     """
 
     closed = False

@@ -1,10 +1,10 @@
-"""A terminal in memory, for whatever looks whether somebody sits there."""
+"""A terminal in memory, for code that checks ``isatty``."""
 
 import io
 
 
 class FakeTerminal(io.StringIO):
-    """A text stream that is a terminal: what was typed, or what was drawn."""
+    """A text stream that is a terminal: its input, or its output."""
 
     def isatty(self) -> bool:
         """See the base class."""

@@ -1,4 +1,4 @@
-"""Splits a byte stream into frames, as brokers do; buffers only bytes that have arrived."""
+"""Splits a byte stream into frames, as brokers do; memory grows only with received bytes."""
 
 from zkconsumer.wire.framing import LENGTH_BYTES, checked_length
 
@@ -16,12 +16,12 @@ class FrameReader:
 
     @property
     def missing_bytes(self) -> int:
-        """How many bytes the next frame still needs, as far as known; 0 if it may be complete."""
+        """Bytes that the next frame still needs, as far as known; 0 if it may be complete."""
         return max(0, self._needed - len(self._buffer))
 
     @property
     def is_empty(self) -> bool:
-        """Whether the stream is between two frames."""
+        """Whether all received bytes have been returned as frames."""
         return not self._buffer
 
     def receive(self, data: bytes | memoryview) -> None:

@@ -1,9 +1,9 @@
-"""The order in which a JVM iterates over a set of strings: ZooKeeper lists children in it.
+"""The iteration order of a Java HashSet of strings: a ZooKeeper server lists children in it.
 
-It holds for Java 8 and later, with up to seven strings in a bucket. Older versions iterated over a
-bucket in reverse, and reversed it with each growth of the table.
+Valid for Java 8 and later, with up to seven strings in a bucket. Before Java 8 a bucket's strings
+came newest first, and were reversed each time the table grew.
 
-Source: OpenJDK ``java.util.HashMap``, ZooKeeper 3.4.6 ``DataNode`` (a ``HashSet`` made for 8).
+Source: OpenJDK ``java.util.HashMap``, ZooKeeper 3.4.6 ``DataNode`` (``new HashSet(8)``).
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _FIRST_SIZE: Final = 8
 
 
 class JavaHashSet:
-    """A set of strings; its table grows with them, and never shrinks."""
+    """A set of strings; its table grows as strings are added, and never shrinks."""
 
     def __init__(self) -> None:
         self._hashes: dict[str, int] = {}
@@ -30,7 +30,7 @@ class JavaHashSet:
         return iter(sorted(self._hashes, key=lambda text: self._hashes[text] & mask))
 
     def add(self, text: str) -> None:
-        """Add a string, after the others of its bucket."""
+        """Add a string at the end of its bucket."""
         if text in self._hashes:
             return
         self._hashes[text] = _spread(text)
@@ -38,7 +38,7 @@ class JavaHashSet:
             self._size *= 2
 
     def discard(self, text: str) -> None:
-        """Remove a string if it is there."""
+        """Remove a string if it is in the set."""
         self._hashes.pop(text, None)
 
 

@@ -1,4 +1,4 @@
-"""Carries conversations over real TCP on 127.0.0.1: the same fakes, with sockets under them."""
+"""Serves conversations over real TCP on 127.0.0.1: the same fakes, with sockets under them."""
 
 import contextlib
 import selectors
@@ -48,7 +48,7 @@ class LoopbackServer:
             raise RuntimeError("the loopback server did not end well") from died_of
 
     def listen(self, listener: Listener) -> int:
-        """Listen on a free port of 127.0.0.1 and give its number."""
+        """Listen on a free port of 127.0.0.1, and return its number."""
         server = socket.create_server((LOOPBACK, 0))
         server.settimeout(0)
         self._selector.register(server, selectors.EVENT_READ, listener)
@@ -57,7 +57,7 @@ class LoopbackServer:
         return port
 
     def _wake(self) -> None:
-        # Full of wake-ups already, or ended: nothing to wake either way.
+        # The socket is full of wakeups or closed: in both cases there is nobody to wake.
         with contextlib.suppress(OSError):
             self._wake_sender.send(b"!")
 
@@ -94,7 +94,7 @@ class LoopbackServer:
         connected, _ = server.accept()
         conversation = listener()
         if conversation is None:
-            # A port that is open but refuses: the nearest that one process can come to "down".
+            # The port accepts and closes: as close to "down" as one process can get.
             connected.close()
             return
         connected.settimeout(_STOP_MS / 1000)
@@ -113,7 +113,7 @@ class LoopbackServer:
             self._drop(link)
 
     def _flush(self, link: "_Link") -> None:
-        # Asked first: what was said before the end is then surely among what is taken below.
+        # Read this first: then everything written before the end is in what is taken below.
         is_over = link.conversation.is_over
         try:
             link.socket.sendall(link.conversation.take_outgoing(self._clock.now_ms()))
@@ -133,15 +133,15 @@ class LoopbackServer:
         for link in list(self._links.values()):
             self._drop(link)
         for key in list(self._selector.get_map().values()):
-            one = key.fileobj
-            assert isinstance(one, socket.socket)
-            one.close()
+            registered = key.fileobj
+            assert isinstance(registered, socket.socket)
+            registered.close()
         self._wake_sender.close()
         self._selector.close()
 
 
 class _Link:
-    """A socket and whom it belongs to."""
+    """A socket and its conversation."""
 
     def __init__(self, connected: socket.socket, conversation: Conversation) -> None:
         self.socket = connected

@@ -1,4 +1,4 @@
-"""One client of the in-memory ZooKeeper: its session, its watches, what it sent.
+"""One client of the in-memory ZooKeeper: its session, watches and requests.
 
 See ``memory_zk`` for the server.
 """
@@ -29,7 +29,7 @@ class ClientServer(Protocol):
         ...
 
     def close_session(self, client: "MemoryClient") -> None:
-        """A client says goodbye."""
+        """End a client's session at its request."""
         ...
 
 
@@ -63,7 +63,7 @@ class MemoryClient:
         self.listeners.append(listener)
 
     def on_response_sent(self, listener: ResponseListener) -> None:
-        """See ``RawClient``: its connection stands or is known to be broken."""
+        """See ``RawClient``; never called: the connection is up, or known to be broken."""
 
     def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
         """See ``RawClient``."""
@@ -113,11 +113,11 @@ class MemoryClient:
 
     @property
     def has_watches(self) -> bool:
-        """Whether it left any that was not called yet (lock held)."""
+        """Whether it has watches that were not called yet (lock held)."""
         return bool(self._data_watches or self._child_watches)
 
     def take_watches(self, event: TreeEvent) -> list[Watch]:
-        """Remove and give the watches that see an event (lock held)."""
+        """Remove and return the watches that an event calls (lock held)."""
         seen: list[Watch] = []
         what, path = event.event, event.path
         if what is not WatchEvent.CHILD:

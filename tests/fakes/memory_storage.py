@@ -7,11 +7,11 @@ from zkconsumer.drain.storage import StoredFile, in_the_way, missing
 
 
 class MemoryStorage:
-    """See ``Storage``; it passes the same contract suite as the file systems do.
+    """A ``Storage``; it passes the same contract suite as the file systems do.
 
     Args:
-        at: called with a name before and after everything that changes something, and between
-            the parts of what is not done in one; what it raises goes up from there.
+        at: called with a point's name before and after each change, and between the parts of a
+            change that is not atomic; what it raises is passed on to the caller.
     """
 
     def __init__(self, at: Callable[[str], None] = lambda _point: None) -> None:
@@ -37,7 +37,7 @@ class MemoryStorage:
         return True
 
     def hold(self, path: str) -> AbstractContextManager[bool]:
-        """See ``Storage``: nothing is held."""
+        """See ``Storage``; always successful, without a lock."""
         del path
         return nullcontext(enter_result=True)
 
@@ -71,7 +71,7 @@ class MemoryStorage:
             self.at(f"after delete {source}")
 
     def delete(self, folder: str) -> None:
-        """See ``Storage``; one file after the other."""
+        """See ``Storage``; the files are deleted one after the other."""
         for path in self._below(folder):
             self.at(f"before delete {path}")
             self.content.pop(path, None)

@@ -1,7 +1,7 @@
-"""A network in memory: the ``Connector`` and ``Transport`` of tests without sockets.
+"""A network in memory: ``Connector`` and ``Transport`` for tests that need no sockets.
 
-It has no thread of its own: the server's part runs in the thread that sends or receives. It
-passes the same contract suite as TCP.
+It has no threads: the server's side runs in the thread that sends or receives. It passes the same
+contract suite as TCP.
 """
 
 import threading
@@ -49,7 +49,7 @@ class MemoryTransport:
             self._changed.clear()
             self._require_open()
             now_ms = self._clock.now_ms()
-            # Read before the data, so that all that was sent before the end is taken below.
+            # Read this first: then everything written before the end is in what is taken below.
             is_over = self._conversation.is_over
             self._incoming += self._conversation.take_outgoing(now_ms)
             if self._incoming:
@@ -81,7 +81,7 @@ class MemoryNetwork:
     """Addresses in memory and their listeners; a ``Connector``. Thread: any.
 
     Args:
-        clock: for time-outs, and for what the listeners see as the time.
+        clock: for time-outs, and the time that listeners get.
     """
 
     def __init__(self, clock: Clock | None = None) -> None:
@@ -89,7 +89,7 @@ class MemoryNetwork:
         self._listeners: dict[tuple[str, int], Listener] = {}
 
     def listen(self, host: str, port: int, listener: Listener) -> None:
-        """Let a listener accept connections to an address."""
+        """Register a listener at an address."""
         self._listeners[host, port] = listener
 
     def connect(self, host: str, port: int, *, timeout_ms: int) -> MemoryTransport:  # noqa: ARG002 - answers at once

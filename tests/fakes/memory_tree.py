@@ -1,6 +1,6 @@
-"""The nodes of an in-memory ZooKeeper: a pure data structure, no sessions, no watches called.
+"""The nodes of an in-memory ZooKeeper: a pure data structure without sessions or watches.
 
-Each change returns the events that watches could see; the server keeps the watches.
+Each change returns the events that watches could see; the watches are the server's matter.
 """
 
 from collections.abc import Callable, Sequence
@@ -39,7 +39,7 @@ class _Node:
 
 
 class TreeEvent(NamedTuple):
-    """An event that a watch on ``path`` could see."""
+    """Something that a watch on ``path`` could see."""
 
     path: str
     event: WatchEvent
@@ -49,7 +49,7 @@ Undo = Callable[[], None]
 
 
 class MemoryTree:
-    """Nodes by path. ``wall_ms`` gives the time for their timestamps."""
+    """Nodes by path; ``wall_ms`` returns the time for ctime and mtime."""
 
     def __init__(self, wall_ms: Callable[[], int]) -> None:
         self._wall_ms = wall_ms
@@ -57,7 +57,7 @@ class MemoryTree:
         self._nodes: dict[str, _Node] = {"/": _Node(b"", 0, 0, 0, 0, 0, 0)}
 
     def stat(self, path: str) -> ZNodeStat | None:
-        """A node's metadata, without its data."""
+        """A node's stat, or None."""
         node = self.get(path)
         if node is None:
             return None
@@ -73,12 +73,12 @@ class MemoryTree:
         )
 
     def get(self, path: str) -> ZNode | None:
-        """A node with its data; null data is empty bytes."""
+        """A node with its data (null data as empty bytes), or None."""
         node = self._nodes.get(path)
         if node is None:
             return None
         seen = node.seen
-        # Every change sets one of these, and no change is read while half done.
+        # Every change moves one of these, and no reader sees a change half applied.
         if seen is not None and seen.mzxid == node.mzxid and seen.pzxid == node.pzxid:
             return seen
         node.seen = ZNode(
@@ -95,12 +95,12 @@ class MemoryTree:
         return node.seen
 
     def has_null_data(self, path: str) -> bool:
-        """Whether the node is there and holds null, as parents made by Scala do."""
+        """Whether the node exists and holds null, like parents that Scala creates."""
         node = self._nodes.get(path)
         return node is not None and node.data is None
 
     def children(self, path: str) -> list[str] | None:
-        """The names of a node's children, in the order in which a server lists them."""
+        """The names of a node's children in the order of a real server, or None."""
         node = self._nodes.get(path)
         return None if node is None else list(node.children)
 
@@ -111,7 +111,7 @@ class MemoryTree:
     def apply(
         self, ops: Sequence[Op], session_id: int
     ) -> tuple[MultiResult, tuple[TreeEvent, ...]]:
-        """Do all of the operations or none; there are no events if none was done."""
+        """Apply all operations or none; without success there are no events."""
         self._zxid += 1
         undos: list[Undo] = []
         events: list[TreeEvent] = []

@@ -1,11 +1,11 @@
 """An in-memory ZooKeeper: several clients, sessions, ephemeral nodes, one-shot watches.
 
 It passes the same contract suite as the real one. Nothing happens by itself and nothing depends
-on time: sessions end by ``expire``, connections break by ``disconnect``. What clients are to be
-told (watches, session events) is called at once, by the thread that caused it, or, with
-``delivery="queued"``, waits in one queue until a test or a simulation hands it out in whatever
-order it likes. As with the real client, the state itself changes at once: a client may be in a new
-session while the news about the old one's end still waits.
+on time: sessions end by ``expire``, connections break by ``disconnect``. Watches and session
+events are called at once, by the thread that caused them, or, with ``delivery="queued"``, wait in
+a queue until a test or a simulation delivers them in any order. As with the real client, the state
+itself changes at once: a client may be in a new session while the event of the old one's end is
+still queued.
 """
 
 import itertools
@@ -23,7 +23,7 @@ FIRST_SESSION_ID = 0x1_0000_0000_0001
 
 
 class PendingDelivery(NamedTuple):
-    """News that waits for a client: what it is, and the call that delivers it."""
+    """A queued notification of a client: what it is, and the call that delivers it."""
 
     session_id: int
     what: str
@@ -31,13 +31,13 @@ class PendingDelivery(NamedTuple):
 
 
 class MemoryZkServer:
-    """The server, and the hands on its clients' connections. Thread: any.
+    """The server, and control over its clients' connections and sessions. Thread: any.
 
     Args:
         supports_multi: False behaves like a server before 3.4.
         delivery: when watches and session events are called, see the module.
-        wall_ms: the times that nodes are stamped with; the epoch by default.
-        session_timeout_ms: what clients are told that was negotiated; nothing ends by time.
+        wall_ms: the time for ctime and mtime; the epoch by default.
+        session_timeout_ms: the timeout that clients see as negotiated; nothing ends by time.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class MemoryZkServer:
         self._session_ids = itertools.count(FIRST_SESSION_ID)
 
     def connect(self) -> "MemoryZkStore":
-        """A new client in a session of its own."""
+        """Return a new client with a session of its own."""
         with self.lock:
             client = MemoryClient(self, next(self._session_ids))
             self._clients.append(client)
@@ -66,14 +66,14 @@ class MemoryZkServer:
 
     @property
     def pending(self) -> tuple[PendingDelivery, ...]:
-        """The news that waits, in the order in which it came up."""
+        """The queued notifications, oldest first."""
         if not self._events:
             return ()
         with self.lock:
             return tuple(self._events)
 
     def deliver(self, index: int = 0) -> bool:
-        """Hand out one piece of news; False where there is none at that place."""
+        """Deliver one queued notification; return False if there is none at that index."""
         with self.lock:
             if index >= len(self._events):
                 return False
@@ -82,14 +82,14 @@ class MemoryZkServer:
         return True
 
     def deliver_all(self) -> int:
-        """Hand out everything, what comes up meanwhile included; gives the number."""
+        """Deliver all notifications, also those queued meanwhile; return their number."""
         count = 0
         while self.deliver():
             count += 1
         return count
 
     def expire(self, session_id: int) -> None:
-        """End a session: its ephemeral nodes go now, its client learns of it as soon as it can.
+        """End a session: its nodes go now, its client is notified as soon as it is connected.
 
         A connected client is in a new session at once; a disconnected one after ``reconnect``.
         """
@@ -102,23 +102,23 @@ class MemoryZkServer:
             self._restore(client)
 
     def disconnect(self, session_id: int) -> None:
-        """Break a client's connection: its calls fail, its watches are gone, its session lives."""
+        """Break a client's connection: calls fail, watches are gone, the session lives on."""
         self._drop(self._client_of(session_id))
 
     def reconnect(self, session_id: int) -> int:
-        """Let a client connect again; gives its session, a new one if the old one expired."""
+        """Let a client reconnect; return its session id, a new one if the old one expired."""
         client = self._client_of(session_id)
         self._restore(client)
         return client.session_id
 
     def close_session(self, client: MemoryClient) -> None:
-        """A client says goodbye: its ephemeral nodes go, nobody tells it anything any more."""
+        """Close a client's session: its ephemeral nodes go, and it gets no more notifications."""
         with self.lock:
             if client.closed:
                 return
             client.closed, client.connected = True, False
             client.forget_watches()
-            # Not `remove`: a signal's handler may have closed it in the middle of this.
+            # Not `remove`: a signal handler may have closed it in the middle of this.
             self._clients = [other for other in self._clients if other is not client]
         self._end_session(client.session_id)
 
@@ -181,7 +181,7 @@ class MemoryZkServer:
 
 
 class MemoryZkStore(ZkStore):
-    """A client of a ``MemoryZkServer``; besides ``ZkStore`` it counts what it sent."""
+    """A client of a ``MemoryZkServer``; besides ``ZkStore`` it counts its requests."""
 
     def __init__(self, server: MemoryZkServer, client: MemoryClient) -> None:
         super().__init__(client)
@@ -190,11 +190,11 @@ class MemoryZkStore(ZkStore):
 
     @property
     def requests(self) -> Counter[str]:
-        """How many requests went out, by kind; a transaction counts as one."""
+        """The number of requests by kind; a transaction counts as one."""
         return self._memory.requests
 
     def lose_replies(self, batches: int = 1) -> None:
-        """Let the next batches happen on the server, but fail for the caller."""
+        """Apply the next batches on the server, but let them fail for the caller."""
         self._memory.lost_replies += batches
 
 

@@ -1,6 +1,6 @@
 """``python -m tests.histories FILE``: judge a recorded history.
 
-0: every promise was kept. 1: one was broken. 2: the file is no history.
+Exit status 0: every promise was kept; 1: at least one was broken; 2: the file is not a history.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from tests.histories.operations import BadHistory, read_file
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Judge; gives the exit status."""
+    """Judge the file, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.histories", description=__doc__)
     parser.add_argument("file", type=Path, help="newline-delimited JSON, see docs/testing.md")
     options = parser.parse_args(arguments)

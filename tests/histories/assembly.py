@@ -1,4 +1,4 @@
-"""Puts the operations of a history together: each end to its beginning, each value to its place."""
+"""Assembles operations to a history: pairs invocations and completions, and locates values."""
 
 from collections.abc import Callable, Iterable, Mapping
 
@@ -18,10 +18,10 @@ from tests.histories.operations import BadHistory, Operation
 
 
 def assemble(operations: Iterable[Operation]) -> History:
-    """Put a whole history together.
+    """Assemble a whole history.
 
     Raises:
-        BadHistory: an operation lacks a field, or a process began one before the last had ended.
+        BadHistory: an operation lacks a field, or a process invoked one while another was pending.
     """
     builder = _Builder()
     for operation in operations:
@@ -55,140 +55,158 @@ class _Builder:
             "note": lambda _: None,
         }
 
-    def take(self, one: Operation) -> None:
-        take = self._take.get(one.f)
+    def take(self, operation: Operation) -> None:
+        take = self._take.get(operation.f)
         if take is None:
-            raise BadHistory(f"line {one.line}: {one.f!r} is none of {', '.join(self._take)}")
-        if one.type == "invoke":
-            if one.process in self._pending:
-                raise BadHistory(f"line {one.line}: {one.process} has an operation under way")
-            self._pending[one.process] = one
-        take(one)
-        if one.type != "invoke" and one.f in {"send", "poll", "close"}:
-            self._pending.pop(one.process, None)
+            raise BadHistory(
+                f"line {operation.line}: {operation.f!r} is none of {', '.join(self._take)}"
+            )
+        if operation.type == "invoke":
+            if operation.process in self._pending:
+                raise BadHistory(
+                    f"line {operation.line}: {operation.process} has an operation under way"
+                )
+            self._pending[operation.process] = operation
+        take(operation)
+        if operation.type != "invoke" and operation.f in {"send", "poll", "close"}:
+            self._pending.pop(operation.process, None)
 
     def finish(self) -> History:
-        # Each process stands in its own order, and a member may have had several.
+        # Lines are in order within a process only, and a member may have had several processes.
         self._history.deliveries.sort(key=lambda delivery: delivery.given_ms)
         _place(self._history)
         return self._history
 
-    # --- members and what was done to them --------------------------------------------------------
+    # --- members and faults -----------------------------------------------------------------------
 
-    def _member(self, one: Operation) -> None:
-        """Note a member; of one that comes several times only what it always promises counts."""
-        name = one.get("member")
-        promises = frozenset(one.fields.get("promises", ()))
-        earliest = one.fields.get("start") == "earliest"
+    def _member(self, operation: Operation) -> None:
+        """Add a member; if it is declared several times, only common promises count."""
+        name = operation.get("member")
+        promises = frozenset(operation.fields.get("promises", ()))
+        earliest = operation.fields.get("start") == "earliest"
         before = self._history.members.get(name)
         self._history.members[name] = Member(
             name,
             promises if before is None else promises & before.promises,
             earliest=earliest and (before is None or before.earliest),
-            late_ms=one.fields.get("late_ms"),
-            load_slack_ms=one.fields.get("load_slack_ms"),
+            late_ms=operation.fields.get("late_ms"),
+            load_slack_ms=operation.fields.get("load_slack_ms"),
         )
 
-    def _fault(self, one: Operation) -> None:
-        until_ms = one.fields.get("until", one.time)
-        fault = Fault(one.get("kind"), one.fields.get("member"), one.time, until_ms)
+    def _fault(self, operation: Operation) -> None:
+        until_ms = operation.fields.get("until", operation.time)
+        fault = Fault(
+            operation.get("kind"), operation.fields.get("member"), operation.time, until_ms
+        )
         self._history.faults.append(fault)
 
-    def _end(self, one: Operation) -> None:
-        self._history.drained = bool(one.fields.get("drained"))
-        self._history.committed = bool(one.fields.get("committed"))
+    def _end(self, operation: Operation) -> None:
+        self._history.drained = bool(operation.fields.get("drained"))
+        self._history.committed = bool(operation.fields.get("committed"))
 
     # --- the log ----------------------------------------------------------------------------------
 
-    def _send(self, one: Operation) -> None:
-        if one.type == "invoke":
-            send = Send(_partition(one), tuple(one.get("values")))
-            self._sends[one.process] = send
+    def _send(self, operation: Operation) -> None:
+        if operation.type == "invoke":
+            send = Send(_partition(operation), tuple(operation.get("values")))
+            self._sends[operation.process] = send
             self._history.sends.append(send)
             return
-        if one.process not in self._sends:
-            raise BadHistory(f"line {one.line}: the end of a send that nobody began")
-        send = self._sends.pop(one.process)
-        send.outcome = one.type
-        if one.type == "ok":
-            send.offset = one.fields.get("offset")
+        if operation.process not in self._sends:
+            raise BadHistory(f"line {operation.line}: the end of a send that nobody began")
+        send = self._sends.pop(operation.process)
+        send.outcome = operation.type
+        if operation.type == "ok":
+            send.offset = operation.fields.get("offset")
 
-    def _log(self, one: Operation) -> None:
-        values = {int(offset): value for offset, value in one.get("messages")}
-        log = Log(int(one.fields.get("start", 0)), int(one.get("end")), values)
-        self._history.logs[_partition(one)] = log
+    def _log(self, operation: Operation) -> None:
+        values = {int(offset): value for offset, value in operation.get("messages")}
+        log = Log(int(operation.fields.get("start", 0)), int(operation.get("end")), values)
+        self._history.logs[_partition(operation)] = log
 
     # --- deliveries -------------------------------------------------------------------------------
 
-    def _poll(self, one: Operation) -> None:
-        if one.type == "invoke":
-            self._finish_reading(one)
+    def _poll(self, operation: Operation) -> None:
+        if operation.type == "invoke":
+            self._finish_reading(operation)
             return
-        if one.type != "ok":
+        if operation.type != "ok":
             return
-        began = self._pending.get(one.process)
-        sent_ms = one.fields.get("since", one.time) if began is None else began.time
-        for topic, number, offset, value in one.get("messages"):
+        began = self._pending.get(operation.process)
+        sent_ms = operation.fields.get("since", operation.time) if began is None else began.time
+        for topic, number, offset, value in operation.get("messages"):
             reported = None if topic is None else Place(Partition(topic, number), offset)
             delivery = Delivery(
-                value, one.get("member"), one.process, one.line, sent_ms, one.time, reported
+                value,
+                operation.get("member"),
+                operation.process,
+                operation.line,
+                sent_ms,
+                operation.time,
+                reported,
             )
             if began is None:
-                delivery.finished_ms = one.time  # it does not say when it asks
+                delivery.finished_ms = operation.time  # this member does not record invocations
             if reported is not None and (delivery.member, reported.partition) in self._changed:
                 self._changed.discard((delivery.member, reported.partition))
                 delivery.fresh = True
             self._history.deliveries.append(delivery)
-            self._unfinished.setdefault(one.process, []).append(delivery)
+            self._unfinished.setdefault(operation.process, []).append(delivery)
 
-    def _close(self, one: Operation) -> None:
-        """Ending in order is done with what was delivered, as asking for more is."""
-        if one.type == "invoke":
-            self._finish_reading(one)
+    def _close(self, operation: Operation) -> None:
+        """Closing finishes the records delivered before, like the next poll."""
+        if operation.type == "invoke":
+            self._finish_reading(operation)
 
-    def _finish_reading(self, one: Operation) -> None:
-        for delivery in self._unfinished.pop(one.process, ()):
-            delivery.finished_ms = one.time
+    def _finish_reading(self, operation: Operation) -> None:
+        for delivery in self._unfinished.pop(operation.process, ()):
+            delivery.finished_ms = operation.time
 
-    def _change(self, one: Operation) -> None:
-        for topic, number in one.get("partitions"):
-            changed = (one.get("member"), Partition(topic, number))
+    def _change(self, operation: Operation) -> None:
+        for topic, number in operation.get("partitions"):
+            changed = (operation.get("member"), Partition(topic, number))
             self._changed.add(changed)
-            if one.f == "seek":
+            if operation.f == "seek":
                 self._history.sought.add(changed)
 
     # --- the registry -----------------------------------------------------------------------------
 
-    def _claim(self, one: Operation) -> None:
-        claim = Claim(_partition(one), one.get("member"), one.line, one.time)
+    def _claim(self, operation: Operation) -> None:
+        claim = Claim(
+            _partition(operation), operation.get("member"), operation.line, operation.time
+        )
         self._open_claims[claim.partition] = claim
         self._history.claims.setdefault(claim.partition, []).append(claim)
 
-    def _release(self, one: Operation) -> None:
-        claim = self._open_claims.pop(_partition(one), None)
+    def _release(self, operation: Operation) -> None:
+        claim = self._open_claims.pop(_partition(operation), None)
         if claim is None:
-            raise BadHistory(f"line {one.line}: the release of what nobody had claimed")
-        claim.end, claim.end_ms, claim.ended_by = one.line, one.time, one.get("how")
+            raise BadHistory(f"line {operation.line}: the release of what nobody had claimed")
+        claim.end, claim.end_ms, claim.ended_by = (
+            operation.line,
+            operation.time,
+            operation.get("how"),
+        )
 
-    def _commit(self, one: Operation) -> None:
-        if one.type != "ok":
+    def _commit(self, operation: Operation) -> None:
+        if operation.type != "ok":
             return
-        for topic, number, offset in one.get("offsets"):
-            commit = Commit(one.line, one.time, one.fields.get("member"), offset)
+        for topic, number, offset in operation.get("offsets"):
+            commit = Commit(operation.line, operation.time, operation.fields.get("member"), offset)
             self._history.commits.setdefault(Partition(topic, number), []).append(commit)
 
 
-def _partition(one: Operation) -> Partition:
-    return Partition(one.get("topic"), int(one.get("partition")))
+def _partition(operation: Operation) -> Partition:
+    return Partition(operation.get("topic"), int(operation.get("partition")))
 
 
 def _place(history: History) -> None:
-    """Put every delivery to its place, also where only the value was told."""
+    """Locate every delivery, also those of which only the value was recorded."""
     _find_places(history)
-    found: dict[Partition, set[int]] = {}
+    by_partition: dict[Partition, set[int]] = {}
     for place in history.places.values():
-        found.setdefault(place.partition, set()).add(place.offset)
-    history.offsets = {partition: sorted(offsets) for partition, offsets in found.items()}
+        by_partition.setdefault(place.partition, set()).add(place.offset)
+    history.offsets = {partition: sorted(offsets) for partition, offsets in by_partition.items()}
     for delivery in history.deliveries:
         delivery.place = delivery.reported or history.places.get(delivery.value)
         if delivery.place is not None:
@@ -196,12 +214,12 @@ def _place(history: History) -> None:
 
 
 def _find_places(history: History) -> None:
-    """Find each value's place: by the log, else by its acknowledgement, else by who read it."""
+    """Locate each value: by the log, else by its acknowledgement, else by a member that read it."""
     for delivery in history.deliveries:
         if delivery.reported is not None:
             history.places.setdefault(delivery.value, delivery.reported)
     for send in history.sends:
-        # Where the log was read it decides: what it lacks is not there, acknowledged or not.
+        # If the log was read, it decides: what it lacks is lost, even if it was acknowledged.
         if send.offset is not None and send.partition not in history.logs:
             for offset, value in enumerate(send.values, send.offset):
                 history.places[value] = Place(send.partition, offset)

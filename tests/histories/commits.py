@@ -1,4 +1,4 @@
-"""Do commits cover what was done with, all of it, and nothing else?"""
+"""Do commits cover all records that were processed, and no others?"""
 
 import itertools
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ _Key = tuple[str, Partition]
 
 
 def judge_commits(history: History, outcome: Verdict) -> None:
-    """Judge every commit, the end of every claim, and what is stored in the end."""
+    """Judge every commit, the end of every claim, and the offsets stored at the end."""
     _judge_covered(history, outcome)
     _judge_direction(history, outcome)
     _judge_hand_overs(history, outcome)
@@ -26,7 +26,7 @@ def judge_commits(history: History, outcome: Verdict) -> None:
 
 
 def _judge_covered(history: History, outcome: Verdict) -> None:
-    """Each message below a commit was given to who commits it, and is no longer in its hand."""
+    """Each message below a commit was delivered to the committing member, and processed there."""
     for partition, commits in history.commits.items():
         highest = began_at(history, partition)
         for commit in commits:
@@ -36,10 +36,10 @@ def _judge_covered(history: History, outcome: Verdict) -> None:
             assert commit.member is not None
             for offset in history.between(partition, first, commit.offset):
                 place = Place(partition, offset)
-                _judge_one(history, outcome, commit, place)
+                _judge_message(history, outcome, commit, place)
 
 
-def _judge_one(history: History, outcome: Verdict, commit: Commit, place: Place) -> None:
+def _judge_message(history: History, outcome: Verdict, commit: Commit, place: Place) -> None:
     what = f"{place} by the commit of {commit.offset} by {commit.member} at {commit.time_ms}"
     given = history.given.get((commit.member or "", place), ())
     if not any(delivery.given_ms <= commit.time_ms for delivery in given):
@@ -68,7 +68,7 @@ def _judge_direction(history: History, outcome: Verdict) -> None:
 
 
 def _judge_hand_overs(history: History, outcome: Verdict) -> None:
-    """A claim that its member gives up leaves uncommitted what is in hand, and no more."""
+    """A released claim leaves only the records of its last poll uncommitted."""
     given: dict[_Key, list[Delivery]] = {}
     for delivery in history.deliveries:
         if delivery.place is not None:
@@ -97,7 +97,7 @@ def _judge_hand_overs(history: History, outcome: Verdict) -> None:
 
 
 def _pending(given: list[Delivery], claim: Claim) -> int | None:
-    """The first offset of the last poll that was surely delivered under the claim."""
+    """Return the first offset of the last poll that was certainly delivered under the claim."""
     end_ms = claim.end_ms or 0
     under = [
         delivery
@@ -116,7 +116,7 @@ def _pending(given: list[Delivery], claim: Claim) -> int | None:
 def _done(history: History, claim: Claim) -> int:
     """What was committed when the claim ended, or before by its own member.
 
-    What one without a fence writes over it is not its doing.
+    If a member without fencing overwrote that offset, this member is not to blame.
     """
     assert claim.end is not None
     own = [
@@ -128,7 +128,7 @@ def _done(history: History, claim: Claim) -> int:
 
 
 def _registry_was_away(history: History, claim: Claim) -> bool:
-    """Whether that may have kept a claim from being committed before it was given up."""
+    """Whether an outage of the registry may have prevented the commit before a release."""
     end_ms = claim.end_ms or claim.start_ms
     return any(
         fault.kind == REGISTRY_AWAY

@@ -1,4 +1,4 @@
-"""What a history tells, put together: sends, deliveries, claims, commits, faults and logs."""
+"""An assembled history: sends, deliveries, claims, commits, faults and logs."""
 
 import bisect
 from collections.abc import Sequence
@@ -31,12 +31,12 @@ class Member:
     """A member, and what it promises.
 
     Attributes:
-        name: of the member.
-        promises: of ``rules.PROMISES``; what is not promised is counted, not complained about.
-        earliest: whether it starts at the first message of a partition without an offset.
-        late_ms: how long after the end of its session it may go on delivering; None: not judged.
-        load_slack_ms: how long before its claim it may have read the committed offset, and how
-            long after it; None: exactly at the claim or later.
+        name: the member's name.
+        promises: its ``rules.PROMISES``; violations of others are counted, but no anomaly.
+        earliest: whether it starts at the log's start where no offset is committed.
+        late_ms: how long after its session's end it may still deliver; None: not judged.
+        load_slack_ms: how long before or after its claim it may have read the committed offset;
+            None: exactly at the claim or later.
     """
 
     name: str
@@ -51,10 +51,10 @@ class Send:
     """A set of messages that a producer sent.
 
     Attributes:
-        partition: where to.
-        values: of its messages.
-        outcome: ``ok``, ``fail``, or ``info``: it may have been written.
-        offset: of the first one, where it was acknowledged and told.
+        partition: the target.
+        values: the messages' values.
+        outcome: ``ok``, ``fail``, or ``info``: unknown, it may have been written.
+        offset: the first message's offset, if it was acknowledged and recorded.
     """
 
     partition: Partition
@@ -65,19 +65,19 @@ class Send:
 
 @dataclass(slots=True)
 class Delivery:
-    """A message in a member's hand.
+    """A message that was delivered to a member.
 
     Attributes:
-        value: the message.
-        member: to whom.
-        process: which of the member's readers.
-        poll: the line of the poll that brought it.
-        sent_ms: a moment before it was delivered.
-        given_ms: a moment after it.
-        reported: the place that the member told; None where it tells none.
-        place: that, or where the log has the value; None where nobody knows.
-        finished_ms: when its reader asked for more, or closed; None: it never did, or does not say.
-        fresh: a change of assignment or a seek lies between it and its reader's poll before.
+        value: the message's value.
+        member: the member.
+        process: the member's reader.
+        poll: the line of the poll that returned it.
+        sent_ms: when that poll was invoked: the delivery was not earlier.
+        given_ms: when that poll returned: the delivery was not later.
+        reported: the place that the member reported; None if it reports none.
+        place: that, or the value's place by the log; None if unknown.
+        finished_ms: when its reader polled again, or closed; None: never, or not recorded.
+        fresh: whether the assignment changed, or a seek came, since the reader's poll before.
     """
 
     value: str
@@ -94,16 +94,17 @@ class Delivery:
 
 @dataclass(slots=True)
 class Claim:
-    """A partition in a member's hands, as the registry knows it.
+    """A partition's ownership by a member, as the registry knows it.
 
     Attributes:
         partition: the partition.
         member: the member.
-        start: the line that tells the claim.
-        start_ms: when that was.
-        end: the line that tells its end; None while it lasts.
-        end_ms: when that was.
-        ended_by: ``released`` (by the member), ``session`` (which ended) or ``stranger``.
+        start: the claim's line.
+        start_ms: the claim's time.
+        end: the line of its end; None while it lasts.
+        end_ms: the time of its end.
+        ended_by: ``released`` (by the member), ``session`` (expired or closed), or ``stranger``
+            (another client deleted the node).
     """
 
     partition: Partition
@@ -116,7 +117,7 @@ class Claim:
 
 
 class Commit(NamedTuple):
-    """An offset that was stored; ``member`` is None where it was none of the members."""
+    """An offset that was stored; ``member`` is None if another client stored it."""
 
     line: int
     time_ms: int
@@ -125,7 +126,7 @@ class Commit(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """What was done to a member; to what all depend on, where ``member`` is None."""
+    """A fault that was injected into a member, or (``member`` is None) into the cluster."""
 
     kind: str
     member: str | None
@@ -135,7 +136,7 @@ class Fault(NamedTuple):
 
 @dataclass(slots=True)
 class Log:
-    """A partition as its leader has it in the end: the first offset, the end, and the values."""
+    """A partition's log as its leader has it at the end: start, end, and values by offset."""
 
     start: int
     end: int
@@ -144,22 +145,22 @@ class Log:
 
 @dataclass(slots=True)
 class History:
-    """All of it.
+    """Everything that a history records.
 
     Attributes:
-        members: by name.
-        sends: in order of their invocation.
-        deliveries: in order of their times, those of one process in order of the lines.
-        claims: by partition, in the registry's order.
-        commits: by partition, in the registry's order.
-        faults: what was done, and to whom.
-        logs: the partitions that were read in the end.
-        drained: whether members went on until all was delivered.
-        committed: whether they went on until all of that was committed.
-        sought: the partitions whose position a caller of this member has set.
-        places: where each value lies, by the log or by its acknowledgement or by who read it.
-        offsets: the offsets of each partition that are known to hold a message, sorted.
-        given: the deliveries of each place to each member.
+        members: the members by name.
+        sends: the sends in order of invocation.
+        deliveries: the deliveries in order of time, within a process in order of lines.
+        claims: the claims by partition, in the registry's order.
+        commits: the commits by partition, in the registry's order.
+        faults: the injected faults.
+        logs: the logs of the partitions that were read at the end.
+        drained: whether members ran until everything was delivered.
+        committed: whether they ran until all of that was committed.
+        sought: pairs of member and partition with a seek.
+        places: each value's place: by the log, its acknowledgement, or a member that read it.
+        offsets: by partition, the offsets that are known to hold a message, sorted.
+        given: the deliveries by member and place.
     """
 
     members: dict[str, Member] = field(default_factory=dict)
@@ -177,53 +178,55 @@ class History:
     given: dict[tuple[str, Place], list[Delivery]] = field(default_factory=dict)
 
     def promises(self, member: str | None, promise: str) -> bool:
-        """Whether a member has promised this."""
+        """Whether a member made this promise."""
         known = None if member is None else self.members.get(member)
         return known is not None and promise in known.promises
 
     def between(self, partition: Partition, first: int, end: int) -> list[int]:
-        """The offsets from the first one up to, without, the end that hold a message."""
+        """The offsets with a message from ``first`` up to, excluding, ``end``."""
         known = self.offsets.get(partition, [])
         return known[bisect.bisect_left(known, first) : bisect.bisect_left(known, end)]
 
     def end_of(self, partition: Partition) -> int:
-        """The offset behind the last message that is known to have been written."""
+        """The offset after the last message that is known to have been written."""
         log = self.logs.get(partition)
         known = self.offsets.get(partition, ())
         return max(known[-1] + 1 if known else 0, 0 if log is None else log.end)
 
     def done(self, member: str | None, place: Place, by_ms: int) -> bool:
-        """Whether a member was given a message, and done with it at this time."""
+        """Whether a message was delivered to a member, and processed by that time."""
         return any(
             delivery.finished_ms is not None and delivery.finished_ms <= by_ms
             for delivery in self.given.get((member or "", place), ())
         )
 
     def committed_at(self, partition: Partition, line: int) -> int | None:
-        """The offset that was stored when the registry had got to this line."""
+        """The committed offset as of this line of the history."""
         commits = self.commits.get(partition, [])
         at = bisect.bisect_right(commits, line, key=lambda commit: commit.line)
         return commits[at - 1].offset if at else None
 
     def stored_between(self, partition: Partition, from_ms: int, until_ms: int) -> list[int]:
-        """Every offset that was stored at some time between these two."""
+        """Every offset that was the committed one at some time between these two."""
         commits = self.commits.get(partition, [])
         first = bisect.bisect_left(commits, from_ms, key=lambda commit: commit.time_ms)
         last = bisect.bisect_right(commits, until_ms, key=lambda commit: commit.time_ms)
         return [commit.offset for commit in commits[max(0, first - 1) : last]]
 
-    def claims_of(self, one: Delivery) -> list[Claim]:
+    def claims_of(self, delivery: Delivery) -> list[Claim]:
         """The claims under which a delivery may have been made.
 
-        That is its member's last one up to the moment at which it was asked for, and all that
-        began until it was given.
+        These are its member's last claim before the poll was invoked, and all claims until it
+        returned.
         """
-        if one.place is None:
+        if delivery.place is None:
             return []
-        claims = self.claims.get(one.place.partition, [])
-        own = [claim for claim in claims if claim.member == one.member]
-        before = [claim for claim in own if claim.start_ms <= one.sent_ms][-1:]
-        return before + [claim for claim in own if one.sent_ms < claim.start_ms <= one.given_ms]
+        claims = self.claims.get(delivery.place.partition, [])
+        own = [claim for claim in claims if claim.member == delivery.member]
+        before = [claim for claim in own if claim.start_ms <= delivery.sent_ms][-1:]
+        return before + [
+            claim for claim in own if delivery.sent_ms < claim.start_ms <= delivery.given_ms
+        ]
 
     def hit(self, claim: Claim, kind: str, slack_ms: int) -> bool:
         """Whether a fault of this kind hit the claim's member before the claim ended."""

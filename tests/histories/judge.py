@@ -1,4 +1,4 @@
-"""From operations to a verdict."""
+"""Judges a history: from operations to a verdict."""
 
 from collections.abc import Iterable
 
@@ -14,16 +14,16 @@ from tests.histories.values import judge_values
 
 
 def judge(objects: Iterable[object]) -> Verdict:
-    """Judge a history of decoded lines.
+    """Judge a history given as decoded lines.
 
     Raises:
-        BadHistory: it is none.
+        BadHistory: the lines are not a history.
     """
     return judge_history(assemble(parse(objects)))
 
 
 def judge_history(history: History) -> Verdict:
-    """Judge what was put together."""
+    """Judge an assembled history."""
     outcome = Verdict()
     judge_losses(history, outcome)
     judge_values(history, outcome)

@@ -1,4 +1,4 @@
-"""Was everything delivered that had to be?"""
+"""Was everything delivered that had to be delivered?"""
 
 from collections.abc import Iterator
 
@@ -9,14 +9,16 @@ _NEVER = 1 << 62
 
 
 def judge_losses(history: History, outcome: Verdict) -> None:
-    """Tell what was passed over from what nobody has got to yet.
+    """Find lost and unseen messages.
 
-    A message is lost where its group has read or committed past it, and nobody was ever given it.
-    Where members went on until the log was drained, what is left behind the last one is unseen.
+    A message is lost if its group read or committed past it, and it was never delivered. If members
+    ran until the log was drained, undelivered messages at the log's end are unseen.
     """
     delivered = {delivery.value for delivery in history.deliveries}
     partitions = sorted({place.partition for place in history.places.values()})
-    judged = [partition for partition in partitions if not _with_strangers(history, partition)]
+    judged = [
+        partition for partition in partitions if not _has_unrecorded_members(history, partition)
+    ]
     taken = waiting = 0
     for partition in judged:
         end = _read_up_to(history, partition)
@@ -43,10 +45,9 @@ def judge_losses(history: History, outcome: Verdict) -> None:
 
 
 def taken_by_killed(history: History, place: Place) -> bool:
-    """Whether a member committed this message, and was killed before it had passed it on.
+    """Whether a member committed this message, and was killed before it delivered it.
 
-    So it can go, a message at each kill, with one that does not promise to commit only what it is
-    done with.
+    That is legal, one message for each kill, for a member that does not promise "delivered".
     """
     return any(
         not history.promises(claim.member, "delivered")
@@ -56,14 +57,14 @@ def taken_by_killed(history: History, place: Place) -> bool:
     )
 
 
-def _with_strangers(history: History, partition: Partition) -> bool:
-    """Whether a member had the partition whose deliveries are not in the history."""
+def _has_unrecorded_members(history: History, partition: Partition) -> bool:
+    """Whether the partition was claimed by a member whose deliveries are not recorded."""
     claims = history.claims.get(partition, ())
     return any(claim.member not in history.members for claim in claims)
 
 
 def _due(history: History, partition: Partition) -> Iterator[tuple[Place, str]]:
-    """What has to be delivered: what lies there, from where the group began."""
+    """Yield all messages of a partition that had to be delivered, from the group's start on."""
     first = began_at(history, partition)
     skipped = list(_skipped_by_others(history, partition))
     written = {value for send in history.sends if send.outcome == "ok" for value in send.values}
@@ -80,8 +81,8 @@ def _due(history: History, partition: Partition) -> Iterator[tuple[Place, str]]:
 def began_at(history: History, partition: Partition) -> int:
     """Find the first offset of a partition that its group had to read.
 
-    That is the committed one where the first member found one; else the beginning of the log, where
-    all members start there; else the lowest that was read or committed.
+    That is the committed offset, if there was one at the first claim; else the log's start, if all
+    members start there; else the lowest offset that was read or committed.
     """
     log = history.logs.get(partition)
     at_least = 0 if log is None else log.start
@@ -100,7 +101,7 @@ def began_at(history: History, partition: Partition) -> int:
 
 
 def _read_up_to(history: History, partition: Partition) -> int:
-    """The offset behind the last one that was read, or that a member committed."""
+    """The highest offset that a member read (plus 1) or committed."""
     read = [offset + 1 for offset in _read(history, partition)]
     commits = history.commits.get(partition, ())
     return max([0, *read, *(commit.offset for commit in commits if commit.member is not None)])
@@ -115,7 +116,7 @@ def _read(history: History, partition: Partition) -> list[int]:
 
 
 def _skipped_by_others(history: History, partition: Partition) -> Iterator[tuple[int, int]]:
-    """The ranges over which somebody who is no member has moved the offset."""
+    """Yield the ranges that a client outside of the group skipped by moving the offset."""
     before: int | None = None
     for commit in history.commits.get(partition, ()):
         if commit.member is None and before is not None and commit.offset > before:

@@ -11,21 +11,21 @@ HEAD = ("process", "type", "f", "time")
 
 
 class BadHistory(Exception):
-    """A line of the history is not what the format says; the text names the line."""
+    """A line violates the format; the message names the line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One line.
+    """One line of a history.
 
     Attributes:
-        line: its number, from 1.
-        process: who did it; at most one of its operations is pending at a time.
-        type: ``invoke``; or how it ended: ``ok``, ``fail`` (it surely did not happen), ``info``
-            (in doubt, or a fact that nobody invoked).
-        f: the function.
+        line: the line's number, from 1.
+        process: the actor; at most one of its operations is pending at a time.
+        type: ``invoke``, or the completion: ``ok``, ``fail`` (certainly without effect), ``info``
+            (outcome unknown, or a fact without an invocation).
+        f: the function's name.
         time: milliseconds since the epoch.
-        fields: everything else.
+        fields: all other fields.
     """
 
     line: int
@@ -57,7 +57,7 @@ def read_file(path: Path) -> list[Operation]:
 
 
 def write_file(path: Path, operations: Iterable[Mapping[str, Any]]) -> None:
-    """Write operations, a line each."""
+    """Write operations, one a line."""
     with path.open("w", encoding="utf-8") as file:
         file.writelines(
             f"{json.dumps(operation, separators=(',', ':'))}\n" for operation in operations
@@ -67,11 +67,11 @@ def write_file(path: Path, operations: Iterable[Mapping[str, Any]]) -> None:
 def of_topics(
     operations: Iterable[Mapping[str, Any]], topics: Container[str]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the operations without what they say of other topics.
+    """Yield the operations, restricted to some topics.
 
     Args:
-        operations: of a history.
-        topics: those whose messages are written by whoever has recorded it.
+        operations: a history's operations.
+        topics: the topics that the recording test writes to.
     """
     for operation in operations:
         if operation.get("topic") is not None and operation["topic"] not in topics:
@@ -86,10 +86,10 @@ def of_topics(
 
 
 def parse(objects: Iterable[object]) -> Iterator[Operation]:
-    """Check the heads of operations that were decoded already.
+    """Check the common fields of decoded operations.
 
     Raises:
-        BadHistory: one of them is not an operation.
+        BadHistory: an object is not an operation.
     """
     for line, item in enumerate(objects, 1):
         if not isinstance(item, Mapping):

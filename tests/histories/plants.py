@@ -1,4 +1,4 @@
-"""Anomalies, each planted in a healthy history: where none can be, a plant gives None."""
+"""Plant anomalies in healthy histories, to test that the judge finds them."""
 
 import copy
 import itertools
@@ -15,17 +15,17 @@ _PLANTS: dict[str, Plant] = {}
 
 
 def planted(anomaly: str, healthy: Operations, pick: Pick) -> Operations | None:
-    """The history with this anomaly in it; None where it has no place for one."""
+    """Return the history with this anomaly planted; None if it has no place for it."""
     changed = copy.deepcopy(healthy)
     return changed if _PLANTS[anomaly](changed, pick) else None
 
 
 def plants() -> list[str]:
-    """The anomalies that can be planted."""
+    """Return the names of the anomalies that can be planted."""
     return list(_PLANTS)
 
 
-def _plants(anomaly: str) -> Callable[[Plant], Plant]:
+def _plant_for(anomaly: str) -> Callable[[Plant], Plant]:
     def register(plant: Plant) -> Plant:
         _PLANTS[anomaly] = plant
         return plant
@@ -33,7 +33,7 @@ def _plants(anomaly: str) -> Callable[[Plant], Plant]:
     return register
 
 
-# --- what the plants look at ----------------------------------------------------------------------
+# --- reading a history ----------------------------------------------------------------------------
 
 
 class _Claim(NamedTuple):
@@ -63,17 +63,17 @@ def _log(history: Operations, partition: int) -> list[str]:
 
 def _acknowledged(history: Operations) -> set[str]:
     requested: list[str] = []
-    found: set[str] = set()
+    values: set[str] = set()
     for event in history:
         if event["f"] == "send" and event["type"] == "invoke":
             requested = event["values"]
         elif event["f"] == "send" and event["type"] == "ok":
-            found.update(requested)
-    return found
+            values.update(requested)
+    return values
 
 
 def _requested_at(history: Operations, given: int) -> int:
-    """The line at which the reader asked for the poll of this line."""
+    """Return the index of the invocation of the poll that completes at index ``given``."""
     process = history[given]["process"]
     return max(n for n in range(given) if history[n]["process"] == process)
 
@@ -89,7 +89,7 @@ def _claims(history: Operations) -> Iterator[_Claim]:
 
 
 def _stored(history: Operations, line: int, partition: int) -> int:
-    """The offset that was committed when the history had got to this line."""
+    """Return the committed offset as of this line of the history."""
     offsets = [
         offset
         for event in history[:line]
@@ -101,7 +101,7 @@ def _stored(history: Operations, line: int, partition: int) -> int:
 
 
 def _read_by(history: Operations, claim: _Claim) -> list[tuple[int, Operation]]:
-    """Its member's polls of the partition that were asked for and given under the claim."""
+    """Return the member's polls of the partition that began and ended under the claim."""
     return [
         (n, poll)
         for n, poll in _polls(history)
@@ -138,7 +138,7 @@ def _never_deliver(history: Operations, value: str) -> None:
         poll["messages"] = [message for message in poll["messages"] if message[3] != value]
 
 
-@_plants("lost write")
+@_plant_for("lost write")
 def _lose(history: Operations, pick: Pick) -> bool:
     values = [value for n in (0, 1) for value in _log(history, n)[:-1]]
     if values:
@@ -146,7 +146,7 @@ def _lose(history: Operations, pick: Pick) -> bool:
     return bool(values)
 
 
-@_plants("unseen")
+@_plant_for("unseen")
 def _leave_unseen(history: Operations, pick: Pick) -> bool:
     logs = [n for n in (0, 1) if _log(history, n)]
     if not logs:
@@ -163,7 +163,7 @@ def _leave_unseen(history: Operations, pick: Pick) -> bool:
     return True
 
 
-@_plants("write lost by the log")
+@_plant_for("write lost by the log")
 def _lose_in_log(history: Operations, pick: Pick) -> bool:
     known = _acknowledged(history)
     lying = [
@@ -179,7 +179,7 @@ def _lose_in_log(history: Operations, pick: Pick) -> bool:
     return bool(lying)
 
 
-@_plants("unwritten read")
+@_plant_for("unwritten read")
 def _invent(history: Operations, pick: Pick) -> bool:
     given = _messages(history)
     if given:
@@ -187,7 +187,7 @@ def _invent(history: Operations, pick: Pick) -> bool:
     return bool(given)
 
 
-@_plants("aborted read")
+@_plant_for("aborted read")
 def _fail_a_send(history: Operations, pick: Pick) -> bool:
     sends = [event for event in history if event["f"] == "send" and event["type"] == "ok"]
     if sends:
@@ -195,7 +195,7 @@ def _fail_a_send(history: Operations, pick: Pick) -> bool:
     return bool(sends)
 
 
-@_plants("duplicate")
+@_plant_for("duplicate")
 def _deliver_elsewhere(history: Operations, pick: Pick) -> bool:
     given = _messages(history)
     if given:
@@ -203,7 +203,7 @@ def _deliver_elsewhere(history: Operations, pick: Pick) -> bool:
     return bool(given)
 
 
-@_plants("inconsistent offsets")
+@_plant_for("inconsistent offsets")
 def _deliver_another(history: Operations, pick: Pick) -> bool:
     given = [message for _, message in _messages(history) if len(_log(history, message[1])) > 1]
     if given:
@@ -216,7 +216,7 @@ def _deliver_another(history: Operations, pick: Pick) -> bool:
 # --- the order of polls ---------------------------------------------------------------------------
 
 
-@_plants("internal poll skip")
+@_plant_for("internal poll skip")
 def _skip_within(history: Operations, pick: Pick) -> bool:
     long = [
         (poll, mine[1])
@@ -230,7 +230,7 @@ def _skip_within(history: Operations, pick: Pick) -> bool:
     return bool(long)
 
 
-@_plants("internal nonmonotonic poll")
+@_plant_for("internal nonmonotonic poll")
 def _swap_within(history: Operations, pick: Pick) -> bool:
     long = [
         mine
@@ -245,7 +245,7 @@ def _swap_within(history: Operations, pick: Pick) -> bool:
 
 
 def _pairs(history: Operations) -> list[tuple[_Claim, Operation, Operation]]:
-    """Two polls of one partition, one behind the other under one claim."""
+    """Return consecutive polls of one partition under one claim."""
     return [
         (claim, first, second)
         for claim in _claims(history)
@@ -254,7 +254,7 @@ def _pairs(history: Operations) -> list[tuple[_Claim, Operation, Operation]]:
     ]
 
 
-@_plants("poll skip")
+@_plant_for("poll skip")
 def _skip_between(history: Operations, pick: Pick) -> bool:
     pairs = [pair for pair in _pairs(history) if len(_of(pair[2], pair[0].partition)) > 1]
     if pairs:
@@ -263,7 +263,7 @@ def _skip_between(history: Operations, pick: Pick) -> bool:
     return bool(pairs)
 
 
-@_plants("nonmonotonic poll")
+@_plant_for("nonmonotonic poll")
 def _go_back(history: Operations, pick: Pick) -> bool:
     pairs = _pairs(history)
     if pairs:
@@ -272,7 +272,7 @@ def _go_back(history: Operations, pick: Pick) -> bool:
     return bool(pairs)
 
 
-@_plants("committed redelivery")
+@_plant_for("committed redelivery")
 def _read_what_is_committed(history: Operations, pick: Pick) -> bool:
     starts = [
         (claim, polls[0][1], stored)
@@ -291,7 +291,7 @@ def _read_what_is_committed(history: Operations, pick: Pick) -> bool:
 # --- ownership ------------------------------------------------------------------------------------
 
 
-@_plants("unowned poll")
+@_plant_for("unowned poll")
 def _read_without_a_claim(history: Operations, pick: Pick) -> bool:
     first = min(n for n, event in enumerate(history) if event["f"] == "claim")
     logs = [n for n in (0, 1) if _log(history, n)]
@@ -303,8 +303,8 @@ def _read_without_a_claim(history: Operations, pick: Pick) -> bool:
     return bool(logs)
 
 
-def _read_behind(history: Operations, pick: Pick, how: str, late_ms: int) -> bool:
-    """Poll once more behind the end of a claim, before any new one of the same member."""
+def _read_after(history: Operations, pick: Pick, how: str, late_ms: int) -> bool:
+    """Add a poll after the end of a claim, before the same member's next one."""
     ends = [
         (claim, stored)
         for claim in _claims(history)
@@ -328,20 +328,20 @@ def _read_behind(history: Operations, pick: Pick, how: str, late_ms: int) -> boo
     return bool(ends)
 
 
-@_plants("poll after release")
+@_plant_for("poll after release")
 def _read_what_was_released(history: Operations, pick: Pick) -> bool:
-    return _read_behind(history, pick, "released", 1)
+    return _read_after(history, pick, "released", 1)
 
 
-@_plants("late poll")
+@_plant_for("late poll")
 def _read_long_after_the_session(history: Operations, pick: Pick) -> bool:
-    return _read_behind(history, pick, "session", LATE_MS + 1)
+    return _read_after(history, pick, "session", LATE_MS + 1)
 
 
 # --- commits --------------------------------------------------------------------------------------
 
 
-@_plants("premature commit")
+@_plant_for("premature commit")
 def _commit_ahead(history: Operations, pick: Pick) -> bool:
     early = [
         place
@@ -360,7 +360,7 @@ def _commit_ahead(history: Operations, pick: Pick) -> bool:
     return bool(early)
 
 
-@_plants("commit in hand")
+@_plant_for("commit in hand")
 def _commit_what_is_in_hand(history: Operations, pick: Pick) -> bool:
     pending = [
         (n, claim.member, message)
@@ -377,7 +377,7 @@ def _commit_what_is_in_hand(history: Operations, pick: Pick) -> bool:
     return bool(pending)
 
 
-@_plants("commit moved back")
+@_plant_for("commit moved back")
 def _commit_back(history: Operations, pick: Pick) -> bool:
     commits = _commits(history)
     if commits:
@@ -394,7 +394,7 @@ def _add_commit(
     _write(history, at, time, {**commit, "member": member, "offsets": offsets})
 
 
-@_plants("unfinished hand-over")
+@_plant_for("unfinished hand-over")
 def _hand_over_uncommitted(history: Operations, pick: Pick) -> bool:
     claims = [
         claim
@@ -411,7 +411,7 @@ def _hand_over_uncommitted(history: Operations, pick: Pick) -> bool:
     return bool(claims)
 
 
-@_plants("uncommitted end")
+@_plant_for("uncommitted end")
 def _leave_the_end_uncommitted(history: Operations, pick: Pick) -> bool:
     last = {event["offsets"][0][1]: n for n, event in _commits(history)}
     if last:

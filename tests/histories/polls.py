@@ -1,4 +1,4 @@
-"""Did each member read its own partitions, in order, from where they were committed?"""
+"""Did each member read only its own partitions, in order, from the committed offset on?"""
 
 from tests.histories.facts import Claim, Delivery, History, Partition, Place
 from tests.histories.rules import FREEZE, Verdict
@@ -20,83 +20,89 @@ def judge_polls(history: History, outcome: Verdict) -> None:
 # --- order ----------------------------------------------------------------------------------------
 
 
-def _judge_step(history: History, outcome: Verdict, before: Delivery | None, one: Delivery) -> None:
-    """Allow the next message of the same assignment, or the first one of another."""
-    assert one.place is not None
-    claims = history.claims_of(one)
-    registry = bool(history.claims.get(one.place.partition))
-    if before is not None and _goes_on(history, before, one, claims, registry=registry):
+def _judge_step(
+    history: History, outcome: Verdict, before: Delivery | None, delivery: Delivery
+) -> None:
+    """Judge whether a delivery continues its assignment, or correctly begins another one."""
+    assert delivery.place is not None
+    claims = history.claims_of(delivery)
+    registry = bool(history.claims.get(delivery.place.partition))
+    if before is not None and _goes_on(history, before, delivery, claims, registry=registry):
         return
     fresh = [c for c in claims if before is None or c.start_ms >= before.sent_ms]
-    within = before is not None and before.poll == one.poll
-    restarted = before is None or one.fresh or (bool(fresh) and not within)
-    if restarted and (not registry or _starts(history, outcome, one, fresh)):
+    within = before is not None and before.poll == delivery.poll
+    restarted = before is None or delivery.fresh or (bool(fresh) and not within)
+    if restarted and (not registry or _starts(history, outcome, delivery, fresh)):
         if before is not None:
-            outcome.effects[f"a poll that {_moved(before, one)} with a new assignment"] += 1
+            outcome.effects[f"a poll that {_moved(before, delivery)} with a new assignment"] += 1
         return
-    if restarted or not history.promises(one.member, "order"):
+    if restarted or not history.promises(delivery.member, "order"):
         return
     assert before is not None
     kind = "internal " if within else ""
-    what = "nonmonotonic poll" if _moved(before, one) == "goes back" else "poll skip"
+    what = "nonmonotonic poll" if _moved(before, delivery) == "goes back" else "poll skip"
     assert before.place is not None
-    outcome.complain(f"{kind}{what}", [f"{one.place} after {before.place.offset} by {_who(one)}"])
+    outcome.complain(
+        f"{kind}{what}", [f"{delivery.place} after {before.place.offset} by {_who(delivery)}"]
+    )
 
 
 def _goes_on(
     history: History,
     before: Delivery,
-    one: Delivery,
+    delivery: Delivery,
     claims: list[Claim],
     *,
     registry: bool,
 ) -> bool:
-    """Whether it is the message behind the one before, perhaps under the same claim."""
+    """Whether a delivery is the next message after ``before``, and under one of its claims."""
     assert before.place is not None
-    assert one.place is not None
-    first, end = before.place.offset + 1, one.place.offset
-    if end < first or history.between(one.place.partition, first, end):
+    assert delivery.place is not None
+    first, end = before.place.offset + 1, delivery.place.offset
+    if end < first or history.between(delivery.place.partition, first, end):
         return False
     same = {claim.start for claim in claims} & {c.start for c in history.claims_of(before)}
     return bool(same) or not registry
 
 
-def _moved(before: Delivery, one: Delivery) -> str:
+def _moved(before: Delivery, delivery: Delivery) -> str:
     assert before.place is not None
-    assert one.place is not None
-    return "goes back" if one.place.offset <= before.place.offset else "goes forward"
+    assert delivery.place is not None
+    return "goes back" if delivery.place.offset <= before.place.offset else "goes forward"
 
 
-def _starts(history: History, outcome: Verdict, one: Delivery, claims: list[Claim]) -> bool:
-    """Whether a claim begins at what was committed; complains where not, and it is promised.
+def _starts(history: History, outcome: Verdict, delivery: Delivery, claims: list[Claim]) -> bool:
+    """Whether a claim starts at the committed offset; else complain, if that was promised.
 
-    It may also go on behind what its member had been done with before, under an earlier claim.
+    It may also start after records that its member processed under an earlier claim.
     """
-    assert one.place is not None
-    if not claims or not history.promises(one.member, "starts"):
+    assert delivery.place is not None
+    if not claims or not history.promises(delivery.member, "starts"):
         return True
-    offset, partition = one.place.offset, one.place.partition
-    ranges = [_start_of(history, claim, one) for claim in claims]
+    offset, partition = delivery.place.offset, delivery.place.partition
+    ranges = [_start_of(history, claim, delivery) for claim in claims]
     for lowest, highest in ranges:
         if lowest is None or highest is None:
             return True
         left_out = (Place(partition, at) for at in history.between(partition, highest, offset))
-        if lowest <= offset and all(history.done(one.member, at, one.given_ms) for at in left_out):
+        if lowest <= offset and all(
+            history.done(delivery.member, at, delivery.given_ms) for at in left_out
+        ):
             return True
     stored = ", ".join(str(low) if low == high else f"{low} to {high}" for low, high in ranges)
     below = all(lowest is not None and offset < lowest for lowest, _ in ranges)
     outcome.complain(
         "committed redelivery" if below else "poll skip",
-        [f"{one.place} by {_who(one)}, where {stored} was committed at its claim"],
+        [f"{delivery.place} by {_who(delivery)}, where {stored} was committed at its claim"],
     )
     return False
 
 
-def _start_of(history: History, claim: Claim, one: Delivery) -> tuple[int | None, int | None]:
-    """The lowest and the highest offset at which this claim may begin; None: unknown.
+def _start_of(history: History, claim: Claim, delivery: Delivery) -> tuple[int | None, int | None]:
+    """The lowest and the highest offset at which this claim may start; None: unknown.
 
-    Who has lost the partition, and does not know, may still write, so what others store between
-    the claim and its first message counts, too.
+    A former owner that does not know yet may still commit, so offsets that others store between
+    the claim and its first message count, too.
     """
     member = history.members[claim.member]
     partition = claim.partition
@@ -108,18 +114,18 @@ def _start_of(history: History, claim: Claim, one: Delivery) -> tuple[int | None
         )
         from_ms = claim.start_ms - member.load_slack_ms - frozen_ms
         if all(commit.time_ms > from_ms for commit in history.commits.get(partition, ())):
-            return None, None  # there may have been none yet
+            return None, None  # nothing may have been committed at that time
         stored = history.stored_between(partition, from_ms, claim.start_ms + member.load_slack_ms)
-        return (min(stored), one.place.offset) if stored and one.place else (None, None)
+        return (min(stored), delivery.place.offset) if stored and delivery.place else (None, None)
     at_claim = history.committed_at(partition, claim.start)
     first = 0 if at_claim is None and member.earliest else at_claim
     if first is None or first > history.end_of(partition):
-        return None, None  # then its policy says where, as far as anyone knows
+        return None, None  # its reset policy decides
     others = [
         commit.offset
         for commit in history.commits.get(partition, ())
         if commit.line > claim.start
-        and commit.time_ms <= one.given_ms
+        and commit.time_ms <= delivery.given_ms
         and commit.member != claim.member
     ]
     log = history.logs.get(partition)
@@ -130,34 +136,36 @@ def _start_of(history: History, claim: Claim, one: Delivery) -> tuple[int | None
 # --- ownership ------------------------------------------------------------------------------------
 
 
-def _judge_ownership(history: History, outcome: Verdict, one: Delivery) -> None:
-    """What is delivered was claimed; behind the end of a session only until the client knows."""
-    if not history.promises(one.member, "owned"):
+def _judge_ownership(history: History, outcome: Verdict, delivery: Delivery) -> None:
+    """A delivery is under a claim; after a session's end, for ``late_ms`` at most."""
+    if not history.promises(delivery.member, "owned"):
         return
-    claims = history.claims_of(one)
+    claims = history.claims_of(delivery)
     if not claims:
-        outcome.complain("unowned poll", [f"{one.place} by {_who(one)}"])
-    elif all(claim.end_ms is not None and claim.end_ms < one.sent_ms for claim in claims):
-        _judge_late(history, outcome, one, claims[-1])
+        outcome.complain("unowned poll", [f"{delivery.place} by {_who(delivery)}"])
+    elif all(claim.end_ms is not None and claim.end_ms < delivery.sent_ms for claim in claims):
+        _judge_late(history, outcome, delivery, claims[-1])
 
 
-def _judge_late(history: History, outcome: Verdict, one: Delivery, claim: Claim) -> None:
+def _judge_late(history: History, outcome: Verdict, delivery: Delivery, claim: Claim) -> None:
     assert claim.end_ms is not None
     if claim.ended_by == "released":
-        outcome.complain("poll after release", [f"{one.place} by {_who(one)}"])
+        outcome.complain("poll after release", [f"{delivery.place} by {_who(delivery)}"])
         return
     frozen_until = [
-        min(fault.until_ms, one.sent_ms)  # it was thawed a moment before that was noted
+        min(fault.until_ms, delivery.sent_ms)  # the thaw is recorded a moment after it happened
         for fault in history.faults
-        if fault.kind == FREEZE and fault.member == one.member and fault.from_ms <= one.sent_ms
+        if fault.kind == FREEZE
+        and fault.member == delivery.member
+        and fault.from_ms <= delivery.sent_ms
     ]
-    late_ms = one.sent_ms - max([claim.end_ms, *frozen_until])
-    most_ms = history.members[one.member].late_ms
+    late_ms = delivery.sent_ms - max([claim.end_ms, *frozen_until])
+    most_ms = history.members[delivery.member].late_ms
     if most_ms is not None and late_ms > most_ms:
-        outcome.complain("late poll", [f"{one.place} by {_who(one)}, {late_ms} ms late"])
+        outcome.complain("late poll", [f"{delivery.place} by {_who(delivery)}, {late_ms} ms late"])
     else:
         outcome.effects["read on after its session, until it knew"] += 1
 
 
-def _who(one: Delivery) -> str:
-    return f"{one.member} ({one.process}) at {one.given_ms}"
+def _who(delivery: Delivery) -> str:
+    return f"{delivery.member} ({delivery.process}) at {delivery.given_ms}"

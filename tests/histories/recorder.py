@@ -1,4 +1,4 @@
-"""Writes operations down as they happen, in a process or to a file that a kill leaves whole."""
+"""Records operations as they happen, in memory or in a file that survives a kill."""
 
 import json
 import os
@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 Message = tuple[str | None, int | None, int | None, str]
-"""Topic, partition, offset and value; who does not know a place says None."""
+"""Topic, partition, offset and value; the first three are None if unknown."""
 
 
 class Recorder:
-    """Operations in the order in which they were told. Thread: any.
+    """Operations in the order in which they were recorded. Thread: any.
 
     Args:
         now_ms: milliseconds since the epoch.
-        sink: also gets each line, with its end, in one call.
+        sink: called with each line, including its line end; without one, lines are kept in memory.
     """
 
     def __init__(
@@ -28,39 +28,39 @@ class Recorder:
         self._operations: list[dict[str, Any]] = []
 
     def operations(self) -> list[dict[str, Any]]:
-        """Return everything so far; nothing where a sink takes it."""
+        """Return all operations so far; none if there is a sink."""
         with self._lock:
             return list(self._operations)
 
     def add(self, process: str, kind: str, f: str, /, **fields: object) -> None:
-        """Write an operation down, as of now unless ``time`` is among the fields."""
+        """Record an operation, at the present time unless ``time`` is among the fields."""
         with self._lock:
-            one = {"process": process, "type": kind, "f": f, "time": self._now_ms(), **fields}
+            operation = {"process": process, "type": kind, "f": f, "time": self._now_ms(), **fields}
             if self._sink is None:
-                self._operations.append(one)
+                self._operations.append(operation)
             else:
-                self._sink(line_of(one))
+                self._sink(line_of(operation))
 
     def extend(self, operations: Iterable[dict[str, Any]]) -> None:
-        """Take over what was recorded elsewhere."""
+        """Add operations that were recorded elsewhere."""
         with self._lock:
             self._operations.extend(operations)
 
     def requests(self, process: str) -> None:
-        """Note that a reader asks for more: it is done with what it was given."""
+        """Record that a reader polls: it has processed what was delivered before."""
         self.add(process, "invoke", "poll")
 
     def given(self, process: str, member: str, messages: Sequence[Message]) -> None:
-        """Note what a reader was given."""
+        """Record the messages that a poll returned."""
         self.add(process, "ok", "poll", member=member, messages=messages)
 
     def failed(self, process: str, error: BaseException) -> None:
-        """Note that a poll raised."""
+        """Record that a poll raised."""
         text = f"{type(error).__name__} {' '.join(str(error).split())}"
         self.add(process, "fail", "poll", error=text)
 
     def ended(self, process: str) -> None:
-        """Note that a reader came to the end of its stream."""
+        """Record that a reader reached the end of its stream."""
         self.add(process, "fail", "poll", error="")
 
 
@@ -70,7 +70,7 @@ def line_of(operation: dict[str, Any]) -> bytes:
 
 
 class LineFile:
-    """A file to which lines are appended, each in one write: ``SIGKILL`` takes nothing back."""
+    """A file to which each line is appended with one write, so that ``SIGKILL`` loses none."""
 
     def __init__(self, path: Path) -> None:
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -81,14 +81,14 @@ class LineFile:
 
 
 class LineTail:
-    """Reads the operations of a file that grows; a line that a kill cut off does not count."""
+    """Reads lines of a growing file; a line that a kill truncated is ignored."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._at = 0
 
     def take(self) -> list[str]:
-        """Return the whole lines that came since the last call."""
+        """Return the complete lines that were appended since the last call."""
         try:
             with self._path.open("rb") as opened:
                 opened.seek(self._at)

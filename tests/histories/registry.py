@@ -1,4 +1,4 @@
-"""A group's life as ZooKeeper's log tells it, as operations: who claimed what, what was committed.
+"""A group's claims and commits as operations, taken from ZooKeeper's transaction log.
 
 Times are the server's, in milliseconds since the epoch.
 """
@@ -12,11 +12,11 @@ PROCESS = "zookeeper"
 
 
 def group_operations(writes: Iterable[Write], base: str) -> Iterator[dict[str, Any]]:
-    """Pick what concerns one group.
+    """Yield the operations of one group.
 
     Args:
-        writes: everything that happened.
-        base: the group's node, chroot included: ``/kafka/consumers/g``.
+        writes: all writes of the transaction log.
+        base: the group's node, including the chroot: ``/kafka/consumers/g``.
     """
     members: dict[int, str] = {}
     owners: dict[str, int] = {}

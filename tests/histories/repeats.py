@@ -1,4 +1,4 @@
-"""Which messages came again, and why they may: what ended the assignment before."""
+"""Which messages were redelivered, and why: what ended the assignment before."""
 
 from tests.histories.facts import Claim, Delivery, History
 from tests.histories.rules import CAUSE_SLACK_MS, EXPIRE, FREEZE, KILL, LEAVE, Verdict
@@ -12,7 +12,7 @@ _CAUSES = {
 
 
 def count_repeats(history: History, outcome: Verdict) -> None:
-    """Count deliveries beyond the first of each message, by cause."""
+    """Count each message's redeliveries by cause."""
     before: dict[str, Delivery] = {}
     for delivery in history.deliveries:
         if delivery.value in before:
@@ -23,7 +23,7 @@ def count_repeats(history: History, outcome: Verdict) -> None:
 
 
 def _cause(history: History, first: Delivery, again: Delivery) -> str:
-    """Why it came again: the end of the claim before, or a reader that had lost its claim."""
+    """Why it was redelivered: the earlier claim's end, or a reader that had lost its claim."""
     late = _claim_of(history, again)
     if late is not None and late.end_ms is not None and late.end_ms < again.given_ms:
         return f"{_end_of(history, late)}: it read on until it knew"
@@ -35,8 +35,8 @@ def _cause(history: History, first: Delivery, again: Delivery) -> str:
     return _end_of(history, claim)
 
 
-def _claim_of(history: History, one: Delivery) -> Claim | None:
-    claims = history.claims_of(one)
+def _claim_of(history: History, delivery: Delivery) -> Claim | None:
+    claims = history.claims_of(delivery)
     return claims[-1] if claims else None
 
 

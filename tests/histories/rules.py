@@ -1,4 +1,4 @@
-"""What members may promise, what is an anomaly, and the verdict on a history."""
+"""The promises of members, the names of anomalies, and the verdict on a history."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 PROMISES = frozenset(
     {
-        "order",  # under one assignment: in log order, without gaps, each once
-        "starts",  # an assignment begins at the committed offset
-        "owned",  # it delivers only what it has claimed
-        "delivered",  # its commits cover only what it was given
-        "consumed",  # its commits cover only what it was done with
-        "fenced",  # its commits move no offset back
-        "hands_over",  # it gives up a claim with all committed but what is in hand
+        "order",  # within an assignment: log order, no gaps, no repeats
+        "starts",  # an assignment starts at the committed offset
+        "owned",  # it delivers only from partitions that it has claimed
+        "delivered",  # its commits cover only records that were delivered to its caller
+        "consumed",  # its commits cover only records that its caller has processed
+        "fenced",  # its commits move no offset backwards
+        "hands_over",  # it releases a claim with everything committed but the last poll's records
     }
 )
 
@@ -38,26 +38,26 @@ ANOMALIES = (
     "unfinished hand-over",
     "uncommitted end",
 )
-"""What breaks a promise, each by its name; ``docs/testing.md`` says what each means."""
+"""The names of all violations; ``docs/testing.md`` says what each means."""
 
 KILL, FREEZE, EXPIRE, LEAVE, REGISTRY_AWAY = "kill", "freeze", "expire", "leave", "registry away"
-"""The kinds of faults that a judgement depends on; others may be told, too."""
+"""The kinds of faults that the judge considers; a history may record others, too."""
 
 CAUSE_SLACK_MS = 1_500
-"""How far the effect of a fault may lie from its time."""
+"""How long before or after a fault's recorded time its effect may lie."""
 
 _SHOWN = 5
 
 
 @dataclass(slots=True)
 class Verdict:
-    """What a history amounts to.
+    """The result of judging a history.
 
     Attributes:
-        counts: what was counted, in the order to show it.
-        repeats: deliveries beyond the first of each message, by why they are legal.
-        effects: what else is legal, and not wanted.
-        anomalies: what breaks a promise, by name, an example a line.
+        counts: figures, in the order to show them.
+        repeats: the number of redeliveries, by the cause that makes them legal.
+        effects: the number of other effects that are legal, but unwanted.
+        anomalies: the violations by name, each with a line for each example.
     """
 
     counts: dict[str, int] = field(default_factory=dict)
@@ -71,16 +71,16 @@ class Verdict:
         return not self.anomalies
 
     def complain(self, anomaly: str, examples: Iterable[str]) -> None:
-        """Note what breaks a promise, unless there is no example of it."""
+        """Add a violation for each example; without examples there is none."""
         for example in examples:
             self.anomalies.setdefault(anomaly, []).append(example)
 
     def complaints(self) -> list[str]:
-        """A line for each kind of anomaly, with a few examples."""
-        return [f"{name}: {_some(found)}" for name, found in self.anomalies.items()]
+        """One line for each kind of anomaly, with a few examples."""
+        return [f"{name}: {_some(examples)}" for name, examples in self.anomalies.items()]
 
     def lines(self) -> list[str]:
-        """Everything, to be shown."""
+        """The whole verdict as lines of text."""
         return [
             *(f"  {name:<54}{count:>9}" for name, count in self.counts.items()),
             *(f"  legal: {name:<47}{count:>9}" for name, count in sorted(self.effects.items())),
@@ -93,6 +93,6 @@ class Verdict:
         ]
 
 
-def _some(found: list[str]) -> str:
-    more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
-    return f"{len(found)} ({'; '.join(found[:_SHOWN])}{more})"
+def _some(examples: list[str]) -> str:
+    more = f" and {len(examples) - _SHOWN} more" if len(examples) > _SHOWN else ""
+    return f"{len(examples)} ({'; '.join(examples[:_SHOWN])}{more})"

@@ -1,4 +1,4 @@
-"""Healthy histories: a small group over a log, as a client that keeps its promises would live."""
+"""Healthy histories: a small group on a log, whose members keep all promises."""
 
 import random
 from collections.abc import Iterable
@@ -21,18 +21,18 @@ Operations = list[dict[str, Any]]
 
 @dataclass(slots=True)
 class _Member:
-    """One that lives: what it has, where it is there, and what it is done with."""
+    """A live member: its partitions, its positions, and the offsets it has processed."""
 
     name: str
     owned: set[int] = field(default_factory=set)
     lost_ms: dict[int, int] = field(default_factory=dict)
     position: dict[int, int] = field(default_factory=dict)
     finished: dict[int, int] = field(default_factory=dict)
-    asking: bool = False
+    polling: bool = False
 
 
 class Group:
-    """Acts, and writes down what it does."""
+    """A group that performs random actions, and records them."""
 
     def __init__(self) -> None:
         self.operations: Operations = []
@@ -49,10 +49,10 @@ class Group:
         for number in range(PARTITIONS):
             self._claim(self._members[number % len(self._members)], number)
 
-    # --- what may happen --------------------------------------------------------------------------
+    # --- actions ----------------------------------------------------------------------------------
 
     def act(self, action: str, chance: random.Random) -> None:
-        """Do something, where it can be done now."""
+        """Perform an action, if it is possible now."""
         member = chance.choice(self._members)
         if action == "send":
             self._send(chance)
@@ -70,8 +70,8 @@ class Group:
         else:
             self._end_session(member, chance, killed=action == "kill")
 
-    def come_to_rest(self) -> None:
-        """All is delivered and committed, and everybody leaves."""
+    def complete(self) -> None:
+        """Deliver and commit everything; then all members leave."""
         for member in self._members:
             member.lost_ms.clear()
         for number, log in enumerate(self._logs):
@@ -80,7 +80,7 @@ class Group:
                 self._request(owner)
                 self._deliver(owner, [(number, len(log) - owner.position[number])])
         for member in self._members:
-            self._notify(f"{member.name}/0", "invoke", "close", closes=member.asking)
+            self._notify(f"{member.name}/0", "invoke", "close", closes=member.polling)
             self._finish(member)
             for number in sorted(member.owned):
                 self._release(member, number)
@@ -102,9 +102,9 @@ class Group:
         self._notify("writer", outcome, "send", **offset)
 
     def _request(self, member: _Member) -> None:
-        if not member.asking:
+        if not member.polling:
             self._notify(f"{member.name}/0", "invoke", "poll")
-            member.asking = True
+            member.polling = True
             self._finish(member)
 
     def _give(self, member: _Member, chance: random.Random) -> None:
@@ -118,7 +118,7 @@ class Group:
             for number in sorted([*member.owned, *late])
             if member.position[number] < len(self._logs[number])
         ]
-        if member.asking and ready:
+        if member.polling and ready:
             self._deliver(member, ready)
 
     def _deliver(self, member: _Member, wanted: Iterable[tuple[int, int]]) -> None:
@@ -129,7 +129,7 @@ class Group:
             messages += [[TOPIC, number, at, value] for at, value in enumerate(values, first)]
             member.position[number] = first + len(values)
         self._notify(f"{member.name}/0", "ok", "poll", member=member.name, messages=messages)
-        member.asking = False
+        member.polling = False
 
     def _move(self, chance: random.Random) -> None:
         number = chance.randrange(PARTITIONS)
@@ -155,7 +155,7 @@ class Group:
         for number in owned:
             self._claim(chance.choice(others), number)
 
-    # --- its parts --------------------------------------------------------------------------------
+    # --- parts of actions -------------------------------------------------------------------------
 
     def _enter(self) -> None:
         self._births += 1
@@ -190,15 +190,15 @@ class Group:
 
     def _notify(self, process: str, kind: str, f: str, /, **fields: object) -> None:
         self._now_ms += STEP_MS
-        one = {"process": process, "type": kind, "f": f, "time": self._now_ms, **fields}
-        if not one.pop("closes", False):  # whoever is asking is done already
-            self.operations.append(one)
+        operation = {"process": process, "type": kind, "f": f, "time": self._now_ms, **fields}
+        if not operation.pop("closes", False):  # a pending poll has finished its records already
+            self.operations.append(operation)
 
 
 def lived(actions: Iterable[tuple[str, int]]) -> Operations:
-    """A whole life: these things happen, as far as they can, each with chances of its own."""
+    """Return the history of these actions (name and random seed), as far as they are possible."""
     group = Group()
     for action, seed in actions:
         group.act(action, random.Random(seed))
-    group.come_to_rest()
+    group.complete()
     return group.operations

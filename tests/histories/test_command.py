@@ -1,4 +1,4 @@
-"""Histories in files, and that the judge knows nothing of what it judges."""
+"""The command that judges a file; and the judge imports nothing of the code under test."""
 
 import json
 import subprocess
@@ -16,15 +16,15 @@ HEALTHY = lived([("send", 1), ("ask", 2), ("give", 2), ("kill", 3), ("send", 4)]
 
 
 def test_a_healthy_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Its numbers, and the verdict."""
+    """The output ends with the verdict, and the exit status is 0."""
     file = tmp_path / "history.ndjson"
     write_file(file, HEALTHY)
     assert main([str(file)]) == 0
     assert capsys.readouterr().out.endswith("all promises kept\n")
 
 
-def test_a_file_that_tells_of_a_loss(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The anomaly, its place, and an exit status."""
+def test_a_file_with_a_loss(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The output has the anomaly and its place, and the exit status is 1."""
     file = tmp_path / "history.ndjson"
     write_file(file, [event for event in HEALTHY if event["f"] != "poll"])
     assert main([str(file)]) == 1
@@ -47,10 +47,10 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", list(BAD))
-def test_a_file_that_is_no_history(
+def test_a_file_that_is_not_a_history(
     what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The line is named."""
+    """The error names the line and the reason; the exit status is 2."""
     file = tmp_path / "history.ndjson"
     file.write_text(f"{json.dumps({**HEAD, 'f': 'note'})}\n{BAD[what]}\n")
     assert main([str(file)]) == 2
@@ -59,10 +59,10 @@ def test_a_file_that_is_no_history(
     assert what in reported
 
 
-def test_a_second_operation_of_a_process_that_has_one_under_way(
+def test_a_second_pending_operation_of_a_process(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It would not be clear which one an end belongs to."""
+    """It is refused: a completion could belong to either invocation."""
     file = tmp_path / "history.ndjson"
     write_file(file, [{**HEAD, "type": "invoke"}] * 2)
     assert main([str(file)]) == 2
@@ -70,13 +70,13 @@ def test_a_second_operation_of_a_process_that_has_one_under_way(
 
 
 def test_a_file_that_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No trace of calls."""
+    """A missing file is reported in one line, without a traceback."""
     assert main([str(tmp_path / "nothing")]) == 2
     assert "No such file" in capsys.readouterr().err
 
 
 def test_the_judge_imports_nothing_of_what_it_judges() -> None:
-    """Neither by itself nor through others: the whole package, but for its own tests."""
+    """Importing the whole package, except its tests, loads no module of the product."""
     folder = Path(__file__).parent
     modules = [path.stem for path in folder.glob("*.py") if not path.stem.startswith("test_")]
     assert "judge" in modules

@@ -1,4 +1,4 @@
-"""Each judgement by an example: a small history that is sound, and what is changed in it."""
+"""Each anomaly by example: a small sound history, and a change to it that breaks a promise."""
 
 import copy
 from collections.abc import Callable
@@ -15,7 +15,7 @@ Change = Callable[["Story"], None]
 
 
 class Story:
-    """Writes down what happened, by the second; places are of one partition."""
+    """Records a history; times are in seconds, and there is a single partition."""
 
     def __init__(self) -> None:
         self.operations: list[Operation] = []
@@ -28,52 +28,52 @@ class Story:
 
     def notify(self, second: float, process: str, kind: str, f: str, /, **fields: object) -> None:
         """Add an operation."""
-        one = {"process": process, "type": kind, "f": f, "time": int(second * 1000), **fields}
-        self.operations.append(one)
+        operation = {"process": process, "type": kind, "f": f, "time": int(second * 1000), **fields}
+        self.operations.append(operation)
 
     def write(self, count: int, outcome: str = "ok") -> None:
-        """Values v0, v1 ... at offsets 0, 1 ..."""
+        """Send the values v0, v1 ..., which get the offsets 0, 1 ..."""
         values = [f"v{offset}" for offset in range(count)]
         self.notify(0, "writer", "invoke", "send", topic="t", partition=0, values=values)
         self.notify(0, "writer", outcome, "send", **({"offset": 0} if outcome == "ok" else {}))
 
     def claim(self, second: float, member: str) -> None:
-        """The member makes the owner node."""
+        """Let a member create the owner node."""
         self.notify(second, "zk", "info", "claim", topic="t", partition=0, member=member)
 
     def release(self, second: float, how: str = "released") -> None:
-        """The owner node goes."""
+        """Delete the owner node."""
         self.notify(second, "zk", "info", "release", topic="t", partition=0, how=how)
 
     def commit(self, second: float, member: str | None, offset: int) -> None:
-        """The member writes an offset."""
+        """Let a member (None: another client) commit an offset."""
         self.notify(second, "zk", "ok", "commit", member=member, offsets=[["t", 0, offset]])
 
     def give(self, second: float, member: str, *offsets: int, reader: str = "0") -> None:
-        """The member's reader asks, and is given these within a tenth of a second."""
+        """Let the member's reader poll, and get these offsets a tenth of a second later."""
         process = f"{member}/{reader}"
         self.notify(second, process, "invoke", "poll")
         messages = [["t", 0, offset, f"v{offset}"] for offset in offsets]
         self.notify(second + 0.1, process, "ok", "poll", member=member, messages=messages)
 
     def request(self, second: float, member: str) -> None:
-        """Its reader asks for more, and gets nothing."""
+        """Let a member's reader poll without a result."""
         self.notify(second, f"{member}/0", "invoke", "poll")
 
     def print(self, second: float, member: str, *offsets: int) -> None:
-        """A member that tells no places, nor when it asks, is seen to have delivered these."""
+        """Let a member deliver that records neither offsets nor when it polls."""
         messages = [[None, None, None, f"v{offset}"] for offset in offsets]
         since = int(second * 1000)
         ok = {"member": member, "since": since, "messages": messages}
         self.notify(second + 0.1, member, "ok", "poll", **ok)
 
     def fault(self, second: float, kind: str, member: str | None, until: float = 0) -> None:
-        """Something is done to a member."""
+        """Inject a fault into a member."""
         until_ms = int(max(second, until) * 1000)
         self.notify(second, "nemesis", "info", "fault", kind=kind, member=member, until=until_ms)
 
     def end(self, count: int) -> None:
-        """The log is read, and everything was waited for."""
+        """Record the log, and that the members ran until it was delivered and committed."""
         messages = [[offset, f"v{offset}"] for offset in range(count)]
         place = {"topic": "t", "partition": 0, "start": 0, "end": count}
         self.notify(90, "judge", "ok", "log", **place, messages=messages)
@@ -84,8 +84,8 @@ def sound(*, first: Change | None = None, second: Change | None = None) -> Story
     """A reads 0 to 2 and hands over; B reads 3 to 5, is killed with 5 uncommitted; C ends.
 
     Args:
-        first: A's life, in place of what is said above.
-        second: B's.
+        first: what A does instead.
+        second: what B does instead.
     """
     story = Story()
     story.write(6)
@@ -100,7 +100,7 @@ def sound(*, first: Change | None = None, second: Change | None = None) -> Story
 
 
 def life_of_a(story: Story) -> None:
-    """In order."""
+    """Let A read and commit 0 to 2, and release the partition."""
     story.claim(1, A)
     for offset in (0, 1, 2):
         story.give(2 + offset, A, offset)
@@ -110,7 +110,7 @@ def life_of_a(story: Story) -> None:
 
 
 def life_of_b(story: Story) -> None:
-    """Killed with a message in its hand."""
+    """Let B read 3 to 5, commit 5, and be killed with offset 5 uncommitted."""
     story.claim(7, B)
     for offset in (3, 4, 5):
         story.give(5 + offset, B, offset)
@@ -120,12 +120,12 @@ def life_of_b(story: Story) -> None:
 
 
 def verdict_of(story: Story) -> Verdict:
-    """What the judge says."""
+    """Judge a story."""
     return judge(copy.deepcopy(story.operations))
 
 
-def test_sound_evidence_passes_and_every_repeat_has_its_cause() -> None:
-    """What the killed one had not committed came again, and that is all that did."""
+def test_a_sound_history_passes_and_each_redelivery_has_its_cause() -> None:
+    """Only the message that the killed member had not committed is redelivered."""
     outcome = verdict_of(sound())
     assert outcome.good, outcome.complaints()
     assert outcome.repeats == {"a kill of a fenced one": 1}
@@ -136,7 +136,7 @@ def test_sound_evidence_passes_and_every_repeat_has_its_cause() -> None:
 
 
 def before_b(change: Change) -> Change:
-    """B's life, with this before it reads."""
+    """Let B do this before it reads as in ``life_of_b``."""
 
     def lives(story: Story) -> None:
         story.claim(7, B)
@@ -151,7 +151,7 @@ def before_b(change: Change) -> Change:
 
 
 def a_with_commits(*commits: tuple[float, int]) -> Change:
-    """A's life, with these commits."""
+    """Let A read as in ``life_of_a``, with these commits (second, offset)."""
 
     def lives(story: Story) -> None:
         story.claim(1, A)
@@ -206,15 +206,15 @@ BROKEN: dict[str, tuple[Story, str]] = {
 
 
 @pytest.mark.parametrize("fault", list(BROKEN))
-def test_what_breaks_a_promise_is_told_with_its_place(fault: str) -> None:
-    """By the name of the anomaly, once."""
+def test_a_violation_is_reported_with_its_place(fault: str) -> None:
+    """Each violation is reported under its anomaly's name, with member, place and time."""
     story, complaint = BROKEN[fault]
     complaints = verdict_of(story).complaints()
     assert any(complaint_text.startswith(complaint) for complaint_text in complaints), complaints
 
 
-def test_a_hand_over_in_the_registrys_absence_may_leave_something_uncommitted() -> None:
-    """It is counted, and only then excused."""
+def test_a_hand_over_during_an_outage_of_the_registry_may_be_uncommitted() -> None:
+    """An uncommitted release during an outage of the registry is counted, but no anomaly."""
     story = sound(first=a_with_commits((5.5, 1)))
     story.fault(4.5, "registry away", None, until=5.6)
     outcome = verdict_of(story)
@@ -222,8 +222,8 @@ def test_a_hand_over_in_the_registrys_absence_may_leave_something_uncommitted() 
     assert outcome.effects["a hand-over without a commit: the registry was away"] == 1
 
 
-def test_what_one_without_a_fence_writes_over_a_commit_is_its_own_doing() -> None:
-    """It was frozen, and knows an old offset; the other had committed all before it handed over."""
+def test_a_commit_that_an_unfenced_member_overwrites_is_not_blamed_on_its_owner() -> None:
+    """A fenced member that had committed everything is not blamed for an unfenced overwrite."""
 
     def lives(story: Story) -> None:
         life_of_a(story)
@@ -242,8 +242,8 @@ def test_what_one_without_a_fence_writes_over_a_commit_is_its_own_doing() -> Non
     assert outcome.effects["an offset that one without a fence moved back"] == 1
 
 
-def killed_with_one(story: Story, *, killed: bool) -> None:
-    """C commits a message before it has passed it on, and is killed or not; A reads the rest."""
+def commit_before_delivery(story: Story, *, killed: bool) -> None:
+    """Let C commit a message before it delivers it, and be killed or not; A reads the rest."""
     story.write(6)
     story.claim(1, C)
     story.print(2, C, 0, 1)
@@ -261,17 +261,17 @@ def killed_with_one(story: Story, *, killed: bool) -> None:
 
 
 @pytest.mark.parametrize("killed", [True, False])
-def test_one_that_commits_first_may_take_a_message_with_it_when_it_is_killed(killed: bool) -> None:
-    """And only then; what is behind that one is not excused."""
+def test_a_member_that_commits_first_may_lose_one_message_when_it_is_killed(killed: bool) -> None:
+    """One message is excused if the member was killed, and none if it was not."""
     story = Story()
-    killed_with_one(story, killed=killed)
+    commit_before_delivery(story, killed=killed)
     outcome = verdict_of(story)
     assert outcome.good == killed, outcome.complaints()
     assert outcome.counts["lost in the hand of a killed one that commits before"] == killed
 
 
-def test_what_was_in_doubt_and_is_in_the_log_must_be_delivered() -> None:
-    """A write without an answer may be there all the same."""
+def test_a_write_of_unknown_outcome_that_is_in_the_log_must_be_delivered() -> None:
+    """A write without a response counts as written if the log has it."""
     story = Story()
     story.write(3, "info")
     story.claim(1, A)
@@ -282,8 +282,8 @@ def test_what_was_in_doubt_and_is_in_the_log_must_be_delivered() -> None:
     assert "unseen: 1 (v2 at t-0 2)" in complaints
 
 
-def test_without_a_log_only_what_was_read_past_is_lost() -> None:
-    """What lies behind it may still come; and a write in doubt need not be there."""
+def test_without_a_log_only_skipped_messages_are_lost() -> None:
+    """Without the log, messages after the last read one are pending, not lost."""
     story = Story()
     story.write(4)
     story.claim(1, A)
@@ -294,8 +294,8 @@ def test_without_a_log_only_what_was_read_past_is_lost() -> None:
     assert outcome.counts["not delivered yet"] == 1
 
 
-def test_a_partition_that_an_unrecorded_member_has_read_is_not_judged_for_losses() -> None:
-    """It may have read anything; that is counted."""
+def test_a_partition_with_an_unrecorded_member_is_not_judged_for_losses() -> None:
+    """The unrecorded member may have read anything; such partitions are counted."""
     story = Story()
     story.write(4)
     story.claim(1, "a stranger")
@@ -308,8 +308,8 @@ def test_a_partition_that_an_unrecorded_member_has_read_is_not_judged_for_losses
     assert outcome.counts["partitions that were not judged: others read them"] == 1
 
 
-def test_offsets_that_an_operator_moves_are_nobodys_loss() -> None:
-    """Nor are they a skip of who claims then."""
+def test_offsets_that_an_operator_moves_are_no_loss() -> None:
+    """Offsets that a tool skips are neither lost writes nor a skip of the next owner."""
     story = Story()
     story.write(6)
     story.commit(1, None, 4)
@@ -318,8 +318,8 @@ def test_offsets_that_an_operator_moves_are_nobodys_loss() -> None:
     assert verdict_of(story).good, verdict_of(story).complaints()
 
 
-def test_a_change_that_the_member_was_told_of_may_move_its_position() -> None:
-    """Without a registry that is all that is known of assignments."""
+def test_a_reported_change_of_assignment_may_move_the_position() -> None:
+    """Without a registry, a listener's calls are all that is known of assignments."""
     story = Story()
     story.operations.clear()
     story.notify(0, A, "info", "member", member=A, promises=["order"], start="earliest")
@@ -337,8 +337,8 @@ def test_a_change_that_the_member_was_told_of_may_move_its_position() -> None:
     ]
 
 
-def test_thawed_long_after_its_session_a_member_may_still_have_one_in_hand() -> None:
-    """Frozen time is not its own; what it goes on delivering behind that is."""
+def test_a_member_thawed_long_after_its_session_may_deliver_one_more_message() -> None:
+    """Time while frozen does not count; deliveries long after the thaw are late."""
     story = Story()
     story.write(4)
     story.claim(1, A)
@@ -351,8 +351,8 @@ def test_thawed_long_after_its_session_a_member_may_still_have_one_in_hand() -> 
     assert list(verdict_of(story).anomalies) == ["late poll"]
 
 
-def test_a_partition_that_comes_back_goes_on_behind_what_its_member_was_done_with() -> None:
-    """Committed or not; but not behind what it still had in hand."""
+def test_a_partition_that_comes_back_goes_on_after_what_its_member_processed() -> None:
+    """A member that claims again may go on after records it processed, committed or not."""
     story = Story()
     story.write(6)
     story.claim(1, A)
@@ -372,8 +372,8 @@ def test_a_partition_that_comes_back_goes_on_behind_what_its_member_was_done_wit
 
 
 @pytest.mark.parametrize("start", [0, 3])
-def test_where_an_offset_lies_outside_of_the_log_any_start_is_legal(start: int) -> None:
-    """The reset policy says which."""
+def test_if_the_committed_offset_is_out_of_range_any_start_is_legal(start: int) -> None:
+    """If the committed offset is out of range, the reset policy may start at either end."""
     story = Story()
     story.write(4)
     story.commit(1, None, 1_000)

@@ -26,13 +26,13 @@ def long_life(seed: int) -> Operations:
 
 @given(lives)
 def test_a_healthy_history_has_no_anomaly(actions: list[tuple[str, int]]) -> None:
-    """Whatever happens: kills, ended sessions, hand-overs, writes in doubt."""
+    """Kills, ended sessions, hand-overs and writes of unknown outcome are no anomalies."""
     outcome = judge(lived(actions))
     assert outcome.good, outcome.complaints()
 
 
-def test_healthy_histories_hold_what_is_legal_only_at_least_once() -> None:
-    """Otherwise the judge would not be tested with it."""
+def test_healthy_histories_contain_every_legal_effect() -> None:
+    """Simulated histories contain every legal effect, so the judge is tested with them."""
     verdicts = [judge(long_life(seed)) for seed in range(20)]
     repeats = set().union(*(verdict.repeats for verdict in verdicts))
     assert repeats >= {
@@ -49,7 +49,7 @@ def test_healthy_histories_hold_what_is_legal_only_at_least_once() -> None:
 
 
 def test_every_anomaly_can_be_planted() -> None:
-    """None is looked for in vain."""
+    """Every anomaly of the judge has a plant that provokes it."""
     assert set(plants()) == set(ANOMALIES)
 
 
@@ -57,7 +57,7 @@ def test_every_anomaly_can_be_planted() -> None:
 @settings(max_examples=examples(25))
 @given(seed=st.integers(0, 1 << 30), pick=st.randoms(use_true_random=False))
 def test_a_planted_anomaly_is_found(anomaly: str, seed: int, pick: random.Random) -> None:
-    """Wherever it lies, in the first history from this one on that has a place for it."""
+    """The judge finds it, wherever it was planted."""
     lives_on = (planted(anomaly, long_life(n), pick.choice) for n in itertools.count(seed))
     changed = next(life for life in lives_on if life is not None)
     outcome = judge(changed)

@@ -1,4 +1,4 @@
-"""What ZooKeeper's log tells of a group, as operations of a history."""
+"""The writes of ZooKeeper's transaction log as operations of a group's history."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from tests.histories.zookeeper_log import Write
 
 
 def writes(*reported: tuple[int, str, str | None], ended: int = 0) -> list[Write]:
-    """Writes by session, path below the group, and data."""
+    """Return writes, given by session, path below the group, and data."""
     return [
         Write(
             zxid=number,
@@ -22,14 +22,14 @@ def writes(*reported: tuple[int, str, str | None], ended: int = 0) -> list[Write
 
 
 def reported(operations: list[Write]) -> list[dict[str, Any]]:
-    """The operations, without what all of them share."""
-    found = list(group_operations(operations, "/kafka/consumers/g"))
-    assert all(finding.pop("process") == "zookeeper" for finding in found)
-    return found
+    """Return the group's operations without the process, which is always ZooKeeper."""
+    group_facts = list(group_operations(operations, "/kafka/consumers/g"))
+    assert all(finding.pop("process") == "zookeeper" for finding in group_facts)
+    return group_facts
 
 
-def test_claims_end_by_their_own_member_by_its_session_or_by_a_stranger() -> None:
-    """Whose session deletes the node tells which."""
+def test_claims_end_by_release_by_session_or_by_another_client() -> None:
+    """The session that deletes an owner node decides how the claim ended."""
     place = {"topic": "t-1", "partition": 4}
     life = writes(
         (1, "owners/t-1/4", "g_a-0"),
@@ -54,7 +54,7 @@ def test_claims_end_by_their_own_member_by_its_session_or_by_a_stranger() -> Non
 
 
 def test_an_offset_is_committed_by_the_member_of_the_session_or_by_nobody() -> None:
-    """Sessions are known by the registrations that they made."""
+    """A session's member is known by the registration that it wrote."""
     life = writes(
         (7, "offsets/t/0", "3"),
         (1, "ids/g_a", "{}"),
@@ -69,7 +69,7 @@ def test_an_offset_is_committed_by_the_member_of_the_session_or_by_nobody() -> N
 
 
 def test_other_groups_are_left_out() -> None:
-    """Also one whose name begins with this one's."""
+    """A group whose name begins with this group's name is left out as well."""
     [one] = writes((1, "ids/x", "{}"))
     other = Write(zxid=1, time_ms=1, session=1, path="/kafka/consumers/g2/offsets/t/0", data=b"1")
     assert reported([one, other]) == []

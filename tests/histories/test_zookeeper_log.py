@@ -1,4 +1,4 @@
-"""ZooKeeper's transaction log tells everything that clients did to it."""
+"""A ZooKeeper's transaction log has everything that clients wrote."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,13 +19,13 @@ pytestmark = pytest.mark.zk
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where the server keeps its files."""
+    """The server's directory."""
     return tmp_path / "zookeeper-files"
 
 
 @pytest.fixture
 def server(folder: Path) -> Iterator[Sandbox]:
-    """A ZooKeeper of its own."""
+    """A ZooKeeper for this test alone."""
     with Sandbox(brokers=0, work_dir=folder) as sandbox:
         yield sandbox
 
@@ -33,7 +33,7 @@ def server(folder: Path) -> Iterator[Sandbox]:
 def test_every_write_is_there_with_its_session_also_after_a_crash(
     server: Sandbox, folder: Path
 ) -> None:
-    """Transactions count as one, refused ones not at all, and a session takes its nodes along."""
+    """Writes of a transaction share a zxid, failed ones are absent, and sessions end with nodes."""
     tree = ZkTree(server)
     store = kazoo_store.connect(
         server.zookeeper_connect, session_timeout_ms=4000, connection_timeout_ms=10_000
@@ -50,25 +50,25 @@ def test_every_write_is_there_with_its_session_also_after_a_crash(
         server.expire_session(session, session_password(session))
     finally:
         store.close()
-    found = [
+    writes = [
         write for write in read_history(folder / "zookeeper" / "data") if "kafka/" in write.path
     ]
-    assert [(write.path, write.data) for write in found] == [
+    assert [(write.path, write.data) for write in writes] == [
         ("/kafka/plain", b"1"),
         ("/kafka/own", b"mine"),
         ("/kafka/plain", b"2"),
         ("/kafka/plain", b"3"),
         ("/kafka/own", None),
     ]
-    assert [write.session == session for write in found] == [True, True, True, False, True]
-    assert [write.ephemeral for write in found] == [False, True, False, False, False]
-    assert [write.by_session_end for write in found] == [False, False, False, False, True]
-    assert found[1].zxid == found[2].zxid
-    assert [write.time_ms for write in found] == sorted(write.time_ms for write in found)
+    assert [write.session == session for write in writes] == [True, True, True, False, True]
+    assert [write.ephemeral for write in writes] == [False, True, False, False, False]
+    assert [write.by_session_end for write in writes] == [False, False, False, False, True]
+    assert writes[1].zxid == writes[2].zxid
+    assert [write.time_ms for write in writes] == sorted(write.time_ms for write in writes)
 
 
 def test_a_wrong_password_ends_no_session(server: Sandbox) -> None:
-    """Only the right one does; that is what makes sessions end in a chaos run."""
+    """Only a client with the session's password can end it, as chaos runs do."""
     store = kazoo_store.connect(
         server.zookeeper_connect, session_timeout_ms=4000, connection_timeout_ms=10_000
     )

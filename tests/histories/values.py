@@ -1,4 +1,4 @@
-"""Does everybody say the same of what lies where, and was all of it written?"""
+"""Do all observers agree which value has which offset, and was every value written?"""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from tests.histories.rules import Verdict
 
 
 def judge_values(history: History, outcome: Verdict) -> None:
-    """Find values at two offsets, offsets with two values, and values that nobody wrote."""
+    """Find values at two offsets, offsets with two values, and values that were never written."""
     values: dict[Place, set[str]] = {}
     places: dict[str, set[Place]] = {}
     for place, value in _reported(history):
@@ -30,7 +30,7 @@ def judge_values(history: History, outcome: Verdict) -> None:
 
 
 def _reported(history: History) -> Iterator[tuple[Place, str]]:
-    """What lies where: by the logs, by acknowledgements, by who read it."""
+    """Yield each reported place of a value: by the logs, acknowledgements and deliveries."""
     for partition, log in history.logs.items():
         for offset, value in log.values.items():
             yield Place(partition, offset), value

@@ -1,7 +1,7 @@
-"""What happened in ZooKeeper, to the last write, read from its transaction log.
+"""Reads every write to a ZooKeeper from its transaction log.
 
-A watch can miss a value that was there only for a moment; the server's own log can't. It is read
-from the files of ZooKeeper 3.4 to 3.8, and holds all that clients were told to be done.
+A watch can miss a short-lived value; the server's own log can't: it has every write that was
+acknowledged to a client. The files are those of ZooKeeper 3.4 to 3.8.
 
 Source: ZooKeeper 3.4.6 ``FileTxnLog``, ``TxnHeader``, ``zookeeper.jute``.
 """
@@ -18,16 +18,16 @@ _CREATE, _DELETE, _SET, _MULTI, _CREATE2, _ERROR, _CLOSE_SESSION = 1, 2, 5, 14, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Write:
-    """One node was made, changed or removed.
+    """A create, change or delete of one node.
 
     Attributes:
-        zxid: the number of the transaction; several writes may share it.
-        time_ms: when the server took the request, since the epoch.
-        session: who asked, or whose end removed the node.
-        path: of the node.
-        data: what it holds now; None where it is gone.
-        ephemeral: whether it was made to go with its session.
-        by_session_end: whether it went with its session.
+        zxid: the transaction's number; several writes may share it.
+        time_ms: when the server received the request, since the epoch.
+        session: the session that wrote, or whose end deleted the node.
+        path: the node's path.
+        data: the new data; None if the node was deleted.
+        ephemeral: whether the node was created as ephemeral.
+        by_session_end: whether it was deleted by its session's end.
     """
 
     zxid: int
@@ -40,7 +40,7 @@ class Write:
 
 
 def read_history(data_dir: Path) -> list[Write]:
-    """All writes in the order in which they took effect.
+    """Return all writes in the order in which they took effect.
 
     Args:
         data_dir: the server's ``dataDir``; no log may have been purged.
@@ -67,7 +67,7 @@ class _Transaction:
 
 
 def _transactions(data: bytes) -> Iterator[_Transaction]:
-    """The whole transactions of one file; behind them it is filled with zeros, or cut off."""
+    """Yield the complete transactions of one file, which ends with zeros or is truncated."""
     assert data[:4] in (_MAGIC, b""), "not a transaction log of ZooKeeper"
     at = _FILE_HEADER_BYTES
     while at + 12 <= len(data):
@@ -77,7 +77,7 @@ def _transactions(data: bytes) -> Iterator[_Transaction]:
             return
         session, _, zxid, time_ms, kind = struct.unpack_from(">qiqqi", entry)
         yield _Transaction(session, zxid, time_ms, kind, entry[32:])
-        at += 12 + size + 1  # the byte behind it says that the entry is whole
+        at += 12 + size + 1  # one byte after the entry marks it as complete
 
 
 def _writes(transaction: _Transaction, ephemerals: dict[int, dict[str, None]]) -> list[Write]:
@@ -89,8 +89,8 @@ def _writes(transaction: _Transaction, ephemerals: dict[int, dict[str, None]]) -
         operations = list(_parts(transaction.body))
         if any(kind == _ERROR for kind, _ in operations):
             return []  # all or nothing
-    found = (_one(transaction, kind, body) for kind, body in operations)
-    return [write for write in found if write is not None]
+    writes = (_write_of(transaction, kind, body) for kind, body in operations)
+    return [write for write in writes if write is not None]
 
 
 def _parts(body: bytes) -> Iterator[tuple[int, bytes]]:
@@ -102,7 +102,7 @@ def _parts(body: bytes) -> Iterator[tuple[int, bytes]]:
         yield kind, data
 
 
-def _one(transaction: _Transaction, kind: int, body: bytes) -> Write | None:
+def _write_of(transaction: _Transaction, kind: int, body: bytes) -> Write | None:
     if kind not in (_CREATE, _CREATE2, _DELETE, _SET):
         return None
     path, at = _buffer(body, 0)
@@ -114,7 +114,7 @@ def _one(transaction: _Transaction, kind: int, body: bytes) -> Write | None:
 
 
 def _is_ephemeral(body: bytes, at: int) -> bool:
-    """Read over the access list, behind which the flag stands."""
+    """Skip the access control list, and return the flag after it."""
     (count,) = struct.unpack_from(">i", body, at)
     at += 4
     for _ in range(count):

@@ -1,4 +1,4 @@
-"""Troubles and messages for tests of notifications."""
+"""Troubles of groups, and notifications about them, for tests of notifications."""
 
 from zkconsumer.notify.alerts import Alert
 from zkconsumer.notify.outbox import Notification, Status
@@ -12,7 +12,7 @@ WALL_MS = 1_795_167_660_000  # 2026-11-20 09:41 UTC
 
 
 def trouble(severity: Severity = Severity.ERROR, what: str = "It is stuck.") -> GroupTrouble:
-    """Return a trouble."""
+    """Return a trouble of the group "settlement"."""
     return GroupTrouble(
         severity=severity,
         code="member-stale",
@@ -26,11 +26,11 @@ def trouble(severity: Severity = Severity.ERROR, what: str = "It is stuck.") -> 
 
 
 def seen(
-    found: GroupTrouble | None, subject: Subject = SETTLEMENT, *blind: str, gone: bool = False
+    reported: GroupTrouble | None, subject: Subject = SETTLEMENT, *blind: str, gone: bool = False
 ) -> GroupObservation:
-    """Return what a state says that shows one subject."""
+    """Return an observation of one subject: its trouble if any, and what could not be read."""
     conditions = (
-        () if gone else (Condition(subject=subject, trouble=found, blind=frozenset(blind)),)
+        () if gone else (Condition(subject=subject, trouble=reported, blind=frozenset(blind)),)
     )
     present = frozenset[Subject]() if gone else frozenset([subject])
     return GroupObservation(conditions=conditions, present=present, blind=frozenset(blind))
@@ -49,5 +49,5 @@ def alert(
 
 
 def message(status: Status = Status.FIRING, told: Alert | None = None) -> Notification:
-    """Return a message."""
+    """Return a notification about an alert."""
     return Notification(status=status, alert=told or alert(), at_ms=WALL_MS)

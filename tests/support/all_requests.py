@@ -1,4 +1,4 @@
-"""Every request class of the codec, and frames of any of them decoded: for fakes of brokers."""
+"""Every request class of the codec, and a decoder of their frames, for fake brokers."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -68,7 +68,7 @@ REQUESTS: Final[Mapping[ApiKey, type[Request[Response]]]] = {
 
 
 def decode_request(frame: bytes | bytearray | memoryview) -> RequestFrame:
-    """Return the request in a frame without its length prefix, whichever it is.
+    """Decode a frame without its length prefix, whichever request it contains.
 
     Raises:
         DecodeError: malformed, or an unknown request; names message, field and position.

@@ -1,6 +1,6 @@
-"""A real schema registry on loopback: Apicurio, with Confluent's API, in memory.
+"""A real schema registry on loopback: Apicurio, which speaks Confluent's protocol, in memory.
 
-Version 2.6 is the last for Java 17. It is downloaded once (140 MB), like the sandbox's jars.
+Version 2.6, the last one for Java 17. It is downloaded once (140 MB), like the sandbox's jars.
 """
 
 import os
@@ -25,7 +25,7 @@ _STARTED_S: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class _Archive(Jar):
-    """The archive with all libraries, of the same Maven coordinate."""
+    """The distribution's archive, which has the application's Maven coordinate."""
 
     @property
     def file_name(self) -> str:
@@ -40,22 +40,22 @@ _PINNED: Final = PinnedJar(
 
 
 def _fetch(jar: Jar, into: Path) -> Path:
-    from jgo.maven import MavenContext  # noqa: PLC0415 - only needed when it is not in the cache yet
+    from jgo.maven import MavenContext  # noqa: PLC0415 - only if it is not in the cache yet
 
     repository = maven.configured_repository()
     remote = None if repository is None else {"central": repository}
     context = MavenContext(repo_cache=into, local_repos=[], remote_repos=remote)
     component = context.project(jar.group, jar.artifact).at_version(jar.version)
-    found: Path = component.artifact(classifier="all", packaging="tar.gz").resolve()
-    return found
+    archive: Path = component.artifact(classifier="all", packaging="tar.gz").resolve()
+    return archive
 
 
 @contextmanager
 def apicurio_server(folder: Path) -> Iterator[str]:
-    """Run an empty registry while the context is open, and yield its URL.
+    """Run an empty registry during the context; yield its URL.
 
     Args:
-        folder: where its files are unpacked.
+        folder: for its files.
     """
     cache = JarCache(cache_folder(os.environ, Path.home()), _fetch)
     with tarfile.open(cache.class_path((_PINNED,))[0]) as archive:
@@ -79,9 +79,9 @@ def apicurio_server(folder: Path) -> Iterator[str]:
             timeout_s=_STARTED_S,
             what=f"the registry to be there; see {log}",
         )
-        found = _LISTENING.search(log.read_bytes())
-        assert found is not None, log.read_text(errors="replace")
-        yield found[1].decode() + _PROTOCOL
+        listening = _LISTENING.search(log.read_bytes())
+        assert listening is not None, log.read_text(errors="replace")
+        yield listening[1].decode() + _PROTOCOL
     finally:
         process.kill()
         process.wait()

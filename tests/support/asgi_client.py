@@ -1,4 +1,4 @@
-"""Asks an ASGI application without a server; and states that a test publishes by hand."""
+"""A client of an ASGI application without a server, and a state source that tests control."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ DEADLINE_S = 10.0
 
 
 class Answered(NamedTuple):
-    """What came back; names of headers are in lower case, several of one name in their order."""
+    """A response; header names are in lower case, repeated headers in their order."""
 
     status: int
     raw_headers: tuple[tuple[str, str], ...]
@@ -27,7 +27,7 @@ class Answered(NamedTuple):
 
     @property
     def headers(self) -> dict[str, str]:
-        """By name."""
+        """The headers by name."""
         return dict(self.raw_headers)
 
     @property
@@ -37,14 +37,14 @@ class Answered(NamedTuple):
 
     @property
     def json(self) -> Any:
-        """The body as what it says."""
+        """The body decoded as JSON."""
         return json.loads(self.body)
 
 
 def scope_of(method: str, address: str, headers: Mapping[str, str]) -> dict[str, Any]:
-    """A request as ASGI servers tell of it."""
+    """Return the ASGI scope of a request."""
     path, _, query = address.partition("?")
-    named = {"host": "localhost:8380", **{name.lower(): it for name, it in headers.items()}}
+    named = {"host": "localhost:8380", **{name.lower(): text for name, text in headers.items()}}
     return {
         "type": "http",
         "asgi": {"version": "3.0"},
@@ -55,7 +55,9 @@ def scope_of(method: str, address: str, headers: Mapping[str, str]) -> dict[str,
         "raw_path": path.encode(),
         "root_path": "",
         "query_string": query.encode(),
-        "headers": [(name.encode(), it.encode("latin-1")) for name, it in named.items() if it],
+        "headers": [
+            (name.encode(), text.encode("latin-1")) for name, text in named.items() if text
+        ],
         "client": ("127.0.0.1", 5),
         "server": ("127.0.0.1", 8380),
     }
@@ -70,12 +72,12 @@ def request(
     body: bytes = b"",
     faulty: type[Exception] | None = None,
 ) -> Answered:
-    """One request; a header without a value is left out, also ``Host``.
+    """Send a request; headers with an empty value are left out, even ``Host``.
 
-    A fault of the application is answered and raised, for the server's log: ``faulty`` names it.
+    If the application has a bug, it both responds and raises; ``faulty`` is the expected error.
 
     Raises:
-        TimeoutError: it took longer than any answer may.
+        TimeoutError: the response took longer than ``DEADLINE_S``.
     """
 
     async def run() -> Answered:
@@ -95,7 +97,7 @@ def request(
         with pytest.raises(faulty) if faulty else nullcontext():
             await asyncio.wait_for(app(scope, receive, send), DEADLINE_S)
         start = reported[0]
-        named = tuple((name.decode(), it.decode("latin-1")) for name, it in start["headers"])
+        named = tuple((name.decode(), text.decode("latin-1")) for name, text in start["headers"])
         return Answered(
             start["status"], named, b"".join(entry.get("body", b"") for entry in reported[1:])
         )
@@ -104,10 +106,10 @@ def request(
 
 
 class StatesByHand:
-    """A ``StateSource`` whose states a test publishes.
+    """A ``StateSource`` whose states are published by a test.
 
     Attributes:
-        watched: the groups that are looked at, once for each who does.
+        watched: the watched groups, once for each watcher.
     """
 
     def __init__(self, snapshot: ClusterSnapshot, *, ready: bool = True) -> None:
@@ -126,7 +128,7 @@ class StatesByHand:
         )
 
     def publish(self, snapshot: ClusterSnapshot | None = None, **changes: Any) -> ClusterState:
-        """The next state."""
+        """Publish the next state: another snapshot, or changed fields of the state."""
         if snapshot is not None:
             self._memory.record(snapshot)
             changes |= {
@@ -154,12 +156,12 @@ class StatesByHand:
 
     @property
     def listeners(self) -> int:
-        """How many have subscribed."""
+        """The number of subscribed listeners."""
         return len(self._listeners)
 
 
 class NoPast:
-    """A ``Past`` of which nothing is known."""
+    """A ``Past`` without any data."""
 
     problem: str | None = None
 

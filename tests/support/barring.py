@@ -1,4 +1,4 @@
-"""Forbid threads, sockets and processes to code that should need none, such as unit tests."""
+"""Makes tests fail that start threads or processes, or open sockets, as no unit test should."""
 
 import sys
 import threading
@@ -7,22 +7,22 @@ from contextlib import contextmanager
 from typing import Any, Final
 from unittest.mock import patch
 
-_FORBIDDEN: Final = {
+_DEEDS: Final = {
     "socket.__new__": "opened a socket",
     "subprocess.Popen": "started a process",
     "os.fork": "started a process",
     "os.posix_spawn": "started a process",
     "os.system": "started a process",
 }
-_active: list[list[str]] = []
+_attempts: list[list[str]] = []
 _Thread: Final = threading.Thread  # noqa: TID251 - none is started here
 _start: Final = _Thread.start
 
 
 def _refuse(deed: str) -> None:
-    # A thread that an earlier test left behind is not this test's fault.
+    # A thread that an earlier test left running is not this test's fault.
     if threading.current_thread() is threading.main_thread():
-        _active[-1].append(deed)
+        _attempts[-1].append(deed)
         raise AssertionError(sentence(deed))
 
 
@@ -32,27 +32,27 @@ def _refuse_to_start(thread: Any) -> None:
 
 
 def _on_audit_event(event: str, _args: object) -> None:
-    deed = _FORBIDDEN.get(event)
-    if deed is not None and _active:
+    deed = _DEEDS.get(event)
+    if deed is not None and _attempts:
         _refuse(deed)
 
 
 def sentence(deed: str) -> str:
-    """Return the message that says where such a test belongs."""
+    """Return the message for a test that did this: what to do instead."""
     return f"This unit test {deed}: give it a fake of tests/fakes, or move it to tests/threads."
 
 
 @contextmanager
 def barring() -> Iterator[list[str]]:
-    """Raise AssertionError if the main thread does any of it; yield what it tried."""
-    _active.append([])
+    """Raise AssertionError where the main thread does any of it; yield the list of attempts."""
+    _attempts.append([])
     try:
         with patch.object(_Thread, "start", _refuse_to_start):
-            yield _active[-1]
+            yield _attempts[-1]
     finally:
-        _active.pop()
+        _attempts.pop()
 
 
-# An audit hook can't be removed; outside of ``barring`` it does nothing. CPython 3.11 has no
-# audit event for the start of a thread, so ``Thread.start`` is patched.
+# Audit hooks can't be removed, so this one stays, and does nothing outside of ``barring``.
+# CPython 3.11 has no audit event for threads, hence the patch of ``Thread.start``.
 sys.addaudithook(_on_audit_event)

@@ -1,4 +1,4 @@
-"""What the batches in a real broker's log say of themselves."""
+"""Reads the headers of the record batches in a real broker's log."""
 
 from tests.support.raw_connections import raw_connection
 from zkconsumer.model import TopicPartition
@@ -8,13 +8,13 @@ from zkconsumer.sandbox import Sandbox
 from zkconsumer.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 
 _FETCH_VERSION = 4
-"""The first that brings batches of magic 2."""
+"""The first version that returns batches of magic 2."""
 
 _MOST_BYTES = 1 << 24
 
 
 def heads_of(cluster: Sandbox, tp: TopicPartition) -> list[BatchHeader]:
-    """The heads of all batches of a partition, of a cluster of one broker."""
+    """Return the headers of all batches of a partition; the cluster has one broker."""
     connection = raw_connection(cluster.brokers[0])
     try:
         wanted = FetchPartition(partition=tp.partition, fetch_offset=0, max_bytes=_MOST_BYTES)
@@ -28,8 +28,8 @@ def heads_of(cluster: Sandbox, tp: TopicPartition) -> list[BatchHeader]:
         data = bytes(response.topics[0].partitions[0].records or b"")
     finally:
         connection.close()
-    found, at = [], 0
+    heads, at = [], 0
     while at < len(data):
-        found.append(BatchHeader._make(BATCH_HEADER.unpack_from(data, at)))
-        at += HEADER_BYTES + found[-1].size
-    return found
+        heads.append(BatchHeader._make(BATCH_HEADER.unpack_from(data, at)))
+        at += HEADER_BYTES + heads[-1].size
+    return heads

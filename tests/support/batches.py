@@ -1,4 +1,4 @@
-"""Small batches of magic 2 for tests."""
+"""Small record batches (magic 2) for tests."""
 
 from collections.abc import Iterable
 
@@ -14,7 +14,7 @@ NOW = 1_700_000_000_000
 
 
 def records(*offsets: int) -> list[Record]:
-    """Give a record for each offset; its content tells the offset."""
+    """Return a record for each offset, whose key and value contain the offset."""
     return [
         Record(
             offset,
@@ -28,7 +28,7 @@ def records(*offsets: int) -> list[Record]:
 
 
 def of_producer(producer_id: int, *, is_transactional: bool = True) -> BatchTraits:
-    """What the batches of a producer say."""
+    """Return the traits of a producer's batches."""
     return BatchTraits(
         producer_id=producer_id,
         producer_epoch=0,
@@ -38,7 +38,7 @@ def of_producer(producer_id: int, *, is_transactional: bool = True) -> BatchTrai
 
 
 decoder = decode_record_set
-"""What ``decode`` uses; see ``engines.each_engine``."""
+"""The decoder that ``decode`` uses; see ``engines.each_engine``."""
 
 
 def decode(
@@ -49,7 +49,7 @@ def decode(
     *,
     enough_bytes: int | None = None,
 ) -> DecodedSet:
-    """Decode with a bound that no small batch meets; as read_committed if ``aborted`` is given."""
+    """Decode with ample memory; as read_committed if ``aborted`` is given."""
     return decoder(
         data,
         fetch_offset=fetch_offset,
@@ -61,7 +61,7 @@ def decode(
 
 
 def with_head(batch: bytes, **changes: int) -> bytes:
-    """The same batch with other fields in its head, and a CRC that agrees with them."""
+    """Return the batch with other header fields, and the matching CRC."""
     names = (
         *("base_offset", "size", "leader_epoch", "magic", "crc", "attributes"),
         *("last_offset_delta", "base_timestamp", "max_timestamp", "producer_id"),
@@ -73,6 +73,6 @@ def with_head(batch: bytes, **changes: int) -> bytes:
 
 
 def with_body(batch: bytes, body: bytes) -> bytes:
-    """The same batch with other bytes for records, its size and CRC right."""
+    """Return the batch with another body, and the matching size and CRC."""
     size = BATCH_HEADER.size - 12 + len(body)
     return with_head(batch[: BATCH_HEADER.size] + body, size=size)

@@ -1,4 +1,4 @@
-"""Brokers for contract suites: fakes in memory, the same over TCP, and the sandbox's real one."""
+"""Brokers for contract suites: fakes in memory, fakes over TCP, and the sandbox's real one."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -31,17 +31,17 @@ LANES = [
 
 
 class BrokerWorld(Protocol):
-    """One broker on which a test creates topics."""
+    """One broker, on which tests create topics."""
 
     connector: Connector
 
     @property
     def broker(self) -> Broker:
-        """Return the broker's address."""
+        """The broker."""
         ...
 
     def new_topic(self) -> TopicPartition:
-        """Create a fresh topic with one partition; return the partition."""
+        """Create an unused topic with one partition, and return the partition."""
         ...
 
 
@@ -84,7 +84,7 @@ class RealWorld:
 
 
 class Client:
-    """Send requests to one broker, over a connection that is opened again after a failure."""
+    """A client of one broker, with a connection that can be replaced after a failure."""
 
     def __init__(self, world: BrokerWorld) -> None:
         self._connector = world.connector
@@ -92,11 +92,11 @@ class Client:
         self.connection = self._connect()
 
     def request(self, request: Request[R], version: int = 0) -> R:
-        """Send a request and wait for its response."""
+        """Send a request, and wait for its response."""
         return self.connection.request(request, version=version, timeout_ms=TIMEOUT_MS)
 
     def reconnect(self) -> None:
-        """Open another connection."""
+        """Replace the connection by a new one."""
         self.connection.close()
         self.connection = self._connect()
 
@@ -113,12 +113,12 @@ class Client:
 def broker_world(
     request: pytest.FixtureRequest, real_cluster: str = "cluster", *, auto_create: bool = False
 ) -> Iterator[BrokerWorld]:
-    """Provide the broker of the lane that a fixture's parameter names.
+    """Yield the world of the lane that a fixture's parameter names.
 
     Args:
-        request: pytest's request of the calling fixture.
-        real_cluster: name of the fixture with the real broker.
-        auto_create: whether a metadata request creates a topic; configure a real broker likewise.
+        request: the fixture's request.
+        real_cluster: the name of the real broker's fixture.
+        auto_create: whether fakes create topics automatically; the real broker must agree.
     """
     if request.param == "real":
         yield RealWorld(request.getfixturevalue(real_cluster))

@@ -1,4 +1,4 @@
-"""Clusters reached through bootstrap servers only, and helpers that compare their groups' lag."""
+"""Clusters that are accessed through brokers only, and the status of their groups."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -13,17 +13,17 @@ from zkconsumer.sandbox.tools import ToolResult
 _TIMEOUT_MS = 20_000
 
 
-class AloneCluster(Protocol):
-    """A cluster with bootstrap servers: a ``KraftNode`` or a ``Sandbox``."""
+class BootstrapCluster(Protocol):
+    """A cluster with a bootstrap address: ``KraftNode`` and ``Sandbox``."""
 
     @property
     def bootstrap_servers(self) -> str:
-        """``host:port`` of its brokers, separated by commas."""
+        """The addresses of its brokers."""
         ...
 
 
-class GroupLag(NamedTuple):
-    """A group's offset and lag in one partition; ``owner``: the member's id, or a dash."""
+class Place(NamedTuple):
+    """A group's status in a partition; ``owner`` is the member's id, or a dash."""
 
     topic: str
     partition: int
@@ -34,15 +34,15 @@ class GroupLag(NamedTuple):
 
 
 def brokers_of(bootstrap: str) -> list[Broker]:
-    """Parse ``bootstrap.servers`` into brokers."""
-    found = []
+    """Parse ``bootstrap.servers`` into brokers with negative ids."""
+    brokers = []
     for number, address in enumerate(bootstrap.split(",")):
         host, _, port = address.rpartition(":")
-        found.append(Broker(-1 - number, host, int(port)))
-    return found
+        brokers.append(Broker(-1 - number, host, int(port)))
+    return brokers
 
 
-def write_alone(cluster: AloneCluster, topic: str, counts: Sequence[int]) -> None:
+def write_alone(cluster: BootstrapCluster, topic: str, counts: Sequence[int]) -> None:
     """Write ``counts[n]`` records into partition n of a topic."""
     with closing(BatchProducer(brokers_of(cluster.bootstrap_servers))) as producer:
         for number, count in enumerate(counts):
@@ -51,8 +51,8 @@ def write_alone(cluster: AloneCluster, topic: str, counts: Sequence[int]) -> Non
                 producer.write({tp: [Record(0, None, b"v%d" % number) for number in range(count)]})
 
 
-def commit_alone(cluster: AloneCluster, group: str, offsets: dict[TopicPartition, int]) -> None:
-    """Commit offsets for a group that never had a member."""
+def commit_alone(cluster: BootstrapCluster, group: str, offsets: dict[TopicPartition, int]) -> None:
+    """Commit offsets for a group without members."""
     with KafkaConsumer(
         bootstrap_servers=cluster.bootstrap_servers, group_id=group, enable_auto_commit=False
     ) as consumer:
@@ -61,8 +61,10 @@ def commit_alone(cluster: AloneCluster, group: str, offsets: dict[TopicPartition
 
 
 @contextmanager
-def reading(cluster: AloneCluster, topic: str, group: str, count: int) -> Iterator[KafkaConsumer]:
-    """Yield a member that has read and committed ``count`` records, and is still in the group."""
+def reading(
+    cluster: BootstrapCluster, topic: str, group: str, count: int
+) -> Iterator[KafkaConsumer]:
+    """Yield a live member that has read and committed ``count`` records of a topic."""
     with KafkaConsumer(
         topic,
         bootstrap_servers=cluster.bootstrap_servers,
@@ -80,37 +82,37 @@ def reading(cluster: AloneCluster, topic: str, group: str, count: int) -> Iterat
 
 def described_by_kafka(
     message: ToolResult,
-) -> dict[tuple[str, int], GroupLag]:
+) -> dict[tuple[str, int], Place]:
     """Parse the output of ``kafka-consumer-groups.sh --describe``."""
     lines = [line.split() for line in message.lines if line.split()]
     start = next(number for number, line in enumerate(lines) if "CURRENT-OFFSET" in line)
     names = lines[start]
-    found = {}
+    places = {}
     for line in lines[start + 1 :]:
         cells = dict(zip(names, line, strict=False))
-        place = GroupLag(
+        place = Place(
             cells["TOPIC"],
             int(cells["PARTITION"]),
             _number(cells["CURRENT-OFFSET"]),
             int(cells["LOG-END-OFFSET"]),
             _number(cells["LAG"]),
-            # A long consumer id runs into the next column, the host, which begins with a slash.
+            # After a long id the host, which starts with a slash, follows without a space.
             cells["CONSUMER-ID"].partition("/")[0],
         )
-        found[place.topic, place.partition] = place
-    return found
+        places[place.topic, place.partition] = place
+    return places
 
 
-def described_by_lag(table: str, group: str) -> dict[tuple[str, int], GroupLag]:
-    """Parse a group's rows of the table that ``zkconsumer lag`` prints."""
+def described_by_lag(table: str, group: str) -> dict[tuple[str, int], Place]:
+    """Parse a group's lines of the table of ``zkconsumer lag``."""
     lines = [line.split() for line in table.splitlines()]
     names = " ".join(lines[0]).replace("LOG END", "LOG-END").split()
-    found = {}
+    places = {}
     for line in lines[1:]:
         cells = dict(zip(names, line, strict=False))
         if cells.get("GROUP") != group or "OWNER" not in cells:
             continue
-        place = GroupLag(
+        place = Place(
             cells["TOPIC"],
             int(cells["PARTITION"]),
             _number(cells["OFFSET"]),
@@ -118,8 +120,8 @@ def described_by_lag(table: str, group: str) -> dict[tuple[str, int], GroupLag]:
             _number(cells["LAG"]),
             "-" if cells["OWNER"] == "nobody" else cells["OWNER"],
         )
-        found[place.topic, place.partition] = place
-    return found
+        places[place.topic, place.partition] = place
+    return places
 
 
 def _number(text: str) -> int | None:

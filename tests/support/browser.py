@@ -1,4 +1,4 @@
-"""A real Chromium that opens the web pages, and the errors that no page may cause."""
+"""A real Chromium that shows the web interface, and checks that hold on every page."""
 
 import os
 import shutil
@@ -23,11 +23,11 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """Start the distribution's Chromium, headless.
+    """Start the distribution's Chromium without a window.
 
-    Keep it no longer than a module's tests: while it is open, asyncio has a loop in this thread.
+    Close it after a module's tests: while it runs, this thread has a running asyncio loop.
     """
-    path = next((found for name in _NAMES if (found := shutil.which(name))), None)
+    path = next((executable for name in _NAMES if (executable := shutil.which(name))), None)
     assert path is not None, "no Chromium: scripts/need-chromium installs one"
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path)
@@ -38,12 +38,12 @@ def chromium() -> Iterator[Browser]:
 
 
 class Window:
-    """A browser page, and the errors that it caused.
+    """An open page, and the errors and foreign requests that it caused.
 
     Attributes:
-        page: Playwright's page.
-        complaints: errors of scripts and of the console, and violations of the security policy.
-        strangers: requested URLs of other hosts than the page's own.
+        page: the page of playwright.
+        complaints: errors of scripts and the console (including security policy violations).
+        strangers: requested addresses on other hosts.
     """
 
     def __init__(self, context: BrowserContext, address: str) -> None:
@@ -64,7 +64,7 @@ class Window:
         return self.page
 
     def clean(self) -> bool:
-        """Assert that the page caused no error and no request to another host; return True."""
+        """Assert that there were no errors, and no requests to other hosts."""
         assert self.complaints == [], self.complaints
         assert self.strangers == []
         return True
@@ -88,14 +88,14 @@ def window(
     now_ms: int | None = None,
     **more: Any,
 ) -> Iterator[Window]:
-    """Open a page in a fresh profile with reduced motion, so that animations are drawn still.
+    """Open a window with a fresh profile that prefers reduced motion, so nothing is animated.
 
     Args:
-        browser: the browser to open it in.
-        address: the base URL of the site.
-        scheme: the colour scheme that the system prefers.
-        now_ms: the browser's clock, which stands still; None for the real time.
-        more: more options of Playwright's browser context.
+        browser: the browser.
+        address: the site's address.
+        scheme: the system's preferred colour scheme.
+        now_ms: a fixed time for the browser's clock; None: the real time.
+        more: further settings of the browser context.
     """
     context = browser.new_context(
         **{
@@ -118,7 +118,7 @@ def window(
 
 @contextmanager
 def darkened(page: Page) -> Iterator[None]:
-    """Emulate a system that prefers dark colours; the open page is drawn again."""
+    """Let the system prefer dark colours during the context; the open page is redrawn."""
     page.emulate_media(color_scheme="dark")
     try:
         yield
@@ -129,34 +129,34 @@ def darkened(page: Page) -> Iterator[None]:
 def barriers(page: Page, scheme: Scheme = "light") -> list[str]:
     """Return axe's serious and critical accessibility violations.
 
-    For dark colours only the contrast is checked: all else is the same as with light ones.
+    In dark mode only contrast is checked: everything else is the same as in light mode.
     """
     options = {"resultTypes": ["violations"]}
     if scheme == "dark":
         options["runOnly"] = ["color-contrast"]
-    found = Axe().run(page, options=options).response["violations"]
+    violations = Axe().run(page, options=options).response["violations"]
     return [
         f"{item['impact']} {item['id']}: {[node['html'][:200] for node in item['nodes'][:3]]}"
-        for item in found
+        for item in violations
         if item["impact"] in {"serious", "critical"}
     ]
 
 
 def picture(page: Page, name: str) -> None:
-    """Save a screenshot for the documentation, if ``ZKCONSUMER_SCREENSHOTS`` is set."""
+    """Save a screenshot for the documentation, if ZKCONSUMER_SCREENSHOTS is set."""
     if SCREENSHOTS:
         IMAGES.mkdir(exist_ok=True)
         page.screenshot(path=IMAGES / f"page-{name}.png", full_page=True, animations="disabled")
 
 
 def painted(page: Page, selector: str) -> int:
-    """Return how many different colours a canvas shows."""
-    found: int = page.evaluate(
+    """Return the number of different colours in a canvas."""
+    colours: int = page.evaluate(
         """selector => {
             const canvas = document.querySelector(selector);
             if (!canvas || !canvas.width) return 0;
             const { width, height } = canvas;
-            // On a copy: Chromium warns about a canvas that is read twice.
+            // Read a copy: browsers warn if the same canvas is read twice.
             const copy = new OffscreenCanvas(width, height).getContext("2d");
             copy.drawImage(canvas, 0, 0);
             const data = copy.getImageData(0, 0, width, height).data;
@@ -167,4 +167,4 @@ def painted(page: Page, selector: str) -> int:
         }""",
         selector,
     )
-    return found
+    return colours

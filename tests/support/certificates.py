@@ -1,4 +1,4 @@
-"""Certificates for all tests of a session; see ``zkconsumer.sandbox.certificates``."""
+"""The certificates that all tests of a session share; see ``zkconsumer.sandbox.certificates``."""
 
 import pytest
 
@@ -14,5 +14,5 @@ __all__ = ["KEY_PASSWORD", "STORE_PASSWORD", "Certificates", "certificates"]
 
 @pytest.fixture(scope="session")
 def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
-    """Certificates for all tests of the session."""
+    """Create certificates once for all tests of the session."""
     return make_certificates(tmp_path_factory.mktemp("certificates"))

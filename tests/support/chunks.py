@@ -1,4 +1,4 @@
-"""Claims and chunks for tests of what lies between a fetcher and a stream."""
+"""Claims and chunks for tests of the queue between a fetcher and a stream."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,10 +23,10 @@ _are_native = False
     scope="module", params=["python", pytest.param("native", marks=needs_native_engine)]
 )
 def each_chunk(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Have ``chunk_of`` make chunks as Python does, and then as native loops do.
+    """Run each test with ``chunk_of`` making Python's chunks, and again with native ones.
 
-    A stream reads the one by ``PythonChunkCursor``, and the other by the native cursor.
-    ``new_queue`` makes queues to match.
+    A stream reads the former with ``PythonChunkCursor``, and the latter with the native cursor.
+    ``new_queue`` makes matching queues.
     """
     global _are_native  # noqa: PLW0603 - the fixture's one job
     _are_native = request.param == "native"
@@ -36,14 +36,14 @@ def each_chunk(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def are_native() -> bool:
-    """Whether ``chunk_of`` makes chunks as native loops do."""
+    """Whether ``chunk_of`` makes native chunks."""
     return _are_native
 
 
 @lru_cache(maxsize=200)
 def native_records(data: bytes, fetch_offset: int = 0) -> Sequence[Record]:
-    """A record set as a native loop hands it on."""
-    # It may be missing, or not be wanted.
+    """Return a record set's records as a native loop delivers them."""
+    # The native core may be missing, or disabled.
     from zkconsumer.native import _core  # noqa: PLC0415
 
     queue, claim = _core.Queue(1_000, Chunk), claim_of()
@@ -55,7 +55,7 @@ def native_records(data: bytes, fetch_offset: int = 0) -> Sequence[Record]:
 
 
 class ListSink:
-    """A ``ChunkSink`` that remembers what it took; ``room`` is how many more it takes."""
+    """A ``ChunkSink`` that keeps its chunks in a list; ``room`` is its free capacity in chunks."""
 
     def __init__(self, room: int = 1_000_000) -> None:
         self.room = room
@@ -83,14 +83,14 @@ class ListSink:
         return sys.maxsize if self.room > 0 else 0
 
     def offsets(self) -> list[int]:
-        """The offsets of all records taken, in the order in which they came."""
+        """The offsets of all records received, in order of arrival."""
         return [record.offset for chunk in self.chunks for record in chunk.records]
 
 
 def claim_of(
     tp: TopicPartition = T0, *, committed: int | None = None, sink: ChunkSink | None = None
 ) -> PartitionClaim:
-    """A claim whose chunks go to ``sink``."""
+    """Return a claim whose chunks go to ``sink``."""
     return PartitionClaim(tp, ListSink() if sink is None else sink, committed)
 
 
@@ -103,22 +103,22 @@ def chunk_of(
     error: ZkConsumerError | None = None,
     poison: Poison | None = None,
 ) -> Chunk:
-    """A chunk with a record for each offset; its ends are those of the records unless given.
+    """Return a chunk with a record for each offset; unless given, its ends follow from these.
 
-    With an ``error`` its poison stops the partition there; a ``poison`` may also be passed over.
+    An ``error`` becomes a poison that stops the partition; a ``poison`` may also be skipped.
     """
-    found: Sequence[Record] = records(*offsets)
+    chunk_records: Sequence[Record] = records(*offsets)
     if fetched_at is None:
-        fetched_at = found[0].offset if found else claim.consumed_offset or 0
+        fetched_at = chunk_records[0].offset if chunk_records else claim.consumed_offset or 0
     if next_offset is None:
-        next_offset = found[-1].offset + 1 if found else fetched_at
+        next_offset = chunk_records[-1].offset + 1 if chunk_records else fetched_at
     if error is not None:
         poison = Poison(claim.topic_partition, next_offset, None, error)
-    size_bytes = records_bytes(found)
-    if _are_native and found:
-        found = native_records(build_message_set(found), found[0].offset)
-    return Chunk(claim, fetched_at, next_offset, found, size_bytes, poison)
+    size_bytes = records_bytes(chunk_records)
+    if _are_native and chunk_records:
+        chunk_records = native_records(build_message_set(chunk_records), chunk_records[0].offset)
+    return Chunk(claim, fetched_at, next_offset, chunk_records, size_bytes, poison)
 
 
 def ignore() -> None:
-    """Hear that there is room, and do nothing."""
+    """Do nothing when capacity becomes free."""

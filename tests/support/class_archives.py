@@ -1,9 +1,9 @@
-"""Make a Java that starts servers, their tools and Spark from archives of their loaded classes.
+"""Make a ``java`` that starts servers, tools and Spark faster, with archives of loaded classes.
 
 ``python -m tests.support.class_archives FOLDER kafka|spark`` makes ``FOLDER/bin/java`` for
-``JAVA_HOME``: half of what such a start costs is loading thousands of classes, and tests start
-hundreds. Each program is run once to its orderly end, when the JVM writes down what it has loaded.
-A Java that can't (before 13, or without an archive of its own) starts all as ever.
+``JAVA_HOME``: half of the cost of a start is loading thousands of classes, and tests start
+hundreds of programs. Each program runs once to a clean exit, when the JVM archives its classes.
+A Java without this feature (before 13, or without a default archive) starts everything as usual.
 """
 
 import argparse
@@ -46,7 +46,7 @@ exec {java} "$@"
 
 
 def make_wrapper(folder: Path, java: Path) -> None:
-    """Write ``folder/bin/java``, which starts ``java`` with the archive that ``folder`` has."""
+    """Write ``folder/bin/java``, which starts ``java`` with the matching archive in ``folder``."""
     program = folder / "bin" / "java"
     program.parent.mkdir(parents=True, exist_ok=True)
     text = _WRAPPER.format(
@@ -59,7 +59,7 @@ def make_wrapper(folder: Path, java: Path) -> None:
 
 
 def record_kafka(version: str) -> None:
-    """Run a broker, its ZooKeeper and the tools that tests start by the dozen, to orderly ends."""
+    """Run a broker, its ZooKeeper and frequently used tools, each to a clean exit."""
     with Sandbox(kafka=version) as sandbox:
         sandbox.create_topic("archived")
         if version == DEFAULT_KAFKA:
@@ -69,7 +69,7 @@ def record_kafka(version: str) -> None:
 
 
 def _record_tools(sandbox: Sandbox) -> None:
-    """Write a message and read it."""
+    """Run the console producer and consumer with one message."""
     written = sandbox.run_scala_tool(
         "kafka.tools.ConsoleProducer",
         *("--broker-list", sandbox.bootstrap_servers, "--topic", "archived"),
@@ -85,8 +85,8 @@ def _record_tools(sandbox: Sandbox) -> None:
 
 
 def record_spark() -> None:
-    """Run a query through Python workers to a file of Parquet, and await the end of its JVM."""
-    # Not every lane has it.
+    """Run a query through Python workers to a Parquet file, and await the end of its JVM."""
+    # Spark is not installed in every lane.
     from tests.spark.conftest import SETTINGS  # noqa: PLC0415
     from zkconsumer.spark.session import build_session  # noqa: PLC0415
 
@@ -102,7 +102,7 @@ def record_spark() -> None:
 
 
 def main() -> None:
-    """Make the program and one kind of archives."""
+    """Make the wrapper, and one kind of archives."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("kind", choices=("kafka", "spark"))

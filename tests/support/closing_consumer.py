@@ -1,10 +1,10 @@
 """A process that polls until a signal comes, and closes its consumer in the handler.
 
 ``python -m tests.support.closing_consumer WAY SETTINGS``: ``SETTINGS`` are the consumer's as JSON,
-with ``topics``. It writes a line ``partition offset`` for every record that it was handed, and at
-the end how many threads are left.
+with ``topics``. It prints a line ``partition offset`` for every record delivered, and at the end
+the number of additional threads.
 
-``WAY`` is ``iterate``, ``poll``, ``exit`` (poll; the handler ends the process behind its
+``WAY`` is ``iterate``, ``poll``, ``exit`` (poll; the handler ends the process after its
 ``close()``), or ``interrupt`` (poll; SIGINT raises KeyboardInterrupt as it does by default).
 """
 
@@ -28,8 +28,8 @@ def main() -> None:
     sys.stdout.write(f"ended with {threading.active_count() - threads} more threads\n")
 
 
-def hear_signals(consumer: KafkaConsumer, then: Callable[[], object]) -> None:
-    """Close in the handler, and do that behind it."""
+def close_on_signals(consumer: KafkaConsumer, then: Callable[[], object]) -> None:
+    """Install signal handlers that close the consumer, and then call ``then``."""
 
     def stop(_number: int, _frame: object) -> None:
         consumer.close()
@@ -40,34 +40,34 @@ def hear_signals(consumer: KafkaConsumer, then: Callable[[], object]) -> None:
 
 
 def iterate(consumer: KafkaConsumer) -> None:
-    """The loop ends by itself."""
-    hear_signals(consumer, lambda: None)
+    """Iterate over the consumer; the handler's ``close`` ends the loop."""
+    close_on_signals(consumer, lambda: None)
     for record in consumer:
-        notify([record])
+        process([record])
 
 
 def poll_while_running(consumer: KafkaConsumer) -> None:
-    """The handler says that it is over."""
+    """Poll until the handler has set a flag."""
     stopped: list[bool] = []
-    hear_signals(consumer, lambda: stopped.append(True))
+    close_on_signals(consumer, lambda: stopped.append(True))
     while not stopped:
         poll(consumer)
 
 
 def poll_and_exit(consumer: KafkaConsumer) -> None:
-    """The handler ends the process."""
+    """Poll for ever; the handler ends the process."""
 
     def leave() -> None:
         sys.stdout.flush()
         os._exit(0)
 
-    hear_signals(consumer, leave)
+    close_on_signals(consumer, leave)
     while True:
         poll(consumer)
 
 
 def poll_until_interrupted(consumer: KafkaConsumer) -> None:
-    """Ctrl-C, as it is without a handler."""
+    """Poll until Ctrl-C raises KeyboardInterrupt, as it does without a handler."""
     try:
         while True:
             poll(consumer)
@@ -86,14 +86,14 @@ WAYS = {
 
 
 def poll(consumer: KafkaConsumer) -> None:
-    """Once."""
-    found: dict[Any, list[ConsumerRecord]] = consumer.poll(60_000, max_records=3)
-    for records in found.values():
-        notify(records)
+    """Poll once, and print the records."""
+    polled: dict[Any, list[ConsumerRecord]] = consumer.poll(60_000, max_records=3)
+    for records in polled.values():
+        process(records)
 
 
-def notify(records: Iterable[ConsumerRecord]) -> None:
-    """Say what was handed out, and work on it."""
+def process(records: Iterable[ConsumerRecord]) -> None:
+    """Print the records delivered, and spend a millisecond on each."""
     work = threading.Event()
     for record in records:
         sys.stdout.write(f"{record.partition} {record.offset}\n")

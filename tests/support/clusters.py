@@ -1,8 +1,8 @@
-"""Real clusters that tests share: each is started once a session, by the first test that asks.
+"""Real clusters that tests share: each is started once a session, by the first test that uses it.
 
-Tests keep apart by names: take topics and groups from ``fresh_name``. A test that stops, kills
-or pauses a broker of a shared cluster does so by ``without`` and ``frozen``, which bring it back
-also where the test fails; one that changes settings starts a ``Sandbox`` of its own.
+Tests are isolated by names: topics and groups come from ``fresh_name``. A test that stops, kills
+or pauses a broker of a shared cluster uses ``without`` and ``frozen``, which bring it back even if
+the test fails; a test that changes settings starts a ``Sandbox`` of its own.
 """
 
 import itertools
@@ -21,19 +21,19 @@ from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.kraft import KraftNode
 
 BrokerOf = Callable[[str], Sandbox]
-"""Gives the one broker of a Kafka version; starts it when it is first asked for."""
+"""Returns the single broker of a Kafka version, which is started at the first call."""
 
 SHORT_SESSIONS = {"group.min.session.timeout.ms": "500"}
-"""Brokers refuse sessions under 6 s unless told otherwise: tests can't wait so long."""
+"""By default brokers refuse sessions under 6 s, which is too long for tests."""
 
 _QUICK = {
     "zookeeper.session.timeout.ms": "2000",
     "replica.lag.time.max.ms": "2000",
-    # A 0.8 broker waits so long for a frozen one, as its controller and as its follower, and
-    # answers nobody meanwhile.
+    # A 0.8 broker waits for a frozen one this long, as its controller and as its follower, and
+    # answers no requests meanwhile.
     "controller.socket.timeout.ms": "1500",
     "replica.socket.timeout.ms": "1500",
-    # Topics that ask for it are compacted soon.
+    # Compacts topics that are configured for it.
     "log.cleaner.enable": "true",
     "log.cleaner.backoff.ms": "1000",
     "log.cleaner.dedupe.buffer.size": "4194304",
@@ -46,7 +46,7 @@ _session = uuid.uuid4().hex[:6]
 
 
 def fresh_name(prefix: str) -> str:
-    """A name for a topic or a group that nobody has used: ``prefix-<session>-<number>``."""
+    """Return an unused name for a topic or a group: ``prefix-<session>-<number>``."""
     return f"{prefix}-{_session}-{next(_numbers)}"
 
 
@@ -57,7 +57,7 @@ def without(
     *,
     end: Callable[[Sandbox, int], None] = Sandbox.kill_broker,
 ) -> Iterator[None]:
-    """While this broker has crashed, or has ended by ``Sandbox.stop_broker``; then it is back."""
+    """Kill this broker (or end it by ``Sandbox.stop_broker``) during the context."""
     end(cluster, broker_id)
     try:
         yield
@@ -67,7 +67,7 @@ def without(
 
 @contextmanager
 def unclean_election(cluster: Sandbox, topic: str, work: Callable[[], object]) -> Iterator[None]:
-    """While broker 1 leads the topic's one partition, without what broker 0 got in ``work``."""
+    """Let broker 1 lead the topic's only partition without what broker 0 got in ``work``."""
     with ExitStack() as until_the_end:
         with without(cluster, 1, end=Sandbox.stop_broker):
             work()
@@ -78,7 +78,7 @@ def unclean_election(cluster: Sandbox, topic: str, work: Callable[[], object]) -
 
 @contextmanager
 def frozen(cluster: Sandbox, broker_id: int) -> Iterator[None]:
-    """While this broker does not run, but keeps its connections; then it goes on."""
+    """Freeze this broker during the context; its connections stay open."""
     cluster.pause_broker(broker_id)
     try:
         yield
@@ -87,15 +87,15 @@ def frozen(cluster: Sandbox, broker_id: int) -> Iterator[None]:
 
 
 def expire(cluster: Sandbox, folder: Path, tp: TopicPartition, *, broker_id: int) -> int:
-    """Delete a log's first two segments as retention would; gives the first offset that is left.
+    """Delete a log's first two segments as retention would; return the new log start offset.
 
-    Retention itself first runs 30 s after a broker's start; what it leaves is the same.
+    Retention itself first runs 30 s after a broker's start; the result is the same.
 
     Args:
-        cluster: its brokers; this one leads the partition.
-        folder: where they keep their logs.
-        tp: a partition with small segments, four at least.
-        broker_id: the broker.
+        cluster: the cluster.
+        folder: the folder with its brokers' logs.
+        tp: a partition with at least four small segments.
+        broker_id: the partition's leader.
     """
     with without(cluster, broker_id, end=Sandbox.stop_broker):
         segments = sorted(folder.glob(f"broker-{broker_id}/**/{tp}/*.log"))
@@ -108,7 +108,7 @@ def expire(cluster: Sandbox, folder: Path, tp: TopicPartition, *, broker_id: int
 
 @pytest.fixture(scope="session")
 def disks(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The working folders of shared clusters: by version for ``broker_of``, else by name."""
+    """The parent of the shared clusters' folders: by version for ``broker_of``, else by name."""
     return tmp_path_factory.mktemp("disks")
 
 
@@ -128,7 +128,7 @@ def damaged_cluster(disks: Path) -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="session")
 def cluster3(disks: Path) -> Iterator[Sandbox]:
-    """Three brokers 0.8.2.2 that are soon missed, for all tests of the session."""
+    """Three brokers 0.8.2.2 with short failure detection, for all tests of the session."""
     with Sandbox(
         kafka="0.8.2.2",
         brokers=3,
@@ -141,7 +141,7 @@ def cluster3(disks: Path) -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="session")
 def modern3() -> Iterator[Sandbox]:
-    """Three brokers 3.9.1 that elect whatever is alive, for all tests of the session."""
+    """Three brokers 3.9.1 with unclean leader election, for all tests of the session."""
     quick = {"unclean.leader.election.enable": "true", "replica.lag.time.max.ms": "2000"}
     with Sandbox(kafka="3.9.1", brokers=3, broker_properties=quick | SHORT_SESSIONS) as sandbox:
         yield sandbox
@@ -156,16 +156,16 @@ def zookeeper() -> Iterator[Sandbox]:
 
 @pytest.fixture(scope="session")
 def large_connect(zookeeper: Sandbox) -> Iterator[str]:
-    """The connect string of 50,000 nodes, for all tests of the session; no test changes them."""
+    """The connect string of a chroot with 50,000 nodes, which no test changes."""
     with large_cluster(zookeeper) as connect:
         yield connect
 
 
 @pytest.fixture(scope="session")
 def broker_of(disks: Path) -> Iterator[BrokerOf]:
-    """One broker of each version that a test asks for, for all tests of the session.
+    """Single brokers by version, each started at first use, for all tests of the session.
 
-    Coordinator groups may have sessions of half a second there.
+    Their coordinator groups may have sessions of half a second.
     """
     with ExitStack() as running:
         started: dict[str, Sandbox] = {}

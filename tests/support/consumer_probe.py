@@ -1,7 +1,7 @@
-"""A consumer in a process of its own, for what only a whole process shows: its CPU and its memory.
+"""A consumer in a separate process, to measure the CPU time and memory of a whole process.
 
 ``python -m tests.support.consumer_probe WORK`` with one JSON object (``Task``) as argument; prints
-the engine and what was measured.
+the engine and the measurements.
 """
 
 import json
@@ -19,17 +19,17 @@ from zkconsumer.records.engine import ENGINE
 
 Stream = KafkaStream[bytes, bytes]
 _LOOKS = 5
-"""A queue that is the same so often in a row has stopped to grow."""
+"""A queue whose size is the same in this many checks has stopped growing."""
 
 
 class Task(TypedDict):
-    """What a probe is told.
+    """A probe's parameters.
 
     Attributes:
-        settings: of the consumer.
-        topic: what it reads, with one stream.
-        records: how many there are.
-        waiting_bytes: more than that is queued before the first one is read, whatever comes.
+        settings: the consumer's settings.
+        topic: the topic, which is read with one stream.
+        records: the number of records in the topic.
+        waiting_bytes: the queue must exceed this size before the first record is read.
     """
 
     settings: Mapping[str, str]
@@ -39,9 +39,9 @@ class Task(TypedDict):
 
 
 def rest(stream: Stream, observed: Noting, task: Task) -> dict[str, float]:
-    """Wait for a message for ``consumer.timeout.ms`` where none comes; the cost of the second wait.
+    """Wait twice ``consumer.timeout.ms`` without a message; return the second wait's cost.
 
-    By the second one whatever happens once has happened.
+    One-time costs belong to the first wait.
     """
     assert task["records"] == 0
     _expect_nothing(stream)
@@ -68,7 +68,7 @@ def _fetches(observed: Noting) -> int:
 
 
 def read_late(stream: Stream, _observed: Noting, task: Task) -> dict[str, float]:
-    """Let much be queued, and read everything only then; what the process was at most."""
+    """Let the queue fill, and then read everything; return the process's peak memory."""
     queue = stream._waiting._queue
     snapshots: list[int] = []
 
@@ -98,7 +98,7 @@ WORKS: Mapping[str, Callable[[Stream, Noting, Task], dict[str, float]]] = {
 
 
 def main(work: str, task: Task) -> None:
-    """Join, do it, leave, and tell; also what the process had before it joined."""
+    """Join, run the work, leave, and print the result, with the memory before joining."""
     observed = Noting()
     config = ConsumerConfig(task["settings"])
     loaded_bytes = memory_bytes("VmRSS")

@@ -1,8 +1,8 @@
-"""Members of one group on an in-memory ZooKeeper, with control threads that a test runs by hand.
+"""Members of one group on an in-memory ZooKeeper, whose control threads a test runs by hand.
 
-Nothing runs by itself: ``Group.settle`` lets every member take what waits in its mailbox, in turn,
-and whatever is due by the group's clock. Fetching is noted, not done; a test plays fetcher and
-stream by offering chunks and iterating.
+Nothing runs by itself: ``Group.settle`` lets each member in turn process its mailbox, and what is
+due by the group's clock. Fetching is only recorded; a test acts as fetcher and stream by offering
+chunks and iterating.
 """
 
 import contextlib
@@ -56,8 +56,8 @@ AUTO_COMMIT_MS = 1_000
 BACKOFF_MS = 2_000
 
 
-class NotedFetching(FetchManager):
-    """Notes what it was to fetch."""
+class RecordingFetchManager(FetchManager):
+    """A fetch manager that only records what it should fetch."""
 
     def __init__(self) -> None:
         self.started: list[tuple[PartitionClaim, int | None]] = []
@@ -73,7 +73,7 @@ class NotedFetching(FetchManager):
 
 
 class MemberOptions(TypedDict, total=False):
-    """What tests set of a member; see ``ControlledMember``."""
+    """The options of a ``ControlledMember``."""
 
     auto_commit: bool
     max_retries: int
@@ -83,7 +83,7 @@ class MemberOptions(TypedDict, total=False):
 
 
 class ControlledMember:
-    """All that a connector is made of below its public face, but for threads and brokers."""
+    """The parts below a connector's public interface, without threads and brokers."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class ControlledMember:
         self.consumer_id = f"{GROUP}_{name}"
         self.clock = group.time
         self.store = group.server.connect()
-        self.fetching = NotedFetching()
+        self.fetching = RecordingFetchManager()
         self.registry = GroupRegistry(self.store, GROUP, clock=group.time)
         self.offsets = TopicChecked(
             ZookeeperOffsetStore(self.store, GROUP, guard=self.registry),
@@ -149,10 +149,10 @@ class ControlledMember:
             case SessionState.SUSPENDED | SessionState.DEAD:
                 pass
 
-    # --- what a caller does -----------------------------------------------------------------------
+    # --- the caller's part ------------------------------------------------------------------------
 
     def join(self, topics: Mapping[str, int] | Whitelist) -> JoinRequest:
-        """Ask to join; the answer comes with the group's next ``settle``."""
+        """Request to join; the request completes in the group's next ``settle``."""
         if isinstance(topics, Whitelist):
             shared = (ChunkQueue(100),)
             self.queues = {topics.pattern: shared}
@@ -168,73 +168,73 @@ class ControlledMember:
         return request
 
     def withdraw(self) -> None:
-        """Wait for the last join no longer."""
+        """Withdraw the last join request."""
         assert self.last_join is not None
         self.control.mailbox.put(WithdrawRequest(self.last_join))
 
     def commit(self, offsets: Mapping[TopicPartition, int] | None = None) -> CommitRequest:
-        """Ask for a commit of what was handed over, or of these."""
+        """Request a commit of these offsets, or of what was consumed."""
         request = _commit_request(offsets)
         self.control.mailbox.put(request)
         return request
 
     def commit_inside(self, offsets: Mapping[TopicPartition, int] | None = None) -> int:
-        """Commit as a listener does, on the control thread; gives how many were written."""
+        """Commit as a listener does, on the control thread; return the number of partitions."""
         request = _commit_request(offsets)
         self.control.commit(request)
         return request.reply.wait(0)[0] or 0
 
     def close(self) -> CloseRequest:
-        """Ask it to leave; ``settle`` runs it to the end. Its ZooKeeper session stays."""
+        """Request a close, which ``settle`` completes. Its ZooKeeper session stays."""
         request = CloseRequest()
         self.control.mailbox.put(request)
         return request
 
     def stream(self, topic: str = "t", number: int = 0) -> KafkaStream[bytes, bytes]:
-        """One of its streams, which raises ConsumerTimeout instead of waiting."""
-        found = self._streams.get((topic, number))
-        if found is None:
-            found = KafkaStream(
+        """Return one of its streams, which raises ConsumerTimeout instead of waiting."""
+        kept = self._streams.get((topic, number))
+        if kept is None:
+            kept = KafkaStream(
                 self.queues[topic][number],
                 clock=self.clock,
                 timeout_ms=0,
                 delivery=self.delivery,
                 commit_ahead=self._commit_ahead,
             )
-            self._streams[topic, number] = found
-        return found
+            self._streams[topic, number] = kept
+        return kept
 
     def _commit_ahead(self, claim: PartitionClaim, offset: int) -> bool:
-        """What the stream's thread would wait for, done here and now."""
+        """Handle at once the request that a stream's thread would wait for."""
         request = CommitAheadRequest(claim, offset)
         self.control._handle(request)
         return bool(request.reply.wait(0)[0])
 
-    # --- what fetchers do, and what there is to see -----------------------------------------------
+    # --- the fetcher's part, and the member's state -----------------------------------------------
 
     def owned(self) -> dict[TopicPartition, PartitionClaim]:
-        """The claims that it is reading."""
+        """The member's claims by partition."""
         return {claim.topic_partition: claim for claim in self.claims.claims()}
 
     def starts(self) -> dict[TopicPartition, int | None]:
-        """From which offset each partition was last to be fetched."""
+        """The latest start offset of each partition."""
         return {claim.topic_partition: offset for claim, offset in self.fetching.started}
 
     def deliver(self, tp: TopicPartition, offsets: Sequence[int]) -> None:
-        """Be its fetcher: queue these records."""
+        """Queue these records, as its fetcher does."""
         claim = self.owned()[tp]
         if claim.consumed_offset is None:
             claim.consumed_offset = offsets[0]
         assert claim.sink.offer(chunk_of(claim, offsets), ignore)
 
     def consume(self, count: int, topic: str = "t", number: int = 0) -> list[tuple[int, int]]:
-        """Be its caller: take so many messages, the last one stays in hand."""
+        """Take ``count`` messages from a stream, as its caller does; the last stays in hand."""
         stream = self.stream(topic, number)
         got = [next(stream) for _ in range(count)]
         return [(message.partition, message.offset) for message in got]
 
     def pump(self) -> bool:
-        """Take what waits or is due; says whether there was anything."""
+        """Process what is queued or due; return whether there was anything."""
         worked = False
         while not self.control.done and (self._waiting() or self._due() or self._closing()):
             if self._closing():
@@ -265,7 +265,7 @@ def _commit_request(offsets: Mapping[TopicPartition, int] | None) -> CommitReque
 def parts_of(
     member: ControlledMember, *, clock: Clock, **scopes: ThreadScope
 ) -> ConnectorComponents:
-    """A connector's parts, made of a bench's member."""
+    """Return a connector's parts, taken from a member of the bench."""
     name = MemberName(GROUP, member.consumer_id)
     measuring = Measuring(name, client_id=GROUP, clock=clock, random=lambda: 0.5)
     measuring.watch(member.claims.reading, tuple)
@@ -291,12 +291,12 @@ def parts_of(
 
 
 class Group:
-    """A server with one broker and topic t, and members that are run in turn.
+    """A ZooKeeper with one broker and topic t, and members that run in turn.
 
     Args:
-        partitions: of topic t; 0 for no such topic.
-        time: the members' clock, if not the one that ``pass_time`` moves.
-        delivery: when watches and session events arrive, as ``MemoryZkServer`` has it.
+        partitions: the number of partitions of topic t; 0: no such topic.
+        time: the members' clock, if not the one that ``pass_time`` advances.
+        delivery: when watches and session events are called, see ``MemoryZkServer``.
     """
 
     def __init__(
@@ -320,7 +320,7 @@ class Group:
         self.members: list[ControlledMember] = []
 
     def member(self, name: str, **settings: Unpack[MemberOptions]) -> ControlledMember:
-        """A member that has not joined yet."""
+        """Return a new member that has not joined yet."""
         member = ControlledMember(self, name, **settings)
         self.members.append(member)
         return member
@@ -331,7 +331,7 @@ class Group:
         topics: Mapping[str, int] | None = None,
         **settings: Unpack[MemberOptions],
     ) -> ControlledMember:
-        """A member of topic t that has joined, with everybody at rest again."""
+        """Return a new member that has joined, by default for topic t, with all settled."""
         member = self.member(name, **settings)
         request = member.join({"t": 1} if topics is None else topics)
         self.settle()
@@ -339,14 +339,14 @@ class Group:
         return member
 
     def settle(self) -> None:
-        """Let all members work until nothing waits and nothing is due."""
+        """Let all members work until nothing is queued or due."""
         for _ in range(200):
             if not any([member.pump() for member in self.members]):  # noqa: C419 - all of them
                 return
         raise AssertionError("the group does not come to rest")
 
     def pass_time(self, delta_ms: int) -> None:
-        """Let time go by, and let them work."""
+        """Advance the clock, and let all members work."""
         self.clock.advance(delta_ms)
         self.settle()
 
@@ -363,36 +363,36 @@ class Group:
         self.admin.set_or_create_many({path: data})
 
     def text(self, path: str) -> str | None:
-        """What a node holds."""
+        """A node's data as text, or None."""
         node = self.admin.get_many([path])[0]
         return None if node is None else node.data.decode()
 
     def children(self, path: str) -> list[str]:
-        """The names below a node."""
+        """The names of a node's children."""
         return self.admin.children_many([path])[0] or []
 
     def owners(self, topic: str = "t") -> dict[int, str]:
-        """The text of each owner node."""
+        """The data of each owner node, by partition."""
         root = f"/consumers/{GROUP}/owners/{topic}"
         return {int(child): self.text(f"{root}/{child}") or "" for child in self.children(root)}
 
     def ids(self) -> list[str]:
-        """Who is registered."""
+        """The ids of registered members."""
         return self.children(f"/consumers/{GROUP}/ids")
 
     def offset(self, partition: int, topic: str = "t") -> str | None:
-        """What is committed for a partition."""
+        """The committed offset of a partition, as text."""
         return self.text(f"/consumers/{GROUP}/offsets/{topic}/{partition}")
 
     def touch(self, path: str) -> None:
-        """Write what is there already: watches see a change."""
+        """Write a node's own data again, so that watches fire."""
         node = self.admin.get_many([path])[0]
         assert node is not None
         self.admin.write_many([SetOp(path, node.data)])
 
 
 def drained(stream: KafkaStream[bytes, bytes]) -> list[tuple[int, int]]:
-    """(partition, offset) of all that a stream has now; the last one counts as consumed after."""
+    """Return (partition, offset) of all messages a stream has now; all count as consumed."""
     got: list[tuple[int, int]] = []
     with contextlib.suppress(ConsumerTimeout):
         got.extend((message.partition, message.offset) for message in stream)
@@ -400,7 +400,7 @@ def drained(stream: KafkaStream[bytes, bytes]) -> list[tuple[int, int]]:
 
 
 def hold(group: Group, *partitions: int) -> list[str]:
-    """Let a stranger own partitions of topic t; gives the nodes."""
+    """Let another client own partitions of topic t; return the owner nodes."""
     group.admin.ensure_paths(["/consumers/g/owners/t"])
     paths = [f"/consumers/g/owners/t/{partition}" for partition in partitions]
     for path in paths:

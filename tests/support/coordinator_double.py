@@ -1,7 +1,7 @@
-"""A broker that coordinates one group, without a network: requests in, answers out, real threads.
+"""A broker that coordinates one group, for real threads, but without a network.
 
-It serves as a member's ``Dialer`` and ``Cluster``. What the group does is the fake coordinator's;
-here are the bytes of each version, the offsets, and the ways in which a broker can be of no use.
+It serves as a member's ``Dialer`` and ``Cluster``. The group itself is a ``FakeGroupCoordinator``;
+this module adds the encoding of each version, the offsets, and all kinds of failures.
 """
 
 import itertools
@@ -57,14 +57,14 @@ OF_0_9: Mapping[ApiKey, int] = {
     ApiKey.OFFSET_COMMIT: 2,
     ApiKey.OFFSET_FETCH: 1,
 }
-"""The newest versions of a broker of 0.9."""
+"""The newest versions of a 0.9 broker."""
 
 OF_0_8_2: Mapping[ApiKey, int] = {
     ApiKey.JOIN_GROUP: -1,
     ApiKey.OFFSET_COMMIT: 1,
     ApiKey.OFFSET_FETCH: 1,
 }
-"""The newest versions of a broker of 0.8.2; -1: it lacks the API."""
+"""The newest versions of a 0.8.2 broker; -1: it lacks the API."""
 
 OF_0_8_1: Mapping[ApiKey, int] = {
     **OF_0_8_2,
@@ -72,34 +72,34 @@ OF_0_8_1: Mapping[ApiKey, int] = {
     ApiKey.OFFSET_COMMIT: 0,
     ApiKey.OFFSET_FETCH: 0,
 }
-"""The same of 0.8.1, which carries offsets to ZooKeeper..."""
+"""The newest versions of a 0.8.1 broker, which stores offsets in ZooKeeper."""
 
 OF_0_8_0: Mapping[ApiKey, int] = {
     **OF_0_8_1,
     ApiKey.OFFSET_COMMIT: -1,
     ApiKey.OFFSET_FETCH: -1,
 }
-"""... and of 0.8.0, which knows of none."""
+"""The newest versions of a 0.8.0 broker, which has no API for offsets."""
 
 _TICK_S = 0.005
 
 
 class CoordinatorDouble:
-    """The broker.
+    """A broker that is the coordinator of one group.
 
     Attributes:
-        group: what it coordinates.
-        offsets: what is committed.
-        history: all that was ever committed, in order.
-        partitions: of each topic.
-        requested: every request that came, in order, with its version.
-        codes: error codes to answer with instead, by kind of request; the first one is used up.
-        attempts: how many requests of each kind came, answered or not.
-        silent: kinds of requests that are never answered.
-        nonsense: whether the leader seems to assign what nobody can read.
-        deaf: whether nobody can connect.
-        found: who coordinates, or the error code that says so.
-        searches, dials: how often it was asked who coordinates, and connected to.
+        group: the group.
+        offsets: the committed offsets.
+        history: all commits in order.
+        partitions: the number of partitions by topic.
+        requested: every request received, in order, with its version.
+        codes: error codes to answer with, by type of request; each is used once.
+        attempts: the number of requests by type, answered or not.
+        silent: the types of requests that get no response.
+        nonsense: whether assignments are replaced by bytes that can't be decoded.
+        deaf: whether connecting fails.
+        found: the coordinator that lookups return, or an error code.
+        searches, dials: the number of coordinator lookups, and of connections.
     """
 
     def __init__(
@@ -181,24 +181,24 @@ class CoordinatorDouble:
         return connection
 
     def newest(self, api: ApiKey, ours: int) -> int:
-        """The newest version that both know."""
+        """The newest version that both sides support."""
         return min(ours, self.versions.get(api, ours))
 
-    # --- what happens to it -------------------------------------------------------------
+    # --- faults -------------------------------------------------------------------------
 
     def refuse(self, kind: type[object], *codes: int) -> None:
-        """The next requests of that kind are answered with these codes."""
+        """Answer the next requests of that type with these error codes."""
         self.codes.setdefault(kind, deque()).extend(codes)
 
     def break_lines(self) -> None:
-        """All connections break."""
+        """Break all connections."""
         with self.lock:
             lines, self._lines = list(self._lines.values()), {}
         for line in lines:
             line.close()
 
     def throw_out(self, member_id: str) -> None:
-        """The group goes on without that member, as after its session."""
+        """Remove a member from the group, as if its session had expired."""
         with self.lock:
             gone = self.group.receive(
                 "nobody", ev.SendLeave(member_id, "thrown out"), _SOME, self.now_ms()
@@ -206,7 +206,7 @@ class CoordinatorDouble:
             self.deliver(gone)
 
     def kinds(self, kind: type[R]) -> list[R]:
-        """The requests of that kind that came."""
+        """Return the received requests of that type."""
         return [
             cast("R", request) for request, _ in list(self.requested) if isinstance(request, kind)
         ]
@@ -214,16 +214,16 @@ class CoordinatorDouble:
     # --- inside ---------------------------------------------------------------------------
 
     def now_ms(self) -> int:
-        """The time."""
+        """The time by the clock of the test, ms."""
         return self._clock.now_ms()
 
     def tick(self) -> None:
-        """Time passes."""
+        """Let the group act on the present time."""
         with self.lock:
             self.deliver(self.group.tick(self.now_ms()))
 
     def deliver(self, responses: list[Addressed]) -> None:
-        """Hand answers to the connections that wait for them."""
+        """Pass the group's responses to the connections that wait for them."""
         for name, event in responses:
             if name in self._lines:
                 self._lines[name].responses.put(self._response_to(event))
@@ -231,7 +231,7 @@ class CoordinatorDouble:
     def take(
         self, line: "_Connection", request: Request[Response], version: int
     ) -> Response | None:
-        """Serve a request; None where the answer comes later, from the group."""
+        """Handle a request; return None if the group responds later."""
         with self.lock:
             self.requested.append((request, version))
             refusals = self.codes.get(type(request))
@@ -322,7 +322,7 @@ class CoordinatorDouble:
         )
 
     def _response_to(self, event: ev.Event) -> Response:
-        """What the group says, as a message."""
+        """Return an event of the group as a response message."""
         match event:
             case ev.JoinCompleted():
                 return self._welcome(event)
@@ -364,7 +364,7 @@ _SOME = Terms(session_timeout_ms=10_000, rebalance_timeout_ms=10_000, strategies
 
 
 class _Connection:
-    """One connection; ``close`` wakes who waits."""
+    """One connection; ``close`` ends a call that waits for its response."""
 
     def __init__(self, double: CoordinatorDouble, broker: Broker, name: str) -> None:
         self._double = double
@@ -390,7 +390,7 @@ class _Connection:
     def call(
         self, request: Request[R], *, timeout_ms: int, at_least: int = 0, at_most: int | None = None
     ) -> R:
-        """See ``Connection``; the bytes of both directions are made and read."""
+        """See ``Connection``; request and response are encoded and decoded."""
         version = self.version_of(request, at_least=at_least, at_most=at_most)
         data = encode_request(request, version=version, correlation_id=7, client_id="t")
         requested = decode_request(data[LENGTH_BYTES:]).request

@@ -1,4 +1,4 @@
-"""Messages that can't be read, and the file in which they are put aside."""
+"""Poisonous records, and the dead letter file that they are written to."""
 
 import json
 from pathlib import Path
@@ -11,15 +11,15 @@ from zkconsumer.streams.poison import DeadLetterFile
 
 
 def poison(offset: int = 5, next_offset: int | None = 6, raw: bytes = b"\x00raw\xff") -> Poison:
-    """A place that can't be read."""
+    """Return a record that can't be read."""
     return Poison(T0, offset, next_offset, PartitionFailed(T0, offset, "CRC"), raw)
 
 
 def dead_letter_file(path: Path) -> DeadLetterFile:
-    """A file that tells a fixed time."""
+    """Return a dead letter file with a fixed clock."""
     return DeadLetterFile(path, ManualClock(wall_ms=1_400_000_000_123))
 
 
 def dead_letters(path: Path) -> list[dict[str, object]]:
-    """What was put aside."""
+    """Return the entries of a dead letter file."""
     return [json.loads(line) for line in path.read_text().splitlines()]

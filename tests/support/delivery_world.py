@@ -1,4 +1,4 @@
-"""One stream over a small log, its commits and its crashes, and who got what of it."""
+"""A model of one stream: a small log, deliveries, commits and crashes."""
 
 from collections.abc import Callable
 
@@ -13,15 +13,15 @@ from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.streams.stream import KafkaStream
 
 CHUNK_RECORDS = 4
-"""No fetch brings more."""
+"""The most records of a fetch."""
 BATCH_RECORDS = 7
-"""Nor do batches: more than a chunk, less than all."""
+"""The most records of a batch: more than a chunk, less than a log."""
 Place = tuple[int, int]
 """A partition and an offset."""
 
 
 class Partition:
-    """A log with gaps, what was committed of it, and who reads it from where."""
+    """A log with gaps, its committed offset, its present claim and fetch offset."""
 
     def __init__(self, number: int, offsets: list[int], end: int) -> None:
         self.tp = TopicPartition("t", number)
@@ -32,17 +32,17 @@ class Partition:
         self.claim = PartitionClaim(self.tp, ChunkQueue(1), 0)
 
     def between(self, first: int, end: int) -> list[int]:
-        """The offsets that the log has there."""
+        """The log's offsets from ``first`` up to, excluding, ``end``."""
         return [offset for offset in self.offsets if first <= offset < end]
 
 
 class DeliveryWorld:
-    """A member that reads partitions through one stream, loses them, crashes, and comes back.
+    """A member that reads partitions through one stream, loses them, crashes, and restarts.
 
     Attributes:
-        delivered: what was handed over, in order, by all of the member's lives.
-        finished: that of it whose successor was asked for.
-        on_commit: hears of every commit before it counts: partition and offset.
+        delivered: all deliveries in order, across the member's restarts.
+        finished: the deliveries after which the caller requested the next one.
+        on_commit: called with partition and offset before each commit takes effect.
     """
 
     def __init__(self, delivery: Delivery, logs: list[list[int]]) -> None:
@@ -60,7 +60,7 @@ class DeliveryWorld:
         self.start()
 
     def start(self) -> None:
-        """A life of the member begins: everything is claimed."""
+        """Start the member, which claims all partitions."""
         self.queue = ChunkQueue(1_000)
         self.gate = DeliveryGate(self.clock, 0)
         self.stream: KafkaStream[bytes, bytes] = KafkaStream(
@@ -75,24 +75,24 @@ class DeliveryWorld:
             self.claim(partition)
 
     def claim(self, partition: Partition) -> None:
-        """Read it from where it was committed."""
+        """Claim a partition, and read it from the committed offset on."""
         partition.claim = PartitionClaim(partition.tp, self.queue, partition.committed)
         partition.fetch_offset = partition.committed
 
     def fetch(self, number: int, count: int) -> None:
-        """Queue the next records of a partition, with the gap behind them."""
+        """Queue the next records of a partition, and the gap after them."""
         partition = self.partitions[number]
         begin = partition.fetch_offset
         rest = partition.between(begin, partition.end)
-        found = rest[:count]
+        fetched = rest[:count]
         end = rest[count] if len(rest) > count else partition.end
         partition.fetch_offset = end
         self.queue.offer(
-            chunk_of(partition.claim, found, fetched_at=begin, next_offset=end), ignore
+            chunk_of(partition.claim, fetched, fetched_at=begin, next_offset=end), ignore
         )
 
     def request(self) -> list[Place]:
-        """Ask for a message: what came before is finished with, and there may be none."""
+        """Request a message, which finishes the ones before; there may be none."""
 
         def read() -> list[Place]:
             message = next(self.stream)
@@ -101,7 +101,7 @@ class DeliveryWorld:
         return self._request(read)
 
     def request_batch(self) -> list[Place]:
-        """The same for a list of them."""
+        """Request a batch of messages."""
 
         def read() -> list[Place]:
             batch = next(self.stream.batches(max_records=BATCH_RECORDS, timeout_ms=0))
@@ -110,7 +110,7 @@ class DeliveryWorld:
         return self._request(read)
 
     def ask_for_arrow(self) -> list[Place]:
-        """The same for a record batch."""
+        """Request an Arrow record batch."""
 
         def read() -> list[Place]:
             batch = next(self.stream.arrow_batches(max_records=BATCH_RECORDS, timeout_ms=0))
@@ -127,31 +127,31 @@ class DeliveryWorld:
         except (ConsumerTimeout, OffsetCommitFailed):
             return []
         finally:
-            self._hand_over_the_lost()
+            self._reclaim_lost()
         self.delivered += self.pending
         return self.pending
 
     def commit_automatically(self) -> None:
-        """What the timer does, by the modes that leave it anything to do."""
+        """Commit as the timer does, in delivery modes that do not commit ahead."""
         for partition in self.partitions:
             self._commit_consumed(partition)
 
     def revoke(self, number: int) -> None:
-        """Give a partition up in order, to a reader that comes back with it."""
+        """Release a partition after a commit, and claim it again."""
         partition = self.partitions[number]
         partition.claim.active = False
         self._commit_consumed(partition)
         self.claim(partition)
 
     def crash(self) -> None:
-        """End without a word, the message in hand with it; a new life begins."""
+        """Crash with the message in hand, and restart."""
         for partition in self.partitions:
             partition.claim.active = False
         self.pending = []
         self.start()
 
     def commit_ahead(self, claim: PartitionClaim, offset: int) -> bool:
-        """See ``CommitAhead``: answered by ``responses``, and "yes" where there is none."""
+        """See ``CommitAhead``: returns the next of ``responses``, or True if there is none."""
         partition = self.partitions[claim.topic_partition.partition]
         response = self.responses.pop() if self.responses else "yes"
         if response == "error":
@@ -166,12 +166,12 @@ class DeliveryWorld:
         return True
 
     def lost(self, partition: Partition) -> list[int]:
-        """What is committed and was never handed over."""
+        """Return the offsets that were committed, but never delivered."""
         got = {offset for number, offset in self.delivered if number == partition.tp.partition}
         return [offset for offset in partition.between(0, partition.committed) if offset not in got]
 
-    def _hand_over_the_lost(self) -> None:
-        """A commit that was refused means that the partition is another's; it comes back."""
+    def _reclaim_lost(self) -> None:
+        """Claim partitions again that were lost by a refused commit."""
         for partition in self.partitions:
             if not partition.claim.active:
                 self.claim(partition)

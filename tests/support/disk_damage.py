@@ -1,4 +1,4 @@
-"""Damage in the log files of a sandbox's broker."""
+"""Damages the log files of a sandbox's broker."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from zkconsumer.model import TopicPartition
 
 
 def damage(disk: Path, tp: TopicPartition, size_before: int) -> None:
-    """Flip one bit of the last byte that was written before the log had this size."""
+    """Flip one bit of the last byte before this position in the log."""
     (segment,) = disk.glob(f"broker-0/**/{tp}/*.log")
     with segment.open("r+b") as file:
         file.seek(size_before - 1)
@@ -16,13 +16,13 @@ def damage(disk: Path, tp: TopicPartition, size_before: int) -> None:
 
 
 def log_size(disk: Path, tp: TopicPartition) -> int:
-    """How many bytes the log has."""
+    """Return the log's size in bytes."""
     (segment,) = disk.glob(f"broker-0/**/{tp}/*.log")
     return segment.stat().st_size
 
 
 def overwrite(disk: Path, tp: TopicPartition, data: bytes, at: int) -> None:
-    """Put other bytes in the place of what the log has there."""
+    """Overwrite the log's bytes at this position."""
     (segment,) = disk.glob(f"broker-0/**/{tp}/*.log")
     with segment.open("r+b") as file:
         file.seek(at)

@@ -1,7 +1,7 @@
 """The cluster that examples in docstrings read and write: ``kafka1:9092`` and ``zk1:2181``.
 
-Brokers and ZooKeeper are the fakes of ``tests/fakes``, in memory; everything above them is the
-product, with its threads.
+Brokers and ZooKeeper are the in-memory fakes of ``tests/fakes``; everything above them is the
+product itself, with its threads.
 """
 
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ TOPICS = {"clicks": [b"/index.html", b"/about.html"], "views": []}
 
 @contextmanager
 def documented_world() -> Iterator[None]:
-    """Let every consumer, producer and connector that is created meanwhile find the cluster."""
+    """Let consumers, producers and connectors that are created in the context use the cluster."""
     cluster = FakeCluster()
     cluster.brokers[0] = Broker(0, "kafka1", 9092)
     for topic, values in TOPICS.items():
@@ -78,9 +78,9 @@ def documented_world() -> Iterator[None]:
 
 @contextmanager
 def documented_names() -> Iterator[dict[str, Any]]:
-    """Return the names that an example uses without creating them.
+    """Yield the names that examples use without creating them.
 
-    ``consumer`` reads ``clicks`` from its beginning, ``producer`` writes, ``stream`` is that of
+    ``consumer`` reads ``clicks`` from the beginning, ``producer`` writes, ``stream`` belongs to
     ``connector``, which reads ``clicks``.
     """
     config = ConsumerConfig(

@@ -1,7 +1,7 @@
-"""A drain that is killed again and again while messages come in: by SIGKILL, at moments of chance.
+"""A drain that is killed repeatedly while messages arrive: by SIGKILL, at random moments.
 
-Victims are the driver, its JVM, or one of the Python processes in which tasks run. Whatever dies,
-the drain is started again at once, while what is left of the old one may still be at work.
+Victims are the driver, its JVM, or a Python worker. The drain is restarted at once, while
+processes of the killed one may still be running.
 """
 
 import itertools
@@ -33,20 +33,20 @@ SPARK = (
     *("--conf", f"spark.driver.extraJavaOptions={quick_spark.JAVA}"),
 )
 _STARTED_S = 400
-"""Beside six busy processes a start of Spark and its first batch took three minutes: no hang."""
+"""On a machine with six busy processes Spark's start and first batch took three minutes."""
 _MOMENT_S = 2.0
 _ENDS_DUMP = b"JNI global refs"
 
 
 @dataclass(frozen=True, slots=True)
 class Kill:
-    """One kill.
+    """One kill of a drain.
 
     Attributes:
-        victim: of which kind.
-        batch: the batch that was in hand.
-        step: how far it was.
-        survived: whether the drain went on by itself.
+        victim: the victim's kind.
+        batch: the batch in progress.
+        step: the batch's step.
+        survived: whether the drain went on without a restart.
     """
 
     victim: str
@@ -57,15 +57,15 @@ class Kill:
 
 @dataclass(slots=True)
 class KilledDrain:
-    """A drain under fire.
+    """A drain that is killed and restarted.
 
     Args:
-        path: where it lands; also in the bucket of ``s3_server``.
-        arguments: of ``zkconsumer drain``, without those that say how long it runs.
-        seed: of the kinds of victims, and of the moments.
-        logs: where what it says goes.
-        engines: which engines, and how; each start takes the next one.
-        kinds: of victims that it has.
+        path: the target folder, which may be in the bucket of ``s3_server``.
+        arguments: arguments of ``zkconsumer drain``, without those for how long it runs.
+        seed: the seed for victims and moments.
+        logs: the folder for its output.
+        engines: the engines' arguments; each start uses the next ones.
+        kinds: the kinds of victims.
     """
 
     path: str
@@ -80,7 +80,7 @@ class KilledDrain:
     _log: Path = Path()
 
     def kill(self, count: int) -> None:
-        """Run it, and kill so often."""
+        """Run the drain, and kill it ``count`` times."""
         chance = random.Random(self.seed)
         kinds = [kind for kind, _ in zip(itertools.cycle(self.kinds), range(count), strict=False)]
         chance.shuffle(kinds)
@@ -88,17 +88,17 @@ class KilledDrain:
             for kind in kinds:
                 process = self._running()
                 self._await_more("plans", process, "the drain to plan a batch")
-                # The moment is of chance: there is no condition to wait for.
+                # The moment is random: there is no condition to wait for.
                 threading.Event().wait(chance.uniform(0, _MOMENT_S))
                 self._kill(kind, process)
 
     def _kill(self, kind: str, process: "subprocess.Popen[bytes]") -> None:
         victims = self._victims(kind, process)
         for other in ("jvm", "driver"):
-            # Between two jobs there may be no worker; and only Spark has a JVM.
+            # Between two jobs there may be no worker, and only Spark has a JVM.
             if not victims:
                 kind, victims = other, self._victims(other, process)
-        batch, step = self._stand()
+        batch, step = self._progress()
         for pid in victims:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
@@ -107,9 +107,9 @@ class KilledDrain:
         self.kills.append(Kill(kind, batch, step, survived=process.poll() is None))
 
     def _await_more(self, folder: str, process: "subprocess.Popen[bytes]", what: str) -> None:
-        """Wait for a file more, or the drain's end; in vain, its log has what all threads were at.
+        """Wait for one more file, or the drain's end; on a time-out log all threads' stacks.
 
-        A drain that had no share of the processors is told from one that hangs by that.
+        The stacks tell a drain that got no CPU time from one that hangs.
         """
         there = len(self._names(folder))
         try:
@@ -123,7 +123,7 @@ class KilledDrain:
             raise
 
     def _show_threads(self, process: "subprocess.Popen[bytes]") -> None:
-        """Have the JVM, then the driver write their stacks to the log; the latter ends by that."""
+        """Let the JVM, then the driver write their stacks to the log, which ends the driver."""
         for pid in self._victims("jvm", process):
             os.kill(pid, signal.SIGQUIT)
             wait_until(lambda: _ENDS_DUMP in self._log.read_bytes(), what="the JVM's stacks")
@@ -133,15 +133,15 @@ class KilledDrain:
     def _victims(self, kind: str, process: "subprocess.Popen[bytes]") -> list[int]:
         if kind == "driver":
             return [process.pid]
-        found = [pid for pid in session_members(process.pid) if pid != process.pid]
-        java = [pid for pid in found if _program(pid).startswith("java")]
+        children = [pid for pid in session_members(process.pid) if pid != process.pid]
+        java = [pid for pid in children if _program(pid).startswith("java")]
         if kind == "jvm":
             return java
-        workers = [pid for pid in found if "pyspark" in _command(pid) and pid not in java]
+        workers = [pid for pid in children if "pyspark" in _command(pid) and pid not in java]
         return workers[-1:]
 
-    def _stand(self) -> tuple[int, str]:
-        """The batch in hand, and what its files tell of it."""
+    def _progress(self) -> tuple[int, str]:
+        """Return the batch in progress, and its step according to the files."""
         planned, landed = len(self._names("plans")), len(self._names("batches"))
         if planned > landed:
             attempts = self._names(f"staging/{planned:010d}")
@@ -150,8 +150,8 @@ class KilledDrain:
 
     def _names(self, folder: str) -> list[str]:
         system, below = file_system(f"{self.path}/_zkconsumer/{folder}")
-        found = system.get_file_info(fs.FileSelector(below, allow_not_found=True))
-        return [item.base_name for item in found if not item.base_name.startswith(".")]
+        infos = system.get_file_info(fs.FileSelector(below, allow_not_found=True))
+        return [item.base_name for item in infos if not item.base_name.startswith(".")]
 
     def _running(self) -> "subprocess.Popen[bytes]":
         if self._process is None or self._process.poll() is not None:
@@ -184,14 +184,14 @@ class KilledDrain:
 
 
 def command(*arguments: str) -> list[str]:
-    """The command line of ``zkconsumer``."""
+    """Return the command line of ``zkconsumer`` with these arguments."""
     return [sys.executable, "-m", "zkconsumer", *arguments]
 
 
 def end_in_order(
     arguments: Sequence[str], engine: Sequence[str], landed: Callable[[], bool]
 ) -> str:
-    """Run a drain until ``landed`` is true, and end it by SIGTERM.
+    """Run a drain until ``landed`` returns True, and end it by SIGTERM.
 
     Returns:
         Its standard error.
@@ -216,13 +216,13 @@ def end_in_order(
 
 
 def session_members(leader: int) -> list[int]:
-    """The living processes of the session that one process began, sorted."""
+    """Return the live processes of the session with this leader, sorted."""
     running = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
     return sorted(pid for pid in running if _session(pid) == leader and is_alive(pid))
 
 
 def reported(kills: Sequence[Kill]) -> str:
-    """The kills in one line each, and how often each kind was."""
+    """Return a line for each kill, and the number of kills by kind."""
     lines = [
         f"{kill.victim} killed in batch {kill.batch} ({kill.step})"
         f"{', went on by itself' if kill.survived else ''}"

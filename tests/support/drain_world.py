@@ -1,6 +1,6 @@
-"""A whole drain in memory: logs, a group, a storage, and a writer instead of Spark.
+"""A complete drain in memory: logs, a group, a storage, and a writer instead of Spark.
 
-Every change of anything passes ``World.at``, where a test kills, or lets somebody else go on.
+Every change calls ``World.at``, where a test can kill the process, or run another one.
 """
 
 import itertools
@@ -33,11 +33,11 @@ IDENTITY = DrainIdentity(
 
 
 class Killed(BaseException):
-    """The process is gone: no handler of an ``Exception`` runs."""
+    """The process is killed: a BaseException, so that no ``except Exception`` catches it."""
 
 
 class World:
-    """What outlives a process.
+    """The state that survives the drain's process.
 
     Args:
         at: called at every point where a process may be killed.
@@ -56,16 +56,16 @@ class World:
         self._attempts = itertools.count(1)
 
     def pass_point(self, point: str) -> None:
-        """A point where a process may be killed."""
+        """Call ``at`` at a point where the process may be killed."""
         self.at(point)
 
     def grow(self, tp: TopicPartition, count: int) -> None:
-        """Write messages."""
+        """Append messages to a log."""
         self.earliest.setdefault(tp, 0)
         self.latest[tp] = self.latest.get(tp, 0) + count
 
     def log(self, tp: TopicPartition) -> list[int]:
-        """The offsets that have messages now."""
+        """The offsets that hold a message now."""
         every = range(self.earliest[tp], self.latest[tp])
         return [offset for offset in every if (tp, offset) not in self.compacted]
 
@@ -77,19 +77,19 @@ class World:
         stop: StopRequest | None = None,
         watch: Watch | None = None,
     ) -> DrainReport:
-        """One process, until all that is there is landed, or it is told to stop."""
+        """Run one process until everything has landed, or it is stopped."""
         settings = DrainSettings(
             path="/lake",
             max_offsets_per_batch=max_offsets or MAX_OFFSETS_PER_BATCH,
             fail_on_data_loss=fail_on_data_loss,
         )
-        writer = PaperWriter(self)
+        writer = ModelWriter(self)
         sides = Sides(
             identity=IDENTITY,
             journal=BatchJournal(self.storage),
-            source=PaperSource(self),
+            source=ModelSource(self),
             landing=FilesLanding(self.storage, writer, self.clock),
-            group=PaperGroup(self),
+            group=ModelGroup(self),
             stop=stop or NeverStops(),
             watch=watch or Watch(),
             new_attempt=lambda: f"attempt{next(self._attempts)}",
@@ -98,23 +98,23 @@ class World:
         return DrainRunner(settings, sides).run()
 
     def published(self) -> dict[TopicPartition, list[int]]:
-        """The offsets of all files that readers see, sorted, each as often as it is there."""
-        found: dict[TopicPartition, list[int]] = {}
+        """The offsets in all visible files, sorted, including duplicates."""
+        by_partition: dict[TopicPartition, list[int]] = {}
         for path, data in self.storage.content.items():
             if path.startswith("topic="):
                 for topic, partition, offset in json.loads(data):
-                    found.setdefault(TopicPartition(topic, partition), []).append(offset)
-        return {tp: sorted(offsets) for tp, offsets in found.items()}
+                    by_partition.setdefault(TopicPartition(topic, partition), []).append(offset)
+        return {tp: sorted(offsets) for tp, offsets in by_partition.items()}
 
 
-class PaperSource:
+class ModelSource:
     """See ``Source``."""
 
     def __init__(self, world: World) -> None:
         self._world = world
 
     def look(self, positions: Positions | None) -> ClusterLogs:
-        """The logs as they are."""
+        """Return the present ends of the logs."""
         world = self._world
         world.at("look")
         ends = {tp: LogEnds(world.earliest[tp], world.latest[tp]) for tp in world.latest}
@@ -124,22 +124,26 @@ class PaperSource:
         return ClusterLogs(ends, new, self.created({tp.topic for tp in ends}))
 
     def created(self, topics: Collection[str]) -> dict[str, str]:
-        """What the world says of them."""
-        return {topic: it for topic, it in self._world.created.items() if topic in topics}
+        """Return the creation ids of these topics, as far as the world has them."""
+        return {
+            topic: creation_id
+            for topic, creation_id in self._world.created.items()
+            if topic in topics
+        }
 
 
-class PaperGroup(DrainGroup):
-    """See ``Group``; offsets are committed one by one, as ZooKeeper's are."""
+class ModelGroup(DrainGroup):
+    """See ``Group``; offsets are committed one by one, as in ZooKeeper."""
 
     def __init__(self, world: World) -> None:
         self._world = world
 
     def check(self) -> None:
-        """Nobody else is there."""
+        """Pass: the group has no other members."""
         self._world.at("check group")
 
     def commit(self, positions: Positions, log_ends: Positions) -> None:
-        """See ``Group``: never back."""
+        """See ``Group``: an offset never decreases."""
         del log_ends
         for tp, offset in positions.items():
             self._world.at(f"before commit {tp}")
@@ -147,14 +151,14 @@ class PaperGroup(DrainGroup):
             self._world.at(f"after commit {tp}")
 
 
-class PaperWriter:
-    """See ``RowWriter``: a file for each range, cut in two where that can be."""
+class ModelWriter:
+    """See ``RowWriter``: writes a file for each range, or two if it can be split."""
 
     def __init__(self, world: World) -> None:
         self._world = world
 
     def write(self, plan: BatchPlan, folder: str) -> WrittenRows:
-        """Write, then count."""
+        """Write all ranges, and return the counts."""
         paths: list[str] = []
         parts = tuple(
             self._part(number, wanted, folder, paths) for number, wanted in enumerate(plan.ranges)
@@ -192,17 +196,17 @@ class NeverStops:
     """See ``StopRequest``."""
 
     def requested(self) -> bool:
-        """Nobody asks."""
+        """Return False."""
         return False
 
     def wait(self, timeout_ms: int) -> None:
-        """A run that ends by itself never waits."""
+        """Fail: a run that ends by itself never waits."""
         raise AssertionError(f"it waits for {timeout_ms} ms")
 
 
 def whole(offsets: Mapping[TopicPartition, list[int]]) -> dict[TopicPartition, list[int]]:
-    """Without partitions that have no messages."""
-    return {tp: found for tp, found in offsets.items() if found}
+    """Return the offsets without empty partitions."""
+    return {tp: of_partition for tp, of_partition in offsets.items() if of_partition}
 
 
 def _attempt(folder: str) -> str:

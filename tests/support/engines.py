@@ -1,7 +1,7 @@
-"""One suite for both decoders: a module that uses ``each_engine`` runs once with each.
+"""Runs one suite with both decoders: tests that use ``each_engine`` run once with each.
 
-The native one never runs alone: whatever it is given goes to the definition as well, and every
-part of the two results must be the same.
+The native decoder never runs alone: its input also goes to the reference decoder in Python ("the
+definition"), and both results must be identical.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -35,7 +35,7 @@ needs_native = pytest.mark.skipif(not IS_BUILT, reason="the native core is not b
     ids=str,
 )
 def each_engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    """Have ``record_sets.decode`` and ``batches.decode`` use one decoder after the other."""
+    """Let ``record_sets.decode`` and ``batches.decode`` use each decoder in turn."""
     before = record_sets.decoder, batches.decoder
     if request.param is Engine.NATIVE:
         record_sets.decoder = batches.decoder = both
@@ -46,7 +46,7 @@ def each_engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
 
 
 def set_facts(decoded: DecodedSet) -> list[object]:
-    """All that a decoded set says, in a form that compares; types count."""
+    """Return all fields of a decoded set in a comparable form, including types."""
     return [
         typed(decoded.records),
         decoded.next_offset,
@@ -58,12 +58,12 @@ def set_facts(decoded: DecodedSet) -> list[object]:
 
 
 def typed(records: Iterable[Record]) -> list[object]:
-    """Records and their fields, each with its type."""
+    """Return records and their fields, each with its type."""
     return [(type(record), [(type(field), field) for field in record]) for record in records]
 
 
 def error_facts(error: CorruptRecord | None) -> object:
-    """All that an error says."""
+    """Return all fields of an error in a comparable form."""
     if error is None:
         return None
     return (
@@ -89,10 +89,10 @@ def both(
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
     aborted: Iterable[AbortedTransaction] | None = None,
 ) -> DecodedSet:
-    """Give what the definition says, and check that the native decoder says the same.
+    """Decode with the definition, and check that the native decoder returns the same.
 
-    What the core refuses and the definition takes is no fault as such (there may be no room left;
-    and the lz4 library takes copies from distance 0): tests of sound sets look at ``refused_at``.
+    The core may refuse a set that the definition decodes (memory may be short, and the lz4 library
+    accepts copies from distance 0), so tests of valid sets check ``refused_at`` themselves.
     """
     named = None if aborted is None else list(aborted)
     decode = partial(
@@ -114,7 +114,7 @@ def both(
         aborted=named,
     )
     if expected.error is not None:
-        # In front of it the definition may pass over what it was told to go on behind.
+        # The core may refuse earlier: the definition skips entries before the fetch offset.
         assert found.refused_at is not None
         assert found.refused_at <= expected.error.position
     check_fetched(found, FetchedRecords.of(expected), (1, 2, 1 << 62), check_slice)
@@ -124,7 +124,7 @@ def both(
 
 
 def check_slice(found: RecordSlice, wanted: RecordSlice) -> None:
-    """Check that two slices are the same, and give the same."""
+    """Check that two slices and their records are equal."""
     for name in ("first_offset", "next_offset", "leader_epoch", "size_bytes"):
         assert getattr(found, name) == getattr(wanted, name), name
     assert len(found) == len(wanted)
@@ -135,7 +135,7 @@ def check_slice(found: RecordSlice, wanted: RecordSlice) -> None:
 
 
 def check_every_field(found: RecordSlice, wanted: RecordSlice) -> None:
-    """Check all that two slices and their records say, by every way to it; types count."""
+    """Check every field of two slices and their records, by every access path, with types."""
     check_slice(found, wanted)
     assert rows_of(found) == rows_of(wanted)
     for record, other in zip(found.records(ORIGIN), wanted.records(ORIGIN), strict=True):
@@ -150,7 +150,7 @@ def check_fetched(
     steps: Sequence[int],
     check: Callable[[RecordSlice, RecordSlice], None] = check_every_field,
 ) -> None:
-    """Check that two hold the same, taken in slices of these sizes."""
+    """Check that two fetched sets have equal slices, taken in these sizes."""
     for fetched_records in (found, wanted):
         assert fetched_records.memory_bytes >= 0
         assert (
@@ -168,12 +168,12 @@ def check_fetched(
 
 
 def rows_of(part: RecordSlice) -> list[tuple[object, ...]]:
-    """All of a slice as rows, by way of its parts."""
+    """Return all rows of a slice, read through its parts."""
     return [tuple(row) for range_ in part.parts() for row in range_]
 
 
 def record_facts(record: ConsumerRecord) -> list[tuple[type, object]]:
-    """All that a record says; types count."""
+    """Return all fields of a record with their types."""
     facts = [
         *facts_of(record),
         *(record.timestamp_type, record.key, record.value, record.checksum),

@@ -1,4 +1,4 @@
-"""Fake brokers in memory, with a client's way to them."""
+"""Fake brokers in memory, and connections to them."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ SHORT_MS = 20
 
 @dataclass(frozen=True, slots=True)
 class FakeNet:
-    """A cluster, its brokers, the network they are in, and how large an answer may be."""
+    """A cluster, its brokers, their network, and the maximum size of a response."""
 
     cluster: FakeCluster
     brokers: FakeBrokers
@@ -35,7 +35,7 @@ class FakeNet:
 
 
 def fake_net(broker_count: int = 1, *, max_response_bytes: int = 1 << 24) -> FakeNet:
-    """Start so many brokers in memory."""
+    """Start ``broker_count`` brokers in memory."""
     cluster = FakeCluster(broker_count)
     brokers = FakeBrokers(cluster)
     network = MemoryNetwork()
@@ -44,10 +44,10 @@ def fake_net(broker_count: int = 1, *, max_response_bytes: int = 1 << 24) -> Fak
 
 
 def request_metadata(connection: BrokerConnection, timeout_ms: int = LONG_MS) -> MetadataResponse:
-    """Send a request that is always answered."""
+    """Send a metadata request, which a broker always answers."""
     return connection.request(MetadataRequest(topics=("t",)), version=0, timeout_ms=timeout_ms)
 
 
 def requested_brokers(net: FakeNet) -> list[int]:
-    """Which brokers were asked."""
+    """Return the ids of brokers that received a request."""
     return [broker.id for broker in net.brokers if broker.requests]

@@ -1,4 +1,4 @@
-"""Answers to Fetch and ListOffsets, as a fetcher gets them."""
+"""Responses to Fetch and ListOffsets, and helpers to feed them to a fetcher."""
 
 import sys
 from dataclasses import replace
@@ -25,7 +25,7 @@ from zkconsumer.wire.messages.list_offsets import (
 def fetched(
     tp: TopicPartition, data: bytes | memoryview = b"", *, error: int = 0, high_watermark: int = 100
 ) -> FetchResponse:
-    """An answer about one partition."""
+    """Return a fetch response with one partition."""
     part = FetchedPartition(
         partition=tp.partition,
         error_code=error,
@@ -36,18 +36,18 @@ def fetched(
 
 
 def together(*responses: FetchResponse) -> FetchResponse:
-    """Several answers as one."""
+    """Merge several responses into one."""
     return FetchResponse(topics=tuple(topic for response in responses for topic in response.topics))
 
 
 def listed(tp: TopicPartition, *offsets: int, error: int = 0) -> ListOffsetsResponse:
-    """An answer about one partition's offsets."""
+    """Return a ListOffsets response with one partition."""
     part = ListedPartition(partition=tp.partition, error_code=error, offsets=offsets)
     return ListOffsetsResponse(topics=(ListedTopic(topic=tp.topic, partitions=(part,)),))
 
 
 def requested(request: FetchRequest | None) -> dict[TopicPartition, FetchPartition]:
-    """What a request asks about each partition; nothing for no request."""
+    """Return a request's entries by partition; none if there is no request."""
     if request is None:
         return {}
     return {
@@ -58,7 +58,7 @@ def requested(request: FetchRequest | None) -> dict[TopicPartition, FetchPartiti
 
 
 def about(request: FetchRequest, response: FetchResponse) -> FetchRequest:
-    """The part of a request that an answer names: the rest was not asked for, so to speak."""
+    """Restrict a request to the partitions of a response, as if only these were requested."""
     named = {
         (topic.topic, partition.partition)
         for topic in response.topics
@@ -81,7 +81,7 @@ def about(request: FetchRequest, response: FetchResponse) -> FetchRequest:
 def receive(
     fetcher: FetcherByHand, request: FetchRequest, response: FetchResponse
 ) -> tuple[Outcome, ...]:
-    """Take an answer to what it names, and unpack all of it, as if every queue had room."""
+    """Process a response for its own partitions, and unpack all chunks, ignoring capacity."""
     outcomes = list(fetcher.receive_fetch(about(request, response), response))
     while claims := fetcher.packed():
         for claim in claims:
@@ -92,12 +92,12 @@ def receive(
 
 
 def chunks_in(outcomes: tuple[Outcome, ...]) -> list[Chunk]:
-    """The chunks to deliver."""
+    """Return the chunks to deliver."""
     return [outcome.chunk for outcome in outcomes if isinstance(outcome, Deliver)]
 
 
 def lost_in(outcomes: tuple[Outcome, ...]) -> list[tuple[TopicPartition, int | None]]:
-    """The partitions to find a leader for, and where to go on."""
+    """Return the partitions that need a new leader, with the offset to continue at."""
     return [
         (outcome.claim.topic_partition, outcome.fetch_offset)
         for outcome in outcomes
@@ -106,7 +106,7 @@ def lost_in(outcomes: tuple[Outcome, ...]) -> list[tuple[TopicPartition, int | N
 
 
 def resets_in(outcomes: tuple[Outcome, ...]) -> list[tuple[TopicPartition, int]]:
-    """The partitions whose offset was out of range."""
+    """Return the partitions with an out-of-range offset, and that offset."""
     return [
         (outcome.claim.topic_partition, outcome.out_of_range)
         for outcome in outcomes

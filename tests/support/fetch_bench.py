@@ -1,7 +1,7 @@
-"""Fake brokers, and fetch loops and leader finders that read from them.
+"""Fake brokers, with fetch loops and leader finders that read from them.
 
-One suite for all loops: a module that uses ``each_loop`` runs with the loop in Python over a
-network in memory and over TCP, and with the native one, which needs TCP.
+Tests that use ``each_loop`` run with every loop: Python's over a network in memory and over TCP,
+and the native one, which needs TCP.
 """
 
 import threading
@@ -56,7 +56,7 @@ SETTINGS = FetchSettings(
 
 
 class Kind(Enum):
-    """Which loop, over what."""
+    """A kind of fetch loop, and its network."""
 
     PYTHON = "python-memory"
     PYTHON_TCP = "python-tcp"
@@ -76,7 +76,7 @@ _kind = Kind.PYTHON
     ids=lambda kind: kind.value,
 )
 def each_loop(request: pytest.FixtureRequest) -> Iterator[Kind]:
-    """Have benches, loops and queues be of one kind after the other."""
+    """Let benches, loops and queues be of each kind in turn."""
     global _kind  # noqa: PLW0603 - the fixture's one job
     _kind = request.param
     yield _kind
@@ -84,27 +84,27 @@ def each_loop(request: pytest.FixtureRequest) -> Iterator[Kind]:
 
 
 def new_queue(max_chunks: int, budget: ByteBudget | None = None) -> StreamQueue:
-    """A queue that the loop whose turn it is fills."""
+    """Return a queue for the current kind of loop."""
     return (new_chunk_queue if _kind is Kind.NATIVE else ChunkQueue)(max_chunks, budget)
 
 
 def bench_loop_class() -> type[PythonFetchLoop]:
-    """The loop whose turn it is."""
+    """Return the class of the current kind of loop."""
     return loop_class(Engine.NATIVE if _kind is Kind.NATIVE else Engine.PURE)
 
 
 def values(*texts: str) -> list[Record]:
-    """Records with these values."""
+    """Return records with these values."""
     return [Record(-1, None, text.encode()) for text in texts]
 
 
 class FetchBench:
-    """A cluster with topic t; leaving it stops every thread and hears what they died of.
+    """A cluster with topic t; leaving the context stops all threads, and raises their errors.
 
     Args:
-        broker_count: so many brokers.
-        partitions: of topic t.
-        versions: what the brokers are taken to serve; None: what those of 0.8 do.
+        broker_count: the number of brokers.
+        partitions: the number of partitions of topic t.
+        versions: the versions that the brokers are assumed to have; None: those of 0.8.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class FetchBench:
 
     @property
     def access(self) -> LeaderLookup:
-        """What a leader finder asks."""
+        """Return the lookup of leaders that a leader finder uses."""
         return LeaderLookup(
             list_brokers=lambda: self.brokers.addresses,
             read_metadata=plain_client(self.dialer, timeout_ms=2_000).view_by,
@@ -158,7 +158,7 @@ class FetchBench:
         )
 
     def loop(self, broker: int = 0, settings: FetchSettings = SETTINGS) -> PythonFetchLoop:
-        """A loop for one broker, not running yet; what it gives back lands in ``lost``."""
+        """Return a loop for one broker, not started; partitions it gives up go to ``lost``."""
         return self.new_loop(
             LoopKey(self.brokers[broker].address, 0),
             lambda _key, lost: self.lost.extend(lost),
@@ -173,7 +173,7 @@ class FetchBench:
         settings: FetchSettings = SETTINGS,
         observation: Observation = SILENT,
     ) -> PythonFetchLoop:
-        """The loop of the kind whose turn it is."""
+        """Return a loop of the current kind."""
         return bench_loop_class()(
             key,
             report,
@@ -183,7 +183,7 @@ class FetchBench:
         )
 
     def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> NegotiatedConnection:
-        """Connect, and count it."""
+        """Connect to a broker, and count the connection."""
         self.opened += 1
         return self.dialer.dial(broker, timeout_ms=timeout_ms)
 
@@ -193,18 +193,18 @@ class FetchBench:
         return loop
 
     def requested(self, api: ApiKey, broker: int = 0) -> int:
-        """How many requests of this kind a broker got."""
+        """The number of requests of this API that a broker received."""
         return sum(request.api_key == api for request in list(self.brokers[broker].requests))
 
     def fetches_of(self, tp: TopicPartition, broker: int = 0) -> int:
-        """How many fetches asked about a partition."""
+        """The number of fetch requests that contained a partition."""
         requests = [request.request for request in list(self.brokers[broker].requests)]
         return sum(
             tp in requested(request) for request in requests if isinstance(request, FetchRequest)
         )
 
     def lost_at(self) -> dict[TopicPartition, int | None]:
-        """Where each partition that was given back must go on."""
+        """The offset to continue at, by partition that was given up."""
         return {
             lost_leader.claim.topic_partition: lost_leader.fetch_offset
             for lost_leader in list(self.lost)
@@ -214,12 +214,12 @@ class FetchBench:
 def claim_on(
     queue: StreamQueue, tp: TopicPartition = T0, committed: int | None = 0
 ) -> PartitionClaim:
-    """A claim whose chunks go into a queue."""
+    """Return a claim whose chunks go into a queue."""
     return PartitionClaim(tp, queue, committed)
 
 
 def take_values(queue: StreamQueue, count: int, timeout_ms: int = 5_000) -> list[str]:
-    """The next values that come, in order."""
+    """Take the next ``count`` values from a queue."""
     clock = SystemClock()
     deadline_ms = clock.now_ms() + timeout_ms
     got: list[str] = []
@@ -232,27 +232,27 @@ def take_values(queue: StreamQueue, count: int, timeout_ms: int = 5_000) -> list
 
 
 def wait_for(probe: object, what: str) -> None:
-    """Wait a moment for something that other threads bring about."""
+    """Wait up to 5 s for a condition that other threads fulfil."""
     assert callable(probe)
     wait_until(probe, timeout_s=5, what=what)
 
 
 def numbered(count: int) -> Sequence[str]:
-    """Texts that tell their place."""
+    """Return ``count`` numbered texts."""
     return [f"m{number}" for number in range(count)]
 
 
 def thread_names() -> list[str]:
-    """All threads that run now."""
+    """Return the names of all running threads."""
     return [thread.name for thread in threading.enumerate()]
 
 
 def waiting_for(queue: StreamQueue) -> int:
-    """How many wait for room in a queue."""
+    """Return how many producers wait for capacity in a queue."""
     pumps = 0 if isinstance(queue, ChunkQueue) else native_of(queue).waiting_pumps
     return len(waiters_of(queue)) + pumps
 
 
 def forget_waiters(queue: StreamQueue) -> None:
-    """Have calls for room swallowed, as a signal handler that raises may do."""
+    """Drop the callbacks that wait for capacity, as a raising signal handler may do."""
     queue._store.waiters.clear()

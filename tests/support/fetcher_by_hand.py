@@ -1,4 +1,4 @@
-"""A fetcher of streams without connection or thread: requests to read, responses by hand."""
+"""A fetcher without connection or thread: tests read its requests and pass it responses."""
 
 from collections.abc import Mapping
 
@@ -25,10 +25,10 @@ BROKER = Broker(0, "broker", 9092)
 
 
 class FetcherByHand(StreamPartitions):
-    """The partitions of one broker, asked what they request and told what it responds.
+    """The fetch states of one broker's partitions, with requests and responses by hand.
 
     Attributes:
-        has_hard_bounds: whether the broker has no limit for the whole response.
+        has_hard_bounds: whether only partitions have a size limit, not the whole response.
     """
 
     def __init__(self, settings: FetchSettings) -> None:
@@ -36,7 +36,7 @@ class FetcherByHand(StreamPartitions):
         self.has_hard_bounds = True
 
     def fetch_request(self) -> FetchRequest | None:
-        """The next fetch, which does not count as sent yet; None if nothing may be requested."""
+        """Return the next fetch request, not counted as sent; None if there is none to send."""
         self.begin_turn()
         plan = plan_fetch(self.states, BROKER, 0, has_hard_bounds=self.has_hard_bounds)
         if not plan.wanted:
@@ -45,13 +45,13 @@ class FetcherByHand(StreamPartitions):
         return fetch_request(self.states.settings, entries, max_wait_ms=plan.max_wait_ms)
 
     def receive_fetch(self, request: FetchRequest, response: FetchResponse) -> tuple[Outcome, ...]:
-        """What follows from a response; what it brings stays packed."""
+        """Process a response to a request; its records stay packed."""
         return self.receive(requested_in(request), response)
 
     def receive(
         self, entries: Mapping[TopicPartition, FetchPartition], response: FetchResponse
     ) -> tuple[Outcome, ...]:
-        """What follows from a response to a request for these."""
+        """Process a response to a request with these entries."""
         wanted, responses = self.requests_of(entries), responses_of(response)
         settings = self.states.settings
         self.states.arrived(
@@ -70,11 +70,11 @@ class FetcherByHand(StreamPartitions):
         return tuple(self.settle(self.states.take_effects().lost))
 
     def piece(self, claim: PartitionClaim, free_bytes: int) -> Chunk | None:
-        """The next piece of what is packed."""
+        """Unpack the next piece of a partition's records."""
         return self.unpack(claim, free_bytes, 0)
 
     def offsets_request(self) -> ListOffsetsRequest | None:
-        """What is asked for starts; None if they are known."""
+        """Return the request for start offsets; None if all are known."""
         resets = plan_lookups(self.states, 0).resets
         times = {lookup.topic_partition: policy for lookup, policy in resets}
         edges = {tp: int(edge) for tp, edge in times.items() if isinstance(edge, LogEdge)}
@@ -82,7 +82,7 @@ class FetcherByHand(StreamPartitions):
         return times_request(edges) if edges else None
 
     def ends_requests(self) -> tuple[ListOffsetsRequest, ListOffsetsRequest] | None:
-        """What is asked for both ends of logs; None if no offset is in doubt."""
+        """Return the requests for both ends of logs; None if no offset is in doubt."""
         doubtful = [lookup.topic_partition for lookup in plan_lookups(self.states, 0).edges]
         if not doubtful:
             return None
@@ -92,7 +92,7 @@ class FetcherByHand(StreamPartitions):
         )
 
     def receive_offsets(self, response: ListOffsetsResponse) -> tuple[Outcome, ...]:
-        """What follows from the starts."""
+        """Process the response with start offsets."""
         lookups = [lookup for lookup, _ in plan_lookups(self.states, 0).resets]
         self.states.begin_lookups(lookups)
         outcomes = self.take_starts(lookups, read_times(response, version=0), 0)
@@ -103,10 +103,10 @@ class FetcherByHand(StreamPartitions):
     def receive_ends(
         self, starts: ListOffsetsResponse, ends: ListOffsetsResponse
     ) -> tuple[Outcome, ...]:
-        """What follows from both ends."""
+        """Process the responses with both ends of logs."""
         lookups = plan_lookups(self.states, 0).edges
         self.states.begin_lookups(lookups)
-        found = (read_times(starts, version=0), read_times(ends, version=0))
-        outcomes = self.take_ends(lookups, *found, 0)
+        both_ends = (read_times(starts, version=0), read_times(ends, version=0))
+        outcomes = self.take_ends(lookups, *both_ends, 0)
         self.states.take_effects()
         return tuple(outcomes)

@@ -1,4 +1,4 @@
-"""A log whose entries may claim other offsets than theirs, its broker, and one that reads it."""
+"""A log whose entries may have wrong offsets in their headers, its broker, and a reader."""
 
 import random
 from collections.abc import Callable
@@ -14,12 +14,12 @@ from zkconsumer.records.codecs import Codec
 from zkconsumer.records.entries import MIN_ENTRY_SIZE
 
 Flip = Callable[[int], int]
-"""Gives the offset that an entry claims instead of its own."""
+"""Returns the wrong offset for an entry's header, from the right one."""
 
 
 @dataclass(slots=True)
 class LogEntry:
-    """A message, a compressed set or a batch; ``claimed`` is the offset in front of it."""
+    """A message, a compressed set or a batch; ``claimed`` is the offset in its header."""
 
     first: int
     last: int
@@ -29,16 +29,16 @@ class LogEntry:
 
     @property
     def claimed(self) -> int:
-        """The offset that its header has."""
+        """The offset in its header."""
         return int.from_bytes(self.data[:8], "big", signed=True)
 
     @property
     def claimed_last(self) -> int:
-        """Where a broker that looks for an offset takes it to end."""
+        """The last offset according to its header, as a broker uses it to find an offset."""
         return self.claimed + (self.last - self.first if self.magic == 2 else 0)
 
     def claiming(self, offset: int) -> "LogEntry":
-        """The same with another offset."""
+        """Return the entry with another offset in its header."""
         data = offset.to_bytes(8, "big", signed=True) + self.data[8:]
         return LogEntry(self.first, self.last, self.values, data, self.magic)
 
@@ -46,7 +46,7 @@ class LogEntry:
 def make_log(
     rng: random.Random, magic: int, count: int, *, gap: int = 0, base: int = 0
 ) -> list[LogEntry]:
-    """Write so many entries; with gaps where compaction took some out."""
+    """Return a log of ``count`` entries; with ``gap``, as if compaction removed some."""
     log: list[LogEntry] = []
     at = base
     for _ in range(count):
@@ -68,12 +68,12 @@ def make_log(
 
 @dataclass(slots=True)
 class FlippedBroker:
-    """Serves a log as brokers do: from the first entry on that claims to reach what is asked for.
+    """Serves a log as brokers do: from the first entry whose header reaches the fetch offset.
 
     Attributes:
-        log: as it is on the disk.
-        high_watermark: what it says of its end.
-        on_the_way: what happens to an entry of the next answer, once.
+        log: the entries on disk.
+        high_watermark: the high watermark in responses.
+        on_the_way: by index, a change to an entry of the next response, once.
     """
 
     log: list[LogEntry]
@@ -81,7 +81,7 @@ class FlippedBroker:
     on_the_way: dict[int, Flip] = field(default_factory=dict)
 
     def fetch(self, offset: int, max_bytes: int) -> bytes:
-        """Answer."""
+        """Return the bytes of a fetch response."""
         start = next((n for n, entry in enumerate(self.log) if entry.claimed_last >= offset), None)
         if start is None or offset >= self.high_watermark:
             return b""
@@ -100,14 +100,14 @@ def read_log(
     free_bytes: int = 1 << 20,
     skip: bool = False,
 ) -> tuple[list[tuple[int, bytes | None]], list[Chunk]]:
-    """Read messages of magic 0 and 1 from an offset on, until the end or until it stops.
+    """Read messages of magic 0 and 1 from an offset on, up to the end or the first error.
 
     Returns:
-        Offsets with values, and the chunks with what can't be read.
+        Offsets with values, and the chunks that have a poison.
     """
     settings = FetchSettings(fetch_bytes=fetch_bytes, skip_poison=skip)
     position = OnePartition(settings, start)
-    found: list[tuple[int, bytes | None]] = []
+    messages: list[tuple[int, bytes | None]] = []
     poisoned: list[Chunk] = []
     idle = turns = 0
     while not position.part.is_halted and idle < 3:
@@ -120,10 +120,10 @@ def read_log(
         while position.packed is not None:
             chunk = position.unpack(free_bytes)
             if chunk is not None:
-                found += [(record.offset, record.value) for record in chunk.records]
+                messages += [(record.offset, record.value) for record in chunk.records]
                 if chunk.poison is not None:
                     poisoned.append(chunk)
         is_still = position.offset == before and (not data or not position.state.needed_bytes)
         idle = idle + 1 if is_still else 0
         assert position.state.needed_bytes <= 1 << 20
-    return found, poisoned
+    return messages, poisoned

@@ -1,4 +1,4 @@
-"""Runs something in a forked child of the test, and brings home what came of it."""
+"""Runs a function in a forked child, and returns its result."""
 
 import os
 import select
@@ -8,22 +8,22 @@ from collections.abc import Callable
 
 
 def in_forked_child(run: Callable[[], str], *, timeout_s: float = 20) -> str:
-    """Fork, ``run`` in the child, and return what it returned, or the trace of what it raised.
+    """Fork, call ``run`` in the child, and return its result, or the traceback of its error.
 
-    The child ends without cleaning up: what lies on the stack is the parent's.
+    The child exits without cleaning up: the context managers on its stack belong to the parent.
 
     Raises:
-        AssertionError: the child did not end in time; it has been killed.
+        AssertionError: the child did not end in time, and was killed.
     """
     reading, writing = os.pipe()
     with warnings.catch_warnings():
-        # Python 3.12 warns of every fork of a process with threads, which is what we are after.
+        # Python 3.12 warns of a fork with running threads, which is what is tested here.
         warnings.simplefilter("ignore", DeprecationWarning)
         child = os.fork()
     if child == 0:
         try:
             message = run()
-        except BaseException:  # noqa: BLE001 - the end of the child; its parent hears it
+        except BaseException:  # noqa: BLE001 - reported to the parent before the child ends
             message = traceback.format_exc()
         os.write(writing, message.encode()[:60_000])
         os._exit(0)

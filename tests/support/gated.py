@@ -1,4 +1,4 @@
-"""Clients that keep a server waiting, and a server of ours in a thread that they keep waiting."""
+"""The page's server in a thread, and clients that keep it waiting."""
 
 import asyncio
 import resource
@@ -32,19 +32,19 @@ QUICK: Final = ConnectionLimits(
 )
 PATIENT: Final = ConnectionLimits(connections=8, spare=2, per_address=4)
 LARGE: Final = 16 << 20
-"""More than the buffers of two sockets hold."""
+"""A size that exceeds the buffers of both sockets."""
 HEAD: Final = b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n"
 
 
-class PaperPage:
-    """An application that can be made to work long."""
+class SlowPage:
+    """An application whose requests can be made to take long."""
 
     def __init__(self) -> None:
         self.working = 0
         self._done = threading.Event()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """One request."""
+        """Handle a request."""
         path = scope["path"]
         if path == "/work":
             self.working += 1
@@ -63,7 +63,7 @@ class PaperPage:
         await send({"type": "http.response.body", "body": body})
 
     def end_work(self) -> None:
-        """Let all work be done. Thread: any."""
+        """Let all requests complete. Thread: any."""
         self._done.set()
 
     async def _stream(self, send: Send) -> None:
@@ -71,36 +71,36 @@ class PaperPage:
         piece: Message = {"type": "http.response.body", "body": b"x" * 1_000, "more_body": True}
         while not self._done.is_set():
             await send(piece)
-            await asyncio.sleep(0.01)  # as news come
+            await asyncio.sleep(0.01)  # like a stream of events
         await send({"type": "http.response.body", "body": b""})
 
 
 class GatedPage:
-    """A page server in a thread.
+    """A running page server.
 
     Attributes:
-        app: what answers.
-        server: it.
-        port: on loopback.
+        app: the application.
+        server: the server.
+        port: the server's port on loopback.
     """
 
     def __init__(self, limits: ConnectionLimits, token: str | None) -> None:
-        self.app = PaperPage()
+        self.app = SlowPage()
         guarded: ASGIApp = Guard(self.app, Tokens(token), Hosts(any_name=True), ManualClock())
         self.server = PageServer(guarded, lambda: None, limits=limits)
         self.port = 0
 
     def connect(self, source: str = "127.0.0.1", *, receive_buffer: int = 0) -> socket.socket:
-        """Connect from an address of this machine, and say nothing."""
+        """Connect from an address of this machine, and send nothing."""
         return connect(self.port, source, receive_buffer=receive_buffer)
 
     def get(self, path: str, **headers: str) -> HTTPResponse:
-        """Ask on a connection of its own; the body is read."""
+        """Send a GET request on a new connection, and read the response's body."""
         return get(self.port, path, **headers)
 
 
 def get(port: int, path: str, *, source: str = "127.0.0.1", **headers: str) -> HTTPResponse:
-    """Ask on a connection of its own; the body is read."""
+    """Send a GET request on a new connection, and read the response's body."""
     return request(port, "GET", path, source=source, headers=headers)
 
 
@@ -113,7 +113,7 @@ def request(
     headers: Mapping[str, str],
     body: bytes | None = None,
 ) -> HTTPResponse:
-    """Ask by any method."""
+    """Send a request of any method on a new connection, and read the response's body."""
     connection = HTTPConnection("127.0.0.1", port, timeout=10, source_address=(source, 0))
     try:
         connection.request(method, path, body, headers)
@@ -125,28 +125,28 @@ def request(
 
 
 def connect(port: int, source: str = "127.0.0.1", *, receive_buffer: int = 0) -> socket.socket:
-    """Connect from an address of this machine, and say nothing.
+    """Connect from an address of this machine, and send nothing.
 
     Args:
-        port: on loopback.
-        source: the address; all of 127.0.0.0/8 are this machine's.
-        receive_buffer: how much may come that is not read, in bytes; 0: as much as is usual.
+        port: the port on loopback.
+        source: the source address, any of 127.0.0.0/8.
+        receive_buffer: size of the socket's receive buffer, bytes; 0: the default.
     """
-    found = socket.socket()
+    client = socket.socket()
     try:
         if receive_buffer:
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        found.bind((source, 0))
-        found.settimeout(10)
-        found.connect(("127.0.0.1", port))
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        client.bind((source, 0))
+        client.settimeout(10)
+        client.connect(("127.0.0.1", port))
     except BaseException:
-        found.close()
+        client.close()
         raise
-    return found
+    return client
 
 
 def is_closed(client: socket.socket, within_s: float = 0) -> bool:
-    """Whether the server has closed it, or does so in time; what it said before is read."""
+    """Whether the server closes the connection within this time; data that arrives is dropped."""
     readable, _, _ = select.select([client], [], [], within_s)
     if not readable:
         return False
@@ -157,13 +157,13 @@ def is_closed(client: socket.socket, within_s: float = 0) -> bool:
 
 
 def until_closed(client: socket.socket) -> None:
-    """Wait until the server has closed it."""
+    """Wait until the server has closed the connection."""
     wait_until(lambda: is_closed(client, 0.1), what="the server to close the connection")
 
 
 @contextmanager
 def gated(limits: ConnectionLimits, token: str | None = None) -> Iterator[GatedPage]:
-    """Serve on a free port of loopback."""
+    """Run a page server on a free port of loopback during the context."""
     page = GatedPage(limits, token)
     scope = ThreadScope("gated-page")
     with socket.create_server(("127.0.0.1", 0), backlog=1_024) as bound:
@@ -178,7 +178,7 @@ def gated(limits: ConnectionLimits, token: str | None = None) -> Iterator[GatedP
 
 @contextmanager
 def silent(port: int, count: int, sources: int = 20) -> Iterator[list[socket.socket]]:
-    """So many connections that say nothing, from several addresses; those that came about."""
+    """Open ``count`` connections from several addresses that send nothing."""
     with ExitStack() as stack:
         opened = []
         for number in range(count):
@@ -189,7 +189,7 @@ def silent(port: int, count: int, sources: int = 20) -> Iterator[list[socket.soc
 
 @contextmanager
 def descriptors(soft: int) -> Iterator[None]:
-    """Processes that are started meanwhile may open so many files."""
+    """Set the soft limit of open files for processes that are started during the context."""
     before, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     try:

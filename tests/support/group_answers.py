@@ -1,4 +1,4 @@
-"""Answers of a coordinator as messages, with as little as they need."""
+"""Responses of a coordinator with only the fields that tests need."""
 
 from zkconsumer.wire.api import Request, Response
 from zkconsumer.wire.messages.group_members import (
@@ -24,7 +24,7 @@ def join_response(
     skip: bool = False,
     members: tuple[JoinGroupMember, ...] = (),
 ) -> JoinGroupResponse:
-    """JoinGroup's."""
+    """Return a JoinGroup response."""
     return JoinGroupResponse(
         error_code=code,
         generation_id=generation,
@@ -37,7 +37,7 @@ def join_response(
 
 
 def refusal(request: Request[Response], code: int) -> Response:
-    """The answer that says no more than this code."""
+    """Return the response to a request that contains an error code only."""
     match request:
         case JoinGroupRequest():
             return join_response(code=code)

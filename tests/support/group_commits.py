@@ -1,4 +1,4 @@
-"""What tests of commits share: positions, and who hears of them."""
+"""What tests of commits share: offsets, and a callback that records its calls."""
 
 import threading
 
@@ -10,12 +10,12 @@ OTHER = TopicPartition("t", 1)
 
 
 def at(offset: int, *partitions: TopicPartition) -> dict[TopicPartition, OffsetAndMetadata]:
-    """The same position for each of these, or for one."""
+    """Return the same offset for each of these partitions; without any, for ``ONE``."""
     return {tp: OffsetAndMetadata(offset, "note", 3) for tp in partitions or (ONE,)}
 
 
 class Told:
-    """A callback that notes what it is told, and in which thread."""
+    """A commit callback that records its calls, and their threads."""
 
     def __init__(self) -> None:
         self.notes: list[tuple[int, Exception | None]] = []

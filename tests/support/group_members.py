@@ -1,4 +1,4 @@
-"""Members of a coordinator group as tests use them: a handler that keeps notes, a poll loop."""
+"""Members of a coordinator group for tests, with a recording handler and a poll loop."""
 
 import random
 import threading
@@ -30,7 +30,7 @@ QUICK = GroupSettings(
     retry_backoff_ms=10,
     retry_backoff_max_ms=40,
 )
-"""Times for groups without a network."""
+"""Short timeouts for groups without a network."""
 
 
 def _nothing(_partitions: Partitions, _why: RevocationKind) -> None:
@@ -38,15 +38,15 @@ def _nothing(_partitions: Partitions, _why: RevocationKind) -> None:
 
 
 class NotingHandler:
-    """An ``OwnershipHandler``.
+    """An ``OwnershipHandler`` that records its calls.
 
     Args:
-        on_give_up: called after it was noted.
+        on_give_up: called after the call was recorded.
 
     Attributes:
-        notes: what was heard: "revoked", "lost" or "taken", with the partitions.
-        owned: what it has by what it heard.
-        threads: in which threads it was called.
+        notes: the calls: "revoked", "lost" or "taken", with the partitions.
+        owned: the partitions owned according to these calls.
+        threads: the ids of the calling threads.
     """
 
     def __init__(self, on_give_up: Callable[[Partitions, RevocationKind], None] = _nothing) -> None:
@@ -73,14 +73,14 @@ class NotingHandler:
 
 
 class MemberInTest:
-    """One member with a scope of its own; closes in the end.
+    """One member with a thread scope of its own; leaving the context closes it.
 
     Args:
-        dialer, cluster: what it talks to.
+        dialer, cluster: open its connections, and find its coordinator.
         group_id: its group.
-        settings: of its membership.
-        name: of its threads.
-        stop: ends what dialer and cluster have under way.
+        settings: its membership's settings.
+        name: its threads' name.
+        stop: aborts the calls in progress of dialer and cluster.
     """
 
     def __init__(
@@ -133,21 +133,21 @@ class MemberInTest:
         self.close()
 
     def subscribe(self, *topics: str, open_ended: bool = False) -> Self:
-        """Read these topics."""
+        """Subscribe to these topics."""
         self.member.subscribe(frozenset(topics), open_ended=open_ended)
         return self
 
     @property
     def has(self) -> Partitions:
-        """What it may hand out now."""
+        """The partitions it may deliver now."""
         return self.member.deliverable()
 
     def poll_until(self, what: str, probe: Callable[[], object], *, timeout_s: float = 30) -> None:
-        """Poll like a caller, again at every wake-up, until a condition holds."""
+        """Poll like a caller until a condition holds."""
         poll_until(what, probe, self, timeout_s=timeout_s)
 
     def close(self, timeout_ms: int = 5_000) -> None:
-        """Close it, and see that its threads end."""
+        """Close it, and check that its threads end."""
         if self._closed:
             return
         self._closed = True
@@ -162,7 +162,7 @@ class MemberInTest:
             raise error
 
     def stop_short(self) -> None:
-        """End it as if its process were killed: nobody is told."""
+        """Stop it without a LeaveGroup request, as if its process were killed."""
         self._closed = True
         self._stop()
         assert self.scope.close(5_000) == []
@@ -171,7 +171,7 @@ class MemberInTest:
 def poll_until(
     what: str, probe: Callable[[], object], *members: MemberInTest, timeout_s: float = 30
 ) -> None:
-    """Poll these in turn until something is true."""
+    """Poll these members in turn until ``probe`` returns something true."""
 
     def turn() -> object:
         for member in members:
@@ -182,5 +182,5 @@ def poll_until(
 
 
 def tps(topic: str, *numbers: int) -> Partitions:
-    """Partitions of one topic."""
+    """Return partitions of one topic."""
     return frozenset(TopicPartition(topic, number) for number in numbers)

@@ -1,4 +1,4 @@
-"""Nodes of ZooKeeper groups, as the original's members make them, and as faults leave them."""
+"""Nodes of ZooKeeper groups, as Scala members create them, and as faults leave them."""
 
 from tests.fakes.memory_zk import MemoryZkServer, MemoryZkStore
 from tests.support.refusing import RefusingClient, refusing
@@ -10,12 +10,12 @@ NODES_MS = 7
 
 
 class GroupTree:
-    """A ZooKeeper whose nodes a test writes, and a client that reads them.
+    """A ZooKeeper with nodes that a test writes, and a client that reads them.
 
     Attributes:
         server: the server.
-        store: who reads.
-        client: what that may not read, and what it read.
+        store: the reading client.
+        client: what is below ``store``: it can refuse reads, and counts them.
     """
 
     def __init__(self) -> None:
@@ -26,12 +26,12 @@ class GroupTree:
         self.store, self.client = refusing(self.server)
 
     def join(self, group: str, member: str, streams: dict[str, int]) -> MemoryZkStore:
-        """A member registers, in a session of its own."""
+        """Register a member in a session of its own, which is returned."""
         data = encode_registration(Registration(subscription=streams, timestamp_ms=REGISTERED_MS))
         return self.join_as(group, member, data)
 
     def join_as(self, group: str, member: str, data: bytes) -> MemoryZkStore:
-        """A member registers with these bytes."""
+        """Register a member with these bytes."""
         session = self.server.connect()
         session.create(f"/consumers/{group}/ids/{member}", data, ephemeral=True)
         return session
@@ -44,26 +44,26 @@ class GroupTree:
         owner: str,
         session: MemoryZkStore | None = None,
     ) -> None:
-        """Somebody owns a partition; without a session by a node that stays."""
+        """Create an owner node: an ephemeral one of a session, else a persistent one."""
         path = f"/consumers/{group}/owners/{topic}/{partition}"
         store = session or self._writer
         store.create(path, owner.encode(), ephemeral=session is not None)
 
     def disown(self, group: str, topic: str, partition: int | str) -> None:
-        """Nobody owns it."""
+        """Delete an owner node."""
         self._writer.delete_many([f"/consumers/{group}/owners/{topic}/{partition}"])
 
     def commit(self, group: str, topic: str, partition: int | str, offset: bytes) -> None:
-        """An offset is committed."""
+        """Write a committed offset."""
         path = f"/consumers/{group}/offsets/{topic}/{partition}"
         self._writer.set_or_create_many({path: offset})
 
     def write(self, path: str, data: bytes) -> None:
-        """Any node is written."""
+        """Write any node."""
         self._writer.set_or_create_many({path: data})
 
     def delete(self, path: str) -> None:
-        """A node goes, with all that is below."""
+        """Delete a node and everything below it."""
         for name in self._writer.children_many([path])[0] or ():
             self.delete(f"{path}/{name}")
         self._writer.delete_many([path])

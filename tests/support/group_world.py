@@ -1,7 +1,7 @@
-"""Several membership cores and one coordinator, in random order of everything that can happen.
+"""A simulation of several membership cores and one coordinator, with events in random order.
 
-A turn is one thing: a request or an answer arrives, a caller polls, a listener returns, time goes
-on, or something breaks. What is delivered by two members at a time is an error, at any turn.
+Each turn is one event: a request or a response arrives, a caller polls, a listener returns, time
+passes, or something breaks. After each turn no partition may be delivered by two members.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from zkconsumer.membership.coordinator.core.states import (
 from zkconsumer.model import TopicPartition
 
 SESSION_MS, INTERVAL_MS, POLL_MS = 1000, 300, 3000
-# One event may lead over a state, such as out and in again.
+# One event may pass through a state, for example leave and join again.
 _REACHED = {
     before: (before, *after, MembershipState.UNJOINED, *TRANSITIONS[MembershipState.UNJOINED])
     for before, after in TRANSITIONS.items()
@@ -31,7 +31,7 @@ _REACHED = {
 
 @dataclass(frozen=True, slots=True)
 class SendCommit:
-    """OffsetCommit, of worlds in which members commit; by partition, sorted."""
+    """An OffsetCommit, in worlds whose members commit; offsets are sorted by partition."""
 
     member_id: str
     generation: int
@@ -40,7 +40,7 @@ class SendCommit:
 
 @dataclass
 class Client:
-    """One process: its core, its connection, and what it has still to do."""
+    """One client process: its core, its connection, and the events it has yet to process."""
 
     name: str
     settings: GroupSettings
@@ -60,7 +60,7 @@ class Client:
 
 
 class GroupWorld:
-    """See the module."""
+    """The simulated group; see the module."""
 
     def __init__(self, seed: int, strategies: tuple[str, ...], *, static: bool = False) -> None:
         self.random = QuickRandom(seed)
@@ -72,7 +72,7 @@ class GroupWorld:
         self.clients: list[Client] = []
         self.moves = 0
 
-    # --- things that happen -------------------------------------------------------------
+    # --- events -------------------------------------------------------------------------
 
     def start(self, topics: frozenset[str] = frozenset({"a", "b"})) -> Client:
         name = f"c{len(self.clients)}"
@@ -103,7 +103,7 @@ class GroupWorld:
             assert all(isinstance(action, ev.HandlerCall | ev.SendLeave) for action in actions)
         for action in actions:
             self._run(client, action)
-        # Nobody else's share has changed: what hears of nothing here was looked at before.
+        # No other member's assignment can have changed; if this one's did not, all was checked.
         if core.owned is not share or core.trusted_until_ms != until_ms:
             self.check()
 
@@ -112,9 +112,9 @@ class GroupWorld:
             case ev.SendJoin() | ev.SendSync() | ev.SendHeartbeat() | ev.SendLeave():
                 client.requests.append((client.connection, action))
             case ev.FindCoordinator(round_):
-                found = self.random.random() < 0.8
+                is_found = self.random.random() < 0.8
                 client.todo.append(
-                    ev.CoordinatorLocated(round_) if found else ev.CoordinatorUnknown(round_, 15)
+                    ev.CoordinatorLocated(round_) if is_found else ev.CoordinatorUnknown(round_, 15)
                 )
             case ev.ForgetCoordinator():
                 self._cut(client)
@@ -149,7 +149,7 @@ class GroupWorld:
         return ASSIGNORS[protocol].assign(CoordinatedView(view, self.partitions))
 
     def _cut(self, client: Client) -> None:
-        """What was sent may still arrive; its answer does not."""
+        """Break the connection; requests that were sent may still arrive, responses do not."""
         sent, client.requests = client.requests, []
         if self.random.random() < 0.5:
             for entry in sent:
@@ -193,8 +193,8 @@ class GroupWorld:
 
     def move_coordinator(self) -> None:
         if self.static and self.coordinator.state != "Stable":
-            # A coordinator that moves in a rebalance forgets the new ids of static members, and
-            # says that they are fenced: it is so with the real one.
+            # Like a real one, a coordinator that moves during a rebalance forgets the new ids of
+            # static members, and answers that they are fenced.
             return
         self.moves += 1
         self.coordinator.move(self.now_ms)
@@ -238,7 +238,7 @@ class GroupWorld:
         return [client for client in self.clients if not client.dead and not client.frozen]
 
     def turn(self) -> None:
-        """One thing, mostly an ordinary one."""
+        """Perform one event, mostly an ordinary one."""
         roll = self.random.random()
         alive = self.live()
         if roll < 0.03 or not alive:
@@ -268,7 +268,7 @@ class GroupWorld:
         todo = client.todo
         return bool(todo) and any(isinstance(event, ev.CallbackDone) for event in todo)
 
-    def break_something(self) -> None:  # noqa: C901 - a table of accidents
+    def break_something(self) -> None:  # noqa: C901 - a table of faults
         everybody = [client for client in self.clients if not client.dead]
         what = self.random.randrange(10)
         if len(everybody) < 2 or (what == 0 and len(everybody) < 5):
@@ -299,7 +299,7 @@ class GroupWorld:
             self.lose_connection(client)
 
     def settle(self, turns: int = 4000) -> None:
-        """No more accidents: everybody polls, and everything arrives."""
+        """Run without faults until all members are stable: all poll, and all messages arrive."""
         for client in self.clients:
             client.stuck = False
             if client.frozen and not client.dead:
@@ -317,8 +317,8 @@ class GroupWorld:
                 self.notify(client, ev.Polled())
             self.pass_time(40)
             if count == 50:
-                # A static leader that came back took the share it had, and is told no members:
-                # what changed while it was away it would not see (Kafka's does not either).
+                # A static leader that came back keeps its assignment, and gets no list of members,
+                # so it misses changes from while it was away (as Kafka's client does).
                 self.tell_topics_changed()
             if count > 100 and count % 10 == 0 and self.settled():
                 return
@@ -337,7 +337,7 @@ class GroupWorld:
             and not any(client.todo or client.responses for client in live)
         )
 
-    # --- what must hold -----------------------------------------------------------------
+    # --- invariants ---------------------------------------------------------------------
 
     def delivers(self, client: Client) -> frozenset[TopicPartition]:
         if client.dead:

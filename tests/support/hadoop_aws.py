@@ -1,7 +1,7 @@
-"""Hadoop's file system ``s3a://`` for the project's Spark, from pinned jars, and its settings.
+"""Hadoop's file system ``s3a://`` for the project's Spark: pinned jars, and settings.
 
-Hadoop asks for the whole SDK of AWS in one jar of 690 MB; these are the 33 modules of it, 14 MB
-together, that ``s3a://`` loads. ``python -m tests.support.hadoop_aws`` pins them again.
+Hadoop depends on the whole AWS SDK, a jar of 690 MB; these are the 33 modules that ``s3a://``
+loads, 14 MB together. ``python -m tests.support.hadoop_aws`` pins them again.
 """
 
 import os
@@ -15,7 +15,7 @@ from zkconsumer.sandbox.lock import pin
 from zkconsumer.sandbox.lockfile import Jar, JarLock, parse_lock, render_lock
 
 _HADOOP: Final = "3.5.0"
-"""As in the project's Spark."""
+"""The version in the project's Spark."""
 _SDK: Final = "2.35.4"
 _MODULES: Final = (
     *("annotations", "apache-client", "arns", "auth", "aws-core", "aws-query-protocol"),
@@ -41,27 +41,27 @@ def hadoop_aws_jars() -> list[Path]:
 
 
 def s3a_settings() -> dict[str, str]:
-    """Hadoop's settings for the server that ``s3_server`` has put into the environment."""
+    """Return Hadoop's settings for the server that ``s3_server`` put into the environment."""
     return {
         "fs.s3a.endpoint": os.environ["AWS_ENDPOINT_URL"],
         "fs.s3a.endpoint.region": os.environ["AWS_REGION"],
         "fs.s3a.access.key": os.environ["AWS_ACCESS_KEY_ID"],
         "fs.s3a.secret.key": os.environ["AWS_SECRET_ACCESS_KEY"],
         "fs.s3a.path.style.access": "true",
-        # Servers of other tests have had the same bucket.
+        # Other tests' servers had a bucket of the same name.
         "fs.s3a.impl.disable.cache": "true",
     }
 
 
 def s3a_words() -> tuple[str, ...]:
-    """The same for the command line: what the command needs besides to drain to the server."""
+    """Return jars and settings as arguments of the command line."""
     settings = (f"spark.hadoop.{name}={value}" for name, value in s3a_settings().items())
     jars = ",".join(map(str, hadoop_aws_jars()))
     return ("--jars", jars, *(word for setting in settings for word in ("--conf", setting)))
 
 
 def main() -> None:
-    """Write the pins of the jars beside this file."""
+    """Write the lock file of the jars beside this file."""
     repository = maven.configured_repository()
     with tempfile.TemporaryDirectory() as scratch:
         lock = JarLock({_HADOOP: pin(map(Jar.parse, _COORDINATES), Path(scratch), repository)})

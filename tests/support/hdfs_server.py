@@ -1,4 +1,4 @@
-"""A real HDFS on loopback: NameNode and DataNode in one JVM, of the Hadoop that Spark brings."""
+"""A real HDFS on loopback: NameNode and DataNode in one JVM, from the Hadoop jars of Spark."""
 
 import json
 import shutil
@@ -24,7 +24,7 @@ _FETCHED: Final = tuple(
             f"org.apache.hadoop:hadoop-client-minicluster:{_HADOOP}",
             "06772d24529e59939915979b3edba204d367750ef7dc5120411f35221dd4818c",
         ),
-        # What the mini cluster asks for, being made for tests.
+        # Dependencies of the mini cluster, which Hadoop made for tests.
         (
             "org.junit.jupiter:junit-jupiter-api:5.13.3",
             "1a15a52253a972c82c0dbf77759a983f5afed0583585cdc5b2a3beaa1f4ae0ac",
@@ -47,7 +47,7 @@ _FETCHED: Final = tuple(
 
 @contextmanager
 def hdfs_server() -> Iterator[str]:
-    """While the context is open there is an empty HDFS; gives its URL, ``hdfs://host:port``."""
+    """Run an empty HDFS during the context; yield its URL, ``hdfs://host:port``."""
     of_spark = Path(pyspark.__file__).parent / "jars"
     jars = [next(of_spark.glob(f"{name}-[0-9]*.jar")) for name in _OF_SPARK]
     jars += user_cache().class_path(_FETCHED)

@@ -1,4 +1,4 @@
-"""Files of the page's history, written by hand."""
+"""History files of the web interface, written by tests."""
 
 import sqlite3
 from pathlib import Path
@@ -8,7 +8,7 @@ from zkconsumer.web.history.database import open_for_writing
 
 
 def history_with(path: Path, samples: list[tuple[int, int]]) -> sqlite3.Connection:
-    """Write a history with samples of one group: times and lags."""
+    """Write a history with samples (time, lag) of one group."""
     connection = open_for_writing(path)
     connection.execute(sql.ADD_SERIES, ("zookeeper", "g"))
     connection.execute(sql.ADD_LAYOUT, ("[]",))

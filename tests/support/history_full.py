@@ -1,7 +1,7 @@
-"""Half a day of a large cluster in one history: its size, the time of a look, memory.
+"""Half a day of a large cluster in one history file: its size, query times, and memory.
 
 ``make history-full``, or ``python -m tests.support.history_full --every 5``: 50 groups, which read
-20 of 500 topics of 20 partitions each. The clock is a number, so that half a day takes minutes.
+20 of 500 topics of 20 partitions each. The clock is simulated, so that half a day takes minutes.
 """
 
 import argparse
@@ -36,11 +36,11 @@ PARTITIONS: Final = 20
 GROUPS: Final = 50
 BEGIN_MS: Final = 1_400_000_000_000
 POINTS: Final = 300
-"""What the page asks for."""
+"""The number of points that a chart of the page queries."""
 
 
 def cluster_at(at_ms: int, topics_each: int) -> ClusterSnapshot:
-    """All groups move, some faster than others; lags go up and down."""
+    """Return the cluster at a time: groups read at different speeds, lags rise and fall."""
     groups = {}
     for number in range(GROUPS):
         key = GroupKey(GroupKind.ZOOKEEPER, f"group-{number:03}")
@@ -70,7 +70,7 @@ def _partitions(group: int, topics_each: int, at_ms: int) -> Iterator[GroupParti
 
 
 def record(path: Path, every_ms: int, hours: int, keep: Keep, topics_each: int) -> int:
-    """Write as the page's recorder does, with its upkeep; return the largest size, bytes."""
+    """Write as the page's recorder does, including clean-up; return the largest size, bytes."""
     until_ms = BEGIN_MS + hours * HOUR_MS
     writer, upkeep_ms, largest = SampleWriter(SAMPLE_MS, 60_000), BEGIN_MS, 0
     states = StatesByHand(cluster_at(BEGIN_MS - every_ms, topics_each))
@@ -86,7 +86,7 @@ def record(path: Path, every_ms: int, hours: int, keep: Keep, topics_each: int) 
 
 
 def look(path: Path, hours: int) -> None:
-    """Say what the page's charts take, of one group and of the overview."""
+    """Print how long the charts' queries take, of one group and of the overview."""
     past = RecordedPast(Recorder(path))
     keys = [GroupKey(GroupKind.ZOOKEEPER, f"group-{number:03}") for number in range(GROUPS)]
     until_ms = BEGIN_MS + hours * HOUR_MS
@@ -97,14 +97,14 @@ def look(path: Path, hours: int) -> None:
         assert series.problem is None
         _say(f"{span} h of a group: {len(series.times_ms)} moments, {took:.2f} s of processor time")
     began = time.process_time()
-    found = past.trends(keys, until_ms - HOUR_MS, until_ms, 60)
+    trends = past.trends(keys, until_ms - HOUR_MS, until_ms, 60)
     took = time.process_time() - began
-    assert found.keys() == set(keys)
-    _say(f"the trends of {len(found)} groups: {took:.2f} s of processor time")
+    assert trends.keys() == set(keys)
+    _say(f"the trends of {len(trends)} groups: {took:.2f} s of processor time")
 
 
 def main() -> int:
-    """Record, look, and compare the file with its bound."""
+    """Record, query, and compare the file's size with its limit."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=int, default=5, help="seconds between two readings")
     parser.add_argument("--hours", type=int, default=12)
@@ -122,7 +122,7 @@ def main() -> int:
         _say(f"the file is {_mib(path.stat().st_size)}, and never was more than {_mib(largest)}")
         look(path, args.hours)
     _say(f"memory at most: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MiB")
-    # Beyond its bound by one reading at most, as docs/page.md has it.
+    # Its limit may be exceeded by one reading at most, see docs/page.md.
     is_bounded = largest <= keep.max_bytes * 5 // 4
     return 0 if is_bounded else 1
 

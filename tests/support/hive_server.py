@@ -1,6 +1,6 @@
-"""A real Hive metastore on loopback: 2.3.10, of the jars that Spark brings, over Derby in memory.
+"""A real Hive metastore on loopback: 2.3.10, from the jars of Spark, on an in-memory Derby.
 
-``python -m tests.support.hive_server FOLDER PORT`` is one, until it is ended.
+``python -m tests.support.hive_server FOLDER PORT`` runs one until it is killed.
 """
 
 import subprocess
@@ -18,17 +18,17 @@ from tests.support.waiting import wait_until
 from zkconsumer.sandbox.ports import LOOPBACK, is_free, pick_free
 
 LOCK_TIMEOUT_S: Final = 20
-"""How long a lock outlives who held it: Hive's own setting is five minutes."""
+"""How long a lock of a dead client stays; Hive's default is five minutes."""
 _HOUSEKEEPING_S: Final = 2.0
 _STARTED_S: Final = 300
 
 
 @contextmanager
 def hive_server(folder: Path) -> Iterator[str]:
-    """While the context is open there is an empty metastore; gives its URI, ``thrift://host:port``.
+    """Run an empty metastore during the context; yield its URI, ``thrift://host:port``.
 
     Args:
-        folder: for its files.
+        folder: the folder for its files.
     """
     port = pick_free(set())
     log = folder / "hive.log"
@@ -69,13 +69,13 @@ def main(folder: str, port: int) -> None:
         jvm.java.lang.System.setProperty(name, value)
     metastore = jvm.org.apache.hadoop.hive.metastore
     conf = jvm.org.apache.hadoop.hive.conf.HiveConf()
-    # The tables of locks, which nothing else makes.
+    # Creates the tables of locks, which the metastore does not do itself.
     metastore.txn.TxnDbUtil.prepDb(conf)
     bridge = jvm.org.apache.hadoop.hive.shims.ShimLoader.getHadoopThriftAuthBridge()
     serve = partial(metastore.HiveMetaStore.startMetaStore, port, bridge, conf)
     server = threading.Thread(target=serve)  # noqa: TID251 - a server
     server.start()
-    # What forgets the locks of the dead is a service beside the server.
+    # A separate service deletes the locks of dead clients.
     locks = metastore.txn.TxnUtils.getTxnStore(conf)
     while server.is_alive():
         locks.performTimeOuts()

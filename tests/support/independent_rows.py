@@ -1,7 +1,7 @@
-"""A landing and its cluster by programs of others: neither knows anything of drains.
+"""Reads a drain's target and its source with other projects' programs, which know no drains.
 
-Which files a table has is read here from its own metadata, JSON and Avro, not by the libraries that
-wrote it; rows are read by Polars, and the cluster by kafka-python.
+A table's files are found by its own metadata (JSON and Avro), not with the library that wrote it;
+rows are read with Polars, and the cluster with kafka-python.
 """
 
 import base64
@@ -31,12 +31,12 @@ _DELETED = 2
 
 
 def landed_rows(path: str, file_format: str, catalog: Mapping[str, str]) -> list[Row]:
-    """All messages of a landing, dead letters included, sorted.
+    """Return all landed messages, including dead letters, sorted.
 
     Args:
-        path: of the drain; values are text.
-        file_format: Parquet's, JSON's, Delta's or Iceberg's.
-        catalog: properties of an Iceberg table's; empty for the drain's own.
+        path: the drain's path; values must be text.
+        file_format: the format: Parquet, JSON, Delta or Iceberg.
+        catalog: properties of an Iceberg table's catalog; empty for the drain's own.
     """
     if file_format == "iceberg":
         files = iceberg_files(pointed_to(path, catalog))
@@ -49,30 +49,30 @@ def landed_rows(path: str, file_format: str, catalog: Mapping[str, str]) -> list
 
 
 def delta_files(path: str) -> list[str]:
-    """The files that the log of a Delta table adds and does not remove, from its first entry on."""
+    """Return the files that a Delta table's log has added and not removed."""
     system, below = place_of(f"{path}/_delta_log")
     entries = sorted(
         info.path
         for info in system.get_file_info(fs.FileSelector(below))
         if info.path.endswith(".json")
     )
-    found: dict[str, None] = {}
+    files: dict[str, None] = {}
     for number, entry in enumerate(entries):
         assert Path(entry).stem == f"{number:020d}", entries
         for line in system.open_input_stream(entry).read().splitlines():
             action = json.loads(line)
             if "add" in action:
-                found[unquote(action["add"]["path"])] = None
+                files[unquote(action["add"]["path"])] = None
             elif "remove" in action:
-                del found[unquote(action["remove"]["path"])]
-    return [f"{path}/{file}" for file in found]
+                del files[unquote(action["remove"]["path"])]
+    return [f"{path}/{file}" for file in files]
 
 
 def iceberg_files(metadata: str) -> list[str]:
-    """The data files that the current snapshot of an Iceberg table names.
+    """Return the data files of an Iceberg table's current snapshot.
 
     Args:
-        metadata: where the table's current metadata is.
+        metadata: the path of the table's current metadata.
     """
     table = json.loads(_bytes(metadata))
     [snapshot] = [
@@ -80,23 +80,23 @@ def iceberg_files(metadata: str) -> list[str]:
         for snapshot in table["snapshots"]
         if snapshot["snapshot-id"] == table["current-snapshot-id"]
     ]
-    found = []
+    files = []
     for manifest in _avro(snapshot["manifest-list"]):
         assert manifest["content"] == 0, "it has deletes"
         entries = _avro(manifest["manifest_path"])
-        found += [
+        files += [
             entry["data_file"]["file_path"] for entry in entries if entry["status"] != _DELETED
         ]
-    return found
+    return files
 
 
 def pointed_to(path: str, catalog: Mapping[str, str], name: str = "kafka.messages") -> str:
-    """Where a catalog in SQLite says that a table's metadata is.
+    """Return the path of a table's metadata from a catalog in SQLite.
 
     Args:
-        path: of the drain, whose own catalog lies there.
+        path: the drain's path, which contains its own catalog.
         catalog: properties of another catalog; empty for the drain's own.
-        name: of the table.
+        name: the table's name.
     """
     uri = catalog.get("uri", f"sqlite:///{path}/catalog.db")
     known = "SELECT metadata_location FROM iceberg_tables WHERE table_namespace=? AND table_name=?"
@@ -106,7 +106,7 @@ def pointed_to(path: str, catalog: Mapping[str, str], name: str = "kafka.message
 
 
 def consumed_rows(bootstrap_servers: str, topic: str) -> list[Row]:
-    """All messages of a topic of 0.8.2, as kafka-python reads them, sorted."""
+    """Return all messages of a topic on 0.8.2, read with kafka-python, sorted."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.support.kafka_python_dump", bootstrap_servers, topic],
         capture_output=True,
@@ -115,28 +115,28 @@ def consumed_rows(bootstrap_servers: str, topic: str) -> list[Row]:
         timeout=_TIMEOUT_S,
     )
     assert done.returncode == 0, done.stderr
-    found = map(json.loads, done.stdout.splitlines())
-    return sorted((partition, offset, value) for partition, offset, value in found)
+    messages = map(json.loads, done.stdout.splitlines())
+    return sorted((partition, offset, value) for partition, offset, value in messages)
 
 
 def files_below(path: str, beginning: str) -> list[str]:
-    """The data files below a drain's path whose own paths begin so."""
+    """Return the data files below a drain's path whose relative paths have this beginning."""
     system, base = place_of(path)
-    found = system.get_file_info(fs.FileSelector(base, recursive=True, allow_not_found=True))
-    # What stands before a path in its file system: a scheme, and in HDFS a server.
+    infos = system.get_file_info(fs.FileSelector(base, recursive=True, allow_not_found=True))
+    # The part before the path within its file system: a scheme, and with HDFS a server.
     before = path.removesuffix(base)
     wanted = str(Path(base) / beginning)
     return [
-        f"{before}{item.path}" for item in found if item.is_file and _is_below(item.path, wanted)
+        f"{before}{item.path}" for item in infos if item.is_file and _is_below(item.path, wanted)
     ]
 
 
 def place_of(path: str) -> tuple[fs.FileSystem, str]:
-    """The file system of a path of this machine, a bucket or HDFS, and the path in it."""
+    """Return the file system of a path (local, bucket or HDFS), and the path within it."""
     if not path.startswith("hdfs://"):
         return file_system(path.removeprefix("file://"))
-    found, below = url_to_fs(path)
-    return fs.PyFileSystem(fs.FSSpecHandler(found)), below
+    system, below = url_to_fs(path)
+    return fs.PyFileSystem(fs.FSSpecHandler(system)), below
 
 
 def _bytes(path: str) -> bytes:

@@ -1,4 +1,4 @@
-"""A ZooKeeper client between whose requests somebody else acts: races, made to happen."""
+"""A ZooKeeper client between whose requests a test can act, to provoke races."""
 
 from collections.abc import Callable, Sequence
 
@@ -8,11 +8,11 @@ from zkconsumer.zk.session import ResponseListener, SessionListener
 from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZkStore, ZNode, ZNodeStat
 
 Interference = Callable[[str, int], None]
-"""Called before each batch with its kind and how many of that kind went before."""
+"""Called before each batch with its kind, and the number of earlier batches of that kind."""
 
 
 class InterferedClient:
-    """A ``RawClient`` that asks for interference before every batch."""
+    """A ``RawClient`` that calls ``interfere`` before every batch."""
 
     def __init__(self, inner: MemoryClient, interfere: Interference) -> None:
         self._inner = inner
@@ -79,5 +79,5 @@ class InterferedClient:
 
 
 def interfered(server: MemoryZkServer, interfere: Interference) -> ZkStore:
-    """A new client of ``server``, interfered with."""
+    """Return a new client of ``server`` with interference."""
     return ZkStore(InterferedClient(server.connect()._memory, interfere))

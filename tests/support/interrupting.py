@@ -1,4 +1,4 @@
-"""Runs a "signal handler" at a chosen line of what it interrupts: every place can be tried."""
+"""Runs a "signal handler" at a chosen line or instruction, so that tests can try every place."""
 
 import dis
 import sys
@@ -10,11 +10,11 @@ _NAMES: Final = dis.opname
 
 
 class Interrupted(BaseException):
-    """What a signal handler raises, as ``KeyboardInterrupt``, which pytest takes for its own."""
+    """Raised by a signal handler, in place of ``KeyboardInterrupt``, which would end pytest."""
 
 
 class HandlerRaised(Exception):
-    """What a caller's own signal handler raises, and an ``except Exception`` catches."""
+    """Raised by a signal handler of the caller; ``except Exception`` catches it."""
 
 
 def interrupt() -> None:
@@ -30,10 +30,10 @@ def raise_in_handler() -> None:
 def interrupt_at_line(
     number: int, handler: Callable[[], object], run: Callable[[], object]
 ) -> bool:
-    """Run ``handler`` in front of the n-th line that ``run`` executes in this thread.
+    """Call ``handler`` before the n-th line that ``run`` executes in this thread.
 
     Returns:
-        Whether there was such a line.
+        Whether ``run`` executed that many lines.
     """
     count = 0
     done = False
@@ -58,11 +58,11 @@ def interrupt_at_line(
 
 
 def _run_apart(run: Callable[[], object]) -> None:
-    """Run it with a state of handled exceptions of its own.
+    """Call ``run`` with an exception state of its own.
 
-    What a trace function raises at the end of an ``except`` leaves that exception as handled for
-    good (CPython's: no handler covers the instruction), and each later one would show it as its
-    context.
+    If a trace function raises at the end of an ``except`` block, CPython keeps that block's
+    exception as the handled one (no handler covers the instruction), and it would become the
+    context of each later exception.
     """
 
     def only() -> Iterator[object]:
@@ -74,20 +74,20 @@ def _run_apart(run: Callable[[], object]) -> None:
 def interrupt_at_check(
     number: int, handler: Callable[[], object], run: Callable[[], object]
 ) -> bool:
-    """Run ``handler`` at the n-th place in ``run`` at which CPython would run a signal handler.
+    """Call ``handler`` at the n-th place in ``run`` where CPython would run a signal handler.
 
-    These are the entries of functions, the resumptions of generators, the ends of loops' rounds and
-    the returns of whatever is called that is not a function of Python: in the package's own code.
-    What ``handler`` raises comes out of that place, and so of ``run``.
+    These are, in the package's own code: entries of functions, resumptions of generators, ends of
+    loop iterations, and returns of callables that are no Python functions. What ``handler`` raises
+    is raised at that place, and so by ``run``.
 
     Returns:
-        Whether there was such a place; where ``handler`` raises, that is to be told by that.
+        Whether there was such a place; if ``handler`` raises, there was.
     """
     watch = _Watch(number, handler)
     before = sys.gettrace(), sys.getprofile()
-    # CPython 3.12 tells of instructions only if some frame wanted that before tracing began.
+    # CPython 3.12 only traces instructions if a frame requested that before tracing began.
     sys._getframe().f_trace_opcodes = True
-    sys.setprofile(watch.hear_return)
+    sys.setprofile(watch.on_return)
     sys.settrace(watch.enter)  # type: ignore[arg-type]
     try:
         _run_apart(run)
@@ -98,7 +98,7 @@ def interrupt_at_check(
 
 
 class _Watch:
-    """Sees every instruction of the package's code."""
+    """A trace function for every instruction of the package's code."""
 
     def __init__(self, number: int, handler: Callable[[], object]) -> None:
         self.done = False
@@ -109,21 +109,21 @@ class _Watch:
         self._called_python = False
 
     def enter(self, frame: FrameType, _event: str, _arg: object) -> object:
-        """A frame begins, or goes on: what its caller called is a function of Python."""
+        """Handle the start or resumption of a frame: its caller called a Python function."""
         if frame.f_back is self._calling:
             self._called_python = True
         if self.done or not frame.f_globals["__name__"].startswith("zkconsumer."):
             return None
-        # In this order: CPython 3.13 takes the second only where it finds the first.
+        # In this order: CPython 3.13 ignores the second one if the first is not set.
         frame.f_trace = self._step
         frame.f_trace_opcodes = True
         frame.f_trace_lines = False
-        # A generator that is closed enters, too, but at its handler of exceptions if anywhere.
+        # A generator that is closed also enters, but not at RESUME: at an exception handler.
         self._entered = frame if _name_at(frame) == "RESUME" else None
         return self._step
 
-    def hear_return(self, frame: FrameType, event: str, _arg: object) -> None:
-        """A built-in function returned, whatever it called meanwhile."""
+    def on_return(self, frame: FrameType, event: str, _arg: object) -> None:
+        """Handle the return of a built-in function, even if it called Python functions."""
         if event == "c_return":
             self._calling = frame
             self._called_python = False
@@ -134,14 +134,14 @@ class _Watch:
             has_entered = self._entered is frame
             was_built_in = self._calling is frame and not self._called_python
             if has_entered or was_built_in or name.startswith("JUMP_BACKWARD"):
-                self._meet()
+                self._count_place()
             is_call = name.startswith("CALL") and not name.startswith("CALL_INTRINSIC")
             self._calling = frame if is_call else None
             self._called_python = False
         self._entered = None
         return self._step
 
-    def _meet(self) -> None:
+    def _count_place(self) -> None:
         if self._left == 0:
             self.done = True
             sys.settrace(None)

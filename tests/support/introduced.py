@@ -1,4 +1,4 @@
-"""``python -m tests.support.introduced DEED``: says what it was started with, then does a deed."""
+"""``python -m tests.support.introduced DEED``: prints how it was started, then does a deed."""
 
 import json
 import os
@@ -9,13 +9,13 @@ from pathlib import Path
 
 
 def inherited() -> list[str]:
-    """Tell what else a process has of its parent."""
+    """Return what else a process inherits: umask and signal masks."""
     lines = Path("/proc/self/status").read_text().splitlines()
     return [line for line in lines if line.startswith(("Umask:", "SigIgn:", "SigBlk:"))]
 
 
 def main(deed: str) -> None:
-    """Print it as JSON, and end with a status, by an exception, or not at all."""
+    """Print it as JSON, and end with a status, with an exception, or not at all."""
     told = {
         "parent": os.getppid(),
         "session": os.getsid(0) == os.getpid(),
@@ -29,7 +29,7 @@ def main(deed: str) -> None:
         "word": os.environ.get("WORD"),
         "input": sys.stdin.read() if deed == "read" else None,
     }
-    print(json.dumps(told))  # noqa: T201 - its answer
+    print(json.dumps(told))  # noqa: T201 - its output
     if deed == "wait":
         print("to no pipe's buffer", file=sys.stderr)  # noqa: T201
         signal.pause()

@@ -1,6 +1,6 @@
-"""A group's offsets in Kafka, seen and set by a client that is not under test.
+"""Reads and writes a group's offsets in Kafka without the client under test.
 
-It asks the coordinator anew for every call, so it notices at once when that has moved.
+Every call looks up the coordinator again, so it follows a moved coordinator at once.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,40 +22,40 @@ from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetc
 TIMEOUT_MS = 10_000
 UNKNOWN_TOPIC_OR_PARTITION = 3
 PASSING = {5, 14, 15, 16}
-"""What a coordinator answers that has just moved, started, or got its topic."""
+"""Error codes of a coordinator that has just moved or started, or whose topic is new."""
 
 
 class KafkaOffsets:
-    """Reads and writes what the coordinator of ``group`` keeps."""
+    """The offsets of ``group`` at its coordinator."""
 
     def __init__(self, cluster: Sandbox, group: str) -> None:
         self._cluster = cluster
         self._group = group
 
     def coordinator(self) -> Broker:
-        """The broker that keeps the group's offsets now."""
-        found = wait_until(self._coordinator, what=f"a coordinator of {self._group}")
-        assert found is not None
-        return found
+        """The group's present coordinator."""
+        broker = wait_until(self._coordinator, what=f"a coordinator of {self._group}")
+        assert broker is not None
+        return broker
 
     def entries(
         self, partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, tuple[int, str]]:
-        """Offset and metadata of each; what has none is left out."""
+        """Offset and metadata by partition, without partitions that have none."""
         return wait_until(
             lambda: self._entries(tuple(partitions)), what=f"the offsets of {self._group}"
         )[0]
 
     def offsets(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """The offset of each; what has none is left out."""
+        """The offset by partition, without partitions that have none."""
         return {tp: offset for tp, (offset, _) in self.entries(partitions).items()}
 
     def offset(self, tp: TopicPartition) -> int | None:
-        """The offset of one partition."""
+        """The offset of one partition, or None."""
         return self.offsets([tp]).get(tp)
 
     def put(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Commit, as anybody may."""
+        """Commit these offsets without being a member."""
         wait_until(lambda: self._put(offsets), what=f"offsets of {self._group} to be written")
 
     def _coordinator(self) -> Broker | None:
@@ -78,7 +78,7 @@ class KafkaOffsets:
     def _entries(
         self, partitions: tuple[TopicPartition, ...]
     ) -> list[dict[TopicPartition, tuple[int, str]]]:
-        """A list of one answer, or of none where it is to be asked for again."""
+        """Return a list with the result, or an empty one if the request must be repeated."""
         topics = tuple(
             OffsetFetchTopic(topic=tp.topic, partitions=(tp.partition,)) for tp in partitions
         )
@@ -92,7 +92,7 @@ class KafkaOffsets:
             return []
         finally:
             connection.close()
-        found: dict[TopicPartition, tuple[int, str]] = {}
+        entries: dict[TopicPartition, tuple[int, str]] = {}
         for topic in response.topics:
             for partition in topic.partitions:
                 if partition.error_code in PASSING:
@@ -100,8 +100,8 @@ class KafkaOffsets:
                 assert partition.error_code in {0, UNKNOWN_TOPIC_OR_PARTITION}, partition
                 if partition.offset >= 0:
                     tp = TopicPartition(topic.topic, partition.partition)
-                    found[tp] = (partition.offset, partition.metadata or "")
-        return [found]
+                    entries[tp] = (partition.offset, partition.metadata or "")
+        return [entries]
 
     def _put(self, offsets: Mapping[TopicPartition, OffsetAndMetadata]) -> bool:
         topics = tuple(
@@ -109,11 +109,11 @@ class KafkaOffsets:
                 topic=tp.topic,
                 partitions=(
                     OffsetCommitPartition(
-                        partition=tp.partition, offset=it.offset, metadata=it.metadata
+                        partition=tp.partition, offset=committed.offset, metadata=committed.metadata
                     ),
                 ),
             )
-            for tp, it in offsets.items()
+            for tp, committed in offsets.items()
         )
         request = OffsetCommitRequest(group_id=self._group, topics=topics)
         connection = self._connected()

@@ -1,6 +1,6 @@
-"""All messages of a topic of 0.8.2 by kafka-python: ``kafka_python_dump SERVERS TOPIC``.
+"""Prints all messages of a topic on 0.8.2, with kafka-python: ``kafka_python_dump SERVERS TOPIC``.
 
-A line of JSON each: partition, offset, and the value as text.
+Each message is a line of JSON: partition, offset, and the value as text.
 """
 
 import json
@@ -10,7 +10,7 @@ from kafka import KafkaConsumer, TopicPartition
 
 
 def main(bootstrap_servers: str, topic: str) -> None:
-    """Print them, up to where the logs end now."""
+    """Print all messages up to the present ends of the logs."""
     consumer = KafkaConsumer(
         bootstrap_servers=bootstrap_servers, enable_auto_commit=False, api_version=(0, 8, 2)
     )

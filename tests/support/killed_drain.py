@@ -1,14 +1,14 @@
 """Local drains that are killed at every step: ``killed_drain FOLDER SETTINGS FIRST EVERY``.
 
-Each goes to a folder of its own, ``FOLDER/1`` and so on: the first dies at the step FIRST, the next
-EVERY steps later, until one comes to its end. Each is then run again, and verified. It is
-``SIGKILL``, before and behind everything that changes something. A line of JSON tells of each.
+Each has a folder of its own, ``FOLDER/1`` and so on: the first is killed at step FIRST, the next
+EVERY steps later, until one completes. Each is then run again, and verified. They are killed by
+``SIGKILL``, before or after a change of the storage. A line of JSON is printed for each.
 
-They are forked from a process that has everything loaded and no thread yet, so that each takes a
-part of a second.
+They are forked from a process that has loaded everything but started no thread, so that each takes
+less than a second.
 
-A catalog of an Iceberg table is each one's own, or the table in one is: NUMBER in the properties,
-and in the table's name, is the drain's number.
+With Iceberg each drain has its own catalog, or its own table in a shared one: NUMBER in the
+catalog's properties and in the table's name is replaced by the drain's number.
 """
 
 import dataclasses
@@ -47,11 +47,11 @@ _ENDED = 0
 
 
 class Fuse:
-    """Kills this process at one step.
+    """Kills this process at a step.
 
     Args:
-        left: how many steps it passes before.
-        reported: where the name of the deadly step is written.
+        left: the number of the step at which the process is killed, from 1.
+        reported: the file for the name of that step.
     """
 
     def __init__(self, left: int, reported: Path) -> None:
@@ -59,7 +59,7 @@ class Fuse:
         self._reported = reported
 
     def arm(self) -> None:
-        """Be there at every step."""
+        """Patch all methods that change the storage, so that they count steps."""
         for owner, name in _STEPS:
             self._arm(owner, name)
 
@@ -83,13 +83,13 @@ class Fuse:
 
 
 def _in_child(work: Callable[[], int]) -> int:
-    """Its exit status; minus the signal that ended it."""
+    """Run ``work`` in a forked child; return its exit status, or minus its signal."""
     pid = os.fork()
     if pid == 0:
         status = 99
         try:
             status = work()
-        except BaseException:  # noqa: BLE001 - told, and the child ends here
+        except BaseException:  # noqa: BLE001 - printed, and the child ends here
             traceback.print_exc()
         finally:
             sys.stderr.flush()
@@ -108,7 +108,7 @@ def _verified(settings: DrainSettings) -> int:
 
 
 def main(folder: str, base: DrainSettings, first: int, every: int) -> None:
-    """Kill at one step after the other."""
+    """Kill a drain at each of these steps, run it again, and verify it."""
     root = base.path.rstrip("/") if "://" in base.path else folder
     for number in range(first, 1_000, every):
         settings = dataclasses.replace(

@@ -1,4 +1,4 @@
-"""Runs ``killed_drain``, and sees that each drain was finished and proven."""
+"""Runs ``killed_drain``, and checks that each drain was completed and proven."""
 
 import json
 import sys
@@ -12,17 +12,17 @@ from tests.support import warm
 def killed_drains(
     folder: Path, settings: Mapping[str, object], *, first: int, every: int, timeout_s: int
 ) -> list[dict[str, Any]]:
-    """Kill a drain at steps, run it again each time, and verify it.
+    """Kill drains at several steps, run each again, and verify it.
 
     Args:
-        folder: for notes.
-        settings: of the drains.
-        first: the step at which the first dies.
-        every: how many steps later each further one does.
-        timeout_s: for all of them.
+        folder: the folder for the drains and their reports.
+        settings: the drains' settings.
+        first: the step at which the first drain is killed.
+        every: the number of steps between two drains' kills.
+        timeout_s: the time limit for all of them.
 
     Returns:
-        What was told of each; the last one came to its end.
+        The report of each drain; the last one was not killed.
     """
     program = [sys.executable, "-m", "tests.support.killed_drain", str(folder)]
     done = warm.run(

@@ -1,7 +1,7 @@
-"""A mirror that kills itself at one exact point: ``killed_mirror POINT NUMBER mirror ...``.
+"""A mirror that kills itself at an exact point: ``killed_mirror POINT NUMBER mirror ...``.
 
-It is ``SIGKILL``, the NUMBERth time that it comes by there. Points stand before or behind what a
-mirror does in this order: write, line, sync, commit. ``within-line`` leaves a part of a line.
+It sends itself ``SIGKILL`` when it reaches the point for the NUMBERth time. Points are before or
+after ("behind") a mirror's steps write, line, sync, commit. ``within-line`` leaves a partial line.
 """
 
 import os
@@ -26,7 +26,7 @@ POINTS: Final = (
     *("before-write", "behind-write", "within-line"),
     *("behind-line", "behind-sync", "behind-commit"),
 )
-"""Each is another state of target, offsets file and group."""
+"""Each leaves target, offsets file and group in another combination of states."""
 
 
 def _die() -> None:

@@ -1,6 +1,6 @@
-"""Run a lane of tests, and repeat alone what failed beside others.
+"""Runs a lane of tests, and repeats failed tests alone, without parallel load.
 
-``python -m tests.support.lane LANE PYTEST-OPTION...``, and without arguments what was repeated.
+``python -m tests.support.lane LANE PYTEST-OPTION...``; without arguments prints what was repeated.
 
 Source: none; Kafka's own build repeats failed tests too, and reports them (its ``maxTestRetries``).
 """
@@ -16,10 +16,10 @@ from xml.etree import ElementTree
 
 LANES: Final = Path("build/lanes")
 AT_MOST: Final = 3
-"""With more failures than these it is no longer chance, and nothing is repeated."""
+"""With more failures nothing is repeated: so many are no coincidence."""
 
 _TESTS_FAILED: Final = 1
-"""The exit status with which pytest says that it ran everything, and that tests failed."""
+"""The exit status of pytest if all tests ran, and some failed."""
 
 
 def run_lane(
@@ -30,16 +30,16 @@ def run_lane(
     folder: Path = LANES,
     say: Callable[[str], None] = print,
 ) -> int:
-    """Run the tests; if only a few fail, run those once more with nothing beside them.
+    """Run the tests; if only a few fail, run those once more, one after the other.
 
-    What failed first and passed alone is kept in ``folder``, for ``tell_repeated``.
+    Tests that failed first and passed alone are recorded in ``folder``, for ``tell_repeated``.
 
     Args:
-        name: the lane's.
-        options: pytest's, for the first run.
-        run_pytest: takes pytest's arguments and returns its exit status.
-        folder: where each lane's outcome is kept.
-        say: receives a line.
+        name: the lane's name.
+        options: pytest's options for the first run.
+        run_pytest: takes pytest's arguments, and returns its exit status.
+        folder: where each lane's result is recorded.
+        say: receives a line of output.
 
     Returns:
         The exit status of the lane: that of pytest's last run.
@@ -56,7 +56,7 @@ def run_lane(
     report = cache / "repeated.xml"
     again = run_pytest(["-q", *failed, "-p", "no:cacheprovider", f"--junitxml={report}"])
     if again == 0 and _any_skipped(report):
-        return status  # who is skipped has not passed
+        return status  # a skipped test has not passed
     status = again
     if status == 0:
         (cache / "repeated").write_text("".join(f"{test}\n" for test in failed), encoding="utf-8")
@@ -64,7 +64,7 @@ def run_lane(
 
 
 def tell_repeated(folder: Path = LANES, say: Callable[[str], None] = print) -> None:
-    """Say which tests of all lanes failed beside others and passed alone."""
+    """Print which tests of all lanes failed beside others, and passed alone."""
     for path in sorted(folder.glob("*/repeated")):
         for test in path.read_text(encoding="utf-8").splitlines():
             say(f"{path.parent.name}: failed beside others and passed alone: {test}")
@@ -86,7 +86,7 @@ def _run_pytest(arguments: Sequence[str]) -> int:
 
 
 def _main(arguments: Sequence[str]) -> int:
-    """Run ``LANE PYTEST-OPTION...``, or without arguments tell what was repeated."""
+    """Run ``LANE PYTEST-OPTION...``; without arguments print what was repeated."""
     if arguments:
         return run_lane(arguments[0], arguments[1:], run_pytest=_run_pytest)
     tell_repeated()

@@ -1,4 +1,4 @@
-"""The nodes of a large cluster in ZooKeeper, as brokers and members would have made them."""
+"""The ZooKeeper nodes of a large cluster, as brokers and members would create them."""
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -22,13 +22,13 @@ _STATE = b'{"controller_epoch":1,"leader":%d,"version":1,"leader_epoch":0,"isr":
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LargeCluster:
-    """How large.
+    """A cluster's size.
 
     Attributes:
-        topics: how many.
-        partitions: of each topic.
-        groups: how many, each with four members.
-        topics_each: how many topics each group reads.
+        topics: the number of topics.
+        partitions: the number of partitions of each topic.
+        groups: the number of groups, each with four members.
+        topics_each: the number of topics that each group reads.
     """
 
     topics: int
@@ -37,7 +37,7 @@ class LargeCluster:
     topics_each: int
 
     def brokers(self) -> SpokenCluster:
-        """Its brokers, which say that they lead what the nodes say."""
+        """Return its brokers, which lead the same partitions as the nodes say."""
         return SpokenCluster(
             count=BROKERS,
             leaders={
@@ -48,7 +48,7 @@ class LargeCluster:
         )
 
     def write(self, store: ZkStore) -> None:
-        """Make all nodes; what members make is gone when the store is closed."""
+        """Create all nodes; those of members are ephemeral, and go when the store is closed."""
         store.ensure_paths(["/brokers/ids", "/brokers/topics", "/config/topics", "/consumers"])
         ops = [
             *(CreateOp(f"/brokers/ids/{broker}", _BROKER % broker) for broker in range(BROKERS)),
@@ -100,12 +100,12 @@ class LargeCluster:
 
 
 LARGE: Final = LargeCluster(topics=500, partitions=20, groups=50, topics_each=20)
-"""That tests with stopwatches read."""
+"""The cluster that tests with time limits read."""
 
 
 @contextmanager
 def large_cluster(zookeeper: Sandbox) -> Iterator[str]:
-    """``LARGE`` in a real ZooKeeper; gives the connect string."""
+    """Write ``LARGE`` to a real ZooKeeper; yield the connect string."""
     host = zookeeper.zookeeper_connect.partition("/")[0]
     with closing(connected(host)) as root:
         root.ensure_paths(["/large"])
@@ -115,7 +115,7 @@ def large_cluster(zookeeper: Sandbox) -> Iterator[str]:
 
 
 def connected(zookeeper_connect: str) -> KazooStore:
-    """A client that takes its time."""
+    """Return a client with long timeouts."""
     return connect(zookeeper_connect, session_timeout_ms=20_000, connection_timeout_ms=PATIENCE_MS)
 
 

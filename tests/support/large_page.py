@@ -1,4 +1,4 @@
-"""A state with one group that reads ten thousand partitions: what pages must stay small with."""
+"""A state with a group that reads ten thousand partitions, for which pages must stay small."""
 
 from dataclasses import replace
 from typing import Final
@@ -24,7 +24,7 @@ LARGE: Final = GroupKey(GroupKind.ZOOKEEPER, "large")
 
 
 def large_state(topics: int = 500, partitions: int = 20, members: int = 60) -> ClusterState:
-    """One group that reads everything, with members that have nothing."""
+    """Return a state with one group that reads everything, and has idle members."""
     names = [f"topic-{topic:04}" for topic in range(topics)]
     everything = [
         TopicPartition(name, partition) for name in names for partition in range(partitions)

@@ -1,4 +1,4 @@
-"""A rebalance listener that keeps what it is told, and does what a test says."""
+"""A rebalance listener that records its calls, and calls back a test."""
 
 from collections.abc import Callable, Mapping
 
@@ -13,16 +13,16 @@ def _nothing(_reported: object) -> None:
 
 
 class NotedListener:
-    """A ``ConsumerRebalanceListener``.
+    """A ``ConsumerRebalanceListener`` that records its calls.
 
     Args:
-        on_release: called with the share, after it was noted.
-        on_start: called with the assignment, after it was noted.
+        on_release: called with the partitions to release, after they were recorded.
+        on_start: called with the assignment, after it was recorded.
 
     Attributes:
-        released: each share that it was told to finish.
+        released: the partitions of each release.
         assigned: each assignment of the whole group.
-        consumer_ids: whom it was told for.
+        consumer_ids: the consumer ids it was called with.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class NotedListener:
 
 
 def plainly(assignment: Assignment) -> dict[str, dict[int, str]]:
-    """An assignment with threads as text."""
+    """Return an assignment with thread ids as text."""
     return {
         topic: {number: str(thread) for number, thread in of_topic.items()}
         for topic, of_topic in assignment.items()

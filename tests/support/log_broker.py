@@ -1,7 +1,7 @@
-"""A broker over real TCP that serves logs byte by byte as they are, and misbehaves as it is told.
+"""A broker over real TCP that serves the exact bytes of its logs, and misbehaves on demand.
 
-Unlike the fake brokers it takes logs that no broker should have: damaged, cut, nested. It answers
-one request after the other, in pieces as small as one wants.
+Unlike the fake brokers it accepts logs that no broker should have: damaged, truncated, nested. It
+responds to one request after the other, in pieces of any size.
 """
 
 import contextlib
@@ -47,7 +47,7 @@ class Log:
     def add(
         self, values: Sequence[bytes | None], codec: Codec = Codec.NONE, magic: int = 0
     ) -> None:
-        """Append messages; with a codec they are one entry, and of magic 2 always one batch."""
+        """Append messages: as one entry with a codec or in magic 2, else as an entry each."""
         time_type = TimestampType.CREATE_TIME if magic else TimestampType.NONE
         records = [
             Record(self.end + at, None, value, 1_000 + at if magic else -1, time_type)
@@ -70,9 +70,9 @@ class Log:
         self.end += 1
 
     def damage(self, entry: int, at: int, flip: int = 0xFF) -> None:
-        """Flip bits of one byte behind the header of an entry.
+        """Flip bits of one byte after the header of an entry.
 
-        (An entry whose size says more than there is would be waited for, for ever.)
+        (A reader would wait for ever for an entry whose size in the header is too large.)
         """
         offset, data = self.entries[entry]
         changed = bytearray(data)
@@ -80,36 +80,36 @@ class Log:
         self.entries[entry] = (offset, bytes(changed))
 
     def read(self, offset: int, max_bytes: int) -> bytes:
-        """What a fetch gets: from the entry with that offset on, cut where the bytes end."""
-        found: list[bytes] = []
+        """Return the bytes of a fetch, from the entry with that offset on, truncated to a size."""
+        pieces: list[bytes] = []
         left = max_bytes
         for last, data in self.entries:
             if last >= offset and left > 0:
-                found.append(data[:left])
-                left -= len(found[-1])
-        return b"".join(found)
+                pieces.append(data[:left])
+                left -= len(pieces[-1])
+        return b"".join(pieces)
 
     def first_size(self, offset: int) -> int:
-        """The size of the entry with that offset; 0 without one."""
+        """The size of the entry with that offset; 0 if there is none."""
         return next((len(data) for last, data in self.entries if last >= offset), 0)
 
 
-class _Room:
-    """How a broker of 0.10.1 or later fills an answer: in order, and the first entry whole."""
+class _ResponseCapacity:
+    """How brokers from 0.10.1 on fill a response: in order, and the first entry completely."""
 
     def __init__(self, max_bytes: int) -> None:
         self._left_bytes = max_bytes
         self._is_empty = True
 
     def for_part(self, max_bytes: int, first_bytes: int) -> int:
-        """How many bytes a partition may get, whose first entry is so large."""
+        """The most bytes for a partition whose first entry has this size."""
         most_bytes = min(max_bytes, max(0, self._left_bytes))
         if first_bytes <= most_bytes:
             return most_bytes
         return first_bytes if self._is_empty else 0
 
     def take(self, size: int) -> None:
-        """So much went in."""
+        """Count bytes that were added to the response."""
         self._left_bytes -= size
         self._is_empty = self._is_empty and not size
 
@@ -118,18 +118,18 @@ class LogBroker:
     """Serves the partitions of topic t. Use it as a context manager.
 
     Attributes:
-        logs: by partition.
-        requests: every fetch, in order.
-        frames: the same, as they came.
-        versions: in which each of them came.
-        throttle_ms: what the next answers say of the client's quota, one after the other.
-        errors: of the next answers as a whole, one after the other.
-        left_out: the partitions that the next answers don't name, one after the other.
-        pieces: how many bytes are sent at once, in turns; none: all.
-        pause_ms: between two pieces.
-        mangle: what becomes of an answer before it is sent.
-        silences: how many of the next requests get no answer.
-        cuts: the next answers end after so many bytes each, and the connection with them.
+        logs: the logs by partition.
+        requests: every fetch request, in order.
+        frames: the frames of these requests.
+        versions: the versions of these requests.
+        throttle_ms: the throttle times of the next responses, in order.
+        errors: the error codes of the next responses as a whole, in order.
+        left_out: the partitions that the next responses leave out, in order.
+        pieces: the sizes of pieces in which responses are sent, repeatedly; empty: at once.
+        pause_ms: the pause between two pieces.
+        mangle: changes a response's bytes before it is sent.
+        silences: the number of next requests that get no response.
+        cuts: the sizes to which the next responses are truncated, before the connection is closed.
     """
 
     def __init__(self, partitions: int = 1, topic: str = "t") -> None:
@@ -155,15 +155,15 @@ class LogBroker:
 
     @property
     def address(self) -> Broker:
-        """Where it is."""
+        """The broker's address."""
         return Broker(0, LOOPBACK, self._server.getsockname()[1])
 
     def partition(self, number: int) -> TopicPartition:
-        """The name of a partition."""
+        """The topic-partition with this number."""
         return TopicPartition(self.topic, number)
 
     def requested(self, request: int = -1) -> dict[int, FetchPartition]:
-        """What a request was about."""
+        """The entries of a request by partition."""
         topics = self.requests[request].topics
         return {
             partition.partition: partition for topic in topics for partition in topic.partitions
@@ -223,7 +223,7 @@ class LogBroker:
                 self._send(connected, response)
 
     def _respond(self, frame: RequestFrame, request: FetchRequest) -> bytes:
-        room = _Room(request.max_bytes) if frame.version >= FIRST_SOFT_BOUNDS else None
+        room = _ResponseCapacity(request.max_bytes) if frame.version >= FIRST_SOFT_BOUNDS else None
         left_out = self.left_out.pop(0) if self.left_out else set()
         named = (
             (
@@ -258,7 +258,9 @@ class LogBroker:
             threading.Event().wait(min(request.max_wait_ms, 20) / 1000)
         return encode_response(response, version=frame.version, correlation_id=frame.correlation_id)
 
-    def _part(self, requested: FetchPartition, room: "_Room | None") -> FetchedPartition:
+    def _part(
+        self, requested: FetchPartition, room: "_ResponseCapacity | None"
+    ) -> FetchedPartition:
         log = self.logs[requested.partition]
         error = log.error
         if not error and requested.fetch_offset > log.end:
@@ -289,7 +291,7 @@ class LogBroker:
 
 
 def serve_slowly(count: int, pause_ms: int) -> None:
-    """Be a broker with one log in a process of its own, until the standard input ends."""
+    """Run a broker with one log in this process until standard input ends."""
     with LogBroker() as broker:
         for number in range(count):
             broker.logs[0].add([b"%d" % number])

@@ -1,4 +1,4 @@
-"""Reads the logs of a ``LogBroker`` with one loop or the other, and says what came out."""
+"""Reads the logs of a ``LogBroker`` with either fetch loop, and returns what arrived."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -34,12 +34,12 @@ SETTINGS = FetchSettings(
 
 @dataclass(slots=True, eq=False)
 class Came:
-    """What came of one partition.
+    """What arrived of one partition.
 
     Attributes:
-        records: all of them, in the order in which they came.
-        faults: each place that can't be read: its offset, where reading goes on, and why.
-        next_offset: behind all that came.
+        records: all records in order of arrival.
+        faults: each poison: its offset, where reading continues, and why.
+        next_offset: the offset after everything that arrived.
     """
 
     records: list[Record] = field(default_factory=list)
@@ -58,7 +58,7 @@ class Came:
 
 
 class LogReader:
-    """A loop over TCP with one queue; leaving it stops the loop, and hears what it died of."""
+    """A fetch loop with one queue; leaving the context stops the loop, and raises its error."""
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class LogReader:
 
     @staticmethod
     def new_queue(engine: Engine, max_chunks: int, budget: ByteBudget | None = None) -> StreamQueue:
-        """A queue that the engine's loop fills."""
+        """Return a queue that the engine's loop can fill."""
         return (ChunkQueue if engine is Engine.PURE else new_chunk_queue)(max_chunks, budget)
 
     def __enter__(self) -> Self:
@@ -106,24 +106,24 @@ class LogReader:
     def add(
         self, partition: int, offset: int = 0, queue: StreamQueue | None = None
     ) -> PartitionClaim:
-        """Have a partition read from an offset on."""
+        """Let a partition be read from an offset on."""
         claim = PartitionClaim(self.broker.partition(partition), queue or self.queue, offset)
         self.claims.append(claim)
         self.loop.add(claim, offset)
         return claim
 
     def add_all(self) -> None:
-        """Have all partitions read from their start."""
+        """Let all partitions be read from the start."""
         for partition in range(len(self.broker.logs)):
             self.add(partition)
 
     def read_all(self, timeout_ms: int = 2 * PROMPT_MS) -> dict[int, Came]:
-        """What comes of each partition, until every log is at its end, or stopped."""
+        """Return what arrives of each partition, until all are at their ends, or stopped."""
         clock = SystemClock()
         deadline_ms = clock.now_ms() + timeout_ms
         came = {number: Came() for number in range(len(self.broker.logs))}
         while True:
-            # First: what was queued before a partition stopped is taken below.
+            # Checked first: then everything queued before a partition stopped is taken below.
             is_through = all(self._is_through(number, part) for number, part in came.items())
             item = self.queue.take(0 if is_through else 20)
             if isinstance(item, Chunk):
@@ -150,15 +150,15 @@ class LogReader:
 
 
 def native_reader(broker: LogBroker, **options: Any) -> LogReader:
-    """A native loop that reads from a broker."""
+    """Return a reader with a native loop."""
     return LogReader(broker, Engine.NATIVE, **options)
 
 
 def offsets_in(reader: LogReader) -> list[int]:
-    """The offsets of all records of partition 0."""
+    """Read partition 0; return the offsets of its records."""
     return [record.offset for record in reader.read_all()[0].records]
 
 
 def lost_early(reader: LogReader) -> list[LeaderUnusable]:
-    """What was given back before the loop was stopped."""
+    """Return the partitions that the loop gave up before it was stopped."""
     return [lost_leader for lost_leader in reader.lost if lost_leader.reason != "its fetcher ended"]

@@ -1,4 +1,4 @@
-"""One member's core, and the answers that a good-natured world gives it."""
+"""One membership core, with the responses of a cluster without faults."""
 
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ Parts = frozenset[TopicPartition]
 
 @dataclass
 class Member:
-    """A core, and the answers that a good-natured world gives it."""
+    """A membership core, with the responses of a cluster without faults."""
 
     settings: GroupSettings = field(
         default_factory=lambda: GroupSettings(strategies=("cooperative-sticky",))
@@ -76,15 +76,15 @@ class Member:
 
 
 def eager() -> Member:
-    """One that gives up everything first."""
+    """Return a member with an eager strategy, which revokes everything before it rejoins."""
     return Member(GroupSettings(strategies=("range",)))
 
 
 def parts(*partitions: TopicPartition) -> Parts:
-    """A set of them."""
+    """Return a set of partitions."""
     return frozenset(partitions)
 
 
 def of_kind(actions: list[ev.Action], kind: type[ev.Action]) -> list[ev.Action]:
-    """The actions of one kind."""
+    """Return the actions of one type."""
     return [action for action in actions if isinstance(action, kind)]

@@ -1,4 +1,4 @@
-"""Streams in event loops: reading them, waiting for them, and seeing that the loop is free."""
+"""Streams in event loops: reading, waiting, and checking that the loop is not blocked."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
@@ -19,7 +19,7 @@ Stream = KafkaStream[bytes, bytes]
 
 
 def stream_of(*chunks: Chunk, timeout_ms: int = -1) -> tuple[Stream, StreamQueue]:
-    """A stream over these chunks."""
+    """Return a stream with these chunks, and its queue."""
     queue = new_queue(100)
     for chunk in chunks:
         assert queue.offer(chunk, ignore)
@@ -27,13 +27,13 @@ def stream_of(*chunks: Chunk, timeout_ms: int = -1) -> tuple[Stream, StreamQueue
 
 
 async def collect(stream: Stream, into: list[int]) -> None:
-    """Read to the end."""
+    """Read a stream to its end."""
     async for message in stream:
         into += [message.offset]
 
 
 async def until(probe: Callable[[], object], what: str) -> None:
-    """Let the loop run until this holds."""
+    """Let the loop run until ``probe`` returns something true."""
     deadline_s = asyncio.get_running_loop().time() + 20
     while not probe():
         assert asyncio.get_running_loop().time() < deadline_s, f"waited for {what}"
@@ -41,13 +41,13 @@ async def until(probe: Callable[[], object], what: str) -> None:
 
 
 async def until_waiting(queue: StreamQueue) -> None:
-    """Until a task waits for this queue to change."""
+    """Let the loop run until a task waits for this queue to change."""
     await until(lambda: is_listened_to(queue), "a task that waits")
 
 
 @asynccontextmanager
 async def ticking() -> AsyncIterator[list[float]]:
-    """A task that notes the time whenever the loop lets it; gives the gaps between its turns."""
+    """Run a task that yields all the time; yield the list of gaps between its turns, s."""
     loop = asyncio.get_running_loop()
     gaps: list[float] = []
 
@@ -68,5 +68,5 @@ async def ticking() -> AsyncIterator[list[float]]:
 
 
 def run(main: Callable[[], Coroutine[object, object, T]]) -> T:
-    """Run it in a loop of its own."""
+    """Run a coroutine in an event loop of its own."""
     return asyncio.run(main())

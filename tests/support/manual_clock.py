@@ -1,8 +1,8 @@
-"""A clock that stands until a test moves it."""
+"""A clock that stands still until a test advances it."""
 
 
 class ManualClock:
-    """A ``Clock`` under a test's hand; each look may move it on by ``step_ms``."""
+    """A ``Clock`` that tests advance; each read also advances it by ``step_ms``."""
 
     def __init__(self, now_ms: int = 1_000, *, wall_ms: int = 1_400_000_000_000) -> None:
         self._now_ms = now_ms
@@ -20,9 +20,9 @@ class ManualClock:
         return self._now_ms + self._ahead_ms
 
     def set_back(self, delta_ms: int) -> None:
-        """Set the wall clock back; time goes on as it did."""
+        """Set the wall clock back; monotonic time is not affected."""
         self._ahead_ms -= delta_ms
 
     def advance(self, delta_ms: int) -> None:
-        """Let time pass."""
+        """Advance the time."""
         self._now_ms += delta_ms

@@ -1,4 +1,4 @@
-"""The control batches with which coordinators end transactions."""
+"""The control batches (markers) that end transactions."""
 
 import struct
 
@@ -17,11 +17,10 @@ def build_marker(
 
     Args:
         marker: COMMIT or ABORT.
-        offset: its offset in the log.
-        timestamp: of its record.
-        traits: producer and leader epoch; the result is transactional and a control batch
-            regardless of them.
-        coordinator_epoch: of the coordinator that ended the transaction.
+        offset: the marker's offset in the log.
+        timestamp: the record's timestamp.
+        traits: producer and leader epoch; the result is always a transactional control batch.
+        coordinator_epoch: the epoch of the coordinator that ended the transaction.
     """
     written = BatchTraits(
         leader_epoch=traits.leader_epoch,

@@ -1,7 +1,7 @@
-"""Tests of a matrix, such as broker versions by ways of reading, of which CI runs some cells.
+"""Tests of a matrix, such as broker versions by methods of reading; CI runs some cells only.
 
-The cells left out there differ from one that runs in nothing that the code under test knows:
-``make test-versions`` runs them all.
+A cell that CI leaves out differs from one that it runs in nothing that the code under test can
+notice. ``make test-versions`` runs all cells.
 """
 
 from collections.abc import Collection, Iterable
@@ -19,10 +19,10 @@ def in_matrix(
     """Parametrize a test by ``cells``; those that are not ``in_ci`` are marked ``matrix``.
 
     Args:
-        names: of the arguments.
-        cells: their values; a tuple for several names.
+        names: the names of the arguments.
+        cells: the values of the arguments; tuples if there are several names.
         in_ci: the cells that CI runs, too.
-        indirect: whether a fixture gets them.
+        indirect: whether the values go to a fixture.
     """
     marked = [
         pytest.param(

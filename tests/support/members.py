@@ -1,4 +1,4 @@
-"""A member of a group whose streams are read by threads that note everything they get."""
+"""A member of a group whose streams are read by threads that record every delivery."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
@@ -29,7 +29,7 @@ _CLOCK = SystemClock()
 
 
 class Delivery(NamedTuple):
-    """A message that a stream gave, the claim under which it did, and when."""
+    """A message that a stream delivered, its claim, and the time."""
 
     tp: TopicPartition
     offset: int
@@ -39,9 +39,9 @@ class Delivery(NamedTuple):
 
 
 def settings_for(cluster: Sandbox | str, group: str, **settings: object) -> ConsumerConfig:
-    """What the tests' members are set to: short sessions, patient, and everything from the start.
+    """Return settings for members of tests: short sessions, many retries, earliest offset.
 
-    Automatic commits come at hand-overs and at the end, but not by time unless a test says so.
+    Automatic commits happen at hand-overs and at close; periodic ones only if a test sets them.
     """
     connect = cluster if isinstance(cluster, str) else cluster.zookeeper_connect
     defaults: dict[str, Any] = {
@@ -58,9 +58,9 @@ def settings_for(cluster: Sandbox | str, group: str, **settings: object) -> Cons
 
 
 class Member:
-    """Joins on creation; use it as a context manager.
+    """A member that joins when it is created. Use it as a context manager.
 
-    ``settings`` are as in ``settings_for``; besides, ``listener`` is the rebalance listener.
+    ``settings`` are those of ``settings_for``, and ``listener``, the rebalance listener.
     """
 
     def __init__(
@@ -105,24 +105,24 @@ class Member:
 
     @property
     def session_id(self) -> int:
-        """Its ZooKeeper session."""
+        """Its ZooKeeper session's id."""
         return self.store.session_id
 
     def claims(self) -> dict[TopicPartition, PartitionClaim]:
-        """What it is reading now."""
+        """Its present claims by partition."""
         claims = self.connector._parts.control._claims.claims()
         return {claim.topic_partition: claim for claim in claims}
 
     def got(self, tp: TopicPartition) -> list[int]:
-        """The offsets of a partition in the order they came."""
+        """The delivered offsets of a partition, in order."""
         return [delivery.offset for delivery in list(self.deliveries) if delivery.tp == tp]
 
     def values(self, tp: TopicPartition) -> list[bytes | None]:
-        """The values of a partition in the order they came."""
+        """The delivered values of a partition, in order."""
         return [delivery.value for delivery in list(self.deliveries) if delivery.tp == tp]
 
     def close(self) -> None:
-        """Shut down, and wait until every stream has ended. Idempotent."""
+        """Shut down, and wait until all streams have ended. Idempotent."""
         self.connector.shutdown()
         assert self._scope.close(_JOIN_MS) == []
         error = self._scope.first_error()
@@ -143,10 +143,10 @@ class Member:
                         chunk = stream._reader._cursor.chunk
                         assert chunk is not None
                         tp = TopicPartition(message.topic, message.partition)
-                        one = Delivery(
+                        delivery = Delivery(
                             tp, message.offset, message.value, chunk.claim, _CLOCK.now_ms()
                         )
-                        self.deliveries.append(one)
+                        self.deliveries.append(delivery)
                 except ZkConsumerError as error:
                     self.errors.append(error)
                 else:
@@ -156,7 +156,7 @@ class Member:
 
 
 def all_delivered(members: Sequence[Member], acknowledged: Acknowledged) -> bool:
-    """Whether every acknowledged message reached one of the members."""
+    """Whether every acknowledged message was delivered to a member."""
     got = {
         (delivery.tp, delivery.offset) for member in members for delivery in list(member.deliveries)
     }
@@ -166,7 +166,7 @@ def all_delivered(members: Sequence[Member], acknowledged: Acknowledged) -> bool
 def await_ends(
     members: Sequence[Member], ends: Callable[[], Mapping[TopicPartition, int]], what: str
 ) -> None:
-    """Wait until every partition is delivered up to where it ends now."""
+    """Wait until all partitions have been delivered up to their present ends."""
     for tp, end in ends().items():
         wait_until(
             lambda tp=tp, end=end: any(  # type: ignore[misc]
@@ -181,10 +181,10 @@ def await_ends(
 def duplicates(
     members: Sequence[Member], acknowledged: Acknowledged, *, timeout_s: float = 30
 ) -> dict[TopicPartition, int]:
-    """Wait for all that was acknowledged; check it; count what came more than once.
+    """Wait for all acknowledged messages, check them, and count redeliveries by partition.
 
-    Checked are: nothing is missing, every value is the one that was written there, and within a
-    claim each offset follows the one before.
+    No message may be missing, every value must be the one written at its offset, and within a claim
+    offsets must be consecutive.
     """
     wait_until(
         lambda: all_delivered(members, acknowledged),

@@ -1,4 +1,4 @@
-"""A connector whose ZooKeeper is in memory and whose fetchers are played by the test."""
+"""A connector whose ZooKeeper is in memory, and whose fetching is done by the test."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from zkconsumer.connector.member_calls import MemberCalls
 
 
 class MemoryConnector(ZookeeperConsumerConnector):
-    """A connector that is made of a bench's member, with its control thread running."""
+    """A connector made of a bench's member, with a running control thread."""
 
     def __init__(self, member: ControlledMember, **settings: object) -> None:
         defaults: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""A process that fetches for streams that nobody reads, then reads them, and tells its memory.
+"""A process that fetches for streams without readers, then reads them, and prints its memory.
 
 ``python -m tests.support.memory_probe`` with one JSON object as argument; prints another one.
 """
@@ -28,15 +28,15 @@ _TIMEOUT_S = 60
 
 
 def memory_bytes(name: str) -> int:
-    """``VmRSS``, or ``VmHWM``: its peak."""
+    """Return this process's ``VmRSS``, or ``VmHWM`` (its peak), bytes."""
     status = Path("/proc/self/status").read_text()
-    found = re.search(rf"^{name}:\s+(\d+) kB", status, re.MULTILINE)
-    assert found is not None
-    return int(found[1]) * 1024
+    matched = re.search(rf"^{name}:\s+(\d+) kB", status, re.MULTILINE)
+    assert matched is not None
+    return int(matched[1]) * 1024
 
 
 def fetching(broker: Broker, settings: FetchSettings, scope: ThreadScope) -> FetchManager:
-    """A fetch manager that knows one broker."""
+    """Return a fetch manager for a cluster of one broker."""
     dialer = plain_dialer(TcpConnector())
     access = LeaderLookup(
         list_brokers=lambda: [broker], read_metadata=plain_client(dialer).view_by, dial=dialer.dial
@@ -45,14 +45,14 @@ def fetching(broker: Broker, settings: FetchSettings, scope: ThreadScope) -> Fet
 
 
 def records_in(queue: StreamQueue) -> int:
-    """How many records wait; a native queue does not tell."""
+    """Return the number of queued records; 0 for a native queue, which has no such count."""
     if not isinstance(queue, ChunkQueue):
         return 0
     return sum(len(item.records) for item in queue._store.named_items() if isinstance(item, Chunk))
 
 
 def read_all(queue: StreamQueue, count: int) -> int:
-    """Take chunks as a stream does until so many records came; gives their values' bytes."""
+    """Take chunks as a stream does until ``count`` records came; return their values' bytes."""
     seen = size_bytes = 0
     while seen < count:
         chunk = queue.head(_TIMEOUT_S * 1_000)
@@ -66,7 +66,7 @@ def read_all(queue: StreamQueue, count: int) -> int:
 
 
 def main(wanted: Mapping[str, int]) -> None:
-    """Fetch ``partitions`` partitions of topic t for ``streams`` streams; ``is_native``: by C."""
+    """Fetch ``partitions`` partitions of topic t for ``streams`` streams; ``is_native``: in C."""
     budget = ByteBudget(wanted["budget_bytes"])
     make = new_chunk_queue if wanted.get("is_native") else ChunkQueue
     queues: list[StreamQueue] = [make(10_000, budget) for _ in range(wanted["streams"])]

@@ -1,4 +1,4 @@
-"""Clusters and consumers for tests of metrics, and a reader of what Prometheus is shown."""
+"""Clusters and consumers for tests of metrics, and a reader of the Prometheus format."""
 
 from collections.abc import Iterable, Mapping
 
@@ -33,40 +33,40 @@ NOW_MS = 1_700_000_100_000
 """100 s after the snapshot was taken."""
 
 Samples = dict[str, dict[tuple[tuple[str, str], ...], float]]
-"""By name and labels."""
+"""Values by metric name and labels."""
 
 
 def samples_of(families: Iterable[Family]) -> Samples:
-    """What they hold."""
-    found: Samples = {}
+    """Return the samples of metric families."""
+    samples: Samples = {}
     for family in families:
         of_bucket = (*family.labels, "le")
         for sample in family.samples:
             names = of_bucket if sample.suffix == "_bucket" else family.labels
             labels = tuple(sorted(zip(names, sample.labels, strict=True)))
-            of_name = found.setdefault(family.name + sample.suffix, {})
+            of_name = samples.setdefault(family.name + sample.suffix, {})
             assert labels not in of_name, f"{family.name}{labels} is there twice"
             of_name[labels] = sample.value
-    return found
+    return samples
 
 
 def read_exposition(text: bytes) -> Samples:
-    """What Prometheus reads out of a page of metrics."""
-    found: Samples = {}
+    """Parse a page of metrics as Prometheus does."""
+    samples: Samples = {}
     for family in text_string_to_metric_families(text.decode()):
         for sample in family.samples:
             labels = tuple(sorted(sample.labels.items()))
-            found.setdefault(sample.name, {})[labels] = sample.value
-    return found
+            samples.setdefault(sample.name, {})[labels] = sample.value
+    return samples
 
 
 def value(samples: Samples, name: str, **labels: str) -> float:
-    """The one with these labels."""
+    """Return the sample with these labels."""
     return samples[name][tuple(sorted(labels.items()))]
 
 
 def small_topics(taken_ms: int) -> tuple[TopicStatus, ...]:
-    """Two topics; a partition without a leader."""
+    """Return two topics, with a partition that has no leader."""
     return (
         TopicStatus(
             name="t",
@@ -103,7 +103,7 @@ def small_topics(taken_ms: int) -> tuple[TopicStatus, ...]:
 
 
 def small_cluster() -> ClusterSnapshot:
-    """Two groups of the same id, one of each kind; a partition without a leader; a failed part."""
+    """Return a snapshot: two groups with the same id, a leaderless partition, and a failure."""
     taken_ms = NOW_MS - 100_000
     broker = Broker(0, "b0", 9092)
     in_zookeeper = group_of(
@@ -147,7 +147,7 @@ def small_cluster() -> ClusterSnapshot:
 
 
 def lags() -> Mapping[GroupKey, GroupLag]:
-    """How far the groups of the small cluster are behind."""
+    """Return the lags of the small cluster's groups."""
     within = Standing.WITHIN
     return {
         ZOOKEEPER_GROUP: GroupLag(
@@ -163,7 +163,7 @@ def lags() -> Mapping[GroupKey, GroupLag]:
 
 
 def verdicts() -> Mapping[GroupKey, BurrowGroupStatus]:
-    """What Burrow would say of them."""
+    """Return the small cluster's groups as Burrow would judge them."""
     return {
         ZOOKEEPER_GROUP: BurrowGroupStatus(
             status=BurrowStatus.ERR,
@@ -181,7 +181,7 @@ def verdicts() -> Mapping[GroupKey, BurrowGroupStatus]:
 
 
 def small_view(detail: Detail = Detail.AUTO) -> ClusterMeasures:
-    """What there is to measure of the small cluster."""
+    """Return the measures of the small cluster."""
     return ClusterMeasures(
         snapshot=small_cluster(),
         lag=lags().__getitem__,

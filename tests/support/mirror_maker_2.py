@@ -1,4 +1,4 @@
-"""MirrorMaker 2 of Kafka 3.9.1, from pinned jars of its own.
+"""MirrorMaker 2 of Kafka 3.9.1, from its own pinned jars.
 
 ``python -m tests.support.mirror_maker_2`` resolves and pins them again.
 """
@@ -27,7 +27,7 @@ _HEAP_MB: Final = 768
 
 
 class _Connect(KafkaVersion):
-    """Its coordinate, in the place of the broker's."""
+    """A Kafka version with MirrorMaker's Maven coordinate in place of the broker's."""
 
     @property
     def coordinate(self) -> str:
@@ -37,7 +37,7 @@ class _Connect(KafkaVersion):
 def settings_of(
     source: Sandbox, target: Sandbox, topics: str, changes: Mapping[str, str]
 ) -> dict[str, str]:
-    """Its settings: copy topics under their own names, and nothing else but its own state."""
+    """Return settings that copy topics under the same names, and nothing else."""
     return {
         "clusters": "source, target",
         "source.bootstrap.servers": source.bootstrap_servers,
@@ -64,11 +64,11 @@ def settings_of(
 
 
 class MirrorMaker2:
-    """Starts it. Thread: one at a time.
+    """Starts processes of MirrorMaker 2. Thread: one at a time.
 
     Args:
-        tools: of its jars.
-        folder: for its files.
+        tools: runs programs with its jars.
+        folder: the folder for its files.
     """
 
     def __init__(self, tools: ToolBox, folder: Path) -> None:
@@ -84,14 +84,14 @@ class MirrorMaker2:
         changes: Mapping[str, str] | None = None,
         flags: Sequence[str] = (),
     ) -> ScalaTool:
-        """Start one process; as often as wanted, it goes on where it committed.
+        """Start a process; a later one continues at the committed offsets.
 
         Args:
-            source: the cluster that it reads.
-            target: the one that it writes to, and keeps its state in.
-            topics: a regular expression, or names with commas.
-            changes: more settings.
-            flags: for the JVM.
+            source: the source cluster.
+            target: the target cluster, which also stores its state.
+            topics: a regular expression, or names separated by commas.
+            changes: further settings.
+            flags: options of the JVM.
         """
         file = self._folder / "mm2.properties"
         wanted = settings_of(source, target, topics, changes or {})
@@ -101,7 +101,7 @@ class MirrorMaker2:
 
 @contextmanager
 def mirror_maker_2() -> Iterator[MirrorMaker2]:
-    """Have it ready to start; what still runs at the end is killed."""
+    """Yield MirrorMaker 2, ready to start; processes left at the end are killed."""
     jars = parse_lock(_LOCK.read_text())[_VERSION]
     processes = SupervisedProcesses()
     try:
@@ -119,12 +119,12 @@ def mirror_maker_2() -> Iterator[MirrorMaker2]:
 
 
 def main() -> None:
-    """Write the pins of its jars beside this file."""
+    """Write the lock file of its jars beside this file."""
     connect = _Connect(name=_VERSION, scala="2.13", extra=VERSIONS[_VERSION].extra[-2:])
     repository = maven.configured_repository()
     with tempfile.TemporaryDirectory() as scratch:
-        found = maven.resolve(connect, Path(scratch), repository)
-        lock = JarLock({_VERSION: pin(found, Path(scratch), repository)})
+        jars = maven.resolve(connect, Path(scratch), repository)
+        lock = JarLock({_VERSION: pin(jars, Path(scratch), repository)})
     _LOCK.write_text(render_lock(lock), "utf-8")
 
 

@@ -1,8 +1,8 @@
-"""A source, its group and a target in memory: rebalances, losses and failed commits by a script.
+"""A source, its group and a target in memory, with scripted rebalances and failed commits.
 
-The consumer behaves as ``KafkaConsumer`` in a ZooKeeper group: listeners run out of ``poll`` and
-``close``, only what is owned may be committed, and what is lost is read by others from what is
-committed.
+The consumer behaves like ``KafkaConsumer`` in a ZooKeeper group: listeners run within ``poll`` and
+``close``, only owned partitions can be committed, and other members continue lost partitions at
+the committed offset.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -18,13 +18,13 @@ from zkconsumer.records.slices import RecordSlice
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What the next poll brings.
+    """A step of the script: what the next poll does.
 
     Attributes:
-        assigned: the numbers of the partitions that are ours from then on.
-        lost: whether those that go were lost, so that nobody could commit them.
-        read: how many messages of each partition come at most.
-        others: how many messages others mirror of what they get, before it may come back.
+        assigned: the numbers of the partitions that are assigned from then on.
+        lost: whether unassigned partitions are lost, without a chance to commit.
+        read: the most messages of each partition that the poll returns.
+        others: how many messages of a partition that went to others they mirror.
         commits_fail: whether commits fail until the next step.
     """
 
@@ -40,10 +40,10 @@ class World:
     """The source with its group, and the target.
 
     Args:
-        logs: the offsets of the messages of each partition.
-        steps: what polls bring, one after the other; then the mirror is asked to end.
+        logs: the messages' offsets by partition.
+        steps: the steps of successive polls.
         judge: see ``TargetDouble``.
-        on_end: called when the steps are over.
+        on_end: called after the last step, to stop the mirror.
     """
 
     logs: Mapping[TopicPartition, Sequence[int]]
@@ -59,15 +59,15 @@ class World:
         self.was_closed = False
 
     def offsets_there(self, tp: TopicPartition) -> set[int]:
-        """Of which messages the target has a copy."""
+        """The source offsets of a partition that have a copy in the target."""
         ours = {int(value[1:]) for value in self.target.logs.get(tp, [])}
         return ours | self.by_others.get(tp, set())
 
     def check(self) -> None:
-        """Nothing is committed that is not in the target.
+        """Assert that every message below a committed offset is in the target.
 
         Raises:
-            AssertionError: something is.
+            AssertionError: a message is missing.
         """
         for tp, committed in self.committed.items():
             wanted = {offset for offset in self.logs[tp] if offset < committed}
@@ -75,7 +75,7 @@ class World:
             assert not missing, f"{tp} is committed at {committed} without {sorted(missing)}"
 
     def go_on_elsewhere(self, tp: TopicPartition, count: int) -> None:
-        """Others mirror some of a partition, from what is committed on, and commit that."""
+        """Let others mirror ``count`` messages from the committed offset on, and commit them."""
         start = self.committed.get(tp, 0)
         taken = [offset for offset in self.logs[tp] if offset >= start][:count]
         if taken:
@@ -84,7 +84,7 @@ class World:
 
 
 class ConsumerDouble:
-    """A ``KafkaConsumer`` in that world, as far as a mirror needs it."""
+    """The part of ``KafkaConsumer`` that a mirror uses, in that world."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -114,15 +114,15 @@ class ConsumerDouble:
             raise Woken
         world.step = world.steps.pop(0)
         self._rebalance()
-        found: dict[TopicPartition, RecordSlice] = {}
+        slices: dict[TopicPartition, RecordSlice] = {}
         for tp, position in self._positions.items():
             most = min(world.step.read, max_records)
             offsets = [offset for offset in world.logs[tp] if offset >= position][:most]
             if offsets:
-                found[tp] = slice_of(*offsets)
+                slices[tp] = slice_of(*offsets)
                 self._positions[tp] = offsets[-1] + 1
                 max_records -= len(offsets)
-        return found
+        return slices
 
     def _rebalance(self) -> None:
         world = self._world
@@ -152,9 +152,9 @@ class ConsumerDouble:
             raise OffsetCommitFailed("g", dict.fromkeys(offsets, "ZooKeeper is away"))
         if not offsets.keys() <= self._positions.keys():
             raise CommitFailed("not ours")
-        for tp, it in offsets.items():
-            assert it.offset >= world.committed.get(tp, 0), "the group goes back"
-            world.committed[tp] = it.offset
+        for tp, committed in offsets.items():
+            assert committed.offset >= world.committed.get(tp, 0), "the group goes back"
+            world.committed[tp] = committed.offset
         world.check()
 
     def committed(self, partition: TopicPartition, timeout_ms: float) -> int | None:
@@ -176,7 +176,7 @@ class ConsumerDouble:
 
 
 class PlacesDouble:
-    """A ``Target`` in that world: every topic has all partitions."""
+    """A ``Target`` in that world, in which every topic has all partitions."""
 
     def __init__(self, world: World) -> None:
         self.producer = world.target

@@ -1,4 +1,4 @@
-"""Messages to mirror, and a target that takes or refuses them as it is told."""
+"""Messages to mirror, and a target that accepts or refuses them as a test decides."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -20,7 +20,7 @@ OTHER = TopicPartition("clicks", 1)
 
 
 def messages(source: TopicPartition, *offsets: int) -> list[ConsumerRecord]:
-    """A message for each offset, whose value tells the offset."""
+    """Return a message for each offset, whose value contains the offset."""
     origin = RecordOrigin(source)
     return [
         consumer_record(origin, (offset, b"k%d" % (offset % 5), b"v%d" % offset, -1, -1), (), -1)
@@ -29,7 +29,7 @@ def messages(source: TopicPartition, *offsets: int) -> list[ConsumerRecord]:
 
 
 def slice_of(*offsets: int) -> RecordSlice:
-    """The same messages as they are fetched."""
+    """Return the same messages as a fetched slice."""
     plain = [Record(offset, b"k%d" % (offset % 5), b"v%d" % offset) for offset in offsets]
     fetched = decode_fetched(
         build_message_set(plain), fetch_offset=offsets[0], max_decompressed_bytes=1 << 20
@@ -38,19 +38,19 @@ def slice_of(*offsets: int) -> RecordSlice:
 
 
 def values_of(records: OutgoingRecords) -> Iterator[bytes]:
-    """The values of what is to be written, in order."""
+    """Yield the values of records to write, in order."""
     left = records.copy()
     while len(left):
         data = left.cut(1 << 20).build(version=0, codec=Codec.NONE, now_ms=0)
-        found = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 20)
-        yield from (record.value or b"" for record in found.records)
+        decoded = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 20)
+        yield from (record.value or b"" for record in decoded.records)
 
 
 def batch_of(
     places: Mapping[TopicPartition, Mapping[TopicPartition, Sequence[int]]],
     behind: Mapping[TopicPartition, int] | None = None,
 ) -> MirrorBatch:
-    """A batch: by source, and there by target, the offsets of messages that go there."""
+    """Return a batch from offsets by source partition, and within that by target partition."""
     batch = MirrorBatch()
     for source, of_source in places.items():
         offsets = sorted(offset for some in of_source.values() for offset in some)
@@ -63,7 +63,7 @@ def batch_of(
 
 
 class Heard:
-    """Notes what becomes of messages."""
+    """Records which messages landed, and which were dropped."""
 
     def __init__(self) -> None:
         self.lines: list[Landed] = []
@@ -79,21 +79,21 @@ class Heard:
 
 
 Verdict = str | None
-"""Why a message is not taken, None where it is.
+"""Why a message is refused; None if it is accepted.
 
-A reason that begins with ``later`` passes; one with ``all`` is not about the message.
+A reason that starts with ``later`` is temporary; one with ``all`` concerns the whole request.
 """
 
 
 class TargetDouble:
-    """Keeps what it is given, message by message, in order, as a ``BatchProducer`` would.
+    """Stores messages in order, one by one, in place of a ``BatchProducer``.
 
     Args:
-        judge: says of a value whether it is taken; asked anew at each try.
+        judge: decides whether a value is accepted; called at each attempt.
 
     Attributes:
-        logs: the values of each partition.
-        calls: how often it was asked to write.
+        logs: the stored values by partition.
+        calls: the number of writes.
     """
 
     def __init__(self, judge: Callable[[bytes], Verdict] = lambda _value: None) -> None:
@@ -102,7 +102,7 @@ class TargetDouble:
         self.calls = 0
 
     def end_tries(self) -> None:
-        """See ``BatchProducer``; this one tries nothing again."""
+        """See ``BatchProducer``; this one does not retry."""
 
     def write(self, records: Mapping[TopicPartition, OutgoingRecords]) -> tuple[WrittenSet, ...]:
         """See ``Sender``."""

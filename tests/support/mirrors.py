@@ -1,4 +1,4 @@
-"""Mirrors at work: in threads of the test, and as processes; and what arrived in the target."""
+"""Running mirrors, in threads and as processes, and checks of their targets."""
 
 import os
 import signal
@@ -37,17 +37,17 @@ _JOIN_MS = 60_000
 
 
 def source_settings(cluster: Sandbox, group: str) -> dict[str, object]:
-    """Settings of a mirror's consumer."""
-    found = consumer_settings(
+    """Return the settings of a mirror's consumer."""
+    config = consumer_settings(
         {**TIMINGS, "zookeeper.connect": cluster.zookeeper_connect, "group.id": group}
     )
-    return dict(found.settings)
+    return dict(config.settings)
 
 
 def mirror_settings(
     cluster: Sandbox, group: str, topics: str, target: str, **changes: Any
 ) -> MirrorSettings:
-    """A mirror of the topics of a sandbox, with a target's bootstrap servers."""
+    """Return settings of a mirror of a sandbox's topics to ``target`` (bootstrap servers)."""
     values: dict[str, Any] = {
         "topics": Whitelist(topics),
         "consumers": (source_settings(cluster, group),),
@@ -60,7 +60,7 @@ def mirror_settings(
 
 @contextmanager
 def running(settings: MirrorSettings, *, grace_ms: int = 5_000) -> Iterator[Mirror]:
-    """Run a mirror in a thread; at the end it is stopped, and its error raised."""
+    """Run a mirror in a thread during the context; then stop it, and raise its error if any."""
     mirror = Mirror(settings, grace_ms=grace_ms)
     scope = ThreadScope("mirror in a test")
 
@@ -78,12 +78,12 @@ def running(settings: MirrorSettings, *, grace_ms: int = 5_000) -> Iterator[Mirr
 
 
 def acknowledged(mirror: Mirror) -> int:
-    """How many messages a mirror has brought over."""
+    """Return how many messages the target has acknowledged."""
     return sum(partition.acknowledged for partition in mirror.progress().partitions.values())
 
 
 def await_acknowledged(mirror: Mirror, count: int) -> None:
-    """Wait until it has brought over so many."""
+    """Wait until the target has acknowledged ``count`` messages."""
     wait_until(lambda: acknowledged(mirror) >= count, what=f"{count} messages in the target")
 
 
@@ -92,7 +92,7 @@ def write_all(
     records: Mapping[TopicPartition, Sequence[Outgoing]],
     codec: Codec = Codec.NONE,
 ) -> None:
-    """Write records, acknowledged."""
+    """Write records, and wait until all are acknowledged."""
     producer = BatchProducer(brokers, settings=BatchSettings(codec=codec))
     try:
         producer.write(records)
@@ -101,7 +101,7 @@ def write_all(
 
 
 def numbered(tp: TopicPartition, count: int, start: int = 0) -> list[Outgoing]:
-    """Records that tell where they are from; some without key, value, or either."""
+    """Return records with partition and number in their values; some have no key, no value."""
     return [
         Record(
             0,
@@ -113,8 +113,8 @@ def numbered(tp: TopicPartition, count: int, start: int = 0) -> list[Outgoing]:
 
 
 def read_topic(bootstrap_servers: str, topic: str) -> dict[int, list[ConsumerRecord]]:
-    """All that a topic has, by partition."""
-    found: dict[int, list[ConsumerRecord]] = {}
+    """Return all records of a topic by partition."""
+    records_by_partition: dict[int, list[ConsumerRecord]] = {}
     with KafkaConsumer(bootstrap_servers=bootstrap_servers) as consumer:
         partitions = [
             TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic)
@@ -125,17 +125,17 @@ def read_topic(bootstrap_servers: str, topic: str) -> dict[int, list[ConsumerRec
 
         def is_through() -> bool:
             for tp, records in consumer.poll(timeout_ms=200).items():
-                found.setdefault(tp.partition, []).extend(records)
+                records_by_partition.setdefault(tp.partition, []).extend(records)
             return all(consumer.position(tp) >= end for tp, end in ends.items())
 
         wait_until(is_through, what=f"all of {topic}")
-    return found
+    return records_by_partition
 
 
 def copies_in(values: Mapping[int, Sequence[ConsumerRecord]], wanted: set[bytes]) -> int:
-    """How many messages there are beyond one of each; every one that is wanted is there.
+    """Assert that every wanted value is present; return the number of surplus copies.
 
-    Only for messages with values that differ.
+    Only for messages with distinct values.
     """
     counts = Counter(
         record.value for records in values.values() for record in records if record.value
@@ -147,7 +147,7 @@ def copies_in(values: Mapping[int, Sequence[ConsumerRecord]], wanted: set[bytes]
 
 
 def proof_of(cluster: Sandbox, group: str, target: str, offsets_file: Path) -> MirrorProof:
-    """Hold source and target against each other."""
+    """Compare source and target."""
     return verify(offsets_file, source_settings(cluster, group), {"bootstrap.servers": target})
 
 
@@ -156,10 +156,10 @@ class MirrorProcess:
 
     Args:
         cluster: the source.
-        group: its group.
-        arguments: those that follow.
-        folder: gets what it prints.
-        module: what is run; by default the command itself.
+        group: the mirror's group.
+        arguments: further arguments of the command.
+        folder: the folder for its output.
+        module: the module to run; by default the command itself.
     """
 
     def __init__(
@@ -191,16 +191,16 @@ class MirrorProcess:
 
     @property
     def errors(self) -> str:
-        """What it complained of."""
+        """Its standard error."""
         return self._errors.read_text()
 
     @property
     def output(self) -> str:
-        """What it printed."""
+        """Its standard output."""
         return self._output.read_text()
 
     def wait(self, timeout_s: float = 60) -> int:
-        """Wait for its end; gives its status, negative for a signal."""
+        """Wait for its end; return its exit status, negative for a signal."""
         try:
             return self._process.wait(timeout_s)
         except subprocess.TimeoutExpired as error:
@@ -209,11 +209,11 @@ class MirrorProcess:
             raise AssertionError(f"it did not end: {self.errors}") from error
 
     def terminate(self) -> None:
-        """Ask it to end."""
+        """Send it ``SIGTERM``."""
         self._process.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """End it at once."""
+        """Kill it, and wait for its end."""
         self._process.kill()
         self._process.wait()
 
@@ -222,5 +222,5 @@ class MirrorProcess:
         self._process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let it go on."""
+        """Resume it."""
         self._process.send_signal(signal.SIGCONT)

@@ -1,4 +1,4 @@
-"""Native chunks for tests: sets put into a queue as a native fetch loop would put them."""
+"""Native chunks for tests: record sets put into a queue, as a native fetch loop does."""
 
 from collections.abc import Iterable
 from importlib import import_module
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def native_queue(max_chunks: int = 1_000, share_bytes: int | None = None) -> "NativeChunkQueue":
-    """A queue alone in its budget."""
+    """Return a queue that does not share its budget."""
     module = import_module("zkconsumer.streams.queues")
     budget = None if share_bytes is None else ByteBudget(share_bytes)
     made: NativeChunkQueue = module.NativeChunkQueue(max_chunks, budget)
@@ -24,7 +24,7 @@ def native_queue(max_chunks: int = 1_000, share_bytes: int | None = None) -> "Na
 
 
 def new_wakeup() -> "Wakeup":
-    """One that nobody has rung."""
+    """Return a wakeup that is not set."""
     made: Wakeup = import_module("zkconsumer.native._core").Wakeup()
     return made
 
@@ -32,7 +32,7 @@ def new_wakeup() -> "Wakeup":
 def cursor(
     *, consumes_delivered: bool = False, lease: "Lease | None" = None
 ) -> "NativeCursor[bytes, bytes]":
-    """An empty native hand without decoders."""
+    """Return an empty native cursor without decoders."""
     core = import_module("zkconsumer.native._core")
     made: NativeCursor[bytes, bytes] = core.NativeCursor(
         consumes_delivered=consumes_delivered,
@@ -44,7 +44,7 @@ def cursor(
 
 
 def set_of(offsets: Iterable[int]) -> bytes:
-    """A record set as a broker sends it; see ``record_sets.records``."""
+    """Return a record set as a broker sends it; see ``record_sets.records``."""
     return build_message_set(records(*offsets))
 
 
@@ -54,20 +54,20 @@ def put(
     offsets: Iterable[int],
     signal: "Wakeup | None" = None,
 ) -> int | None:
-    """Put a native chunk; None, or the offset from which on there was no room."""
+    """Put a native chunk; return None, or the first offset that did not fit."""
     offsets = list(offsets)
     first = offsets[0] if offsets else 0
     return queue.native.put_set(claim, set_of(offsets), first, signal)
 
 
 def offsets_in(item: object) -> list[int]:
-    """The offsets of a chunk's records, native or not."""
+    """Return the offsets of a chunk's records, native or not."""
     assert isinstance(item, Chunk)
     return [record.offset for record in item.records]
 
 
 def native_records(item: object) -> "Runs":
-    """The records of a native chunk as they are."""
+    """Return the records of a native chunk as they are stored."""
     assert isinstance(item, Chunk)
     runs: type[Runs] = import_module("zkconsumer.native._core").Runs
     assert isinstance(item.records, runs)

@@ -1,4 +1,4 @@
-"""Negotiation over real connections, each question on a new one."""
+"""Negotiation of versions over real connections, with each request on a new one."""
 
 from collections.abc import Callable
 
@@ -21,22 +21,22 @@ Asked = list[tuple[ApiKey, int]]
 
 
 def negotiate(connect: Callable[[], Transport]) -> tuple[BrokerVersions, Asked]:
-    """What the broker serves, and what it was asked until that was known."""
-    found: BrokerVersions | Probe = FIRST_PROBE
+    """Return the broker's versions, and the requests that were sent to find out."""
+    state: BrokerVersions | Probe = FIRST_PROBE
     requested: Asked = []
-    while isinstance(found, Probe):
-        probe = found
+    while isinstance(state, Probe):
+        probe = state
         requested.append((probe.request.API.key, probe.version))
         transport = connect()
         try:
             transport.set_timeout_ms(TIMEOUT_MS)
             transport.send(request_bytes(probe, client_id="probe"))
-            found = after_frame(probe, _first_frame(transport))
+            state = after_frame(probe, _first_frame(transport))
         except ConnectionLost:
-            found = after_close(probe)
+            state = after_close(probe)
         finally:
             transport.close()
-    return found, requested
+    return state, requested
 
 
 def _first_frame(transport: Transport) -> memoryview:

@@ -1,4 +1,4 @@
-"""An observer that keeps what it hears."""
+"""An observer that records all events."""
 
 from typing import TypeVar
 
@@ -8,7 +8,7 @@ E = TypeVar("E")
 
 
 class Noting:
-    """Keeps every event, in the order in which they came."""
+    """An ``Observer`` that records every event, in order."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -19,5 +19,5 @@ class Noting:
         self.events.append(event)
 
     def of(self, kind: type[E]) -> list[E]:
-        """The events of one kind."""
+        """The events of one type."""
         return [event for event in list(self.events) if isinstance(event, kind)]

@@ -1,4 +1,4 @@
-"""A group's offset channel to brokers in memory, and what tests do to it."""
+"""A group's offset channel to brokers in memory."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 
 
 def in_order(_brokers: list[Broker]) -> None:
-    """A shuffle that leaves everything where it is."""
+    """Leave the order unchanged, in place of a shuffle."""
 
 
 @dataclass
@@ -56,21 +56,21 @@ class OffsetBench:
         self.channel = CoordinatorChannel(GROUP, access, self.settings, clock=self.clock)
 
     def list_brokers(self) -> Sequence[Broker]:
-        """All of them, up or down."""
+        """Return all brokers, also those that are down."""
         return self.net.brokers.addresses
 
     def store(self, *, commit_max_retries: int = 5, metadata_limit: int = 4096) -> KafkaOffsetStore:
-        """The store over the channel."""
+        """Return an offset store that uses the channel."""
         return KafkaOffsetStore(
             self.channel, commit_max_retries=commit_max_retries, metadata_limit=metadata_limit
         )
 
     def commit(self, offset: int = 5) -> dict[TopicPartition, str | None]:
-        """Commit an offset of the first partition, with a single try."""
+        """Commit an offset of the first partition, without retries."""
         return self.store().commit({T0: OffsetAndMetadata(offset)})
 
     def requested(self, api: ApiKey) -> list[int]:
-        """The brokers that were asked this, one entry for each request, broker by broker."""
+        """The ids of brokers that received this request, once for each request."""
         return [
             broker.id
             for broker in self.net.brokers
@@ -79,7 +79,7 @@ class OffsetBench:
         ]
 
     def open_connections(self) -> int:
-        """How many connections to brokers are open."""
+        """The number of open connections to brokers."""
         return sum(
             not conversation.is_over
             for broker in self.net.brokers

@@ -1,4 +1,4 @@
-"""A cluster in memory, for tests of the commands that read and set offsets."""
+"""A cluster in memory for tests of the commands that read and set offsets."""
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,16 +14,16 @@ Numbers = Mapping[TopicPartition, int]
 
 
 class MemoryCluster:
-    """What ``open_offsets`` gives.
+    """A cluster in place of that of ``open_offsets``.
 
     Attributes:
-        kept: what each group has where; ``hold`` adds to it.
-        logs_of: the logs; a partition without one has a leader that does not answer.
-        found: what brokers say of any time.
-        exact: whether they know times of records.
-        sent_ms: the time that was asked for last.
-        opened: how often somebody connected, each time with the servers.
-        queried_brokers: whether brokers were asked for groups.
+        kept: the offset stores by group and storage; ``hold`` adds offsets.
+        logs_of: the logs; a partition without a log has a leader that does not respond.
+        found: the offsets that brokers return for any time.
+        exact: whether brokers know the timestamps of records.
+        sent_ms: the time of the last query by time.
+        opened: the ZooKeeper servers of each connection.
+        queried_brokers: whether brokers were asked for their groups.
     """
 
     zookeeper = "zk:2181"
@@ -42,30 +42,30 @@ class MemoryCluster:
 
     @contextmanager
     def open(self, args: object) -> Iterator["MemoryCluster"]:
-        """As ``open_offsets``."""
+        """See ``open_offsets``."""
         self.opened.append(getattr(args, "zookeeper", ""))
         yield self
 
     def hold(self, group_id: str, place: OffsetStorage, offsets: Numbers) -> MemoryPlace:
-        """Let a group have these offsets there."""
+        """Add offsets of a group to a storage; return that store."""
         storages = self._places(group_id)
         storages[place].held |= {tp: OffsetAndMetadata(offset) for tp, offset in offsets.items()}
         return storages[place]
 
     def numbers(self, group_id: str, place: OffsetStorage) -> dict[TopicPartition, int]:
-        """What it has there."""
+        """A group's offsets in a storage."""
         held = self._places(group_id)[place].held
-        return {tp: it.offset for tp, it in held.items() if it is not None}
+        return {tp: offset.offset for tp, offset in held.items() if offset is not None}
 
     def now_ms(self) -> int:
-        """A little later each time."""
+        """The time, 1 ms later at each call."""
         self._now_ms += 1
         return self._now_ms
 
     def of(
         self, group_id: str, *, with_kafka: bool = False, without_kafka: bool = False
     ) -> GroupOffsetStores:
-        """See ``OffsetsCluster``; here, too, Kafka may not be asked."""
+        """See ``OffsetsCluster``."""
         storages = self._places(group_id)
         shown = {
             name: place
@@ -77,7 +77,7 @@ class MemoryCluster:
         )
 
     def group_ids(self, *, without_kafka: bool = False) -> list[str]:
-        """All groups."""
+        """See ``OffsetsCluster``: all groups."""
         self.queried_brokers |= not without_kafka
         return sorted(self.kept)
 

@@ -1,4 +1,4 @@
-"""Three brokers of which one keeps the offsets, so that tests can take it away."""
+"""Three brokers, one of which stores unreplicated offsets, so that tests can take it away."""
 
 import itertools
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 
 KEEPER = 1
-"""Keeps the offsets that are not replicated."""
+"""The broker that stores the offsets that are not replicated."""
 OFFSET_PARTITIONS = 8
 QUICK = {
     "zookeeper.session.timeout.ms": "2000",
@@ -23,7 +23,7 @@ IN_KAFKA: Mapping[str, object] = {
     "dual_commit_enabled": False,
     "offsets_channel_backoff_ms": 100,
 }
-"""What makes a member keep its offsets in Kafka alone."""
+"""Settings of a member that stores its offsets in Kafka only."""
 
 
 @contextmanager
@@ -42,7 +42,7 @@ def offset_keepers() -> Iterator[Sandbox]:
 
 
 def fresh_group(*, replicated: bool) -> str:
-    """A group whose offsets are in the one half or the other."""
+    """Return a group whose offsets are in the replicated or in the unreplicated half."""
     names = (f"{fresh_name('group')}-{number}" for number in itertools.count())
     return next(
         name
@@ -52,7 +52,7 @@ def fresh_group(*, replicated: bool) -> str:
 
 
 def topic_elsewhere(three: Sandbox, metadata: int = KEEPER) -> list[TopicPartition]:
-    """A topic that does not lie on the broker with the offsets; gives its partitions."""
+    """Create a topic without replicas on the broker with the offsets; return its partitions."""
     topic = fresh_name("elsewhere")
     others = [broker.id for broker in three.brokers if broker.id != metadata]
     three.create_topic(

@@ -13,8 +13,8 @@ class OffsetOwner:
 
     Args:
         store: the member's client.
-        registry: the member's, which guards its commits.
-        name: of the member.
+        registry: the member's registry, which guards its commits.
+        name: the member's name.
     """
 
     def __init__(self, store: ZkStore, registry: GroupRegistry, name: str) -> None:
@@ -24,12 +24,12 @@ class OffsetOwner:
         self._thread = ConsumerThreadId(f"g_{name}", 0)
 
     def claim(self, *partitions: TopicPartition) -> None:
-        """Become the owner, and read where to go on."""
+        """Claim partitions, and read their committed offsets."""
         assert self.registry.claim(dict.fromkeys(partitions, self._thread)) == Claimed()
         self.offsets.fetch(partitions)
 
     def release(self, *partitions: TopicPartition) -> None:
-        """Give partitions up."""
+        """Release partitions."""
         self.registry.release(dict.fromkeys(partitions, self._thread))
 
     def commit(self, tp: TopicPartition, offset: int, *, rewind: bool = False) -> str | None:
@@ -37,7 +37,7 @@ class OffsetOwner:
         return self.offsets.commit({tp: OffsetAndMetadata(offset)}, rewind=rewind)[tp]
 
     def commit_all(self, partitions: Iterable[TopicPartition], offset: int) -> set[str | None]:
-        """Commit an offset of many partitions; return what came of each."""
+        """Commit the same offset for many partitions; return the set of all outcomes."""
         commits = dict.fromkeys(partitions, OffsetAndMetadata(offset))
         return set(self.offsets.commit(commits).values())
 

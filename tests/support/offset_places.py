@@ -1,4 +1,4 @@
-"""A place of offsets in memory, for tests of migrations."""
+"""An offset store in memory, for tests of migrations."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -9,15 +9,15 @@ from zkconsumer.offsets.store import FetchedOffset
 
 
 class MemoryPlace:
-    """A ``GroupOffsetStore``.
+    """A ``GroupOffsetStore`` in memory, with faults.
 
     Attributes:
-        held: what it holds.
-        present: the members, as it tells them.
-        refused: partitions whose writes fail, and why.
-        fail_after: so many partitions are written, then the answer to the write is lost.
+        held: the stored offsets.
+        present: the members that it reports.
+        refused: partitions whose writes fail, with the reason.
+        fail_after: the number of partitions that are written before the response is lost.
         unreadable: whether reading fails.
-        on_members: called before it tells its members.
+        on_members: called before the members are reported.
         on_write: called after a write.
     """
 
@@ -43,18 +43,20 @@ class MemoryPlace:
             raise RequestTimedOut("no answer")
         held = {tp: self.held.get(tp) for tp in partitions}
         return {
-            tp: FetchedOffset(None) if it is None else FetchedOffset(it.offset, None, it.metadata)
-            for tp, it in held.items()
+            tp: FetchedOffset(None)
+            if offset is None
+            else FetchedOffset(offset.offset, None, offset.metadata)
+            for tp, offset in held.items()
         }
 
     def write(self, offsets: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, str | None]:
         """See ``GroupOffsetStore``."""
-        for count, (tp, it) in enumerate(offsets.items()):
+        for count, (tp, offset) in enumerate(offsets.items()):
             if count == self.fail_after:
                 self.on_write()
                 raise RequestTimedOut("the answer was lost")
             if tp not in self.refused:
-                self.held[tp] = it
+                self.held[tp] = offset
         self.on_write()
         return {tp: self.refused.get(tp) for tp in offsets}
 

@@ -1,4 +1,4 @@
-"""Empty offset stores for the contract suite: every kind, on fakes and on real servers."""
+"""Empty offset stores for the contract suite: all kinds, on fakes and on real servers."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -43,17 +43,17 @@ LANES = [
     pytest.param("both:cluster", marks=pytest.mark.sandbox),
     pytest.param("kafka:kafka_0_9", marks=pytest.mark.sandbox),
 ]
-"""The kind of store, and behind the colon the fixture of the real servers it is in."""
+"""The kind of store, and after the colon the fixture of the real servers."""
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetWorld:
-    """An empty store, and topics that exist.
+    """An empty offset store, and existing topics.
 
     Attributes:
-        offsets: of a group that nobody has used.
-        topic: has ``partitions`` partitions, as far as the store cares.
-        other: has one.
+        offsets: the store of an unused group.
+        topic: a topic with ``partitions`` partitions, or for which the store accepts so many.
+        other: a topic with one partition.
     """
 
     offsets: OffsetStore
@@ -63,7 +63,7 @@ class OffsetWorld:
 
     @property
     def three(self) -> tuple[TopicPartition, TopicPartition, TopicPartition]:
-        """Two partitions of the one topic, and one of the other."""
+        """Two partitions of ``topic``, and one of ``other``."""
         return (
             TopicPartition(self.topic, 0),
             TopicPartition(self.topic, 1),
@@ -73,7 +73,7 @@ class OffsetWorld:
 
 @contextmanager
 def offset_world(lane: str, request: pytest.FixtureRequest) -> Iterator[OffsetWorld]:
-    """The world of a lane; what it opened is closed at the end."""
+    """Yield the world of a lane; close afterwards what it opened."""
     kind, _, fixture = lane.partition(":")
     with ExitStack() as stack:
         if fixture:
@@ -81,14 +81,14 @@ def offset_world(lane: str, request: pytest.FixtureRequest) -> Iterator[OffsetWo
             topic, other = fresh_name("offsets"), fresh_name("others")
             partitions = 12
             if kind == "zookeeper":
-                # It asks no broker whether there are so many.
+                # This store does not check that the partitions exist.
                 partitions = 2_000
             else:
                 sandbox.create_topic(topic, partitions)
                 sandbox.create_topic(other)
             store = real_store(kind, sandbox, stack)
-            # The first look-up of a cluster makes the offsets topic: a fetch waits for that, a
-            # commit with a single try does not.
+            # The first lookup of a coordinator creates the offsets topic: a fetch waits for that, a
+            # commit without retries does not.
             store.fetch([TopicPartition(topic, 0)])
             yield OffsetWorld(store, topic, other, partitions)
         else:
@@ -99,7 +99,7 @@ def offset_world(lane: str, request: pytest.FixtureRequest) -> Iterator[OffsetWo
 
 
 def real_store(kind: str, sandbox: Sandbox, stack: ExitStack) -> OffsetStore:
-    """A store of a new group on real servers."""
+    """Return a store of a new group on real servers."""
     group = fresh_name("group")
     in_kafka = KafkaOffsetStore(real_channel(sandbox, group, stack))
     if kind == "kafka":
@@ -121,7 +121,7 @@ def real_channel(
     security: SecuritySettings = PLAINTEXT,
     ports: Sequence[Broker] | None = None,
 ) -> CoordinatorChannel:
-    """A group's channel to its coordinator on real brokers; by other ports than the usual."""
+    """Return a group's channel to its coordinator on real brokers, optionally by other ports."""
     access = BrokerAccess(
         list_brokers=lambda: ports or sandbox.brokers,
         dialer=offset_dialer(CLIENT_ID, settings.timeout_ms, security),
@@ -133,7 +133,7 @@ def real_channel(
 
 
 def fake_store(kind: str, cluster: FakeCluster, stack: ExitStack) -> OffsetStore:
-    """A store of group g on fakes."""
+    """Return a store of group g on fakes."""
     in_zookeeper = ZookeeperOffsetStore(MemoryZkServer().connect(), "g")
     if kind == "zookeeper":
         return in_zookeeper
@@ -144,7 +144,7 @@ def fake_store(kind: str, cluster: FakeCluster, stack: ExitStack) -> OffsetStore
 
 
 def fake_channel(kind: str, cluster: FakeCluster, stack: ExitStack) -> CoordinatorChannel:
-    """Group g's channel to its coordinator among fake brokers, in memory or over TCP."""
+    """Return group g's channel to its coordinator among fake brokers, in memory or over TCP."""
     brokers = FakeBrokers(cluster)
     network = MemoryNetwork()
     if kind == "kafka-tcp":

@@ -1,4 +1,4 @@
-"""A group's committed offsets without a network: requests in, answers out."""
+"""A group's committed offsets without a network: requests in, responses out."""
 
 from tests.fakes.fake_group import FakeGroupCoordinator
 from zkconsumer.error_codes import ErrorCode
@@ -18,15 +18,15 @@ from zkconsumer.wire.messages.offset_fetch import (
 
 
 class OffsetsDouble:
-    """The offsets of one group; the group fences.
+    """The offsets of one group, which fences commits.
 
     Args:
-        group: who may commit.
-        old: whether answers have no error code for all partitions together (before 0.10.2).
+        group: the group, which decides who may commit.
+        old: whether responses lack an error code for the whole response (before 0.10.2).
 
     Attributes:
-        stored: what is committed.
-        history: all that was ever committed, in order.
+        stored: the committed offsets.
+        history: all commits in order.
     """
 
     def __init__(self, group: FakeGroupCoordinator, *, old: bool) -> None:
@@ -36,7 +36,7 @@ class OffsetsDouble:
         self.history: list[tuple[TopicPartition, int]] = []
 
     def _code(self, request: OffsetCommitRequest) -> int:
-        """Source: Kafka ``GroupCoordinator.validateOffsetCommit``."""
+        """Return the error code of a commit. Source: Kafka ``validateOffsetCommit``."""
         group = self._group
         if request.generation_id < 0:
             return ErrorCode.UNKNOWN_MEMBER_ID if group.members else ErrorCode.NONE
@@ -49,7 +49,7 @@ class OffsetsDouble:
         return ErrorCode.NONE
 
     def commit(self, request: OffsetCommitRequest, code: int | None = None) -> OffsetCommitResponse:
-        """Store, or answer with that code; None: as the group's state wants it."""
+        """Store offsets, or respond with that code; None: as the group's state requires."""
         if code is None:
             code = self._code(request)
         for topic in request.topics:
@@ -79,7 +79,7 @@ class OffsetsDouble:
     def positions(
         self, request: OffsetFetchRequest, code: int = 0, *, in_kafka: bool = True
     ) -> OffsetFetchResponse:
-        """What is stored, or that code; of what is not, ZooKeeper's offsets have one, too."""
+        """Return stored offsets, or that code; a missing offset is an error in ZooKeeper only."""
         old = self._old
         of_none = ErrorCode.NONE if in_kafka else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         missing = OffsetAndMetadata(-1)

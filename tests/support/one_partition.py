@@ -1,4 +1,4 @@
-"""One partition of a stream's fetcher, which gets record sets and unpacks them piece by piece."""
+"""One partition of a fetcher, which receives record sets and unpacks them piece by piece."""
 
 from tests.support.chunks import claim_of
 from tests.support.fetch_answers import fetched, listed
@@ -26,40 +26,40 @@ class OnePartition:
 
     @property
     def part(self) -> StreamPartition:
-        """The fetcher's."""
+        """The partition's fetch state of a stream."""
         (part,) = self.fetcher.in_turn()
         return part
 
     @property
     def state(self) -> PartitionState:
-        """The core's."""
+        """The partition's fetch state of the core."""
         return self.part.state
 
     @property
     def packed(self) -> RecordSet | None:
-        """What waits to be unpacked."""
+        """The record set that is not unpacked yet, or None."""
         packed = self.state.packed
         return None if packed is None else packed.records
 
     @property
     def offset(self) -> int:
-        """Where the next fetch begins."""
+        """The offset of the next fetch."""
         return self.part.offset
 
     def receive(
         self, data: bytes | memoryview, *, requested_bytes: int = 0, high_watermark: int = 1_000
     ) -> None:
-        """Take a set from the offset on."""
+        """Receive a record set from that offset on."""
         tp = self.claim.topic_partition
         size = requested_bytes or max(self._settings.fetch_bytes, self.state.needed_bytes)
         self._respond(fetched(tp, data, high_watermark=high_watermark), size)
 
     def receive_error(self, code: int) -> tuple[Outcome, ...]:
-        """Take an error of the partition."""
+        """Receive an error code of the partition."""
         return self._respond(fetched(self.claim.topic_partition, error=code), 1)
 
     def start_at(self, offset: int) -> tuple[Outcome, ...]:
-        """Take the start that the broker found."""
+        """Receive the start offset of a lookup."""
         return self.fetcher.receive_offsets(listed(self.claim.topic_partition, offset))
 
     def _respond(self, response: FetchResponse, size: int) -> tuple[Outcome, ...]:
@@ -74,6 +74,6 @@ class OnePartition:
     def take(
         self, data: bytes, *, requested_bytes: int = 0, free_bytes: int = ROOM
     ) -> Chunk | None:
-        """Advance over a set, as far as one piece goes."""
+        """Receive a record set, and unpack its first piece."""
         self.receive(data, requested_bytes=requested_bytes)
         return self.unpack(free_bytes)

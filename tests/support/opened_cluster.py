@@ -1,4 +1,4 @@
-"""``open_cluster`` on a cluster in memory, for the tests of commands."""
+"""``open_cluster`` for a cluster in memory, for tests of commands."""
 
 import argparse
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ Open = Callable[..., AbstractContextManager[CommandCluster]]
 
 
 def opening(world: StatusWorld) -> Open:
-    """What to put in the place of ``open_cluster``."""
+    """Return a replacement of ``open_cluster`` that opens ``world``."""
 
     @contextmanager
     def open_it(
@@ -37,7 +37,7 @@ def opening(world: StatusWorld) -> Open:
 
 
 def parsed_arguments(*flags: str) -> argparse.Namespace:
-    """The arguments that all commands have."""
+    """Parse the arguments that all commands have in common."""
     parser = argparse.ArgumentParser()
     add_cluster_arguments(parser)
     return parser.parse_args(flags)

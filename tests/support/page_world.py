@@ -1,8 +1,8 @@
-"""A cluster that never was, told minute by minute: what the page's own tests and pictures show.
+"""A fictional cluster over time, which the page's tests and the documentation's pictures show.
 
-Three brokers of a shop, a dozen topics, groups of both kinds: most are well, one has just got a
-member, one stopped, one holds a node that Scala members can't read. All of it is worked out from
-the time alone, so that every run shows the same.
+A shop with three brokers, a dozen topics and groups of both kinds: most are healthy, one has just
+got a member, one has stopped, one has a node that Scala members can't read. Everything is computed
+from the time, so that every run shows the same.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -58,7 +58,7 @@ LONG = GroupKey(
 CHECKOUT = GroupKey(GroupKind.COORDINATOR, "checkout")
 
 Lags = Callable[[int, int], int]
-"""The lag of a partition at a step."""
+"""Returns the lag of a partition at a step."""
 
 
 def _calm(partition: int, step: int) -> int:
@@ -90,15 +90,15 @@ def _settlement(partition: int, step: int) -> int:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tale:
-    """What a group does.
+class GroupScript:
+    """The script of a group's behaviour.
 
     Attributes:
-        hosts: of its members, each with the step at which it came.
-        topics: that it reads, with the streams of each member.
-        lags: how far behind it is.
+        hosts: its members' hosts, each with the step at which it joined.
+        topics: its topics, with the number of streams of each member.
+        lags: its lag by partition and step.
         commits_until: the step of its last commit.
-        gone: the host that left its registration behind; "" for none.
+        gone: the host of a dead member that is still registered; "" for none.
     """
 
     hosts: Mapping[str, int]
@@ -108,33 +108,35 @@ class Tale:
     gone: str = ""
 
 
-_TALES: Mapping[GroupKey, Tale] = {
-    GroupKey(GroupKind.ZOOKEEPER, "archiver"): Tale(
+_SCRIPTS: Mapping[GroupKey, GroupScript] = {
+    GroupKey(GroupKind.ZOOKEEPER, "archiver"): GroupScript(
         hosts={"store1": 0, "store2": 0}, topics={"audit": 1, "invoices": 1}, lags=_none
     ),
-    BILLING: Tale(
+    BILLING: GroupScript(
         hosts={"bill1": 0, "bill2": 0, "bill3": 50},
         topics={"orders": 2, "payments": 2},
         lags=_billing,
     ),
-    CHECKOUT: Tale(hosts={"shop1": 0, "shop2": 0, "shop3": 0}, topics={"carts": 1}, lags=_calm),
-    GroupKey(GroupKind.ZOOKEEPER, "click-stream"): Tale(
+    CHECKOUT: GroupScript(
+        hosts={"shop1": 0, "shop2": 0, "shop3": 0}, topics={"carts": 1}, lags=_calm
+    ),
+    GroupKey(GroupKind.ZOOKEEPER, "click-stream"): GroupScript(
         hosts={f"etl{host}": 0 for host in range(1, 7)}, topics={"clicks": 2, "searches": 2}
     ),
-    FRAUD: Tale(
+    FRAUD: GroupScript(
         hosts={"risk1": 0, "risk2": 0}, topics={"payments": 2}, lags=_fraud, commits_until=28
     ),
-    MAILER: Tale(hosts={"mail1": 0, "mail2": 0}, topics={"emails": 1}),
-    GroupKey(GroupKind.ZOOKEEPER, "nightly-export"): Tale(
+    MAILER: GroupScript(hosts={"mail1": 0, "mail2": 0}, topics={"emails": 1}),
+    GroupKey(GroupKind.ZOOKEEPER, "nightly-export"): GroupScript(
         hosts={}, topics={"orders-dead-letter": 1}, lags=_none, commits_until=0
     ),
-    GroupKey(GroupKind.COORDINATOR, "recommender"): Tale(
+    GroupKey(GroupKind.COORDINATOR, "recommender"): GroupScript(
         hosts={"ml1": 0, "ml2": 0}, topics={"sessions": 1, "clicks": 1}
     ),
-    GroupKey(GroupKind.ZOOKEEPER, "search-index"): Tale(
+    GroupKey(GroupKind.ZOOKEEPER, "search-index"): GroupScript(
         hosts={"find1": 0, "find2": 0}, topics={"stock": 1, "prices": 1}, lags=_none
     ),
-    LONG: Tale(
+    LONG: GroupScript(
         hosts={
             f"ip-10-21-{number}-17.eu-central-1.compute.warehouse.internal.example.com": 0
             for number in (104, 211)
@@ -142,7 +144,7 @@ _TALES: Mapping[GroupKey, Tale] = {
         topics={"stock": 1},
         lags=_catching_up,
     ),
-    SETTLEMENT: Tale(
+    SETTLEMENT: GroupScript(
         hosts={"host6": 0, "host7": 0},
         topics={"invoices": 1},
         lags=_settlement,
@@ -152,10 +154,10 @@ _TALES: Mapping[GroupKey, Tale] = {
 
 
 def snapshot_at(step: int, *, failing: bool = False) -> ClusterSnapshot:
-    """The cluster at a step; the last one is now."""
+    """Return the cluster at a step; the last step is now."""
     at_ms = NOW_MS - (STEPS - step) * STEP_MS
     topics = tuple(_topic(name, count, step, at_ms) for name, count in TOPICS.items())
-    groups = {key: _group(key, tale, step, at_ms) for key, tale in _TALES.items()}
+    groups = {key: _group(key, script, step, at_ms) for key, script in _SCRIPTS.items()}
     failures: tuple[PartFailure, ...] = ()
     if failing:
         failures = (
@@ -185,7 +187,7 @@ def snapshot_at(step: int, *, failing: bool = False) -> ClusterSnapshot:
 
 
 def state_at(step: int = STEPS, *, memory: Memory | None = None, **more: bool) -> ClusterState:
-    """What is published at a step, after all steps before it."""
+    """Return the state published at a step, with the history of all steps before."""
     memory = memory or Memory()
     for earlier in range(step):
         memory.record(snapshot_at(earlier))
@@ -229,11 +231,11 @@ def _topic(name: str, count: int, step: int, at_ms: int) -> TopicStatus:
     return TopicStatus(name=name, seen_ms=at_ms, partitions=tuple(partitions), config=config)
 
 
-def _group(key: GroupKey, tale: Tale, step: int, at_ms: int) -> GroupStatus:
+def _group(key: GroupKey, script: GroupScript, step: int, at_ms: int) -> GroupStatus:
     members = [
-        _member(key, tale, host, came, session)
-        for session, (host, came) in enumerate(tale.hosts.items(), start=1)
-        if came <= step
+        _member(key, script, host, joined_step, session)
+        for session, (host, joined_step) in enumerate(script.hosts.items(), start=1)
+        if joined_step <= step
     ]
     if key == MAILER:
         members.append(_foreign_member())
@@ -249,14 +251,20 @@ def _group(key: GroupKey, tale: Tale, step: int, at_ms: int) -> GroupStatus:
     owners = {
         tp: owner
         for tp, owner in _owners(sound).items()
-        if not tale.gone or f"_{tale.gone}-" not in owner
+        if not script.gone or f"_{script.gone}-" not in owner
     }
     sessions = {member.member_id: member.session_id for member in sound.members}
     partitions = tuple(
         _partition(
-            key, tale, TopicPartition(topic, number), step, at_ms, owners=owners, sessions=sessions
+            key,
+            script,
+            TopicPartition(topic, number),
+            step,
+            at_ms,
+            owners=owners,
+            sessions=sessions,
         )
-        for topic in sorted(tale.topics)
+        for topic in sorted(script.topics)
         for number in range(TOPICS[topic])
     )
     state = GroupState.STABLE
@@ -282,26 +290,28 @@ def _group(key: GroupKey, tale: Tale, step: int, at_ms: int) -> GroupStatus:
     )
 
 
-def _member(key: GroupKey, tale: Tale, host: str, came: int, session: int) -> MemberStatus:
-    made_ms = NOW_MS - (STEPS - came) * STEP_MS - (0 if came else 7_400_000 * session)
+def _member(
+    key: GroupKey, script: GroupScript, host: str, joined_step: int, session: int
+) -> MemberStatus:
+    made_ms = NOW_MS - (STEPS - joined_step) * STEP_MS - (0 if joined_step else 7_400_000 * session)
     tag = f"{sum(host.encode()) * 2_654_435_761 % 2**32:08x}"
     if key.kind is GroupKind.COORDINATOR:
         return MemberStatus(
             member_id=f"{host}-{tag}",
             host=host,
             client_id=host,
-            streams=dict.fromkeys(tale.topics, 1),
+            streams=dict.fromkeys(script.topics, 1),
             assignor="range",
         )
     return MemberStatus(
         member_id=f"{key.group_id}_{host}-{made_ms}-{tag}",
         host=host,
-        streams=tale.topics,
-        session_id=0 if host == tale.gone else session,
+        streams=script.topics,
+        session_id=0 if host == script.gone else session,
         registered_ms=made_ms,
         created_ms=made_ms,
-        data=encode_registration(Registration(subscription=tale.topics, timestamp_ms=made_ms))
-        if host == tale.gone
+        data=encode_registration(Registration(subscription=script.topics, timestamp_ms=made_ms))
+        if host == script.gone
         else None,
     )
 
@@ -319,21 +329,21 @@ def _foreign_member() -> MemberStatus:
 def _owners(group: GroupStatus) -> dict[TopicPartition, str]:
     ids = {name: tuple(range(count)) for name, count in TOPICS.items()}
     view: GroupView = group_view(group, ids)
-    found = expected_owners("range", view)
-    assert isinstance(found, dict)
+    owners = expected_owners("range", view)
+    assert isinstance(owners, dict)
     if group.kind is GroupKind.COORDINATOR:
-        return {tp: thread.consumer_id for tp, thread in found.items()}
-    return {tp: str(thread) for tp, thread in found.items()}
+        return {tp: thread.consumer_id for tp, thread in owners.items()}
+    return {tp: str(thread) for tp, thread in owners.items()}
 
 
-def _committed(tale: Tale, tp: TopicPartition, step: int) -> int:
-    at = min(step, tale.commits_until)
-    return _end(tp.topic, tp.partition, at) - max(0, tale.lags(tp.partition, at))
+def _committed(script: GroupScript, tp: TopicPartition, step: int) -> int:
+    at = min(step, script.commits_until)
+    return _end(tp.topic, tp.partition, at) - max(0, script.lags(tp.partition, at))
 
 
 def _partition(
     key: GroupKey,
-    tale: Tale,
+    script: GroupScript,
     tp: TopicPartition,
     step: int,
     at_ms: int,
@@ -342,8 +352,8 @@ def _partition(
     sessions: Mapping[str, int | None],
 ) -> GroupPartition:
     end = _end(tp.topic, tp.partition, step)
-    committed_step = min(step, tale.commits_until)
-    offset = _committed(tale, tp, step)
+    committed_step = min(step, script.commits_until)
+    offset = _committed(script, tp, step)
     in_zookeeper = key.kind is GroupKind.ZOOKEEPER
     committed = CommittedOffset(
         offset,
@@ -367,7 +377,7 @@ def _partition(
 
 @dataclass
 class TalePast:
-    """A ``Past`` that holds the last hour of the tale, with a stop of the server in it.
+    """A ``Past`` with the last hour of the script, during which the server was stopped once.
 
     Attributes:
         problem: see ``Past``.
@@ -389,8 +399,8 @@ class TalePast:
 
     def lag_series(self, key: GroupKey, since_ms: int, until_ms: int, points: int) -> LagSeries:
         """See ``Past``."""
-        tale = _TALES.get(key)
-        if tale is None:
+        script = _SCRIPTS.get(key)
+        if script is None:
             return LagSeries()
         step_ms = max(STEP_MS, (until_ms - since_ms) // points)
         times = [
@@ -399,14 +409,14 @@ class TalePast:
             if not NOW_MS - 3_000_000 < at < NOW_MS - 2_700_000
         ]
         partitions = {}
-        for topic in sorted(tale.topics):
+        for topic in sorted(script.topics):
             for number in range(TOPICS[topic]):
                 tp = TopicPartition(topic, number)
                 steps = [STEPS - (NOW_MS - at) // STEP_MS for at in times]
-                lags = tuple(_end(topic, number, at) - _committed(tale, tp, at) for at in steps)
+                lags = tuple(_end(topic, number, at) - _committed(script, tp, at) for at in steps)
                 partitions[tp] = PartitionSeries(
                     lag=lags,
-                    committed=tuple(_committed(tale, tp, at) for at in steps),
+                    committed=tuple(_committed(script, tp, at) for at in steps),
                     log_end=tuple(_end(topic, number, at) for at in steps),
                     seconds=tuple(lag / 40 for lag in lags),
                 )
@@ -420,7 +430,7 @@ class TalePast:
         self, keys: Collection[GroupKey], since_ms: int, until_ms: int, points: int
     ) -> dict[GroupKey, tuple[int | None, ...]]:
         """See ``Past``."""
-        found: dict[GroupKey, tuple[int | None, ...]] = {}
+        trends: dict[GroupKey, tuple[int | None, ...]] = {}
         width_ms = (until_ms - since_ms) // points
         for key in keys:
             series = self.lag_series(key, since_ms, until_ms, 1_000)
@@ -428,8 +438,8 @@ class TalePast:
             for at_ms, lag in zip(series.times_ms, series.total, strict=True):
                 place = (at_ms - since_ms) // width_ms
                 lags[place] = max(lag or 0, lags.get(place, 0))
-            found[key] = tuple(lags.get(place) for place in range(points))
-        return found
+            trends[key] = tuple(lags.get(place) for place in range(points))
+        return trends
 
     def rebalances(self, key: GroupKey, since_ms: int) -> tuple[PastRebalance, ...]:
         """See ``Past``."""

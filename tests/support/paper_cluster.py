@@ -1,4 +1,4 @@
-"""A cluster on paper, for planning: its logs are two numbers each."""
+"""A model cluster for tests of planning: each log is just two offsets."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -9,15 +9,15 @@ BROKER = Broker(1, "paper", 9092)
 
 
 class PaperCluster:
-    """What planning asks a cluster (``planning.Cluster``), answered from a dictionary.
+    """A ``planning.Cluster`` that answers from dictionaries.
 
     Args:
-        ends: where each partition of topic ``t`` ends, as ``p0=10``; they begin at 0.
+        ends: the log end offset of each partition of topic ``t``, as ``p0=10``; logs start at 0.
 
     Attributes:
-        logs: first and next offset of each partition.
-        times: what is answered about times, where it is asked.
-        created: what tells topics from former ones; nothing is known if not set.
+        logs: log start and end offset by partition.
+        times: the result of lookups by time.
+        created: creation ids by topic; empty if unknown.
     """
 
     are_old = True
@@ -29,7 +29,7 @@ class PaperCluster:
         self.closed = False
 
     def append(self, tp: TopicPartition, count: int) -> None:
-        """Let messages come, to a new partition if need be."""
+        """Append messages; creates the partition if it does not exist."""
         first, end = self.logs.get(tp, (0, 0))
         self.logs[tp] = (first, end + count)
 
@@ -43,7 +43,9 @@ class PaperCluster:
 
     def creations(self, topics: Collection[str]) -> dict[str, str]:
         """See ``Cluster``."""
-        return {topic: it for topic, it in self.created.items() if topic in topics}
+        return {
+            topic: creation_id for topic, creation_id in self.created.items() if topic in topics
+        }
 
     def leaders(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Broker]:
         """See ``Cluster``."""

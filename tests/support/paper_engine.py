@@ -1,4 +1,4 @@
-"""A ``PollEngine`` of paper: it has all records of its logs at hand.
+"""A model ``PollEngine`` that has all records in memory.
 
 Logs hold records whose offsets are 0, 1, 2, ..., with values such as ``b"t-0:5"``.
 """
@@ -15,16 +15,16 @@ from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, con
 
 R = TypeVar("R")
 EPOCH = 3
-"""Of the leader that wrote all records."""
+"""The leader epoch of all records."""
 
 
 def value_of(tp: TopicPartition, offset: int) -> bytes:
-    """What the log holds there."""
+    """Return the value of the record at an offset."""
     return f"{tp}:{offset}".encode()
 
 
 class PaperSlice:
-    """Records [first, next) of a log."""
+    """A slice of a log: the records from ``first_offset`` up to, excluding, ``next_offset``."""
 
     leader_epoch = EPOCH
 
@@ -64,12 +64,12 @@ class PaperSlice:
 
 @dataclass
 class PaperEngine:
-    """A ``PollEngine`` that has all records of its logs at hand.
+    """A ``PollEngine`` that has all records in memory.
 
     Attributes:
-        ends: the end of each log.
-        errors: what the next ``collect`` raises.
-        slow_resets: whether a policy's answer does not come before ``answer_resets``.
+        ends: the log end offsets by partition.
+        errors: the errors that the next calls of ``collect`` raise.
+        slow_resets: whether offset resets are pending until ``answer_resets`` is called.
     """
 
     ends: dict[TopicPartition, int] = field(default_factory=dict)
@@ -81,7 +81,7 @@ class PaperEngine:
     _paused: set[TopicPartition] = field(default_factory=set)
 
     def add(self, partitions: Iterable[TopicPartition]) -> None:
-        """See ``PollEngine``; here it must not be there yet."""
+        """See ``PollEngine``; a partition must not be added twice."""
         for tp in partitions:
             assert tp not in self._positions, f"{tp} twice"
             self._positions[tp] = None
@@ -105,11 +105,13 @@ class PaperEngine:
                 self.answer_resets()
 
     def answer_resets(self) -> None:
-        """The brokers say where the logs begin and end."""
-        for tp, it in self._positions.items():
-            if isinstance(it, Reset):
-                assert isinstance(it.policy, LogEdge)
-                self._positions[tp] = 0 if it.policy is LogEdge.EARLIEST else self.ends.get(tp, 0)
+        """Complete the pending offset resets."""
+        for tp, position in self._positions.items():
+            if isinstance(position, Reset):
+                assert isinstance(position.policy, LogEdge)
+                self._positions[tp] = (
+                    0 if position.policy is LogEdge.EARLIEST else self.ends.get(tp, 0)
+                )
                 self._epochs[tp] = -1
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:

@@ -1,4 +1,4 @@
-"""A leader finder over fetch loops of paper: the test makes its passes, and plays the brokers."""
+"""A leader finder with model fetch loops: the test runs its passes, and acts as the brokers."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from zkconsumer.scope import ThreadScope
 
 
 class PaperLoop:
-    """A loop that only notes what it is given."""
+    """A fetch loop that only records its partitions."""
 
     def __init__(self, key: LoopKey, report: LoopReport) -> None:
         self.key = key
@@ -49,19 +49,19 @@ class PaperLoop:
         return len(self.given)
 
     def run(self) -> None:
-        """Wait to be stopped, or die."""
+        """Wait to be stopped, or raise if the test lets it die."""
         wait_for(lambda: self.stopped.is_set() or self.dies.is_set(), "an end")
         if self.dies.is_set():
             raise ZeroDivisionError
 
     def lose(self, claim: PartitionClaim, fetch_offset: int, *, jumps: bool = False) -> None:
-        """Give a partition back."""
+        """Report that a partition's leader is unusable, and give the partition up."""
         self.given = [added for added in self.given if added[0] is not claim]
         self.report(self.key, (LeaderUnusable(claim, fetch_offset, "test", jumps=jumps),))
 
 
 class Paper:
-    """A finder over loops of paper; the test makes the passes itself."""
+    """A leader finder with model loops, whose passes a test runs."""
 
     def __init__(self) -> None:
         self.brokers: Sequence[Broker] = (
@@ -95,7 +95,7 @@ class Paper:
         )
 
     def read(self, brokers: Sequence[Broker], topics: Sequence[str]) -> ClusterView:
-        """What a broker says of the leaders."""
+        """Return the metadata that a broker responds with."""
         self.requested.append(topics)
         if self.away is not None:
             raise self.away
@@ -111,7 +111,7 @@ class Paper:
         )
 
     def epoch_ends(self, doubts: Doubts) -> EpochEnds:
-        """What leaders say of epochs."""
+        """Return the epochs' ends that leaders respond with, or raise."""
         self.doubts.append(doubts)
         self.on_doubts()
         if isinstance(self.ends, Exception):
@@ -119,13 +119,13 @@ class Paper:
         return self.ends
 
     def new_loop(self, key: LoopKey, report: LoopReport) -> FetchLoop:
-        """Note it."""
+        """Create a model loop, and record it."""
         loop = PaperLoop(key, report)
         self.loops.append(loop)
         return loop
 
     def turn(self, *, waits: bool = True) -> None:
-        """What the finder's thread does when it wakes, and when new leaders have answered it."""
+        """Run a pass of the finder, and another one for each response of a new leader."""
         self.finder._turn()
         asking = [
             spawned.thread for spawned in self.scope._threads if "/epochs-" in spawned.thread.name

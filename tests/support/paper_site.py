@@ -1,4 +1,4 @@
-"""The page of a cluster that never was, served for real: for browsers that look at it."""
+"""The web interface of a fictional cluster, served over HTTP for tests with browsers."""
 
 import socket
 import threading
@@ -29,22 +29,22 @@ from zkconsumer.zk.paths import GroupPaths
 from zkconsumer.zk.store import ZkStore
 
 
-class PaperSource:
-    """A ``StateSource`` that shows what it is given."""
+class ModelStateSource:
+    """A ``StateSource`` whose states a test publishes."""
 
     def __init__(self, state: ClusterState) -> None:
         self.current = state
         self._listeners: list[Callable[[ClusterState], None]] = []
 
     def publish(self, state: ClusterState) -> None:
-        """Show another state."""
+        """Publish another state."""
         self.current = state
         for listener in list(self._listeners):
             listener(state)
 
     @property
     def listening(self) -> int:
-        """How many pages wait for the next state."""
+        """The number of pages that wait for the next state."""
         return len(self._listeners)
 
     def watch(self, key: GroupKey) -> AbstractContextManager[None]:
@@ -59,21 +59,21 @@ class PaperSource:
 
 
 class PaperSite:
-    """Where the page is, and what it shows.
+    """A served site, and what it shows.
 
     Attributes:
-        source: of states.
-        past: what was.
-        store: ZooKeeper with the nodes of one group, for the view of nodes.
-        clock: two seconds after the latest state.
-        address: of the page.
-        token: that is asked for; "" where none is.
-        listeners: how many may listen at the same time.
-        untold: why somebody is not told of troubles.
+        source: the source of states.
+        past: the cluster's history.
+        store: a ZooKeeper with the nodes of one group, for the view of nodes.
+        clock: a clock that shows two seconds after the latest state.
+        address: the site's address.
+        token: the access token; "" for none.
+        listeners: the most event streams at the same time.
+        untold: why notifications could not be sent; None: they could.
     """
 
     def __init__(self, token: str = "", *, listeners: int = 10) -> None:
-        self.source = PaperSource(state_at())
+        self.source = ModelStateSource(state_at())
         self.past = TalePast()
         self.clock = ManualClock(wall_ms=NOW_MS + 2_000)
         self.store = _nodes_of(self.source.current.snapshot.groups[BILLING])
@@ -84,7 +84,7 @@ class PaperSite:
 
 
 def paper_messages(query: MessageQuery) -> BrowseResult:
-    """Messages of all kinds, one of them hostile; the filter counts."""
+    """Return messages of all kinds, one of them hostile, that pass the query's filter."""
     decode = BytesDecoder().decode
     values = (
         b'{"order": 4711, "customer": {"id": 42, "name": "Ann"}, "items": [{"sku": "jam-1"}]}',
@@ -93,7 +93,7 @@ def paper_messages(query: MessageQuery) -> BrowseResult:
         b"</code><script>document.title = 'owned'</script><img src=x onerror=alert(1)>",
         None,
     )
-    found = [
+    messages = [
         SeenMessage(
             topic=query.topic,
             partition=place % 2,
@@ -107,13 +107,13 @@ def paper_messages(query: MessageQuery) -> BrowseResult:
         )
         for place, value in enumerate(values)
     ]
-    wanted = [message for message in found if query.passes is None or query.passes(message)]
-    return BrowseResult(messages=wanted[-query.limit :], scanned=len(found))
+    wanted = [message for message in messages if query.passes is None or query.passes(message)]
+    return BrowseResult(messages=wanted[-query.limit :], scanned=len(messages))
 
 
 @contextmanager
 def served(site: PaperSite) -> Iterator[PaperSite]:
-    """Serve it on a free port of loopback."""
+    """Serve the site on a free port of loopback."""
     parts = _parts(site)
     with _serving(build_app(parts), [parts.events]) as site.address:
         yield site
@@ -121,7 +121,7 @@ def served(site: PaperSite) -> Iterator[PaperSite]:
 
 @contextmanager
 def served_clusters() -> Iterator[tuple[str, dict[str, PaperSite]]]:
-    """Serve two clusters: the shop, and a plant without groups that is well."""
+    """Serve two clusters: the shop, and a healthy factory ("plant") without groups."""
     sites = {"plant": PaperSite(), "shop": PaperSite()}
     shop = sites["plant"].source.current
     quiet = replace(shop.snapshot, groups={}, topics=(), zookeeper_connect="plant-zk:2181")
@@ -150,7 +150,7 @@ def _parts(site: PaperSite) -> Site:
 
 @contextmanager
 def _serving(app: ASGIApp, hubs: Sequence[EventHub]) -> Iterator[str]:
-    """Serve an application on a free port of loopback; gives its address."""
+    """Serve an application on a free port of loopback; yield its address."""
     config = uvicorn.Config(
         app, loop="asyncio", http="h11", ws="none", lifespan="off", log_config=None
     )
@@ -198,7 +198,7 @@ def _nodes_of(group: GroupStatus) -> ZkStore:
 
 
 class _Server(uvicorn.Server):
-    """In a thread, where signals are others' business."""
+    """A uvicorn server in a thread, which must not install signal handlers."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Finds a value inside a message by its path, as errors write it."""
+"""Finds a value within a message by its path, in the notation of error messages."""
 
 import re
 from typing import Any
@@ -7,8 +7,8 @@ _STEP = re.compile(r"\.?(\w+)|\[(\d+)\]")
 
 
 def at(message: object, path: str) -> Any:
-    """Give what lies at a path such as ``topics[0].partitions[3].error_code``."""
-    found: Any = message
+    """Return the value at a path such as ``topics[0].partitions[3].error_code``."""
+    value: Any = message
     for name, index in _STEP.findall(path):
-        found = getattr(found, name) if name else found[int(index)]
-    return len(found) if isinstance(found, memoryview) else found
+        value = getattr(value, name) if name else value[int(index)]
+    return len(value) if isinstance(value, memoryview) else value

@@ -1,4 +1,4 @@
-"""Ways to brokers as the streams of a ZooKeeper group take them: nobody is asked what it serves."""
+"""Dialers and clients as streams of a ZooKeeper group use them: without ApiVersions requests."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ from zkconsumer.wire.versions import OLDEST, VersionRange
 def plain_dialer(
     connector: Connector, *, client_id: str = "tests", timeout_ms: int = 5_000
 ) -> BrokerDialer:
-    """Connects, and sends what a broker of 0.8 knows."""
+    """Return a dialer that uses the versions of a 0.8 broker."""
     return assuming_dialer(
         connector, of_generation(OLDEST), client_id=client_id, timeout_ms=timeout_ms
     )
@@ -29,7 +29,7 @@ def assuming_dialer(
     client_id: str = "tests",
     timeout_ms: int = 5_000,
 ) -> BrokerDialer:
-    """Connects, and takes every broker for one that serves this."""
+    """Return a dialer that assumes these versions of every broker."""
     return BrokerDialer(
         connector,
         client_id=client_id,
@@ -40,7 +40,7 @@ def assuming_dialer(
 
 
 def serving_fetch(last: int) -> BrokerVersions:
-    """What a broker serves that can say it, up to a version of Fetch."""
+    """Return the versions of a broker with ApiVersions, and Fetch up to version ``last``."""
     old = of_generation(OLDEST)
     return replace(old, common={**old.common, ApiKey.FETCH: VersionRange(0, last)}, generation=None)
 
@@ -48,10 +48,10 @@ def serving_fetch(last: int) -> BrokerVersions:
 def plain_client(
     dialer: BrokerDialer, *, timeout_ms: int = 5_000, clock: Clock | None = None
 ) -> ClusterClient:
-    """Asks brokers in the order in which they are given, each over a connection of its own."""
+    """Return a client that queries brokers in the given order, each over its own connection."""
 
     def leave(_: list[Broker]) -> None:
-        """Leave them in order."""
+        """Leave them in order, in place of a shuffle."""
 
     return ClusterClient(
         dialer,
@@ -65,5 +65,5 @@ def plain_client(
 
 
 def impatient_client(net: FakeNet, timeout_ms: int = 20) -> ClusterClient:
-    """Asks brokers in the order in which they are given."""
+    """Return a client with short timeouts that queries brokers in the given order."""
     return plain_client(plain_dialer(net.network, timeout_ms=timeout_ms), timeout_ms=timeout_ms)

@@ -1,4 +1,4 @@
-"""What tests of a ``KafkaConsumer`` on parts of paper have in common."""
+"""What tests of a ``KafkaConsumer`` with fake parts have in common."""
 
 from collections.abc import Callable, Collection
 from typing import Any
@@ -7,29 +7,29 @@ from tests.support.poll_fakes import FakeParts
 from zkconsumer import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
 
 Make = Callable[..., tuple[KafkaConsumer, FakeParts]]
-"""Makes a consumer of these topics, with these settings; see the fixture ``make``."""
+"""Creates a consumer of topics, with settings; see the fixture ``make``."""
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 Offsets = dict[TopicPartition, list[int]]
 
 
-def offsets_of(found: object) -> Offsets:
-    """What a poll gave, by partition."""
-    assert isinstance(found, dict)
-    return {tp: [record.offset for record in records] for tp, records in found.items()}
+def offsets_of(polled: object) -> Offsets:
+    """Return the offsets of a poll's records by partition."""
+    assert isinstance(polled, dict)
+    return {tp: [record.offset for record in records] for tp, records in polled.items()}
 
 
 def joined(make: Make, **settings: Any) -> tuple[KafkaConsumer, FakeParts]:
-    """A consumer that has got both partitions, of ten records each."""
+    """Return a consumer with both partitions assigned, of ten records each."""
     consumer, fakes = make("t", **settings)
     fakes.engine.ends = {A: 10, B: 10}
     fakes.group.give(A, B)
-    consumer.poll()  # takes over and asks
+    consumer.poll()  # takes the partitions over, and requests their offsets
     return consumer, fakes
 
 
 class Listener(ConsumerRebalanceListener):
-    """Writes down what it hears, and where the consumer stands then."""
+    """A rebalance listener that records its calls, and checks the assignment in them."""
 
     def __init__(self, consumer: KafkaConsumer) -> None:
         self.consumer = consumer

@@ -1,4 +1,4 @@
-"""A ``KafkaConsumer`` on parts that do what a test tells them: no thread, no network, no wait.
+"""A ``KafkaConsumer`` with fake parts that a test controls: no threads, no network, no waits.
 
 Logs hold records whose offsets are 0, 1, 2, ..., with values such as ``b"t-0:5"``.
 """
@@ -38,15 +38,15 @@ from zkconsumer.scope import ThreadScope
 
 
 class FakeMembership:
-    """A ``Membership`` in which a test decides what is due at the next poll.
+    """A ``Membership`` in which a test decides what happens at the next poll.
 
     Attributes:
-        due: run by the next ``poll``: what the group does to us.
-        committed_offsets: what the group has.
-        commit_errors: what the next commits fail with; None: they don't.
-        pending: asynchronous commits that nobody has answered yet; ``response`` does.
-        surely: whether what is owned may be handed out.
-        calls: what was asked of it, by name.
+        due: functions that the next ``poll`` calls: what the group does to this member.
+        committed_offsets: the group's committed offsets.
+        commit_errors: the errors of the next commits; None: success.
+        pending: asynchronous commits without a response, which ``response`` gives.
+        surely: whether owned partitions may be delivered.
+        calls: the names of the calls it received.
     """
 
     member_id = "member-1"
@@ -65,13 +65,13 @@ class FakeMembership:
         self.topics: frozenset[str] = frozenset()
 
     def give(self, *partitions: TopicPartition) -> None:
-        """These come at the next poll."""
+        """Assign these partitions at the next poll."""
         self.due.append(lambda: self._take_over(frozenset(partitions)))
 
     def take(
         self, *partitions: TopicPartition, why: RevocationKind = RevocationKind.REVOKED
     ) -> None:
-        """These go at the next poll."""
+        """Revoke these partitions at the next poll."""
         self.due.append(lambda: self._give_up(frozenset(partitions), why))
 
     def _take_over(self, added: Partitions) -> None:
@@ -124,7 +124,7 @@ class FakeMembership:
         """See ``Membership``."""
 
     def response(self, error: Exception | None = None) -> None:
-        """The first asynchronous commit is done."""
+        """Complete the first pending asynchronous commit."""
         offsets, done = self.pending.pop(0)
         if error is None:
             self.committed_offsets.update(offsets)
@@ -152,7 +152,7 @@ class FakeMembership:
 
 
 class QuickLookup:
-    """A ``Lookup`` that has its answers at the next look, or when a test lets it."""
+    """A ``Lookup`` that responds at the next call of ``responses``, unless ``holds`` is set."""
 
     def __init__(self, membership: FakeMembership) -> None:
         self._membership = membership
@@ -179,7 +179,7 @@ class QuickLookup:
 
 @dataclass
 class FakeKeeper:
-    """Knows what a test says."""
+    """A ``MetadataManager`` with the metadata that a test sets."""
 
     view: ClusterView = NOTHING_KNOWN
     failure: ZkConsumerError | None = None
@@ -187,7 +187,7 @@ class FakeKeeper:
     events: dict[TopicPartition, bool | None] = field(default_factory=dict)
 
     def begin(self, topics: frozenset[str], *, timeout_ms: int) -> None:
-        """See ``MetadataManager``: somebody answers at once."""
+        """See ``MetadataManager``; succeeds at once."""
         del timeout_ms
         self.watched = topics
 
@@ -203,7 +203,7 @@ class FakeKeeper:
         """See ``MetadataManager``."""
 
     def learn(self, partitions: Mapping[str, int], *, internal: Collection[str] = ()) -> None:
-        """Topics and how many partitions they have."""
+        """Set the topics, with their numbers of partitions."""
         self.view = replace(
             self.view,
             brokers={0: Broker(0, "b", 9092)},
@@ -213,16 +213,16 @@ class FakeKeeper:
 
 
 class FakeParts:
-    """All of them, with what a test wants to touch.
+    """All fake parts of a consumer.
 
     Args:
-        settings: of the consumer; without ``group_id`` there is no group.
+        settings: the consumer's settings; without ``group_id`` there is no group.
     """
 
     def __init__(self, **settings: Any) -> None:
         self.config = PollConfig(**settings)
         self.clock = ManualClock()
-        self.wakeup = _Bell(self.clock)
+        self.wakeup = _FakeWakeup(self.clock)
         self.engine = PaperEngine()
         self.metadata = FakeKeeper()
         self.client: Any = None
@@ -258,7 +258,7 @@ class FakeParts:
         )
 
     def parts(self) -> ConsumerComponents:
-        """What a consumer takes."""
+        """The parts as a consumer takes them."""
         one_caller = SingleCaller(ForkGuard("consumer fake"))
         return ConsumerComponents(
             config=self.config,
@@ -282,11 +282,11 @@ class FakeParts:
         )
 
 
-class _Bell(Wakeup):
-    """Time passes while it waits; before it, a test may have something happen.
+class _FakeWakeup(Wakeup):
+    """A wakeup whose wait advances the clock, or calls a function of the test.
 
     Attributes:
-        meanwhile: run one by one, each by one wait, which it ends.
+        meanwhile: functions that the next waits call, one each; such a wait ends at once.
     """
 
     __slots__ = ("_clock", "meanwhile")

@@ -1,6 +1,6 @@
-"""Logs and brokers of a model cluster, as a fetching consumer sees them: no thread, no socket.
+"""Logs and brokers of a model cluster, as a fetching consumer sees them; no threads or sockets.
 
-A log remembers every record that it ever had, so that any delivery can be judged.
+A log remembers everything that was ever in it, so that a consumer's deliveries can be checked.
 """
 
 import itertools
@@ -22,7 +22,7 @@ NO_PRODUCER = -1
 
 @dataclass(slots=True)
 class Batch:
-    """One entry of a log: a message set or a record batch."""
+    """One entry of a log: a batch, a compressed set, or a message; or a transaction's marker."""
 
     first: int
     last: int
@@ -36,15 +36,15 @@ class Batch:
 
 @dataclass(slots=True)
 class ModelLog:
-    """One partition.
+    """The log of one partition.
 
     Attributes:
-        magic: the format of all its entries.
-        batches: its entries, including those that retention deleted.
-        start, end: the log start and log end offsets.
-        leader, epoch: the current leader and leader epoch.
-        told_epoch: the epoch known to followers before 2.4; only the leader may know a later one.
-        ever: every record that was ever at an offset, as pairs of epoch and value.
+        magic: the format of all entries.
+        batches: all entries, including those that retention deleted.
+        start, end: the log start and end offset.
+        leader, epoch: the leader and its epoch.
+        known_epoch: the epoch known to brokers before 2.4 other than the leader.
+        ever: by offset, all records that ever had it, as pairs of epoch and value.
     """
 
     magic: int
@@ -53,7 +53,7 @@ class ModelLog:
     start: int = 0
     end: int = 0
     epoch: int = 0
-    told_epoch: int = 0
+    known_epoch: int = 0
     epochs: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
     ever: dict[int, set[tuple[int, bytes]]] = field(default_factory=dict)
     open: dict[int, int] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class ModelLog:
     def append(
         self, count: int, *, codec: Codec, gap: int = 0, producer: int = NO_PRODUCER, size: int = 8
     ) -> None:
-        """Append records, and perhaps a gap after them, as compaction leaves it."""
+        """Append records, and optionally a gap after them, as compaction leaves it."""
         first = self.end
         values = {first + at: b"%d." % next(self.serial) + b"v" * size for at in range(count)}
         last = first + count - 1 + (gap if self.magic == 2 else 0)
@@ -87,8 +87,9 @@ class ModelLog:
             )
         elif codec is Codec.NONE:
             for record in records:
-                one = build_message_set([record], magic=self.magic)
-                self._add(record.offset, record.offset, one, {record.offset: values[record.offset]})
+                message = build_message_set([record], magic=self.magic)
+                message_values = {record.offset: values[record.offset]}
+                self._add(record.offset, record.offset, message, message_values)
         else:
             data = build_message_set(records, magic=self.magic, codec=codec)
             self._add(first, last, data, values)
@@ -97,7 +98,7 @@ class ModelLog:
         self.end = last + 1
 
     def finish(self, producer: int, marker: Marker) -> None:
-        """End a transaction with a marker."""
+        """End a producer's transaction."""
         first = self.open.pop(producer)
         traits = BatchTraits(leader_epoch=self.epoch, producer_id=producer, producer_epoch=0)
         data = build_marker(marker, self.end, timestamp=1_000, traits=traits)
@@ -111,14 +112,14 @@ class ModelLog:
         self.end += 1
 
     def delete_before(self, offset: int) -> None:
-        """Delete all records before an offset, as retention does."""
+        """Advance the log start offset, as retention does."""
         self.start = max(self.start, min(offset, self.end))
 
     def lead(self, broker: int, *, cut_to: int | None = None) -> None:
-        """Elect another leader, whose log may be shorter (``cut_to``)."""
+        """Elect a leader, optionally one with a shorter log."""
         self.leader = broker
         self.epoch += 1
-        self.told_epoch = self.epoch
+        self.known_epoch = self.epoch
         if cut_to is not None and cut_to < self.end:
             self.batches = [batch for batch in self.batches if batch.last < cut_to]
             self.end = max([self.start, *(batch.last + 1 for batch in self.batches)])
@@ -126,18 +127,18 @@ class ModelLog:
         self.epochs.append((self.epoch, self.end))
 
     def reassign(self) -> None:
-        """Start a new epoch with the same leader, as a reassignment of replicas does."""
+        """Change the replicas: the leader stays, with a new epoch."""
         self.epoch += 1
         self.epochs = [epoch for epoch in self.epochs if epoch[0] == 0 or epoch[1] < self.end]
         self.epochs.append((self.epoch, self.end))
 
     @property
     def last_stable(self) -> int:
-        """The last stable offset: the first offset of an open transaction, or the end."""
+        """The last stable offset."""
         return min([self.end, *self.open.values()])
 
     def end_of_epoch(self, epoch: int) -> tuple[int, int]:
-        """Answer OffsetForLeaderEpoch as a leader does."""
+        """The result of OffsetForLeaderEpoch: an epoch, and its end offset."""
         if epoch == self.epoch:
             return epoch, self.end
         later = [entry for entry in self.epochs if entry[0] > epoch]
@@ -159,23 +160,23 @@ class ModelLog:
     def read(self, wanted: fe.FetchPartition, version: int, room: int, *, committed: bool) -> bytes:
         """The record set of a fetch response."""
         limit = self.last_stable if committed else self.end
-        found, left = b"", min(wanted.max_bytes, room)
+        data, left = b"", min(wanted.max_bytes, room)
         for batch in self.batches:
             if batch.last < max(wanted.fetch_offset, self.start) or batch.first >= limit:
                 continue
-            if version >= 3 and len(batch.data) > left and (found or left <= 0):
+            if version >= 3 and len(batch.data) > left and (data or left <= 0):
                 break
             if version < 3:
-                found += batch.data[: max(0, left)]
+                data += batch.data[: max(0, left)]
             else:
-                found += batch.data
+                data += batch.data
             left -= len(batch.data)
             if left <= 0:
                 break
-        return found
+        return data
 
     def aborted_in(self, offset: int, data: bytes) -> tuple[fe.AbortedTransaction, ...]:
-        """The aborted transactions that a fetch response lists for a record set."""
+        """The aborted transactions in a fetch response with these records."""
         stop = offset
         left = len(data)
         for batch in self.batches:
@@ -213,12 +214,12 @@ class _Session:
 
 
 class ModelBroker:
-    """Answers fetches from the logs that it leads, with sessions as in KIP-227.
+    """Answers fetches from the logs that it leads, with fetch sessions (KIP-227).
 
     Attributes:
-        faults: the next response's error code, by partition; each is used once.
-        flips: partitions whose next records are damaged in transit.
-        topic_ids: the ids of existing topics; requests from version 13 on use them.
+        faults: error codes to respond with, by partition; each is used once.
+        flips: partitions whose next records are damaged in the response.
+        topic_ids: the ids of existing topics, which requests from version 13 on contain.
     """
 
     def __init__(
@@ -238,9 +239,9 @@ class ModelBroker:
         self._ids = itertools.count(1)
 
     def recreated(self, topic: str, former_id: bytes) -> None:
-        """Replace a topic by a new one of the same name; sessions still mean the former topic.
+        """Note that a topic was deleted and created again: sessions still refer to the former.
 
-        Sessions of versions without topic ids cannot tell the two apart.
+        In sessions of requests without ids the two can't be told apart.
         """
         for session in self._sessions.values():
             for tp in [tp for tp in session.wanted if tp.topic == topic]:
@@ -249,14 +250,14 @@ class ModelBroker:
                 session.marks.pop(tp, None)
 
     def evict(self) -> None:
-        """Forget all sessions, as a broker does when its session cache is full."""
+        """Drop all sessions, as if other clients needed the space."""
         self._sessions.clear()
 
     def fetch(self, request: fe.FetchRequest, version: int) -> fe.FetchResponse:
         """Answer a fetch request."""
         if version <= fe.LAST_BY_NAME:
             return self._fetch(request, version)
-        # A deleted topic has no name; its id takes the place of one.
+        # A deleted topic has no name; its id takes the name's place.
         names = {topic_id: topic for topic, topic_id in self.topic_ids.items()}
         ids = {topic: topic_id for topic_id, topic in names.items()}
         by_name = replace(
@@ -324,12 +325,14 @@ class ModelBroker:
         number: int = 0,
         session: _Session | None = None,
     ) -> fe.FetchResponse:
-        """Answer for all partitions, or only for those that changed since ``marks``."""
+        """Respond with all partitions, or with those that have changed since ``marks``."""
         topics: dict[str, list[fe.FetchedPartition]] = {}
         room = request.max_bytes if version >= 3 else 1 << 31
         gave: list[TopicPartition] = []
         for tp, partition in wanted.items():
-            part = self._one(tp, partition, version, room, committed=request.isolation_level == 1)
+            part = self._fetched_part(
+                tp, partition, version, room, committed=request.isolation_level == 1
+            )
             room -= len(part.records)
             mark = -1 if part.error_code else part.high_watermark
             has_changes = (
@@ -351,10 +354,10 @@ class ModelBroker:
             ),
         )
 
-    def _one(
+    def _fetched_part(
         self,
         tp: TopicPartition,
-        one: fe.FetchPartition,
+        requested: fe.FetchPartition,
         version: int,
         room: int,
         *,
@@ -363,15 +366,15 @@ class ModelBroker:
         log = self._logs.get(tp)
         code: int = ErrorCode.UNKNOWN_TOPIC_ID
         if log is not None:
-            code = self.faults.pop(tp, 0) or self._fault_of(log, one, version)
+            code = self.faults.pop(tp, 0) or self._fault_of(log, requested, version)
         if code:
             return fe.FetchedPartition(
                 partition=tp.partition, error_code=code, high_watermark=-1, records=memoryview(b"")
             )
         assert log is not None
-        epoch, end = log.end_of_epoch(one.last_fetched_epoch)
-        is_compared = version >= 12 and one.last_fetched_epoch >= 0 and epoch >= 0
-        if is_compared and (end < one.fetch_offset or epoch < one.last_fetched_epoch):
+        epoch, end = log.end_of_epoch(requested.last_fetched_epoch)
+        is_compared = version >= 12 and requested.last_fetched_epoch >= 0 and epoch >= 0
+        if is_compared and (end < requested.fetch_offset or epoch < requested.last_fetched_epoch):
             return fe.FetchedPartition(
                 partition=tp.partition,
                 error_code=0,
@@ -379,8 +382,8 @@ class ModelBroker:
                 diverging_epoch=fe.DivergingEpoch(epoch=epoch, end_offset=end),
                 records=memoryview(b""),
             )
-        data = log.read(one, version, room, committed=committed)
-        aborted = log.aborted_in(one.fetch_offset, data) if committed else None
+        data = log.read(requested, version, room, committed=committed)
+        aborted = log.aborted_in(requested.fetch_offset, data) if committed else None
         if tp in self.flips and data:
             data = self._damaged(tp, data)
         return fe.FetchedPartition(
@@ -394,7 +397,7 @@ class ModelBroker:
         )
 
     def _damaged(self, tp: TopicPartition, data: bytes) -> bytes:
-        """Change one byte that the CRC of a complete entry covers."""
+        """Change one byte that a CRC covers, in any complete entry."""
         entries, at = [], 0
         while at + 12 < len(data):
             stop = at + 12 + int.from_bytes(data[at + 8 : at + 12], "big")
@@ -407,13 +410,13 @@ class ModelBroker:
         at = self._chance.randrange(*self._chance.choice(entries))
         return data[:at] + bytes((data[at] ^ 0x55,)) + data[at + 1 :]
 
-    def _fault_of(self, log: ModelLog, one: fe.FetchPartition, version: int) -> int:
+    def _fault_of(self, log: ModelLog, requested: fe.FetchPartition, version: int) -> int:
         if log.leader != self.number:
             return ErrorCode.NOT_LEADER_FOR_PARTITION
-        if version >= 9 and 0 <= one.current_leader_epoch < log.epoch:
+        if version >= 9 and 0 <= requested.current_leader_epoch < log.epoch:
             return ErrorCode.FENCED_LEADER_EPOCH
-        if version >= 9 and one.current_leader_epoch > log.epoch:
+        if version >= 9 and requested.current_leader_epoch > log.epoch:
             return ErrorCode.UNKNOWN_LEADER_EPOCH
-        if not log.start <= one.fetch_offset <= log.end:
+        if not log.start <= requested.fetch_offset <= log.end:
             return ErrorCode.OFFSET_OUT_OF_RANGE
         return ErrorCode.NONE

@@ -1,4 +1,4 @@
-"""What a poll engine in a random world is connected to: brokers, answers, a view, no threads."""
+"""The network of a poll engine in a random world: connections, a client, and metadata."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ModelConnection:
-    """To a model broker; every call goes through the codec, and takes its time."""
+    """A connection to a model broker; requests are encoded, and responses take time."""
 
     def __init__(self, world: "PollWorld", broker: Broker) -> None:
         self.broker = broker
@@ -55,7 +55,7 @@ class ModelConnection:
             raise ConnectionLost("model: nothing can be sent")
         sent = self._sent = InFlight(request, at_most, 1)
         if world.chance.random() < 0.5:
-            # Before anybody waits for it.
+            # The broker handles it before anything waits for the response.
             self._respond = self._call(sent)
         return sent
 
@@ -81,14 +81,14 @@ class ModelConnection:
         return response
 
     def _call(self, in_flight: InFlight[FetchResponse]) -> Any:
-        """The answer, or how the connection ends."""
+        """Return the response, or the error that ends the connection."""
         request = in_flight.request
         assert isinstance(request, FetchRequest)
         try:
             response = self._on_response(request, in_flight.version)
         except ConnectionLost as error:
             return error
-        # Silent for good, or for a while; the broker has had it.
+        # No response, for ever or for a while; the broker has handled the request.
         is_lost = self._world.chance.random() < self._world.trouble / 2
         self._silences = self._world.chance.choice((1, 2, 3, 1 << 30)) if is_lost else 0
         return response
@@ -113,7 +113,7 @@ class ModelConnection:
 
 
 class ModelClient:
-    """Asks the model cluster about positions."""
+    """A client that looks up offsets in the model cluster."""
 
     def __init__(self, world: "PollWorld") -> None:
         self._world = world
@@ -121,16 +121,16 @@ class ModelClient:
     def list_offsets(
         self, times: Mapping[TopicPartition, int], *, timeout_ms: int, isolation: IsolationLevel
     ) -> dict[TopicPartition, TimedOffset | int]:
-        found = {tp: self._offset(tp, time, isolation) for tp, time in times.items()}
+        offsets = {tp: self._offset(tp, time, isolation) for tp, time in times.items()}
         self._world.wait_for_client(timeout_ms)
-        return found
+        return offsets
 
     def epoch_ends(
         self, requested: Mapping[TopicPartition, tuple[int, int]], *, timeout_ms: int
     ) -> dict[TopicPartition, EpochEnd | int | None]:
-        found = {tp: self._end(tp, *offset_and_size) for tp, offset_and_size in requested.items()}
+        ends = {tp: self._end(tp, *offset_and_size) for tp, offset_and_size in requested.items()}
         self._world.wait_for_client(timeout_ms)
-        return found
+        return ends
 
     def _offset(
         self, tp: TopicPartition, time: int, isolation: IsolationLevel
@@ -155,8 +155,8 @@ class ModelClient:
         return EpochEnd(*log.end_of_epoch(epoch))
 
 
-class ModelKeeper:
-    """Holds the view that the world gives it."""
+class ModelMetadata:
+    """A ``MetadataManager`` whose view the world sets."""
 
     def __init__(self) -> None:
         self.view: ClusterView = NOTHING_KNOWN
@@ -167,7 +167,7 @@ class ModelKeeper:
 
 
 class NoThreads:
-    """Starts nothing: the world does the threads' work."""
+    """A scope that starts no threads: the world does their work."""
 
     def spawn(self, *_: object, **__: object) -> None:
         pass

@@ -1,4 +1,4 @@
-"""Reads the logs of a ``LogBroker`` as a poll does, over one connection, and says what came out."""
+"""Reads the logs of a ``LogBroker`` as a poll does, over one connection."""
 
 from types import TracebackType
 from typing import Self
@@ -24,12 +24,12 @@ from zkconsumer.records.consumer_record import RecordOrigin
 
 
 class PollReader:
-    """A poll's connection to a broker, turned by the caller; its caller passes over what it may.
+    """A poll's connection to a broker, run by its caller, which skips what the settings allow.
 
     Args:
-        broker: whose logs are read, from their starts.
-        settings: of a stream that reads the same.
-        version: the newest one of Fetch.
+        broker: the broker, whose logs are read from the start.
+        settings: the settings of a stream that reads the same.
+        version: the newest version of Fetch.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class PollReader:
         self._connection.close()
 
     def read_all(self, timeout_ms: int = 2 * PROMPT_MS) -> dict[int, Came]:
-        """What comes of each partition, until every log is at its end, or stopped."""
+        """Return what arrives of each partition, until all are at their ends, or stopped."""
         partitions = [self._broker.partition(number) for number in self._came]
         leader = self._broker.address
         view = ClusterView(
@@ -100,12 +100,12 @@ class PollReader:
         return is_at_end or number in self._stopped
 
     def _collect(self, states: PartitionStates, now_ms: int) -> bool:
-        """Take what waits; says whether there was anything."""
+        """Collect buffered records; return whether there were any."""
         try:
             among = [tp for tp in states.states if tp.partition not in self._stopped]
             taken = collect(states, 1_000, now_ms, among)
         except (PartitionFailed, MessageTooLarge) as error:
-            self._meet(states, error)
+            self._record_fault(states, error)
             return True
         for tp, piece in taken.items():
             self._came[tp.partition].records += [
@@ -117,7 +117,9 @@ class PollReader:
                 self._came[tp.partition].next_offset = state.position.offset
         return bool(taken)
 
-    def _meet(self, states: PartitionStates, error: PartitionFailed | MessageTooLarge) -> None:
+    def _record_fault(
+        self, states: PartitionStates, error: PartitionFailed | MessageTooLarge
+    ) -> None:
         tp: TopicPartition = error.topic_partition
         claimed = getattr(error.__cause__, "next_offset", None)
         behind = next_behind(claimed, error.offset, states.states[tp].high_watermark)

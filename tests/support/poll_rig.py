@@ -1,4 +1,4 @@
-"""A poll engine with all that it needs, for real or fake brokers, and a caller that keeps score."""
+"""A poll engine with all its parts, for real or fake brokers, and a caller that keeps records."""
 
 import contextlib
 from collections.abc import Callable, Sequence
@@ -24,17 +24,17 @@ Got = dict[TopicPartition, list[ConsumerRecord]]
 
 
 class PollRig:
-    """Use it as a context manager; it must end with no thread left.
+    """A poll engine and its caller. Use it as a context manager; no thread may be left at the end.
 
     Args:
-        bootstrap: whom to ask first.
-        topics: what the keeper watches.
-        settings: how to fetch.
-        connector: the network.
+        bootstrap: the bootstrap brokers.
+        topics: the topics whose metadata is kept.
+        settings: the fetch settings.
+        connector: the network; None: TCP.
 
     Attributes:
-        engine: under test.
-        got: every record that was collected, in order.
+        engine: the engine under test.
+        got: every collected record, in order.
     """
 
     def __init__(
@@ -101,13 +101,13 @@ class PollRig:
             assert died_of is None
 
     def start(self, starts: dict[TopicPartition, Start]) -> None:
-        """Read partitions from somewhere."""
+        """Read partitions from these starts."""
         self.engine.add(starts)
         for tp, start in starts.items():
             self.engine.seek(tp, start)
 
     def poll(self, timeout_ms: int = 1_000, max_records: int = 500) -> Got:
-        """Collect what is there, or comes in time; also kept in ``got``."""
+        """Collect records that are buffered or arrive in time, and add them to ``got``."""
         deadline_ms = SystemClock().now_ms() + timeout_ms
         while True:
             self.wakeup.drain()
@@ -122,7 +122,7 @@ class PollRig:
         return fresh
 
     def poll_until(self, done: Callable[[], bool], what: str, *, timeout_s: float = 30) -> None:
-        """Poll until something is so."""
+        """Poll until ``done`` returns True."""
 
         def probe() -> bool:
             self.poll(200)
@@ -131,13 +131,13 @@ class PollRig:
         wait_until(probe, timeout_s=timeout_s, what=what)
 
     def offsets(self, tp: TopicPartition) -> list[int]:
-        """Of all records that were collected of a partition."""
+        """The offsets of all collected records of a partition."""
         return [record.offset for record in self.got.get(tp, [])]
 
     def values(self, tp: TopicPartition) -> list[bytes | None]:
-        """Of the same."""
+        """The values of all collected records of a partition."""
         return [record.value for record in self.got.get(tp, [])]
 
     def _changed(self, view: ClusterView) -> None:
-        with contextlib.suppress(AttributeError):  # before the engine is there
+        with contextlib.suppress(AttributeError):  # the engine may not exist yet
             self.engine.cluster_changed(view)

@@ -1,8 +1,8 @@
-"""A poll engine in a random world: the real one, but for its threads, its clock and its network.
+"""A poll engine in a random world: the real engine with simulated threads, clock and network.
 
-The world steps the engine's lines and its asker by hand, when they were woken or their rest is
-over. While one waits for an answer, anything else may happen: seeks, polls, other lines' turns.
-Every record that is handed out is judged against the logs, and so is every step of a position.
+The world runs the engine's connections and lookups itself, whenever one was woken or its wait is
+over. While one waits for a response, anything else may happen: seeks, polls, other connections.
+Every delivered record and every change of a position is checked against the logs.
 """
 
 import random
@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from tests.support.manual_clock import ManualClock
 from tests.support.poll_logs import ModelBroker, ModelLog
-from tests.support.poll_network import ModelClient, ModelConnection, ModelKeeper, NoThreads
+from tests.support.poll_network import ModelClient, ModelConnection, ModelMetadata, NoThreads
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import (
@@ -46,9 +46,9 @@ _FAULTS = (
 )
 _DEPTH = 3
 _FIRST_FENCED = 9
-"""The first version of Fetch that names the leader's epoch (2.1); from there on views tell it."""
+"""The first version of Fetch with the leader's epoch (2.1); since then metadata has it, too."""
 _FIRST_EXACT = 11
-"""The version of Fetch of brokers that hear of all epochs, and tell consumers where they ended.
+"""The version of Fetch of brokers that learn of all epochs, and return where they ended.
 
 The former since 2.4, the latter since 2.3, which has the same version of Fetch.
 """
@@ -56,20 +56,20 @@ Seen = tuple[int, bytes]
 
 
 class PollWorld:
-    """One world, from a seed.
+    """A random world, determined by a seed.
 
     Args:
-        seed: of everything that is left to chance.
-        version: of Fetch that all brokers serve.
-        isolation: of the consumer.
+        seed: the seed of all random choices.
+        version: the version of Fetch that all brokers support.
+        isolation: the consumer's isolation level.
         truncates: whether elections may be unclean.
-        reset: the consumer's policy.
+        reset: the consumer's offset reset policy.
 
     Attributes:
-        trouble: how likely each thing fails; ``settle`` sets it to 0.
-        has_exact_epochs: whether brokers hear of all leader epochs, and tell consumers where they
-            ended. If not, a log that was cut back and grew again looks like any other: nobody can
-            notice it. And leaders may have epochs that nobody else has heard of.
+        trouble: the probability of each fault; ``settle`` sets it to 0.
+        has_exact_epochs: whether brokers learn of all leader epochs, and return where they ended.
+            If not, a truncated log that grew again can't be told from any other log, and leaders
+            may have epochs that no other broker knows.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class PollWorld:
         self.committed = isolation is IsolationLevel.READ_COMMITTED
         self.reset = reset
         self.recreates = version > LAST_BY_NAME and reset is EARLIEST and not truncates
-        self.metadata = ModelKeeper()
+        self.metadata = ModelMetadata()
         self.rung = True
         self.seen: dict[TopicPartition, list[Seen]] = {}
         self.stands: dict[TopicPartition, int | None] = {}
@@ -127,17 +127,17 @@ class PollWorld:
             clock=self.clock,
         )
 
-    # --- What the engine calls -----------------------------------------------------------------
+    # --- Called by the engine ------------------------------------------------------------------
 
     def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> ModelConnection:
-        """As ``BrokerDialer`` does."""
+        """See ``BrokerDialer``."""
         assert timeout_ms is None or timeout_ms > 0
         if self.chance.random() < self.trouble:
             raise ConnectFailed("model: nobody listens")
         return ModelConnection(self, broker)
 
     def wait_for_client(self, timeout_ms: int) -> None:
-        """Something else happens while an answer about positions is on its way."""
+        """Let other things happen while a lookup waits for its response."""
         assert timeout_ms > 0
         self.meanwhile()
         if self.chance.random() < self.trouble:
@@ -146,10 +146,10 @@ class PollWorld:
     def _signal(self) -> None:
         self.rung = True
 
-    # --- What happens --------------------------------------------------------------------------
+    # --- Events --------------------------------------------------------------------------------
 
     def meanwhile(self) -> None:
-        """Some things happen while somebody waits."""
+        """Let some events happen while a call waits."""
         if self._depth < _DEPTH and self.trouble:
             self._depth += 1
             for _ in range(self.chance.randrange(4)):
@@ -157,7 +157,7 @@ class PollWorld:
             self._depth -= 1
 
     def turn(self) -> None:
-        """One thing happens."""
+        """Let one random event happen."""
         actions = (
             (self._write, 5),
             (self._step_engine, 14),
@@ -165,7 +165,7 @@ class PollWorld:
             (self._steer, 2),
             (self._move_leader, 1 if self.trouble else 0),
             (self._reassign, 0 if self.has_exact_epochs or not self.trouble else 0.5),
-            (self._look_at_cluster, 2),
+            (self._update_metadata, 2),
             (self._misbehave, 2 if self.trouble else 0),
             (self._recreate, 0.4 if self.recreates and self.trouble else 0),
         )
@@ -173,7 +173,7 @@ class PollWorld:
         self.clock.advance(self.chance.choice((0, 0, 1, 40)))
 
     def settle(self) -> None:
-        """Nothing fails any more: everything must come, on wakes and rests alone."""
+        """Run without faults until everything is delivered, with wakeups and time-outs alone."""
         self.trouble = 0
         for model in self.brokers.values():
             model.faults.clear()
@@ -193,7 +193,7 @@ class PollWorld:
             if self._is_done():
                 return
             if self.metadata.is_wanted or not turns:
-                self._look_at_cluster()
+                self._update_metadata()
             self._step_engine()
             if self.rung:
                 self._collect()
@@ -201,7 +201,7 @@ class PollWorld:
         raise AssertionError(f"does not come to rest: {self._state()}")
 
     def check_end(self) -> None:
-        """The caller has what is in the logs, as it is there."""
+        """Check that the caller got exactly what the logs contain."""
         for tp, log in self.logs.items():
             seen = [
                 offset_and_value
@@ -218,12 +218,12 @@ class PollWorld:
                 assert seen == due
 
     def _is_done(self) -> bool:
-        """Whether all is read, and the engine has nothing left to find out.
+        """Whether everything is read, and the engine has no open question.
 
-        A log that was cut back may have grown to the old end again, with other records: who stands
-        there has read all there is as far as offsets tell. That the leader changed is told by its
-        answers to the fetches that go on (FENCED_LEADER_EPOCH, NOT_LEADER_FOR_PARTITION), and what
-        became of the records by its answer about their epoch (KIP-320); both have to come first.
+        A truncated log may have grown to its old end again, with other records: by offsets alone, a
+        consumer at that end has read everything. It learns of the new leader from the responses to
+        its next fetches (FENCED_LEADER_EPOCH, NOT_LEADER_FOR_PARTITION), and of the truncation from
+        the response about the epoch (KIP-320); both have to come first.
         """
         states = self.engine._shared.look(lambda partition_states: dict(partition_states.states))
         return all(
@@ -265,11 +265,11 @@ class PollWorld:
         self.logs[self.chance.choice(PARTITIONS)].reassign()
 
     def _recreate(self) -> None:
-        """Delete a topic, and create one of its name, whose logs may be the longer ones."""
+        """Delete a topic, and create it again, possibly with longer logs."""
         topic = self.chance.choice("ab")
         partitions = [tp for tp in PARTITIONS if tp.topic == topic]
         if self._former.keys() & set(partitions):
-            return  # the engine has not heard of the last time yet
+            return  # the engine has not noticed the last time yet
         former_id = self.topic_ids[topic]
         self.topic_ids[topic] = self.chance.randbytes(16)
         for tp in partitions:
@@ -280,20 +280,20 @@ class PollWorld:
         for model in self.brokers.values():
             model.recreated(topic, former_id)
 
-    def _hears_of_recreation(self, tp: TopicPartition) -> bool:
-        """Whether the engine knows that the topic is another one; if so, all of it must come."""
+    def _notices_recreation(self, tp: TopicPartition) -> bool:
+        """Whether the engine knows that the topic was recreated; then all of it must come."""
         states = self.engine._shared.look(lambda partition_states: dict(partition_states.states))
         if tp in states and states[tp].topic_id != self.topic_ids[tp.topic]:
             return False
         del self._former[tp]
-        # Who has seen the former topic's id reads from the start; who has not has nothing to tell.
+        # If it saw the former topic's id, it reads from the start; else it can't notice the change.
         if tp in states and len(states[tp].topic_ids) > 1 and self.stands.get(tp) is not None:
             self._from_start.add(tp)
         self.stands[tp] = None
         self.seen[tp] = []
         return True
 
-    def _look_at_cluster(self) -> None:
+    def _update_metadata(self) -> None:
         self.metadata.is_wanted = False
         leaderless = {tp for tp in PARTITIONS if self.chance.random() < self.trouble}
         self.metadata.view = ClusterView(
@@ -303,18 +303,18 @@ class PollWorld:
             },
             leaderless=dict.fromkeys(leaderless, 5),
             errors={},
-            leader_epochs=self._told_epochs(),
+            leader_epochs=self._known_epochs(),
             has_exact_epochs=self.has_exact_epochs,
             topic_ids=dict(self.topic_ids) if self.version > LAST_BY_NAME else {},
         )
         if self.chance.random() < 0.8 or not self.trouble:
             self.engine.cluster_changed(self.metadata.view)
 
-    def _told_epochs(self) -> dict[TopicPartition, int]:
+    def _known_epochs(self) -> dict[TopicPartition, int]:
         if self.version < _FIRST_FENCED:
             return {}
         exact = self.has_exact_epochs
-        return {tp: log.epoch if exact else log.told_epoch for tp, log in self.logs.items()}
+        return {tp: log.epoch if exact else log.known_epoch for tp, log in self.logs.items()}
 
     def _misbehave(self) -> None:
         chance = self.chance
@@ -333,26 +333,26 @@ class PollWorld:
                     log.delete_before(chance.randrange(log.start, log.end + 1))
 
     def _step_engine(self) -> None:
-        """Let one thread of the engine work, if it would."""
+        """Run one of the engine's threads, if it has work."""
         lines: list[BrokerFetcher | PositionResolver] = [*self.engine._fetchers.values()]
-        one = self.chance.choice([*lines, self.engine._resolver])
-        if one in self._busy:
+        worker = self.chance.choice([*lines, self.engine._resolver])
+        if worker in self._busy:
             return
-        until_ms, can_wake = self._rests.get(one, (0, True))
-        is_woken = one._wakeup.wait(0)
+        until_ms, can_wake = self._rests.get(worker, (0, True))
+        is_woken = worker._wakeup.wait(0)
         if self.clock.now_ms() < until_ms and not (is_woken and can_wake):
             return
-        self._busy.add(one)
+        self._busy.add(worker)
         try:
-            if isinstance(one, BrokerFetcher):
-                rest = one.line.turn()
+            if isinstance(worker, BrokerFetcher):
+                rest = worker.line.turn()
                 rest_ms, wakes = rest.duration_ms, rest.can_wake
             else:
-                rest_ms, wakes = one.turn(), True
+                rest_ms, wakes = worker.turn(), True
         finally:
-            self._busy.discard(one)
+            self._busy.discard(worker)
         rest_ms = 1 << 40 if rest_ms is None else rest_ms
-        self._rests[one] = (self.clock.now_ms() + rest_ms, wakes)
+        self._rests[worker] = (self.clock.now_ms() + rest_ms, wakes)
 
     def _steer(self) -> None:
         chance, engine = self.chance, self.engine
@@ -381,22 +381,22 @@ class PollWorld:
 
     def _seek(self, tp: TopicPartition, start: Start) -> None:
         if tp in self._former:
-            self._hears_of_recreation(tp)
+            self._notices_recreation(tp)
         self.engine.seek(tp, start)
         self._from_start.discard(tp)
         self.stands[tp] = start.offset if isinstance(start, AtOffset) else None
         self.seen[tp] = []
 
-    # --- The caller, and the judge -------------------------------------------------------------
+    # --- The caller, and the checks ------------------------------------------------------------
 
     def _collect(self) -> None:
-        """Poll once, and judge what comes."""
+        """Poll once, and check the records."""
         self.rung = False
-        self.engine._shared.look(self._judge_what_waits)
+        self.engine._shared.look(self._judge_buffered)
         try:
             taken = self.engine.collect(self.chance.choice((1, 3, 50)))
         except (OffsetOutOfRange, LogTruncated, PartitionFailed) as error:
-            self._is_listed(error)
+            self._judge_error(error)
             self.rung = True
             taken = {}
         except ZkConsumerError as error:
@@ -414,15 +414,15 @@ class PollWorld:
         assert not taken.keys() - self.engine.partitions()
         assert all(len(piece) for piece in taken.values())
 
-    def _judge_what_waits(self, partition_states: PartitionStates) -> None:
-        """Nothing was asked for behind more than may wait."""
+    def _judge_buffered(self, partition_states: PartitionStates) -> None:
+        """Check that nothing was fetched while more than the limit was buffered."""
         settings = partition_states.settings
         most_bytes = max(settings.max_partition_bytes, settings.grown_bytes)
         for state in partition_states.states.values():
             before = [chunk.unread_bytes for chunk in state.waiting][:-1]
             assert sum(before) <= most_bytes
 
-    def _is_listed(self, error: OffsetOutOfRange | LogTruncated | PartitionFailed) -> None:
+    def _judge_error(self, error: OffsetOutOfRange | LogTruncated | PartitionFailed) -> None:
         tp = error.topic_partition
         if isinstance(error, PartitionFailed):  # damaged twice in a row
             at = self.engine.position(tp)
@@ -436,7 +436,7 @@ class PollWorld:
         if isinstance(error, LogTruncated):
             assert self.truncates
             assert error.diverged_at is not None
-            # A seek says no epoch: what is cut back before the next record comes goes unnoticed.
+            # A seek has no epoch: a truncation before the next record arrives goes unnoticed.
             self._seek(tp, AtOffset(min(error.diverged_at, log.end)))
         else:
             at = self.engine.position(tp)
@@ -447,8 +447,8 @@ class PollWorld:
             self._seek(tp, AtOffset(log.start))
 
     def _judge(self, tp: TopicPartition, got: list[Seen], position: int | None) -> None:
-        """Between the last position and this one, the caller got all that he is to get."""
-        if tp in self._former and not self._hears_of_recreation(tp):
+        """Check that the caller got everything between the last position and this one."""
+        if tp in self._former and not self._notices_recreation(tp):
             assert all(
                 offset_and_value in self._former[tp].visible(0, 1 << 62, committed=False)
                 for offset_and_value in got
@@ -458,10 +458,10 @@ class PollWorld:
         stood, self.stands[tp] = self.stands.get(tp), position
         log, seen = self.logs[tp], self.seen.setdefault(tp, [])
         if stood is None:
-            # A policy gave the position: wherever that is, from there on nothing is left out.
+            # The reset policy chose the position: from there on nothing may be missing.
             stood = got[0][0] if got else position
         if position is None:
-            # The policy says where to go on, once all in front of that is handed out.
+            # A reset is pending, and everything before it has been delivered.
             stop = got[-1][0] + 1 if got else stood
             assert self.truncates or not got or got == self._due(tp, stood, stop)
             seen.clear()
@@ -470,7 +470,7 @@ class PollWorld:
         if self.truncates:
             self._judge_cut(tp, got, stood, position)
         elif stood < log.start and (got[0][0] if got else position) > stood:
-            # Retention was faster, perhaps: what is left out must be gone.
+            # Retention may have been faster: the missing records must be gone.
             reached = got[0][0] if got else position
             skips = self.reset is LATEST
             assert skips or not self._due(tp, max(stood, log.start), reached), (tp, stood)
@@ -486,7 +486,7 @@ class PollWorld:
         return self.logs[tp].visible(first, stop, committed=self.committed)
 
     def _judge_cut(self, tp: TopicPartition, got: list[Seen], stood: int, position: int) -> None:
-        """Where logs are cut back, positions step back to what both have, and no further."""
+        """Check that after a truncation positions go back to the common part, and no further."""
         log = self.logs[tp]
         if (got and got[0][0] < stood) or (not got and position < stood):
             back = got[0][0] if got else position

@@ -1,4 +1,4 @@
-"""Short ways to what the pure parts of the poll engine talk about."""
+"""Short helpers for tests of the poll engine's pure parts."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ TP1 = TopicPartition("t", 1)
 
 
 def batch(first: int, count: int, *, epoch: int = 0, size: int = 8) -> bytes:
-    """A batch of magic 2 with so many records."""
+    """Return a record batch with ``count`` records."""
     records = [
         Record(first + at, None, b"%d" % (first + at) + b"." * size, 1, TimestampType.CREATE_TIME)
         for at in range(count)
@@ -37,7 +37,7 @@ def view(
     *,
     has_exact_epochs: bool = True,
 ) -> ClusterView:
-    """A cluster with these leaders, all of one epoch."""
+    """Return a cluster view with these leaders, all of the same epoch."""
     return ClusterView(
         brokers={BROKER.id: BROKER, OTHER.id: OTHER},
         leaders=leaders,
@@ -55,9 +55,9 @@ def board_of(
     offset: int = 0,
     fresh: bool = False,
 ) -> PartitionStates:
-    """A board with partitions that broker 1 leads, all standing at an offset.
+    """Return fetch states of partitions that broker 1 leads, all positioned at ``offset``.
 
-    Unless they are to be ``fresh``, each has been heard of before.
+    Unless they are ``fresh``, an earlier response of each has been received.
     """
     states = PartitionStates(settings or CoreFetchSettings())
     states.see(view(dict.fromkeys(partitions, BROKER)))
@@ -71,18 +71,18 @@ def board_of(
 
 
 def part(tp: TopicPartition, data: bytes = b"", **fields: Any) -> FetchedPartition:
-    """A partition's part of an answer."""
+    """Return a partition's entry of a fetch response."""
     values: dict[str, Any] = {"error_code": 0, "high_watermark": 100} | fields
     return FetchedPartition(partition=tp.partition, records=memoryview(data), **values)
 
 
 def asked_of(tp: TopicPartition = TP, offset: int = 0, max_bytes: int = 1_000) -> PartitionRequest:
-    """What a request may have said."""
+    """Return a partition's entry of a request that was sent."""
     return PartitionRequest(tp, PositionView(offset), max_bytes, -1, BROKER)
 
 
 def plan(states: PartitionStates, now_ms: int = 0, broker: Broker = BROKER) -> FetchPlan:
-    """The next request."""
+    """Return the next fetch request."""
     return begin_fetch(states, broker, now_ms)
 
 
@@ -92,7 +92,7 @@ def response(
     responses: dict[TopicPartition, FetchedPartition],
     now_ms: int = 0,
 ) -> None:
-    """Let answers to a plan arrive, and give back the rest."""
+    """Process responses to a planned request, and release the other partitions."""
     for tp, fetched_partition in responses.items():
         requested = planned.wanted[tp]
         unpacked = Unpacked()
@@ -103,7 +103,7 @@ def response(
 
 
 def fetched(states: PartitionStates, data: dict[TopicPartition, bytes], now_ms: int = 0) -> None:
-    """One whole fetch."""
+    """Run a complete fetch: request and response."""
     response(
         states,
         plan(states, now_ms),
@@ -113,5 +113,5 @@ def fetched(states: PartitionStates, data: dict[TopicPartition, bytes], now_ms: 
 
 
 def offsets(piece: Any) -> Sequence[int]:
-    """Of the records in a slice."""
+    """Return the offsets of the records in a slice."""
     return [row[0] for rows in piece.parts() for row in rows]

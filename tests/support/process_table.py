@@ -1,4 +1,4 @@
-"""What processes there are, as the kernel tells, and what they start with."""
+"""Running processes according to ``/proc``, and the signals that children ignore."""
 
 import signal
 from collections.abc import Iterator
@@ -7,10 +7,10 @@ from pathlib import Path
 
 
 def hear_ctrl_c() -> None:
-    """Let this process and all that it starts obey SIGINT, though whoever started it ignores it.
+    """Let this process and its children react to SIGINT, even if its parent ignores it.
 
-    Shells without job control ignore it for what they start in the background, and programs keep
-    what they find ignored: a test that sends SIGINT to its child would wait in vain.
+    Shells without job control let background processes ignore it, and children inherit that: a test
+    that sends SIGINT to its child would wait in vain.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -18,7 +18,7 @@ def hear_ctrl_c() -> None:
 
 @contextmanager
 def children_hear_hang_ups() -> Iterator[None]:
-    """Let programs that are started meanwhile obey SIGHUP, which a test run under nohup ignores."""
+    """Let children started in the context react to SIGHUP, which tests under nohup ignore."""
     before = signal.signal(signal.SIGHUP, lambda _number, _frame: None)
     try:
         yield
@@ -27,7 +27,7 @@ def children_hear_hang_ups() -> Iterator[None]:
 
 
 def is_alive(pid: int) -> bool:
-    """Whether the process runs (one that ended and that nobody has waited for does not)."""
+    """Whether the process runs; a zombie does not."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -36,8 +36,8 @@ def is_alive(pid: int) -> bool:
 
 
 def processes_with(text: str) -> list[int]:
-    """The running processes that have the text in their command line."""
-    found = []
+    """Return the running processes with this text in their command line."""
+    pids = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
@@ -46,5 +46,5 @@ def processes_with(text: str) -> list[int]:
         except OSError:
             continue
         if text.encode() in command and is_alive(int(entry.name)):
-            found.append(int(entry.name))
-    return found
+            pids.append(int(entry.name))
+    return pids

@@ -1,4 +1,4 @@
-"""What a Grafana dashboard asks Prometheus for: metrics and labels, of plain expressions."""
+"""Metrics and labels in the Prometheus queries of a Grafana dashboard; simple expressions only."""
 
 import json
 import re
@@ -17,11 +17,11 @@ _WORDS = frozenset({"by", "or", "and", "unless", "without", "on", "offset", "boo
 
 
 class QueriedMetrics(NamedTuple):
-    """What one expression asks for.
+    """The metrics and labels of one expression.
 
     Attributes:
-        metrics: its metrics, each with the labels that are matched.
-        grouped: labels that it groups by.
+        metrics: the metrics, each with the labels of its matchers.
+        grouped: the labels that it groups by.
     """
 
     metrics: dict[str, frozenset[str]]
@@ -29,7 +29,7 @@ class QueriedMetrics(NamedTuple):
 
 
 def asked_by(expression: str) -> QueriedMetrics:
-    """Take an expression apart."""
+    """Parse an expression."""
     named = dict.fromkeys(re.findall(r"__name__=~\"([^\"]*)\"", expression))
     metrics = {item: frozenset[str]() for names in named for item in names.split("|")}
     bare = re.sub(r"\{__name__=~\"[^\"]*\"\}|\[[^\]]*\]", "", expression)
@@ -52,17 +52,17 @@ def asked_by(expression: str) -> QueriedMetrics:
 
 
 def expressions(dashboard: Path) -> Iterator[tuple[str, str]]:
-    """Each expression of a dashboard with its legend; variables have none."""
-    found: dict[str, Any] = json.loads(dashboard.read_text())
-    for panel in found["panels"]:
+    """Yield each expression of a dashboard with its legend, which is empty for variables."""
+    parsed: dict[str, Any] = json.loads(dashboard.read_text())
+    for panel in parsed["panels"]:
         for target in panel.get("targets", ()):
             yield target["expr"], target.get("legendFormat", "")
-    for variable in found["templating"]["list"]:
+    for variable in parsed["templating"]["list"]:
         if variable["type"] == "query":
             query = variable["query"]
             yield query if isinstance(query, str) else query["query"], ""
 
 
 def legend_labels(legend: str) -> frozenset[str]:
-    """The labels that a legend shows."""
+    """Return the labels that a legend shows."""
     return frozenset(re.findall(r"\{\{\s*(\w+)\s*\}\}", legend))

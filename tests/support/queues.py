@@ -1,4 +1,4 @@
-"""One suite for both queues: a module that uses ``each_queue`` runs once with each."""
+"""Runs one suite with both queues: tests that use ``each_queue`` run once with each."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,14 +26,14 @@ _make: Make = ChunkQueue
     scope="module", params=["python", pytest.param("native", marks=needs_native_engine)]
 )
 def each_queue(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Have ``new_queue`` make one kind after the other."""
+    """Let ``new_queue`` make each kind in turn."""
     with making_queues(native=request.param == "native"):
         yield
 
 
 @contextmanager
 def making_queues(*, native: bool) -> Iterator[None]:
-    """Have ``new_queue`` make this kind."""
+    """Let ``new_queue`` make this kind."""
     global _make  # noqa: PLW0603 - its one job
     _make = new_chunk_queue if native else ChunkQueue
     yield
@@ -41,28 +41,28 @@ def making_queues(*, native: bool) -> Iterator[None]:
 
 
 def new_queue(max_chunks: int, budget: ByteBudget | None = None) -> StreamQueue:
-    """A queue of the kind whose turn it is."""
+    """Return a queue of the current kind."""
     return _make(max_chunks, budget)
 
 
 def queued_in(queue: StreamQueue) -> list[Chunk]:
-    """The chunks of Python that lie in a queue, in order."""
+    """Return the Python chunks in a queue, in order."""
     return [item for item in queue._store.named_items() if isinstance(item, Chunk)]
 
 
 def item_count(queue: StreamQueue) -> int:
-    """How many items of Python lie in a queue, whatever they are."""
+    """Return the number of Python items of any kind in a queue."""
     return len(queue._store.named_items())
 
 
 def waiters_of(queue: StreamQueue) -> list[Callable[[], None]]:
-    """Who is to be called when there is room."""
+    """Return the callbacks that wait for capacity."""
     return list(queue._store.waiters)
 
 
 def native_of(queue: StreamQueue) -> "_core.Queue":
-    """The C part of a native queue."""
-    # It may be missing, or not be wanted.
+    """Return the C part of a native queue."""
+    # The native core may be missing, or disabled.
     from zkconsumer.streams.queues import NativeChunkQueue  # noqa: PLC0415
 
     assert isinstance(queue, NativeChunkQueue)
@@ -70,5 +70,5 @@ def native_of(queue: StreamQueue) -> "_core.Queue":
 
 
 def is_listened_to(queue: StreamQueue) -> bool:
-    """Whether somebody wants to hear of every put."""
+    """Whether a callback is registered for every put."""
     return queue._on_change is not None

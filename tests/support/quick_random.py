@@ -1,7 +1,7 @@
-"""``random.Random`` with the same numbers for the same seed, in half of the time.
+"""A ``random.Random`` that draws the same numbers for the same seed, in half the time.
 
-A schedule draws thousands of them. What is overridden here is what ``Random`` does in several calls
-a number; nothing is drawn that it would not draw.
+A schedule draws thousands of numbers. Methods for which ``Random`` makes several calls a number are
+overridden; they consume exactly the same random bits.
 
 Source: CPython ``Lib/random.py``.
 """
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class QuickRandom(Random):
-    """See the module."""
+    """A faster ``Random``; see the module."""
 
     def choice(self, seq: "SupportsLenAndGetItem[T]") -> T:
         """See ``Random``."""

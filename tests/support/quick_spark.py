@@ -1,9 +1,9 @@
-"""Settings of Spark under which the small queries of tests take little time."""
+"""Settings of Spark that make the small queries of tests fast."""
 
 from typing import Final
 
 JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""A session of minutes is over before the better compiler has paid for itself."""
+"""The optimizing compiler does not pay off in sessions of a few minutes."""
 
 LOCAL: Final = {
     "spark.driver.bindAddress": "127.0.0.1",
@@ -13,12 +13,12 @@ LOCAL: Final = {
     "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2",
 }
-"""On loopback, and with as many tasks as a query needs to have several."""
+"""Run on loopback, with just enough tasks to have several."""
 
 INTERPRETED: Final = {
-    # A plan of a few rows has run before Java code for it would be compiled.
+    # With a few rows, a query is done before generated Java code would be compiled.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # And none is worth being planned again amid its run.
+    # No query is long enough to be replanned while it runs.
     "spark.sql.adaptive.enabled": "false",
 }

@@ -1,4 +1,4 @@
-"""A member's session without threads: the test is the caller, the network and the clock."""
+"""A member's session without threads: the test acts as the caller, the network and the clock."""
 
 from collections import deque
 from collections.abc import Callable, Collection
@@ -27,10 +27,10 @@ SETTINGS = GroupSettings(
 
 
 class NobodyListens:
-    """A ``Dialer`` of brokers that are down.
+    """A ``Dialer`` for brokers that are down.
 
     Attributes:
-        dials: how often it was tried.
+        dials: the number of attempts.
     """
 
     def __init__(self) -> None:
@@ -44,20 +44,20 @@ class NobodyListens:
 
 
 class QuietSession:
-    """A session, what it shares with its threads, its clock, and how often it woke the caller.
+    """A session, its queues and clock, and a count of the caller's wakeups.
 
     Args:
-        flush: lets pending commits end; None: those of ``jobs``.
+        flush: completes pending commits; None: completes those of ``jobs``.
 
     Attributes:
         session: the session.
-        caller: what the caller's thread is told.
-        group_orders, join_steps: what the network threads are to do; see ``orders``, ``steps``.
-        jobs: commits and reads that have not ended.
-        handler: what partitions are given to, and taken from.
+        caller: the notifications for the caller's thread.
+        group_orders, join_steps: the work for the network threads; see ``orders``, ``steps``.
+        jobs: commits and offset reads that have not ended.
+        handler: the ownership handler, which records its calls.
         events: the caller's events, and the handler's calls.
-        wakes: how often the caller's thread was woken.
-        dialer: what its connections are opened by.
+        wakes: the number of wakeups of the caller's thread.
+        dialer: opens its connections.
     """
 
     def __init__(
@@ -91,18 +91,18 @@ class QuietSession:
         self.wakes += 1
 
     def orders(self) -> list[object]:
-        """What the group thread is to do; nudges left out."""
+        """Take the work for the group's thread, without bare wakeups."""
         return [order for order in self.group_orders.drain() if order is not None]
 
     def steps(self) -> list[object]:
-        """What the join thread is to do."""
+        """Take the work for the join thread."""
         steps: list[object] = []
         while (item := self.join_steps._mailbox.get(0)) is not None:
             steps.append(item[0])
         return steps
 
     def join(self, partitions: Collection[TopicPartition]) -> None:
-        """Subscribe, and become a member whose handler is to be given these."""
+        """Subscribe, and become a member that these partitions are assigned to."""
         session = self.session
         self.events.report(ev.Subscribed(frozenset(tp.topic for tp in partitions)))
         self.poll()
@@ -113,7 +113,7 @@ class QuietSession:
         self.rejoin(partitions)
 
     def rejoin(self, partitions: Collection[TopicPartition], generation: int = 1) -> None:
-        """Let the join that is under way end with this share, and poll."""
+        """Complete the pending join with this assignment, and poll."""
         session = self.session
         join = self.steps()[-1]
         assert isinstance(join, ev.SendJoin)
@@ -133,16 +133,16 @@ class QuietSession:
         self.poll()
 
     def take_over(self) -> None:
-        """Run the one call of the handler that is due, which gives it partitions."""
+        """Run the handler's only due call, which must be a take-over."""
         (call,) = self.due
         assert isinstance(call, ev.TakeOver)
         self.events.run()
 
     def poll(self) -> None:
-        """Poll; what is due for the handler is in ``due`` then."""
+        """Poll; afterwards ``due`` has the handler's calls."""
         self.events.poll()
 
     @property
     def due(self) -> deque[ev.HandlerCall]:
-        """The calls of the handler that are due."""
+        """The handler's calls that are due."""
         return self.events._due

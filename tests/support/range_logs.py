@@ -1,4 +1,4 @@
-"""A leader and a client in memory that answer ranges from a log of any magic, in one thread."""
+"""A leader and a client in memory that serve a log of any magic to range readers."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -26,20 +26,20 @@ REPLICA = Broker(1, "replica", 9092)
 TOPIC_ID = bytes(range(16))
 
 Answer = Callable[[FetchResponse], FetchResponse]
-"""What becomes of a sound answer; it may raise instead."""
+"""Changes a correct response, or raises instead."""
 
 
 class LogConnection:
-    """A broker that answers from a log, to requests that name its topic by its name or its id.
+    """A connection to a broker that serves a log, by the topic's name or its id.
 
     Args:
-        log: the records.
-        version: of Fetch.
-        committed: whether it is asked for committed records alone.
-        script: what becomes of the first answers; None: nothing.
+        log: the log.
+        version: the version of Fetch.
+        committed: whether requests are expected to be read_committed.
+        script: changes to the first responses; None: no change.
 
     Attributes:
-        asked: whom, from where, and how many bytes of the log came.
+        asked: for each request the broker, the offset, and the bytes of the response.
     """
 
     def __init__(
@@ -106,13 +106,13 @@ class LogConnection:
 
 @dataclass(slots=True)
 class LogClient:
-    """A client that knows a leader and a replica, and its pool of one connection.
+    """A client that knows a leader and a replica, with a pool of one connection.
 
     Attributes:
-        connection: answers for both.
-        topic_ids: of the views to come; the last one stays.
-        codes: what is said at first of where the log lies.
-        stopped: whether the pool is.
+        connection: the connection to either broker.
+        topic_ids: the topic's ids in successive views; the last one stays.
+        codes: the error codes of the first lookups of log ends.
+        stopped: whether the pool was stopped.
     """
 
     connection: LogConnection
@@ -153,7 +153,7 @@ class LogClient:
 
 
 def plain_log(batches: int, *, each: int = 3, size: int = 8) -> ModelLog:
-    """A log of so many uncompressed batches, of so many records each."""
+    """Return a log of ``batches`` uncompressed batches with ``each`` records."""
     log = ModelLog(magic=2, leader=0)
     for _ in range(batches):
         log.append(each, codec=Codec.NONE, size=size)
@@ -161,7 +161,7 @@ def plain_log(batches: int, *, each: int = 3, size: int = 8) -> ModelLog:
 
 
 def changed(**fields: Any) -> Answer:
-    """Answers with other fields of the partition."""
+    """Return a change of a response's fields of the partition."""
 
     def change(response: FetchResponse) -> FetchResponse:
         (topic,) = response.topics

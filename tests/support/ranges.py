@@ -1,4 +1,4 @@
-"""Ranges of fake brokers' logs, and readers for them."""
+"""Offset ranges of fake brokers' logs, and readers of them."""
 
 import random
 from collections.abc import Iterable
@@ -31,18 +31,18 @@ if ENGINE is Engine.NATIVE:
 
 
 def range_(start: int, end: int, tp: TopicPartition = TP) -> OffsetRange:
-    """A range of that partition."""
+    """Return an offset range of a partition."""
     return OffsetRange(topic_partition=tp, from_offset=start, until_offset=end)
 
 
 def values(*numbers: int) -> list[Record]:
-    """Records to append, which are told apart by their values."""
+    """Return records to append, with numbers as values."""
     return [Record(-1, None, b"%d" % number) for number in numbers]
 
 
 @dataclass(slots=True)
 class RangeBench:
-    """Fake brokers with one topic, and what reads its ranges."""
+    """Fake brokers with one topic, and readers of its ranges."""
 
     net: FakeNet
     settings: RangeSettings = SETTINGS
@@ -64,7 +64,7 @@ class RangeBench:
     connections: ConnectionPool = field(init=False)
 
     def reader(self, clock: Clock | None = None, **changes: object) -> RangeReader:
-        """A reader that notes its pauses instead of making them."""
+        """Return a reader that records its pauses instead of waiting."""
         wanted = replace(self.settings, **changes)  # type: ignore[arg-type]  # by the caller
         return RangeReader(
             self.client(wanted.timeout_ms),
@@ -74,7 +74,7 @@ class RangeBench:
         )
 
     def client(self, timeout_ms: int = LONG_MS) -> ClusterClient:
-        """A client over the bench's connections, which tries once."""
+        """Return a client that uses the bench's connections, without retries."""
         return ClusterClient(
             self.connections,
             tuple(self.net.cluster.brokers.values()),
@@ -84,15 +84,15 @@ class RangeBench:
         )
 
     def leader(self, tp: TopicPartition = TP) -> Broker:
-        """Who leads a partition now."""
-        found = self.net.cluster.partition(tp)
-        assert found is not None
-        assert found.leader is not None
-        return self.net.cluster.brokers[found.leader]
+        """Return the present leader of a partition."""
+        partition = self.net.cluster.partition(tp)
+        assert partition is not None
+        assert partition.leader is not None
+        return self.net.cluster.brokers[partition.leader]
 
 
 def client_of(brokers: Iterable[Broker], timeout_ms: int = 3_000) -> ClusterClient:
-    """A client of real brokers, of any version; whoever asked for it stops it."""
+    """Return a client of real brokers of any version; the caller must stop it."""
     dialer = BrokerDialer(
         TcpConnector(),
         client_id="ranges",
@@ -109,19 +109,19 @@ def client_of(brokers: Iterable[Broker], timeout_ms: int = 3_000) -> ClusterClie
 
 
 def bench(broker_count: int = 1, *, are_old: bool = True) -> RangeBench:
-    """Start so many brokers in memory; topic ``t`` has two partitions.
+    """Start brokers in memory; topic ``t`` has two partitions.
 
     Args:
-        broker_count: they are of 0.8.2.
-        are_old: the readers know that, and don't ask.
+        broker_count: the number of brokers, which are of 0.8.2.
+        are_old: whether readers assume this version, without an ApiVersions request.
     """
     return RangeBench(fake_net(broker_count), are_old=are_old)
 
 
-def offsets(found: Iterable[RangePart | LostRange]) -> list[int]:
-    """Of the records, where nothing was lost."""
+def offsets(parts: Iterable[RangePart | LostRange]) -> list[int]:
+    """Return the records' offsets; no part may be a lost range."""
     read: list[int] = []
-    for part in found:
+    for part in parts:
         assert isinstance(part, RangePart), part
         assert len(part)
         records = [record.offset for record in part.records()]
@@ -132,12 +132,12 @@ def offsets(found: Iterable[RangePart | LostRange]) -> list[int]:
 
 
 def damage(data: bytes) -> bytes:
-    """Turn a bit in the last byte."""
+    """Flip a bit in the last byte."""
     return data[:-1] + bytes([data[-1] ^ 1])
 
 
 def response(records: bytes, *, partition: int = 0, high_watermark: int = 100) -> FetchResponse:
-    """What a broker may answer about ``t``."""
+    """Return a fetch response with one partition of ``t``."""
     part = FetchedPartition(
         partition=partition,
         error_code=0,

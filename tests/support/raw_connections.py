@@ -1,4 +1,4 @@
-"""Connections to brokers for tests that choose themselves in which version they ask what."""
+"""Connections to brokers for tests that choose each request's version themselves."""
 
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
@@ -15,7 +15,7 @@ def raw_connection(
     timeout_ms: int = 10_000,
     max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES,
 ) -> BrokerConnection:
-    """Connect, over TCP where no other way is named; whoever asked for it closes it."""
+    """Connect to a broker, by default over TCP; the caller must close the connection."""
     transport = (connector or TcpConnector()).connect(
         broker.host, broker.port, timeout_ms=timeout_ms
     )

@@ -1,4 +1,4 @@
-"""Members of coordinator groups on real brokers; each with a network of its own that can freeze."""
+"""Members of coordinator groups on real brokers, whose connections can be frozen."""
 
 import random
 import threading
@@ -19,13 +19,13 @@ R = TypeVar("R")
 REAL = GroupSettings(
     session_timeout_ms=6_000, heartbeat_interval_ms=100, max_poll_interval_ms=20_000
 )
-"""Times for groups on a real broker that is busy with other tests."""
+"""Timeouts for groups on a real broker that is busy with other tests."""
 
 _TIMEOUT_MS = 20_000
 
 
 class _Freezable:
-    """A connection that sends nothing while its gate is shut."""
+    """A connection that sends nothing while its gate is closed."""
 
     def __init__(self, connection: Connection, gate: threading.Event) -> None:
         self._connection = connection
@@ -59,10 +59,10 @@ class _Freezable:
 
 
 class FreezingDialer:
-    """Dials as another; what it dialled stands still while it is frozen, as in a stopped process.
+    """A dialer whose connections stop while it is frozen, as in a stopped process.
 
     Attributes:
-        running: cleared to freeze, set to go on.
+        running: an event that is cleared to freeze, and set to resume.
     """
 
     def __init__(self, dialer: BrokerDialer) -> None:

@@ -1,4 +1,4 @@
-"""Topics written by the original's own producers, and the raw bytes that a real broker returns."""
+"""Topics written by Kafka's own producers, and the bytes that a real broker returns."""
 
 from collections.abc import Iterator, Sequence
 
@@ -21,7 +21,7 @@ ROOM = 1 << 26
 
 
 def keyed_lines(count: int) -> list[KeyedLine]:
-    """Make lines of log that differ, compress well, and tell their number."""
+    """Return distinct log lines that compress well, and contain their number."""
     return [
         (
             f"{number * 2_654_435_761 % 2**32:08x}",
@@ -38,11 +38,11 @@ def write_lines(
     """Write keyed lines with the console producer.
 
     Args:
-        cluster: the real one.
-        topic: exists.
+        cluster: the cluster.
+        topic: an existing topic.
         lines: keys and values in ASCII, without tab or newline.
-        codec: what the producer compresses with.
-        java: the Java producer; else the Scala one, which only brokers before 1.0 ship.
+        codec: the producer's compression.
+        java: whether to use the Java producer; else the Scala one, shipped up to 0.11.
     """
     options = ["--compression-codec", codec.name.lower(), "--request-required-acks", "1"]
     if java:
@@ -61,7 +61,7 @@ def write_lines(
 
 
 class PartitionReader:
-    """Fetches partition 0 of topics on the first broker, through our wire and record layers."""
+    """Fetches partition 0 of topics from the first broker, with our wire and record layers."""
 
     def __init__(self, cluster: Sandbox) -> None:
         self._connection = raw_connection(cluster.brokers[0], timeout_ms=TIMEOUT_MS)

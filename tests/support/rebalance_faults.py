@@ -1,4 +1,4 @@
-"""Planted faults of the rebalance core that its properties and the simulation must both see."""
+"""Bugs planted in the rebalance core, which its properties and the simulation must find."""
 
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.core.plan import RebalancePlan
@@ -9,7 +9,7 @@ Actions = tuple[ev.Action, ...]
 
 
 class TakesAnySessionsEnd(RebalanceCore):
-    """The end of any session is taken for the end of its own."""
+    """Takes the end of any session for the end of its own."""
 
     def _session_ended(self, session_id: int) -> Actions:
         del session_id
@@ -17,7 +17,7 @@ class TakesAnySessionsEnd(RebalanceCore):
 
 
 class ReleasesFirst(RebalanceCore):
-    """Owner nodes are deleted while they are still being read."""
+    """Deletes owner nodes while their partitions are still being read."""
 
     def _stop(self, plan: RebalancePlan) -> Actions:
         if not plan.release:
@@ -27,7 +27,7 @@ class ReleasesFirst(RebalanceCore):
 
 
 class TrustsItsMemory(RebalanceCore):
-    """It never looks whether its owner nodes are still there."""
+    """Never checks whether its owner nodes still exist."""
 
     def _group_read(self, event: ev.GroupRead) -> Actions:
         return super()._group_read(
@@ -43,7 +43,7 @@ class TrustsItsMemory(RebalanceCore):
 
 
 class ForgetsUnknownClaims(RebalanceCore):
-    """A claim whose answer was lost is taken for one that did not happen."""
+    """Assumes that a claim whose response was lost did not happen."""
 
     def _back_off(self, reason: str) -> Actions:
         for tp in [tp for tp in self.claimed if tp not in self.started]:

@@ -1,4 +1,4 @@
-"""Drives one ``RebalanceCore`` by hand: sends events, keeps the open step, answers it."""
+"""Drives one ``RebalanceCore`` by hand: sends events, keeps the open step, completes it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
@@ -10,7 +10,7 @@ from zkconsumer.membership.zookeeper.core.states import RebalanceSettings, Rebal
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
 ME = "g_b"
-"""Between the others in text order: members before and after take partitions from it."""
+"""Sorts between the other members, so that members before and after take partitions from it."""
 
 STEPS = (
     ev.Register,
@@ -26,23 +26,23 @@ A = TypeVar("A")
 
 
 def tps(*partitions: int) -> tuple[TopicPartition, ...]:
-    """Partitions of topic t."""
+    """Return partitions of topic t."""
     return tuple(TopicPartition("t", partition) for partition in partitions)
 
 
 def mine(*partitions: int) -> dict[TopicPartition, ConsumerThreadId]:
-    """These partitions, owned by our only thread."""
+    """Return these partitions as owned by our only thread."""
     return dict.fromkeys(tps(*partitions), ConsumerThreadId(ME, 0))
 
 
 class Script:
-    """A core under a test's hand.
+    """A rebalance core that a test controls.
 
     Attributes:
-        actions: every action that the core asked for, answered or not.
-        step: the one that waits for its answer.
-        members: who else is in the group, one stream of topic t each.
-        partition_count: how many partitions topic t has.
+        message: every action that the core requested, completed or not.
+        step: the step that waits for its result.
+        members: the members of the group, each with one stream of topic t.
+        partition_count: the number of partitions of topic t.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class Script:
         )
         self.core = RebalanceCore(settings, random)
         self.now_ms = 0
-        self.actions: list[ev.Action] = []
+        self.message: list[ev.Action] = []
         self.begun: list[ev.RebalanceCause] = []
         self.step: ev.Step | None = None
         self.members: tuple[str, ...] = (ME,)
@@ -69,43 +69,43 @@ class Script:
         self.broker_count = 1
 
     def send(self, event: ev.Event) -> list[ev.Action]:
-        """Hand over an event; gives what the core wants done for it.
+        """Send an event; return the actions that the core requests.
 
-        That a round begins is noted aside (``begun``): it goes without saying in most tests.
+        Starts of rounds are recorded separately (``begun``), as most tests do not care.
         """
         response = self.core.receive(event, self.now_ms)
         self.begun += [begun.cause for begun in response if isinstance(begun, ev.Begun)]
         actions: list[ev.Action] = [
             action for action in response if not isinstance(action, ev.Begun)
         ]
-        if isinstance(event, ev.Withdraw):  # its steps are run, and nobody waits for the answers
+        if isinstance(event, ev.Withdraw):  # its steps run, but their results are ignored
             self.step = None
             return actions
         assert not any(isinstance(action, STEPS) for action in actions[:-1]), "a step is the last"
         if actions and isinstance(actions[-1], STEPS):
             self.step = actions[-1]
-        self.actions += actions
+        self.message += actions
         return actions
 
     def open(self, kind: type[A]) -> A:
-        """The open step, which must be of this kind."""
+        """Return the open step, which must be of this type."""
         assert isinstance(self.step, kind), f"{self.step!r} is open"
         return self.step
 
     def done(self, kind: type[ev.Step]) -> list[ev.Action]:
-        """The open step, of this kind, did what it should."""
+        """Complete the open step, which must be of this type."""
         step: ev.Step = self.open(kind)
         return self._respond(ev.StepDone(step.round))
 
     def failed(self, kind: type[ev.Step], reason: str = "broken") -> list[ev.Action]:
-        """The open step, of this kind, failed."""
+        """Let the open step, which must be of this type, fail."""
         step: ev.Step = self.open(kind)
         return self._respond(ev.StepFailed(step.round, reason))
 
     def read(
         self, *, held: Iterable[TopicPartition] | None = None, registered: bool = True
     ) -> list[ev.Action]:
-        """The group was read; all that was checked is held unless said otherwise."""
+        """Complete the reading of the group; by default all claims checked are still held."""
         step = self.open(ev.ReadGroup)
         return self._respond(
             ev.GroupRead(
@@ -118,7 +118,7 @@ class Script:
         )
 
     def view(self) -> GroupView:
-        """What the group looks like."""
+        """The group as the core reads it."""
         subscription = MemberSubscription({"t": 1})
         return GroupView(
             members=dict.fromkeys(self.members, subscription),
@@ -126,23 +126,23 @@ class Script:
         )
 
     def refused(self, *partitions: int, by: str = "g_x-0") -> list[ev.Action]:
-        """The claim met other owners."""
+        """Let the claim be refused, since the partitions have another owner."""
         return self._respond(
             ev.ClaimRefused(self.open(ev.Claim).round, dict.fromkeys(tps(*partitions), by))
         )
 
     def blocked(self) -> list[ev.Action]:
-        """The registration met another session's node."""
+        """Let the registration be blocked by another session's node."""
         return self._respond(ev.RegistrationBlocked(self.open(ev.Register).round, "in the way"))
 
     def loaded(self, offsets: Mapping[TopicPartition, int | None] | None = None) -> list[ev.Action]:
-        """The offsets were read, 10 for each unless said otherwise."""
+        """Complete the reading of offsets; by default all are 10."""
         step = self.open(ev.LoadOffsets)
-        found = dict.fromkeys(step.partitions, 10) if offsets is None else offsets
-        return self._respond(ev.OffsetsLoaded(step.round, found))
+        loaded_offsets = dict.fromkeys(step.partitions, 10) if offsets is None else offsets
+        return self._respond(ev.OffsetsLoaded(step.round, loaded_offsets))
 
     def run_on(self) -> "Script":
-        """Answer every step with success until the core rests."""
+        """Complete every step until the core is stable."""
         while self.step is not None:
             match self.step:
                 case ev.ReadGroup():
@@ -154,16 +154,16 @@ class Script:
         return self
 
     def joined(self) -> "Script":
-        """Connect, join, and come to rest."""
+        """Connect, join, and complete all steps."""
         self.send(ev.SessionStarted(1))
         self.send(ev.Join())
         self.run_on()
         assert self.core.state is RebalanceState.OWNING
-        self.actions.clear()
+        self.message.clear()
         return self
 
     def until(self, kind: type[ev.Step]) -> "Script":
-        """Answer with success until a step of this kind is open."""
+        """Complete steps until one of this type is open."""
         while not isinstance(self.step, kind):
             assert self.step is not None, f"no {kind.__name__} came"
             match self.step:
@@ -176,7 +176,7 @@ class Script:
         return self
 
     def tick(self) -> list[ev.Action]:
-        """Let the core's deadline come."""
+        """Advance the time to the core's deadline."""
         deadline_ms = self.core.next_deadline_ms()
         assert deadline_ms is not None
         self.now_ms = max(self.now_ms, deadline_ms)
@@ -187,8 +187,8 @@ class Script:
         return self.core.state is state
 
     def kinds(self) -> list[str]:
-        """The names of all actions said so far."""
-        return [type(action).__name__ for action in self.actions]
+        """The type names of all actions requested so far."""
+        return [type(action).__name__ for action in self.message]
 
     def _respond(self, response: ev.StepResult) -> list[ev.Action]:
         self.step = None
@@ -196,7 +196,7 @@ class Script:
 
 
 def losing_one() -> Script:
-    """A member with partitions 0 and 1 that must give up partition 0 to one before it."""
+    """Return a member with partitions 0 and 1 that must release 0 to a member before it."""
     script = Script().joined()
     script.members = ("g_a", ME)
     script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
@@ -210,7 +210,7 @@ def refuse_until_resting(script: Script) -> None:
 
 
 def joining() -> Script:
-    """A member in its first round."""
+    """Return a member in its first round."""
     script = Script()
     script.send(ev.SessionStarted(1))
     script.send(ev.Join())
@@ -218,5 +218,5 @@ def joining() -> Script:
 
 
 def attempts(script: Script) -> list[int]:
-    """The number of each try that failed."""
-    return [action.attempt for action in script.actions if isinstance(action, ev.RetryLater)]
+    """Return the numbers of all failed attempts."""
+    return [action.attempt for action in script.message if isinstance(action, ev.RetryLater)]

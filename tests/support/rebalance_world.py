@@ -1,10 +1,10 @@
-"""A tiny world of ZooKeeper, sessions and members around real ``RebalanceCore``s, run by chance.
+"""A random simulation of ZooKeeper, sessions and members around real ``RebalanceCore``s.
 
-Every member has one open step; it is run against the world at some moment, its answer comes at a
-later one, and whatever else happens in between: others run theirs, sessions end, watches fire
-(one-shot, in any order), news of a session's end comes late, steps fail, with or without effect.
-After the wild part ``settle`` lets everything come to rest and looks at the result. What is always
-true is looked at after every move.
+Each member has one open step, which runs at some moment, and whose result arrives later. In between
+other members run steps, sessions end, watches fire (one-shot, in any order), events of a session's
+end arrive late, and steps fail, with or without effect. Afterwards ``settle`` runs the simulation
+without faults until all members are stable, and checks the result. Invariants are checked after
+every move.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ NewCore = Callable[[RebalanceSettings, Callable[[], float]], RebalanceCore]
 
 
 class World(TinyZk):
-    """ZooKeeper and the members; one ``Random`` decides everything."""
+    """ZooKeeper and the members; one ``Random`` makes all choices."""
 
     def __init__(self, rng: Random, new_core: NewCore = RebalanceCore) -> None:
         super().__init__()
@@ -41,16 +41,16 @@ class World(TinyZk):
         for number in range(rng.randint(1, 4)):
             self._add_member(f"g_{'abcd'[number]}")
 
-    # --- what may happen --------------------------------------------------------------------------
+    # --- events -----------------------------------------------------------------------------------
 
     def run(self, moves: int) -> None:
-        """The wild part."""
+        """Perform random moves, with faults."""
         for _ in range(moves):
             self._move(self._rng.choice(self.members))
             self.check_always()
 
     def _move(self, member: Member) -> None:
-        """Mostly a member goes on; now and then there is an accident."""
+        """Let a member make progress, or sometimes cause a fault."""
         if self._rng.random() < 0.88:
             self._progress(member)
             return
@@ -65,26 +65,26 @@ class World(TinyZk):
         self._rng.choice(accidents)(member)
 
     def _late_news(self, member: Member) -> None:
-        """Once more, or for the first time, that an old session ended."""
+        """Report the end of a former session late, or once more."""
         ended = self._rng.randint(0, self._last_session)
         if ended != member.live:
             self._feed(member, ev.SessionEnded(ended))
 
     def _reconnect(self, member: Member) -> None:
-        """The connection broke for a moment; the session lives."""
+        """Break the connection for a moment; the session survives."""
         member.sessions.append(ev.SessionStarted(member.live))
 
     def _come_or_go(self, member: Member) -> None:
-        """Join, or leave; as the control thread, only between two steps."""
+        """Join or leave; like the control thread, only between two steps."""
         if not member.step and not member.responses:
             self._leave(member) if member.joined else self._join(member)
 
     def _progress(self, member: Member) -> None:
         ways: list[Callable[[Member], None]] = []
         ways += [self._run_step] if member.step else []
-        ways += [self._hear_answer] if member.responses else []
-        ways += [self._hear_trigger] if member.triggers else []
-        ways += [self._hear_session] if member.sessions else []
+        ways += [self._receive_response] if member.responses else []
+        ways += [self._receive_trigger] if member.triggers else []
+        ways += [self._receive_session] if member.sessions else []
         if ways:
             self._rng.choice(ways)(member)
         else:
@@ -111,7 +111,7 @@ class World(TinyZk):
         self._feed(member, ev.Join())
 
     def _leave(self, member: Member) -> None:
-        """As the control thread does: every step at once, no answer fed back."""
+        """Leave as the control thread does: all steps run at once, their results are ignored."""
         member.joined = False
         actions = member.core.receive(ev.Withdraw(), self.now_ms)
         member.step = None
@@ -125,20 +125,20 @@ class World(TinyZk):
         member.reading.clear()
 
     def _expire(self, member: Member) -> None:
-        """Its session ends and it is in a new one; the news of both is on its way."""
+        """End its session and start a new one; the events of both are queued."""
         ended, member.live = member.live, self._new_session()
         member.sessions += [ev.SessionEnded(ended), ev.SessionStarted(member.live)]
         self._drop_session(ended)
 
     def _crash(self, member: Member) -> None:
-        """Its process dies without a word; another with the same name starts. The nodes stay."""
+        """Kill its process, and start another with the same name; the nodes stay."""
         self.members.remove(member)
         self.ghosts.append(member)
         self._forget(member)
         self._add_member(member.consumer_id)
 
     def _meddle(self) -> None:
-        """A member of the original, with stale memory, deletes an owner node without looking."""
+        """Let a Scala member with stale knowledge delete an owner node blindly."""
         if self._stranger and self.owners:
             tp = self._rng.choice(sorted(self.owners))
             self._meddled.add(tp)
@@ -179,7 +179,7 @@ class World(TinyZk):
                 )
             case ev.Settled(owned):
                 assert member.reading == member.core.started == owned
-                # Without brokers a round changes nothing, so more may be claimed than is read.
+                # Without brokers a round changes nothing, so it may not read all of its claims.
                 assert member.core.claimed == owned or not member.core._brokers_seen
             case (
                 ev.RetryLater()
@@ -202,20 +202,20 @@ class World(TinyZk):
         else:
             member.triggers.append(cause)
 
-    def _hear_answer(self, member: Member) -> None:
+    def _receive_response(self, member: Member) -> None:
         self._feed(member, member.responses.pop(self._rng.randrange(len(member.responses))))
 
-    def _hear_trigger(self, member: Member) -> None:
+    def _receive_trigger(self, member: Member) -> None:
         cause = member.triggers.pop(self._rng.randrange(len(member.triggers)))
         self._feed(member, ev.RebalanceTriggered(cause))
 
-    def _hear_session(self, member: Member) -> None:
+    def _receive_session(self, member: Member) -> None:
         event = member.sessions.pop(0)
         late = self._rng.random() < 0.3 and any(
             isinstance(session, ev.SessionStarted) for session in member.sessions
         )
         if isinstance(event, ev.SessionEnded) and late:
-            member.sessions.append(event)  # it comes after the news of the next session
+            member.sessions.append(event)  # it arrives after the event of the next session
             return
         if isinstance(event, ev.SessionStarted):
             member.received = event.session_id
@@ -239,7 +239,7 @@ class World(TinyZk):
         member.responses.append(ev.StepFailed(step.round, "answer lost") if fails else response)
 
     def _perform(self, member: Member, step: ev.Step, *, partly: bool = False) -> ev.StepResult:
-        """Run a step; ``partly``: some of it happens, and the member will not know what."""
+        """Run a step; ``partly``: only some of it takes effect, unknown to the member."""
         match step:
             case ev.Register():
                 return self._register(member, step)
@@ -318,12 +318,14 @@ class World(TinyZk):
         return ev.StepDone(step.round)
 
     def _some(self, owned: Mapping[TopicPartition, ConsumerThreadId], *, partly: bool) -> Ownership:
-        return {tp: it for tp, it in owned.items() if not partly or self._rng.random() < 0.5}
+        return {
+            tp: thread for tp, thread in owned.items() if not partly or self._rng.random() < 0.5
+        }
 
-    # --- what must be true ------------------------------------------------------------------------
+    # --- invariants -------------------------------------------------------------------------------
 
     def check_always(self) -> None:
-        """Nobody reads without the owner node, but for a session whose end it can't know yet."""
+        """Check that members read with owner nodes only, unless their session ended unnoticed."""
         for member in self.members:
             if member.received == member.live == member.registered:
                 for tp, thread in member.reading.items():
@@ -334,7 +336,7 @@ class World(TinyZk):
                 assert member.core.started.items() <= member.core.claimed.items()
 
     def settle(self) -> None:
-        """No more accidents: let it come to rest, and look who owns what."""
+        """Run without faults until all members are stable, and check who owns what."""
         self._failing = 0
         for ghost in self.ghosts:
             self._drop_session(ghost.live)
@@ -361,16 +363,20 @@ class World(TinyZk):
             result = assign("range", self.view(), member.consumer_id)
             assert isinstance(result, GroupAssignment)
             expected = dict(result.owners)
-            share = {tp: it for tp, it in expected.items() if it.consumer_id == member.consumer_id}
+            share = {
+                tp: thread
+                for tp, thread in expected.items()
+                if thread.consumer_id == member.consumer_id
+            }
             assert member.reading == share, f"{member.core} reads {member.reading}, not {share}"
         assert {tp: thread for tp, (thread, _) in self.owners.items()} == expected
 
 
 def run_world(seed: int, new_core: NewCore = RebalanceCore, *, moves: int = 120) -> None:
-    """One world from beginning to end.
+    """Run a simulation from beginning to end.
 
     Raises:
-        AssertionError: something that must be true is not.
+        AssertionError: an invariant is violated.
     """
     world = World(Random(seed), new_core)
     world.run(moves)

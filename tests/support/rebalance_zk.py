@@ -1,4 +1,4 @@
-"""What the members of a simulated group share: registrations, owner nodes, one-shot watches."""
+"""The ZooKeeper of a simulated group: registrations, owner nodes, one-shot watches."""
 
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ Ownership = dict[TopicPartition, ConsumerThreadId]
 
 @dataclass(eq=False)
 class Member:
-    """One process: its core, what it reads, and what is on its way to it."""
+    """One member process: its core, what it reads, and the events queued for it."""
 
     consumer_id: str
     topics: dict[str, int]
@@ -30,12 +30,12 @@ class Member:
 
     @property
     def busy(self) -> bool:
-        """Whether something is on its way."""
+        """Whether a step is open, or an event is queued."""
         return bool(self.step or self.responses or self.triggers or self.sessions)
 
 
 class TinyZk:
-    """As much of ZooKeeper as a group sees; nodes know the session that made them."""
+    """The part of ZooKeeper that a group uses; nodes have the session that created them."""
 
     def __init__(self) -> None:
         self.brokers = 1
@@ -63,7 +63,7 @@ class TinyZk:
             self._fire(consumer_id)
 
     def view(self) -> GroupView:
-        """The group as anybody reads it."""
+        """The group as members read it."""
         return GroupView(
             members={
                 name: MemberSubscription(topics) for name, (_, topics) in self.registrations.items()
@@ -78,7 +78,7 @@ class TinyZk:
             self._delete_registration(name)
 
     def _forget(self, member: Member) -> None:
-        """It can hear no more."""
+        """Remove all watches of a member."""
         for watchers in self._watches.values():
             for watcher in [entry for entry in watchers if entry[0] is member]:
                 del watchers[watcher]

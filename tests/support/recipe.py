@@ -1,7 +1,7 @@
-"""``python -m tests.support.recipe``: a program of docs/examples that dies where it is told.
+"""``python -m tests.support.recipe``: runs a program of docs/examples, and kills it at a point.
 
-It runs the program's ``run`` as its users do, but for shorter sessions, and kills itself with
-SIGKILL at a certain moment: nothing is closed, flushed or committed any more.
+It calls the program's ``run`` as users do, but with shorter sessions, and kills itself with SIGKILL
+at a given moment: nothing is closed, flushed or committed any more.
 
 Its argument is a ``Recipe`` as JSON.
 """
@@ -29,14 +29,14 @@ AFTER_COMMIT, STATEMENT = "after commit", "statement"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """What to run, and when to die.
+    """The program to run, and when to kill it.
 
     Attributes:
         program: the file's name without ``.py``.
-        arguments: of its ``run``.
-        settings: further ones of the consumer.
-        dies: where: one of the constants above; empty for nowhere.
-        at: at which time there, from 1.
+        arguments: the arguments of its ``run``.
+        settings: further settings of the consumer.
+        dies: the point: one of the constants above; empty: it is not killed.
+        at: how often the point must be reached, from 1.
     """
 
     program: str
@@ -46,17 +46,17 @@ class Recipe:
     at: int = 0
 
     def command(self) -> list[str]:
-        """How to run it."""
+        """Return the command that runs it."""
         return [sys.executable, "-m", __name__, json.dumps(dataclasses.asdict(self))]
 
     @classmethod
     def of_command_line(cls) -> Self:
-        """What this process was told."""
+        """Return the recipe of this process's command line."""
         return cls(**json.loads(sys.argv[1]))
 
 
 def load(program: str) -> ModuleType:
-    """A program, loaded without being run."""
+    """Import a program without running it."""
     spec = importlib.util.spec_from_file_location(program, EXAMPLES / f"{program}.py")
     assert spec is not None
     assert spec.loader is not None
@@ -66,20 +66,20 @@ def load(program: str) -> ModuleType:
 
 
 class Death:
-    """Comes at the nth call."""
+    """Kills the process at the nth call."""
 
     def __init__(self, at: int) -> None:
         self._left = at
 
     def __call__(self) -> None:
-        """Once more."""
+        """Count a call."""
         self._left -= 1
         if not self._left:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
 def before(function: Callable[..., Any], what: Callable[[], None]) -> Callable[..., Any]:
-    """The function, and something before each call."""
+    """Return the function, with ``what`` called before it."""
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         what()
@@ -89,7 +89,7 @@ def before(function: Callable[..., Any], what: Callable[[], None]) -> Callable[.
 
 
 def after(function: Callable[..., Any], what: Callable[[], None]) -> Callable[..., Any]:
-    """The function, and something after each call."""
+    """Return the function, with ``what`` called after it."""
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         result = function(*args, **kwargs)
@@ -100,7 +100,7 @@ def after(function: Callable[..., Any], what: Callable[[], None]) -> Callable[..
 
 
 def plant(module: Any, recipe: Recipe) -> None:
-    """Lead death to where it is to come."""
+    """Patch the program so that it is killed at the recipe's point."""
     death = Death(recipe.at)
     match recipe.dies:
         case "before work":
@@ -118,7 +118,7 @@ def plant(module: Any, recipe: Recipe) -> None:
 def traced(
     open_database: Callable[[str], sqlite3.Connection], death: Callable[[], None]
 ) -> Callable[[str], sqlite3.Connection]:
-    """The same database; death counts the statements that are executed in it."""
+    """Return ``open_database``, with ``death`` called for each SQL statement."""
 
     def opened(target: str) -> sqlite3.Connection:
         database = open_database(target)
@@ -129,7 +129,7 @@ def traced(
 
 
 def main() -> None:
-    """Run it."""
+    """Run the program of the recipe."""
     logging.basicConfig(level=logging.WARNING)
     recipe = Recipe.of_command_line()
     module = load(recipe.program)

@@ -1,4 +1,4 @@
-"""Members write down their histories; see ``tests.histories``."""
+"""Records histories of members; see ``tests.histories``."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -12,7 +12,7 @@ Stream = Iterable[MessageAndMetadata[bytes, bytes]]
 def recorded(
     stream: Stream, recorder: Recorder, member: str, reader: str
 ) -> Iterator[MessageAndMetadata[bytes, bytes]]:
-    """Iterate over a stream, and write down each message before it is passed on."""
+    """Iterate over a stream, and record each message before it is delivered."""
     messages = iter(stream)
     while True:
         recorder.requests(reader)
@@ -24,7 +24,7 @@ def recorded(
         except ZkConsumerError as error:
             recorder.failed(reader, error)
             raise
-        # A member with a blacklist also reads what other tests left on this cluster.
+        # A member with a blacklist also reads topics that other tests left on this cluster.
         value = (message.value or b"").decode(errors="replace")
         where = (message.topic, message.partition, message.offset)
         recorder.given(reader, member, [(*where, value)])
@@ -32,7 +32,7 @@ def recorded(
 
 
 def promises_of(settings: Mapping[str, str]) -> list[str]:
-    """What a connector with these settings promises, as far as ZooKeeper's log can tell."""
+    """Return the promises of a connector with these settings that ZooKeeper's log can show."""
     promises = set(PROMISES)
     if settings.get("offsets.storage") == "kafka":
         promises &= {"order", "owned"}
@@ -44,7 +44,7 @@ def promises_of(settings: Mapping[str, str]) -> list[str]:
 
 
 def declare(recorder: Recorder, member: str, settings: Mapping[str, str]) -> None:
-    """Write down that one of ours comes, with these settings."""
+    """Record that a member of ours joins, with these settings."""
     recorder.add(
         member,
         "info",

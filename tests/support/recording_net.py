@@ -1,10 +1,10 @@
-"""A connector that keeps the bytes of the last exchange."""
+"""A connector that records the bytes of the last request and response."""
 
 from zkconsumer.net.transport import Connector, Transport
 
 
 class Recorder:
-    """Wraps a ``Connector``; what is sent starts a new exchange."""
+    """Wraps a ``Connector``; each send starts a new recording."""
 
     def __init__(self, connector: Connector) -> None:
         self._connector = connector
@@ -17,7 +17,7 @@ class Recorder:
 
 
 class _Recorded:
-    """A ``Transport`` whose bytes are kept."""
+    """A ``Transport`` whose bytes are recorded."""
 
     def __init__(self, inner: Transport, recorder: Recorder) -> None:
         self._inner = inner

@@ -1,7 +1,7 @@
-"""A process that reads a partition whose sets are refused, and tells how much memory it took.
+"""A process that reads a partition whose record sets are refused, and prints its memory use.
 
 ``python -m tests.support.refused_probe`` with one JSON object as argument; prints another one. The
-garbage collector is off: what is let go of must be gone without it.
+garbage collector is off: memory must be freed without it.
 """
 
 import gc
@@ -22,11 +22,11 @@ TIMEOUT_MS = 60_000
 
 
 def by_stream(wanted: Mapping[str, Any]) -> list[object]:
-    """Pass over them by ``poison.policy``; gives the offset of the first message that comes."""
+    """Skip them by ``poison.policy``; return the first delivered message's offset."""
     config = ConsumerConfig(
         None,
         zookeeper_connect=wanted["zookeeper"],
-        # Of its own: another process of the same group would begin behind what is refused.
+        # A new group: another process of the same group would start after the refused sets.
         group_id=f"{wanted['topic']}-{os.getpid()}",
         auto_offset_reset="smallest",
         poison_policy="skip",
@@ -42,7 +42,7 @@ def by_stream(wanted: Mapping[str, Any]) -> list[object]:
 
 
 def by_poll(wanted: Mapping[str, Any]) -> list[object]:
-    """Keep each error, and seek behind it; gives the offset of the first record that comes."""
+    """Keep each error, and seek past it; return the first delivered record's offset."""
     tp = TopicPartition(wanted["topic"], 0)
     kept: list[PartitionFailed] = []
     bound = wanted["bound"]
@@ -53,30 +53,30 @@ def by_poll(wanted: Mapping[str, Any]) -> list[object]:
         consumer.seek(tp, 0)
         while True:
             try:
-                found = consumer.poll(timeout_ms=TIMEOUT_MS)
+                polled = consumer.poll(timeout_ms=TIMEOUT_MS)
             except PartitionFailed as error:
                 kept.append(error)
                 consumer.seek(tp, error.offset + 1)
             else:
-                return [found[tp][0].offset]
+                return [polled[tp][0].offset]
 
 
 def by_range(wanted: Mapping[str, Any]) -> list[object]:
-    """Read each of them as a range of its own, keeping the errors' texts; then the sound one."""
+    """Read each of them as a range, keeping the errors' texts; then the valid one."""
     tp, count = TopicPartition(wanted["topic"], 0), wanted["count"]
     host, port = wanted["bootstrap"].split(":")
     client = client_of([Broker(0, host, int(port))], timeout_ms=5_000)
     reader = RangeReader(client, settings=RangeSettings(max_decompressed_bytes=wanted["bound"]))
-    found: list[object] = []
+    results: list[object] = []
     for offset in range(count + 1):
-        one = OffsetRange(topic_partition=tp, from_offset=offset, until_offset=offset + 1)
+        message_range = OffsetRange(topic_partition=tp, from_offset=offset, until_offset=offset + 1)
         try:
-            found += [row.offset for part in reader.read(one) for row in part.records()]  # type: ignore[union-attr]
+            results += [row.offset for part in reader.read(message_range) for row in part.records()]  # type: ignore[union-attr]
         except PartitionFailed as error:
             if "decompresses to more than" not in str(error):
                 raise
     client.stop()
-    return found
+    return results
 
 
 WAYS: Mapping[str, Callable[[Mapping[str, Any]], list[object]]] = {
@@ -87,12 +87,12 @@ WAYS: Mapping[str, Callable[[Mapping[str, Any]], list[object]]] = {
 
 
 def main(wanted: Mapping[str, Any]) -> None:
-    """Read ``topic`` in one of the ways."""
+    """Read ``topic`` in one of these ways, and print the memory taken."""
     gc.disable()
     before = memory_bytes("VmRSS")
-    found = WAYS[wanted["way"]](wanted)
+    result = WAYS[wanted["way"]](wanted)
     taken_bytes = memory_bytes("VmHWM") - before
-    print(json.dumps({"found": found, "taken_bytes": taken_bytes}))  # noqa: T201 - its answer
+    print(json.dumps({"found": result, "taken_bytes": taken_bytes}))  # noqa: T201 - its output
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A ZooKeeper client that is refused some nodes, or whose server hangs, as ACLs and faults do."""
+"""A ZooKeeper client that is denied some nodes, as by ACLs, or whose reads a test can delay."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -10,13 +10,13 @@ from zkconsumer.zk.store import Watch, ZkStore, ZNode, ZNodeStat
 
 
 class RefusingClient(InterferedClient):
-    """Fails a whole batch as soon as one path of it is refused.
+    """A client that fails a whole batch if one of its paths is refused.
 
     Attributes:
-        refuses: whether this path may not be read.
-        read: how many nodes of each kind were asked for, in batches that went through.
-        batches: how many batches.
-        before: called before each batch with what it reads.
+        refuses: whether reading a path is denied.
+        read: the number of nodes read by kind, in successful batches.
+        batches: the number of batches by kind.
+        before: called before each batch, with its paths.
     """
 
     def __init__(self, server: MemoryZkServer) -> None:
@@ -56,6 +56,6 @@ class RefusingClient(InterferedClient):
 
 
 def refusing(server: MemoryZkServer) -> tuple[ZkStore, RefusingClient]:
-    """A new client, and what it may not read."""
+    """Return a new store, and its client, which can refuse reads."""
     client = RefusingClient(server)
     return ZkStore(client), client

@@ -1,4 +1,4 @@
-"""A schema registry on loopback that speaks the parts of its protocol that readers need."""
+"""A schema registry on loopback with the parts of the protocol that readers need."""
 
 import json
 import threading
@@ -12,15 +12,15 @@ Responder = Callable[[BaseHTTPRequestHandler], None]
 
 
 class RegistryServer:
-    """A registry, and what it was asked.
+    """A registry, and the requests it received.
 
     Attributes:
-        by_id: answers by schema id.
-        by_guid: answers by GUID.
+        by_id: responses by schema id.
+        by_guid: responses by GUID.
         by_subject: the versions of subjects, from 1 on.
-        requests: paths that were asked for.
-        authorization: the header that is wanted; None for none.
-        responder: answers everything instead, where there is one.
+        requests: the requested paths.
+        authorization: the required Authorization header; None: not required.
+        responder: handles all requests instead, if set.
     """
 
     def __init__(self) -> None:
@@ -33,26 +33,26 @@ class RegistryServer:
         self.url = ""
 
     def answer(self, path: str) -> tuple[int, object]:
-        """Status and body."""
+        """Return status and body of a response."""
         match [unquote(step) for step in urlsplit(path).path.strip("/").split("/")]:
             case ["schemas", "ids", number]:
-                found: Any = self.by_id.get(int(number))
+                body: Any = self.by_id.get(int(number))
             case ["schemas", "guids", guid]:
-                found = self.by_guid.get(guid)
+                body = self.by_guid.get(guid)
             case ["subjects", subject, "versions", version]:
                 versions = self.by_subject.get(subject, [])
                 at = len(versions) if version == "latest" else int(version)
-                found = versions[at - 1] if 0 < at <= len(versions) else None
+                body = versions[at - 1] if 0 < at <= len(versions) else None
             case _:
                 return 404, {"error_code": 404, "message": "HTTP 404 Not Found"}
-        if found is None:
+        if body is None:
             return 404, {"error_code": 40403, "message": "Schema not found"}
-        return 200, found
+        return 200, body
 
 
 @contextmanager
 def registry_server() -> Iterator[RegistryServer]:
-    """Run one as long as the context lasts."""
+    """Run a registry during the context."""
     registry = RegistryServer()
 
     class Handler(BaseHTTPRequestHandler):
@@ -67,7 +67,7 @@ def registry_server() -> Iterator[RegistryServer]:
             respond(self, *registry.answer(self.path))
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

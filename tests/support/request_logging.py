@@ -1,4 +1,4 @@
-"""Brokers that write their requests down, by log4j settings as an operator would make them."""
+"""Brokers that log their requests, with log4j settings as an operator would use them."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -12,20 +12,20 @@ log4j.appender.requests.File={file}
 log4j.appender.requests.layout=org.apache.log4j.PatternLayout
 log4j.appender.requests.layout.ConversionPattern=[%d] %p %m (%c)%n
 """
-"""The appender and the layout of Kafka's own ``log4j.properties``."""
+"""Appender and layout are those of Kafka's own ``log4j.properties``."""
 
 
 class RequestLogging(NamedTuple):
-    """Flags for ``broker_jvm_flags``, and the file that all brokers of that sandbox write."""
+    """Flags for ``broker_jvm_flags``, and the log file of all brokers of that sandbox."""
 
     flags: tuple[str, ...]
     file: Path
 
     @classmethod
     def into(cls, folder: Path, level: str = "DEBUG") -> "RequestLogging":
-        """Settings that log into a folder."""
+        """Create settings that log to a folder."""
         file = folder / "kafka-request.log"
         settings = folder / "request-log4j.properties"
         settings.write_text(_SETTINGS.format(level=level, file=file), "ascii")
-        # The last of two definitions counts.
+        # Of two definitions the last one applies.
         return cls((f"-Dlog4j.configuration={settings.as_uri()}",), file)

@@ -1,4 +1,4 @@
-"""Short ways to the requests about one partition, and to its part of the answers."""
+"""Short helpers that build requests about one partition, and read its part of responses."""
 
 from typing import Protocol, TypeVar
 
@@ -33,7 +33,7 @@ class _Topics(Protocol[P_co]):
 
 
 def only(response: _Topics[P_co]) -> P_co:
-    """Take the answer about the one partition that was asked about."""
+    """Return a response's only partition."""
     ((result,),) = [topic.partitions for topic in response.topics]
     return result
 
@@ -41,35 +41,37 @@ def only(response: _Topics[P_co]) -> P_co:
 def fetch(
     tp: TopicPartition, offset: int, *, max_bytes: int = 1 << 20, max_wait_ms: int = 100
 ) -> FetchRequest:
-    """Ask for records."""
-    one = FetchPartition(partition=tp.partition, fetch_offset=offset, max_bytes=max_bytes)
-    topics = (FetchTopic(topic=tp.topic, partitions=(one,)),)
+    """Return a fetch request for one partition."""
+    partition = FetchPartition(partition=tp.partition, fetch_offset=offset, max_bytes=max_bytes)
+    topics = (FetchTopic(topic=tp.topic, partitions=(partition,)),)
     return FetchRequest(max_wait_ms=max_wait_ms, min_bytes=1, topics=topics)
 
 
 def produce(tp: TopicPartition, records: bytes, *, acks: int = 1) -> ProduceRequest:
-    """Append a message set."""
-    one = ProducePartition(partition=tp.partition, records=records)
-    topics = (ProduceTopic(topic=tp.topic, partitions=(one,)),)
+    """Return a request that appends a message set."""
+    partition = ProducePartition(partition=tp.partition, records=records)
+    topics = (ProduceTopic(topic=tp.topic, partitions=(partition,)),)
     return ProduceRequest(acks=acks, timeout_ms=10_000, topics=topics)
 
 
 def list_offsets(tp: TopicPartition, timestamp: int, *, max_offsets: int = 1) -> ListOffsetsRequest:
-    """Ask for offsets."""
-    one = ListOffsetsPartition(partition=tp.partition, timestamp=timestamp, max_offsets=max_offsets)
-    return ListOffsetsRequest(topics=(ListOffsetsTopic(topic=tp.topic, partitions=(one,)),))
+    """Return a ListOffsets request for one partition."""
+    partition = ListOffsetsPartition(
+        partition=tp.partition, timestamp=timestamp, max_offsets=max_offsets
+    )
+    return ListOffsetsRequest(topics=(ListOffsetsTopic(topic=tp.topic, partitions=(partition,)),))
 
 
 def commit(
     group: str, tp: TopicPartition, offset: int, *, metadata: str = ""
 ) -> OffsetCommitRequest:
-    """Commit an offset."""
-    one = OffsetCommitPartition(partition=tp.partition, offset=offset, metadata=metadata)
-    topics = (OffsetCommitTopic(topic=tp.topic, partitions=(one,)),)
+    """Return a request that commits an offset."""
+    partition = OffsetCommitPartition(partition=tp.partition, offset=offset, metadata=metadata)
+    topics = (OffsetCommitTopic(topic=tp.topic, partitions=(partition,)),)
     return OffsetCommitRequest(group_id=group, topics=topics)
 
 
 def fetch_offset(group: str, tp: TopicPartition) -> OffsetFetchRequest:
-    """Ask for a committed offset."""
+    """Return a request for a committed offset."""
     topics = (OffsetFetchTopic(topic=tp.topic, partitions=(tp.partition,)),)
     return OffsetFetchRequest(group_id=group, topics=topics)

@@ -1,6 +1,6 @@
-"""A server that speaks S3's protocol on loopback: moto's, in a process of its own.
+"""A server with S3's protocol on loopback: moto's, in a separate process.
 
-``python -m tests.support.s3_server PORT`` is one that ignores conditions, as some stores do.
+``python -m tests.support.s3_server PORT`` runs one that ignores conditions, as some stores do.
 """
 
 import os
@@ -29,11 +29,10 @@ _SCHEMES = ("s3://", "s3a://")
 
 @contextmanager
 def s3_server(*, ignores_conditions: bool = False) -> Iterator[None]:
-    """While the context is open, this process's environment leads to a server with one bucket.
+    """Run a server with one bucket during the context, with variables that lead clients to it.
 
     Args:
-        ignores_conditions: whether it replaces objects that are put on the condition that they
-            are not there.
+        ignores_conditions: whether it replaces existing objects despite ``If-None-Match``.
     """
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -64,7 +63,7 @@ def s3_server(*, ignores_conditions: bool = False) -> Iterator[None]:
 
 
 def file_system(path: str) -> tuple[fs.FileSystem, str]:
-    """The one of a path of this machine, or of the bucket of ``s3_server``, and the path in it."""
+    """Return the file system of a local path or of ``s3_server``'s bucket, and the path within."""
     if not path.startswith(_SCHEMES):
         return fs.LocalFileSystem(), path
     scheme, _, address = os.environ["AWS_ENDPOINT_URL"].partition("://")
@@ -74,7 +73,7 @@ def file_system(path: str) -> tuple[fs.FileSystem, str]:
 
 @contextmanager
 def landing_path(place: str, folder: Path, scheme: str = "s3") -> Iterator[str]:
-    """Where a drain lands: ``folder``, below the one given, or ``bucket``, in one of a server."""
+    """Yield a drain's path: below ``folder``, or (place ``bucket``) in the bucket of a server."""
     if place == "folder":
         yield str(folder / "drain")
         return
@@ -94,7 +93,7 @@ def catalog_of(path: str, folder: Path) -> dict[str, str]:
         "uri": f"sqlite:///{folder}/catalog-NUMBER.db",
         "s3.endpoint": os.environ["AWS_ENDPOINT_URL"],
         "s3.region": os.environ["AWS_REGION"],
-        # Workers of a session that was started before the server do not have its variables.
+        # Workers of a session that started before the server do not have its variables.
         "s3.access-key-id": os.environ["AWS_ACCESS_KEY_ID"],
         "s3.secret-access-key": os.environ["AWS_SECRET_ACCESS_KEY"],
     }
@@ -109,7 +108,7 @@ def _responses(where: str) -> bool:
 
 
 def _serve_without_conditions(port: int) -> None:
-    from moto.moto_server.werkzeug_app import (  # noqa: PLC0415 - of the server's process alone
+    from moto.moto_server.werkzeug_app import (  # noqa: PLC0415 - only in the server's process
         DomainDispatcherApplication,
         create_backend_app,
     )

@@ -1,4 +1,4 @@
-"""Which tests a worker of pytest-xdist gets."""
+"""Decides which tests a worker of pytest-xdist gets."""
 
 import re
 from functools import cache
@@ -11,21 +11,22 @@ from xdist.workermanage import WorkerController
 _SHARED: Final = {
     # A broker of each version, Kafka 4 among them.
     "versions": r"\b(broker_of|group_on|kraft)\b",
-    # Those with TLS and SASL, and a command of Kafka's for each of their users.
+    # Brokers with TLS and SASL, for whose users a slow command of Kafka is run.
     "secured": r"\bsecure_broker_of\b",
     "three brokers": r"\b(cluster3|modern3)\b",
     "brokers that are soon missed": r"\bspark\.conftest import .*\bBrokers\b",
     "damaged logs": r"\bdamaged_cluster\b",
     "ZooKeepers alone": r"\btests/contracts/",
 }
-"""The servers that modules share and that are dear, by what names them in a module."""
+"""Servers that modules share and that are expensive to start: patterns of a module's text."""
 
 
 class ByServers(LoadScopeScheduling):
-    """Gives a module's tests to one worker, and prefers it for other modules with its dear servers.
+    """Gives a module's tests to one worker, preferably one that has its expensive servers already.
 
-    The first worker that needs such servers owns them, and gets the other modules that need them
-    first. Other workers get those only when nothing else is left, so that none is idle at the end.
+    The first worker that needs such servers owns them, and is given the other modules that need
+    them first. Other workers get these only if nothing else is left, so that none is idle at the
+    end.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -51,6 +52,6 @@ class ByServers(LoadScopeScheduling):
 
 @cache
 def _needed(module: Path) -> frozenset[str]:
-    """Return the dear servers that a test module names, in its path or its text."""
+    """Return the expensive servers that a test module uses, by its path and its text."""
     text = f"{module.as_posix()}\n{module.read_text('utf-8')}"
     return frozenset(name for name, pattern in _SHARED.items() if re.search(pattern, text))

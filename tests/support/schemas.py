@@ -1,4 +1,4 @@
-"""Values as Confluent's serializers write them, and a catalog in memory."""
+"""Values as Confluent's serializers write them, and a schema catalog in memory."""
 
 import io
 import json
@@ -21,24 +21,24 @@ USER = {
 
 
 def with_id(schema_id: int, payload: bytes) -> bytes:
-    """A payload behind the 5 bytes."""
+    """Return a payload with the 5-byte prefix of its schema id."""
     return b"\0" + schema_id.to_bytes(4) + payload
 
 
 def avro_bytes(schema: object, value: object) -> bytes:
-    """The payload of a value."""
+    """Return a value encoded as Avro."""
     out = io.BytesIO()
     schemaless_writer(out, parse_schema(json.loads(json.dumps(schema))), value)
     return out.getvalue()
 
 
 def avro_value(schema_id: int, schema: object, value: object) -> bytes:
-    """A value with its schema's id."""
+    """Return a value encoded as Avro, with its schema id."""
     return with_id(schema_id, avro_bytes(schema, value))
 
 
 def avro(schema: object, *references: tuple[str, object]) -> SchemaDefinition:
-    """An Avro schema."""
+    """Return an Avro schema, with the schemas it references."""
     return SchemaDefinition(
         kind="avro",
         text=json.dumps(schema),
@@ -47,10 +47,10 @@ def avro(schema: object, *references: tuple[str, object]) -> SchemaDefinition:
 
 
 class MemoryCatalog:
-    """See ``SchemaCatalog``.
+    """A ``SchemaCatalog`` in memory.
 
     Args:
-        known: the schemas that there are, and the errors of those that can't be used.
+        known: the schemas by key, or the errors of unusable ones.
     """
 
     def __init__(self, known: Mapping[SchemaKey, SchemaDefinition | UnusableSchema]) -> None:
@@ -65,10 +65,10 @@ class MemoryCatalog:
     def find(self, key: SchemaKey) -> SchemaDefinition | None:
         """See ``SchemaCatalog``."""
         self.looked_up.append(key)
-        found = self.known.get(key)
-        if isinstance(found, UnusableSchema):
-            raise found
-        return found
+        definition = self.known.get(key)
+        if isinstance(definition, UnusableSchema):
+            raise definition
+        return definition
 
     def adopt(self, new: AdoptedSchema) -> None:
         """See ``SchemaCatalog``."""

@@ -1,4 +1,4 @@
-"""The broker's end of SCRAM, written from RFC 5802 apart from the client's."""
+"""The broker's side of SCRAM, written from RFC 5802 independently of the client."""
 
 import base64
 import hashlib
@@ -6,14 +6,14 @@ import hmac
 
 
 class ScramServer:
-    """One conversation with a user whose password is known.
+    """One authentication of a user whose password is known.
 
     Args:
-        hash_name: as ``hashlib`` calls it.
-        username: the only one that is known.
-        password: the user's.
-        nonce: the server's share.
-        iterations: as stored with the user.
+        hash_name: the hash's name in ``hashlib``.
+        username: the only known user.
+        password: the user's password.
+        nonce: the server's part of the nonce.
+        iterations: the iteration count stored with the user.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class ScramServer:
         self._server_first = ""
 
     def challenge(self, client_first: bytes) -> bytes:
-        """The answer to the client's first message."""
+        """Return the response to the client's first message."""
         text = client_first.decode()
         assert text.startswith("n,,n=")
         self._client_first = text[3:]
@@ -46,7 +46,7 @@ class ScramServer:
         return self._server_first.encode()
 
     def outcome(self, client_final: bytes) -> bytes:
-        """The answer to the client's proof."""
+        """Return the response to the client's proof."""
         without_proof, _, proof = client_final.decode().partition(",p=")
         assert without_proof.startswith("c=biws,r=")
         signed = f"{self._client_first},{self._server_first},{without_proof}".encode()

@@ -1,4 +1,4 @@
-"""An offset store in memory that fails where it is told to."""
+"""An offset store in memory that fails where a test wants it."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,14 +8,14 @@ from zkconsumer.offsets.store import FetchedOffset, commit_refusal
 
 
 class ScriptedOffsets:
-    """An ``OffsetStore``.
+    """An ``OffsetStore`` in memory, with faults.
 
     Attributes:
-        kept: what it keeps.
-        unreadable: what is said of these partitions instead of an offset.
-        refused: why these partitions are not committed.
-        broken: raised by every call.
-        commits: each commit: what it was about, and its two flags.
+        kept: the stored offsets.
+        unreadable: by partition, the error that a fetch returns instead of an offset.
+        refused: by partition, the reason why a commit is refused.
+        broken: the error that every call raises.
+        commits: each commit: its offsets, ``retry`` and ``rewind``.
     """
 
     def __init__(self, storage: str = "scripted", *, expires: bool = False) -> None:
@@ -46,9 +46,11 @@ class ScriptedOffsets:
         rewind: bool = False,
     ) -> dict[TopicPartition, str | None]:
         """See ``OffsetStore``."""
-        self.commits.append(({tp: it.offset for tp, it in offsets.items()}, retry, rewind))
+        self.commits.append(({tp: offset.offset for tp, offset in offsets.items()}, retry, rewind))
         if self.broken is not None:
             raise self.broken
-        outcome = {tp: self.refused.get(tp) or commit_refusal(tp, it) for tp, it in offsets.items()}
-        self.kept |= {tp: it.offset for tp, it in offsets.items() if outcome[tp] is None}
+        outcome = {
+            tp: self.refused.get(tp) or commit_refusal(tp, offset) for tp, offset in offsets.items()
+        }
+        self.kept |= {tp: offset.offset for tp, offset in offsets.items() if outcome[tp] is None}
         return outcome

@@ -1,4 +1,4 @@
-"""A server whose every byte is up to the test; and worlds in which it can be reached."""
+"""A server whose every byte a test decides, and networks in which it can be reached."""
 
 import socket
 import threading
@@ -12,7 +12,7 @@ from zkconsumer.net.transport import Connector
 
 
 class ScriptedPeer:
-    """A ``Conversation`` and its listener: says what it is told, keeps what it hears."""
+    """A ``Conversation`` and its listener, which sends what a test writes, and keeps all input."""
 
     def __init__(self) -> None:
         self.received = b""
@@ -24,11 +24,11 @@ class ScriptedPeer:
         self._echo = False
 
     def accept(self) -> "ScriptedPeer":
-        """Be the listener of the one connection."""
+        """Accept the only connection (a ``Listener``)."""
         return self
 
     def echo(self) -> None:
-        """Send back whatever comes."""
+        """Send back everything that is received from now on."""
         self._echo = True
 
     def write(self, data: bytes) -> None:
@@ -38,7 +38,7 @@ class ScriptedPeer:
         self._changed()
 
     def finish(self) -> None:
-        """Close the connection behind what was said."""
+        """Close the connection after the bytes written so far."""
         self.is_over = True
         self._changed()
 
@@ -78,11 +78,11 @@ class NetworkWorld(Protocol):
     connector: Connector
 
     def listen(self, peer: ScriptedPeer) -> tuple[str, int]:
-        """Let a peer listen; gives its address."""
+        """Let a peer listen; return its address."""
         ...
 
     def unused_address(self) -> tuple[str, int]:
-        """An address where nobody listens."""
+        """Return an address without a listener."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""A real broker with a port for each security protocol, and users that it knows."""
+"""A real broker with a port for each security protocol, and with users."""
 
 import contextlib
 from collections.abc import Iterator
@@ -13,13 +13,13 @@ from zkconsumer.sandbox.secured import tls_properties
 
 PLAIN_USER = "alice"
 SCRAM_USER = "al,ice=1"
-"""With the characters that SCRAM has to escape."""
+"""Contains the characters that SCRAM escapes."""
 
 PASSWORD = "wonder;land-1"
 LIFETIME_MS = 2_000
-"""How long an authentication with SCRAM-SHA-512 over TLS lasts, where the broker can end one.
+"""How long an authentication with SCRAM-SHA-512 over TLS lasts, if the broker supports a limit.
 
-None can be renewed twice within a second.
+An authentication can't be renewed twice within a second.
 """
 
 _JAAS = f"""
@@ -36,7 +36,7 @@ _TOKENS = (
     "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "
     'unsecuredLoginStringClaim_sub="broker";'
 )
-"""It believes tokens without a signature, as Kafka does where no other way is set up."""
+"""It accepts tokens without a signature, as Kafka does without further settings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +44,16 @@ class SecureBroker:
     """A broker and its ports.
 
     Attributes:
-        sandbox: its cluster of one; the port that it names itself is one without security.
-        ports: the others, by listener: ``SSL``, ``SASL_PLAINTEXT``, ``SASL_SSL``, and ``MUTUAL``,
-            which wants a certificate of clients; those that the version can have.
+        sandbox: its cluster, whose advertised port is without security.
+        ports: the other ports by listener: ``SSL``, ``SASL_PLAINTEXT``, ``SASL_SSL``, and
+            ``MUTUAL``, which requires client certificates; as far as the version supports them.
     """
 
     sandbox: Sandbox
     ports: dict[str, int]
 
     def at(self, listener: str) -> Broker:
-        """The broker as it is reached by one of its ports."""
+        """The broker's address at one of its listeners."""
         if listener == "PLAINTEXT":
             return self.sandbox.brokers[0]
         return Broker(-1, LOOPBACK, self.ports[listener])
@@ -61,7 +61,7 @@ class SecureBroker:
 
 @contextlib.contextmanager
 def secure_broker(version: str, certificates: Certificates, folder: Path) -> Iterator[SecureBroker]:
-    """Start a broker; 0.9 has TLS alone, and only 1.0 and later can want certificates of some."""
+    """Start a broker; 0.9 only has TLS, and ``MUTUAL`` needs 1.0 or later."""
     listeners = {"0.9.0.1": ["SSL"], "0.10.2.2": ["SSL", "SASL_PLAINTEXT", "SASL_SSL"]}.get(
         version, ["SSL", "SASL_PLAINTEXT", "SASL_SSL", "MUTUAL"]
     )
@@ -102,7 +102,7 @@ def secure_broker(version: str, certificates: Certificates, folder: Path) -> Ite
 
 
 def _know_user(sandbox: Sandbox) -> None:
-    """Let the broker's own tool store the user's proofs."""
+    """Store the user's SCRAM credentials with Kafka's own tool."""
     proofs = ",".join(
         f"SCRAM-SHA-{bits}=[iterations=4096,password={PASSWORD}]" for bits in (256, 512)
     )

@@ -1,4 +1,4 @@
-"""``zkconsumer serve`` as a process of its own, and what a client asks of it."""
+"""``zkconsumer serve`` as a separate process, and an HTTP client for it."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from tests.support.waiting import wait_until
 
 
 class Answer(NamedTuple):
-    """What came back; names of headers are in lower case."""
+    """A response; header names are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -30,16 +30,16 @@ class Answer(NamedTuple):
 
     @property
     def json(self) -> Any:
-        """The body as what it says."""
+        """The body decoded as JSON."""
         return json.loads(self.body)
 
 
 class ServedPage:
-    """A page that is being served. Made by ``served``.
+    """A running page server, see ``served``.
 
     Attributes:
-        address: without a slash at its end.
-        process: the server; None where it is a thread of the test.
+        address: the page's address, without a trailing slash.
+        process: the server's process; None if it runs in a thread of the test.
     """
 
     def __init__(self, address: str, process: "subprocess.Popen[str] | None") -> None:
@@ -47,11 +47,11 @@ class ServedPage:
         self.process = process
 
     def get(self, path: str, **headers: str) -> Answer:
-        """Ask for something; ``_`` in names of headers stands for ``-``."""
+        """Send a GET request; ``_`` in header names stands for ``-``."""
         return self.request("GET", path, None, **headers)
 
     def request(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
-        """Ask by any method, on a connection of its own."""
+        """Send a request of any method, on a new connection."""
         connection = HTTPConnection(urlsplit(self.address).netloc, timeout=10)
         try:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -63,7 +63,7 @@ class ServedPage:
             connection.close()
 
     def end(self, number: int = signal.SIGTERM) -> int:
-        """Ask it to end; gives the exit status."""
+        """End it by a signal; return its exit status."""
         assert self.process is not None
         self.process.send_signal(number)
         return self.process.wait(15)
@@ -73,13 +73,13 @@ class ServedPage:
 def served(
     zookeeper: str | None, log: Path, *arguments: str, **environment: str
 ) -> Iterator[ServedPage]:
-    """Serve the page of a cluster on a free port; it is ended with the block.
+    """Serve the page of a cluster on a free port during the context.
 
     Args:
-        zookeeper: where the cluster is; None: the arguments say that.
+        zookeeper: the cluster's ZooKeeper; None: the arguments have the cluster.
         log: a file for standard error.
-        arguments: more of them; without any about it, no history is kept.
-        environment: more variables.
+        arguments: further arguments; unless these set it, no history is kept.
+        environment: further environment variables.
     """
     kept = {"--history", "--no-history"} & set(arguments)
     command = [sys.executable, "-m", "zkconsumer", "serve"]
@@ -111,5 +111,5 @@ def served(
 
 
 def until_read(page: ServedPage) -> None:
-    """Wait until the cluster was read for the first time."""
+    """Wait until the server has read the cluster for the first time."""
     wait_until(lambda: page.get("/healthz").status == 200, what="the first reading")

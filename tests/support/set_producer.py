@@ -1,6 +1,6 @@
-"""A producer for tests: each call writes one message set to one partition, and returns its offset.
+"""A producer for tests: each call writes one message set to one partition.
 
-There is no batching and no background thread: it is for knowing exactly what was written.
+Without batching and background threads, tests know exactly what was written.
 
 Source: the protocol of Kafka 0.8.2.2 ``ProducerRequest``.
 """
@@ -33,10 +33,10 @@ class Producer:
     Args:
         brokers: the bootstrap brokers.
         connector: connects to them, if there is no ``dialer``.
-        dialer: opens connections, with TLS and SASL; it stays the caller's.
+        dialer: opens connections, with TLS and SASL; the caller must close it.
         settings: see ``ProducerSettings``.
         wait: sleeps for a number of milliseconds.
-        clock: for the timestamp of records without one.
+        clock: the clock for records without a timestamp.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""A cluster whose nodes lie in an in-memory tree, to be broken on purpose and looked at.
+"""A cluster whose nodes are an in-memory tree, which tests break, diagnose and repair.
 
-What the doctor sees is read from the nodes by the code that reads real ones, so a repair can be
-done to the tree, and looked at again.
+The doctor's snapshot is read from the nodes by the code that reads real ones, so that a repair can
+be applied to the tree, and diagnosed again.
 """
 
 import re
@@ -43,12 +43,12 @@ class SickWorld:
     """Topics, brokers 0 and 1, and groups in ZooKeeper.
 
     Args:
-        topics: numbers of partitions by topic.
+        topics: the number of partitions by topic.
 
     Attributes:
-        clock_ms: the time that new nodes are stamped with; everything starts an hour ago.
-        logs: first offset and end of each log; those that are not here hold offsets 0 to 99.
-        live: the sessions that ZooKeeper names; None: it does not tell.
+        clock_ms: the creation time of new nodes; at first an hour ago.
+        logs: log start and end offset; logs without an entry have offsets 0 to 99.
+        live: the live sessions according to ZooKeeper; None: unknown.
     """
 
     def __init__(self, **topics: int) -> None:
@@ -74,44 +74,44 @@ class SickWorld:
         assert self.tree.apply([DeleteOp(path)], 0)[0].ok, path
 
     def register(self, consumer_id: str, session_id: int, **streams: int) -> None:
-        """A member of the group, as Scala registers it."""
+        """Register a member of the group as Scala does."""
         self.register_in(GROUP, consumer_id, session_id, **streams)
 
     def register_in(self, group_id: str, consumer_id: str, session_id: int, **streams: int) -> None:
-        """A member of that group, as Scala registers it."""
+        """Register a member of that group as Scala does."""
         message = Registration(subscription=streams, timestamp_ms=self.clock_ms)
         path = GroupPaths(group_id).member(consumer_id)
         self.make(path, encode_registration(message), session_id)
 
     def own(self, tp: TopicPartition, owner: str, session_id: int, group_id: str = GROUP) -> None:
-        """An owner node."""
+        """Create an owner node."""
         self.make(GroupPaths(group_id).owner(tp), owner.encode(), session_id)
 
     def commit(self, tp: TopicPartition, offset: int, group_id: str = GROUP) -> None:
-        """An offset in ZooKeeper, new or in place of the one before."""
+        """Set a committed offset in ZooKeeper."""
         path = GroupPaths(group_id).offset(tp)
         if self.tree.get(path) is not None:
             self.remove(path)
         self.make(path, str(offset).encode())
 
     def settle(self, strategy: Strategy = "range", group_id: str = GROUP) -> None:
-        """Let all members own their shares."""
+        """Let all members own the partitions that the strategy assigns to them."""
         group = self.group(group_id)
         sessions = {member.member_id: member.session_id or 0 for member in group.members}
-        found = expected_owners(strategy, group_view(group, self.partition_ids))
-        assert isinstance(found, dict), found
-        for tp, thread in found.items():
+        owners = expected_owners(strategy, group_view(group, self.partition_ids))
+        assert isinstance(owners, dict), owners
+        for tp, thread in owners.items():
             self.own(tp, str(thread), sessions[thread.consumer_id], group_id)
 
-    # --- looking -------------------------------------------------------------------------
+    # --- reading -------------------------------------------------------------------------
 
     @property
     def partition_ids(self) -> dict[str, tuple[int, ...]]:
-        """Of every topic."""
+        """The partition numbers of every topic."""
         return {topic: tuple(range(count)) for topic, count in self.topics.items()}
 
     def group(self, group_id: str = GROUP) -> GroupStatus:
-        """A group as its nodes say."""
+        """Read a group from its nodes."""
         paths = GroupPaths(group_id)
         nodes = GroupNodes(
             members=self._below(paths.ids),
@@ -129,13 +129,13 @@ class SickWorld:
         return replace(seen, state=state, partitions=with_logs)
 
     def log_of(self, tp: TopicPartition) -> tuple[int, int] | None:
-        """First offset and end of a log; None where there is none."""
+        """Return log start and end offset; None if the partition does not exist."""
         if tp.partition not in self.partition_ids.get(tp.topic, ()):
             return None
         return self.logs.get(tp, LOG)
 
     def snapshot(self, *others: GroupStatus, taken_ms: int = NOW_MS) -> ClusterSnapshot:
-        """The cluster with all groups in ZooKeeper, and others."""
+        """Take a snapshot with all groups in ZooKeeper, and ``others``."""
         ids = self.tree.children("/consumers") or []
         groups = [*(self.group(member_id) for member_id in ids), *others]
         return ClusterSnapshot(
@@ -155,39 +155,39 @@ class SickWorld:
         )
 
     def findings(self, around: Circumstances | None = None) -> tuple[Diagnosis, ...]:
-        """What the doctor says now."""
+        """Return the doctor's present findings."""
         return examine(self.snapshot(), around or Circumstances())
 
     def one(self, code: Code, around: Circumstances | None = None) -> Diagnosis:
-        """The one finding of this kind."""
-        (found,) = [finding for finding in self.findings(around) if finding.code is code]
-        return found
+        """Return the only finding with this code."""
+        (diagnosis,) = [finding for finding in self.findings(around) if finding.code is code]
+        return diagnosis
 
     # --- repairing -----------------------------------------------------------------------
 
     def plan(self, fix: Fix) -> FixPlan:
-        """Hold a fix against the nodes as they are now."""
+        """Plan a fix for the present nodes."""
         nodes = {path: self.tree.get(path) for path in fix.paths}
         return plan_fix(fix, nodes, {path: self.tree.children(path) for path in fix.childless})
 
     def repair(self, fix: Fix) -> FixPlan:
-        """Do what is planned."""
+        """Plan a fix, and apply it."""
         plan = self.plan(fix)
         for write in plan.writes:
             assert self.tree.apply([write.op], 0)[0].ok, write.op
         return plan
 
     def contents(self) -> dict[str, tuple[bytes, int]]:
-        """All nodes: data and session by path."""
-        found: dict[str, tuple[bytes, int]] = {}
+        """Return data and session of all nodes by path."""
+        nodes: dict[str, tuple[bytes, int]] = {}
         waiting = ["/"]
         while waiting:
             path = waiting.pop()
             node = self.tree.get(path)
             assert node is not None
-            found[path] = (node.data, node.ephemeral_owner)
+            nodes[path] = (node.data, node.ephemeral_owner)
             waiting += [f"{path.rstrip('/')}/{name}" for name in self.tree.children(path) or ()]
-        return found
+        return nodes
 
     def _below(self, path: str) -> dict[str, ZNode | None]:
         return {name: self.tree.get(f"{path}/{name}") for name in self.tree.children(path) or ()}
@@ -213,7 +213,7 @@ class SickWorld:
 
 
 def healthy() -> SickWorld:
-    """Two members of two streams each, on two topics of four partitions, all committed at 90."""
+    """Return a healthy group: two members, two topics with four partitions, all committed at 90."""
     world = SickWorld(t=4, u=4)
     world.register("g_a-1399996300000-0a0b0c0d", 1, t=2, u=2)
     world.register("g_b-1399996300000-0a0b0c0d", 2, t=2, u=2)
@@ -225,12 +225,12 @@ def healthy() -> SickWorld:
 
 
 def codes(findings: Iterable[Diagnosis]) -> list[str]:
-    """The kinds of findings, in their order."""
+    """Return the codes of findings, in order."""
     return [finding.code.value for finding in findings]
 
 
 def told_severities(page: Path) -> dict[Code, set[Severity]]:
-    """What the page about findings says of how bad each can be."""
+    """Return the possible severities of each finding according to the documentation."""
     rows = re.findall(r"^\| `([a-z-]+)` \| ([a-z, ]+) \|", page.read_text(), re.MULTILINE)
     return {
         Code(code): {Severity[part.upper()] for part in reported.split(", ")}

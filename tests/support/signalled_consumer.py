@@ -1,7 +1,7 @@
-"""A process that consumes until SIGTERM, shutting down inside of the signal handler.
+"""A process that consumes until SIGTERM, and shuts down within the signal handler.
 
 ``python -m tests.support.signalled_consumer CONNECT GROUP TOPIC`` prints a line for every message,
-and at the end how many threads are left.
+and at the end the number of threads left.
 """
 
 import signal

@@ -1,4 +1,4 @@
-"""A real standalone cluster of Spark: a master and workers from PySpark's own distribution."""
+"""A real standalone cluster of Spark: a master and workers from PySpark's distribution."""
 
 import os
 import re
@@ -26,16 +26,16 @@ _SHOWN_LINES = 30
 
 
 class SubmitFailed(AssertionError):
-    """An application ended with an error; the text has the end of its log."""
+    """An application failed; the message has the end of its log."""
 
 
 @dataclass(slots=True)
 class StandaloneCluster:
-    """A master and workers on loopback, which can't outlive this process.
+    """A master and workers on loopback, which end with this process at the latest.
 
     Attributes:
-        folder: where logs, and what the workers hold, go.
-        workers: how many; each has one core.
+        folder: the folder for logs and the workers' files.
+        workers: the number of workers, each with one core.
     """
 
     folder: Path
@@ -46,8 +46,8 @@ class StandaloneCluster:
     def __enter__(self) -> Self:
         self._processes = SupervisedProcesses()
         try:
-            # Ports of the system's choice: the master answers at another one than it was given
-            # where that is taken, and its page answers as another page until it is complete.
+            # Ports are chosen by the system: if a given port was taken, the master would use
+            # another one, and its page responds before it is complete.
             self._start("master", _MASTER, "--port", "0", "--webui-port", "0")
             self._url = wait_until(
                 lambda: next(iter(self._logged(_STARTED)), ""),
@@ -87,7 +87,7 @@ class StandaloneCluster:
 
     @property
     def url(self) -> str:
-        """What ``--master`` takes."""
+        """The master's URL, for ``--master``."""
         return self._url
 
     def submit(
@@ -96,10 +96,10 @@ class StandaloneCluster:
         """Run ``spark-submit`` against this cluster to its end.
 
         Args:
-            arguments: options, the program, and what that takes.
-            cwd: where it is called.
-            environ: variables besides our own, for the driver alone.
-            name: of its log.
+            arguments: options, the program, and the program's arguments.
+            cwd: the working directory.
+            environ: variables besides our own, for the driver only.
+            name: the log's name.
 
         Raises:
             SubmitFailed: the application failed, or did not end.
@@ -110,7 +110,7 @@ class StandaloneCluster:
         if status != 0:
             child.kill()
             lines = (self.folder / f"{name}.log").read_text("utf-8", "replace").splitlines()
-            # Java's traces are long; what they are about stands before them.
+            # Java's stack traces are long; the message is in the lines before them.
             reported = [line for line in lines if not line.startswith("\tat ")][-_SHOWN_LINES:]
             raise SubmitFailed(f"{name} ended with {status}:\n" + "\n".join(reported))
 
@@ -124,7 +124,7 @@ class StandaloneCluster:
         assert self._processes is not None
         log = self.folder / f"{name}.log"
         ours = {"SPARK_LOCAL_IP": LOOPBACK, "SPARK_HOME": str(_BIN.parent), **environ}
-        # What the tests were started with must not help an application to find the package.
+        # The tests' own environment must not help an application to find the package.
         forgotten = [
             f"--unset={key}"
             for key in ("PYTHONPATH", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")

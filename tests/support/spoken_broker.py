@@ -1,6 +1,6 @@
-"""Brokers in memory of any version: what they serve, how they meet what they don't, what they say.
+"""Brokers in memory of any version, with the versions they support, and scripted responses.
 
-Answers are the test's: a function from a request to a response, or to one of the words below.
+Responses come from a test's function, which returns a response, or one of the actions below.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ MAX_BYTES = 1 << 24
 
 
 class Word(Enum):
-    """What a broker may do instead of answering."""
+    """What a broker can do instead of responding."""
 
     SILENCE = "never answer, and look at nothing that comes behind"
     PASS_OVER = "never answer, but look at what comes behind"
@@ -36,32 +36,32 @@ class Word(Enum):
 
 Said = Response | Word | bytes
 Answer = Callable[[RequestFrame], Said | None]
-"""None: as such a broker answers by itself."""
+"""Returns the response to a request; None: the default response of such a broker."""
 
 MODERN: Serves = {
     key: VersionRange(request_class.API.first, request_class.API.last)
     for key, request_class in REQUESTS.items()
 }
-"""All that the codec knows."""
+"""All versions that our codec supports."""
 
 
 def old(generation: BrokerGeneration) -> Serves:
-    """What a broker serves that can't say it; 0.8 hears of Heartbeat, but fails at it."""
+    """Return the versions of a broker without ApiVersions; 0.8.2 fails at Heartbeat."""
     return dict(KNOWN_VERSIONS[generation])
 
 
 @dataclass
 class SpokenBroker:
-    """One broker; change its attributes to restart it as another one.
+    """One broker; changing its attributes is like restarting it as another one.
 
     Attributes:
-        address: where it listens.
-        serves: the versions of each API.
-        generation: what it is, where it can't say what it serves.
-        response: what the test wants said.
-        down: refuses connections.
-        accepted: how many connections it took.
-        requests: every request that it got and could read.
+        address: its address.
+        serves: the supported versions by API.
+        generation: its generation, if it has no ApiVersions; else None.
+        response: the test's function for responses.
+        down: whether it refuses connections.
+        accepted: the number of accepted connections.
+        requests: every request that it received and could decode.
     """
 
     address: Broker
@@ -74,11 +74,11 @@ class SpokenBroker:
     conversations: list["SpokenConversation"] = field(default_factory=list)
 
     def listen(self, network: MemoryNetwork) -> None:
-        """Be reachable."""
+        """Listen at its address."""
         network.listen(self.address.host, self.address.port, self.accept)
 
     def accept(self) -> "SpokenConversation | None":
-        """Be the listener."""
+        """Accept a connection (a ``Listener``)."""
         if self.down:
             return None
         self.accepted += 1
@@ -86,7 +86,7 @@ class SpokenBroker:
         return self.conversations[-1]
 
     def become(self, generation: BrokerGeneration | None) -> None:
-        """Restart as another version: connections break."""
+        """Restart as another version, which breaks all connections."""
         self.break_all()
         self.generation = generation
         self.serves = MODERN if generation is None else old(generation)
@@ -98,11 +98,11 @@ class SpokenBroker:
         self.conversations.clear()
 
     def requested(self, api: ApiKey) -> list[RequestFrame]:
-        """The requests of one API."""
+        """The received requests of one API."""
         return [request for request in self.requests if request.api_key is api]
 
     def says(self, frame: RequestFrame) -> Said:
-        """What to do with a request."""
+        """Return the response to a request, or the action."""
         message = self.response(frame)
         if message is not None:
             return message
@@ -141,13 +141,13 @@ _BY_ITSELF: Mapping[ApiKey, Response] = {
 
 
 class SpokenConversation:
-    """One connection to it (a ``Conversation``)."""
+    """One connection to a ``SpokenBroker`` (a ``Conversation``)."""
 
     def __init__(self, broker: SpokenBroker) -> None:
         self._broker = broker
         self._reader = FrameReader(MAX_BYTES)
         self._outgoing = b""
-        self._deaf = False
+        self._ignores_input = False
         self.is_over = False
         self._wake: Callable[[], None] = lambda: None
 
@@ -158,7 +158,10 @@ class SpokenConversation:
     def receive(self, data: bytes, now_ms: int) -> None:  # noqa: ARG002 - it has no sense of time
         """See ``Conversation``."""
         self._reader.receive(data)
-        while not (self._deaf or self.is_over) and (frame := self._reader.next_frame()) is not None:
+        while (
+            not (self._ignores_input or self.is_over)
+            and (frame := self._reader.next_frame()) is not None
+        ):
             self._take(frame)
 
     def take_outgoing(self, now_ms: int) -> bytes:  # noqa: ARG002 - it has no sense of time
@@ -181,7 +184,7 @@ class SpokenConversation:
         self._wake()
 
     def _take(self, frame: bytes | memoryview) -> None:
-        """One frame; what is no request ends the connection."""
+        """Handle a frame; one that is not a request ends the connection."""
         try:
             request = decode_request(frame)
         except DecodeError:
@@ -193,7 +196,7 @@ class SpokenConversation:
     def _do(self, request: RequestFrame) -> None:
         match self._broker.says(request):
             case Word.SILENCE:
-                self._deaf = True
+                self._ignores_input = True
             case Word.CLOSE:
                 self.is_over = True
             case Word.PASS_OVER:

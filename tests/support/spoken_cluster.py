@@ -1,4 +1,4 @@
-"""Brokers in memory (``spoken_broker``) that lead partitions and say so."""
+"""Brokers in memory (``spoken_broker``) that lead partitions, with matching metadata."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -42,16 +42,16 @@ END_OFFSET = 100
 
 @dataclass
 class SpokenCluster:
-    """So many brokers, with ids from 0.
+    """A cluster of ``count`` brokers, with ids from 0.
 
     Attributes:
-        leaders: who leads what; -1 for nobody.
-        epochs: of the leaders.
-        stale: what brokers say that have not heard of a change yet, by their ids.
-        created: topics that were created by asking for them.
-        words: what a broker does instead of answering, by its id.
-        fails: the error code of a partition, whoever is asked.
-        coordinator: a broker's id, or an error code below 0.
+        leaders: the leader by partition; -1: none.
+        epochs: the leader epoch by partition.
+        stale: by broker id, the outdated leaders that this broker returns.
+        created: topics that a metadata request created.
+        words: by broker id, what it does instead of responding.
+        fails: error codes by partition, at any broker.
+        coordinator: the coordinator's id, or a negative error code.
     """
 
     count: int = 2
@@ -75,11 +75,11 @@ class SpokenCluster:
 
     @property
     def bootstrap(self) -> list[Broker]:
-        """All brokers as a client knows them at first."""
+        """The bootstrap brokers of a client."""
         return [Broker(-1 - number, f"b{number}", PORT) for number in range(self.count)]
 
     def dialer(self, *, timeout_ms: int = 10_000) -> BrokerDialer:
-        """A way to the brokers."""
+        """Return a dialer for the brokers."""
         return BrokerDialer(
             self.network,
             client_id="test",
@@ -95,7 +95,7 @@ class SpokenCluster:
         clock: Clock | None = None,
         dialer: BrokerDialer | None = None,
     ) -> ClusterClient:
-        """A client that asks the brokers in the order of their ids."""
+        """Return a client that queries the brokers in order of their ids."""
         return ClusterClient(
             dialer or self.dialer(timeout_ms=timeout_ms),
             self.bootstrap,
@@ -106,7 +106,7 @@ class SpokenCluster:
         )
 
     def requested(self, api: ApiKey) -> list[int]:
-        """Who was asked, in order of the brokers, once for each question."""
+        """The ids of brokers that received such requests, once for each request."""
         return [broker.address.id for broker in self.brokers for _ in broker.requested(api)]
 
     def _respond(self, number: int) -> Callable[[RequestFrame], Said | None]:

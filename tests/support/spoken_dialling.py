@@ -1,4 +1,4 @@
-"""Ways to one broker in memory, whatever it is (see ``spoken_broker``)."""
+"""Dialers for a single broker in memory of any version (see ``spoken_broker``)."""
 
 from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.spoken_broker import SpokenBroker
@@ -19,7 +19,7 @@ NOTHING = MetadataResponse(brokers=(), topics=())
 
 
 def answering(frame: RequestFrame) -> Response | None:
-    """Answer metadata requests."""
+    """Respond to metadata requests; for all others return None."""
     return NOTHING if frame.api_key is ApiKey.METADATA else None
 
 
@@ -31,7 +31,7 @@ def dialer_to(
     timeout_ms: int = LONG_MS,
     assumed: BrokerVersions | None = None,
 ) -> BrokerDialer:
-    """A way to a broker."""
+    """Return a dialer for a broker."""
     network = MemoryNetwork()
     broker.listen(network)
     return BrokerDialer(
@@ -46,6 +46,6 @@ def dialer_to(
 
 
 def version_sent(broker: SpokenBroker, connection: NegotiatedConnection) -> int:
-    """Ask for metadata; the version in which that arrived."""
+    """Send a metadata request; return the version that the broker received."""
     assert connection.call(QUESTION, timeout_ms=LONG_MS) == NOTHING
     return broker.requested(ApiKey.METADATA)[-1].version

@@ -1,4 +1,4 @@
-"""What coordinators in memory say of groups: the answers of a ``SpokenCluster``, with groups."""
+"""Groups at coordinators in memory: adds responses about groups to a ``SpokenCluster``."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -45,15 +45,15 @@ class SpokenGroup:
     """A group at a coordinator.
 
     Attributes:
-        coordinator: the broker's id.
-        listed: whether the broker lists it, which it does not with a ZooKeeper group.
-        members: what each member has, of the topics that it reads.
-        state: what its coordinator says.
-        protocol_type: what its members are.
-        offsets: what it has committed; a negative one is an error code instead.
-        error: what its coordinator answers to everything, if not 0.
-        raw: bytes to tell as the assignment of each member instead.
-        type: "consumer" for a group that its coordinator shares out (KIP-848); "" for others.
+        coordinator: the coordinator's broker id.
+        listed: whether ListGroups returns it; False for the offsets of a ZooKeeper group.
+        members: by member, the assigned partitions of each subscribed topic.
+        state: the group's state.
+        protocol_type: the group's protocol type.
+        offsets: the committed offsets; a negative one is an error code instead.
+        error: if not 0, the error code of every response.
+        raw: bytes that replace each member's assignment.
+        type: "consumer" for a group that its coordinator assigns (KIP-848); "" for others.
     """
 
     coordinator: int
@@ -69,7 +69,7 @@ class SpokenGroup:
 
 @dataclass
 class SpokenGroups:
-    """Groups that the brokers of a cluster know; makes itself heard on creation."""
+    """The groups of a cluster; creating it adds their responses to the brokers."""
 
     cluster: SpokenCluster
     groups: dict[str, SpokenGroup] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Snapshots of a cluster, built by hand for tests."""
+"""Cluster snapshots built by tests."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ from zkconsumer.zk.nodes import Pattern
 
 
 def member(member_id: str, streams: Mapping[str, int], session_id: int = 1) -> MemberStatus:
-    """A sound member of a ZooKeeper group."""
+    """Return a valid member of a ZooKeeper group."""
     return MemberStatus(
         member_id=member_id, streams=streams, pattern=Pattern.STATIC, session_id=session_id
     )
@@ -28,7 +28,7 @@ def group_of(
     kind: GroupKind = GroupKind.ZOOKEEPER,
     group_id: str = "g",
 ) -> GroupStatus:
-    """A group with these partitions, in their order."""
+    """Return a group with these partitions, in this order."""
     return GroupStatus(
         group_id=group_id,
         kind=kind,
@@ -39,7 +39,7 @@ def group_of(
 
 
 def topics_of(log_ends: Mapping[TopicPartition, int], at_ms: int) -> tuple[TopicStatus, ...]:
-    """Topics with these partitions, each with its log end."""
+    """Return topics with these partitions and log ends."""
     names = sorted({tp.topic for tp in log_ends})
     return tuple(
         TopicStatus(
@@ -67,7 +67,7 @@ def snapshot_of(
     log_ends: Mapping[TopicPartition, int] | None = None,
     set_back_ms: int = 0,
 ) -> ClusterSnapshot:
-    """A cluster with these groups and log ends, by a clock that was set back by so much."""
+    """Return a cluster with these groups and log ends, whose clock was set back by this much."""
     return ClusterSnapshot(
         taken_ms=at_ms,
         zookeeper_connect="zk:2181",

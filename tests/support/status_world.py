@@ -1,4 +1,4 @@
-"""A cluster in memory to take snapshots of: ZooKeeper's nodes, brokers, groups of both kinds."""
+"""A cluster in memory for snapshots: ZooKeeper's nodes, brokers, and groups of both kinds."""
 
 from tests.support.group_tree import GroupTree
 from tests.support.manual_clock import ManualClock
@@ -18,13 +18,13 @@ MEMBER = "g_h-1400000000000-1a2b3c4d"
 
 
 class StatusWorld:
-    """Two brokers that lead a partition each, by their own and by ZooKeeper's word.
+    """Two brokers that lead a partition each, according to metadata and to ZooKeeper.
 
     Attributes:
-        tree: ZooKeeper.
+        tree: ZooKeeper's nodes.
         cluster: the brokers.
-        groups: what they coordinate.
-        clock: of the reader.
+        groups: the groups at their coordinators.
+        clock: the readers' clock.
     """
 
     def __init__(self) -> None:
@@ -39,11 +39,11 @@ class StatusWorld:
         self.topic("t")
 
     def register(self, number: int) -> None:
-        """A broker registers itself."""
+        """Register a broker in ZooKeeper."""
         self.tree.write(f"/brokers/ids/{number}", BROKER % number)
 
     def topic(self, name: str) -> None:
-        """ZooKeeper tells of a topic with two partitions."""
+        """Create the nodes of a topic with two partitions."""
         self.tree.write(f"/brokers/topics/{name}", b'{"version":1,"partitions":{"0":[0],"1":[1]}}')
         for number in range(2):
             self.tree.write(
@@ -52,14 +52,14 @@ class StatusWorld:
             self.cluster.leaders.setdefault(TopicPartition(name, number), number)
 
     def zookeeper_group(self, group: str = "g") -> None:
-        """A group that has all, and has committed some of it."""
+        """Create a ZooKeeper group that owns both partitions, with one committed offset."""
         session = self.tree.join(group, MEMBER, {"t": 1})
         for tp in (T0, T1):
             self.tree.own(group, *tp, f"{MEMBER}-0", session)
         self.tree.commit(group, *T0, b"40")
 
     def reader(self, *, sessions: Sessions | None = None, **limits: int) -> SnapshotReader:
-        """A reader of it all."""
+        """Return a snapshot reader of this cluster."""
         reader = SnapshotReader(
             self.tree.store,
             self.cluster.dialer(),
@@ -72,6 +72,6 @@ class StatusWorld:
         return reader
 
     def close(self) -> None:
-        """End."""
+        """Close all readers."""
         for reader in self._readers:
             reader.close(LONG_MS)

@@ -1,4 +1,4 @@
-"""What every storage of a drain must do: tests for modules with a fixture ``storage``."""
+"""What every storage of a drain must do: tests for modules with a ``storage`` fixture."""
 
 import pytest
 
@@ -16,7 +16,7 @@ __all__ = [
 
 
 def test_a_file_is_created_once(storage: Storage) -> None:
-    """The first who creates a file wins; nothing else appears beside it."""
+    """Only the first ``create`` of a file succeeds; it leaves no other files."""
     data = bytes(range(256)) * 300
     assert storage.read("a/b/c.json") is None
     assert storage.create("a/b/c.json", data)
@@ -29,7 +29,7 @@ def test_a_file_is_created_once(storage: Storage) -> None:
 
 
 def test_files_are_listed_with_their_lengths(storage: Storage) -> None:
-    """All below a folder, with paths below it; a folder that is not there is empty."""
+    """``files`` lists a whole folder with relative paths; a missing folder is empty."""
     storage.create("s/topic=t/date=2014-05-13/part-0", b"123")
     storage.create("s/topic=a/part-1", b"1")
     assert storage.files("s") == [
@@ -41,7 +41,7 @@ def test_files_are_listed_with_their_lengths(storage: Storage) -> None:
 
 
 def test_a_move_can_be_repeated(storage: Storage) -> None:
-    """Moved before is moved; into folders that are not there yet."""
+    """A repeated move succeeds; missing target folders are created."""
     storage.create("s/x", b"12")
     storage.move("s/x", "t/u/x")
     storage.move("s/x", "t/u/x")
@@ -50,7 +50,7 @@ def test_a_move_can_be_repeated(storage: Storage) -> None:
 
 
 def test_a_move_that_was_cut_off_before_the_deletion_is_finished(storage: Storage) -> None:
-    """Where moving is copying, both may be there."""
+    """If source and target have the same content, the move deletes the source."""
     storage.create("s/x", b"12")
     storage.create("t/x", b"12")
     storage.move("s/x", "t/x")
@@ -59,7 +59,7 @@ def test_a_move_that_was_cut_off_before_the_deletion_is_finished(storage: Storag
 
 
 def test_a_move_says_what_is_wrong(storage: Storage) -> None:
-    """A file that is nowhere, and one in the way, are errors that name both paths."""
+    """A missing source, or another file at the target, is an error that names both paths."""
     with pytest.raises(DrainError, match=r"neither .*s/x nor .*t/x exists"):
         storage.move("s/x", "t/x")
     storage.create("s/x", b"12")
@@ -70,7 +70,7 @@ def test_a_move_says_what_is_wrong(storage: Storage) -> None:
 
 
 def test_a_folder_is_deleted_with_everything_in_it(storage: Storage) -> None:
-    """What is not there needs no deletion."""
+    """Everything below the folder is deleted; deleting a missing folder is no error."""
     storage.create("s/1/x", b"1")
     storage.create("s/2/x", b"2")
     storage.delete("s/1")

@@ -1,4 +1,4 @@
-"""A ZooKeeper client that is nobody's member, and whose nodes go with it."""
+"""A ZooKeeper client that is not a member, and whose ephemeral nodes go with it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ from zkconsumer.zk.kazoo_store import KazooStore
 
 @contextmanager
 def stranger(cluster: Sandbox) -> Iterator[KazooStore]:
-    """Connect; its session, and what it made in it, end with the block."""
+    """Connect a client during the context; its session and ephemeral nodes end with it."""
     store = kazoo_store.connect(
         cluster.zookeeper_connect, session_timeout_ms=4000, connection_timeout_ms=10_000
     )

@@ -1,4 +1,4 @@
-"""Streaming queries of tests: what they brought, batch by batch, and whether that is all, once."""
+"""Spark's streaming queries in tests: their rows by batch, and a check for exactly once."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,29 +19,29 @@ _DEADLINE_S = 60
 
 
 def found_in(frame: DataFrame) -> Found:
-    """All rows of a frame with the columns of the source."""
+    """Return all rows of a frame that has the source's columns."""
     return [
         (TopicPartition(row.topic, row.partition), row.offset, bytes(row.value))
         for row in frame.select(*COLUMNS).collect()
     ]
 
 
-def ends_of(found: Found) -> dict[TopicPartition, int]:
-    """One past the largest offset of every partition."""
+def ends_of(rows: Found) -> dict[TopicPartition, int]:
+    """Return the largest offset plus 1 of every partition."""
     ends: dict[TopicPartition, int] = {}
-    for tp, offset, _ in found:
+    for tp, offset, _ in rows:
         ends[tp] = max(ends.get(tp, 0), offset + 1)
     return ends
 
 
-def assert_all_once(found: Found, acknowledged: Acknowledged) -> None:
-    """Every offset from 0 on is there once, and what was acknowledged lies at its offset."""
+def assert_all_once(rows: Found, acknowledged: Acknowledged) -> None:
+    """Assert that each offset from 0 on is there once, with the value acknowledged for it."""
     offsets: dict[TopicPartition, list[int]] = {}
-    for tp, offset, _ in found:
+    for tp, offset, _ in rows:
         offsets.setdefault(tp, []).append(offset)
-    for tp, end in ends_of(found).items():
+    for tp, end in ends_of(rows).items():
         assert sorted(offsets[tp]) == list(range(end)), tp
-    values = {(tp, offset): value for tp, offset, value in found}
+    values = {(tp, offset): value for tp, offset, value in rows}
     missed = {
         (tp, offset)
         for tp, of_tp in acknowledged.items()
@@ -52,7 +52,7 @@ def assert_all_once(found: Found, acknowledged: Acknowledged) -> None:
 
 
 class Batches:
-    """What ``foreachBatch`` was given. A batch that is done again replaces what it brought before.
+    """The rows given to ``foreachBatch``; a repeated batch replaces its earlier rows.
 
     Thread: any.
     """
@@ -61,7 +61,7 @@ class Batches:
         self._found: dict[int, Found] = {}
 
     def take(self, frame: DataFrame, number: int) -> None:
-        """Keep a batch."""
+        """Store a batch."""
         self._found[number] = found_in(frame)
 
     @property
@@ -78,7 +78,7 @@ def running(
     checkpoint: str,
     **trigger: Any,
 ) -> Iterator[StreamingQuery]:
-    """A query while inside; ``trigger`` as for Spark, one batch after the other without."""
+    """Run a query during the context; ``trigger`` is Spark's, by default batch after batch."""
     stream = spark.readStream.format("zkconsumer").options(**options).load()
     query = (
         stream.writeStream.foreachBatch(batches.take)
@@ -95,7 +95,7 @@ def running(
 def run_to_end(
     spark: SparkSession, options: Mapping[str, str], batches: Batches, checkpoint: str
 ) -> None:
-    """Read what is there now.
+    """Run a query over everything that is there now.
 
     Raises:
         StreamingQueryException: the query failed.
@@ -110,7 +110,7 @@ def await_rows(
     wanted: Callable[[], Mapping[TopicPartition, int]],
     what: str,
 ) -> None:
-    """Wait until a query has read up to the offsets that ``wanted`` gives now.
+    """Wait until a query has read up to the present result of ``wanted``.
 
     Raises:
         StreamingQueryException: the query failed meanwhile.
@@ -120,7 +120,7 @@ def await_rows(
 
     def there() -> bool:
         if not query.isActive:
-            query.awaitTermination()  # raises what it failed with
+            query.awaitTermination()  # raises the query's error
             raise AssertionError(f"the query ended by itself: {what}")
         have = ends_of(batches.found)
         return all(have.get(tp, 0) >= end for tp, end in ends.items())

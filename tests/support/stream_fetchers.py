@@ -1,4 +1,4 @@
-"""Fetch fetchers with a few partitions, for tests that answer them by hand."""
+"""Fetchers with a few partitions, for tests that pass them responses."""
 
 from tests.support.fetch_answers import (
     chunks_in,
@@ -26,7 +26,7 @@ OTHER = TopicPartition("other", 4)
 
 
 def fetcher_with(*starts: tuple[PartitionClaim, int | None]) -> FetcherByHand:
-    """A fetcher that has these partitions."""
+    """Return a fetcher with these partitions."""
     fetcher = FetcherByHand(SETTINGS)
     for claim, offset in starts:
         fetcher.add(claim, offset)
@@ -34,14 +34,14 @@ def fetcher_with(*starts: tuple[PartitionClaim, int | None]) -> FetcherByHand:
 
 
 def request_of(fetcher: FetcherByHand) -> FetchRequest:
-    """The next fetch, which must be there."""
+    """Return the next fetch request, which must exist."""
     request = fetcher.fetch_request()
     assert request is not None
     return request
 
 
 def stop_by_a_large_message(fetcher: FetcherByHand, claim: PartitionClaim) -> None:
-    """Let the partition meet a message that is larger than allowed, and hold its chunk."""
+    """Let the partition stop at a message that exceeds the limit, with its chunk held back."""
     request = request_of(fetcher)
     offset = requested(request)[claim.topic_partition].fetch_offset
     data = build_message_set([Record(offset, None, bytes(9_000))])

@@ -1,4 +1,4 @@
-"""A stream with both ends in a test's hands, next to a list of what it has to give."""
+"""A stream whose input and output a test controls, and a model of what it must deliver."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -22,20 +22,20 @@ from zkconsumer.streams.poison import PoisonMode, PoisonPolicy
 from zkconsumer.streams.stream import KafkaStream
 
 SILENCE_MS = 100
-"""So long a suspect gate stays open."""
+"""How long a gate stays open after ZooKeeper has become silent."""
 Message = MessageAndMetadata[bytes, bytes]
 Mark = Literal["poison", "failed"]
 
 
 @dataclass(eq=False)
-class Life:
-    """A partition under one claim, as the model sees it.
+class ModelClaim:
+    """A partition under one claim, in the model.
 
     Attributes:
-        end: where the next fetch begins.
-        given: the offsets handed over.
-        done: how many of them are done with: something was asked for since.
-        stops: nothing follows: it met what can't be read.
+        end: the offset of the next fetch.
+        given: the delivered offsets.
+        done: how many of them are finished, as the caller requested more since.
+        stops: whether it stopped at a poison.
     """
 
     number: int
@@ -47,11 +47,11 @@ class Life:
 
 
 class StreamModel:
-    """What the stream has to give is ``line``: offsets of lives, and what is no message.
+    """A stream, and ``line``: the offsets by claim, and the errors, that it must deliver next.
 
     Args:
-        delivery: of the stream.
-        mode: what to do with what can't be read: raise or skip.
+        delivery: the stream's delivery mode.
+        mode: the poison policy: raise or skip.
     """
 
     def __init__(self, delivery: Delivery, mode: PoisonMode) -> None:
@@ -72,77 +72,80 @@ class StreamModel:
         self.iterators = [iter(self.stream), iter(self.stream)]
         self.loop = asyncio.new_event_loop()
         self._suspect_since_ms: int | None = None
-        self.line: list[tuple[Life | None, int | Mark]] = []
-        self.lives = [self._new_life(0, 0), self._new_life(1, 0)]
+        self.line: list[tuple[ModelClaim | None, int | Mark]] = []
+        self.claims = [self._new_claim(0, 0), self._new_claim(1, 0)]
 
-    # --- what happens to it ---
+    # --- input ---
 
     def put(self, number: int, offsets: list[int], codec: Codec, *, stops: bool = False) -> None:
-        """A fetch brings records, and something that can't be read behind them if it ``stops``."""
-        life = self.lives[number]
-        if life.stops:
+        """Queue fetched records, followed by a poison if ``stops``."""
+        claimed = self.claims[number]
+        if claimed.stops:
             return
-        found = [life.end + offset for offset in offsets]
-        begin, life.end = life.end, (found[-1] + 1 if found else life.end)
-        self.line += [(life, offset) for offset in found]
+        fetched = [claimed.end + offset for offset in offsets]
+        begin, claimed.end = claimed.end, (fetched[-1] + 1 if fetched else claimed.end)
+        self.line += [(claimed, offset) for offset in fetched]
         poison = None
         if stops:
-            poison = self._poison(life)
-        data = build_message_set(records(*found), codec=codec)
+            poison = self._poison(claimed)
+        data = build_message_set(records(*fetched), codec=codec)
         if are_native() and poison is None:
-            assert native_of(self.queue).put_set(life.claim, data, begin) is None
+            assert native_of(self.queue).put_set(claimed.claim, data, begin) is None
             return
         rows = decode_record_set(data, fetch_offset=begin, max_decompressed_bytes=1 << 20).records
-        chunk = Chunk(life.claim, begin, life.end, rows, 10 * len(rows), poison)
+        chunk = Chunk(claimed.claim, begin, claimed.end, rows, 10 * len(rows), poison)
         assert self.queue.offer(chunk, ignore)
 
-    def _poison(self, life: Life) -> Poison:
-        tp, at = life.claim.topic_partition, life.end
-        self.line.append((life, "poison"))
+    def _poison(self, claimed: ModelClaim) -> Poison:
+        tp, at = claimed.claim.topic_partition, claimed.end
+        self.line.append((claimed, "poison"))
         if self.mode is PoisonMode.RAISE:
-            life.stops = True
+            claimed.stops = True
         else:
-            life.end += 2
+            claimed.end += 2
         return Poison(tp, at, at + 2, PartitionFailed(tp, at, "broken"))
 
     def fail(self) -> None:
-        """A rebalance fails for good."""
+        """Let a rebalance fail permanently."""
         self.line.append((None, "failed"))
         self.queue.fail(RebalanceFailed("g", "no"))
 
     def revoke(self, number: int) -> None:
-        """It is given up, and comes back where it stood."""
-        life = self.lives[number]
-        life.claim.active = False
+        """Revoke a partition, and claim it again at its consumed offset."""
+        claimed = self.claims[number]
+        claimed.claim.active = False
         self.queue.discard_inactive()
-        position = life.claim.consumed_offset
+        position = claimed.claim.consumed_offset
         if self.delivery.commits_ahead:
-            position = self.committed_ahead.get(life.claim, position)
+            position = self.committed_ahead.get(claimed.claim, position)
         assert position is not None
-        self.line = [entry for entry in self.line if entry[0] is not life]
-        self.lives[number] = self._new_life(number, position)
+        self.line = [entry for entry in self.line if entry[0] is not claimed]
+        self.claims[number] = self._new_claim(number, position)
 
     def suspect(self) -> None:
-        """ZooKeeper is silent."""
+        """Let the connection to ZooKeeper become silent."""
         self.gate.suspect()
         if self._suspect_since_ms is None:
             self._suspect_since_ms = self.clock.now_ms()
 
     def trust(self) -> None:
-        """It answers."""
+        """Let ZooKeeper respond again."""
         self._suspect_since_ms = None
         self.gate.trust()
 
     def wait(self, time_ms: int) -> None:
-        """Time goes by."""
+        """Advance the clock."""
         self.clock.advance(time_ms)
 
-    # --- asking it ---
+    # --- output ---
 
     def request(self, read: Callable[["StreamModel"], list[tuple[int, int]]], most: int) -> int:
-        """Ask in some way, and hold the answer against the model; how many there were."""
-        for life in (*self.lives, *(life for life, _ in self.line if life is not None)):
-            life.done = len(life.given)
+        """Read with ``read``, and compare with the model; return the number of messages."""
+        for claimed in (
+            *self.claims,
+            *(claimed for claimed, _ in self.line if claimed is not None),
+        ):
+            claimed.done = len(claimed.given)
         is_shut = self._is_shut()
         try:
             got = read(self)
@@ -164,7 +167,7 @@ class StreamModel:
         return len(got)
 
     def _pass_over(self, until: str | None = None) -> None:
-        """What is skipped in front of the next message, or up to this mark."""
+        """Remove skipped poisons from ``line``, and the mark ``until`` if given."""
         while self.line and self.line[0][1] == "poison" and self.mode is PoisonMode.SKIP:
             del self.line[0]
         if until is not None:
@@ -173,35 +176,37 @@ class StreamModel:
 
     def _take(self, got: list[tuple[int, int]]) -> None:
         expected = self.line[: len(got)]
-        assert [(life and life.number, entry) for life, entry in expected] == got
+        assert [(claimed and claimed.number, entry) for claimed, entry in expected] == got
         del self.line[: len(got)]
-        for life, offset in expected:
-            assert life is not None
+        for claimed, offset in expected:
+            assert claimed is not None
             assert isinstance(offset, int)
-            life.given.append(offset)
+            claimed.given.append(offset)
 
     def check(self) -> None:
-        """The offsets of every claim say what was handed over, and what was done with."""
-        for life in self.lives:
-            consumed, delivered = life.claim.consumed_offset, life.claim.delivered_offset
-            rest = [entry for owner, entry in self.line if owner is life and isinstance(entry, int)]
+        """Check each claim's offsets against what was delivered and finished."""
+        for claimed in self.claims:
+            consumed, delivered = claimed.claim.consumed_offset, claimed.claim.delivered_offset
+            rest = [
+                entry for owner, entry in self.line if owner is claimed and isinstance(entry, int)
+            ]
             assert consumed is not None
             assert consumed <= (delivered or consumed)
-            assert (delivered or consumed) <= min(rest, default=life.end)
-            if life.given:
+            assert (delivered or consumed) <= min(rest, default=claimed.end)
+            if claimed.given:
                 assert delivered is not None
-                assert delivered > life.given[-1]
-            pending = life.given[life.done :]
+                assert delivered > claimed.given[-1]
+            pending = claimed.given[claimed.done :]
             if self.delivery.consumes_delivered:
-                assert not life.given or consumed > life.given[-1]
+                assert not claimed.given or consumed > claimed.given[-1]
             else:
                 assert consumed <= min(pending, default=consumed)
-                assert life.done == 0 or consumed > life.given[life.done - 1]
-            if self.delivery.commits_ahead and life.given:
-                assert self.committed_ahead[life.claim] > life.given[-1]
+                assert claimed.done == 0 or consumed > claimed.given[claimed.done - 1]
+            if self.delivery.commits_ahead and claimed.given:
+                assert self.committed_ahead[claimed.claim] > claimed.given[-1]
 
     def finish(self) -> None:
-        """Read to the end: all is given, and nothing is held."""
+        """Read to the end, and check that everything was delivered."""
         self.trust()
         for _ in range(len(self.line) + 1):
             self.request(singly, 1)
@@ -216,9 +221,9 @@ class StreamModel:
         since_ms = self._suspect_since_ms
         return since_ms is not None and self.clock.now_ms() - since_ms >= SILENCE_MS
 
-    def _new_life(self, number: int, offset: int) -> Life:
+    def _new_claim(self, number: int, offset: int) -> ModelClaim:
         claim = claim_of(TopicPartition("t", number), committed=offset)
-        return Life(number, claim, offset)
+        return ModelClaim(number, claim, offset)
 
     def _commit_ahead(self, claim: PartitionClaim, offset: int) -> bool:
         self.committed_ahead[claim] = offset
@@ -230,22 +235,22 @@ def _places(messages: list[Message]) -> list[tuple[int, int]]:
 
 
 def singly(model: StreamModel) -> list[tuple[int, int]]:
-    """By ``next(stream)``."""
+    """Read one message with ``next(stream)``."""
     return _places([next(model.stream)])
 
 
 def by_iterator(number: int) -> Callable[[StreamModel], list[tuple[int, int]]]:
-    """By one of two iterators that live as long as the stream."""
+    """Return a reader that uses one of two long-lived iterators."""
     return lambda model: _places([next(model.iterators[number])])
 
 
 def by_task(model: StreamModel) -> list[tuple[int, int]]:
-    """By an event loop."""
+    """Read one message in an event loop."""
     return _places([model.loop.run_until_complete(anext(model.stream))])
 
 
 def in_list(most: int) -> Callable[[StreamModel], list[tuple[int, int]]]:
-    """By ``batches``: as many as are there in front of what is no message."""
+    """Return a reader with ``batches``, which must return all messages before a mark."""
 
     def read(model: StreamModel) -> list[tuple[int, int]]:
         got = _places(next(model.stream.batches(max_records=most, timeout_ms=0)))
@@ -262,7 +267,7 @@ def in_list(most: int) -> Callable[[StreamModel], list[tuple[int, int]]]:
 
 
 def in_arrow(most: int) -> Callable[[StreamModel], list[tuple[int, int]]]:
-    """By ``arrow_batches``."""
+    """Return a reader with ``arrow_batches``."""
 
     def read(model: StreamModel) -> list[tuple[int, int]]:
         batch: Any = next(model.stream.arrow_batches(max_records=most, timeout_ms=0))

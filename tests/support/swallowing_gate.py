@@ -1,4 +1,4 @@
-"""A gate before a broker that lets single answers vanish: the rest of the network is well."""
+"""A gate in front of a broker that drops single responses, and forwards everything else."""
 
 import socket
 import struct
@@ -11,10 +11,10 @@ _MAX_FRAME_BYTES = 1 << 28
 
 
 class SwallowingGate(TcpGate):
-    """Swallows answers to requests of some kinds, each once it was told to.
+    """A gate that drops the response to the next request of an API, when a test says so.
 
     Attributes:
-        swallowed: what the vanished answers were answers to.
+        swallowed: the APIs of the dropped responses.
     """
 
     def __init__(self, host: str, port: int) -> None:
@@ -25,11 +25,11 @@ class SwallowingGate(TcpGate):
         self._doomed: set[tuple[socket.socket, int]] = set()
 
     def swallow_answer(self, api: ApiKey) -> None:
-        """Let the answer to the next request of this kind vanish. Thread: any."""
+        """Drop the response to the next request of this API. Thread: any."""
         self._due.append(api)
 
     def _forward(self, source: socket.socket) -> None:
-        """Forward whole frames, but those that are to vanish."""
+        """Forward complete frames, except those to be dropped."""
         target = self._peers[source]
         try:
             data = source.recv(CHUNK_BYTES)

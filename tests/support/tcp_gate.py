@@ -1,4 +1,4 @@
-"""A gate before a TCP server that tests shut and open: what a broken network looks like."""
+"""A gate in front of a TCP server, with which tests break and restore the network."""
 
 import selectors
 import socket
@@ -11,15 +11,15 @@ CHUNK_BYTES = 1 << 16
 
 
 class TcpGate:
-    """Forwards connections to ``host:port`` while open; shut, it resets them and takes no new ones.
+    """Forwards connections to ``host:port`` while open; closed, it resets old and new ones.
 
-    It can also swallow: connections stand, new ones come about, and nothing passes. As a network
-    does that drops packets: what was sent meanwhile arrives when it is open again, by TCP's rules.
+    It can also act like a network that drops packets: connections stay and new ones succeed, but no
+    data passes. As with TCP, data sent meanwhile arrives once the gate is open again.
 
     Use it as a context manager. Clients connect to ``127.0.0.1:port``.
 
     Attributes:
-        sent: what each client sent, one connection after the other, if that is to be kept.
+        sent: the data sent by clients, by connection, if ``keeps_sent``.
     """
 
     def __init__(self, host: str, port: int, *, keeps_sent: bool = False) -> None:
@@ -55,12 +55,12 @@ class TcpGate:
         assert left_over == []
 
     def shut(self) -> None:
-        """Break all connections, and every new one."""
+        """Reset all connections, and every new one."""
         self._open = False
         self._wake_sender.send(b"!")
 
     def swallow(self) -> None:
-        """Let nothing pass any more, either way, and say nothing: a link that drops packets."""
+        """Stop forwarding in both directions without closing, like a link that drops packets."""
         self._swallows = True
         self._wake_sender.send(b"!")
 
@@ -125,8 +125,8 @@ class TcpGate:
             pass
         self._drop(source)
 
-    def _drop(self, one: socket.socket) -> None:
-        for end in (one, self._peers[one]):
+    def _drop(self, connected: socket.socket) -> None:
+        for end in (connected, self._peers[connected]):
             del self._peers[end]
             self._selector.unregister(end)
             end.close()

@@ -1,4 +1,4 @@
-"""Runs a command in a terminal of a given width: a real one, as far as the command can tell."""
+"""Runs a command in a pseudo-terminal of a given width."""
 
 import errno
 import fcntl
@@ -21,7 +21,7 @@ _LINES = 40
 
 
 class Printed(NamedTuple):
-    """What a command left on the terminal.
+    """The result of a command in a terminal.
 
     Attributes:
         status: its exit status.
@@ -35,13 +35,13 @@ class Printed(NamedTuple):
 
 
 def in_terminal(words: Sequence[str], columns: int, *, folder: Path, given: str = "") -> Printed:
-    """Run a command of ours; its output and its complaints go to terminals of the same size.
+    """Run a command of ours; standard output and error are terminals of the same size.
 
     Args:
-        words: its arguments.
-        columns: how wide the terminals are.
-        folder: where it runs.
-        given: its standard input, which is no terminal.
+        words: the command's arguments.
+        columns: the terminals' width.
+        folder: the working directory.
+        given: the standard input, which is not a terminal.
     """
     environment = {
         name: text for name, text in os.environ.items() if name not in {"COLUMNS", "LINES"}

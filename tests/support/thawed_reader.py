@@ -1,9 +1,8 @@
-"""A reader in a process of its own that is stopped as a whole, amid what it reads.
+"""A reader in a separate process that is frozen while it reads.
 
 ``python -m tests.support.thawed_reader`` with one JSON object (``Task``) as argument. Each message
-is noted in a file before anything is done with it, so what a process gets behind its thaw stands
-behind the mark there. SIGUSR1 has it stop itself, by SIGSTOP, when it has noted the next ones;
-SIGTERM has it end.
+is written to a file before it is processed, so messages delivered after the thaw follow the mark
+there. On SIGUSR1 it stops itself by SIGSTOP after the next messages were written; SIGTERM ends it.
 """
 
 import json
@@ -29,14 +28,14 @@ Place = tuple[int, int]
 
 
 class Task(TypedDict):
-    """What a reader is told.
+    """A reader's parameters.
 
     Attributes:
-        way: one of ``WAYS``.
-        topic: what it reads.
-        settings: of the consumer.
-        output: the file.
-        pace_us: how long it works on a message.
+        way: how it reads: one of ``WAYS``.
+        topic: the topic.
+        settings: the consumer's settings.
+        output: the file for its messages.
+        pace_us: the processing time of a message.
     """
 
     way: str
@@ -46,18 +45,18 @@ class Task(TypedDict):
     pace_us: int
 
 
-class Noted(NamedTuple):
-    """What a reader has noted so far."""
+class RecordedMessages(NamedTuple):
+    """The messages that a reader has recorded so far, before and after the thaw."""
 
     before: list[Place]
     thawed: list[Place]
 
 
 class ThawedReader:
-    """Such a process, from without.
+    """Controls such a process.
 
     Args:
-        task: what it does.
+        task: its parameters.
         pure: whether it runs without the native core.
     """
 
@@ -76,27 +75,27 @@ class ThawedReader:
                 stderr=log,
             )
 
-    def noted(self) -> Noted:
-        """All of it; a line that is being written is left out."""
+    def noted(self) -> RecordedMessages:
+        """All recorded messages, without an incomplete last line."""
         lines = self._output.read_text().rpartition("\n")[0].splitlines()
         at = lines.index(MARK) if MARK in lines else len(lines)
-        return Noted(_places(lines[:at]), _places(lines[at + 1 :]))
+        return RecordedMessages(_places(lines[:at]), _places(lines[at + 1 :]))
 
     def log(self) -> str:
-        """What it has logged."""
+        """Its log."""
         return self._log.read_text()
 
     def freeze(self) -> None:
-        """Have it stop in the middle of its work; returns when it has."""
+        """Freeze it in the middle of its work, and wait until it is frozen."""
         self._process.send_signal(signal.SIGUSR1)
         wait_until(lambda: self._state() == "T", what="the reader to stop")
 
     def thaw(self) -> None:
-        """Let it go on."""
+        """Resume it."""
         self._process.send_signal(signal.SIGCONT)
 
     def end(self) -> None:
-        """Have it leave in order."""
+        """End it by SIGTERM, and check that it ended cleanly."""
         if self._process.poll() is None:
             self._process.send_signal(signal.SIGCONT)
             self._process.terminate()
@@ -123,34 +122,36 @@ def _places(lines: Iterable[str]) -> list[Place]:
 
 
 def one_by_one(task: Task, ends: list[Callable[[], None]]) -> Iterator[list[Place]]:
-    """A stream, message by message."""
+    """Read a stream message by message."""
     for message in _stream(task, ends):
         yield [(message.partition, message.offset)]
 
 
 def in_batches(task: Task, ends: list[Callable[[], None]]) -> Iterator[list[Place]]:
-    """A stream, in small batches."""
+    """Read a stream in small batches."""
     for batch in _stream(task, ends).batches(max_records=20, timeout_ms=100):
         yield [(record.partition, record.offset) for record in batch]
 
 
 def in_arrow(task: Task, ends: list[Callable[[], None]]) -> Iterator[list[Place]]:
-    """A stream, in small Arrow batches."""
+    """Read a stream in small Arrow batches."""
     for batch in _stream(task, ends).arrow_batches(max_records=20, timeout_ms=100):
         columns = batch.column("partition"), batch.column("offset")
         yield list(zip(*(column.to_pylist() for column in columns), strict=True))
 
 
 def in_polls(task: Task, ends: list[Callable[[], None]]) -> Iterator[list[Place]]:
-    """``poll``, some records at a time."""
+    """Read with ``poll``, a few records at a time."""
     consumer = _consumer(task, ends)
     while True:
-        found = consumer.poll(timeout_ms=100, max_records=20)
-        yield [(record.partition, record.offset) for some in found.values() for record in some]
+        polled = consumer.poll(timeout_ms=100, max_records=20)
+        yield [
+            (record.partition, record.offset) for records in polled.values() for record in records
+        ]
 
 
 def by_iteration(task: Task, ends: list[Callable[[], None]]) -> Iterator[list[Place]]:
-    """A consumer that is iterated."""
+    """Iterate over a consumer."""
     for record in _consumer(task, ends):
         yield [(record.partition, record.offset)]
 
@@ -179,7 +180,7 @@ def _consumer(task: Task, ends: list[Callable[[], None]]) -> KafkaConsumer:
 
 
 class _ReceivedSignals:
-    """What signals have asked for."""
+    """The requests that arrived as signals."""
 
     def __init__(self) -> None:
         self.freeze = False

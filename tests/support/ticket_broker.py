@@ -1,4 +1,4 @@
-"""A broker in memory that wants tickets, and a client's side of such a conversation."""
+"""A broker in memory with SASL/GSSAPI, and the client's side of its authentication."""
 
 from dataclasses import dataclass, field
 
@@ -17,12 +17,12 @@ from zkconsumer.wire.versions import BrokerGeneration
 
 TOKENS = (b"ticket", b"", b"no layer")
 CHALLENGES = (b"proof", b"offer", b"")
-"""What the broker says to each; where bytes travel bare, nothing to the last one."""
+"""The broker's challenge to each token; without SaslAuthenticate, none for the last one."""
 
 
 @dataclass
 class Tickets:
-    """The client's side (a ``Mechanism``); says the same at each conversation."""
+    """The client's side (a ``Mechanism``); sends the same tokens in each authentication."""
 
     host: str
     tokens: tuple[bytes, ...] = TOKENS
@@ -47,7 +47,7 @@ class Tickets:
 
 
 def by_tickets(begun: list[Tickets], tokens: tuple[bytes, ...] = TOKENS) -> SecuritySettings:
-    """Settings of a client whose conversations are kept in ``begun``."""
+    """Return security settings of a client whose authentications are added to ``begun``."""
 
     def begin(host: str) -> Tickets:
         begun.append(Tickets(host, tokens))
@@ -58,18 +58,18 @@ def by_tickets(begun: list[Tickets], tokens: tuple[bytes, ...] = TOKENS) -> Secu
 
 @dataclass
 class TicketBroker(SpokenBroker):
-    """One that lets in who says ``TOKENS``.
+    """A broker that accepts clients that send ``TOKENS``.
 
     Attributes:
-        let_in: how many conversations it believed.
-        lifetime_ms: how long it believes one; 0: always.
+        let_in: the number of successful authentications.
+        lifetime_ms: how long an authentication is valid; 0: for ever.
     """
 
     let_in: int = 0
     lifetime_ms: int = 0
 
     def accept(self) -> SpokenConversation | None:
-        """Be the listener."""
+        """Accept a connection (a ``Listener``)."""
         if self.down:
             return None
         self.accepted += 1
@@ -78,7 +78,7 @@ class TicketBroker(SpokenBroker):
 
     @property
     def has_requests(self) -> bool:
-        """Whether tokens travel in them."""
+        """Whether tokens are sent in SaslAuthenticate requests."""
         return ApiKey.SASL_AUTHENTICATE in self.serves
 
 
@@ -87,7 +87,7 @@ class _TicketConversation(SpokenConversation):
         super().__init__(broker)
         self._tickets = broker
         self._message = 0
-        # A 0.9 takes whatever comes first for a token.
+        # A 0.9 broker takes the first bytes for a token, without a handshake request.
         self._is_bare = broker.generation is BrokerGeneration.V0_9
         broker.response = self._respond
         self._buffer = b""

@@ -1,4 +1,4 @@
-"""TLS in memory: the server's end around a scripted peer, and a world of such."""
+"""TLS in memory: the server's side around a scripted peer, and a network of such peers."""
 
 import ssl
 
@@ -12,11 +12,11 @@ from zkconsumer.net.transport import Connector, Transport
 
 CONNECT_MS = 10_000
 HOST = "127.0.0.1"
-"""What the broker's certificate is for."""
+"""The host name in the broker's certificate."""
 
 
 def server_context(certificates: Certificates, *, wants_client: bool = False) -> ssl.SSLContext:
-    """What a broker is set up with."""
+    """Return a broker's SSL context."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates.broker)
     if wants_client:
@@ -29,8 +29,8 @@ class TlsPeer:
     """A ``Conversation`` that encrypts another one.
 
     Args:
-        inner: what is said and heard.
-        context: the server's.
+        inner: the conversation without encryption.
+        context: the server's SSL context.
     """
 
     def __init__(self, inner: Conversation, context: ssl.SSLContext) -> None:
@@ -72,7 +72,7 @@ class TlsPeer:
 
 
 class TlsConnector:
-    """A ``Connector`` that shakes hands on what another one connects."""
+    """A ``Connector`` that adds TLS to the connections of another one."""
 
     def __init__(self, inner: Connector, context: ssl.SSLContext) -> None:
         self._inner = inner
@@ -87,7 +87,7 @@ class TlsConnector:
 
 
 class TlsWorld:
-    """A ``NetworkWorld`` in memory, in which all is encrypted."""
+    """A ``NetworkWorld`` in memory with TLS."""
 
     def __init__(self, certificates: Certificates) -> None:
         self._network = MemoryNetwork()
@@ -108,7 +108,7 @@ class TlsWorld:
 
 
 def transport_to(conversation: Conversation, context: ssl.SSLContext, host: str) -> TlsTransport:
-    """A transport to a peer, before the handshake."""
+    """Return a TLS transport to a peer, before the handshake."""
     network = MemoryNetwork()
     network.listen(host, 1, lambda: conversation)
     return TlsTransport(network.connect(host, 1, timeout_ms=CONNECT_MS), context, host)

@@ -1,4 +1,4 @@
-"""An endpoint that gives tokens of OAuth 2, on loopback."""
+"""An OAuth 2 token endpoint on loopback."""
 
 import json
 from collections.abc import Callable
@@ -10,14 +10,14 @@ from zkconsumer.scope import ThreadScope
 
 
 class TokenEndpoint(HTTPServer):
-    """Answers what it is told to; a context in which it serves.
+    """A token endpoint with scripted responses, which serves during its context.
 
     Attributes:
-        responses: the next ones: code and body; or bytes, which are all that is said.
-        grant: gives a token, where no answer is left.
-        requested: the authorization and the form of each request.
-        paths: the target of each.
-        proxy_logins: the authorization at a proxy of each.
+        responses: the next responses: status and body; or raw bytes.
+        grant: returns a token when no scripted response is left.
+        requested: Authorization header and form fields of each request.
+        paths: the path of each request.
+        proxy_logins: the Proxy-Authorization header of each request.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class TokenEndpoint(HTTPServer):
 
     @property
     def url(self) -> str:
-        """Where it is."""
+        """The endpoint's URL."""
         return f"http://127.0.0.1:{self.server_port}/token"
 
     def __enter__(self) -> Self:
@@ -42,15 +42,15 @@ class TokenEndpoint(HTTPServer):
         assert self._scope.close(5_000) == []
         self.server_close()
 
-    def next_answer(self) -> tuple[int, bytes] | bytes:
-        """Give what comes next."""
+    def next_response(self) -> tuple[int, bytes] | bytes:
+        """Return the next response."""
         if self.responses:
             return self.responses.pop(0)
         return granted(self.grant())
 
 
 def granted(token: str, lifetime_s: object = 100) -> tuple[int, bytes]:
-    """Make the answer that gives a token."""
+    """Return a response that grants a token."""
     return 200, json.dumps({"access_token": token, "expires_in": lifetime_s}).encode()
 
 
@@ -58,12 +58,12 @@ class _Handler(BaseHTTPRequestHandler):
     server: TokenEndpoint
 
     def do_POST(self) -> None:
-        """Answer the next one."""
+        """Send the next response."""
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
         self.server.requested.append((self.headers["Authorization"], parse_qs(body)))
         self.server.paths.append(self.path)
         self.server.proxy_logins.append(self.headers["Proxy-Authorization"])
-        response = self.server.next_answer()
+        response = self.server.next_response()
         if isinstance(response, bytes):
             self.wfile.write(response)
             return
@@ -76,4 +76,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""

@@ -1,7 +1,7 @@
-"""A program for kafka-python with OpenTelemetry's instrumentation, our consumer in its place.
+"""A kafka-python program with OpenTelemetry's instrumentation, run with our consumer.
 
-It produces, consumes, and prints as JSON what spans that made. In a process of its own: importing
-kafka-python raises warnings, and the instrumentation wraps classes.
+It produces, consumes, and prints the resulting spans as JSON. It needs a separate process, since
+importing kafka-python gives warnings, and the instrumentation wraps classes.
 
 Usage: ``python -m tests.support.traced_program ADDRESS TOPIC COUNT for|next|untraced``
 """
@@ -20,7 +20,7 @@ from zkconsumer import KafkaConsumer
 
 
 def consume(topic: str, address: str, count: int, how: str) -> list[str]:
-    """The values, by a loop or one by one."""
+    """Consume with a loop or with ``next``; return the values."""
     with KafkaConsumer(
         topic, bootstrap_servers=address, auto_offset_reset="earliest", consumer_timeout_ms=2_000
     ) as consumer:
@@ -30,11 +30,11 @@ def consume(topic: str, address: str, count: int, how: str) -> list[str]:
 
 
 def main(address: str, topic: str, count: int, how: str) -> None:
-    """Do it."""
+    """Produce, consume, and print the spans."""
     exporter = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    # What the instrumentation finds by this name is what a program imports.
+    # The instrumentation wraps the class with this name, as a program imports it.
     kafka.KafkaConsumer = KafkaConsumer
     KafkaInstrumentor().instrument(tracer_provider=provider)
     with closing(kafka.KafkaProducer(bootstrap_servers=address)) as producer:

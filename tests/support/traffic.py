@@ -1,4 +1,4 @@
-"""Messages that go on being produced while something breaks, and what was acknowledged of them."""
+"""Produces messages while something breaks, and records which were acknowledged."""
 
 from collections.abc import Callable, Iterable, Sequence
 from types import TracebackType
@@ -12,13 +12,13 @@ from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import Mailbox, ThreadScope
 
 Acknowledged = dict[TopicPartition, dict[int, bytes]]
-"""The value that lies at each offset, as far as the broker acknowledged it."""
+"""The acknowledged values by offset."""
 
 _JOIN_MS = 60_000
 
 
 def partitions_of(topic: str, count: int) -> list[TopicPartition]:
-    """The first partitions of a topic."""
+    """Return the first ``count`` partitions of a topic."""
     return [TopicPartition(topic, number) for number in range(count)]
 
 
@@ -29,7 +29,7 @@ def write(
     *,
     codec: Codec = Codec.NONE,
 ) -> int:
-    """Write one message set, acknowledged by all replicas; gives its first offset."""
+    """Write one message set, acknowledged by all replicas; return its first offset."""
     producer = Producer(cluster.brokers)
     try:
         return producer.send(tp, [Record(0, None, value) for value in values], codec=codec)
@@ -38,17 +38,17 @@ def write(
 
 
 class Traffic:
-    """Writes numbered messages round the partitions in a thread, with ``acks=-1``.
+    """Writes numbered messages to all partitions in turn, in a thread, with ``acks=-1``.
 
-    A message whose acknowledgement got lost is written again and is then in the log twice, at two
-    offsets; that is no business of the consumer, so messages are told apart by offset.
+    A message whose acknowledgement was lost is written again, and is then in the log twice, at two
+    offsets; the consumer is not to blame, so messages are identified by offset.
 
     Args:
-        cluster: to write to.
-        partitions: to write to; ``add`` brings more.
-        timeout_ms: how long one try may take.
-        pause_ms: between a few messages to each partition and the next few.
-        value: makes the value of a message out of its partition and number; None for both as text.
+        cluster: the cluster.
+        partitions: the partitions to write to; ``add`` adds more.
+        timeout_ms: the timeout of one attempt.
+        pause_ms: the pause between two rounds of a few messages to each partition.
+        value: returns a message's value from partition and number; None: both as text.
     """
 
     def __init__(
@@ -85,22 +85,22 @@ class Traffic:
         self.stop()
 
     def add(self, partitions: Iterable[TopicPartition]) -> None:
-        """Write to these, too, from now on."""
+        """Write to these partitions as well from now on."""
         self._partitions = [*self._partitions, *partitions]
 
     def ends(self) -> dict[TopicPartition, int]:
-        """One past the last acknowledged offset of every partition, as of now."""
+        """The present last acknowledged offset plus 1 of every partition."""
         return {tp: max(list(of_tp)) + 1 for tp, of_tp in list(self.acknowledged.items())}
 
     def count(self) -> int:
-        """How many messages were acknowledged."""
+        """The number of acknowledged messages."""
         return sum(map(len, list(self.acknowledged.values())))
 
     def stop(self) -> Acknowledged:
-        """End it; gives all that was acknowledged. Idempotent.
+        """Stop writing; return all acknowledged messages. Idempotent.
 
         Raises:
-            BaseException: what the producer died of.
+            BaseException: the error that ended the producer.
         """
         assert self._scope.close(_JOIN_MS) == []
         error = self._scope.first_error()

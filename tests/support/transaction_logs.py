@@ -1,8 +1,8 @@
-"""A log with the transactions of several producers, and the broker that serves it.
+"""A log with transactions of several producers, and a broker that serves it.
 
-It answers as a broker does: whole batches from the one that holds the fetch offset on, up to the
-last stable offset, cut off where the bytes end; with the aborted transactions that end at or behind
-the fetch offset and begin before the end of the answer.
+It responds as a broker does: with batches from the one that contains the fetch offset on, up to the
+last stable offset, truncated to the size limit; and with the aborted transactions that end at or
+after the fetch offset and begin before the end of the response.
 """
 
 from dataclasses import dataclass, field
@@ -21,13 +21,13 @@ PRODUCERS = [5, 6, 7]
 
 @dataclass
 class TransactionLog:
-    """A partition, and what its transactions came to.
+    """A partition's log, and the outcome of its transactions.
 
     Attributes:
-        batches: base offset, next offset and bytes of each.
-        open: the first offset and the records of each producer's open transaction.
-        aborted: the transactions, and the offsets of their markers.
-        committed: the offsets of what is committed, or was never in a transaction.
+        batches: base offset, next offset and bytes of each batch.
+        open: by producer, first offset and record offsets of the open transaction.
+        aborted: the aborted transactions, and the offsets of their markers.
+        committed: the offsets of records that are committed, or in no transaction.
     """
 
     end: int = 0
@@ -42,7 +42,7 @@ class TransactionLog:
         self.end += count
 
     def write(self, producer_id: int | None, count: int, codec: Codec) -> None:
-        """Write records, in the producer's transaction if it is one."""
+        """Append records, in the producer's transaction if there is a producer."""
         offsets = list(range(self.end, self.end + count))
         traits = BatchTraits() if producer_id is None else of_producer(producer_id)
         if producer_id is None:
@@ -57,20 +57,20 @@ class TransactionLog:
         if marker is Marker.COMMIT:
             self.committed += offsets
         elif offsets:
-            one = AbortedTransaction(producer_id=producer_id, first_offset=first)
-            self.aborted.append((one, self.end))
+            transaction = AbortedTransaction(producer_id=producer_id, first_offset=first)
+            self.aborted.append((transaction, self.end))
         traits = of_producer(producer_id)
         self.append(build_marker(marker, self.end, timestamp=NOW, traits=traits), 1)
 
     @property
     def last_stable_offset(self) -> int:
-        """In front of it no transaction is open."""
+        """The first offset of the earliest open transaction, or the log's end."""
         return min((first for first, _ in self.open.values()), default=self.end)
 
     def fetch(
         self, fetch_offset: int, max_bytes: int, *, names_more: bool
     ) -> tuple[bytes, list[AbortedTransaction]]:
-        """Answer a fetch; the first batch comes whole, whatever its size."""
+        """Answer a fetch; the first batch is returned completely, whatever its size."""
         stable = self.last_stable_offset
         wanted = [batch for batch in self.batches if batch[1] > fetch_offset and batch[0] < stable]
         data = b"".join(entry[2] for entry in wanted)

@@ -1,4 +1,4 @@
-"""A cluster with nearly every kind of trouble at once, under names as long as names may be."""
+"""A cluster with nearly every finding of the doctor at once, and very long names."""
 
 from dataclasses import replace
 
@@ -34,24 +34,26 @@ ELSEWHERE = {
     Code.REBALANCE_ENDLESS: "two looks that lie half a minute apart",
     Code.OFFSETS_DIFFER: "groups that commit to both, where one was left behind: a note",
 }
-"""What this world can't have, and why; and steps to another release are another command's."""
+"""The findings that this world can't have, and why (upgrade steps belong to another command)."""
 
 
 def group_name(trouble: str) -> str:
-    """A name of a group with that trouble, longer than a phone is wide."""
+    """Return a group name that contains the trouble, and is too long for a phone's screen."""
     return f"{trouble}_forecasting_service_of_the_central_warehouse_and_its_subsidiaries"
 
 
 def troubled_snapshot() -> ClusterSnapshot:
-    """The cluster; nearly everything in it is wrong."""
+    """Return the cluster, in which nearly everything is wrong."""
     world = SickWorld(**{TOPIC: 2, "orders": 2, "empty": 0})
     world.live = frozenset({1, 2})
     first, second = (TopicPartition(TOPIC, number) for number in range(2))
-    one = {TOPIC: 1}
+    one_stream = {TOPIC: 1}
     _members(world)
     _owners(world)
-    world.register_in(group_name("unequal"), group_name("unequal") + "_a", 1, **one, orders=1)
-    world.register_in(group_name("unequal"), group_name("unequal") + "_b", 2, **one)
+    world.register_in(
+        group_name("unequal"), group_name("unequal") + "_a", 1, **one_stream, orders=1
+    )
+    world.register_in(group_name("unequal"), group_name("unequal") + "_b", 2, **one_stream)
     world.register_in(group_name("spare"), group_name("spare") + "_a", 1, **{TOPIC: 3})
     world.settle(group_id=group_name("spare"))
     world.register_in(group_name("astray"), group_name("astray") + "_a", 1, **{TOPIC: 1, "gone": 1})
@@ -72,7 +74,7 @@ def troubled_snapshot() -> ClusterSnapshot:
     return replace(
         snapshot,
         brokers=(*snapshot.brokers, _unusable_broker()),
-        topics=(*(_sick(topic) for topic in snapshot.topics), _unreadable_topic()),
+        topics=(*(_degraded(topic) for topic in snapshot.topics), _unreadable_topic()),
         groups={
             **snapshot.groups,
             split.key: _split(split, second),
@@ -85,7 +87,7 @@ def troubled_snapshot() -> ClusterSnapshot:
 
 
 def troubled_state() -> ClusterState:
-    """What the page publishes of it."""
+    """Return the state that the page publishes of it."""
     snapshot, memory = troubled_snapshot(), Memory()
     memory.record(snapshot)
     return ClusterState(
@@ -100,9 +102,9 @@ def troubled_state() -> ClusterState:
 
 
 def _members(world: SickWorld) -> None:
-    one = {TOPIC: 1}
+    one_stream = {TOPIC: 1}
     world.register_in(
-        group_name("stale"), f"{group_name('stale')}_{HOST}-1399996300000-0a", 9, **one
+        group_name("stale"), f"{group_name('stale')}_{HOST}-1399996300000-0a", 9, **one_stream
     )
     for trouble, data in (
         ("unreadable", b"{"),
@@ -118,12 +120,12 @@ def _members(world: SickWorld) -> None:
         world.make(GroupPaths(group_name(trouble)).member(f"{trouble}_{HOST}"), data, 1)
     world.make(GroupPaths(group_name("foreign")).member(f"{HOST}:4a"), TOPIC.encode(), 1)
     ahead = f"{group_name('ahead')}-{NOW_MS + 7_200_000}-0a"
-    world.register_in(group_name("ahead"), ahead, 1, **one)
+    world.register_in(group_name("ahead"), ahead, 1, **one_stream)
     world.settle(group_id=group_name("ahead"))
 
 
 def _shares(world: SickWorld) -> None:
-    """Let two members own what neither strategy gives them."""
+    """Let two members own partitions that no strategy would assign to them."""
     name = group_name("mixed")
     for number in (1, 2):
         world.register_in(name, f"{name}_{number}", number, **{TOPIC: 1, "orders": 1})
@@ -180,7 +182,7 @@ def _coordinated() -> list[GroupStatus]:
 
 
 def _split(group: GroupStatus, other: TopicPartition) -> GroupStatus:
-    """Let it hold one more partition's offset, in Kafka."""
+    """Add the offset of one more partition to a group, in Kafka."""
     in_kafka = GroupPartition(other, committed=(CommittedOffset(70, "kafka", NOW_MS),))
     return replace(group, partitions=(*group.partitions, in_kafka))
 
@@ -197,8 +199,8 @@ def _unreadable_topic() -> TopicStatus:
     )
 
 
-def _sick(topic: TopicStatus) -> TopicStatus:
-    """Let a topic's first partition have no leader, and its second lack a replica."""
+def _degraded(topic: TopicStatus) -> TopicStatus:
+    """Remove the leader of the topic's first partition, and an in-sync replica of the second."""
     if topic.name != "orders":
         return topic
     none, lacking = topic.partitions

@@ -11,24 +11,24 @@ from typing import Final, TypeVar
 T = TypeVar("T")
 
 PROMPT_MS: Final = 15_000
-"""What ends at once, or at a time-out of a second or two, has ended by then on the busiest machine.
+"""The limit for what ends at once, or at a time-out of a second or two, on the busiest machine.
 
-A bound tells that from a hang, or from the next longer time-out (20 s and more). How long something
-takes is measured by what is marked ``alone``, or on a clock of the test's own.
+It tells that from a hang, and from the next longer time-out (20 s and more). Durations are only
+measured by tests that are marked ``alone``, or with a simulated clock.
 """
 
 log = logging.getLogger(__name__)
 
 
 def wait_until(probe: Callable[[], T], *, timeout_s: float = 30, what: str) -> T:
-    """Ask ``probe`` until it gives something true, and return that.
+    """Call ``probe`` until it returns something true, and return that.
 
-    It is asked up to a quarter of a second apart: what passes sooner is to leave a trace.
+    Calls are up to a quarter of a second apart, so a condition must not hold for a moment only.
 
-    Where it never does, what all threads were at is in the log of the failed test.
+    On a time-out the stacks of all threads are logged.
 
     Raises:
-        AssertionError: naming ``what`` and the last answer, when the time is over.
+        AssertionError: the time is over; names ``what`` and the last result.
     """
     began = time.perf_counter()
     pause = threading.Event()
@@ -40,7 +40,7 @@ def wait_until(probe: Callable[[], T], *, timeout_s: float = 30, what: str) -> T
         if waited_s > timeout_s:
             log.warning("gave up waiting for %s\n%s", what, _what_threads_do())
             raise AssertionError(f"waited {timeout_s} s for {what}; last answer: {response!r}")
-        # Questions are a tenth of what tests on servers cost: who waits longer asks less often.
+        # Probes are a tenth of the cost of tests with servers, so longer waits probe less often.
         pause.wait(min(0.25, 0.04 + waited_s / 10))
 
 

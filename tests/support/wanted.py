@@ -1,6 +1,6 @@
-"""Which test modules ``-m`` can want: the others are not loaded, which takes long.
+"""Which test modules can have tests that ``-m`` selects: the others are not loaded, to save time.
 
-What a module is marked with as a whole is read off its text.
+The marks of a whole module are read from its text.
 """
 
 import ast
@@ -10,9 +10,9 @@ from itertools import product
 from typing import Final
 
 WRITTEN: Final = frozenset({"alone", "spark", "airflow", "hdfs", "lakehouse"})
-"""Marks that a test gets by its own module alone: without the word there is no such test in it.
+"""Marks that tests only get in their own module: without the word it has no such tests.
 
-Others may come with parameters that modules share, as ``sandbox`` does.
+Other marks, such as ``sandbox``, may come with parameters that modules share.
 """
 
 _OF_MODULE: Final = re.compile(r"^pytestmark = (?:\[$.*?^\]|.*?$)", re.MULTILINE | re.DOTALL)
@@ -20,19 +20,19 @@ _NAME: Final = re.compile(r"\bmark\.(?:usefixtures\(\"?)?(\w+)")
 
 
 def can_be_wanted(module: str, expression: str) -> bool:
-    """Tell whether an expression of marks may choose a test of a module.
+    """Tell whether an expression of marks may select a test of a module.
 
     Args:
-        module: its text. The fixtures that all its tests use count as marks of theirs.
-        expression: that of ``-m``.
+        module: the module's text; fixtures that all its tests use count as marks.
+        expression: the expression of ``-m``.
 
     Returns:
-        False where it surely chooses none.
+        False if it certainly selects none.
     """
     try:
         parsed = ast.parse(expression.strip(), mode="eval").body
     except SyntaxError:
-        return True  # pytest says what is wrong with it
+        return True  # pytest will report what is wrong with it
     of_all = {name for marks in _OF_MODULE.findall(module) for name in _NAME.findall(marks)}
     return True in _values(parsed, of_all, WRITTEN - marks_in(module))
 
@@ -43,7 +43,7 @@ def marks_in(module: str) -> frozenset[str]:
 
 
 def _values(expression: ast.expr, of_all: Collection[str], of_none: Collection[str]) -> set[bool]:
-    """Return what an expression can be for tests with and without the marks named."""
+    """Return the possible values of an expression, given marks that all or no tests have."""
     match expression:
         case ast.Name(id=name) if name in of_all or name in of_none:
             return {name in of_all}

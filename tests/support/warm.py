@@ -1,12 +1,13 @@
-"""Processes of Python that begin at once: forked by one that has loaded what they consist of.
+"""Python processes that start fast: forked from a process that has loaded their modules.
 
-``Popen`` and ``run`` are those of ``subprocess`` and start the same: children of this process, with
-files, a folder, an environment, signals and an exit status of their own. To load a command or a
-member takes a third of a second of processor time, and tests with servers start hundreds of them.
-What is no module, wants another interpreter or another engine, starts as ever; and so does all that
-is started while limits, ignored signals or variables are not those of the process's beginning.
+``Popen`` and ``run`` behave like those of ``subprocess``: they start children of this process with
+their own files, working directory, environment, signals and exit status. Loading a command or a
+member takes a third of a second of CPU time, and tests with servers start hundreds of them.
+Programs that are not modules, or need another interpreter or engine, are started by ``subprocess``;
+so are all programs while limits, ignored signals or variables differ from those at this process's
+start.
 
-That a program finds all that it imports is seen where ``subprocess`` itself starts it, as in
+Whether a program can import all it needs is tested where ``subprocess`` itself starts it, as in
 ``tests/docs`` and ``tests/integration/sandbox``.
 
 ``python -m tests.support.warm NUMBER`` is the process that forks; NUMBER is its socket.
@@ -38,7 +39,7 @@ _TIMEOUT_S: Final = 60
 _SET_CHILD_SUBREAPER: Final = 36
 _ENDS: Final = ("p2cread", "c2pwrite", "errwrite")
 _PIPES: Final = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
-_HANDED_ON: Final = {"self", "args", "cwd", "env", "start_new_session", *_PIPES}
+_PASSED_ON: Final = {"self", "args", "cwd", "env", "start_new_session", *_PIPES}
 _USUAL: Final = {
     "executable": None,
     "preexec_fn": None,
@@ -54,14 +55,14 @@ _USUAL: Final = {
     "umask": -1,
     "process_group": -1,
 }
-"""All else that ``_execute_child`` is given; what says anything else is not forked."""
+"""The other arguments of ``_execute_child``; processes with other values are not forked."""
 _INHERITED: Final = ("Umask:", "Tgid:", "Uid:", "Gid:", "SigBlk:", "SigIgn:", "Cpus_allowed:")
-"""How lines of ``/proc`` begin that a child has of its parent; and whose child it is."""
+"""The starts of lines in ``/proc`` that a child inherits, or that identify its parent."""
 _OF_THE_START: Final = (
     *("PYTHON", "ZKCONSUMER_PURE", "LC_", "LANG", "LD_"),
     *("MALLOC_", "GLIBC_TUNABLES", "ARROW_", "OPENBLAS_", "OMP_"),
 )
-"""How variables begin that are obeyed when a process starts."""
+"""Prefixes of variables that only take effect when a process starts."""
 _UNBUFFERED: Final = "PYTHONUNBUFFERED"
 _LOADED_LATE: Final = (
     "cli.consume.polled",
@@ -74,11 +75,11 @@ _LOADED_LATE: Final = (
     "web.app",
     "web.serving",
 )
-"""Modules that are imported where they are needed, below ``zkconsumer``."""
+"""Modules below ``zkconsumer`` that are imported on demand."""
 
 
 class _Order(TypedDict):
-    """What a child is to be."""
+    """The description of a child."""
 
     module: str
     arguments: Sequence[str]
@@ -88,10 +89,10 @@ class _Order(TypedDict):
 
 
 class Popen(subprocess.Popen[AnyStr]):
-    """A process as that of ``subprocess``; ``python -m MODULE`` is forked."""
+    """A ``subprocess.Popen`` that forks processes of the form ``python -m MODULE``."""
 
     def _execute_child(self, *given: Any) -> None:
-        # The only thing that a class of its own would have to do anew is all the rest.
+        # Overriding only this method keeps everything else of ``subprocess.Popen``.
         named = _signature().bind(self, *given).arguments
         order = _order(named)
         files = [named[end] if named[end] >= 0 else number for number, end in enumerate(_ENDS)]
@@ -112,7 +113,7 @@ def run(
     timeout: float | None = None,
     **more: Any,
 ) -> "subprocess.CompletedProcess[Any]":
-    """Run a process to its end, as ``subprocess.run`` does; it gets no input."""
+    """Run a process to its end like ``subprocess.run``, without input."""
     if capture_output:
         more |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     with Popen(command, **more) as process:
@@ -133,9 +134,9 @@ def _signature() -> inspect.Signature:
 
 
 def _order(named: Mapping[str, Any]) -> _Order | None:
-    """What a child is to be, by the arguments of ``_execute_child``; None: nothing to fork."""
+    """Return the child for these arguments of ``_execute_child``; None: it can't be forked."""
     words = list(map(os.fsdecode, named["args"]))
-    more = {name: given for name, given in named.items() if name not in _HANDED_ON}
+    more = {name: given for name, given in named.items() if name not in _PASSED_ON}
     environment = dict(os.environ if named["env"] is None else named["env"])
     if (
         words[:2] != [sys.executable, "-m"]
@@ -162,7 +163,7 @@ def _of_the_start(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _inherited() -> list[str] | None:
-    """What children have of this thread beside variables; None: it is not known here."""
+    """Return what children inherit of this thread besides variables; None: unknown here."""
     if sys.platform != "linux":
         return None
     status = Path("/proc/thread-self/status").read_text().splitlines()
@@ -171,10 +172,10 @@ def _inherited() -> list[str] | None:
 
 
 class _Forker:
-    """The process that forks, as its parent sees it: started when it is needed, and when it died.
+    """The parent's side of the process that forks, which is started on demand and after a crash.
 
     Attributes:
-        process: it; None where there is none.
+        process: the process that forks; None if it does not run.
     """
 
     def __init__(self) -> None:
@@ -185,22 +186,22 @@ class _Forker:
         atexit.register(self._end)
 
     def fork(self, order: _Order, files: Sequence[int]) -> int | None:
-        """Have a child of this process made, with these as its standard files.
+        """Let a child of this process be forked, with these as its standard files.
 
         Returns:
-            Its id, when it is what was ordered; None: it could not be made.
+            The child's id once it is set up; None: it could not be forked.
         """
         packet = json.dumps(order).encode()
         with self._lock:
             try:
                 if self.process is None:
                     self._start()
-                child = self._ask(packet, files)
+                child = self._request(packet, files)
             except OSError:
                 self._end()
                 return None
             except BaseException:
-                self._end()  # its answer would be taken for that to the next order
+                self._end()  # its late response would be taken for the next order's
                 raise
         if child < 0:
             os.waitpid(-child, 0)
@@ -217,9 +218,9 @@ class _Forker:
                 stdin=subprocess.DEVNULL,
             )
 
-    def _ask(self, packet: bytes, files: Sequence[int]) -> int:
+    def _request(self, packet: bytes, files: Sequence[int]) -> int:
         self._channel.settimeout(_TIMEOUT_S)
-        # Its parent ends at once, and this process is to get it; but no other orphans.
+        # The child's parent exits at once, so that this process adopts it, but no other orphans.
         self._adopt(True)
         try:
             socket.send_fds(self._channel, [packet], list(files))
@@ -243,7 +244,7 @@ class _Forker:
 
 
 _START: Final = (_of_the_start(os.environ), _inherited())
-"""What there was when this was loaded, and is when the process that forks is started."""
+"""Variables and inherited properties when this module was loaded."""
 _forker: Final = _Forker()
 
 
@@ -251,7 +252,7 @@ _forker: Final = _Forker()
 
 
 def _await_order(channel: socket.socket) -> tuple[_Order, list[int]] | None:
-    """Fork for each order, which returns in the child; None: there will be no more."""
+    """Fork for each order; returns in the child, or with None when there will be no more orders."""
     while True:
         packet, files, _, _ = socket.recv_fds(channel, _LONGEST, len(_ENDS))
         if not packet:
@@ -261,12 +262,12 @@ def _await_order(channel: socket.socket) -> tuple[_Order, list[int]] | None:
         try:
             _load(order["module"])
             is_child = _fork_twice()
-        except (Exception, SystemExit):  # noqa: BLE001 - it will say so when it starts as ever
+        except (Exception, SystemExit):  # noqa: BLE001 - subprocess will start it, and report
             is_child = False
             channel.send(b"0")
         if is_child:
             os.close(opener)
-            os.read(gate, 1)  # until it has its parent
+            os.read(gate, 1)  # wait until the new parent has adopted this process
             os.close(gate)
             return order, files
         for file in (gate, opener, *files):
@@ -274,7 +275,7 @@ def _await_order(channel: socket.socket) -> tuple[_Order, list[int]] | None:
 
 
 def _fork_twice() -> bool:
-    """Make a child of nobody; whether this is it."""
+    """Fork an orphan; return True in it, and False in the caller."""
     between = os.fork()
     if between == 0:
         try:
@@ -292,7 +293,7 @@ def _fork_twice() -> bool:
 
 @cache
 def _load(module: str) -> None:
-    """Load what a program consists of; itself it is run by each of its processes."""
+    """Load a program's imports; the program itself is run by each of its processes."""
     _load_package()
     if module != "zkconsumer":
         import_module(module)
@@ -303,8 +304,8 @@ def _load(module: str) -> None:
 
 @cache
 def _load_package() -> None:
-    """Load all commands, and what they and consumers load when they run."""
-    from zkconsumer.cli import commands  # noqa: PLC0415 - the parent has no need of it
+    """Load all commands, and the modules that they and consumers import on demand."""
+    from zkconsumer.cli import commands  # noqa: PLC0415 - the parent does not need it
 
     import_module("zkconsumer.cli.main")
     for command in commands.every_command():
@@ -314,7 +315,7 @@ def _load_package() -> None:
 
 
 def _become(order: _Order, files: Sequence[int]) -> None:
-    """Make a fork what a process would be that has just started."""
+    """Make a fork look like a process that has just started."""
     if order["leads_session"]:
         os.setsid()
     for number, file in enumerate(files):
@@ -339,19 +340,19 @@ def _become(order: _Order, files: Sequence[int]) -> None:
 
 
 def _main() -> None:
-    obeyed = signal.signal(signal.SIGINT, signal.SIG_IGN)  # of a Ctrl-C only forks are to know
+    obeyed = signal.signal(signal.SIGINT, signal.SIG_IGN)  # only forks shall react to Ctrl-C
     with socket.socket(fileno=int(sys.argv[1])) as channel:
-        found = _await_order(channel)
-        if found is None:
+        order_and_files = _await_order(channel)
+        if order_and_files is None:
             return
         signal.signal(signal.SIGINT, obeyed)
         try:
-            _become(*found)
+            _become(*order_and_files)
         except OSError:
             channel.send(b"%d" % -os.getpid())
             os._exit(1)
         channel.send(b"%d" % os.getpid())
-    runpy.run_module(found[0]["module"], run_name="__main__", alter_sys=True)
+    runpy.run_module(order_and_files[0]["module"], run_name="__main__", alter_sys=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Messages of every class and version, made from the schema itself."""
+"""Generates messages of every class and version from the schema itself."""
 
 import struct
 from dataclasses import replace
@@ -28,11 +28,11 @@ REQUEST_VERSIONS: list[tuple[type[Request[Response]], int]] = [
     for request in REQUESTS.values()
     for version in range(request.API.first, request.API.last + 1)
 ]
-"""Every request class with every version of it."""
+"""Every request class with each of its versions."""
 
 
 def name_of(value: object) -> str:
-    """Give the id of a parametrised case."""
+    """Return the id of a parametrized case."""
     return value.__name__ if isinstance(value, type) else str(value)
 
 
@@ -45,10 +45,10 @@ def messages(message: type[Any], version: int) -> st.SearchStrategy[Any]:
 def responses(
     request: type[Request[Response]], version: int
 ) -> st.SearchStrategy[tuple[Response, int]]:
-    """Generate responses to requests of a version, each with the version that it is written in.
+    """Generate responses to requests of a version, each with its own version.
 
-    A broker that lacks the version of an ApiVersions request answers it in version 0 (KIP-511), so
-    that error ``UNSUPPORTED_VERSION`` never comes in another.
+    A broker that lacks the version of an ApiVersions request responds in version 0 (KIP-511), so
+    the error ``UNSUPPORTED_VERSION`` never comes in another version.
     """
     kind = request.RESPONSE
     plain = messages(kind, version)

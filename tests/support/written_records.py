@@ -1,4 +1,4 @@
-"""Writes records in every codec that a Kafka takes, and reads them back: what has it kept?"""
+"""Writes records in every codec that a broker supports, and checks what it has kept of them."""
 
 from collections.abc import Sequence
 from contextlib import closing
@@ -23,7 +23,7 @@ Kept = tuple[bytes | None, bytes | None, int, Headers]
 
 
 class Keeps(IntEnum):
-    """What a broker keeps of a record beside key and value."""
+    """What a broker keeps of a record besides key and value."""
 
     NOTHING = 0
     TIMESTAMPS = 1
@@ -31,7 +31,7 @@ class Keeps(IntEnum):
 
 
 def outgoing(keeps: Keeps) -> list[Outgoing]:
-    """Records of all kinds, with headers where they can be kept."""
+    """Return records of all kinds, with headers if the broker keeps them."""
     created = TimestampType.CREATE_TIME
     plain: list[Outgoing] = [
         Record(7, b"key", b"value", LONG_AGO_MS, created),
@@ -53,7 +53,7 @@ def write_in_each_codec(
     *,
     dialer: BrokerDialer | None = None,
 ) -> list[Outgoing]:
-    """Write all kinds of records once in each codec; gives what was sent."""
+    """Write all kinds of records once in each codec; return what was sent."""
     sent: list[Outgoing] = []
     for codec in codecs:
         settings = BatchSettings(codec=codec)
@@ -68,22 +68,22 @@ def write_in_each_codec(
 def check_what_is_there(
     consumer: KafkaConsumer, tp: TopicPartition, sent: Sequence[Outgoing], keeps: Keeps
 ) -> None:
-    """Read all of a partition: it is what was sent, as far as the broker keeps it."""
+    """Read a whole partition, and compare it with what was sent, as far as brokers keep it."""
     consumer.assign([tp])
     consumer.seek(tp, 0)
-    found: list[Kept] = []
+    records_read: list[Kept] = []
 
     def all_came() -> bool:
         for records in consumer.poll(timeout_ms=1_000).values():
-            found.extend(
+            records_read.extend(
                 (record.key, record.value, record.timestamp, tuple(record.headers))
                 for record in records
             )
-        return len(found) >= len(sent)
+        return len(records_read) >= len(sent)
 
     wait_until(all_came, what="what was written")
     now_ms = SystemClock().wall_ms()
-    for outgoing, (key, value, timestamp, headers) in zip(sent, found, strict=True):
+    for outgoing, (key, value, timestamp, headers) in zip(sent, records_read, strict=True):
         record, sent_headers = (outgoing, ()) if isinstance(outgoing, Record) else outgoing
         assert (key, value, headers) == (record.key, record.value, sent_headers)
         if keeps is Keeps.NOTHING:

@@ -1,4 +1,4 @@
-"""What work costs, in times of a fixed piece of Python: a slow machine is slow at both."""
+"""Measures costs relative to a fixed piece of Python work, which makes them machine-independent."""
 
 import gc
 from collections.abc import Callable
@@ -10,11 +10,11 @@ _ENTRIES = 100_000
 
 
 def cost_of(work: Callable[[], T], clock: Callable[[], float]) -> tuple[T, float]:
-    """Do it between two pieces; gives its result, and its time in times of the longer piece's.
+    """Call ``work`` between two fixed pieces; return its result, and its time relative to a piece.
 
     Args:
-        work: what to do.
-        clock: ``time.process_time``, which nobody else's work can lengthen, or another one.
+        work: the work to measure.
+        clock: ``time.process_time``, which other processes do not affect, or another clock.
     """
     before_s = piece_s(clock)
     began_s = clock()
@@ -24,9 +24,9 @@ def cost_of(work: Callable[[], T], clock: Callable[[], float]) -> tuple[T, float
 
 
 def piece_s(clock: Callable[[], float]) -> float:
-    """Make many small objects, as a snapshot is made of; gives how long that took, in seconds."""
+    """Create many small objects, like those of a snapshot; return how long that took, s."""
     was_enabled = gc.isenabled()
-    gc.disable()  # that would look at whatever else there is
+    gc.disable()  # its time would depend on all other objects
     try:
         began_s = clock()
         entries = {f"key-{number}": (number, str(number)) for number in range(_ENTRIES)}

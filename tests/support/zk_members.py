@@ -1,4 +1,4 @@
-"""Members of a group and what they see, for the contract suites."""
+"""Members of a group, and watches, for the contract suites."""
 
 from zkconsumer.zk.registry import GroupRegistry
 from zkconsumer.zk.store import ZkStore
@@ -13,7 +13,7 @@ class Member:
 
 
 class SeenEvents:
-    """A watch that writes down what it is told."""
+    """A watch that records its events."""
 
     def __init__(self) -> None:
         self.events: list[tuple[str, str]] = []
@@ -23,5 +23,5 @@ class SeenEvents:
 
 
 def children(store: ZkStore, path: str) -> list[str]:
-    """The children, which may be none."""
+    """Return a node's children; none if the node does not exist."""
     return store.children_many([path])[0] or []

@@ -1,6 +1,6 @@
-"""The same ZooKeeper world for contract suites twice: in memory, and a real server behind gates.
+"""ZooKeepers for contract suites: one in memory, and a real server behind gates.
 
-What a test does to a world (expire, disconnect) has happened when the call returns.
+A fault (expire, disconnect) has taken effect when the call returns.
 """
 
 import itertools
@@ -15,20 +15,20 @@ from zkconsumer.zk.kazoo_store import KazooStore, connect
 from zkconsumer.zk.session import SessionEvent, SessionState
 from zkconsumer.zk.store import ZkStore
 
-# As long as thousands of requests take on a busy machine; tests without a connection wait as long.
+# Enough for thousands of requests on a busy machine; tests without a connection wait this long.
 CALL_TIMEOUT_MS = 3_000
 _world_numbers = itertools.count()
 
 
 class ZkWorld(Protocol):
-    """An empty ZooKeeper and the power over its clients' connections."""
+    """An empty ZooKeeper, and control over its clients' connections."""
 
     def connect(self) -> ZkStore:
-        """A new client."""
+        """Return a new client."""
         ...
 
     def expire(self, store: ZkStore) -> None:
-        """End a connected client's session; it is in a new one afterwards."""
+        """End a connected client's session; afterwards it has a new one."""
         ...
 
     def disconnect(self, store: ZkStore) -> None:
@@ -36,7 +36,7 @@ class ZkWorld(Protocol):
         ...
 
     def reconnect(self, store: ZkStore) -> None:
-        """Let a client connect again; its session lived on."""
+        """Let a client reconnect; its session has survived."""
         ...
 
 
@@ -60,7 +60,7 @@ class MemoryWorld:
 
 
 class RealWorld:
-    """A chroot of its own on a real ZooKeeper, every client behind a gate of its own."""
+    """A chroot of its own on a real ZooKeeper, with a gate in front of every client."""
 
     def __init__(self, sandbox: Sandbox, stack: ExitStack, *, supports_multi: bool | None) -> None:
         self._sandbox = sandbox

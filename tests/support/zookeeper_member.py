@@ -1,4 +1,4 @@
-"""Members of a ZooKeeper group behind the poll API, on a ZooKeeper in memory; the test polls."""
+"""Members of a ZooKeeper group with the poll API, on a ZooKeeper in memory; tests poll them."""
 
 from collections.abc import Callable
 from types import TracebackType
@@ -22,7 +22,7 @@ from zkconsumer.zk.store import ZkStore
 TIMEOUT_MS = 20_000
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 Heard = tuple[str, frozenset[int]]
-"""``revoked``, ``lost`` or ``assigned``, and partition numbers."""
+"""A call of the handler: ``revoked``, ``lost`` or ``assigned``, and partition numbers."""
 
 
 def open_group(config: PollConfig, connect: OpenZookeeperSession) -> ZookeeperGroup:
@@ -36,17 +36,17 @@ def open_group(config: PollConfig, connect: OpenZookeeperSession) -> ZookeeperGr
 
 
 def in_memory() -> Group:
-    """A server with one broker and a topic of two partitions, at real time."""
+    """Return a group with one broker and a topic of two partitions, in real time."""
     return Group(time=SystemClock())
 
 
 class PolledMember:
-    """A membership, and a handler that writes down what it hears.
+    """A membership, and a handler that records its calls.
 
     Attributes:
         received: every call of the handler.
-        owned: what it has by these.
-        on_give_up: called in the middle of ``give_up``.
+        owned: the partitions owned according to these calls.
+        on_give_up: called within ``give_up``.
     """
 
     def __init__(self, group: Group, **settings: object) -> None:
@@ -95,7 +95,7 @@ class PolledMember:
         self.owned = owned
 
     def poll_until(self, done: Callable[[], object], what: str, *others: "PolledMember") -> None:
-        """Poll, and have the others poll, until something is so."""
+        """Poll this and other members until ``done`` returns something true."""
 
         def look() -> object:
             for polled_member in (self, *others):
@@ -105,7 +105,7 @@ class PolledMember:
         wait_until(look, what=what)
 
     def joined(self, *topics: str, count: int = 2) -> Self:
-        """Subscribe, and poll until so many partitions may be handed out."""
+        """Subscribe, and poll until ``count`` partitions may be delivered."""
         self.membership.subscribe(frozenset(topics or "t"), open_ended=False)
         self.poll_until(lambda: len(self.membership.deliverable()) == count, "the first share")
         return self
@@ -123,5 +123,5 @@ class PolledMember:
 
 
 def numbers(partitions: Partitions) -> frozenset[int]:
-    """Of topic ``t``, mostly."""
+    """Return the numbers of partitions."""
     return frozenset(tp.partition for tp in partitions)

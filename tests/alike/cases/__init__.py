@@ -1,4 +1,4 @@
-"""The cases by area, a module each."""
+"""The cases, one module for each area."""
 
 import importlib
 import pkgutil

@@ -1,4 +1,4 @@
-"""The names and the order of every public call's arguments."""
+"""The names and the order of every public method's arguments."""
 
 import inspect
 from typing import Any
@@ -17,8 +17,8 @@ _MANY = inspect.Parameter.VAR_POSITIONAL
 
 
 def _theirs(method: str) -> list[inspect.Parameter]:
-    """What kafka-python's own method takes, itself left out."""
-    from kafka import KafkaConsumer  # noqa: PLC0415 - the list to look for
+    """The parameters of kafka-python's method, without ``self``."""
+    from kafka import KafkaConsumer  # noqa: PLC0415 - gives the expected parameters
 
     return list(inspect.signature(getattr(KafkaConsumer, method)).parameters.values())[1:]
 

@@ -11,7 +11,7 @@ Call = Callable[[Scene, Any], object]
 
 
 def _tries(what: str, call: Call) -> None:
-    """A case: a call on a consumer that reads nothing."""
+    """Register a case: a call on a consumer without partitions."""
 
     @case(what)
     def _(s: Scene) -> object:
@@ -85,7 +85,7 @@ def _(s: Scene) -> object:
     return s.consumer(isolation_level="read_committed").end_offsets([s.tp(TRANSACTIONS)])
 
 
-@case("offsets tell of no position")
+@case("end_offsets leaves the position")
 def _(s: Scene) -> object:
     consumer = s.assigned(LETTERS, 0)
     consumer.seek(s.tp(LETTERS), 4)
@@ -93,7 +93,7 @@ def _(s: Scene) -> object:
     return consumer.position(s.tp(LETTERS))
 
 
-@case("nobody at home: topics")
+@case("no broker reachable: topics")
 def _(s: Scene) -> object:
     settings = {
         "bootstrap_servers": "127.0.0.1:1",

@@ -1,4 +1,4 @@
-"""commit, commit_async, committed: right and wrong."""
+"""commit, commit_async, committed: with valid and invalid arguments."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,13 +11,13 @@ Call = Callable[[Scene, Any], object]
 
 
 def _of_group(s: Scene, *partitions: int, **settings: Any) -> Any:
-    """A consumer that keeps offsets for a group, and shares nothing."""
+    """Return a consumer with a group for its offsets, and assigned partitions."""
     settings = {"group_id": s.group(), "enable_auto_commit": False, **settings}
     return s.assigned(LETTERS, *partitions or (1,), **settings)
 
 
 def _tries(what: str, call: Call, **settings: Any) -> None:
-    """A case: a call on a consumer that reads partition 1 for a group."""
+    """Register a case: a call on a consumer with a group that reads partition 1."""
 
     @case(what)
     def _(s: Scene) -> object:
@@ -26,7 +26,7 @@ def _tries(what: str, call: Call, **settings: Any) -> None:
 
 
 def _tries_alone(what: str, call: Call) -> None:
-    """The same without a group."""
+    """Register a case: the same without a group."""
     _tries(what, call, group_id=None)
 
 
@@ -89,7 +89,7 @@ _tries("commit_async a number", lambda s, c: bool(c.commit_async({s.tp(LETTERS, 
 _tries("commit_async with a callback that is none", lambda _, c: bool(c.commit_async(callback=1)))
 
 
-@case("commit behind what was read")
+@case("commit beyond what was read")
 def _(s: Scene) -> object:
     consumer = _of_group(s)
     s.read(consumer, 5)
@@ -97,7 +97,7 @@ def _(s: Scene) -> object:
     return consumer.committed(s.tp(LETTERS, 1))
 
 
-@case("commit behind a part of what was fetched")
+@case("commit after a part of what was fetched")
 def _(s: Scene) -> object:
     consumer = _of_group(s)
     s.first(consumer, max_records=2)
@@ -123,7 +123,7 @@ def _(s: Scene) -> object:
     return [record.offset for record in s.read(_of_group(s, group_id=group), 2)]
 
 
-@case("commit_async tells its callback")
+@case("commit_async calls its callback")
 def _(s: Scene) -> object:
     consumer = _of_group(s)
     received: list[Any] = []
@@ -148,7 +148,7 @@ def _(s: Scene) -> object:
     return [future.succeeded(), future.failed()]
 
 
-@case("default_offset_commit_callback hears")
+@case("default_offset_commit_callback is called")
 def _(s: Scene) -> object:
     received: list[Any] = []
     consumer = _of_group(

@@ -1,4 +1,4 @@
-"""Errors by kafka-python's names: where they are, what they derive from, what carries them."""
+"""Errors by kafka-python's names: their modules, base classes and attributes."""
 
 import warnings
 from typing import Any
@@ -52,8 +52,8 @@ def _of(errors: Any) -> dict[str, Any]:
 
 
 def _kinds(s: Scene) -> dict[str, Any]:
-    """Those of kafka-python's errors that the library has."""
-    from kafka import errors as theirs  # noqa: PLC0415 - the list to look for
+    """Return the kafka-python errors that the library has, by name."""
+    from kafka import errors as theirs  # noqa: PLC0415 - gives the expected names
 
     wanted = _of(theirs)
     return {name: kind for name, kind in _of(s.lib.errors).items() if name in wanted}
@@ -74,10 +74,10 @@ for _name in RAISED:
 
 
 def _coded() -> list[str]:
-    """The other errors that stand for a broker's code."""
+    """The names of all other errors that stand for a broker's error code."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        from kafka import errors as theirs  # noqa: PLC0415 - the list to look for
+        from kafka import errors as theirs  # noqa: PLC0415 - gives the expected names
 
     return sorted(
         name
@@ -86,15 +86,15 @@ def _coded() -> list[str]:
     )
 
 
-def _says(name: str) -> None:
-    @case(f"what a broker's {name} says")
+def _describes(name: str) -> None:
+    @case(f"a broker's {name}: its attributes")
     def _(s: Scene) -> object:
         kind = _kinds(s)[name]
         return [kind.errno, kind.retriable, kind.invalid_metadata, kind("text").args]
 
 
 for _name in _coded():
-    _says(_name)
+    _describes(_name)
 
 
 @case("all of its names")
@@ -138,7 +138,7 @@ def _(s: Scene) -> object:
     return [str(s.lib.errors.KafkaTimeoutError("text")), str(s.lib.errors.KafkaTimeoutError())]
 
 
-@case("KafkaTimeoutError from nobody at home")
+@case("KafkaTimeoutError without a reachable broker")
 def _(s: Scene) -> object:
     return s.attempt(
         lambda: s.consumer("a", bootstrap_servers="127.0.0.1:1", bootstrap_timeout_ms=300).topics()

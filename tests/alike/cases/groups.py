@@ -1,4 +1,4 @@
-"""Members: listeners, hand-over, new topics, static members."""
+"""Group members: listeners, hand-over of partitions, new topics, static members."""
 
 import importlib
 import threading
@@ -34,7 +34,7 @@ def _(s: Scene) -> object:
     return [joined, received]
 
 
-@case("the listener of the first join hears of a revocation")
+@case("the listener of the first join gets a revocation")
 def _(s: Scene) -> object:
     received: list[Any] = []
     consumer = s.consumer(group_id=s.group(), auto_offset_reset="earliest")
@@ -143,7 +143,7 @@ def _(s: Scene) -> object:
     return sorted(sorted(tp.partition for tp in client.assignment()) for client in members)
 
 
-@case("who follows goes on where the first closed")
+@case("a successor continues where the first closed")
 def _(s: Scene) -> object:
     topic, group = s.topic(b"a", b"b", b"c", b"d"), s.group()
     settings = {"group_id": group, "auto_offset_reset": "earliest"}
@@ -153,7 +153,7 @@ def _(s: Scene) -> object:
     return [read, s.values(s.consumer(topic, **settings), 2)]
 
 
-@case("who follows in a loop goes on where the first closed")
+@case("a successor in a loop continues where the first closed")
 def _(s: Scene) -> object:
     topic, group = s.topic(b"a", b"b", b"c"), s.group()
     settings = {"group_id": group, "auto_offset_reset": "earliest", "consumer_timeout_ms": 8000}
@@ -206,7 +206,7 @@ def _(s: Scene) -> object:
     return len(s.values(consumer, 40))
 
 
-@case("asking makes a topic")
+@case("a metadata request creates a topic")
 def _(s: Scene) -> object:
     topic = s.name()
     consumer = s.consumer(topic, group_id=s.group())
@@ -214,7 +214,7 @@ def _(s: Scene) -> object:
     return consumer.assignment()
 
 
-@case("commit by who has lost the partition")
+@case("commit by a member that lost the partition")
 def _(s: Scene) -> object:
     topic, group = s.topic(b"a", b"b"), s.group()
     settings = {

@@ -1,4 +1,4 @@
-"""for record in consumer, next(consumer), and what wraps them."""
+"""``for record in consumer``, ``next(consumer)``, and overriding or wrapping of ``__next__``."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def _(s: Scene) -> object:
     return list(s.assigned(EMPTY, consumer_timeout_ms=0))
 
 
-@case("goes on after its end")
+@case("continues after its end")
 def _(s: Scene) -> object:
     topic = s.topic()
     consumer = s.assigned(topic, consumer_timeout_ms=SHORT_MS)
@@ -65,7 +65,7 @@ def _(s: Scene) -> object:
     return s.assigned(LETTERS, 1, consumer_timeout_ms=10_000).__next__().offset
 
 
-@case("the position is behind the record in hand")
+@case("the position is after the current record")
 def _(s: Scene) -> object:
     consumer = s.assigned(LETTERS, 1, consumer_timeout_ms=10_000)
     seen = []
@@ -94,7 +94,7 @@ def _(s: Scene) -> object:
     return [first, nothing, next(consumer).offset]
 
 
-@case("two loops go on where the first was left")
+@case("a second loop continues where the first stopped")
 def _(s: Scene) -> object:
     consumer = s.assigned(LETTERS, 1, consumer_timeout_ms=5_000)
     for record in consumer:
@@ -105,7 +105,7 @@ def _(s: Scene) -> object:
     return None
 
 
-@case("poll after a loop goes on behind the record in hand")
+@case("poll after a loop continues after its last record")
 def _(s: Scene) -> object:
     consumer = s.assigned(LETTERS, 1, consumer_timeout_ms=5_000)
     next(consumer)

@@ -1,4 +1,4 @@
-"""close, what is called after it, with blocks, threads."""
+"""close, calls after close, with blocks, and several threads."""
 
 import threading
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def _(s: Scene) -> object:
     return s.attempt(lambda: s.assigned(LETTERS).close(True, 2000))
 
 
-@case("close by names")
+@case("close with keyword arguments")
 def _(s: Scene) -> object:
     return s.attempt(lambda: s.assigned(LETTERS).close(autocommit=False, timeout_ms=500.0))
 
@@ -85,7 +85,7 @@ _after_close("group_metadata", lambda _, c: c.group_metadata().generation_id)
 
 
 def _meanwhile(what: str, call: Call) -> None:
-    """A case: a call while another thread polls."""
+    """Register a case: a call while another thread polls."""
 
     @case(f"while another thread polls: {what}")
     def _(s: Scene) -> object:

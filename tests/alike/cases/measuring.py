@@ -12,7 +12,7 @@ _measured: dict[str, Any] = {}
 
 
 def _metrics(s: Scene) -> Any:
-    """Of a member that has read all the letters and committed; one for all cases of a process."""
+    """The metrics of a member that read all letters and committed, cached for the process."""
     with _one_at_a_time:
         if s.lib.name not in _measured:
             _measured[s.lib.name] = _measure(s)
@@ -70,7 +70,7 @@ def _(s: Scene) -> object:
     )
 
 
-@case("records-lag-max of who read all")
+@case("records-lag-max after everything was read")
 def _(s: Scene) -> object:
     return _metrics(s)["consumer-fetch-manager-metrics"]["records-lag-max"] >= 0
 

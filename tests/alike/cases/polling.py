@@ -1,4 +1,4 @@
-"""poll: what it gives, takes and how long it takes."""
+"""poll: its result, its arguments, and how long it takes."""
 
 from collections.abc import Callable
 from functools import partial
@@ -10,7 +10,7 @@ from tests.alike.stage import EMPTY, LETTERS, MANY, MANY_COUNT
 
 
 def _tries(what: str, call: Callable[[Any], object]) -> None:
-    """A case: a call on a consumer that reads an empty partition."""
+    """Register a case: a call on a consumer that reads an empty partition."""
 
     @case(what)
     def _(s: Scene) -> object:
@@ -118,13 +118,13 @@ def _(s: Scene) -> object:
     return offsets == list(range(MANY_COUNT))
 
 
-@case("a first long poll brings something")
+@case("a first long poll returns records")
 def _(s: Scene) -> object:
     consumer = s.assigned(LETTERS, 0, 1)
     return bool(consumer.poll(timeout_ms=5000))
 
 
-@case("a group's first long poll brings something")
+@case("a group's first long poll returns records")
 def _(s: Scene) -> object:
     consumer = s.consumer(LETTERS, group_id=s.group(), auto_offset_reset="earliest")
     return bool(consumer.poll(timeout_ms=10000))
@@ -148,7 +148,7 @@ def _(s: Scene) -> object:
     return s.values(consumer, 1)
 
 
-@case("small fetches bring everything")
+@case("small fetches return everything")
 def _(s: Scene) -> object:
     consumer = s.assigned(LETTERS, 0, 1, fetch_max_bytes=50, max_partition_fetch_bytes=50)
     return [record.offset for record in s.read(consumer, 15)]

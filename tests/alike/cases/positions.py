@@ -1,4 +1,4 @@
-"""seek, position, pause, highwater: with right and wrong arguments."""
+"""seek, position, pause, highwater: with valid and invalid arguments."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +11,7 @@ Call = Callable[[Scene, Any], object]
 
 
 def _tries(what: str, call: Call) -> None:
-    """A case: a call on a consumer to which partition 0 is assigned."""
+    """Register a case: a call on a consumer to which partition 0 is assigned."""
 
     @case(what)
     def _(s: Scene) -> object:

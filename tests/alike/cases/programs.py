@@ -1,4 +1,4 @@
-"""What programs do with a consumer, a few lines of each kind."""
+"""Typical programs with a consumer, a few lines each."""
 
 import datetime
 import itertools
@@ -17,7 +17,7 @@ _LOOP = {"auto_offset_reset": "earliest", "consumer_timeout_ms": 8000}
 
 
 def _looping(s: Scene, *values: bytes, **settings: Any) -> Any:
-    """A consumer of a new group for a loop over these."""
+    """Return a consumer of a new group, for a loop over records with these values."""
     topic = s.topic(*values)
     return s.consumer(topic, group_id=s.group(), **{**_LOOP, **settings})
 
@@ -126,20 +126,20 @@ def _(s: Scene) -> object:
 
 @case("a record in a line of text")
 def _(s: Scene) -> object:
-    one = s.read(s.assigned(LETTERS, 1), 5)[1]
+    record = s.read(s.assigned(LETTERS, 1), 5)[1]
     return "%s:%d:%d: key=%s value=%s" % (  # noqa: UP031 - the line of kafka-python's own page
-        one.topic,
-        one.partition,
-        one.offset,
-        one.key,
-        one.value,
+        record.topic,
+        record.partition,
+        record.offset,
+        record.key,
+        record.value,
     )
 
 
 @case("a record's time as a datetime")
 def _(s: Scene) -> object:
-    one = s.read(s.assigned(LETTERS, 1), 5)[1]
-    return datetime.datetime.fromtimestamp(one.timestamp / 1000, datetime.UTC).isoformat()
+    record = s.read(s.assigned(LETTERS, 1), 5)[1]
+    return datetime.datetime.fromtimestamp(record.timestamp / 1000, datetime.UTC).isoformat()
 
 
 @case("a record's headers as a dict")

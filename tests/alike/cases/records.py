@@ -1,4 +1,4 @@
-"""A record's fields, and records and other values as the tuples they are there."""
+"""A record's fields, and records and other values as the named tuples of kafka-python."""
 
 import copy
 import json
@@ -11,7 +11,7 @@ from tests.alike.stage import CODECS, LETTERS, TRANSACTIONS
 
 
 def _record(s: Scene, number: int = 1) -> Any:
-    """One of the letters."""
+    """Read one record of the topic of letters."""
     return s.read(s.assigned(LETTERS, 0), 10)[number]
 
 
@@ -31,8 +31,17 @@ for _name in (
 
 @case("fields by index")
 def _(s: Scene) -> object:
-    one = _record(s)
-    return [one[0], one[1], one[3], one[4], one[6], one[7], one[-1], one[6:8]]
+    record = _record(s)
+    return [
+        record[0],
+        record[1],
+        record[3],
+        record[4],
+        record[6],
+        record[7],
+        record[-1],
+        record[6:8],
+    ]
 
 
 @case("unpacked")
@@ -43,8 +52,8 @@ def _(s: Scene) -> object:
 
 @case("as a tuple")
 def _(s: Scene) -> object:
-    one = _record(s)
-    return [tuple(one) == one, len(one), list(one)]
+    record = _record(s)
+    return [tuple(record) == record, len(record), list(record)]
 
 
 @case("isinstance of a tuple")
@@ -64,8 +73,8 @@ def _(s: Scene) -> object:
 
 @case("_replace")
 def _(s: Scene) -> object:
-    one = _record(s)._replace(value=b"other", offset=77)
-    return [one.value, one.offset, one.key]
+    record = _record(s)._replace(value=b"other", offset=77)
+    return [record.value, record.offset, record.key]
 
 
 @case("equal to itself, read again")
@@ -80,14 +89,14 @@ def _(s: Scene) -> object:
 
 @case("copied")
 def _(s: Scene) -> object:
-    one = copy.copy(_record(s))
-    return [one.value, one.offset]
+    record = copy.copy(_record(s))
+    return [record.value, record.offset]
 
 
 @case("pickled")
 def _(s: Scene) -> object:
-    one = pickle.loads(pickle.dumps(_record(s)))
-    return [one.value, one.key, one.offset, one.topic]
+    record = pickle.loads(pickle.dumps(_record(s)))
+    return [record.value, record.key, record.offset, record.topic]
 
 
 @case("shown")
@@ -98,46 +107,50 @@ def _(s: Scene) -> object:
 
 @case("assigning to a field")
 def _(s: Scene) -> object:
-    one = _record(s)
-    return s.attempt(lambda: setattr(one, "value", b"x"))
+    record = _record(s)
+    return s.attempt(lambda: setattr(record, "value", b"x"))
 
 
 @case("a null key")
 def _(s: Scene) -> object:
-    one = _record(s, 0)
-    return [one.key, one.serialized_key_size]
+    record = _record(s, 0)
+    return [record.key, record.serialized_key_size]
 
 
 @case("a null value")
 def _(s: Scene) -> object:
-    one = _record(s, 4)
-    return [one.value, one.serialized_value_size]
+    record = _record(s, 4)
+    return [record.value, record.serialized_value_size]
 
 
 @case("headers")
 def _(s: Scene) -> object:
-    one = _record(s, 2)
-    return [type(one.headers).__name__, one.headers, one.serialized_header_size]
+    record = _record(s, 2)
+    return [type(record.headers).__name__, record.headers, record.serialized_header_size]
 
 
 @case("no headers")
 def _(s: Scene) -> object:
-    one = _record(s, 1)
-    return [type(one.headers).__name__, one.headers, one.serialized_header_size]
+    record = _record(s, 1)
+    return [type(record.headers).__name__, record.headers, record.serialized_header_size]
 
 
 @case("kinds of keys, values and headers")
 def _(s: Scene) -> object:
-    one = _record(s, 2)
-    return [type(one.key).__name__, type(one.value).__name__, type(one.headers[0]).__name__]
+    record = _record(s, 2)
+    return [
+        type(record.key).__name__,
+        type(record.value).__name__,
+        type(record.headers[0]).__name__,
+    ]
 
 
 @case("an empty key and an empty value")
 def _(s: Scene) -> object:
     topic = s.topic()
     s.writer.send(topic, b"", key=b"")
-    one = s.read(s.assigned(topic), 1)[0]
-    return [one.key, one.value, one.serialized_key_size, one.serialized_value_size]
+    record = s.read(s.assigned(topic), 1)[0]
+    return [record.key, record.value, record.serialized_key_size, record.serialized_value_size]
 
 
 @case("deserialised by a function")
@@ -173,8 +186,8 @@ def _(s: Scene) -> object:
 
 @case("deserialised: sizes are those of the bytes")
 def _(s: Scene) -> object:
-    one = s.read(s.assigned(LETTERS, 1, value_deserializer=lambda data: data * 3), 5)[1]
-    return [one.value, one.serialized_value_size]
+    record = s.read(s.assigned(LETTERS, 1, value_deserializer=lambda data: data * 3), 5)[1]
+    return [record.value, record.serialized_value_size]
 
 
 @case("deserialised by an object")
@@ -232,7 +245,7 @@ def _(s: Scene) -> object:
     return [[record.offset, record.value] for record in s.read(consumer, 3)]
 
 
-@case("of transactions: the position behind all of them")
+@case("of transactions: the position after all of them")
 def _(s: Scene) -> object:
     consumer = s.assigned(TRANSACTIONS, isolation_level="read_committed")
     s.read(consumer, 3)
@@ -246,7 +259,7 @@ def _(s: Scene) -> object:
     return [str(tp), repr(tp), tuple(tp), tp == ("t", 3), hash(tp) == hash(("t", 3)), tp._asdict()]
 
 
-@case("a TopicPartition by names, and wrongly")
+@case("a TopicPartition by keywords, and with wrong arguments")
 def _(s: Scene) -> object:
     made = s.lib.TopicPartition(topic="t", partition=0)
     return [made, s.attempt(lambda: s.lib.TopicPartition("t")), made._replace(partition=9)]
@@ -259,8 +272,15 @@ def _(s: Scene) -> object:
 
 @case("an OffsetAndMetadata")
 def _(s: Scene) -> object:
-    one = s.lib.OffsetAndMetadata(5, "m", -1)
-    return [one, one[0], tuple(one), one == (5, "m", -1), one._replace(offset=6), len(one)]
+    offset = s.lib.OffsetAndMetadata(5, "m", -1)
+    return [
+        offset,
+        offset[0],
+        tuple(offset),
+        offset == (5, "m", -1),
+        offset._replace(offset=6),
+        len(offset),
+    ]
 
 
 @case("an OffsetAndMetadata's defaults")

@@ -1,4 +1,4 @@
-"""What a constructor takes, refuses, and shows as its configuration."""
+"""The constructor's settings: accepted ones, refused ones, and the resulting configuration."""
 
 import logging
 from typing import Any, ClassVar
@@ -11,23 +11,23 @@ NOBODY = "127.0.0.1:1"
 
 
 def _first_value(s: Scene, **settings: Any) -> object:
-    """Whether a consumer of these settings reads."""
+    """Return the first value that a consumer with these settings reads."""
     return s.values(s.assigned(LETTERS, 1, **settings), 5)[0]
 
 
 def _takes(what: str, **settings: Any) -> None:
-    """A case: these settings change nothing of what is read."""
+    """Register a case: reading with these settings works."""
     case(f"taken: {what}")(lambda s: _first_value(s, **settings))
 
 
 def _refuses(what: str, **settings: Any) -> None:
-    """A case: what the constructor says of these settings."""
+    """Register a case: whether the constructor accepts these settings."""
     case(f"made with {what}")(lambda s: s.attempt(lambda: bool(s.consumer(**settings))))
 
 
 _refuses("an unknown setting", no_such_setting=1)
 _refuses("a misspelt setting", bootstrap_server="x")
-_refuses("nobody at home", bootstrap_servers=NOBODY, bootstrap_timeout_ms=400)
+_refuses("no reachable broker", bootstrap_servers=NOBODY, bootstrap_timeout_ms=400)
 _refuses("an unknown host", bootstrap_servers="no-such-host.invalid:9092", bootstrap_timeout_ms=400)
 _refuses(
     "a fetch that waits longer than a request", fetch_max_wait_ms=50000, request_timeout_ms=40000
@@ -42,7 +42,7 @@ _refuses("a heartbeat longer than a session", group_id="g", heartbeat_interval_m
 _refuses("a poll interval shorter than a session", group_id="g", max_poll_interval_ms=1000)
 _refuses("an instance without a group", group_instance_id="i")
 _refuses("an offset reset none", auto_offset_reset="none")
-_refuses("an isolation that can't be", isolation_level="read_something")
+_refuses("an invalid isolation level", isolation_level="read_something")
 _refuses("no strategy", group_id="g", partition_assignment_strategy=[])
 
 _takes("group_id=''", group_id="")
@@ -55,7 +55,7 @@ _takes("max_poll_records that is larger", max_poll_records=100_000)
 _takes("consumer_timeout_ms=inf", consumer_timeout_ms=float("inf"))
 _takes("consumer_timeout_ms that is a float", consumer_timeout_ms=1000.5)
 _takes("api_version", api_version=(2, 0))
-_takes("api_version_auto_timeout_ms's heir", bootstrap_timeout_ms=5000)
+_takes("api_version_auto_timeout_ms's successor", bootstrap_timeout_ms=5000)
 _takes("reconnects", reconnect_backoff_ms=10, reconnect_backoff_max_ms=1000)
 _takes("max_in_flight_requests_per_connection", max_in_flight_requests_per_connection=1)
 _takes("buffers", receive_buffer_bytes=None, send_buffer_bytes=131072)
@@ -92,7 +92,7 @@ def _each_refused(s: Scene, *settings: dict[str, Any]) -> object:
     )
 
 
-@case("made with values that can't be")
+@case("made with invalid values")
 def _(s: Scene) -> object:
     return _each_refused(
         s,
@@ -104,7 +104,7 @@ def _(s: Scene) -> object:
     )
 
 
-@case("made with security that can't work")
+@case("made with unusable security")
 def _(s: Scene) -> object:
     sasl = {"security_protocol": "SASL_PLAINTEXT"}
     return _each_refused(
@@ -136,7 +136,7 @@ def _(s: Scene) -> object:
     return _first_value(s, bootstrap_servers=f"PLAINTEXT://{s.bootstrap}")
 
 
-@case("made with brokers that are no addresses")
+@case("made with invalid broker addresses")
 def _(s: Scene) -> object:
     return s.attempt(
         lambda: bool(s.consumer(bootstrap_servers=[1, None], bootstrap_timeout_ms=400))
@@ -209,7 +209,7 @@ def _(s: Scene) -> object:
     return s.consumer(**known).config["group_id"]
 
 
-@case("a metrics reporter is made and told of metrics")
+@case("a metrics reporter is created and gets metrics")
 def _(s: Scene) -> object:
     made: list[str] = []
 
@@ -249,7 +249,7 @@ def _(s: Scene) -> object:
     return s.attempt(lambda: s.consumer(["a", "b"]).subscription())
 
 
-@case("a topic that can't be, in the constructor")
+@case("an invalid topic in the constructor")
 def _(s: Scene) -> object:
     return s.attempts(
         lambda topic=topic: s.consumer(topic).subscription()  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""subscribe, assign, unsubscribe, and what they show of themselves."""
+"""subscribe, assign, unsubscribe, and the resulting subscription and assignment."""
 
 import re
 from collections.abc import Callable
@@ -18,7 +18,7 @@ def _listens(s: Scene) -> object:
 
 
 def _subscribes(what: str, **arguments: object) -> None:
-    """A case: what subscribe says of these arguments."""
+    """Register a case: ``subscribe`` with these arguments."""
 
     @case(f"subscribe {what}")
     def _(s: Scene) -> object:
@@ -70,7 +70,7 @@ def _(s: Scene) -> object:
     return [refused, consumer.subscription()]
 
 
-@case("twice: the second in place of the first")
+@case("twice: the second replaces the first")
 def _(s: Scene) -> object:
     consumer = s.consumer("a")
     consumer.subscribe(["b"])
@@ -162,7 +162,7 @@ def _(s: Scene) -> object:
     return [s.attempt(lambda: consumer.assign([])), consumer.subscription()]
 
 
-@case("assign in place of what was assigned")
+@case("assign replaces what was assigned")
 def _(s: Scene) -> object:
     consumer = s.assigned(LETTERS, 0)
     consumer.assign([s.tp(LETTERS, 1)])
@@ -178,7 +178,7 @@ def _(s: Scene) -> object:
 
 
 def _assigns(what: str, given: Callable[[Scene], object]) -> None:
-    """A case: what assign says of this."""
+    """Register a case: ``assign`` with this argument."""
 
     @case(f"assign {what}")
     def _(s: Scene) -> object:
@@ -216,7 +216,7 @@ def _(s: Scene) -> object:
 def _(s: Scene) -> object:
     consumer = s.consumer(s.name(), group_id=s.group(), allow_auto_create_topics=False)
     polled = s.attempt(lambda: consumer.poll(timeout_ms=500))
-    # Who makes the topic is assigned it by and by, on a busy machine as well.
+    # A topic that was created in spite of that would be assigned within a few polls.
     for _again in range(5):
         if not consumer.assignment():
             s.attempt(lambda: consumer.poll(timeout_ms=500))

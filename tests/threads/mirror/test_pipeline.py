@@ -1,4 +1,4 @@
-"""Batches that wait for their turn: written in order, bounded, and never forgotten in silence."""
+"""A write pipeline: batches are written in order, bounded, and no failure goes unreported."""
 
 import threading
 
@@ -20,7 +20,7 @@ def batch(*offsets: int) -> MirrorBatch:
 
 
 class Held:
-    """Writes when it is let: acknowledges all of a batch."""
+    """A writer that waits for ``gate`` before each batch, then acknowledges all of it."""
 
     def __init__(self) -> None:
         self.written: list[list[int]] = []
@@ -41,12 +41,12 @@ class Held:
         return True
 
     def on_done(self, one: MirrorBatch) -> None:
-        """Note how far it came."""
+        """Record the positions that the batch reached."""
         self.done.append(one.positions())
 
 
 def test_what_comes_meanwhile_is_written_together() -> None:
-    """In order; and at the end all of it is written."""
+    """Batches that arrive during a write are merged into the next one; order is kept."""
     held = Held()
     pipeline = WritePipeline(held.write, held.on_done, most=100)
     with pipeline.running():
@@ -64,7 +64,7 @@ def test_what_comes_meanwhile_is_written_together() -> None:
 
 
 def test_room_is_bounded_in_messages_and_bytes() -> None:
-    """Who reads waits; what is written gives its room back."""
+    """The reader waits at the limit of messages or bytes; a write frees its share."""
     held = Held()
     pipeline = WritePipeline(held.write, held.on_done, most=3)
     small = WritePipeline(held.write, held.on_done, most=100, most_bytes=1)
@@ -86,7 +86,7 @@ def test_room_is_bounded_in_messages_and_bytes() -> None:
 
 
 def test_a_failure_ends_it() -> None:
-    """Who waits for room or for the end of it does not wait for ever, and hears why."""
+    """After a failed write, waiting for capacity returns, and ``check`` raises the reason."""
     held = Held()
     held.error = MirrorError("refused")
     pipeline = WritePipeline(held.write, held.on_done, most=2)
@@ -103,7 +103,7 @@ def test_a_failure_ends_it() -> None:
 
 
 def test_what_is_given_up_ends_it() -> None:
-    """Nothing behind it is written."""
+    """After the writer gives a batch up, no later batch is written."""
     held = Held()
     held.gives_up = True
     pipeline = WritePipeline(held.write, held.on_done, most=100)
