@@ -1,4 +1,4 @@
-"""Random groups, what the JVM answers for them, and what we answer."""
+"""Random groups, with the shares that the JVM's assignors and ours compute for them."""
 
 import json
 import random
@@ -18,13 +18,13 @@ from zkconsumer.zk.store import CreateOp
 GROUP = "grp"
 INTERNAL = "__consumer_offsets"
 Share: TypeAlias = dict[str, dict[str, list[int]]]
-"""Partitions by topic by thread id; ``{"error": {}}`` where the assignor refuses."""
+"""Partitions by topic by thread id; ``{"error": {}}`` if the assignor fails."""
 ERROR: Share = {"error": {}}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """One registration: whom it is of, and what it says."""
+    """One member's id and registration."""
 
     consumer_id: str
     pattern: str
@@ -39,7 +39,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupCase:
-    """A group and the topics around it."""
+    """A group and the cluster's topics."""
 
     strategy: Strategy
     exclude_internal: bool
@@ -55,7 +55,7 @@ class GroupCase:
         return asdict(self)
 
     def view(self) -> GroupView:
-        """The group as it is seen by every member: topics are listed as by a server."""
+        """Return the group as every member sees it, with topics in a server's order."""
         listed = JavaHashSet()
         for topic in self.topics:
             listed.add(topic)
@@ -67,8 +67,8 @@ class GroupCase:
         }
         return GroupView(members, {topic: tuple(ids) for topic, ids in self.topics.items()})
 
-    def our_answer(self, consumer_id: str) -> Share:
-        """What we give to one member."""
+    def our_share(self, consumer_id: str) -> Share:
+        """Return the share that our assignor gives to one member."""
         result = assign(self.strategy, self.view(), consumer_id)
         if isinstance(result, CannotAssign):
             return ERROR
@@ -79,17 +79,17 @@ class GroupCase:
         return share
 
     def agrees(self, consumer_id: str, jvm: Share) -> bool:
-        """Whether we give a member what the JVM gives it."""
-        ours = self.our_answer(consumer_id)
+        """Whether our assignor gives a member the same share as the JVM."""
+        ours = self.our_share(consumer_id)
         if self.strategy == "roundrobin" and not self.view().threads_by_topic():
-            # With no topic at all the original throws (KAFKA-1648) and we have nothing to share
-            # out: in both cases nobody owns anything.
+            # Without any topic the original throws (KAFKA-1648) and ours assigns nothing; in both
+            # cases nobody owns a partition.
             return (ours, jvm) == ({}, ERROR)
         return ours == jvm
 
 
 def random_case(rng: random.Random) -> GroupCase:
-    """A group of 1 to 6 members that read up to 11 topics with up to 12 streams."""
+    """Return a group of 1 to 6 members that read up to 11 topics with up to 12 streams."""
     names = _topic_names(rng)
     topics = {name: _partitions(rng) for name in names}
     strategy: Strategy = rng.choice(("range", "roundrobin"))
@@ -112,7 +112,7 @@ def _topic_names(rng: random.Random) -> list[str]:
         for _ in range(rng.randint(1, 8))
     }
     if rng.random() < 0.25:
-        # Their Java hashes are equal, and so are those of their partitions.
+        # These names have equal Java hashes, as have those of their partitions.
         names |= {"t" + "".join(rng.choice(("Aa", "BB")) for _ in range(2)) for _ in range(3)}
     return sorted(names, key=lambda _: rng.random())
 
@@ -129,7 +129,7 @@ def _consumer_id(rng: random.Random) -> str:
 
 
 def _even_reader(rng: random.Random, topics: Sequence[str], *, wildcards: bool) -> Member:
-    """Reads everything; now and then it names the topics in an order of its own."""
+    """Return a member that reads everything, sometimes with its topics in another order."""
     streams = rng.choice((1, 2, 3, 12))
     pattern, subscription = "static", dict.fromkeys(topics, streams)
     if wildcards and rng.random() < 0.3:
@@ -141,7 +141,7 @@ def _even_reader(rng: random.Random, topics: Sequence[str], *, wildcards: bool) 
 
 
 def _uneven_reader(rng: random.Random, topics: Sequence[str], *, wildcards: bool) -> Member:
-    """Reads some topics, or none."""
+    """Return a member that reads some topics, or none."""
     kinds = ("static", "white_list", "black_list") if wildcards else ("static",)
     pattern = rng.choice(kinds)
     if pattern == "static":
@@ -153,11 +153,11 @@ def _uneven_reader(rng: random.Random, topics: Sequence[str], *, wildcards: bool
     return Member(consumer_id=_consumer_id(rng), pattern=pattern, subscription=subscription)
 
 
-def jvm_answers(zookeeper: str, cases: Sequence[GroupCase]) -> list[dict[str, Share]]:
-    """What the JVM gives to every member of every group, the groups written into ZooKeeper.
+def jvm_shares(zookeeper: str, cases: Sequence[GroupCase]) -> list[dict[str, Share]]:
+    """Return the JVM's share for every member of every group, after writing them into ZooKeeper.
 
     Args:
-        zookeeper: its address, without a chroot; a folder is left there for each group.
+        zookeeper: its address without a chroot; a node remains there for each group.
         cases: the groups.
     """
     lines = []

@@ -1,7 +1,7 @@
-"""Captures all golden data anew: ``python -m tests.golden.capture``.
+"""Captures all golden data again: ``python -m tests.golden.capture``.
 
-It asks real brokers and the JVM: it needs what the sandbox needs, and a JDK. Each part can also be
-run by itself.
+The data comes from real brokers and the JVM, so this needs a JDK and everything that the sandbox
+needs. Each part can also be run by itself.
 """
 
 from tests.golden import (

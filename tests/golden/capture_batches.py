@@ -1,8 +1,8 @@
 """Captures batches of magic 2 as Kafka's own classes write and read them.
 
 Run it with ``python -m tests.golden.capture_batches``; it needs a JDK and writes data/batches.json:
-what Kafka 2.8 writes from given records, what its log cleaner leaves of them, markers, and what we
-write with each codec; each with what Kafka 3.9 reads in it.
+the batches that Kafka 2.8 writes from given records, the same after its log cleaner, markers, and
+our batches with each codec; each with the records that Kafka 3.9 reads from it.
 """
 
 import json
@@ -29,7 +29,7 @@ KINDS = {TimestampType.CREATE_TIME: "CreateTime", TimestampType.LOG_APPEND_TIME:
 
 
 class Golden(TypedDict):
-    """A set and what Kafka 3.9 reads in it."""
+    """A record set and the records that Kafka 3.9 reads from it."""
 
     name: str
     hex: str
@@ -38,7 +38,7 @@ class Golden(TypedDict):
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """What to write into one batch."""
+    """The properties and records of one batch."""
 
     name: str
     records: list[Record]
@@ -48,11 +48,11 @@ class Case:
     traits: BatchTraits
 
     def ours(self) -> bytes:
-        """The batch as we write it."""
+        """Return the batch as our code writes it."""
         return build_batch(self.records, codec=self.codec, headers=self.headers, traits=self.traits)
 
     def oracle_line(self) -> str:
-        """The line that asks the writer for it; with append time, records keep the producer's."""
+        """Return the batch's line for the Java writer; with append time, records keep their own."""
         traits = self.traits
         words: list[object] = ["write", self.codec.name.lower(), KINDS[self.kind], APPENDED]
         words += [traits.base_offset, traits.producer_id, traits.producer_epoch]
@@ -71,12 +71,12 @@ class Case:
 
 
 def in_hex(data: bytes | None) -> str:
-    """Bytes as the oracles want them."""
+    """Return bytes in the oracles' format."""
     return "-" if data is None else data.hex() or "."
 
 
 def cases() -> Iterator[Case]:
-    """Batches with each codec and each kind of time, in and out of transactions."""
+    """Yield batches with each codec and timestamp type, in and out of transactions."""
     source = random.Random(9)
     for codec in Codec:
         for kind, time in KINDS.items():
@@ -124,11 +124,11 @@ MARKERS = {
 """Type, offset, timestamp, producer id and epoch, leader epoch, coordinator epoch."""
 
 KEPT = [(), (0,), (3, 4, 7), (11,)]
-"""What the cleaner leaves, by place among the records of a batch of twelve."""
+"""The records that the log cleaner leaves, by index in a batch of twelve."""
 
 
 def our_marker(name: str) -> bytes:
-    """A marker as we write it."""
+    """Return a transaction marker as our code writes it."""
     kind, offset, timestamp, producer_id, epoch, leader_epoch, coordinator_epoch = MARKERS[name]
     traits = BatchTraits(producer_id=producer_id, producer_epoch=epoch, leader_epoch=leader_epoch)
     return build_marker(
@@ -136,23 +136,23 @@ def our_marker(name: str) -> bytes:
     )
 
 
-def ask_oracle(oracle: str, version: str, lines: Sequence[str]) -> list[str]:
-    """The answers of an oracle on the class path of a version."""
+def query_oracle(oracle: str, version: str, lines: Sequence[str]) -> list[str]:
+    """Return the output of an oracle on the class path of a Kafka version."""
     return run_oracle(oracle, [], lines, class_path=jars.class_path(version))
 
 
 def capture() -> list[Golden]:
-    """Write with theirs and with ours, and have all of it read."""
+    """Write batches with Kafka's code and ours, and let Kafka read all of them."""
     every = list(cases())
     names = [f"Kafka's {case.name}" for case in every]
     lines = [case.oracle_line() for case in every]
     names += [f"Kafka's {name} marker" for name in MARKERS]
     lines += [" ".join(map(str, ["marker", kind.name, *rest])) for kind, *rest in MARKERS.values()]
-    written = ask_oracle(WRITER, "2.8.2", lines)
+    written = query_oracle(WRITER, "2.8.2", lines)
     twelve = [at for at, case in enumerate(every) if len(case.records) == 12]
     compacting = [(at, kept) for at in twelve for kept in KEPT]
     names += [f"Kafka's {every[at].name}, compacted to {list(kept)}" for at, kept in compacting]
-    written += ask_oracle(
+    written += query_oracle(
         WRITER,
         "2.8.2",
         [
@@ -166,7 +166,7 @@ def capture() -> list[Golden]:
     written += [case.ours().hex() for case in every] + [
         our_marker(marker).hex() for marker in MARKERS
     ]
-    read = ask_oracle(READER, "3.9.1", written)
+    read = query_oracle(READER, "3.9.1", written)
     return [
         Golden(name=name, hex=data, read=words)
         for name, data, words in zip(names, written, read, strict=True)

@@ -1,7 +1,7 @@
-"""Captures requests and the answers of real brokers, byte for byte: every API, also its errors.
+"""Captures requests to real brokers and their responses, byte for byte: every API and its errors.
 
-Run it with ``python -m tests.golden.capture_frames``; it writes ``data/frames-*.json``. What an
-answer must say is written down here as facts, from how the scene was set, not from decoding it.
+Run it with ``python -m tests.golden.capture_frames``; it writes ``data/frames-*.json``. The facts
+that a response must contain follow from how the scene was set up, not from decoding it.
 """
 
 import json
@@ -33,7 +33,7 @@ TIMEOUT_MS = 30_000
 
 
 class GoldenFrame(TypedDict):
-    """One exchange: both frames in hex, and what the answer says by path."""
+    """One exchange: both frames in hex, and the response's expected values by path."""
 
     name: str
     source: str
@@ -45,7 +45,7 @@ class GoldenFrame(TypedDict):
 
 
 def capture() -> None:
-    """Write all files anew."""
+    """Write all files again."""
     for version in VERSIONS:
         frames = list(capture_version(version))
         path = DATA / f"frames-{version}.json"
@@ -53,7 +53,7 @@ def capture() -> None:
 
 
 def capture_version(kafka: str) -> Iterator[GoldenFrame]:
-    """Ask broker 0 of two; then broker 1 stops, and it is asked again."""
+    """Send requests to broker 0 of two, stop broker 1, and send requests again."""
     with Sandbox(kafka=kafka, brokers=2, auto_create_topics=True) as cluster:
         cluster.create_topic("two", assignment={0: [0], 1: [1]})
         cluster.create_topic("both", assignment={0: [0, 1]})
@@ -61,25 +61,25 @@ def capture_version(kafka: str) -> Iterator[GoldenFrame]:
         cluster.create_topic("away", assignment={0: [1]})
         if kafka != "0.8.0":
             cluster.create_topic("small", assignment={0: [0]}, config={"max.message.bytes": "20"})
-        with closing(_Asker(kafka, cluster.brokers[0])) as first:
+        with closing(_RecordingClient(kafka, cluster.brokers[0])) as first:
             for call in calls_before():
                 if kafka in call.brokers:
                     yield first.exchange(call)
         if kafka != "0.8.2.2":
-            # Older ones have no coordinator, and may go on naming dead replicas for ever.
+            # Older brokers have no coordinator, and may list dead replicas for ever.
             return
         yield from _capture_coordinator(kafka, cluster)
         cluster.stop_broker(1)
-        with closing(_Asker(kafka, cluster.brokers[0])) as left:
-            wait_until(left.knows_of_the_loss, what="the broker to be missed")
+        with closing(_RecordingClient(kafka, cluster.brokers[0])) as left:
+            wait_until(left.reports_the_loss, what="the broker to be missed")
             for call in calls_with_a_broker_down():
                 yield left.exchange(call)
 
 
 def _capture_coordinator(kafka: str, cluster: Sandbox) -> Iterator[GoldenFrame]:
-    """Ask for the coordinator until there is one; then use it."""
+    """Ask for the coordinator until there is one, and send requests to it."""
     request = FindCoordinatorRequest(group_id="golden")
-    with closing(_Asker(kafka, cluster.brokers[0])) as anyone:
+    with closing(_RecordingClient(kafka, cluster.brokers[0])) as anyone:
         wait_until(
             lambda: anyone.connection.request(request, version=0, timeout_ms=TIMEOUT_MS).port > 0,
             what="a coordinator",
@@ -93,15 +93,15 @@ def _capture_coordinator(kafka: str, cluster: Sandbox) -> Iterator[GoldenFrame]:
         yield anyone.exchange(Call("coordinator", request, 0, facts))
     other = cluster.brokers[1 - found.coordinator_id]
     coordinator = cluster.brokers[found.coordinator_id]
-    with closing(_Asker(kafka, coordinator)) as asker:
+    with closing(_RecordingClient(kafka, coordinator)) as asker:
         for call in calls_to_coordinator():
             yield asker.exchange(call)
-    with closing(_Asker(kafka, other)) as asker:
+    with closing(_RecordingClient(kafka, other)) as asker:
         for call in calls_to_others():
             yield asker.exchange(call)
 
 
-class _Asker:
+class _RecordingClient:
     """A recorded connection to one broker."""
 
     def __init__(self, kafka: str, broker: Broker) -> None:
@@ -112,7 +112,7 @@ class _Asker:
         )
 
     def exchange(self, call: Call) -> GoldenFrame:
-        """Ask, and keep both frames."""
+        """Send a request and return both frames."""
         self.connection.request(call.request, version=call.version, timeout_ms=TIMEOUT_MS)
         return GoldenFrame(
             name=call.name,
@@ -124,8 +124,8 @@ class _Asker:
             facts=call.facts,
         )
 
-    def knows_of_the_loss(self) -> bool:
-        """Whether the broker says what the other one took with it."""
+    def reports_the_loss(self) -> bool:
+        """Whether the broker reports the loss of the other one."""
         response = self.connection.request(
             MetadataRequest(topics=("away", "both")), version=0, timeout_ms=TIMEOUT_MS
         )

@@ -1,4 +1,4 @@
-"""Captures how Java prints numbers and times, and walks tables.
+"""Captures how Java formats numbers and times, and in which order it iterates tables.
 
 ``python -m tests.golden.capture_java_numbers`` needs a JDK. It writes ``data/java_numbers.json``.
 """
@@ -34,7 +34,7 @@ TIMES = (0, 1, 999, 1_000, 1_795_227_905_282, 951_782_400_007, 1_700_000_000_050
 
 
 def fixed_cases(rng: random.Random) -> list[float]:
-    """Numbers that rates and sizes are, and such as lie half-way between two texts."""
+    """Return realistic rates and sizes, and numbers half-way between two formatted values."""
     found = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), 0.00005, 1.00005, 0.00015]
     found += [2.5e-4 * rng.randrange(10**6) / 5 for _ in range(400)]
     found += [rng.randrange(10**7) / 10**5 for _ in range(400)]
@@ -45,23 +45,23 @@ def fixed_cases(rng: random.Random) -> list[float]:
 
 
 def bits(value: float) -> str:
-    """A double as Java's ``Double.doubleToRawLongBits`` in hex."""
+    """Return Java's ``Double.doubleToRawLongBits`` of a double in hex."""
     return struct.pack(">d", value).hex()
 
 
-def ask_fixed(values: Sequence[float]) -> list[str]:
-    """What ``%.4f`` makes of them."""
+def java_fixed(values: Sequence[float]) -> list[str]:
+    """Return the values as Java formats them with ``%.4f``."""
     return run_oracle("JavaNumberOracle.java", ["fixed"], map(bits, values))
 
 
-def ask_dates(cases: Sequence[tuple[int, str]]) -> list[str]:
-    """What ``SimpleDateFormat`` makes of them in UTC."""
+def java_dates(cases: Sequence[tuple[int, str]]) -> list[str]:
+    """Return the times as Java's ``SimpleDateFormat`` formats them in UTC."""
     lines = [f"{at_ms}\t{pattern}" for at_ms, pattern in cases]
     return run_oracle("JavaNumberOracle.java", ["dates"], lines)
 
 
 def key_lists(rng: random.Random) -> list[list[str]]:
-    """Up to 60 names; some of them have equal hashes, and more lie in one bin."""
+    """Return lists of up to 60 names, some with equal hashes and more in the same bin."""
     tails = [f".{number}" for number in range(60)]
     return [
         sorted(
@@ -76,7 +76,7 @@ def key_lists(rng: random.Random) -> list[list[str]]:
 
 
 def number_lists(rng: random.Random) -> list[list[str]]:
-    """Ids as brokers have them."""
+    """Return lists of typical broker ids."""
     sizes = (1, 2, 5, 11, 12, 13, 24, 25, 60)
     highest = (100, 2000, 2**31 - 1)
     return [
@@ -85,27 +85,27 @@ def number_lists(rng: random.Random) -> list[list[str]]:
     ]
 
 
-def ask_order(kind: str, lists: Sequence[Sequence[str]]) -> list[list[str]]:
-    """How a table is walked into which keys were put; ``properties`` or ``numbers``."""
+def java_order(kind: str, lists: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return the iteration order of a table of these keys; ``properties`` or ``numbers``."""
     lines = run_oracle("JavaNumberOracle.java", [kind], map(",".join, lists))
     return [line.split(",") for line in lines]
 
 
 def main() -> None:
-    """Write the file anew."""
+    """Write the file again."""
     values = fixed_cases(random.Random(822))
     keys, numbers = key_lists(random.Random(822)), number_lists(random.Random(822))
     dates = [(at_ms, pattern) for pattern in PATTERNS for at_ms in TIMES]
     found = {
-        "fixed": dict(zip(map(bits, values), ask_fixed(values), strict=True)),
+        "fixed": dict(zip(map(bits, values), java_fixed(values), strict=True)),
         "dates": [
             [at_ms, pattern, text]
-            for (at_ms, pattern), text in zip(dates, ask_dates(dates), strict=True)
+            for (at_ms, pattern), text in zip(dates, java_dates(dates), strict=True)
         ],
     }
     orders = {
-        "properties": list(zip(keys, ask_order("properties", keys), strict=True)),
-        "numbers": list(zip(numbers, ask_order("numbers", numbers), strict=True)),
+        "properties": list(zip(keys, java_order("properties", keys), strict=True)),
+        "numbers": list(zip(numbers, java_order("numbers", numbers), strict=True)),
     }
     NUMBERS.write_text(json.dumps(found | orders) + "\n")
 

@@ -52,7 +52,7 @@ LAST = 32767
 
 
 def main() -> None:
-    """Write the file anew."""
+    """Write the file again."""
     (jar,) = [path for path in jars.class_path(KAFKA) if path.name.startswith("kafka-clients-")]
     with zipfile.ZipFile(jar) as archive:
         found = {name: _layouts(archive, name) for name in MESSAGES}
@@ -81,9 +81,9 @@ def _layouts(archive: zipfile.ZipFile, name: str) -> dict[str, object]:
 def _fields(
     fields: list[Mapping[str, Any]], version: int, shared: Mapping[str, Any]
 ) -> list[list[object]]:
-    """The fields of a version in wire order: name, type, whether it may be null, and tag.
+    """Return a version's fields in wire order: name, type, whether it may be null, and tag.
 
-    ``shared`` has the fields of structs that a message names in more than one place.
+    ``shared`` has the fields of structs that a message uses in more than one place.
     """
     return [
         [
@@ -110,7 +110,7 @@ def _versions(text: str) -> range:
 
 
 def _range(text: str) -> Range:
-    """``3``, ``0-7``, ``4+`` or ``none``."""
+    """Parse a range of versions: ``3``, ``0-7``, ``4+`` or ``none``."""
     if text == "none":
         return LAST, -1
     first, _, last = text.rstrip("+").partition("-")

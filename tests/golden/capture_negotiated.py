@@ -1,7 +1,7 @@
 """Captures the APIs of consumers from brokers 0.9 to 3.9, in every version that both sides know.
 
 Run it with ``python -m tests.golden.capture_negotiated``; it writes ``data/negotiated-*.json.gz``.
-What an answer must say follows from how the scene was set, not from decoding it.
+The expected facts of a response follow from how the scene was set up, not from decoding it.
 """
 
 import gzip
@@ -29,7 +29,7 @@ VERSIONS = ("0.9.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.8.2", "3.9.1")
 
 
 def capture(versions: tuple[str, ...] = VERSIONS) -> None:
-    """Write these files anew."""
+    """Write the files of these versions again."""
     for version in versions:
         frames = list(capture_version(version))
         data = (json.dumps(frames, indent=1) + "\n").encode()
@@ -38,12 +38,12 @@ def capture(versions: tuple[str, ...] = VERSIONS) -> None:
 
 
 def capture_version(kafka: str) -> Iterator[GoldenFrame]:
-    """Ask one broker, round after round in the next version of each API."""
+    """Send requests to one broker, in each round with the next version of each API."""
     properties = {"group.initial.rebalance.delay.ms": "0"}
     with Sandbox(kafka=kafka, broker_properties=properties) as cluster:
         cluster.create_topic(TOPIC)
         (broker,) = cluster.brokers
-        with closing(Asker(kafka, broker)) as asker:
+        with closing(RecordingClient(kafka, broker)) as asker:
             asker.fill()
             wait_until(asker.has_coordinator, what="the coordinator")
             seen: set[tuple[str, int]] = set()
@@ -54,8 +54,8 @@ def capture_version(kafka: str) -> Iterator[GoldenFrame]:
                         yield frame
 
 
-class Asker:
-    """A recorded connection to one broker, and what it serves."""
+class RecordingClient:
+    """A recorded connection to one broker, and the versions that it supports."""
 
     def __init__(self, kafka: str, broker: Broker) -> None:
         self._source = f"Kafka {kafka}"
@@ -70,7 +70,7 @@ class Asker:
     def exchange(
         self, request: Request[Response], version: int, facts: dict[str, Fact]
     ) -> tuple[GoldenFrame, Response]:
-        """Ask, and keep both frames."""
+        """Send a request and return both frames."""
         response = self.connection.request(request, version=version, timeout_ms=TIMEOUT_MS)
         name = f"{type(request).__name__} v{version}"
         frame = GoldenFrame(
@@ -85,7 +85,7 @@ class Asker:
         return frame, response
 
     def fill(self) -> None:
-        """Produce the records that are fetched."""
+        """Produce the records that are fetched later."""
         partition = ProducePartition(partition=0, records=SET)
         request = ProduceRequest(
             acks=1,

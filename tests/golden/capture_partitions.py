@@ -1,4 +1,4 @@
-"""Captures where the original puts keys: ``python -m tests.golden.capture_partitions``.
+"""Captures the original's partitions of keys: ``python -m tests.golden.capture_partitions``.
 
 Needs a JDK. Writes data/partitions.json.
 """
@@ -25,7 +25,7 @@ _BINARY = ["00", "ff", "80", "ff00ff", "c328", "e28aff41", "f0288cbc", "7f808182
 
 
 def cases() -> list[tuple[str, int]]:
-    """Keys in hex, and numbers of partitions."""
+    """Return keys in hex with numbers of partitions."""
     random_source = random.Random(8)
     keys = [text.encode().hex() for text in _TEXTS] + _BINARY
     keys += [random_source.randbytes(length).hex() for length in range(1, 40)]
@@ -33,16 +33,16 @@ def cases() -> list[tuple[str, int]]:
     return [(key, count) for key in keys for count in (1, 3, 8, 2**31 - 1)]
 
 
-def ask_oracle(keyed: list[tuple[str, int]]) -> list[list[int]]:
-    """The three partitions of each case."""
+def query_oracle(keyed: list[tuple[str, int]]) -> list[list[int]]:
+    """Return the three partitioners' results for each case."""
     lines = run_oracle(ORACLE, [], [f"{key} {count}" for key, count in keyed])
     return [[int(number) for number in line.split()] for line in lines]
 
 
 def main() -> None:
-    """Write the file anew."""
+    """Write the file again."""
     keyed = cases()
-    responses = ask_oracle(keyed)
+    responses = query_oracle(keyed)
     rows = [[key, count, *chosen] for (key, count), chosen in zip(keyed, responses, strict=True)]
     PARTITIONS.write_text("[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n")
 

@@ -1,11 +1,11 @@
 """Captures small record sets from real brokers: all codecs, both producers, both magics.
 
 Run it with ``python -m tests.golden.capture_records``; it writes ``tests/golden/data``. Magic 0
-comes over the wire from 0.8.2.2. Magic 1 is what 0.10.2.2 keeps in its log, byte for byte, since
-a Fetch v0 is answered in magic 0.
+comes over the wire from 0.8.2.2. Magic 1 is read from the log files of 0.10.2.2, byte for byte,
+because a Fetch v0 returns magic 0.
 
-What the sets hold is taken from other sources than our own decoder: the lines given to the
-original's producer, and for timestamps the original's console consumer.
+The expected records come from other sources than our own decoder: the lines given to the original's
+producer, and for timestamps the original's console consumer.
 """
 
 import json
@@ -30,9 +30,9 @@ LINES = keyed_lines(12)
 
 
 class GoldenSet(TypedDict):
-    """One captured set and what is in it.
+    """One captured set and its expected records.
 
-    ``records`` are offset, key, value, timestamp and timestamp type; ``cut_off`` says that the set
+    ``records`` are offset, key, value, timestamp and timestamp type; ``cut_off`` means that the set
     ends in the middle of an entry.
     """
 
@@ -47,18 +47,18 @@ class GoldenSet(TypedDict):
 
 
 def capture() -> None:
-    """Write all files anew."""
+    """Write all files again."""
     for version, sets in (("0.8.2.2", capture_fetched), ("0.10.2.2", capture_logged)):
         write(DATA / f"records-{version}.json", version, sets)
 
 
 def write(path: Path, version: str, sets: Callable[[str], Iterator[GoldenSet]]) -> None:
-    """Write one file."""
+    """Write the file of one version."""
     path.write_text(json.dumps(list(sets(version)), indent=1) + "\n")
 
 
 def capture_fetched(version: str) -> Iterator[GoldenSet]:
-    """Fetch what both producers wrote with each codec, whole, from the middle, and cut off."""
+    """Fetch both producers' records with each codec: whole, from the middle, and truncated."""
     with Sandbox(kafka=version) as cluster:
         reader = PartitionReader(cluster)
         for codec in CODECS_OF_MESSAGES:
@@ -90,7 +90,7 @@ def capture_fetched(version: str) -> Iterator[GoldenSet]:
 
 
 def capture_logged(version: str) -> Iterator[GoldenSet]:
-    """Take the log of topics with create time and with append time."""
+    """Read the log files of topics with create time and with append time."""
     with (
         tempfile.TemporaryDirectory() as folder,
         Sandbox(kafka=version, work_dir=folder) as cluster,

@@ -1,7 +1,7 @@
 """Captures lines of real brokers' request logs: ``python -m tests.golden.capture_request_logs``.
 
-Two brokers of each release with ``kafka.request.logger`` at DEBUG are asked in old versions and in
-new ones; what ``doctor --request-log`` must tell of it follows from what was asked (``ASKED``).
+Two brokers of each release with ``kafka.request.logger`` at DEBUG receive requests in old and new
+versions; the expected report of ``doctor --request-log`` follows from these (``ASKED``).
 """
 
 import re
@@ -42,7 +42,7 @@ LIBRARY = "golden-lib"
 
 
 class LoggedRequest(NamedTuple):
-    """A request, the version that it is asked in, and who asks."""
+    """A request, its version, and its client."""
 
     request: Request[Response]
     version: int
@@ -51,10 +51,10 @@ class LoggedRequest(NamedTuple):
     not_in: str = ""
     says_library: bool = False
     told: str = ""
-    """What the doctor calls it, if Kafka 4 refuses it."""
+    """The doctor's name of the request, if Kafka 4 refuses it."""
 
     def is_of(self, release: str) -> bool:
-        """Whether brokers of this release answer it."""
+        """Whether brokers of this release answer this request."""
         served = tuple(map(int, release.split("."))) >= self.from_release
         return served and release != self.not_in
 
@@ -90,7 +90,7 @@ _LIST = ListOffsetsRequest(
     )
 )
 _OWN_NAME = "0.11.0.3"
-"""Its brokers make MBeans of clients' ids as they are, and then do not answer."""
+"""A release whose brokers put client ids unquoted into MBean names, and then do not answer."""
 ASKED = (
     LoggedRequest(_PRODUCE, 0, "orders, web", not_in=_OWN_NAME, told="Produce"),
     LoggedRequest(_PRODUCE, 0, "orders", told="Produce"),
@@ -105,23 +105,23 @@ ASKED = (
     LoggedRequest(_FETCH, 4, "new", from_release=(0, 11)),
     LoggedRequest(_LIST, 1, "new", from_release=(0, 10, 1)),
 )
-"""In this order; brokers are followers of each other meanwhile."""
+"""The requests, in the order in which they are sent while brokers follow each other."""
 
 
 def path_of(release: str) -> Path:
-    """The captured lines of a release."""
+    """Return the file with a release's captured lines."""
     return DATA / f"request-log-{release}.txt"
 
 
 def capture(releases: tuple[str, ...] = RELEASES) -> None:
-    """Write these files anew."""
+    """Write the files of these releases again."""
     for release in releases:
         lines = "".join(f"{line}\n" for line in capture_release(release))
         path_of(release).write_text(lines, "utf-8")
 
 
 def capture_release(release: str) -> list[str]:
-    """Ask the brokers of a release, and return what their log has of it."""
+    """Send the requests to a release's brokers, and return the lines in their logs."""
     level = "TRACE" if release == AT_TRACE_ALONE else "DEBUG"
     asked = [asked for asked in ASKED if asked.is_of(release)]
     with tempfile.TemporaryDirectory() as folder:
@@ -132,7 +132,7 @@ def capture_release(release: str) -> list[str]:
                 send_request(cluster.brokers[0], request)
 
             def lines() -> list[str]:
-                return list(_telling(logging.file.read_text("utf-8")))
+                return list(_relevant_lines(logging.file.read_text("utf-8")))
 
             wait_until(
                 lambda: (
@@ -145,7 +145,7 @@ def capture_release(release: str) -> list[str]:
 
 
 def is_reported(line: str, asked: list[LoggedRequest]) -> bool:
-    """Whether a line is of one of these clients."""
+    """Whether a line is about one of these clients."""
     return any(
         re.search(rf"client_?id\W{{1,3}}{re.escape(request.client_id)}\W", line, re.IGNORECASE)
         for request in asked
@@ -153,7 +153,7 @@ def is_reported(line: str, asked: list[LoggedRequest]) -> bool:
 
 
 def send_request(broker: Broker, asked: LoggedRequest) -> None:
-    """Ask over a connection of its own."""
+    """Send a request over a connection of its own."""
     with closing(raw_connection(broker, client_id=asked.client_id)) as connection:
         if asked.says_library:
             software = {"client_software_name": LIBRARY, "client_software_version": "1.0"}
@@ -161,8 +161,8 @@ def send_request(broker: Broker, asked: LoggedRequest) -> None:
         connection.request(asked.request, version=asked.version, timeout_ms=TIMEOUT_MS)
 
 
-def _telling(text: str) -> Iterator[str]:
-    """Yield the first line of each kind, but those of the sandbox's own questions."""
+def _relevant_lines(text: str) -> Iterator[str]:
+    """Yield the first line of each kind, except for the sandbox's own requests."""
     seen: set[str] = set()
     for line in text.splitlines():
         kind = re.sub(r"\d+", "0", line)[: line.find(MARK) + _KIND_CHARS]

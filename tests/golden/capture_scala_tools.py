@@ -1,7 +1,7 @@
-"""Captures what the original's tools print: ``python -m tests.golden.capture_scala_tools``.
+"""Captures the output of the original's tools: ``python -m tests.golden.capture_scala_tools``.
 
-It writes ``data/scala_tools.json``: of each run its exit status and output, and what the tools
-that write left behind.
+It writes ``data/scala_tools.json``: each run's exit status and output, and the files and nodes that
+the tools wrote.
 """
 
 import json
@@ -38,7 +38,7 @@ SCALA_TOOLS = DATA / "scala_tools.json"
 
 
 class GoldenRun(TypedDict):
-    """What one run came to."""
+    """The result of one run."""
 
     name: str
     status: int
@@ -47,7 +47,7 @@ class GoldenRun(TypedDict):
 
 
 class Golden(TypedDict):
-    """The whole file: brokers as ``host:port`` by id, runs, and texts of files and nodes."""
+    """The whole file: brokers as ``host:port`` by id, runs, and contents of files and nodes."""
 
     brokers: dict[str, str]
     runs: list[GoldenRun]
@@ -87,9 +87,9 @@ class _World:
         )
 
     def _let_broker_0_control(self) -> None:
-        """A controller that takes over leaves dead leaders in their nodes; one that stays does not.
+        """Make broker 0, which stays up, the controller.
 
-        So the first broker must be it, which stays up.
+        A new controller keeps dead leaders in their nodes; one that stays removes them.
         """
         with self._client() as client:
             node = client.get(f"{self._chroot}/controller")
@@ -113,11 +113,11 @@ class _World:
             "name": run.name,
             "status": result.status,
             "output": result.output,
-            "errors": _worth_keeping(result.errors),
+            "errors": _essential_errors(result.errors),
         }
 
     def nodes(self) -> dict[str, str]:
-        """What the tools wrote."""
+        """Return the nodes that the tools wrote."""
         found: dict[str, str] = {}
         with self._client() as client:
             for group in ("imported", "broken", "updated", "deleted", "deleted-topic", "healthy"):
@@ -133,7 +133,7 @@ class _World:
             self._gather(client, f"{path}/{child}", found)
 
     def lost_broker_1(self) -> bool:
-        """Whether the controller has taken notice."""
+        """Whether the controller has noticed the loss of broker 1."""
         with self._client() as client:
             node = client.get(f"{self._chroot}/brokers/topics/single/partitions/0/state")
         return node is not None and json.loads(node.data)["leader"] == -1
@@ -142,14 +142,14 @@ class _World:
         return ZooKeeperClient(*self._address)
 
 
-def _worth_keeping(errors: str) -> str:
-    """Without stack traces, and without log4j's complaint that nobody configured it."""
+def _essential_errors(errors: str) -> str:
+    """Return the errors without stack traces and log4j's warnings about its configuration."""
     lines = errors.splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith(("\tat ", "log4j:")))
 
 
 def run_later(main_class: str, arguments: list[str]) -> ToolResult:
-    """Run a tool of the later version, to its end."""
+    """Run a tool of the later version until it ends."""
     path = os.pathsep.join(map(str, jars.class_path(LATER)))
     done = subprocess.run(
         [find_java(os.environ), "-cp", path, main_class, *arguments],
@@ -162,7 +162,7 @@ def run_later(main_class: str, arguments: list[str]) -> ToolResult:
 
 
 def main() -> None:
-    """Write the file anew."""
+    """Write the file again."""
     with (
         tempfile.TemporaryDirectory() as folder,
         Sandbox(kafka=KAFKA, brokers=2) as cluster,

@@ -19,8 +19,8 @@ Pair = list[int]
 
 
 def divide_cases(random_source: random.Random) -> list[tuple[int | None, int | None, list[Pair]]]:
-    """The least number of pieces, the largest piece, ranges from and until."""
-    # Pieces of one partition, of which by its size only one would be cut on.
+    """Return the least number of pieces, the largest piece, and ranges."""
+    # Pieces of one partition, of which only one would be split again by its size.
     cases: list[tuple[int | None, int | None, list[Pair]]] = [(3, 2, [[0, 3]])]
     cases += [(3, 5 + more, [[7, 16 + more]]) for more in range(8)]
     for _ in range(250):
@@ -37,7 +37,7 @@ def divide_cases(random_source: random.Random) -> list[tuple[int | None, int | N
 
 
 def limit_cases(random_source: random.Random) -> list[tuple[int, list[Pair]]]:
-    """The limit, and where each partition stands and ends; a few end before they stand."""
+    """Return limits with each partition's position and end; a few ends are lower."""
     cases: list[tuple[int, list[Pair]]] = []
     for _ in range(250):
         pairs = []
@@ -64,7 +64,7 @@ def _lines(
 
 
 def main() -> None:
-    """Write the file anew."""
+    """Write the file again."""
     random_source = random.Random(8)
     divides, limits = divide_cases(random_source), limit_cases(random_source)
     home = Path(pyspark.__file__).parent / "jars"

@@ -1,6 +1,6 @@
-"""Random coordinator groups, as lines for the Java oracle and as values for ours.
+"""Random coordinator groups, as lines for the Java oracle and as objects for our assignors.
 
-``python -m tests.golden.coordinated_cases`` captures the answers anew; it needs a JDK.
+``python -m tests.golden.coordinated_cases`` captures the results again; it needs a JDK.
 """
 
 import gzip
@@ -19,7 +19,7 @@ STRATEGIES = ("range", "roundrobin", "sticky")
 
 
 def main() -> None:
-    """Write the file anew."""
+    """Write the file again."""
     rng = random.Random(391)
     lines = [_line(rng, STRATEGIES[number % 3]) for number in range(COUNT)]
     clients = [
@@ -44,14 +44,14 @@ def _line(rng: random.Random, strategy: str) -> str:
         claims = [claim for claim in claims if claim.partition("-")[0] in read]
         name = f"m{rng.randrange(1000)}y{number}"
         members.append(f"{name}/{instance}/{'+'.join(read)}/3/{'+'.join(claims)}")
-    # The interface gives the assignor only the topics that somebody reads.
+    # The assignor receives only the topics that a member reads.
     known = {topic for member in members for topic in member.split("/")[2].split("+")}
     shown = ",".join(f"{topic}={count}" for topic, count in counts.items() if topic in known)
     return f"{strategy}\t{shown}\t{','.join(members)}"
 
 
 def read_case(line: str) -> tuple[str, CoordinatedView]:
-    """The strategy and the group of a line."""
+    """Return the strategy and the group of a line."""
     strategy, topics, members = line.split("\t")
     counts = dict(text.split("=") for text in topics.split(","))
     view: dict[str, MemberView] = {}
@@ -67,8 +67,8 @@ def read_case(line: str) -> tuple[str, CoordinatedView]:
     return strategy, CoordinatedView(view, numbers)
 
 
-def read_answer(line: str) -> dict[str, frozenset[TopicPartition]]:
-    """What Java gave each member."""
+def read_shares(line: str) -> dict[str, frozenset[TopicPartition]]:
+    """Return the partitions that Java's assignor gave to each member."""
     return {
         name: partitions(share)
         for name, _, share in (field.partition("=") for field in line.split(","))
@@ -76,7 +76,7 @@ def read_answer(line: str) -> dict[str, frozenset[TopicPartition]]:
 
 
 def partitions(text: str) -> frozenset[TopicPartition]:
-    """Topic-number by +."""
+    """Parse partitions such as ``t-0+t-1``."""
     names = (part.rpartition("-") for part in text.split("+") if part)
     return frozenset(TopicPartition(topic, int(number)) for topic, _, number in names)
 

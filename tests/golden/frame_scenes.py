@@ -1,7 +1,7 @@
-"""The calls whose answers are captured, and what the answers must say.
+"""The calls whose responses are captured, and the expected facts of the responses.
 
-Broker 0 leads ``two-0`` and ``both-0``, follows in ``followed-0``, and has nothing of ``two-1`` and
-``away-0``. ``small`` takes messages of a few bytes only.
+Broker 0 leads ``two-0`` and ``both-0``, follows in ``followed-0``, and has no replica of ``two-1``
+and ``away-0``. ``small`` accepts only messages of a few bytes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ GROUP = "golden"
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A request, the brokers that know it, and facts about its answer by path."""
+    """A request, the brokers that support it, and the expected values of its response by path."""
 
     name: str
     request: Request[Response]
@@ -44,7 +44,7 @@ class Call:
 
 
 def calls_before() -> Iterator[Call]:
-    """What is asked of broker 0 while both run."""
+    """Yield the requests to broker 0 while both brokers run."""
     yield from _metadata_calls()
     yield from _produce_calls()
     yield from _fetch_calls()
@@ -53,7 +53,7 @@ def calls_before() -> Iterator[Call]:
 
 
 def calls_with_a_broker_down() -> Iterator[Call]:
-    """What is asked of broker 0 when broker 1 is gone."""
+    """Yield the requests to broker 0 after broker 1 has stopped."""
     facts: dict[str, Fact] = {
         "topics[0].topic": "away",
         ERROR: ErrorCode.LEADER_NOT_AVAILABLE,
@@ -70,7 +70,7 @@ def calls_with_a_broker_down() -> Iterator[Call]:
 
 
 def calls_to_coordinator() -> Iterator[Call]:
-    """What is asked of the group's coordinator."""
+    """Yield the requests to the group's coordinator."""
     missing: dict[str, Fact] = {
         "topics[0].partitions[0].offset": -1,
         "topics[0].partitions[0].metadata": "",
@@ -102,7 +102,7 @@ def calls_to_coordinator() -> Iterator[Call]:
 
 
 def calls_to_others() -> Iterator[Call]:
-    """What is asked of a broker that is not the coordinator."""
+    """Yield the requests to a broker that is not the coordinator."""
     refused = {ERROR: int(ErrorCode.NOT_COORDINATOR)}
     yield Call("commit elsewhere", send.commit(GROUP, BOTH, 43), 1, {**refused})
     yield Call("offset elsewhere", send.fetch_offset(GROUP, BOTH), 1, {**refused})

@@ -14,16 +14,16 @@ from zkconsumer.sandbox import jars
 from zkconsumer.sandbox.java import find_java
 
 _BRIEF = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-"""It runs once: half of the processor time would go into compiling it well."""
+"""Options for short runs, in which optimizing compilation would take half of the time."""
 HERE = Path(__file__).parent
 _CLASSES = HERE.parents[1] / "build" / "oracles"
-"""What was compiled is kept: that takes more than most oracles do."""
+"""The folder of compiled classes, kept because compiling takes longer than most oracles run."""
 DATA = HERE / "data"
 
 
 @functools.cache
 def no_compiler_because() -> str | None:
-    """Why Java source can't be run here; None where it can."""
+    """Return why Java source can't be run here, or None if it can."""
     try:
         java = find_java(os.environ)
     except SandboxError as error:
@@ -44,7 +44,7 @@ def run_oracle(
     timeout_s: int = 600,
     class_path: Sequence[Path] = (),
 ) -> list[str]:
-    """The lines that a Java source file of this folder answers to ``lines``.
+    """Return the lines that a Java source file of this folder prints for ``lines``.
 
     Its class path is that of the original, if none is given.
     """
@@ -62,7 +62,7 @@ def run_oracle(
 
 
 def _compiled(source: Path, java: Path, class_path: Sequence[Path]) -> Path:
-    """The folder with a source file's classes; in them are constants from the class path."""
+    """Compile a source file, with constants from the class path, and return its folder."""
     path = _joined(class_path)
     digest = hashlib.sha256(f"{java}\0{path}\0".encode() + source.read_bytes()).hexdigest()[:16]
     folder = _CLASSES / digest
@@ -71,7 +71,7 @@ def _compiled(source: Path, java: Path, class_path: Sequence[Path]) -> Path:
         with tempfile.TemporaryDirectory(dir=_CLASSES, ignore_cleanup_errors=True) as made:
             compiler = (java, *_BRIEF, "-m", "jdk.compiler/com.sun.tools.javac.Main")
             subprocess.run([*compiler, "-cp", path, "-d", made, source], check=True)
-            with suppress(OSError):  # another process was quicker
+            with suppress(OSError):  # another process was faster
                 Path(made).rename(folder)
     return folder
 

@@ -1,6 +1,6 @@
-"""The life of a group with one member, told once for each version of the APIs.
+"""The life of a group with one member, once for each version of the APIs.
 
-In round n every API is asked in version n, or in the nearest that both sides know.
+In round n every request has version n, or the nearest version that both sides support.
 """
 
 from collections.abc import Callable, Iterator
@@ -65,7 +65,7 @@ Exchange = Callable[[Request[Response], int, dict[str, Fact]], tuple[GoldenFrame
 
 
 class Round:
-    """One round; ``frames`` gives its exchanges as they happen."""
+    """One round; ``frames`` yields its exchanges as they happen."""
 
     def __init__(self, number: int, versions: BrokerVersions) -> None:
         self._number = number
@@ -75,7 +75,7 @@ class Round:
         self._topic_id = NO_TOPIC_ID
 
     def frames(self, exchange: Exchange) -> Iterator[GoldenFrame]:
-        """Ask everything that the broker serves, in the order of a consumer's life."""
+        """Send every request that the broker supports, in the order of a consumer's life."""
         for request, facts in self._cluster():
             if request.API.key in self._common:
                 frame, response = exchange(request, self._version(request.API.key), facts)
@@ -125,7 +125,7 @@ class Round:
         )
 
     def _join(self, exchange: Exchange) -> Iterator[GoldenFrame]:
-        """Join, once more where the broker first gives an id."""
+        """Join, twice if the broker first assigns an id."""
         version = self._version(ApiKey.JOIN_GROUP)
         facts: dict[str, Fact] = {"error_code": 0, "generation_id": 1, "protocol_name": "range"}
         if version >= 4:
@@ -179,7 +179,7 @@ class Round:
             {"groups[0].state": "Stable", "groups[0].members[0].member_id": member},
         )
         if ApiKey.CONSUMER_GROUP_DESCRIBE in self._common:
-            # The group is none of that kind.
+            # The group is of another type.
             yield (
                 ConsumerGroupDescribeRequest(group_ids=(group,)),
                 {"groups[0].group_id": group, "groups[0].members": []},
@@ -189,7 +189,7 @@ class Round:
         yield leave_request(group, member, version=version, reason="done"), {**done}
 
     def _commit(self) -> oc.OffsetCommitRequest:
-        """In version 0, which goes to ZooKeeper, nobody is a member."""
+        """Return a commit; in version 0, which writes to ZooKeeper, it has no member."""
         partition = oc.OffsetCommitPartition(partition=0, offset=2, leader_epoch=0, metadata="nöte")
         topics = (oc.OffsetCommitTopic(topic=TOPIC, partitions=(partition,)),)
         if self._version(ApiKey.OFFSET_COMMIT) == 0:

@@ -1,7 +1,7 @@
-"""The world in which the original's tools were asked, and what they were asked.
+"""The cluster in which the original's tools were run, and the runs.
 
-All of it is written down here: topics, how many messages they have, and the nodes of groups that
-no consumer was ever in. So a test can say from facts alone what a tool must have printed.
+Everything is defined here: topics, their numbers of messages, and the nodes of groups that never
+had a consumer. So a test can derive from facts alone what a tool must have printed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 KAFKA = "0.8.2.2"
 LATER = "0.9.0.1"
-"""Whose ``ConsumerGroupCommand`` was asked: 0.8.2 has none."""
+"""The version whose ``ConsumerGroupCommand`` was run, because 0.8.2 has none."""
 
 LONG = "a.topic.whose.name.has.more.than.thirty.characters"
 LONG_GROUP = "a-group-whose-name-is-long"
@@ -18,7 +18,7 @@ PATH = "/consumers/{}/{}/{}/{}"
 
 
 class Topic(NamedTuple):
-    """A topic: the replicas, settings and number of messages of each partition."""
+    """A topic's settings, and the replicas and number of messages of each partition."""
 
     replicas: Mapping[int, Sequence[int]]
     config: Mapping[str, str]
@@ -41,7 +41,7 @@ TUNED = {
     "cleanup.policy": "delete",
     "min.insync.replicas": "1",
 }
-"""More than twelve: Java's table of them has grown once."""
+"""More than twelve settings, so that Java's table of them has grown once."""
 
 TOPICS = {
     "orders": Topic(
@@ -71,13 +71,13 @@ NODES = {
     PATH.format("half-dead", "owners", "single", 0): "half-dead_x-0",
     PATH.format("half-dead", "offsets", "single", 0): "4",
     PATH.format("half-dead", "offsets", "single", 1): "0",
-    # All that a healthy group has.
+    # Everything that a healthy group has.
     "/consumers/healthy/ids/healthy_a": (
         '{"version":1,"subscription":{"orders":1},"pattern":"static","timestamp":"1795227905398"}'
     ),
     **{PATH.format("healthy", "owners", "orders", n): "healthy_a-0" for n in range(3)},
     **{PATH.format("healthy", "offsets", "orders", n): "0" for n in range(3)},
-    # What is there to be deleted; the tool wants all three folders of every group.
+    # Groups to be deleted; the tool requires all three folders of each group.
     "/consumers/deleted/ids": "",
     PATH.format("deleted", "offsets", "orders", 0): "1",
     PATH.format("deleted", "owners", "orders", 0): "x",
@@ -108,8 +108,7 @@ GROUP_COMMAND = "kafka.admin.ConsumerGroupCommand"
 class Run(NamedTuple):
     """One run of a tool.
 
-    ``{zookeeper}``, ``{brokers}`` and ``{folder}`` in its arguments stand for what is known only
-    then.
+    ``{zookeeper}``, ``{brokers}`` and ``{folder}`` in its arguments are replaced when it runs.
     """
 
     name: str

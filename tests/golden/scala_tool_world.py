@@ -1,4 +1,4 @@
-"""The scenes' cluster as a snapshot, put together from the facts that it was built by."""
+"""The scenes' cluster as a snapshot, derived from the facts by which it was built."""
 
 import json
 import re
@@ -25,31 +25,31 @@ NOW_MS = 1_795_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
-    """What the original said."""
+class CapturedRuns:
+    """The captured runs of the original's tools."""
 
     golden: Golden
 
     def of(self, name: str) -> GoldenRun:
-        """One run."""
+        """Return one run."""
         return next(run for run in self.golden["runs"] if run["name"] == name)
 
     def output(self, name: str) -> str:
-        """What one run printed."""
+        """Return the output of one run."""
         return self.of(name)["output"]
 
 
-def read_answers() -> Answers:
-    """The captured file."""
-    return Answers(json.loads(SCALA_TOOLS.read_text()))
+def read_captured_runs() -> CapturedRuns:
+    """Read the captured file."""
+    return CapturedRuns(json.loads(SCALA_TOOLS.read_text()))
 
 
 def snapshot(brokers: Mapping[str, str], *, broker_1_down: bool = False) -> ClusterSnapshot:
-    """The cluster, by the words of the scenes alone.
+    """Return the cluster as the scenes alone define it.
 
     Args:
-        brokers: their addresses by id.
-        broker_1_down: as it was in the second half.
+        brokers: the addresses by id.
+        broker_1_down: whether broker 1 is down, as in the second half of the runs.
     """
     up = [number for number in (0, 1) if not (number == 1 and broker_1_down)]
     groups = {match[1] for path in NODES if (match := _NODE.fullmatch(path))}
@@ -67,7 +67,7 @@ def snapshot(brokers: Mapping[str, str], *, broker_1_down: bool = False) -> Clus
 
 
 def group_of(cluster: ClusterSnapshot, group_id: str) -> GroupStatus:
-    """A group of the scenes."""
+    """Return a group of the scenes."""
     return cluster.groups[GroupKey(GroupKind.ZOOKEEPER, group_id)]
 
 

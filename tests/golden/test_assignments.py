@@ -1,6 +1,6 @@
-"""What each member of 500 groups gets from the JVM's assignors, and from ours.
+"""The shares of each member of 500 groups, by the JVM's assignors and by ours.
 
-``python -m tests.golden.capture_assignments`` captures them anew.
+``python -m tests.golden.capture_assignments`` captures them again.
 """
 
 import gzip
@@ -16,7 +16,7 @@ from zkconsumer.assignment.java_order import immutable_map_order, mutable_map_or
 
 @pytest.fixture(scope="module")
 def groups() -> list[tuple[GroupCase, dict[str, Share]]]:
-    """The captured groups with the JVM's answers by member."""
+    """Return the captured groups with the JVM's shares by member."""
     found = json.loads(gzip.decompress(ASSIGNMENTS.read_bytes()))
     return [(GroupCase.from_json(item["case"]), item["answers"]) for item in found]
 
@@ -24,7 +24,7 @@ def groups() -> list[tuple[GroupCase, dict[str, Share]]]:
 def test_every_member_of_500_groups_gets_what_the_jvm_gives_it(
     groups: list[tuple[GroupCase, dict[str, Share]]],
 ) -> None:
-    """Range and round-robin agree with the original, refusals and hash ties included."""
+    """Range and round-robin agree with the original, including errors and hash ties."""
     assert len(groups) == 500
     wrong = [
         (number, consumer_id)
@@ -35,10 +35,10 @@ def test_every_member_of_500_groups_gets_what_the_jvm_gives_it(
     assert wrong == []
 
 
-def test_the_captured_groups_hold_what_makes_assignors_differ(
+def test_the_captured_groups_cover_the_cases_in_which_assignors_differ(
     groups: list[tuple[GroupCase, dict[str, Share]]],
 ) -> None:
-    """Wildcards, threads beyond 10, refusals, and partitions that ties leave to two members."""
+    """There are wildcards, threads beyond 10, errors, and partitions with two owners by ties."""
     seen: Counter[str] = Counter()
     for case, responses in groups:
         seen[case.strategy] += 1
@@ -60,8 +60,8 @@ def test_the_captured_groups_hold_what_makes_assignors_differ(
     assert seen["tie"] >= 5
 
 
-def test_scala_maps_are_walked_as_scala_walks_them() -> None:
-    """Immutable and mutable maps of any size, equal hashes included."""
+def test_scala_maps_are_iterated_in_scalas_order() -> None:
+    """Immutable and mutable maps of any size agree, including equal hashes."""
     lists = json.loads(ORDERS.read_text())
     for found in lists:
         assert immutable_map_order(found["keys"]) == found["immutable"]

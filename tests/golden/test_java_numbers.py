@@ -1,6 +1,6 @@
-"""Numbers and times print as Java prints them, tables are walked as Java and Scala walk them.
+"""Numbers and times are formatted as in Java, tables iterated as in Java and Scala.
 
-``python -m tests.golden.capture_java_numbers`` captures the answers anew.
+``python -m tests.golden.capture_java_numbers`` captures the results again.
 """
 
 import json
@@ -17,12 +17,12 @@ from zkconsumer.errors import ConfigError
 
 @pytest.fixture(scope="module")
 def known() -> Any:
-    """What Java said."""
+    """Return Java's results."""
     return json.loads(NUMBERS.read_text())
 
 
 def test_numbers_have_javas_four_decimals(known: Any) -> None:
-    """Also such as lie half-way, are none, or have no end."""
+    """The texts agree, including half-way values, NaN and infinity."""
     responses: dict[str, str] = known["fixed"]
     values = {bits: struct.unpack(">d", bytes.fromhex(bits))[0] for bits in responses}
     assert {bits: fixed_4(value) for bits, value in values.items()} == responses
@@ -30,7 +30,7 @@ def test_numbers_have_javas_four_decimals(known: Any) -> None:
 
 
 def test_times_follow_javas_patterns(known: Any) -> None:
-    """What Java refuses is refused."""
+    """The texts agree, and patterns that Java refuses are refused."""
     for at_ms, pattern, text in known["dates"]:
         if text == "refused":
             with pytest.raises(ConfigError):
@@ -40,14 +40,14 @@ def test_times_follow_javas_patterns(known: Any) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["EEE", "MMM", "hh:mm a", "z"])
-def test_what_java_would_print_as_words_is_refused(pattern: str) -> None:
-    """It depends on where the machine stands."""
+def test_patterns_with_names_in_words_are_refused(pattern: str) -> None:
+    """Such names depend on the machine's locale."""
     with pytest.raises(ConfigError, match="is not supported"):
         format_time(0, pattern)
 
 
-def test_tables_are_walked_in_javas_order(known: Any) -> None:
-    """Also such as have grown, and with keys of equal hash."""
+def test_tables_are_iterated_in_javas_order(known: Any) -> None:
+    """The orders agree, including tables that have grown and keys of equal hash."""
     for keys, walked in known["properties"]:
         assert table_order(keys) == walked
     assert max(len(keys) for keys, _ in known["properties"]) > 48

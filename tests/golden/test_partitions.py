@@ -1,6 +1,6 @@
-"""Where a key goes: by the original's three partitioners, and by ours.
+"""The partitions of keys, by the original's three partitioners and by ours.
 
-``python -m tests.golden.capture_partitions`` captures it anew.
+``python -m tests.golden.capture_partitions`` captures them again.
 """
 
 import json
@@ -9,8 +9,8 @@ from tests.golden.capture_partitions import PARTITIONS
 from zkconsumer.produce.partitioner import PARTITIONERS, key_hash
 
 
-def test_keys_go_where_the_original_puts_them() -> None:
-    """Texts, bytes that are no text, a hash without an absolute value, few and many partitions."""
+def test_keys_have_the_originals_partitions() -> None:
+    """They agree for text, other bytes, a hash without an absolute value, and many partitions."""
     rows = json.loads(PARTITIONS.read_text())
     hashes = [key_hash(name) for name in PARTITIONERS]
     wrong = [

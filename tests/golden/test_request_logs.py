@@ -1,6 +1,6 @@
-"""Request logs of real brokers: who is told to ask in versions that Kafka 4 refuses.
+"""Request logs of real brokers, and the clients found in them that Kafka 4 would refuse.
 
-``python -m tests.golden.capture_request_logs`` captures them anew.
+``python -m tests.golden.capture_request_logs`` captures them again.
 """
 
 import pytest
@@ -10,8 +10,8 @@ from zkconsumer.status.doctor.request_logs import read_request_log
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_who_asked_is_told(release: str) -> None:
-    """Each client that was refused by Kafka 4, with its address, and nobody else; no broker."""
+def test_clients_that_kafka_4_would_refuse_are_reported(release: str) -> None:
+    """The report lists each client with its address and nobody else, in particular no broker."""
     lines = path_of(release).read_text("utf-8").splitlines()
     read = read_request_log("log", lines)
     expected = []

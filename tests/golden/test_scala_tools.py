@@ -1,6 +1,6 @@
-"""Our texts are those of the original's tools, to the byte.
+"""Our tools' output equals the original's, byte for byte.
 
-``python -m tests.golden.capture_scala_tools`` captures them anew.
+``python -m tests.golden.capture_scala_tools`` captures it again.
 """
 
 from datetime import datetime
@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 
 from tests.golden.scala_tool_scenes import BROKEN_IMPORT, IMPORTED, LONG_GROUP, LONG_OFFSETS, TOPICS
-from tests.golden.scala_tool_world import Answers, group_of, read_answers, snapshot
+from tests.golden.scala_tool_world import CapturedRuns, group_of, read_captured_runs, snapshot
 from tests.interop.traffic import value_of
 from zkconsumer.cli.formats import group_command, performance, scala_lines, topic_command
 from zkconsumer.cli.formats.group_command import Deletion, describe_group_text
@@ -24,31 +24,31 @@ FETCH_SIZE = 1024 * 1024
 
 
 @pytest.fixture(scope="module")
-def responses() -> Answers:
-    """What the original said."""
-    return read_answers()
+def responses() -> CapturedRuns:
+    """Return the captured runs of the original's tools."""
+    return read_captured_runs()
 
 
 @pytest.fixture(scope="module")
-def cluster(responses: Answers) -> ClusterSnapshot:
-    """The cluster while all was well."""
+def cluster(responses: CapturedRuns) -> ClusterSnapshot:
+    """Return the cluster while both brokers ran."""
     return snapshot(responses.golden["brokers"])
 
 
 @pytest.fixture(scope="module")
-def halved(responses: Answers) -> ClusterSnapshot:
-    """The cluster without broker 1."""
+def halved(responses: CapturedRuns) -> ClusterSnapshot:
+    """Return the cluster without broker 1."""
     return snapshot(responses.golden["brokers"], broker_1_down=True)
 
 
 def without_internal(text: str) -> str:
-    """The lines that are not of the brokers' own topic, which no fact says anything about."""
+    """Return the lines that are not about the brokers' internal topic, which no fact describes."""
     lines = text.splitlines(keepends=True)
     return "".join(line for line in lines if "__consumer_offsets" not in line)
 
 
-def test_the_offset_checkers_table(responses: Answers, cluster: ClusterSnapshot) -> None:
-    """Missing and far offsets, missing owners, wide names, no topics, the brokers asked."""
+def test_the_offset_checkers_table(responses: CapturedRuns, cluster: ClusterSnapshot) -> None:
+    """It agrees for missing and impossible offsets, missing owners, wide names and no topics."""
     g1 = group_of(cluster, "g1")
     assert checker_text(cluster, g1) == responses.output("checker")
     assert checker_text(cluster, g1, broker_info=True) == responses.output("checker, brokers")
@@ -59,14 +59,16 @@ def test_the_offset_checkers_table(responses: Answers, cluster: ClusterSnapshot)
     assert no_group_text("no-such-group") == responses.output("checker, no group")
 
 
-def test_the_offset_checker_with_a_broker_down(responses: Answers, halved: ClusterSnapshot) -> None:
-    """A partition without a leader gets a line of another kind."""
+def test_the_offset_checker_with_a_broker_down(
+    responses: CapturedRuns, halved: ClusterSnapshot
+) -> None:
+    """A partition without a leader has a line of another kind."""
     group = group_of(halved, "half-dead")
     assert checker_text(halved, group, broker_info=True) == responses.output("checker, down")
 
 
-def test_rows_where_the_original_gives_up(responses: Answers, cluster: ClusterSnapshot) -> None:
-    """It ends at what is no number, and at a topic without offsets."""
+def test_rows_where_the_original_stops(responses: CapturedRuns, cluster: ClusterSnapshot) -> None:
+    """The output ends at an invalid number, and at a topic without offsets."""
     assert responses.output("checker, garbage").startswith("Exiting due to: For input string")
     rows = checker_text(cluster, group_of(cluster, "garbage")).splitlines()
     assert rows[1].split() == ["garbage", "orders", "0", "unknown", "7", "unknown", "x"]
@@ -75,8 +77,8 @@ def test_rows_where_the_original_gives_up(responses: Answers, cluster: ClusterSn
     assert rows[1].split() == ["g1", "single", "0", "-1", "0", "unknown", "none"]
 
 
-def test_exported_files(responses: Answers) -> None:
-    """A line a node, group by group."""
+def test_exported_files(responses: CapturedRuns) -> None:
+    """The file has one line per node, group by group."""
     orders = [TopicPartition("orders", number) for number in range(3)]
     one = [offset_node("g1", orders[0], 3), offset_node("g1", orders[2], 2)]
     assert export_text(one) == responses.golden["files"]["one"]
@@ -89,8 +91,8 @@ def test_exported_files(responses: Answers) -> None:
     assert export_text(two) == responses.golden["files"]["two"]
 
 
-def test_imported_files(responses: Answers) -> None:
-    """What the original wrote of a file with all sorts of lines; one line without a colon kills."""
+def test_imported_files(responses: CapturedRuns) -> None:
+    """All sorts of lines are written as by the original, which fails on one without a colon."""
     written = {
         path: text
         for path, text in responses.golden["nodes"].items()
@@ -103,23 +105,23 @@ def test_imported_files(responses: Answers) -> None:
         read_as_original(BROKEN_IMPORT, "file")
 
 
-def test_updated_offsets(responses: Answers) -> None:
-    """A line a partition, and how many; none where there is no topic."""
+def test_updated_offsets(responses: CapturedRuns) -> None:
+    """There is one line per partition and a total, and nothing for a missing topic."""
     assert scala_lines.updated_text({2: 0, 1: 0, 0: 0}) == responses.output("update earliest")
     assert scala_lines.updated_text({0: 7, 1: 5, 2: 0}) == responses.output("update latest")
     assert scala_lines.updated_text({}) == responses.output("update, no topic")
     assert responses.output("update, usage") == scala_lines.UPDATE_USAGE
 
 
-def test_verified_rebalances(responses: Answers) -> None:
-    """The texts; the original has them the wrong way round."""
+def test_verified_rebalances(responses: CapturedRuns) -> None:
+    """The messages agree, though the original has them swapped."""
     assert scala_lines.verified_text(every_partition_owned=False) == responses.output("verify")
     right = scala_lines.verified_text(every_partition_owned=True)
     assert right == responses.output("verify, no members")
 
 
-def test_offsets_of_the_shell(responses: Answers) -> None:
-    """One or more a partition, none, partitions that are not there or have no leader."""
+def test_offsets_of_the_shell(responses: CapturedRuns) -> None:
+    """It agrees for some or no offsets, and for partitions missing or without a leader."""
 
     def printed(run: str) -> scala_lines.Printed:
         return scala_lines.Printed(responses.output(run), responses.of(run)["errors"])
@@ -135,8 +137,8 @@ def test_offsets_of_the_shell(responses: Answers) -> None:
     assert text("single", {0: None, 1: [0]}) == printed("down")
 
 
-def test_listed_and_described_topics(responses: Answers, cluster: ClusterSnapshot) -> None:
-    """Settings in the order of Java's table, large and small; what is asked for of them."""
+def test_listed_and_described_topics(responses: CapturedRuns, cluster: ClusterSnapshot) -> None:
+    """Settings are in the order of Java's table, small or large, and options select topics."""
     alive = {0, 1}
     assert topic_list_text(cluster.topics) == responses.output("topics")
     assert describe_text(cluster.topics, live_brokers=alive) == responses.output("describe")
@@ -151,8 +153,10 @@ def test_listed_and_described_topics(responses: Answers, cluster: ClusterSnapsho
     assert under == responses.output("describe under-replicated, none")
 
 
-def test_described_topics_with_a_broker_down(responses: Answers, halved: ClusterSnapshot) -> None:
-    """Under-replicated, without a leader, marked for deletion."""
+def test_described_topics_with_a_broker_down(
+    responses: CapturedRuns, halved: ClusterSnapshot
+) -> None:
+    """It agrees for topics under-replicated, without a leader, and marked for deletion."""
 
     def reported(
         *topics: TopicStatus, only: DescriptionFilter = DescriptionFilter.EVERYTHING
@@ -169,9 +173,9 @@ def test_described_topics_with_a_broker_down(responses: Answers, halved: Cluster
 
 
 def test_the_later_group_command(
-    responses: Answers, cluster: ClusterSnapshot, halved: ClusterSnapshot
+    responses: CapturedRuns, cluster: ClusterSnapshot, halved: ClusterSnapshot
 ) -> None:
-    """Listed, described and deleted groups of ZooKeeper."""
+    """It agrees for groups in ZooKeeper that are listed, described and deleted."""
 
     def described(of: ClusterSnapshot, group_id: str) -> str:
         return describe_group_text(of, group_of(of, group_id), group_id)
@@ -200,20 +204,20 @@ def test_the_later_group_command(
 
 
 def read_bytes(count: int) -> int:
-    """How many bytes the first messages of the topic read have."""
+    """Return the size of the first messages of the topic that is read."""
     tp = TopicPartition("perf", 0)
     return sum(len(value_of(tp, number)) for number in range(count))
 
 
 def time_of(text: str, pattern: str) -> int:
-    """Milliseconds since the epoch of a time in UTC."""
+    """Return the milliseconds since the epoch of a time in UTC."""
     stamp, _, ms = text.replace(".", ":").rpartition(":")
     at = datetime.strptime(f"{stamp} +0000", f"{pattern} %z")
     return int(at.timestamp()) * 1000 + int(ms)
 
 
 @pytest.mark.parametrize("run", ["perf", "perf, other date"])
-def test_the_row_of_a_measurement(responses: Answers, run: str) -> None:
+def test_the_row_of_a_measurement(responses: CapturedRuns, run: str) -> None:
     """All seven numbers follow from times, bytes and messages."""
     plain = run == "perf"
     lines = responses.output(run).splitlines()
@@ -237,8 +241,8 @@ def test_the_row_of_a_measurement(responses: Answers, run: str) -> None:
     assert [row] == lines
 
 
-def test_the_rows_of_a_detailed_measurement(responses: Answers) -> None:
-    """Each counts from the one before, the last from the beginning of its interval."""
+def test_the_rows_of_a_detailed_measurement(responses: CapturedRuns) -> None:
+    """Each row counts from the previous one, the last from the start of its interval."""
     header, *lines = responses.output("perf, detailed").splitlines()
     assert header == performance.DETAILED_HEADER
     style = PerfStyle(fetch_size=FETCH_SIZE)
@@ -246,7 +250,7 @@ def test_the_rows_of_a_detailed_measurement(responses: Answers) -> None:
         end = time_of(line.split(", ")[0], "%Y-%m-%d %H:%M:%S")
         since = PerfCount(byte_count=read_bytes(before), message_count=before)
         until = PerfCount(byte_count=read_bytes(count), message_count=count)
-        # When an interval began is not printed; one number of milliseconds must fit all cells.
+        # The start of an interval is not printed; one number of milliseconds must fit all cells.
         rows = {
             style.detailed_row(end, 0, since=since, until=until, elapsed_ms=elapsed_ms)
             for elapsed_ms in range(1, 2000)

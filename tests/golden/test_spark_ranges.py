@@ -1,6 +1,6 @@
-"""How work is divided: by Spark's own Kafka source, and by ours.
+"""The division of work, by Spark's own Kafka source and by ours.
 
-``python -m tests.golden.capture_spark_ranges`` captures it anew.
+``python -m tests.golden.capture_spark_ranges`` captures it again.
 """
 
 import json
@@ -12,12 +12,12 @@ from zkconsumer.spark.offset_ranges import divide, rate_limit
 
 
 def captured(kind: str) -> list[Any]:
-    """The rows of one kind, without it."""
+    """Return the rows of one kind, without the kind."""
     return [row[1:] for row in json.loads(RANGES.read_text()) if row[0] == kind]
 
 
-def test_ranges_are_cut_into_the_tasks_that_spark_makes() -> None:
-    """With a least number of tasks, a largest task, both or neither."""
+def test_ranges_are_divided_into_sparks_tasks() -> None:
+    """They agree with a least number of tasks, a largest task, both and neither."""
     wrong = []
     for least, most, pairs, pieces in captured("divide"):
         ranges = [
@@ -37,8 +37,8 @@ def test_ranges_are_cut_into_the_tasks_that_spark_makes() -> None:
     assert wrong == []
 
 
-def test_batches_are_bounded_as_spark_bounds_them() -> None:
-    """Large and small partitions, such as have nothing to read, and such as went back."""
+def test_batches_have_sparks_limits() -> None:
+    """They agree for partitions large, small, without new records, and with lower ends."""
     wrong = []
     for limit, pairs, ends in captured("limit"):
         partitions = [TopicPartition("t", at) for at in range(len(pairs))]
@@ -50,8 +50,8 @@ def test_batches_are_bounded_as_spark_bounds_them() -> None:
     assert wrong == []
 
 
-def test_the_capture_has_cases_worth_it() -> None:
-    """Many of each kind, most of which cut something."""
+def test_the_capture_has_enough_cases() -> None:
+    """There are many cases of each kind, most of which limit or split something."""
     divides, limits = captured("divide"), captured("limit")
     assert sum(len(pieces) > len(pairs) for _, _, pairs, pieces in divides) > 100
     assert sum(ends != [end for _, end in pairs] for _, pairs, ends in limits) > 80

@@ -1,4 +1,4 @@
-"""Filters and .properties files: what the JVM makes of them, and random ones."""
+"""Filters and .properties files: random ones, and Java's and our results for them."""
 
 import random
 from collections.abc import Sequence
@@ -9,10 +9,10 @@ from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.errors import ConfigError
 from zkconsumer.properties_file import parse_properties
 
-FilterAnswer: TypeAlias = str | None
-"""1 or 0 for each topic; None where Java refuses the filter."""
+FilterResult: TypeAlias = str | None
+"""1 or 0 for each topic; None if the filter is refused."""
 Properties: TypeAlias = dict[str, str] | None
-"""None where Java refuses the file."""
+"""None if the file is refused."""
 
 _PIECES = [
     *"abcABz01.-_|()[]^$*+?{}\\&",
@@ -37,12 +37,12 @@ _PIECES = [
 
 
 def random_filter(rng: random.Random) -> str:
-    """A filter of up to nine pieces that mean something, valid or not."""
+    """Return a filter of up to nine meaningful pieces, valid or not."""
     return "".join(rng.choice(_PIECES) for _ in range(rng.randint(1, 9)))
 
 
-def ask_filters(filters: Sequence[str], topics: Sequence[str]) -> list[FilterAnswer]:
-    """What the original's ``Whitelist`` says of the topics."""
+def java_filter_results(filters: Sequence[str], topics: Sequence[str]) -> list[FilterResult]:
+    """Return the results of the original's ``Whitelist`` for the topics."""
     names = " ".join(topic.encode().hex() for topic in topics)
     lines = run_oracle(
         "JavaTextOracle.java",
@@ -61,16 +61,16 @@ _PROPERTY_PIECES = [
 
 
 def random_properties(rng: random.Random) -> str:
-    """The text of a file of up to 14 pieces.
+    """Return the text of a file of up to 14 pieces.
 
-    It does not end in a line of a lone backslash: JVMs differ in what they make of that.
+    It does not end with a lone backslash, which JVMs read differently.
     """
     text = "".join(rng.choice(_PROPERTY_PIECES) for _ in range(rng.randint(0, 14)))
     return text.rstrip("\\\r\n")
 
 
-def our_filter_answer(text: str, topics: Sequence[str]) -> FilterAnswer:
-    """What our ``Whitelist`` says of the topics."""
+def our_filter_result(text: str, topics: Sequence[str]) -> FilterResult:
+    """Return the result of our ``Whitelist`` for the topics."""
     try:
         listed = Whitelist(text)
     except ConfigError:
@@ -79,15 +79,15 @@ def our_filter_answer(text: str, topics: Sequence[str]) -> FilterAnswer:
 
 
 def our_properties(text: str) -> Properties:
-    """What we read."""
+    """Return the properties that our parser reads."""
     try:
         return parse_properties(text)
     except ConfigError:
         return None
 
 
-def ask_properties(texts: Sequence[str]) -> list[Properties]:
-    """What ``java.util.Properties`` reads."""
+def java_properties(texts: Sequence[str]) -> list[Properties]:
+    """Return the properties that ``java.util.Properties`` reads."""
     lines = run_oracle(
         "JavaTextOracle.java", ["properties"], [text.encode("latin-1").hex() for text in texts]
     )

@@ -5,12 +5,12 @@ import secrets
 
 import pytest
 
-from tests.golden.assignment_cases import jvm_answers, random_case
+from tests.golden.assignment_cases import jvm_shares, random_case
 from tests.golden.jvm import no_compiler_because
 from tests.golden.text_cases import (
-    ask_filters,
-    ask_properties,
-    our_filter_answer,
+    java_filter_results,
+    java_properties,
+    our_filter_result,
     our_properties,
     random_filter,
     random_properties,
@@ -34,7 +34,7 @@ def test_assignments_of_40_random_groups_agree_with_the_jvm(zookeeper: Sandbox, 
     """The original's assignors read the groups that we wrote to a real ZooKeeper."""
     rng = random.Random(seed)
     cases = [random_case(rng) for _ in range(40)]
-    responses = jvm_answers(zookeeper.zookeeper_connect.partition("/")[0], cases)
+    responses = jvm_shares(zookeeper.zookeeper_connect.partition("/")[0], cases)
     wrong = [
         (number, consumer_id)
         for number, (case, by_member) in enumerate(zip(cases, responses, strict=True))
@@ -50,8 +50,8 @@ def test_random_filters_agree_with_java_or_are_refused(seed: int) -> None:
     filters = [random_filter(rng) for _ in range(2000)]
     wrong = {
         text: (java, ours)
-        for text, java in zip(filters, ask_filters(filters, TOPICS), strict=True)
-        if (ours := our_filter_answer(text, TOPICS)) not in (java, None)
+        for text, java in zip(filters, java_filter_results(filters, TOPICS), strict=True)
+        if (ours := our_filter_result(text, TOPICS)) not in (java, None)
     }
     assert wrong == {}, f"with seed {seed}"
 
@@ -62,7 +62,7 @@ def test_random_properties_files_are_read_as_in_java(seed: int) -> None:
     texts = [random_properties(rng) for _ in range(2000)]
     wrong = {
         text: java
-        for text, java in zip(texts, ask_properties(texts), strict=True)
+        for text, java in zip(texts, java_properties(texts), strict=True)
         if our_properties(text) != java
     }
     assert wrong == {}, f"with seed {seed}"

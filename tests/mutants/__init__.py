@@ -1,1 +1,1 @@
-"""Mutants of the package that its tests must notice: ``make mutants``, see ``docs/testing.md``."""
+"""Mutants of the package that its tests must detect: ``make mutants``, see ``docs/testing.md``."""

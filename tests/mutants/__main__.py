@@ -1,6 +1,6 @@
-"""``python -m tests.mutants``: a sample of mutants, and which of them no test notices.
+"""``python -m tests.mutants``: tries a sample of mutants and reports those that no test detects.
 
-Nothing is written into the checkout. 0: all were noticed. 1: some were not, and are named.
+Nothing is written into the checkout. Exit status 0: all were detected; 1: some were not.
 """
 
 import argparse
@@ -47,13 +47,13 @@ Outcomes = dict[int, Outcome]
 
 
 def write(line: str) -> None:
-    """Print at once."""
+    """Print a line immediately."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Draw, try, tell; gives the exit status."""
+    """Draw mutants, try them and report; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.mutants", description=__doc__)
     parser.add_argument("--count", type=int, default=100, help="how many mutants")
     parser.add_argument(
@@ -84,9 +84,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _try_all(drawn: Drawn, folder: Path, options: argparse.Namespace) -> Outcomes:
-    """By function in both engines, and on a ZooKeeper what only that reaches.
+    """Try mutants of functions with both engines, and with a ZooKeeper those that need one.
 
-    Then what stands outside of functions, in fresh processes.
+    Mutants outside functions are then tried in new processes.
     """
     outcomes: Outcomes = {}
     inside = [number for number, (_, change) in enumerate(drawn) if not change.outside]
@@ -114,7 +114,7 @@ def _try_all(drawn: Drawn, folder: Path, options: argparse.Namespace) -> Outcome
             if outcome is not Outcome.UNREACHED:
                 outcomes[number] = outcome
             outcomes.setdefault(number, outcome)
-    # What no test reaches may have run when the module was imported.
+    # Code that no test reaches may have run when the module was imported.
     cold = [
         number
         for number in range(len(drawn))
@@ -145,7 +145,7 @@ def _try_cold(
     options: argparse.Namespace,
     outcomes: Outcomes,
 ) -> None:
-    """Import the mutant in place of its module, and run what reaches any of its functions."""
+    """Import the mutant instead of its module, and run the tests that reach its functions."""
     reach = Reach()
     for file in (folder / "engine-0").glob("reach-*.json"):
         reach.add(file)
@@ -162,7 +162,7 @@ def _try_cold(
 
 
 def _run_cold(mutant: Mutant, tests: Sequence[str], folder: Path) -> bool:
-    """Run in a fork of this process, which has not imported the package."""
+    """Run tests in a fork of this process, which has not imported the package."""
     sys.meta_path.insert(0, MutantFinder(TOP, mutant.path, mutant.source))
     os.chdir(TOP)
     return pytest.main([*pytest_arguments(), "-x", f"--basetemp={folder / 't'}", *tests]) == 0

@@ -1,4 +1,4 @@
-"""What is mutated, and which tests may notice it."""
+"""The modules that are mutated, and the tests that may detect it."""
 
 import hashlib
 import re
@@ -33,11 +33,11 @@ PURE_TESTS = (
     "tests/property/test_records_sets.py",
 )
 PURE_PATHS = ("zkconsumer/fetch/", "zkconsumer/records/")
-"""Which modules run otherwise, or at all, with the pure engine."""
+"""The modules that run differently, or only, with the pure engine."""
 
 SERVER_PATHS = "zkconsumer/zk/"
 SERVER_TESTS = ("tests/contracts", "tests/integration/test_kazoo_store.py")
-"""What only a real ZooKeeper reaches, and which tests start one."""
+"""The modules that need a real ZooKeeper, and the tests that start one."""
 UNIT_MARKS = "not sandbox and not docker and not zk and not spark and not alone"
 SERVER_MARKS = "zk and not sandbox and not alone"
 
@@ -49,21 +49,21 @@ LEFT_OUT = (
     "tests/unit/streams/test_interrupted_reader.py",
     "tests/simulation/test_planted_faults.py",
 )
-"""What traces by itself, or raises wherever it likes (in a tracer, too); what plants faults."""
+"""Tests that trace, raise at any place (also in a tracer), or plant faults themselves."""
 
 _TOLD = re.compile(r"(?P<path>zkconsumer/\S+\.py):(?P<line>\d+): (?P<change>.*)")
 
 
 class Plan(TypedDict):
-    """What a session is told.
+    """The input of a session.
 
     Attributes:
-        mutants: their fields.
+        mutants: the fields of each mutant.
         tests: the paths to load.
-        jobs: processes at a time.
-        marks: of the tests, as pytest's ``-m`` takes them.
+        jobs: the number of processes at a time.
+        marks: the tests' marks, as in pytest's ``-m``.
         budget_s: how long the tests of one mutant may take.
-        grace_s: what a trial may take beyond that; servers want to be started.
+        grace_s: how much longer a trial may take, for instance to start servers.
     """
 
     mutants: list[dict[str, Any]]
@@ -75,7 +75,7 @@ class Plan(TypedDict):
 
 
 def pytest_arguments(marks: str = UNIT_MARKS) -> list[str]:
-    """Repeatable, quiet, and without a trace in the checkout."""
+    """Return pytest's arguments for repeatable, quiet runs that leave the checkout unchanged."""
     return [
         *("-q", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist"),
         *(f"--ignore={path}" for path in LEFT_OUT),
@@ -84,7 +84,7 @@ def pytest_arguments(marks: str = UNIT_MARKS) -> list[str]:
 
 
 def modules(packages: Sequence[str]) -> list[str]:
-    """The paths of the packages' modules."""
+    """Return the paths of the packages' modules."""
     found = (path for name in packages for path in (TOP / "zkconsumer" / name).rglob("*.py"))
     return sorted(str(path.relative_to(TOP)) for path in found)
 
@@ -92,9 +92,9 @@ def modules(packages: Sequence[str]) -> list[str]:
 def sample(
     packages: Sequence[str], count: int, seed: int
 ) -> tuple[int, list[tuple[Mutant, Change]]]:
-    """Draw mutants by chance; gives how many there are in all, too.
+    """Draw mutants at random; return how many there are in total, too.
 
-    Chance is a digest of what a mutant changes: when code or operators change, the others stay.
+    The choice depends on a digest of each change, so other mutants stay when code changes.
     """
     sites = {
         hashlib.blake2b(f"{seed}\0{key}".encode()).digest(): (path, number)
@@ -112,9 +112,9 @@ def sample(
 
 
 def again(reported: Iterable[str]) -> tuple[list[str], list[tuple[Mutant, Change]]]:
-    """Find mutants by what a run has told of them; gives the lines whose mutants are no more.
+    """Find mutants by the lines of a report; return the lines whose mutants no longer exist.
 
-    Lines may have moved since: of several changes that read alike, the nearest is meant.
+    Code may have moved since: of several equal changes, the nearest is chosen.
     """
     wanted: dict[str, list[tuple[int, str, str]]] = {}
     for text in reported:
@@ -137,7 +137,7 @@ def again(reported: Iterable[str]) -> tuple[list[str], list[tuple[Mutant, Change
 
 
 def _made_near(path: str, places: Sequence[tuple[int, str, str]]) -> list[tuple[Mutant, Change]]:
-    """Make those of the same lines, which takes little; all of them, where lines have moved."""
+    """Make the mutants of the same lines, which is fast, or all if lines have moved."""
     if not (TOP / path).exists():
         return []
     module = _module(path)
@@ -150,12 +150,12 @@ def _made_near(path: str, places: Sequence[tuple[int, str, str]]) -> list[tuple[
 
 @lru_cache(maxsize=8)
 def _module(path: str) -> Module:
-    """Return what can be changed in a module: to find it takes longer than to change it."""
+    """Return a module's possible changes, cached because finding them is slow."""
     return Module(TOP, path)
 
 
 def _made(sites: Sequence[tuple[str, int]]) -> Iterator[tuple[Mutant, Change]]:
-    """Those of them that are programs, and other ones than the module itself."""
+    """Yield those that compile and differ from the module itself."""
     by_path: dict[str, list[int]] = {}
     for path, number in sites:
         by_path.setdefault(path, []).append(number)

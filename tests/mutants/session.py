@@ -1,4 +1,4 @@
-"""``python -m tests.mutants.session FOLDER``: tries the mutants in the folder, by function."""
+"""``python -m tests.mutants.session FOLDER``: tries the mutants of functions in a folder."""
 
 import json
 import sys
@@ -13,7 +13,7 @@ from tests.mutants.warm import Warm
 
 
 def main(folder: Path) -> int:
-    """Run the session; gives pytest's exit status."""
+    """Run the session and return pytest's exit status."""
     plan: Plan = json.loads((folder / "plan.json").read_text())
     mutants = [Mutant(**mutant) for mutant in plan["mutants"]]
     changed = [

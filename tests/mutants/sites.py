@@ -1,4 +1,4 @@
-"""Finds what can be changed in a module. The operators are mutmut's, and two of ours."""
+"""Finds the possible changes of a module, by mutmut's operators and two of ours."""
 
 import itertools
 import operator
@@ -50,10 +50,10 @@ _LEFT_ALONE = (
     | m.Assign(targets=[m.AssignTarget(target=m.Name("log"))])
     | _STRICT
 )
-"""What only people read, or type checkers, or what is there to be sure."""
+"""Code that only people or type checkers read, or that only checks an invariant."""
 
 _NOTHING = m.Name("False") | m.Name("None") | m.SimpleString(value=m.MatchIfTrue(_is_empty))
-"""One of these in place of another is seldom another program."""
+"""Values whose exchange seldom makes a different program."""
 
 _TYPE_ALIAS = m.Assign(value=m.Subscript() | m.BinaryOperation(operator=m.BitOr()))
 
@@ -63,12 +63,12 @@ class Mutant:
     """One change of one module.
 
     Attributes:
-        path: of the module, from the top of the checkout.
-        number: which of the module's mutants it is; the same for the same source.
-        line: where it is.
+        path: the module's path, relative to the top of the checkout.
+        number: its index among the module's mutants; the same for the same source.
+        line: the line's number.
         before: the line.
-        after: what becomes of it.
-        source: the whole module, changed.
+        after: the changed line.
+        source: the whole changed module.
     """
 
     path: str
@@ -83,18 +83,18 @@ class Mutant:
 
     @property
     def change(self) -> str:
-        """What it changes, as it is told."""
+        """The change as it is reported."""
         return f"{self.before}  ->  {self.after}"
 
 
 def drop_statement(node: cst.SimpleStatementLine) -> Iterator[cst.CSTNode]:
-    """Leave out a call whose result nobody takes, or an error that is raised."""
+    """Omit a call whose result is unused, or a raise statement."""
     if m.matches(node, m.SimpleStatementLine(body=[m.Expr(value=m.Call()) | m.Raise()])):
         yield node.with_changes(body=[cst.Pass()])
 
 
 def negate_condition(node: cst.If | cst.While) -> Iterator[cst.CSTNode]:
-    """Turn a condition that holds no operator round; the others are mutmut's."""
+    """Negate a condition without an operator; mutmut changes the others."""
     if m.matches(node.test, m.Name() | m.Attribute() | m.Call()):
         yield node.with_changes(test=cst.UnaryOperation(cst.Not(), node.test))
 
@@ -113,20 +113,20 @@ def _same_nothing(old: cst.CSTNode, new: cst.CSTNode) -> bool:
 
 
 def _same_but_strict(old: cst.CSTNode, new: cst.CSTNode) -> bool:
-    """What ``zip(strict=...)`` makes sure of does not happen where the program is sound."""
+    """Whether only ``zip(strict=...)`` differs, which has no effect in a sound program."""
     if not (isinstance(old, cst.Call) and isinstance(new, cst.Call)):
         return False
     return len(_given(old)) < len(old.args) and _given(old) == _given(new)
 
 
 def _given(call: cst.Call) -> list[str]:
-    """Its arguments, but for ``strict``."""
+    """Return the call's arguments except for ``strict``."""
     bare = (arg.with_changes(comma=cst.MaybeSentinel.DEFAULT) for arg in call.args)
     return [_EMPTY.code_for_node(arg) for arg in bare if not m.matches(arg, _STRICT)]
 
 
 class _Finder(cst.CSTVisitor):
-    """Collects nodes and what may stand in their place."""
+    """Collects nodes and their possible replacements."""
 
     def __init__(self) -> None:
         self.found: list[tuple[cst.CSTNode, cst.CSTNode]] = []
@@ -158,8 +158,8 @@ class Module:
     """The mutants of one module.
 
     Args:
-        top: of the checkout.
-        path: of the module, from there.
+        top: the top of the checkout.
+        path: the module's path relative to it.
     """
 
     def __init__(self, top: Path, path: str) -> None:
@@ -177,7 +177,7 @@ class Module:
         return len(self._found)
 
     def keys(self) -> list[str]:
-        """Name each mutant by what it changes, and where; lines may move, and others may change."""
+        """Return a name for each mutant that stays when lines move or other code changes."""
         seen: Counter[str] = Counter()
         keys = []
         for name, pair in zip(self._names, self._found, strict=True):
@@ -188,7 +188,7 @@ class Module:
         return keys
 
     def mutant(self, number: int) -> Mutant | None:
-        """Make one of them; None where nothing is changed by it."""
+        """Return one mutant, or None if it changes nothing."""
         old, new = self._found[number]
         changed = self._tree.deep_replace(old, new)
         assert isinstance(changed, cst.Module)
@@ -198,12 +198,12 @@ class Module:
         return Mutant(self.path, number, self.line(number), before, after, changed.code)
 
     def line(self, number: int) -> int:
-        """Tell where one of them begins."""
+        """Return the line at which a mutant begins."""
         return self._positions[self._found[number][0]].start.line
 
 
 def _difference(old: str, new: str) -> tuple[str, str]:
-    """The lines that differ: a change lies in one place."""
+    """Return the lines that differ; a change is in one place."""
     old_lines, new_lines = old.splitlines(), new.splitlines()
     first = _shared(old_lines, new_lines)
     old_lines, new_lines = old_lines[first:], new_lines[first:]
@@ -214,6 +214,6 @@ def _difference(old: str, new: str) -> tuple[str, str]:
 
 
 def _shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many lines are the same at the beginning."""
+    """Return how many lines are equal at the beginning."""
     same = itertools.starmap(operator.eq, zip(one, other, strict=False))
     return sum(1 for _ in itertools.takewhile(bool, same))

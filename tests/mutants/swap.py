@@ -1,7 +1,7 @@
-"""Puts a mutant into a process that has imported the package, by new code for its functions.
+"""Applies a mutant in a process that has imported the package, by replacing functions' code.
 
-What stands outside of functions ran when the module was imported: such a mutant can only be put in
-place before that, by ``MutantFinder``.
+Code outside functions ran when the module was imported: such a mutant can be applied only before
+that, by ``MutantFinder``.
 """
 
 import gc
@@ -17,12 +17,12 @@ from types import CodeType, FunctionType, ModuleType
 
 @dataclass(slots=True)
 class Change:
-    """What differs between two compilations of a module.
+    """The differences between two compilations of a module.
 
     Attributes:
         places: the innermost functions that differ, as ``place_of`` names them.
-        codes: old and new code of these and of all functions around them.
-        outside: whether anything outside of functions differs.
+        codes: the old and new code of these and of all enclosing functions.
+        outside: whether anything outside functions differs.
     """
 
     places: list[str] = field(default_factory=list)
@@ -31,7 +31,7 @@ class Change:
 
 
 def place_of(path: str, code: CodeType) -> str:
-    """Name a function of a module, by its body: its first line, and the one behind its last."""
+    """Name a function by its module, its first line, and the line after its last."""
     lines = [line for _, _, line in code.co_lines() if line is not None]
     inside = [line for line in lines if line > code.co_firstlineno] or lines
     return f"{path}:{min(inside)}:{max(inside) + 1}:{code.co_qualname}"
@@ -41,7 +41,7 @@ def change_between(path: str, old: str, new: str) -> Change:
     """Compare two sources of a module.
 
     Raises:
-        SyntaxError: the new one is none.
+        SyntaxError: the new source is invalid.
     """
     change = Change()
     _compare(path, change, _compiled(old, path), _compiled(new, path))
@@ -53,7 +53,7 @@ def _compiled(source: str, path: str) -> CodeType:
 
 
 def _compare(path: str, change: Change, old: CodeType, new: CodeType) -> bool:
-    """Note what differs; gives whether anything does, in it or within."""
+    """Record the differences; return whether there is any, including nested functions."""
     before, after = _inner(old), _inner(new)
     same_inside = [code_type.co_name for code_type in before] == [
         code_type.co_name for code_type in after
@@ -77,23 +77,23 @@ def _inner(code: CodeType) -> list[CodeType]:
 
 
 def _own(code: CodeType) -> Sequence[object]:
-    """Everything of a function but its lines and what lies within it."""
+    """Return everything in a function's code but its lines and nested functions."""
     constants = [repr(item) for item in code.co_consts if not isinstance(item, CodeType)]
     names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
     return code.co_code, constants, names, code.co_flags, code.co_exceptiontable
 
 
 class Functions:
-    """The functions of the package that live in this process.
+    """The package's functions in this process.
 
     Args:
-        folder: the package's.
-        top: paths are from there.
+        folder: the package's folder.
+        top: the folder to which paths are relative.
     """
 
     def __init__(self, folder: Path, top: Path) -> None:
         self._by_path: dict[str, list[FunctionType]] = {}
-        gc.unfreeze()  # what pytest loaded is, and would not be found
+        gc.unfreeze()  # frozen objects, such as pytest's imports, would not be found
         for object_ in gc.get_objects():
             if isinstance(object_, FunctionType) and object_.__code__.co_filename.startswith(
                 str(folder)
@@ -102,10 +102,10 @@ class Functions:
                 self._by_path.setdefault(path, []).append(object_)
 
     def put(self, path: str, change: Change) -> int:
-        """Give functions their new code; gives how many.
+        """Replace the functions' code; return how many were replaced.
 
         Raises:
-            ValueError: the new code needs other variables from around it.
+            ValueError: the new code has other free variables.
         """
         count = 0
         for function in self._by_path.get(path, ()):
@@ -117,7 +117,7 @@ class Functions:
 
 
 class MutantFinder(importlib.abc.MetaPathFinder):
-    """Imports one module from another source, as if that stood in its file."""
+    """Imports one module from another source, as though its file contained it."""
 
     def __init__(self, top: Path, path: str, source: str) -> None:
         self._file = str(top / path)

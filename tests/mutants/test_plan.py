@@ -1,4 +1,4 @@
-"""What the lane is made of is there."""
+"""The paths and mutants of the plan exist."""
 
 import pytest
 
@@ -15,24 +15,24 @@ from tests.mutants.plan import (
 )
 
 SMALL = "membership/coordinator/polled"
-"""To make mutants takes long: the same holds of a package of few lines."""
+"""A small package, because making mutants is slow."""
 
 
 @pytest.mark.parametrize("path", [*TESTS, *PURE_TESTS, *SERVER_TESTS, *LEFT_OUT])
 def test_every_path_exists(path: str) -> None:
-    """A test that moves takes its place in the lane along."""
+    """A test that moves must be moved in the plan, too."""
     assert (TOP / path).exists()
 
 
 @pytest.mark.parametrize("package", PACKAGES)
 def test_every_package_has_modules(package: str) -> None:
-    """And none is looked for elsewhere."""
+    """Each package has modules, all of them in its folder."""
     assert all(path.startswith(f"zkconsumer/{package}/") for path in modules([package]))
     assert modules([package])
 
 
 def test_a_seed_draws_the_same_mutants_again() -> None:
-    """And another one others; each is a program that differs from its module."""
+    """Another seed draws others; each is a program that differs from its module."""
     total, drawn = sample([SMALL], 20, seed=1)
     again = sample([SMALL], 20, seed=1)[1]
     other = sample([SMALL], 20, seed=2)[1]
@@ -42,8 +42,8 @@ def test_a_seed_draws_the_same_mutants_again() -> None:
     assert all(change.places or change.outside for _, change in drawn)
 
 
-def test_what_was_told_is_found_again() -> None:
-    """By its line; or by what it changes, where lines have moved; or it is said to be gone."""
+def test_a_reported_mutant_is_found_again() -> None:
+    """It is found by its line, or by its change if lines moved, or reported as gone."""
     drawn = [mutant for mutant, _ in sample([SMALL], 5, seed=1)[1]]
     gone, found = again(f"survived: {mutant}" for mutant in drawn)
     assert (gone, {mutant for mutant, _ in found}) == ([], set(drawn))

@@ -1,4 +1,4 @@
-"""Mutants are put in place in a process that has loaded everything, and tests notice them."""
+"""Mutants are applied in a process that has loaded everything, and tests detect them."""
 
 import json
 import os
@@ -32,7 +32,7 @@ def other():
 
 
 def test_a_change_names_the_innermost_function_and_those_around_it() -> None:
-    """Lines may move; what is outside of functions is told apart."""
+    """Lines may move; changes outside functions are distinguished."""
     change = change_between("m.py", OLD, OLD.replace("a + b", "a\\\n - b"))
     assert change.places == ["m.py:7:8:outer.<locals>.inner"]
     assert [code.co_name for code in change.codes] == ["inner", "outer"]
@@ -42,8 +42,8 @@ def test_a_change_names_the_innermost_function_and_those_around_it() -> None:
     assert change_between("m.py", OLD, OLD.replace("STEP = 1", "STEP  =  1")).places == []
 
 
-def test_functions_get_the_new_code_wherever_they_are_held(tmp_path: Path) -> None:
-    """Also where somebody has imported them by name before."""
+def test_functions_get_the_new_code_wherever_they_are_referenced(tmp_path: Path) -> None:
+    """Even a function that was imported by name gets the new code."""
     file = tmp_path / "m.py"
     spaces: dict[str, object] = {}
     exec(compile(OLD, str(file), "exec"), spaces)
@@ -58,7 +58,7 @@ def test_functions_get_the_new_code_wherever_they_are_held(tmp_path: Path) -> No
 def test_a_module_is_imported_from_its_mutant(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By whoever imports it first; its file stays as it is."""
+    """The first import uses the mutant, and the file is unchanged."""
     (tmp_path / "mutated_module.py").write_text("STEP = 1\n")
     finder = MutantFinder(tmp_path, "mutated_module.py", "STEP = 2\n")
     monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
@@ -70,7 +70,7 @@ def test_a_module_is_imported_from_its_mutant(
 
 
 def test_a_trial_ends_by_its_outcome_or_by_its_deadline() -> None:
-    """Each in a process of its own."""
+    """Each trial has a process of its own."""
 
     def not_put(_folder: Path) -> bool:
         raise NotPut
@@ -103,8 +103,8 @@ def test_a_trial_ends_by_its_outcome_or_by_its_deadline() -> None:
 
 
 @pytest.mark.timeout(300)
-def test_a_session_tells_what_became_of_each_mutant(tmp_path: Path) -> None:
-    """Of a small module with tests of its own; one that changes nothing survives."""
+def test_a_session_reports_the_outcome_of_each_mutant(tmp_path: Path) -> None:
+    """In a small module with tests of its own, only a mutant that changes nothing survives."""
     module = Module(TOP, "zkconsumer/backoff.py")
     made = [module.mutant(number) for number in range(len(module))]
     mutants = [mutant for mutant in made if mutant is not None and " / " in mutant.after]
@@ -140,10 +140,10 @@ def test_a_session_tells_what_became_of_each_mutant(tmp_path: Path) -> None:
         ("from p.q.models import mod\n", False),
     ],
 )
-def test_a_test_that_imports_a_module_may_notice_what_stands_outside_of_functions(
+def test_a_test_that_imports_a_module_may_detect_changes_outside_functions(
     tmp_path: Path, text: str, *, names: bool
 ) -> None:
-    """In whichever way it imports it; also where it runs no line of it, as of a dataclass."""
+    """Any form of import counts, even if no line of the module runs, as with a dataclass."""
     (tmp_path / "test_it.py").write_text(text)
     reach = Reach(seconds={"test_it.py::test": 0.1})
     assert reach.of_module("p/q/mod.py", tmp_path) == ({"test_it.py::test"} if names else set())

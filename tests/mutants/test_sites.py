@@ -1,4 +1,4 @@
-"""Which changes are made, and which are left alone."""
+"""The changes that are made, and those that are omitted."""
 
 from pathlib import Path
 
@@ -41,12 +41,12 @@ class Thing:
 
 @pytest.fixture
 def top(tmp_path: Path) -> Path:
-    """A checkout."""
+    """Return an empty checkout."""
     return tmp_path
 
 
 def changes(top: Path, body: str) -> set[tuple[str, str]]:
-    """What becomes of the lines of a function."""
+    """Return the changed lines of a function, each with the original."""
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     (top / "m.py").write_text(f"def f(a, b):\n{lines}")
     module = Module(top, "m.py")
@@ -72,12 +72,12 @@ def changes(top: Path, body: str) -> set[tuple[str, str]]:
     ],
 )
 def test_a_change_that_is_made(top: Path, body: str, before: str, after: str) -> None:
-    """By mutmut's operators, and by ours."""
+    """Both mutmut's operators and ours make changes."""
     assert (before, after) in changes(top, body)
 
 
-def test_that_lengths_are_made_sure_of_is_left_alone(top: Path) -> None:
-    """They are the same; what is zipped is not left alone."""
+def test_strict_arguments_of_zip_are_not_changed(top: Path) -> None:
+    """``strict`` is not changed, because lengths are equal; other arguments of ``zip`` are."""
     assert changes(top, "return zip(a, b, strict=True)") == {
         ("return zip(a, b, strict=True)", after)
         for after in (
@@ -89,8 +89,8 @@ def test_that_lengths_are_made_sure_of_is_left_alone(top: Path) -> None:
     }
 
 
-def test_a_key_stays_when_lines_and_neighbours_change(top: Path) -> None:
-    """So that a seed draws what it drew; two that look the same have one each."""
+def test_a_mutant_keeps_its_key_when_other_lines_change(top: Path) -> None:
+    """A seed then draws the same mutants; two changes that look equal have different keys."""
     (top / "m.py").write_text("def f(a):\n    a(1)\n    a(1)\n")
     before = Module(top, "m.py").keys()
     (top / "m.py").write_text("K = 2\n\n\ndef f(a):\n    a(1)\n    a(1)\n    return a < 3\n")
@@ -102,13 +102,13 @@ def test_a_key_stays_when_lines_and_neighbours_change(top: Path) -> None:
 @pytest.mark.parametrize(
     "body", ["a = False", "a = ''", "return 'text'", "a: int", "return f'{1}'"]
 )
-def test_what_is_the_same_to_nearly_everybody_is_left_alone(top: Path, body: str) -> None:
-    """Nothing in place of nothing, and texts."""
+def test_empty_values_and_texts_are_not_changed(top: Path, body: str) -> None:
+    """Empty values are not replaced by other empty values, and texts are not changed."""
     assert all(after == "a = True" for _, after in changes(top, body))
 
 
-def test_what_only_people_and_type_checkers_read_is_left_alone(top: Path) -> None:
-    """What is left is a statement, and an assignment."""
+def test_code_for_people_and_type_checkers_is_not_changed(top: Path) -> None:
+    """Only statements that run are changed."""
     (top / "m.py").write_text(SOURCE)
     module = Module(top, "m.py")
     made = [module.mutant(number) for number in range(len(module))]
@@ -122,8 +122,8 @@ def test_what_only_people_and_type_checkers_read_is_left_alone(top: Path) -> Non
     }
 
 
-def test_a_mutant_tells_its_place_and_both_lines(top: Path) -> None:
-    """So that it can be found, and made by hand."""
+def test_a_mutant_reports_its_place_and_both_lines(top: Path) -> None:
+    """The text is enough to find the place and to make the mutant by hand."""
     (top / "m.py").write_text("def f(a):\n    # why\n    return a < 1\n")
     module = Module(top, "m.py")
     texts = {str(module.mutant(number)) for number in range(len(module))}

@@ -1,4 +1,4 @@
-"""Forks: each trial is a process of its own, with a deadline, and nothing that outlives it."""
+"""Trials: each is a forked process with a deadline, whose own processes end with it."""
 
 import contextlib
 import os
@@ -21,7 +21,7 @@ _LOOK_S = 0.02
 
 
 class Outcome(StrEnum):
-    """What became of a mutant."""
+    """The outcome of a mutant's trial."""
 
     KILLED = "killed"
     SURVIVED = "survived"
@@ -35,8 +35,8 @@ class Trial(Generic[T]):
     """One process to start.
 
     Attributes:
-        subject: what is tried.
-        run: what the process does, given a folder of its own: True where nothing was noticed.
+        subject: the subject of the trial.
+        run: the process's function, given a folder of its own: True if no test failed.
         most_s: its deadline.
     """
 
@@ -46,11 +46,11 @@ class Trial(Generic[T]):
 
 
 class NotPut(Exception):
-    """The mutant can't be put in place in this way."""
+    """The mutant can't be applied in this way."""
 
 
 def run_trials(trials: Iterable[Trial[T]], jobs: int, done: Callable[[T, Outcome], None]) -> None:
-    """Run them, so many at a time; tell each outcome when it is known."""
+    """Run trials, at most ``jobs`` at a time, and pass each outcome to ``done``."""
     waiting = iter(trials)
     running: dict[int, tuple[Trial[T], float, Path]] = {}
     more = True
@@ -91,12 +91,12 @@ def _fork(trial: Trial[T], folder: Path) -> int:
 
 
 def _look(pid: int, late: bool) -> Outcome | None:
-    """What became of a process; None while it runs and may."""
+    """Return the outcome of a process, or None while it runs within its deadline."""
     ended, status = os.waitpid(pid, os.WNOHANG)
     if not ended and not late:
         return None
     with contextlib.suppress(ProcessLookupError):
-        os.killpg(pid, signal.SIGKILL)  # and what it has started
+        os.killpg(pid, signal.SIGKILL)  # including the processes that it started
     if not ended:
         os.waitpid(pid, 0)
         return Outcome.TIMED_OUT

@@ -1,6 +1,6 @@
 """A pytest session that has loaded all tests, and is forked for each mutant.
 
-First it learns what each test reaches; then only those run in a fork that reach its mutant.
+First it traces the lines that each test reaches; then a fork runs only tests that reach its mutant.
 """
 
 import contextlib
@@ -23,17 +23,17 @@ from tests.mutants.swap import Change, Functions
 from tests.mutants.trials import NotPut, Outcome, Trial, run_trials
 
 SLOWEST = 4
-"""A trial may take so many times the time of its tests, and the grace."""
+"""The factor by which a trial may be slower than its tests, plus the grace period."""
 GRACE_S = 20
 
 
 @dataclass(slots=True)
 class Reach:
-    """What is known of tests.
+    """The durations of tests and the lines that they reach.
 
     Attributes:
-        seconds: how long each takes.
-        failed: those that fail without a mutant, while they are traced.
+        seconds: the duration of each test.
+        failed: the tests that fail without a mutant, while they are traced.
         lines: the tests that run each line of a module, by path and number.
     """
 
@@ -42,7 +42,7 @@ class Reach:
     lines: dict[str, dict[int, list[str]]] = field(default_factory=dict)
 
     def add(self, file: Path) -> None:
-        """Take in what a process has written down."""
+        """Add the results that a process has written to a file."""
         reported = json.loads(file.read_text())
         self.seconds |= reported["seconds"]
         self.failed += reported["failed"]
@@ -52,7 +52,7 @@ class Reach:
                 of_path.setdefault(int(line), []).extend(names)
 
     def of_line(self, path: str, line: int, places: Sequence[str]) -> set[str]:
-        """Find the tests that run a line; else, as it may be part of one, its function."""
+        """Return the tests that run a line or, if there are none, its function."""
         of_path = self.lines.get(path, {})
         exact = self._known(of_path.get(line, ()))
         if exact:
@@ -66,9 +66,9 @@ class Reach:
         )
 
     def of_module(self, path: str, top: Path) -> set[str]:
-        """Find the tests that run any line of a module, or whose file names it.
+        """Return the tests that run any line of a module, or whose file imports it.
 
-        What dataclasses make of a module has no lines there.
+        Code that dataclasses generate has no lines in the module.
         """
         running = {name for names in self.lines.get(path, {}).values() for name in names}
         names = naming_of(path)
@@ -79,7 +79,7 @@ class Reach:
         }
 
     def quickest(self, names: Iterable[str], budget_s: float) -> list[str]:
-        """Choose the quickest of these tests, as many as fit into the time."""
+        """Return the fastest of these tests, as many as fit into the time."""
         chosen: list[str] = []
         for name in sorted(names, key=lambda name: self.seconds[name]):
             budget_s -= self.seconds[name]
@@ -89,16 +89,16 @@ class Reach:
         return chosen
 
     def seconds_of(self, names: Iterable[str]) -> float:
-        """Add up how long they take."""
+        """Return the total duration of these tests."""
         return sum(self.seconds[name] for name in names)
 
     def _known(self, names: Iterable[str]) -> set[str]:
-        """Those of them that pass."""
+        """Return the tests that pass."""
         return {name for name in names if name in self.seconds}
 
 
 def naming_of(path: str) -> re.Pattern[str]:
-    """What is in a file that names a module: in one piece, or imported from its package."""
+    """Return a pattern for the imports of a module, by its full name or from its package."""
     package, _, module = ".".join(Path(path).with_suffix("").parts).rpartition(".")
     whole = rf"{re.escape(package)}\.{module}\b"
     return re.compile(rf"{whole}|from {re.escape(package)} import (\([^)]*|[^\n(]*)\b{module}\b")
@@ -108,12 +108,12 @@ class Warm:
     """The plugin that runs in place of the test loop.
 
     Args:
-        top: of the checkout.
-        mutants: with their changes, none of which lies outside of functions.
-        folder: for what is learned, and for the outcomes.
-        jobs: how many processes at a time.
+        top: the top of the checkout.
+        mutants: the mutants with their changes, none of which is outside functions.
+        folder: the folder for traces and outcomes.
+        jobs: the number of processes at a time.
         budget_s: how long the tests of one mutant may take.
-        grace_s: what a trial may take beyond that.
+        grace_s: how much longer a trial may take.
     """
 
     def __init__(
@@ -133,15 +133,15 @@ class Warm:
         self._grace_s = grace_s
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Learn, try, write down; instead of running the tests."""
+        """Trace the tests, try the mutants and write the outcomes, instead of running the tests."""
         for path in {mutant.path for mutant, _ in self._mutants}:
-            # Some are imported late, by the test that needs them; some need what is not there.
+            # Some are imported late, by the test that needs them; some lack a dependency.
             with contextlib.suppress(ImportError):
                 importlib.import_module(".".join(Path(path).with_suffix("").parts))
         functions = Functions(self._top / "zkconsumer", self._top)
         gc.collect()
         gc.freeze()  # so that forks share it
-        reach = self._learn(session.items)
+        reach = self._trace_tests(session.items)
         items = {item.nodeid: item for item in session.items}
         outcomes: dict[int, Outcome] = {}
 
@@ -165,8 +165,8 @@ class Warm:
         (self._folder / "outcomes.json").write_text(json.dumps(written))
         return True
 
-    def _learn(self, items: Sequence[pytest.Item]) -> Reach:
-        """Run every test once, in forks, and note what it calls. A test that fails is left out."""
+    def _trace_tests(self, items: Sequence[pytest.Item]) -> Reach:
+        """Run every test once in forks and trace its lines; omit tests that fail."""
         trials = []
         files = []
         for part in range(self._jobs):
@@ -184,8 +184,8 @@ class Warm:
         return reach
 
 
-class _Noting:
-    """Notes whether a test fails; or ends the process when the first one does."""
+class _FailureRecorder:
+    """Records whether a test fails, or ends the process at the first failure."""
 
     def __init__(self, *, ends: bool) -> None:
         self.failed = False
@@ -201,8 +201,10 @@ class _Noting:
             os._exit(1)
 
 
-def _run(items: Sequence[pytest.Item], folder: Path, noting: _Noting) -> Iterable[pytest.Item]:
-    """Run tests in this process; gives each when it is over."""
+def _run(
+    items: Sequence[pytest.Item], folder: Path, noting: _FailureRecorder
+) -> Iterable[pytest.Item]:
+    """Run tests in this process, and yield each when it has ended."""
     config = items[0].config
     config.pluginmanager.register(noting)
     config._tmp_path_factory._basetemp = folder  # type: ignore[attr-defined]
@@ -212,8 +214,8 @@ def _run(items: Sequence[pytest.Item], folder: Path, noting: _Noting) -> Iterabl
 
 
 def _trace(top: Path, items: Sequence[pytest.Item], file: Path, folder: Path) -> bool:
-    """Run tests and write down which lines each runs, and how long it takes."""
-    noting = _Noting(ends=False)
+    """Run tests and write the lines that each runs and its duration to a file."""
+    noting = _FailureRecorder(ends=False)
     tracer = coverage.Coverage(
         data_file=None,
         config_file=False,
@@ -247,12 +249,12 @@ def _try(
     items: Sequence[pytest.Item],
     folder: Path,
 ) -> bool:
-    """Put the mutant in place and run the tests; True where none fails."""
+    """Apply the mutant and run the tests; return True if none fails."""
     try:
         if not functions.put(mutant.path, change):
             raise NotPut
     except ValueError as error:
         raise NotPut from error
-    for _ in _run(items, folder, _Noting(ends=True)):
+    for _ in _run(items, folder, _FailureRecorder(ends=True)):
         pass
     return True

@@ -1,4 +1,4 @@
-"""What properties need before the first of them runs."""
+"""What property tests need before the first of them runs."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 @pytest.fixture(scope="session", autouse=True)
 def table_of_characters() -> None:
-    """Hypothesis makes it at its first use: on a busy machine that test would seem too slow."""
+    """Let Hypothesis build it: at its first use that test could seem too slow on a busy machine."""
     slow = [HealthCheck.too_slow]
 
     @settings(max_examples=1, deadline=None, database=None, suppress_health_check=slow)

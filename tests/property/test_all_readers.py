@@ -1,4 +1,4 @@
-"""Polls and streams make the same of the same logs over a connection, whatever is in them."""
+"""Polls and streams read the same from the same logs over a connection, whatever is in them."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from zkconsumer.records.engine import ENGINE
 
 
 def what_came(number: int, came: Came) -> object:
-    """In a form that compares: up to a message that is too large, behind which no poll gets."""
+    """Make results comparable: up to a message that is too large, which no poll gets past."""
     faults: list[tuple[int, int | None, str]] = []
     end = came.next_offset
     for offset, behind, text in came.faults:
@@ -41,7 +41,7 @@ def test_polls_find_what_streams_find(
     version: int,
     response_bytes: int,
 ) -> None:
-    """Records, places that can't be read, and where reading goes on behind them."""
+    """The records, the unreadable offsets and the offsets after them are the same."""
     chosen = replace(SETTINGS, skip_poison=skip, max_bytes=response_bytes)
     with LogBroker(len(logs)) as broker:
         for log, (sets, damages) in zip(broker.logs, logs, strict=True):

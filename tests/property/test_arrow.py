@@ -1,4 +1,4 @@
-"""Arrow batches, and lists, hold what single messages hold, from whatever sets they are made."""
+"""Arrow batches and lists have what single messages have, whatever the record sets."""
 
 from collections.abc import Callable, Iterator
 
@@ -29,7 +29,7 @@ blobs = st.none() | st.binary(max_size=60)
 
 @st.composite
 def record_sets(draw: st.DrawFn) -> tuple[int, int, bytes]:
-    """A partition, an offset from which it is read, and the set, by any codec and magic."""
+    """Draw a partition, a fetch offset, and a record set of any codec and magic 0 or 1."""
     magic = draw(st.sampled_from([0, 1]))
     codec = draw(st.sampled_from(CODECS_OF_MESSAGES))
     stamps = st.just((-1, TimestampType.NONE))
@@ -45,7 +45,7 @@ def record_sets(draw: st.DrawFn) -> tuple[int, int, bytes]:
 
 
 def singly(stream: Stream, _most: int) -> Iterator[Row]:
-    """One message after the other."""
+    """Read one message after the other."""
     most_millis = (2**63 - 1) // 1000
     for message in stream:
         micros = min(message.timestamp, most_millis) * 1000
@@ -62,14 +62,14 @@ def singly(stream: Stream, _most: int) -> Iterator[Row]:
 
 
 def in_lists(stream: Stream, most: int) -> Iterator[Row]:
-    """By ``batches``."""
+    """Read by ``batches``."""
     for batch in stream.batches(max_records=most, timeout_ms=0):
         assert 1 <= len(batch) <= most
         yield from singly(iter(batch), most)  # type: ignore[arg-type]  # it only iterates
 
 
 def in_arrow(stream: Stream, most: int) -> Iterator[Row]:
-    """By ``arrow_batches``."""
+    """Read by ``arrow_batches``."""
     for batch in stream.arrow_batches(max_records=most, timeout_ms=0):
         assert 1 <= batch.num_rows <= most
         batch.validate(full=True)
@@ -83,7 +83,7 @@ def in_arrow(stream: Stream, most: int) -> Iterator[Row]:
 def outcome(
     read: Read, sets: list[tuple[int, int, bytes]], most: int, delivery: Delivery
 ) -> list[object]:
-    """All rows, all commits ahead, and where the claims stand in the end."""
+    """Return all rows, all commits ahead, and the final offsets of the claims."""
     claims, queue = (claim_of(T0), claim_of(T1)), ChunkQueue(100)
     commits: list[tuple[str, int]] = []
 
@@ -108,10 +108,10 @@ def outcome(
     st.integers(1, 30),
     st.sampled_from(Delivery),
 )
-def test_batches_hold_what_single_messages_hold(
+def test_batches_have_what_single_messages_have(
     sets: list[tuple[int, int, bytes]], most: int, delivery: Delivery
 ) -> None:
-    """Every field of every record, as many commits, the same offsets in the end."""
+    """Every field of every record is the same, and so are commits and final offsets."""
     expected = outcome(singly, sets, most, delivery)
     assert outcome(in_lists, sets, most, delivery) == expected
     assert outcome(in_arrow, sets, most, delivery) == expected

@@ -1,4 +1,4 @@
-"""What holds for every group, however its members and topics came about."""
+"""Properties of the assignors that hold for every group of members and topics."""
 
 from collections import Counter
 from itertools import pairwise
@@ -26,7 +26,7 @@ partition_sets = st.fixed_dictionaries(
 
 @st.composite
 def any_group(draw: st.DrawFn) -> GroupView:
-    """Every member reads topics of its own choice."""
+    """Draw a group in which every member reads topics of its own choice."""
     subscriptions = st.dictionaries(st.sampled_from(TOPICS), stream_counts)
     members = {name: MemberSubscription(draw(subscriptions)) for name in draw(ids)}
     return GroupView(members, draw(partition_sets))
@@ -34,7 +34,7 @@ def any_group(draw: st.DrawFn) -> GroupView:
 
 @st.composite
 def even_group(draw: st.DrawFn) -> GroupView:
-    """All members read the same topics, in the same written order."""
+    """Draw a group in which all members read the same topics, registered in the same order."""
     topics = draw(st.lists(st.sampled_from(TOPICS), min_size=1, unique=True))
     members = {
         name: MemberSubscription(dict.fromkeys(topics, draw(stream_counts))) for name in draw(ids)
@@ -43,7 +43,7 @@ def even_group(draw: st.DrawFn) -> GroupView:
 
 
 def wanted(view: GroupView) -> set[TopicPartition]:
-    """Every partition of every topic that somebody reads."""
+    """Return every partition of every topic that a member reads."""
     return {
         TopicPartition(topic, partition)
         for member in view.members.values()
@@ -53,7 +53,7 @@ def wanted(view: GroupView) -> set[TopicPartition]:
 
 
 def threads(view: GroupView, topic: str) -> set[ConsumerThreadId]:
-    """All threads that read the topic."""
+    """Return all threads that read the topic."""
     return {
         ConsumerThreadId(name, number)
         for name, member in view.members.items()
@@ -62,7 +62,7 @@ def threads(view: GroupView, topic: str) -> set[ConsumerThreadId]:
 
 
 def shuffled(view: GroupView) -> GroupView:
-    """The same group, read in another order; each member's own order stays."""
+    """Return the same group read in another order; each member's own order stays."""
     return GroupView(
         dict(reversed(list(view.members.items()))),
         {topic: ids[::-1] for topic, ids in reversed(list(view.partitions.items()))},
@@ -72,7 +72,7 @@ def shuffled(view: GroupView) -> GroupView:
 @settings(max_examples=examples(60))
 @given(any_group())
 def test_range_gives_every_partition_to_one_thread_that_reads_its_topic(view: GroupView) -> None:
-    """Total and disjoint (a map can't hold a partition twice)."""
+    """No partition is left out (and a map can't hold one twice)."""
     owners = range_assignor.assign(view)
     assert set(owners) == wanted(view)
     assert all(thread in threads(view, tp.topic) for tp, thread in owners.items())
@@ -81,7 +81,7 @@ def test_range_gives_every_partition_to_one_thread_that_reads_its_topic(view: Gr
 @settings(max_examples=examples(60))
 @given(any_group())
 def test_range_is_balanced_and_contiguous_on_every_topic(view: GroupView) -> None:
-    """Counts differ by one at most, and each thread's partitions are neighbours."""
+    """Counts differ by one at most, and each thread's partitions are consecutive."""
     owners = range_assignor.assign(view)
     for topic in {tp.topic for tp in owners}:
         in_order = [owners[tp] for tp in sorted(owners) if tp.topic == topic]
@@ -95,7 +95,7 @@ def test_range_is_balanced_and_contiguous_on_every_topic(view: GroupView) -> Non
 @settings(max_examples=examples(60))
 @given(even_group())
 def test_round_robin_gives_every_partition_to_one_thread(view: GroupView) -> None:
-    """Total, disjoint, and balanced over all topics together."""
+    """No partition is left out, and the threads are balanced over all topics together."""
     member, *_ = view.members
     owners = round_robin.assign(view, member)
     assert set(owners) == wanted(view)
@@ -110,15 +110,15 @@ def test_round_robin_gives_every_partition_to_one_thread(view: GroupView) -> Non
 def test_the_order_in_which_the_group_is_read_does_not_matter(
     view: GroupView, strategy: Strategy
 ) -> None:
-    """Not that of the members, nor of the topics, nor of the partitions."""
+    """Neither the order of the members, nor of topics or partitions does."""
     member, *_ = view.members
     assert assign(strategy, view, member) == assign(strategy, shuffled(view), member)
 
 
 @settings(max_examples=examples(60))
 @given(even_group())
-def test_members_that_write_their_topics_alike_agree(view: GroupView) -> None:
-    """Whoever computes it, both strategies give the same for the whole group."""
+def test_members_that_register_their_topics_alike_agree(view: GroupView) -> None:
+    """Whichever member computes it, each strategy gives the same assignment of the group."""
     for strategy in STRATEGIES:
         results = [assign(strategy, view, member) for member in view.members]
         assert all(isinstance(result, GroupAssignment) for result in results)
@@ -126,14 +126,14 @@ def test_members_that_write_their_topics_alike_agree(view: GroupView) -> None:
 
 
 def listed(view: GroupView, topic: str) -> list[ConsumerThreadId]:
-    """All threads that read the topic, sorted as text."""
+    """Return all threads that read the topic, sorted as text."""
     return sorted(threads(view, topic), key=str)
 
 
 @settings(max_examples=examples(100))
 @given(any_group())
 def test_range_gives_what_a_list_of_all_threads_gives(view: GroupView) -> None:
-    """As the original computes it: for each thread where its partitions begin, and how many."""
+    """The original computes it so: for each thread its first partition, and their number."""
     expected = {}
     for topic in {topic for member in view.members.values() for topic in member.topics}:
         readers, partitions = listed(view, topic), sorted(view.partitions[topic])
@@ -163,6 +163,6 @@ def test_round_robin_takes_turns_through_a_list_of_all_threads(view: GroupView) 
 
 @settings(max_examples=examples(200))
 @given(st.integers(0, 1500), st.integers(0, 1500))
-def test_spans_of_numbers_come_sorted_as_text(low: int, high: int) -> None:
-    """Just as sorting their texts has it."""
+def test_ranges_of_numbers_come_sorted_as_text(low: int, high: int) -> None:
+    """The order is that of sorting their texts."""
     assert list(text_order(low, high)) == sorted(range(low, high), key=str)

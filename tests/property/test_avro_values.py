@@ -29,7 +29,7 @@ _PRIMITIVES: dict[str, st.SearchStrategy[Any]] = {
 
 @st.composite
 def _typed(draw: st.DrawFn, depth: int = 0) -> tuple[Any, st.SearchStrategy[Any]]:
-    """A schema, and what gives values of it."""
+    """Draw a schema, and a strategy of its values."""
     simple = ["primitive", "optional", "enum", "fixed", "date", "time"]
     kind = draw(st.sampled_from(simple + ([] if depth > 2 else ["record", "array", "map"])))
     if kind == "primitive":
@@ -68,7 +68,7 @@ def _records(draw: st.DrawFn, depth: int = 0) -> tuple[Any, st.SearchStrategy[An
 
 
 def _written(schema: Any, value: Any) -> bytes:
-    """By fastavro, which is to take numbers for dates and times as they are."""
+    """Encode a value with fastavro, with plain numbers for dates and times."""
     out = io.BytesIO()
     schemaless_writer(out, parse_schema(_without(schema)), value)
     return with_id(1, out.getvalue())
@@ -81,7 +81,7 @@ def _without(schema: Any) -> Any:
 
 
 def _plain(schema: Any, value: Any) -> Any:
-    """What the column is to hold of a value: numbers for dates and times."""
+    """Return what the column must hold for a value: numbers for dates and times."""
     if isinstance(schema, list):
         return value if value is None else _plain(schema[1], value)
     if not isinstance(schema, dict):
@@ -101,7 +101,7 @@ def _plain(schema: Any, value: Any) -> Any:
 
 
 def _numbers(kind: pa.DataType) -> pa.DataType:
-    """The same type with plain numbers for dates and times, which Python has no objects for."""
+    """Return the type with plain numbers for dates and times, beyond Python's range."""
     if pa.types.is_struct(kind):
         return pa.struct([(field.name, _numbers(field.type)) for field in kind])
     if pa.types.is_list(kind):
@@ -114,7 +114,7 @@ def _numbers(kind: pa.DataType) -> pa.DataType:
 
 
 def _renamed(schema: Any, numbers: Iterator[int]) -> Any:
-    """The same with a name of its own for each type."""
+    """Return the schema with a unique name for each type."""
     if isinstance(schema, list):
         return [_renamed(item, numbers) for item in schema]
     if not isinstance(schema, dict):
@@ -133,8 +133,8 @@ _CASES = _records().flatmap(
 
 
 @given(_CASES)
-def test_what_was_written_is_what_the_column_holds(case: tuple[Any, list[Any]]) -> None:
-    """Every value of every schema, in its order, and no reject."""
+def test_the_column_has_the_written_values(case: tuple[Any, list[Any]]) -> None:
+    """It has every value of every schema in order, and no value is rejected."""
     schema, values = case
     decoding = ValueDecoding("avro", MemoryCatalog({1: avro(schema)}))
     found = decoding.decode([_written(schema, value) for value in values])
@@ -147,10 +147,10 @@ def test_what_was_written_is_what_the_column_holds(case: tuple[Any, list[Any]]) 
 
 
 @given(_CASES, st.data())
-def test_flipped_bytes_harm_their_own_value_alone(
+def test_damage_affects_only_its_own_value(
     case: tuple[Any, list[Any]], data: st.DataObject
 ) -> None:
-    """It is a reject, or another value; its neighbours are as they were."""
+    """That value is rejected or differs, and the others are as before."""
     schema, values = case
     written = [_written(schema, value) for value in values]
     at = data.draw(st.integers(0, len(written) - 1))
@@ -174,7 +174,7 @@ def test_flipped_bytes_harm_their_own_value_alone(
 def test_any_bytes_are_a_value_or_a_reject(
     garbage: list[bytes | None], case: tuple[Any, list[Any]]
 ) -> None:
-    """Behind a schema's id, too; null is null."""
+    """They are with a schema id in front of them, too; null stays null."""
     schema, _ = case
     decoding = ValueDecoding("avro", MemoryCatalog({1: avro(schema)}))
     values = [
@@ -189,8 +189,8 @@ def test_any_bytes_are_a_value_or_a_reject(
             assert found.column is None or not found.column[at].is_valid
 
 
-def test_floats_that_are_no_numbers_stay_what_they_are() -> None:
-    """NaN and the infinities are values."""
+def test_nan_and_infinity_are_values() -> None:
+    """They are not rejected, and come back unchanged."""
     schema = {"type": "record", "name": "F", "fields": [{"name": "x", "type": "double"}]}
     decoding = ValueDecoding("avro", MemoryCatalog({1: avro(schema)}))
     found = decoding.decode([_written(schema, {"x": x}) for x in (math.nan, math.inf)])

@@ -1,4 +1,4 @@
-"""Whatever brokers do, a record is written or named: none is lost, and none overtakes another."""
+"""Whatever brokers do, each record is written or reported, and records stay in order."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -37,7 +37,7 @@ COUNTS = st.lists(st.integers(0, 12), min_size=3, max_size=3)
 
 
 def log(net: FakeNet, tp: TopicPartition) -> list[int]:
-    """The numbers that a partition holds."""
+    """Return the numbers in a partition."""
     data = net.cluster.log(tp).read(0, 1 << 24)
     decoded = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 24)
     return [int(record.value or b"") for record in decoded.records]
@@ -51,10 +51,10 @@ def log(net: FakeNet, tp: TopicPartition) -> list[int]:
     set_bytes=st.sampled_from([1, 60, 1_000]),
     codec=st.sampled_from([Codec.NONE, Codec.GZIP]),
 )
-def test_every_record_is_written_or_named(
+def test_every_record_is_written_or_reported(
     counts: list[int], scripts: list[list[Step]], retries: int, set_bytes: int, codec: Codec
 ) -> None:
-    """The log holds all acknowledged records in order; a failure counts exactly the others."""
+    """The log has all acknowledged records in order; a failure counts exactly the others."""
     net = fake_net(2)
     net.cluster.create_topic("t", partitions=3, replicas=2)
     for broker, steps in zip(net.brokers, scripts, strict=True):

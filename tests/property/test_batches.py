@@ -1,4 +1,4 @@
-"""Record sets with batches of magic 2 under random content, cuts, damage and noise."""
+"""Record sets with batches of magic 2, with random content, truncation, damage and noise."""
 
 from functools import cache
 from importlib import import_module
@@ -33,7 +33,7 @@ Made = tuple[list[Record], list[Headers], bytes]
 
 @st.composite
 def one_batch(draw: st.DrawFn, first: int) -> tuple[list[Record], list[Headers], bytes, int]:
-    """Draw a batch from an offset on, as compaction may have left it, and where the next begins."""
+    """Draw a batch from an offset on, perhaps compacted, and the offset of the next batch."""
     before, after = draw(st.integers(0, 3)), draw(st.integers(0, 3))
     steps = draw(st.lists(st.integers(1, 70), max_size=6))
     has_append_time = bool(steps) and draw(st.booleans())
@@ -67,7 +67,7 @@ def one_batch(draw: st.DrawFn, first: int) -> tuple[list[Record], list[Headers],
 
 @st.composite
 def mixed_sets(draw: st.DrawFn) -> tuple[list[Record], list[Headers], bytes, int]:
-    """Draw a set of parts of any magic, what is in it, and the offset behind it."""
+    """Draw a set with entries of any magic, with its records and the offset after it."""
     every: list[Record] = []
     headers: list[Headers] = []
     data, first = b"", draw(st.integers(0, 5))
@@ -91,7 +91,7 @@ def mixed_sets(draw: st.DrawFn) -> tuple[list[Record], list[Headers], bytes, int
 def test_round_trip_from_any_offset(
     made: tuple[list[Record], list[Headers], bytes, int], data: st.DataObject
 ) -> None:
-    """From every fetch offset come exactly the records from there on, with their headers."""
+    """Any fetch offset gives exactly the records from there on, with their headers."""
     every, headers, written, behind = made
     fetch_offset = data.draw(st.integers(0, behind + 2))
     decoded = decode(written, fetch_offset)
@@ -111,14 +111,14 @@ def test_round_trip_from_any_offset(
 
 @settings(max_examples=examples(15), deadline=None)
 @given(mixed_sets())
-def test_cut_at_every_byte(made: tuple[list[Record], list[Headers], bytes, int]) -> None:
-    """A cut set gives the whole entries before the cut, no error, and goes on without loss."""
+def test_a_set_truncated_at_any_byte(made: tuple[list[Record], list[Headers], bytes, int]) -> None:
+    """It gives the complete entries without an error, and the next fetch continues without loss."""
     every, _, written, _ = made
     ends = boundaries(written)
 
     @cache
     def rest_from(next_offset: int) -> list[Record]:
-        """What follows: the same wherever in a batch the cut was."""
+        """Return the following records, which are the same for any cut within one batch."""
         return list(decode(written, next_offset).records)
 
     for size in range(len(written)):
@@ -131,10 +131,10 @@ def test_cut_at_every_byte(made: tuple[list[Record], list[Headers], bytes, int])
 
 @bounded
 @given(mixed_sets(), st.data())
-def test_any_bound_is_kept_and_nothing_is_lost(
+def test_any_limit_is_respected_and_nothing_is_lost(
     made: tuple[list[Record], list[Headers], bytes, int], data: st.DataObject
 ) -> None:
-    """With little room the set comes in several calls; only a batch too large alone is an error."""
+    """With a small limit the set takes several calls; only a single batch beyond it is an error."""
     every, _, written, behind = made
     room = data.draw(st.integers(0, 600))
     found: list[Record] = []
@@ -162,9 +162,9 @@ def test_any_bound_is_kept_and_nothing_is_lost(
 def test_damage_is_found_or_harmless(
     made: tuple[list[Record], list[Headers], bytes, int], data: st.DataObject
 ) -> None:
-    """One changed byte gives no record that was not there, but where no CRC covers it.
+    """One changed byte creates no new record.
 
-    Offsets, and leader epochs, lie in front of the CRC; so only what records hold is compared.
+    No CRC covers offsets and leader epochs, so only keys, values and timestamps are compared.
     """
     every, _, written, _ = made
     at = data.draw(st.integers(0, len(written) - 1))
@@ -178,10 +178,10 @@ def test_damage_is_found_or_harmless(
 
 @bounded
 @given(mixed_sets(), st.data())
-def test_any_error_that_says_where_to_go_on_can_be_passed_over(
+def test_errors_with_a_next_offset_can_be_skipped(
     made: tuple[list[Record], list[Headers], bytes, int], data: st.DataObject
 ) -> None:
-    """Going on where errors say reaches the end of the set, and meets none of them twice."""
+    """Continuing at their next offsets reaches the end of the set, and repeats no error."""
     _, _, written, _ = made
     changed = bytearray(written)
     for _ in range(data.draw(st.integers(1, 3))):
@@ -203,7 +203,7 @@ def test_any_error_that_says_where_to_go_on_can_be_passed_over(
 def test_any_body_with_a_right_crc_decodes_to_a_value(
     made: tuple[list[Record], list[Headers], bytes, int], noise: bytes, data: st.DataObject
 ) -> None:
-    """Whatever a producer puts where records should be, and whatever the head says of it."""
+    """The body may be anything in place of records, and the header may say anything of it."""
     _, _, batch, _ = made
     changes = {
         "attributes": data.draw(st.integers(-(2**15), 2**15 - 1)),
@@ -229,7 +229,7 @@ def test_any_body_with_a_right_crc_decodes_to_a_value(
 @bounded
 @given(st.binary(max_size=200))
 def test_any_bytes_decode_to_a_value(noise: bytes) -> None:
-    """Nothing raises."""
+    """Nothing is raised."""
     decoded = decode(noise)
     assert 0 <= decoded.valid_bytes <= len(noise)
 
@@ -239,7 +239,7 @@ def test_any_bytes_decode_to_a_value(noise: bytes) -> None:
 def test_messages_decode_as_without_batches(
     some: list[Record], codec: Codec, fetch_offset: int
 ) -> None:
-    """Sets of magic 0 and 1 give what the decoder for older versions gives."""
+    """Sets of magic 0 and 1 give the same as the decoder for older versions."""
     written = build_message_set(some, magic=1, codec=codec)
     old = decode_record_set(written, fetch_offset=fetch_offset, max_decompressed_bytes=ROOM)
     new = decode(written, fetch_offset)
@@ -253,7 +253,7 @@ def test_messages_decode_as_without_batches(
 def test_engines_agree_in_every_field_of_every_slice(
     made: tuple[list[Record], list[Headers], bytes, int], steps: list[int], data: st.DataObject
 ) -> None:
-    """However the slices fall, and from wherever the fetch began."""
+    """They do for slices of any sizes, and any fetch offset."""
     _, _, written, behind = made
     fetch_offset = data.draw(st.integers(0, behind))
     decode_natively = native_fetched().decode_fetched
@@ -264,5 +264,5 @@ def test_engines_agree_in_every_field_of_every_slice(
 
 
 def native_fetched() -> Any:
-    """The native decoder for polls, which may not be there."""
+    """Return the native decoder for polls, which exists only if it was built."""
     return import_module("zkconsumer.records.native_fetched")

@@ -1,4 +1,4 @@
-"""Ranges of logs with transactions: what is committed comes once, and nothing that is not."""
+"""Offset ranges of logs with transactions: committed records come once, and no others."""
 
 from typing import Any, cast
 
@@ -25,13 +25,13 @@ MOVED = changed(error_code=ErrorCode.NOT_LEADER_FOR_PARTITION, records=memoryvie
 
 
 def lost(_: FetchResponse) -> FetchResponse:
-    """A connection that ends."""
+    """Fail as a connection that ends."""
     raise ConnectionLost("gone")
 
 
 @st.composite
 def logs(draw: st.DrawFn) -> ModelLog:
-    """A log that two transactional producers and one without transactions wrote to."""
+    """Draw a log of two transactional producers and one without transactions."""
     log = ModelLog(magic=draw(st.sampled_from([2, 2, 2, 1])), leader=0)
     for _ in range(draw(st.integers(1, 20))):
         producer = draw(st.integers(-1, 1)) if log.magic == 2 else -1
@@ -57,7 +57,7 @@ def logs(draw: st.DrawFn) -> ModelLog:
     st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted),
     st.lists(st.sampled_from([None, None, lost, MOVED])),
 )
-def test_what_is_committed_comes_once_and_an_open_transaction_is_no_gap(
+def test_committed_records_come_once_and_an_open_transaction_is_no_gap(
     log: ModelLog,
     version: int,
     isolation: IsolationLevel,
@@ -65,7 +65,7 @@ def test_what_is_committed_comes_once_and_an_open_transaction_is_no_gap(
     shares: list[float],
     script: list[Answer | None],
 ) -> None:
-    """Whatever an answer holds, wherever the range begins, and whichever request fails."""
+    """This holds for any fetch size, any range, and failures of any requests."""
     start, stop = (round(share * log.end) for share in shares)
     committed = isolation is IsolationLevel.READ_COMMITTED
     wanted = RangeSettings(

@@ -1,4 +1,4 @@
-"""Whatever strangers do, the table of connections stays within its limits."""
+"""Whatever clients do, the table of connections stays within its limits."""
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -9,14 +9,14 @@ from zkconsumer.inbound.table import ConnectionLimits, ConnectionProgress, Conne
 ADDRESSES = ("a", "b", "c")
 
 
-class Strangers(RuleBasedStateMachine):
-    """They connect, ask, stay silent and go, in any order."""
+class ConnectionMachine(RuleBasedStateMachine):
+    """Clients connect, send requests, stay silent and close, in any order."""
 
     @initialize(
         connections=st.integers(1, 6), spare=st.integers(0, 3), per_address=st.integers(1, 6)
     )
     def begin(self, connections: int, spare: int, per_address: int) -> None:
-        """With any limits."""
+        """Start with any limits."""
         self.limits = ConnectionLimits(
             connections=connections, spare=spare, per_address=per_address, next_ms=10
         )
@@ -27,7 +27,7 @@ class Strangers(RuleBasedStateMachine):
 
     @rule(address=st.sampled_from(ADDRESSES))
     def connect(self, address: str) -> None:
-        """Who is let in may cost only those that wait; who is refused finds nobody waiting."""
+        """Admitting may evict only waiting connections; a refusal means that none is waiting."""
         number, evicted = self.table.admit(address, self.now_ms)
         for connection in evicted:
             assert self.open.pop(connection)[1] is not None
@@ -47,11 +47,11 @@ class Strangers(RuleBasedStateMachine):
     @precondition(lambda self: self.open)
     @rule(data=st.data(), waits=st.sampled_from([None, *Waits]))
     def go_on(self, data: st.DataObject, waits: Waits | None) -> None:
-        """Something is waited for, or nothing."""
+        """Let a connection wait for something, or work on a request."""
         number = data.draw(st.sampled_from(sorted(self.open)))
         if waits is None or waits is Waits.HEAD:
             self.table.begin(number, self.now_ms)
-        # Those of an address that were being answered may begin to wait together.
+        # Several connections of an address may have been answered and begin to wait together.
         address, before = self.open[number]
         if before is None and waits is not None:
             self.table.prove(number)
@@ -62,14 +62,14 @@ class Strangers(RuleBasedStateMachine):
     @precondition(lambda self: self.open)
     @rule(data=st.data())
     def go(self, data: st.DataObject) -> None:
-        """Close."""
+        """Close a connection."""
         number = data.draw(st.sampled_from(sorted(self.open)))
         self.table.close(number)
         del self.open[number]
 
     @rule(passed_ms=st.integers(1, 20))
     def time_passes(self, passed_ms: int) -> None:
-        """Who is idle too long is overdue."""
+        """Let time pass: a connection that waits too long is overdue."""
         self.now_ms += passed_ms
         for number, (_, waits) in list(self.open.items()):
             found = self.table.overdue(number, ConnectionProgress(), self.now_ms)
@@ -77,12 +77,12 @@ class Strangers(RuleBasedStateMachine):
 
     @invariant()
     def limits_hold(self) -> None:
-        """No more than there may be; and nobody is forgotten."""
+        """There are no more connections than allowed, and none is forgotten."""
         assert len(self.table) == len(self.open)
         assert len(self.open) <= self.limits.connections + self.limits.spare
         waiting = {number for number, (_, waits) in self.open.items() if waits is not None}
         assert set(self.table.waiting()) == waiting
 
 
-TestStrangers = Strangers.TestCase
-TestStrangers.settings = settings(deadline=None)
+TestConnectionTable = ConnectionMachine.TestCase
+TestConnectionTable.settings = settings(deadline=None)

@@ -1,4 +1,4 @@
-"""All assignors of coordinator groups: whole, within subscriptions, even, sticky, safe."""
+"""All assignors of coordinator groups: complete, within subscriptions, even, sticky and safe."""
 
 from collections.abc import Mapping
 from itertools import product
@@ -19,7 +19,7 @@ Shares = Mapping[str, tuple[TopicPartition, ...]]
 
 @st.composite
 def views(draw: st.DrawFn, *, same_topics: bool = False) -> CoordinatedView:
-    """Groups with claims that may be of any generation, gone, shared or unread."""
+    """Draw groups; claimed partitions may be of any generation, deleted, shared or unread."""
     partitions = {topic: tuple(range(draw(st.integers(0, 6)))) for topic in TOPICS}
     claimable = [TopicPartition(topic, number) for topic in TOPICS for number in range(7)]
     same = draw(st.frozensets(st.sampled_from(TOPICS)))
@@ -36,7 +36,7 @@ def views(draw: st.DrawFn, *, same_topics: bool = False) -> CoordinatedView:
 
 
 def owned_by(view: CoordinatedView, shares: Shares) -> CoordinatedView:
-    """The same group a generation later, when all have what they were given."""
+    """Return the group one generation later, when all members own their assignments."""
     members = {
         name: MemberView(
             topics=member_view.topics,
@@ -49,8 +49,8 @@ def owned_by(view: CoordinatedView, shares: Shares) -> CoordinatedView:
     return CoordinatedView(members, view.partitions)
 
 
-def assert_whole(view: CoordinatedView, shares: Shares) -> None:
-    """Each partition once, and to who subscribes."""
+def assert_complete(view: CoordinatedView, shares: Shares) -> None:
+    """Check that each partition is assigned once, to a member that subscribes to its topic."""
     dealt = [tp for share in shares.values() for tp in share]
     assert len(dealt) == len(set(dealt))
     assert set(dealt) == {tp for topic in view.readers() for tp in view.partitions_of(topic)}
@@ -60,7 +60,7 @@ def assert_whole(view: CoordinatedView, shares: Shares) -> None:
 
 
 def assert_even(view: CoordinatedView, shares: Shares) -> None:
-    """As KIP-54 has it."""
+    """Check that no partition could move to a member with two fewer (KIP-54)."""
     for full, empty in product(shares, repeat=2):
         if len(shares[full]) >= len(shares[empty]) + 2:
             could_go = {tp.topic for tp in shares[full]} & view.members[empty].topics
@@ -68,24 +68,24 @@ def assert_even(view: CoordinatedView, shares: Shares) -> None:
 
 
 @given(views(), st.sampled_from(sorted(ASSIGNORS)))
-def test_every_partition_has_one_reader_who_subscribes(view: CoordinatedView, name: str) -> None:
-    """Whatever the members claim; the cooperative one once nothing is claimed."""
+def test_every_partition_has_one_subscribed_owner(view: CoordinatedView, name: str) -> None:
+    """It has whatever the members claim; with the cooperative assignor once nothing is claimed."""
     if ASSIGNORS[name].cooperative:
         nothing = dict.fromkeys(view.members, ())
         view = owned_by(view, nothing)
-    assert_whole(view, ASSIGNORS[name].assign(view))
+    assert_complete(view, ASSIGNORS[name].assign(view))
 
 
 @settings(max_examples=examples(400))
 @given(views())
 def test_sticky_is_as_even_as_the_subscriptions_allow(view: CoordinatedView) -> None:
-    """Nobody has two more than another who could take one of them."""
+    """No member has two more partitions than another one that could take one of them."""
     assert_even(view, sticky.assign(view))
 
 
 @given(views())
-def test_sticky_moves_nothing_that_is_at_rest(view: CoordinatedView) -> None:
-    """Asked again, it gives the same; also to the cooperative one."""
+def test_sticky_keeps_a_stable_assignment(view: CoordinatedView) -> None:
+    """Both sticky assignors repeat it if nothing has changed."""
     shares = sticky.assign(view)
     later = owned_by(view, shares)
     assert sticky.assign(later) == shares
@@ -93,8 +93,8 @@ def test_sticky_moves_nothing_that_is_at_rest(view: CoordinatedView) -> None:
 
 
 @given(views(same_topics=True))
-def test_sticky_keeps_the_most_that_an_even_share_can(view: CoordinatedView) -> None:
-    """With equal subscriptions the most is known: fill each hand up to its fair count."""
+def test_sticky_keeps_as_much_as_an_even_assignment_allows(view: CoordinatedView) -> None:
+    """With equal subscriptions the maximum is known: each member keeps up to its even share."""
     shares = sticky.assign(view)
     had: dict[str, int] = dict.fromkeys(view.members, 0)
     for owner in sticky.rightful_owners(view).values():
@@ -108,8 +108,10 @@ def test_sticky_keeps_the_most_that_an_even_share_can(view: CoordinatedView) -> 
 
 
 @given(views(), st.data())
-def test_who_leaves_moves_only_his_own(view: CoordinatedView, data: st.DataObject) -> None:
-    """With equal subscriptions the others keep all that they had."""
+def test_a_leaving_member_moves_only_its_own_partitions(
+    view: CoordinatedView, data: st.DataObject
+) -> None:
+    """With equal subscriptions the others keep all of theirs."""
     topics = frozenset(TOPICS)
     members = {name: MemberView(topics=topics) for name in view.members}
     shares = sticky.assign(CoordinatedView(members, view.partitions))
@@ -122,8 +124,8 @@ def test_who_leaves_moves_only_his_own(view: CoordinatedView, data: st.DataObjec
 
 @settings(max_examples=examples(300))
 @given(views())
-def test_cooperative_gives_nobody_what_another_one_claims(view: CoordinatedView) -> None:
-    """And comes to the sticky assignment once all have given up what they were told to."""
+def test_cooperative_assigns_no_partition_that_another_member_claims(view: CoordinatedView) -> None:
+    """It reaches the sticky assignment once all members have given up theirs."""
     shares: Shares = {}
     for _ in range(4):
         shares = cooperative.assign(view)
@@ -131,5 +133,5 @@ def test_cooperative_gives_nobody_what_another_one_claims(view: CoordinatedView)
             for tp in set(share) - view.members[name].owned:
                 assert not any(tp in member.owned for member in view.members.values())
         view = owned_by(view, shares)
-    assert_whole(view, shares)
+    assert_complete(view, shares)
     assert_even(view, shares)

@@ -1,4 +1,4 @@
-"""Calls to a coordinator in worlds where anything may happen: they end, in time, and in order."""
+"""Calls to a coordinator with random outcomes: they end, in time, and in order."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as some
@@ -11,7 +11,7 @@ OUTCOMES = [
     *(st.Tried(reason="broke", closed=closed) for closed in (False, True)),
     st.Tried(reason="nobody", all_hung_up=True),
 ]
-"""The last is as unhelpful as it can be."""
+"""The last one is the least helpful."""
 MOST_STEPS = 5_000
 
 
@@ -26,9 +26,9 @@ MOST_STEPS = 5_000
 def test_every_call_ends(
     rolls: list[int], *, inherited: bool, tries: int | None, backoff_ms: int, limit_ms: int
 ) -> None:
-    """Within its time and its tries, and never leaving a good answer, nor taking a bad one for it.
+    """It does within its time and attempts, with a success, or with a failure that was one.
 
-    Pauses may take longer than they should. When the rolls are used up, the world stays unhelpful.
+    Pauses may take too long. Once the rolls are used up, every outcome is unhelpful.
     """
     call = st.CoordinatorCall(
         inherited=inherited, tries=tries, backoff_ms=backoff_ms, deadline_ms=limit_ms
@@ -47,7 +47,7 @@ def test_every_call_ends(
             now_ms += action.delay_ms * (1 + roll % 3)
             action = call.after_pause(now_ms)
             assert (action is not None) == (now_ms >= limit_ms)
-        # A try may fail without being counted once: on a connection that was closed meanwhile.
+        # One failure is not counted: that on a connection which was closed meanwhile.
         assert excused <= inherited
         assert tries is None or failures <= tries + excused
         match action:

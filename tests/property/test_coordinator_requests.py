@@ -1,4 +1,4 @@
-"""Commits and committed positions through the codec: what goes in comes out, in every version."""
+"""Commits and committed offsets through the codec: nothing changes, in any version."""
 
 import ast
 from pathlib import Path
@@ -52,7 +52,7 @@ CODES = some.sampled_from(ErrorCode) | some.integers(-(2**15), 2**15 - 1)
 
 
 def by_name(topics: tuple[oc.OffsetCommitTopic, ...]) -> dict[TopicPartition, OffsetAndMetadata]:
-    """What a commit would store."""
+    """Return what a commit would store."""
     return {
         TopicPartition(topic.topic, partition.partition): OffsetAndMetadata(
             partition.offset, partition.metadata, partition.leader_epoch
@@ -65,12 +65,12 @@ def by_name(topics: tuple[oc.OffsetCommitTopic, ...]) -> dict[TopicPartition, Of
 @COMMITS
 @EXAMPLES
 @given(offsets=OFFSETS, who=SIGNATURES)
-def test_a_broker_reads_what_is_committed(
+def test_a_broker_decodes_a_commit(
     version: int,
     offsets: dict[TopicPartition, OffsetAndMetadata],
     who: Signature,
 ) -> None:
-    """As far as the version can say it; who can't be named there is not left out in silence."""
+    """It gets all fields of the version; a member that the version can't name is refused."""
     request = commit_request("g", offsets, who)
 
     def sent() -> bytes:
@@ -85,7 +85,7 @@ def test_a_broker_reads_what_is_committed(
     assert read.group_id == "g"
     assert (read.member_id, read.generation_id) == (who.member_id, who.generation)
     assert read.retention_time_ms == -1
-    # The topics' order is that of their first partitions.
+    # Topics are in the order of their first partitions.
     assert by_name(read.topics) == {
         tp: it if version >= 6 else it._replace(leader_epoch=-1) for tp, it in offsets.items()
     }
@@ -94,8 +94,8 @@ def test_a_broker_reads_what_is_committed(
 
 
 @COMMITS
-def test_a_static_member_commits_under_its_name_or_not_at_all(version: int) -> None:
-    """Older versions would fence nobody: they refuse to carry it."""
+def test_a_static_member_commits_with_its_instance_id_or_not_at_all(version: int) -> None:
+    """Older versions could not fence it, and refuse to encode it."""
     one = {TopicPartition("t", 0): OffsetAndMetadata(1)}
     request = commit_request("g", one, Signature("m", 3, "static"))
     if version < STATIC_MEMBERS_SINCE:
@@ -109,8 +109,10 @@ def test_a_static_member_commits_under_its_name_or_not_at_all(version: int) -> N
 @COMMITS
 @EXAMPLES
 @given(codes=some.dictionaries(PARTITIONS, CODES, max_size=8))
-def test_codes_of_a_commit(version: int, codes: dict[TopicPartition, int]) -> None:
-    """Each partition has its own."""
+def test_each_partition_of_a_commit_has_its_own_code(
+    version: int, codes: dict[TopicPartition, int]
+) -> None:
+    """The codes are the same after encoding and decoding."""
     response = oc.OffsetCommitResponse(
         topics=tuple(
             oc.CommittedTopic(
@@ -128,10 +130,10 @@ def test_codes_of_a_commit(version: int, codes: dict[TopicPartition, int]) -> No
 @FETCHES
 @EXAMPLES
 @given(partitions=some.none() | some.lists(PARTITIONS, max_size=8), stable=some.booleans())
-def test_a_broker_reads_what_is_asked_for(
+def test_a_broker_decodes_an_offset_fetch(
     version: int, partitions: list[TopicPartition] | None, *, stable: bool
 ) -> None:
-    """In the order asked, each once; all at once only where the version knows it."""
+    """Partitions keep their order, each once; "all" is refused in versions without it."""
     request = fetch_request("g", partitions, version=version, stable=stable)
 
     def sent() -> bytes:
@@ -171,14 +173,14 @@ def test_a_broker_reads_what_is_asked_for(
     code=CODES,
     unknown_is_none=some.booleans(),
 )
-def test_positions_that_are_read(
+def test_offsets_of_a_response_are_decoded(
     version: int,
     responses: dict[TopicPartition, tuple[int, int, str, int]],
     code: int,
     *,
     unknown_is_none: bool,
 ) -> None:
-    """A position, none, or why it is not known: one of the three for each, and never a mix."""
+    """Each partition has an offset, None, or the reason why it is not known."""
     response = of.OffsetFetchResponse(
         topics=tuple(
             of.OffsetFetchedTopic(
@@ -220,14 +222,14 @@ def test_positions_that_are_read(
     assert read.reason(TopicPartition("w", 0)) is not None
 
 
-def test_the_versions_of_both_places_have_none_in_common() -> None:
-    """What is meant for one is never sent to the other."""
+def test_versions_for_kafka_and_zookeeper_are_disjoint() -> None:
+    """Offsets for one storage are never sent to the other."""
     (first, newest), (oldest, last) = bounds(in_kafka=True), bounds(in_kafka=False)
     assert (first, newest, oldest, last) == (1, None, 0, 0)
 
 
-def test_there_is_one_door() -> None:
-    """Nothing else makes these requests, but for the question that tells brokers apart."""
+def test_only_one_module_creates_these_requests() -> None:
+    """Nothing else does, but for the request that tells old brokers apart."""
     root = Path(zkconsumer.__file__).parent
     requests = {"OffsetFetchRequest", "OffsetCommitRequest"}
     sources = {

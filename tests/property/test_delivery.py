@@ -1,4 +1,4 @@
-"""The delivery modes keep their promises through crashes, revokes and commits that fail."""
+"""The delivery modes keep their promises through crashes, revocations and failed commits."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,7 @@ from zkconsumer.streams.delivery import Delivery
 
 pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
 
-Act = Callable[[DeliveryWorld], object]
+Action = Callable[[DeliveryWorld], object]
 PARTITIONS = 2
 
 numbers = st.integers(0, PARTITIONS - 1)
@@ -30,7 +30,7 @@ requests = st.sampled_from(
         DeliveryWorld.ask_for_arrow,
     ]
 )
-acts: st.SearchStrategy[Act] = st.one_of(
+actions: st.SearchStrategy[Action] = st.one_of(
     fetches,
     requests,
     requests,
@@ -50,11 +50,11 @@ logs = st.lists(
     min_size=PARTITIONS,
     max_size=PARTITIONS,
 )
-scripts = st.lists(acts, max_size=60)
+scripts = st.lists(actions, max_size=60)
 
 
 def read_to_the_end(world: DeliveryWorld) -> None:
-    """Let everything go well from here on."""
+    """Let nothing fail from now on, and read all logs to their ends."""
     world.responses.clear()
     world.gate.trust()
     for number in range(PARTITIONS):
@@ -67,7 +67,7 @@ def read_to_the_end(world: DeliveryWorld) -> None:
 
 
 def everything(world: DeliveryWorld) -> set[tuple[int, int]]:
-    """All that the logs have."""
+    """Return all partitions and offsets of the logs."""
     return {
         (partition.tp.partition, offset)
         for partition in world.partitions
@@ -78,9 +78,9 @@ def everything(world: DeliveryWorld) -> set[tuple[int, int]]:
 @settings(deadline=None, max_examples=examples(150))
 @given(logs, scripts)
 def test_at_least_once_commits_nothing_that_the_caller_has_not_finished(
-    log: list[list[int]], script: list[Act]
+    log: list[list[int]], script: list[Action]
 ) -> None:
-    """Every record below a committed offset was handed over and its successor asked for."""
+    """Every record below a committed offset was delivered, and the next one requested."""
     world = DeliveryWorld(Delivery.AT_LEAST_ONCE, log)
 
     def check(partition: Partition, offset: int) -> None:
@@ -88,8 +88,8 @@ def test_at_least_once_commits_nothing_that_the_caller_has_not_finished(
         assert below <= world.finished
 
     world.on_commit = check
-    for act in script:
-        act(world)
+    for action in script:
+        action(world)
     read_to_the_end(world)
     assert set(world.delivered) == world.finished == everything(world)
     assert [partition.committed for partition in world.partitions] == [
@@ -99,15 +99,15 @@ def test_at_least_once_commits_nothing_that_the_caller_has_not_finished(
 
 @settings(deadline=None, max_examples=examples(150))
 @given(logs, scripts)
-def test_at_most_once_hands_over_nothing_twice_and_nothing_uncommitted(
-    log: list[list[int]], script: list[Act]
+def test_at_most_once_delivers_nothing_twice_and_nothing_uncommitted(
+    log: list[list[int]], script: list[Action]
 ) -> None:
-    """And each time that it is interrupted, it loses one chunk of a partition at most."""
+    """Each interruption loses at most one chunk of a partition."""
     world = DeliveryWorld(Delivery.AT_MOST_ONCE, log)
     lost = [0] * PARTITIONS
-    for act in script:
+    for action in script:
         before = [partition.claim for partition in world.partitions]
-        act(world)
+        action(world)
         for number, offset in world.pending:
             assert offset < world.partitions[number].committed
         for number, partition in enumerate(world.partitions):
@@ -125,10 +125,10 @@ def test_at_most_once_hands_over_nothing_twice_and_nothing_uncommitted(
 
 @settings(deadline=None, max_examples=examples(150))
 @given(logs, scripts)
-def test_scala_commits_up_to_the_message_in_hand_and_loses_no_other(
-    log: list[list[int]], script: list[Act]
+def test_scala_commits_the_current_message_and_loses_no_other(
+    log: list[list[int]], script: list[Action]
 ) -> None:
-    """What is handed over counts as consumed; a crash loses what is in hand at most."""
+    """A delivered message counts as consumed, so that a crash loses the current one at most."""
     world = DeliveryWorld(Delivery.SCALA, log)
 
     def check(partition: Partition, offset: int) -> None:
@@ -138,11 +138,11 @@ def test_scala_commits_up_to_the_message_in_hand_and_loses_no_other(
 
     world.on_commit = check
     unfinished: set[tuple[int, int]] = set()
-    for act in script:
-        if act is DeliveryWorld.crash:
+    for action in script:
+        if action is DeliveryWorld.crash:
             unfinished.update(world.pending)
         before = world.pending
-        act(world)
+        action(world)
         if world.pending is not before:
             for number, offset in world.pending:
                 assert (world.partitions[number].claim.consumed_offset or 0) > offset

@@ -1,4 +1,4 @@
-"""Whatever a port says to a dialler: it ends, with a connection that works or an error of ours."""
+"""Whatever a port sends to a dialer, it ends with a working connection or an error of ours."""
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,13 +16,13 @@ from zkconsumer.wire.versions import BrokerGeneration
 
 ADDRESS = Broker(-1, "b", 9092)
 LONG_MS = 10_000
-NOTHING = MetadataResponse(brokers=(), topics=())
+EMPTY_RESPONSE = MetadataResponse(brokers=(), topics=())
 
 framed = st.binary(max_size=40).map(lambda body: len(body).to_bytes(4, "big") + body)
 answers_of_id = st.binary(max_size=30).map(
     lambda body: (len(body) + 4).to_bytes(4, "big") + b"\0\0\0\1" + body
 )
-# Silence would only wait for the time-out: that has tests of its own.
+# Silence would only wait for the time-out, which has tests of its own.
 unsupported = st.one_of(
     st.just(Word.CLOSE), st.binary(min_size=5, max_size=40), framed, answers_of_id
 )
@@ -30,15 +30,15 @@ plans = st.lists(st.one_of(st.none(), st.none(), unsupported), max_size=8)
 
 
 def broker_of(generation: BrokerGeneration | None, plan: list[Said | None]) -> SpokenBroker:
-    """A broker that follows a plan, and then does as such a broker does."""
+    """A broker that follows a plan, and then behaves as one of this generation."""
     left = list(plan)
 
     def response(frame: RequestFrame) -> Said | None:
         message = left.pop(0) if left else None
         if message is None and frame.api_key is ApiKey.METADATA:
-            return NOTHING
+            return EMPTY_RESPONSE
         if isinstance(message, bytes):
-            # Nothing comes behind it: else one that reads on would wait.
+            # Nothing follows it: otherwise a client that reads on would wait.
             broker.conversations[-1].is_over = True
         return message
 
@@ -49,8 +49,10 @@ def broker_of(generation: BrokerGeneration | None, plan: list[Said | None]) -> S
 
 @settings(max_examples=examples(400), deadline=None)
 @given(st.sampled_from([None, *BrokerGeneration]), plans)
-def test_any_port(generation: BrokerGeneration | None, plan: list[Said | None]) -> None:
-    """A broker that follows its plan to the end is spoken with as what it is."""
+def test_dialling_any_port_ends(
+    generation: BrokerGeneration | None, plan: list[Said | None]
+) -> None:
+    """Once the plan is used up, the broker's true versions are negotiated."""
     broker = broker_of(generation, plan)
     network = MemoryNetwork()
     broker.listen(network)
@@ -60,12 +62,12 @@ def test_any_port(generation: BrokerGeneration | None, plan: list[Said | None]) 
     for _ in range(len(plan) + 1):
         try:
             connection = dialer.dial(ADDRESS)
-            assert connection.call(MetadataRequest(topics=()), timeout_ms=LONG_MS) == NOTHING
+            assert connection.call(MetadataRequest(topics=()), timeout_ms=LONG_MS) == EMPTY_RESPONSE
             connection.close()
         except ZkConsumerError:
             continue
-    # By now the plan is through: what it said in between must not be believed for ever.
+    # By now the plan is used up: what it claimed in between must not be believed for ever.
     connection = dialer.dial(ADDRESS)
     assert connection.versions.generation is generation
-    assert connection.call(MetadataRequest(topics=()), timeout_ms=LONG_MS) == NOTHING
+    assert connection.call(MetadataRequest(topics=()), timeout_ms=LONG_MS) == EMPTY_RESPONSE
     connection.close()

@@ -1,4 +1,4 @@
-"""The doctor over groups by chance: calm about healthy ones, sure of broken ones, safe to obey."""
+"""The doctor on random groups: no findings on healthy ones, the right one on broken ones."""
 
 from collections.abc import Callable
 
@@ -29,14 +29,14 @@ from zkconsumer.status.model import (
 from zkconsumer.zk.store import CreateOp, SetOp
 
 MEMBERS = ("g_a", "g_b", "g_c")
-TOLD = told_severities(PAGE)
+SEVERITIES = told_severities(PAGE)
 CALM = {Code.TOO_FEW_PARTITIONS.value}
-"""What a sound group may hear all the same."""
+"""Findings that a healthy group may have nevertheless."""
 
 
 @st.composite
 def worlds(draw: st.DrawFn) -> SickWorld:
-    """Sound groups: shared out by one strategy, everything committed within the log."""
+    """Draw healthy groups, assigned by one strategy, with all committed offsets within the logs."""
     world = SickWorld(t=draw(st.integers(1, 5)), u=draw(st.integers(1, 5)))
     strategy = draw(st.sampled_from(["range", "roundrobin"]))
     even = {"t": draw(st.integers(1, 3)), "u": draw(st.integers(1, 3))}
@@ -55,15 +55,15 @@ def worlds(draw: st.DrawFn) -> SickWorld:
 
 
 @given(worlds())
-def test_a_sound_group_hears_nothing_bad(world: SickWorld) -> None:
-    """Whatever its members read, and however it is shared out."""
+def test_a_healthy_group_has_no_findings(world: SickWorld) -> None:
+    """It has none whatever its members read, and however it is assigned."""
     assert set(codes(world.findings())) <= CALM
     world.live = frozenset(range(1, 4))
     assert set(codes(world.findings())) <= CALM
 
 
 def owner_of(tp: TopicPartition) -> str:
-    """The path of its owner node."""
+    """Return the path of a partition's owner node."""
     return f"/consumers/g/owners/{tp.topic}/{tp.partition}"
 
 
@@ -109,7 +109,7 @@ BREAKS: dict[Code, Callable[[SickWorld, TopicPartition], None]] = {
 
 
 def broken(world: SickWorld, code: Code, data: st.DataObject) -> Diagnosis:
-    """Break one thing of a sound group; gives what is said of it."""
+    """Break one thing of a healthy group, and return the doctor's finding on it."""
     owned = [
         partition.topic_partition
         for partition in world.group().partitions
@@ -120,10 +120,8 @@ def broken(world: SickWorld, code: Code, data: st.DataObject) -> Diagnosis:
 
 
 @given(worlds(), st.sampled_from(sorted(BREAKS)), st.data())
-def test_what_was_broken_is_found_and_repaired(
-    world: SickWorld, code: Code, data: st.DataObject
-) -> None:
-    """After the repair nothing of the kind is found, and nothing else was touched."""
+def test_a_fault_is_found_and_repaired(world: SickWorld, code: Code, data: st.DataObject) -> None:
+    """After the repair the finding is gone, and no other node was changed."""
     found = broken(world, code, data)
     assert found.fix is not None
     before = world.contents()
@@ -137,10 +135,10 @@ def test_what_was_broken_is_found_and_repaired(
 
 
 @given(worlds(), st.sampled_from(sorted(BREAKS)), st.data())
-def test_nothing_that_changed_meanwhile_is_touched(
+def test_a_node_that_changed_meanwhile_is_not_repaired(
     world: SickWorld, code: Code, data: st.DataObject
 ) -> None:
-    """Its data, its session, or both; or it is gone."""
+    """Its data or its session has changed, or it is gone."""
     fix = broken(world, code, data).fix
     assert fix is not None
     for write in fix.writes:
@@ -159,10 +157,10 @@ def test_nothing_that_changed_meanwhile_is_touched(
 
 
 @given(worlds(), st.sampled_from(sorted(BREAKS)), st.data())
-def test_what_was_persistent_can_be_brought_back(
+def test_deleted_persistent_nodes_can_be_restored(
     world: SickWorld, code: Code, data: st.DataObject
 ) -> None:
-    """And only that."""
+    """Undoing a repair restores exactly these."""
     fix = broken(world, code, data).fix
     assert fix is not None
     before = world.contents()
@@ -218,7 +216,7 @@ ODD_PARTITIONS = st.builds(
 
 @st.composite
 def groups(draw: st.DrawFn) -> GroupStatus:
-    """Groups of either kind that need not make sense."""
+    """Draw groups of either kind that need not be consistent."""
     members = draw(st.lists(ODD_MEMBERS, max_size=3, unique_by=lambda status: status.member_id))
     partitions = draw(
         st.lists(ODD_PARTITIONS, max_size=4, unique_by=lambda partition: partition.topic_partition)
@@ -236,7 +234,7 @@ def groups(draw: st.DrawFn) -> GroupStatus:
 
 @st.composite
 def topics(draw: st.DrawFn, name: str) -> TopicStatus:
-    """A topic that may have lost everything."""
+    """Draw a topic that may have lost leaders and replicas."""
     ids = st.lists(st.integers(0, 2), max_size=2).map(tuple)
     return TopicStatus(
         name=name,
@@ -257,7 +255,7 @@ def topics(draw: st.DrawFn, name: str) -> TopicStatus:
 
 @st.composite
 def snapshots(draw: st.DrawFn) -> ClusterSnapshot:
-    """Clusters that need not make sense."""
+    """Draw clusters that need not be consistent."""
     found = draw(st.lists(groups(), max_size=3))
     names = sorted(draw(st.sets(st.sampled_from("tuv"))))
     failure = PartFailure(part="p", reason="r", since_ms=NOW_MS)
@@ -278,10 +276,10 @@ def _fixes_expect_enough(fix: Fix) -> bool:
 
 
 @given(snapshots(), st.none() | snapshots(), st.integers(0, 10**6))
-def test_whatever_is_seen_gives_findings_that_can_be_shown(
+def test_any_snapshot_gives_findings_that_can_be_shown(
     snapshot: ClusterSnapshot, earlier: ClusterSnapshot | None, apart_ms: int
 ) -> None:
-    """Never an error; the worst first; each with evidence and a repair, in sentences."""
+    """There is never an error; the worst is first, and each has evidence and a remedy."""
     around = Circumstances(earlier=earlier, settle_ms=apart_ms, silence_ms=0)
     found = examine(snapshot, around)
     assert [diagnosis.severity for diagnosis in found] == sorted(
@@ -289,7 +287,7 @@ def test_whatever_is_seen_gives_findings_that_can_be_shown(
     )
     assert found == examine(snapshot, around)
     for diagnosis in found:
-        assert diagnosis.severity in TOLD[diagnosis.code]
+        assert diagnosis.severity in SEVERITIES[diagnosis.code]
         assert diagnosis.evidence
         assert diagnosis.what[0].isupper() or diagnosis.what[0].isdigit()
         assert diagnosis.what.endswith(".")

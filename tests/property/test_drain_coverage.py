@@ -1,4 +1,4 @@
-"""Coverage agrees with counting every single offset, whatever the runs and excuses are."""
+"""Coverage of a range agrees with counting every offset, whatever the runs and excuses."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ def _shown(coverage: Coverage, kind: Discrepancy) -> list[int]:
 
 @given(_LISTS)
 def test_a_sweep_counts_the_copies_of_every_offset(runs: list[Run]) -> None:
-    """Stretches are disjoint, sorted, and cover each offset with as many copies as runs do."""
+    """Its ranges are disjoint and sorted, and have each offset as often as the runs do."""
     stretches = list(sweep(sorted(runs)))
     counted = {offset: copies for run, copies in stretches for offset in range(*run)}
     assert counted == Counter(_offsets(runs))
@@ -32,10 +32,10 @@ def test_a_sweep_counts_the_copies_of_every_offset(runs: list[Run]) -> None:
 
 
 @given(_RUNS, _LISTS, _LISTS, _LISTS)
-def test_every_offset_lands_in_the_finding_that_counting_puts_it_in(
+def test_every_offset_has_the_discrepancy_that_counting_gives(
     wanted: Run, found: list[Run], expired: list[Run], compacted: list[Run]
 ) -> None:
-    """Gaps, duplicates, strays and excused absences are what a loop over all offsets says."""
+    """Gaps, duplicates, strays and excused gaps are those of a loop over all offsets."""
     coverage = cover(
         wanted,
         sorted(found),
@@ -64,17 +64,17 @@ def test_every_offset_lands_in_the_finding_that_counting_puts_it_in(
 
 
 @given(_RUNS, _LISTS)
-def test_it_is_complete_exactly_when_each_wanted_offset_is_there_once(
+def test_coverage_is_complete_if_each_wanted_offset_is_there_once(
     wanted: Run, found: list[Run]
 ) -> None:
-    """Without excuses, complete means: the offsets found are the wanted ones."""
+    """Without excuses, the found offsets must be exactly the wanted ones."""
     complete = cover(wanted, sorted(found)).complete
     assert complete == (sorted(_offsets(found)) == list(range(*wanted)))
 
 
 @given(_RUNS, _LISTS)
-def test_the_counts_of_findings_add_up(wanted: Run, found: list[Run]) -> None:
-    """Wanted offsets are either missing or there; rows are first copies, more copies and strays."""
+def test_the_counts_of_discrepancies_add_up(wanted: Run, found: list[Run]) -> None:
+    """Wanted offsets are missing or there; rows are first copies, duplicates or strays."""
     coverage = cover(wanted, sorted(found), excuses={Discrepancy.EXPIRED: found})
     missing = sum(coverage.of(kind).offsets for kind in (Discrepancy.GAP, *EXCUSED))
     there = wanted.length - missing

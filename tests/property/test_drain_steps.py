@@ -1,4 +1,4 @@
-"""A drain is killed at every step, and two drains work on one path: each message lands once."""
+"""A drain that is killed at any step, and two drains on one path: each message lands once."""
 
 import json
 from collections.abc import Callable
@@ -19,21 +19,21 @@ T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u",
 
 
 class KillPoint:
-    """Kills at one point of a run, and looks at the world at every one."""
+    """Kills a run at one point, and checks the world at every point."""
 
-    def __init__(self, world: World, burns: int) -> None:
+    def __init__(self, world: World, points: int) -> None:
         self._world = world
-        self.left = burns
+        self.left = points
 
     def __call__(self, _point: str) -> None:
-        see_that_commits_are_landed(self._world)
+        check_that_commits_are_landed(self._world)
         if self.left == 0:
             raise Killed
         self.left -= 1
 
 
-def see_that_commits_are_landed(world: World) -> None:
-    """Whatever the group's offsets say is dealt with can be seen by readers, at any time."""
+def check_that_commits_are_landed(world: World) -> None:
+    """Check that readers find every message below the group's committed offsets."""
     published = world.published()
     for tp, committed in world.committed.items():
         wanted = [offset for offset in world.log(tp) if offset < committed]
@@ -41,7 +41,7 @@ def see_that_commits_are_landed(world: World) -> None:
 
 
 def some_world() -> World:
-    """Three partitions, one of them empty, with holes in the others."""
+    """Make three partitions, one of them empty, the others with gaps."""
     world = World()
     world.grow(T0, 7)
     world.grow(T1, 3)
@@ -50,8 +50,8 @@ def some_world() -> World:
     return world
 
 
-def see_everything_once(world: World) -> None:
-    """All logs are landed once, committed, and nothing is left lying about."""
+def check_that_everything_landed_once(world: World) -> None:
+    """Check that all logs are landed once and committed, and that nothing is left in staging."""
     assert world.published() == whole({tp: world.log(tp) for tp in world.latest})
     assert world.committed == world.latest
     assert not world.storage.names(layout.STAGING)
@@ -59,9 +59,9 @@ def see_everything_once(world: World) -> None:
     assert held.manifest is not None
 
 
-def run_killed(world: World, burns: int) -> bool:
-    """Run a process that is killed after so many points; whether it was."""
-    world.at = KillPoint(world, burns)
+def run_killed(world: World, points: int) -> bool:
+    """Run a process that is killed after this many points; return whether it was."""
+    world.at = KillPoint(world, points)
     try:
         world.run()
     except Killed:
@@ -71,20 +71,20 @@ def run_killed(world: World, burns: int) -> bool:
     return False
 
 
-def test_killed_once_at_every_point_it_goes_on() -> None:
-    """There is no point at which a kill loses a message, doubles one, or commits too early."""
-    burns = 0
+def test_a_drain_killed_at_any_point_continues() -> None:
+    """At no point does a kill lose or repeat a message, or commit one too early."""
+    points = 0
     while True:
         world = some_world()
-        killed = run_killed(world, burns)
+        killed = run_killed(world, points)
         world.grow(T1, 4)
         world.grow(U0, 1)
         world.run()
-        see_everything_once(world)
+        check_that_everything_landed_once(world)
         if not killed:
             break
-        burns += 1
-    assert burns > 60
+        points += 1
+    assert points > 60
 
 
 @settings(max_examples=examples(150), deadline=None)
@@ -92,26 +92,26 @@ def test_killed_once_at_every_point_it_goes_on() -> None:
     kills=st.lists(st.integers(0, 60), max_size=8),
     events=st.lists(st.tuples(st.sampled_from([T0, T1, U0]), st.integers(0, 9)), max_size=9),
 )
-def test_killed_again_and_again_while_the_logs_grow(
+def test_a_drain_killed_repeatedly_while_logs_grow_continues(
     kills: list[int], events: list[tuple[TopicPartition, int]]
 ) -> None:
-    """Kills may follow each other, attempts of the dead may write on, topics may come."""
+    """Tasks of killed attempts may still write, and topics may be created."""
     world = World()
-    for number, burns in enumerate(kills):
+    for number, points in enumerate(kills):
         for tp, count in events[number : number + 1]:
             world.grow(tp, count)
-        run_killed(world, burns)
+        run_killed(world, points)
         write_as_a_zombie(world)
     for tp, count in events[len(kills) :]:
         world.grow(tp, count)
     world.run()
     world.run()
     if world.latest:
-        see_everything_once(world)
+        check_that_everything_landed_once(world)
 
 
 def write_as_a_zombie(world: World) -> None:
-    """A task of a killed attempt goes on writing into the folder of its attempt."""
+    """Write as a task of a killed attempt, into the folder of that attempt."""
     for staged in world.storage.names(layout.STAGING):
         for attempt in world.storage.names(f"{layout.STAGING}/{staged}"):
             path = f"{layout.STAGING}/{staged}/{attempt}/files/topic=t/date=2014-05-13/part-late"
@@ -121,7 +121,7 @@ def write_as_a_zombie(world: World) -> None:
 @settings(max_examples=examples(200), deadline=None)
 @given(turns=st.lists(st.integers(0, 1), max_size=300))
 def test_two_drains_on_one_path_land_each_message_once(turns: list[int]) -> None:
-    """Started twice by mistake, one may end with an error; nothing is lost or doubled."""
+    """If it is started twice, one may end with an error; nothing is lost or repeated."""
     world = some_world()
     errors: list[DrainError] = []
 
@@ -133,13 +133,13 @@ def test_two_drains_on_one_path_land_each_message_once(turns: list[int]) -> None
 
     taking_turns(world, process, turns)
     assert all("another drain" in str(error) for error in errors)
-    see_that_commits_are_landed(world)
+    check_that_commits_are_landed(world)
     world.run()
-    see_everything_once(world)
+    check_that_everything_landed_once(world)
 
 
 def taking_turns(world: World, process: Callable[[], None], turns: list[int]) -> None:
-    """Two processes, of which each turn lets one go on to its next point."""
+    """Run two processes, of which each turn lets one continue to its next point."""
     main = greenlet.getcurrent()
     world.at = lambda _point: main.switch()
     both = [greenlet(process), greenlet(process)]
@@ -152,12 +152,12 @@ def taking_turns(world: World, process: Callable[[], None], turns: list[int]) ->
     world.at = lambda _point: None
 
 
-@pytest.mark.parametrize("burns", range(0, 60, 7))
-def test_what_expires_between_two_runs_is_known_as_lost(burns: int) -> None:
-    """The head of a log is deleted after a kill: what was not landed is in a plan as expired."""
+@pytest.mark.parametrize("points", range(0, 60, 7))
+def test_messages_that_expire_between_two_runs_are_reported(points: int) -> None:
+    """The start of a log is deleted after a kill: a plan lists what was not landed as expired."""
     world = some_world()
     before = world.log(T0)
-    run_killed(world, burns)
+    run_killed(world, points)
     landed_before = BatchJournal(world.storage).held()
     world.earliest[T0] = 6
     world.grow(T0, 2)

@@ -1,4 +1,4 @@
-"""Both loops make the same of the same logs, whatever is in them."""
+"""Both fetch loops read the same from the same logs, whatever is in them."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ Drawn = list[tuple[list[bytes | int | None], Codec, int]]
 
 
 def fill(log: Log, sets: Drawn) -> None:
-    """Append what was drawn; a number is the size of a value. A commit ends each set of nulls."""
+    """Append drawn sets; a number is a value's size, and a commit marker ends each set of nulls."""
     for values, drawn, magic in sets:
         codec = Codec.LZ4 if magic < MAGIC and drawn is Codec.ZSTD else drawn
         log.add(
@@ -49,7 +49,7 @@ def fill(log: Log, sets: Drawn) -> None:
 
 
 def what_came(came: dict[int, Came]) -> dict[int, object]:
-    """In a form that compares."""
+    """Make the results comparable."""
     return {number: (part.records, part.faults, part.next_offset) for number, part in came.items()}
 
 
@@ -62,7 +62,7 @@ def what_came(came: dict[int, Came]) -> dict[int, object]:
     response_bytes=st.sampled_from([1 << 20, 3_000]),
 )
 @settings(max_examples=50, deadline=None)
-def test_both_loops_bring_the_same(
+def test_both_loops_read_the_same(
     logs: list[tuple[Drawn, list[tuple[int, int, int]]]],
     pieces: list[int],
     bounds: tuple[int, int | None],
@@ -70,7 +70,7 @@ def test_both_loops_bring_the_same(
     version: int,
     response_bytes: int,
 ) -> None:
-    """The same records with the same offsets, the same places that can't be read, the same end."""
+    """Records, unreadable offsets and the final offset are the same."""
     came = {}
     for engine in Engine:
         with LogBroker(len(logs)) as broker:
@@ -98,8 +98,8 @@ def test_both_loops_bring_the_same(
 
 
 @pytest.mark.parametrize("codec", CODECS_OF_MESSAGES)
-def test_a_long_log_comes_whole(codec: Codec) -> None:
-    """Many answers in a row, each asked for before the one before it is read."""
+def test_a_long_log_is_read_completely(codec: Codec) -> None:
+    """It takes many responses, each requested before the one before it was read."""
     with LogBroker(2) as broker:
         for log in broker.logs:
             for number in range(400):

@@ -1,4 +1,4 @@
-"""Whatever a group has: what is asked for goes, and nothing else."""
+"""Whatever nodes a group has, a deletion removes what it should, and nothing else."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +12,7 @@ NODES = st.sets(st.tuples(st.sampled_from(["owners", "offsets"]), TOPICS, st.int
 
 
 def nodes_of(store: MemoryZkStore, path: str) -> set[str]:
-    """A node and all below it."""
+    """Return a node and all nodes below it."""
     names = store.children_many([path])[0]
     if names is None:
         return set()
@@ -20,10 +20,10 @@ def nodes_of(store: MemoryZkStore, path: str) -> set[str]:
 
 
 @given(nodes=NODES, topic=TOPICS, has_ids=st.booleans(), is_live=st.booleans())
-def test_one_topic(
+def test_a_topic_is_deleted_from_a_group(
     nodes: set[tuple[str, str, int]], topic: str, *, has_ids: bool, is_live: bool
 ) -> None:
-    """A live group keeps all; the last topic that it has anything of takes the group along."""
+    """A live group keeps all nodes; with its last topic the group itself is deleted."""
     server = MemoryZkServer()
     store = server.connect()
     paths = {f"/consumers/g/{kind}/{name}/{number}": b"1" for kind, name, number in nodes}

@@ -1,4 +1,4 @@
-"""Several sets under way, answers lost, connections cut, ids forgotten: once each, and in order."""
+"""Writing with several sets in flight, lost responses and forgotten ids: once each, in order."""
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
@@ -40,12 +40,12 @@ counted = st.lists(st.integers(0, 40), min_size=3, max_size=3)
 
 @dataclass
 class ProducerCluster:
-    """Two brokers that keep account of producers as those of 1.0 and later do."""
+    """Two brokers that keep producer state as those of 1.0 and later do."""
 
     faults: list[str]
     gives_ids: bool = True
     is_strict: bool = False
-    """Whether one that knows nothing of a producer wants 0 first, as those before 2.5 did."""
+    """Whether an unknown producer must start with sequence 0, as at brokers before 2.5."""
     logs: dict[TopicPartition, list[bytes]] = field(default_factory=lambda: defaultdict(list))
     kept: dict[tuple[TopicPartition, int], deque[tuple[int, int, int]]] = field(
         default_factory=lambda: defaultdict(lambda: deque(maxlen=_KEPT))
@@ -53,7 +53,7 @@ class ProducerCluster:
     ids: int = 0
     most_ids: int = 1 << 30
     connections: dict[Broker, "ProducerConnection"] = field(default_factory=dict)
-    most_under_way: int = 0
+    most_in_flight: int = 0
 
     # --- as Routes --------------------------------------------------------------------------
 
@@ -75,7 +75,7 @@ class ProducerCluster:
     # --- as brokers -------------------------------------------------------------------------
 
     def append(self, tp: TopicPartition, data: bytes, fault: str) -> tuple[int, int]:
-        """The error code and the base offset for a set."""
+        """Append a set; return the error code and its base offset."""
         head = BATCH_HEADER.unpack_from(data)
         producer_id, first, count = head[9], head[11], head[12]
         rows = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 20).records.plain
@@ -100,7 +100,7 @@ class ProducerCluster:
 
 @dataclass
 class ProducerConnection:
-    """A connection to one of them; what is sent is done at once, answers come in order."""
+    """A connection to one of them; requests take effect at once, responses come in order."""
 
     cluster: ProducerCluster
     broker: Broker
@@ -123,7 +123,7 @@ class ProducerConnection:
 
     def call(self, _request: InitProducerIdRequest, **_: object) -> InitProducerIdResponse:
         """See ``NegotiatedConnection``."""
-        assert not self.responses, "an exchange between answers"
+        assert not self.responses, "a request between responses"
         code = ErrorCode.NONE if self.cluster.gives_ids else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
         self.cluster.ids += 1
         if self.cluster.ids > self.cluster.most_ids:
@@ -146,7 +146,7 @@ class ProducerConnection:
             response = self._respond(request, fault)
             self.is_cut = fault == "lost"
             self.responses.append(None if self.is_cut else response)
-        self.cluster.most_under_way = max(self.cluster.most_under_way, len(self.responses))
+        self.cluster.most_in_flight = max(self.cluster.most_in_flight, len(self.responses))
         return len(self.responses)
 
     def _respond(self, request: ProduceRequest, fault: str) -> ProduceResponse:
@@ -175,7 +175,7 @@ class ProducerConnection:
 def write(
     cluster: ProducerCluster, counts: list[int], *, idempotent: bool, retries: int, set_bytes: int
 ) -> tuple[dict[TopicPartition, list[bytes]], dict[TopicPartition, list[tuple[int, int]]], bool]:
-    """Write so many records to each partition; gives them, what was written, and whether all."""
+    """Write records; return them, what was reported as written, and whether all were."""
     wanted = {
         tp: [b"%d %d" % (tp.partition, number) for number in range(count)]
         for tp, count in zip(TPS, counts, strict=True)
@@ -203,7 +203,7 @@ def write(
 
 
 class Trickle:
-    """A source that gives a few records of each partition at a time."""
+    """A source that yields a few records of each partition at a time."""
 
     def __init__(self, wanted: dict[TopicPartition, list[bytes]], step: int) -> None:
         self.found: dict[TopicPartition, list[tuple[int, int]]] = {tp: [] for tp in TPS}
@@ -232,10 +232,10 @@ class Trickle:
 
 
 @given(faults, counted, st.integers(1, 20), st.sampled_from([60, 900_000]))
-def test_what_comes_meanwhile_is_written_once_and_in_order(
+def test_records_that_come_meanwhile_are_written_once_and_in_order(
     script: list[str], counts: list[int], step: int, set_bytes: int
 ) -> None:
-    """Records that are added behind those under way; all are told of, in their order."""
+    """They are added after those in flight, and all are reported in order."""
     cluster = ProducerCluster([fault for fault in script if fault != "forgets"])
     wanted = {
         tp: [b"%d %d" % (tp.partition, number) for number in range(count)]
@@ -256,7 +256,7 @@ def check_reported(
     wanted: dict[TopicPartition, list[bytes]],
     found: dict[TopicPartition, list[tuple[int, int]]],
 ) -> None:
-    """What is said to be written is there, where it is said to be, in order."""
+    """Check that reported records are in the log at their offsets, in order."""
     for tp, sets in found.items():
         place = 0
         for base, count in sets:
@@ -265,10 +265,10 @@ def check_reported(
 
 
 @given(faults, counted, st.sampled_from([60, 200, 900_000]), st.integers(0, 100))
-def test_nothing_is_lost_and_all_is_told_of(
+def test_no_record_is_lost_and_all_are_reported(
     script: list[str], counts: list[int], set_bytes: int, retries: int
 ) -> None:
-    """Whatever happens; and in front of a failure nothing is missing."""
+    """With any faults; no record before a failed one is missing."""
     cluster = ProducerCluster(list(script))
     wanted, found, whole = write(
         cluster, counts, idempotent=True, retries=retries, set_bytes=set_bytes
@@ -279,14 +279,14 @@ def test_nothing_is_lost_and_all_is_told_of(
             tp: len(values) for tp, values in wanted.items()
         }
     assert whole or retries <= len(script)
-    assert cluster.most_under_way <= _KEPT
+    assert cluster.most_in_flight <= _KEPT
 
 
 @given(faults, counted, st.sampled_from([60, 200, 900_000]), st.booleans())
 def test_an_idempotent_producer_writes_once_and_in_order(
     script: list[str], counts: list[int], set_bytes: int, is_strict: bool
 ) -> None:
-    """As long as the brokers keep account, whatever is cut, lost, refused or cut in two."""
+    """It does as long as brokers keep its state, with any connections lost and sets split."""
     cluster = ProducerCluster([text for text in script if text != "forgets"], is_strict=is_strict)
     wanted, _, whole = write(cluster, counts, idempotent=True, retries=99, set_bytes=set_bytes)
     assert whole
@@ -296,8 +296,8 @@ def test_an_idempotent_producer_writes_once_and_in_order(
 REFUSED = frozenset({b"0 3", b"0 4", b"0 17", b"1 0"})
 
 
-class Picky(ProducerCluster):
-    """It refuses some records for what is in them."""
+class RefusingCluster(ProducerCluster):
+    """A cluster that refuses some records for their content."""
 
     def append(self, tp: TopicPartition, data: bytes, fault: str) -> tuple[int, int]:
         """See ``Cluster``."""
@@ -311,8 +311,8 @@ class Picky(ProducerCluster):
 def test_a_refused_record_leaves_no_copies_of_others(
     script: list[str], counts: list[int], step: int, set_bytes: int
 ) -> None:
-    """Also of those whose answer was lost just before, in whatever partition."""
-    cluster = Picky([fault for fault in script if fault != "forgets"])
+    """Nor are records repeated whose response was lost just before, in any partition."""
+    cluster = RefusingCluster([fault for fault in script if fault != "forgets"])
     wanted = {
         tp: [b"%d %d" % (tp.partition, number) for number in range(count)]
         for tp, count in zip(TPS, counts, strict=True)
@@ -324,8 +324,8 @@ def test_a_refused_record_leaves_no_copies_of_others(
         assert source.lost[tp] == len(values) - len(cluster.logs[tp])
 
 
-class Careless(Picky):
-    """It loses account of its producers before each set, and takes any number then."""
+class ForgettingCluster(RefusingCluster):
+    """A cluster that forgets its producers before each set, and then accepts any sequence."""
 
     def append(self, tp: TopicPartition, data: bytes, fault: str) -> tuple[int, int]:
         """See ``Cluster``."""
@@ -333,16 +333,16 @@ class Careless(Picky):
         return super().append(tp, data, fault)
 
 
-def test_what_was_taken_behind_a_refused_record_is_told_of() -> None:
-    """Also if nothing is left to send: else a caller would wait for it without end."""
+def test_records_accepted_after_a_refused_one_are_reported() -> None:
+    """They are even if nothing is left to send: otherwise a caller would wait for ever."""
     source = Trickle({TPS[0]: [b"0 %d" % number for number in range(22)]}, 40)
-    made_writing(Careless([]), ProducerIdentity(is_wanted=True), 60, source).run()
+    made_writing(ForgettingCluster([]), ProducerIdentity(is_wanted=True), 60, source).run()
     assert sum(count for _, count in source.found[TPS[0]]) + source.lost[TPS[0]] == 22
 
 
-def test_partitions_with_numbers_do_not_wait_for_an_id_that_another_needs() -> None:
-    """No broker gives a second one; none is needed but behind the refused record."""
-    cluster = Picky([], most_ids=1)
+def test_partitions_with_an_id_do_not_wait_for_one_that_another_needs() -> None:
+    """Brokers give no second id, which only the partition with the refused record needs."""
+    cluster = RefusingCluster([], most_ids=1)
     wanted = {tp: [b"%d %d" % (tp.partition, number) for number in range(200)] for tp in TPS}
     source = Trickle({**wanted, TPS[1]: []}, 5)
     made_writing(cluster, ProducerIdentity(is_wanted=True), 60, source, retries=3).run()
@@ -352,11 +352,11 @@ def test_partitions_with_numbers_do_not_wait_for_an_id_that_another_needs() -> N
 
 
 @given(faults, counted, st.sampled_from([60, 900_000]))
-def test_what_a_mirror_drops_leaves_no_copies_of_others(
+def test_dropping_refused_records_leaves_no_copies_of_others(
     script: list[str], counts: list[int], set_bytes: int
 ) -> None:
-    """It writes what is left once more, with the same producer."""
-    cluster = Picky([fault for fault in script if fault != "forgets"])
+    """A mirror writes the rest again, with the same producer."""
+    cluster = RefusingCluster([fault for fault in script if fault != "forgets"])
     left = {
         tp: [b"%d %d" % (tp.partition, number) for number in range(count)]
         for tp, count in zip(TPS, counts, strict=True)
@@ -385,7 +385,7 @@ def made_writing(
     records: dict[TopicPartition, list[Record]] | None = None,
     retries: int = 99,
 ) -> Writing:
-    """A write that tries long enough."""
+    """Make a write with enough retries."""
     producer = ProducerSettings(retries=retries, backoff_ms=0)
     return Writing(
         records or {},
@@ -400,7 +400,7 @@ def made_writing(
 
 
 class SecondIdentity(ProducerCluster):
-    """One partition needs a second id, and moves to a new leader just then."""
+    """A cluster in which one partition needs a second id while its leader moves."""
 
     def append(self, tp: TopicPartition, data: bytes, fault: str) -> tuple[int, int]:
         """See ``Cluster``."""
@@ -415,8 +415,8 @@ class SecondIdentity(ProducerCluster):
     refusals: int = 1
 
 
-def test_a_new_identity_begins_with_one_set_of_its_partition() -> None:
-    """A broker that knows nothing of an id takes any number; other partitions keep their id."""
+def test_a_new_id_begins_with_a_single_set_of_its_partition() -> None:
+    """Brokers accept any sequence of an unknown id; other partitions keep their id."""
     cluster = SecondIdentity([])
     wanted, _, whole = write(cluster, [60, 0, 60], idempotent=True, retries=99, set_bytes=60)
     assert whole
@@ -430,7 +430,7 @@ def test_a_new_identity_begins_with_one_set_of_its_partition() -> None:
 def test_a_plain_producer_keeps_the_order(
     script: list[str], counts: list[int], refused: bool
 ) -> None:
-    """Also one that brokers give no id: copies there may be, but none that stands too early."""
+    """So does one that brokers deny an id: there may be copies, but none out of order."""
     cluster = ProducerCluster(list(script), gives_ids=False)
     wanted, found, whole = write(cluster, counts, idempotent=refused, retries=99, set_bytes=60)
     assert whole
@@ -439,8 +439,8 @@ def test_a_plain_producer_keeps_the_order(
         assert list(dict.fromkeys(cluster.logs[tp])) == wanted[tp]
 
 
-class Forgetful(ProducerCluster):
-    """It knows none of the ids that it gave a moment ago."""
+class UnknownIdCluster(ProducerCluster):
+    """A cluster that knows none of the ids that it has just given."""
 
     def append(self, tp: TopicPartition, data: bytes, fault: str) -> tuple[int, int]:
         """See ``Cluster``."""
@@ -448,8 +448,8 @@ class Forgetful(ProducerCluster):
         return ErrorCode.UNKNOWN_PRODUCER_ID, -1
 
 
-class Impatient(Trickle):
-    """A source whose records are too old after some tries."""
+class ExpiringTrickle(Trickle):
+    """A source whose records are too old after some attempts."""
 
     tries: int = 3
 
@@ -459,18 +459,18 @@ class Impatient(Trickle):
         return self.tries >= 0
 
 
-def test_new_ids_are_tried_as_long_as_records_may_be() -> None:
-    """Not without end where no id is ever known; and with a pause between two of them."""
+def test_new_ids_are_requested_as_long_as_records_may_be_retried() -> None:
+    """The retries end even if no id is ever known, and have pauses in between."""
     waits: list[int] = []
     writing = Writing(
         {},
         BatchSettings(producer=ProducerSettings(retries=1 << 30, backoff_ms=7)),
-        cast("Any", cluster := Forgetful([])),
+        cast("Any", cluster := UnknownIdCluster([])),
         ProducerIdentity(is_wanted=True),
         wait=waits.append,
         clock=SystemClock(),
         is_stopped=lambda: cluster.ids > 20,
-        source=(source := Impatient({TPS[0]: [b"a"]}, 1)),
+        source=(source := ExpiringTrickle({TPS[0]: [b"a"]}, 1)),
     )
     writing.run()
     assert source.lost == {TPS[0]: 1}
@@ -478,10 +478,10 @@ def test_new_ids_are_tried_as_long_as_records_may_be() -> None:
     assert waits == [7, 7]
 
 
-def test_several_sets_of_a_partition_are_under_way() -> None:
-    """Where brokers keep account of them; of a plain producer one is."""
+def test_several_sets_of_a_partition_are_in_flight() -> None:
+    """They are of an idempotent producer; a plain one has a single set in flight."""
     for idempotent, most in ((True, _KEPT), (False, 1)):
         cluster = ProducerCluster([])
         records = [40, 0, 0]
         write(cluster, records, idempotent=idempotent, retries=0, set_bytes=60)
-        assert cluster.most_under_way == most
+        assert cluster.most_in_flight == most

@@ -1,4 +1,4 @@
-"""What another thread sees while one polls, at any moment of that, and what a close there commits.
+"""What another thread sees at any moment of a poll, and what a close at that moment commits.
 
 The moments are those at which CPython would run another thread or a signal handler.
 """
@@ -20,11 +20,11 @@ from zkconsumer.records.consumer_record import ConsumerRecord
 END = 7
 PLACES = st.integers(0, 500)
 STEPS = st.lists(st.integers(0, 6), min_size=1, max_size=5)
-"""How many records each poll takes at most; 0: one record by an iteration."""
+"""The maximum records of each poll; 0: one record by iteration."""
 
 
 class InspectedConsumer:
-    """A consumer that polls and iterates, and what it was handed."""
+    """A consumer that polls and iterates, with what it delivered."""
 
     def __init__(self, steps: list[int]) -> None:
         self.fakes = FakeParts(group_id="g", auto_offset_reset="earliest", consumer_timeout_ms=1)
@@ -40,8 +40,8 @@ class InspectedConsumer:
         self._steps = steps
 
     @property
-    def handed(self) -> dict[TopicPartition, int]:
-        """How many records of each partition were handed out."""
+    def delivered(self) -> dict[TopicPartition, int]:
+        """The number of delivered records of each partition."""
         iterated = Counter(record.topic_partition for record in self._iterated)
         return {tp: count + iterated[tp] for tp, count in self._polled.items()}
 
@@ -53,34 +53,34 @@ class InspectedConsumer:
                     self._polled[tp] += len(records)
             else:
                 for record in self.consumer:
-                    # Not a word of the record before it is counted: a look may come there.
+                    # Count the record at once: another thread may read the position right here.
                     self._iterated.append(record)
                     break
 
 
 @given(steps=STEPS, place=PLACES)
-def test_a_position_that_is_seen_is_one_between_two_polls(steps: list[int], place: int) -> None:
-    """Never that of records on their way, however far they are."""
+def test_a_visible_position_is_one_between_two_polls(steps: list[int], place: int) -> None:
+    """It never includes records that are being delivered."""
     reader = InspectedConsumer(steps)
     session = reader.consumer._parts.session
 
-    def look() -> None:
-        for tp, count in reader.handed.items():
+    def read_positions() -> None:
+        for tp, count in reader.delivered.items():
             seen = session.positions.position_seen(tp)
             event("it moves" if seen is None else "seen")
             assert seen is None or seen.offset == count
 
-    interrupt_at_check(place, look, reader.read)
-    for tp, count in reader.handed.items():
+    interrupt_at_check(place, read_positions, reader.read)
+    for tp, count in reader.delivered.items():
         assert session.positions.position_seen(tp) == session.positions.position(tp)
         assert reader.consumer.position(tp) == count
 
 
 @given(steps=STEPS, place=PLACES, again=st.integers(0, 50))
-def test_closes_at_any_two_moments_commit_what_was_handed_out(
+def test_closes_at_any_two_moments_commit_what_was_delivered(
     steps: list[int], place: int, again: int
 ) -> None:
-    """The second one may strike amid the first."""
+    """The second close may come within the first."""
     reader = InspectedConsumer(steps)
     consumer = reader.consumer
 
@@ -93,6 +93,6 @@ def test_closes_at_any_two_moments_commit_what_was_handed_out(
         event("a later call")
     consumer.close()
     committed = {tp: it.offset for tp, it in reader.fakes.group.committed_offsets.items()}
-    assert {tp: committed.get(tp, 0) for tp in (A, B)} == reader.handed
+    assert {tp: committed.get(tp, 0) for tp in (A, B)} == reader.delivered
     closes = [call for call in reader.fakes.group.calls if call.startswith("close")]
     assert len(closes) == 1

@@ -1,4 +1,4 @@
-"""Whatever the target refuses, and whenever: no offset is passed that is not in the target."""
+"""Whatever the target refuses, no position passes an offset that is not in the target."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,10 +19,10 @@ places = st.dictionaries(
 responses = st.lists(st.sampled_from([None, None, None, "later: not now", "never"]), max_size=40)
 
 
-def check_lines(
+def check_ranges(
     received: Heard, target: TargetDouble, chosen: dict[TopicPartition, dict[int, TopicPartition]]
 ) -> dict[TopicPartition, list[int]]:
-    """Each line tells the truth; gives the offsets that are there."""
+    """Check each acknowledged range against the target's logs; return the mirrored offsets."""
     there: dict[TopicPartition, list[int]] = {}
     for line in received.lines:
         for offset, at in line.pairs():
@@ -33,7 +33,7 @@ def check_lines(
 
 
 def check_order(received: Heard, target: TargetDouble) -> None:
-    """From one partition to another messages keep their order, and every one is in a line."""
+    """Check that messages keep their order, and that each is in an acknowledged range."""
     for there, log in target.logs.items():
         of_target = [line for line in received.lines if line.target == there]
         assert len(log) == sum(line.count for line in of_target)
@@ -45,13 +45,13 @@ def check_order(received: Heard, target: TargetDouble) -> None:
 
 
 @given(places, responses, st.booleans(), st.none() | st.integers(0, 3))
-def test_positions_never_pass_what_is_not_there(
+def test_positions_never_pass_missing_offsets(
     chosen: dict[TopicPartition, dict[int, TopicPartition]],
     verdicts: list[str | None],
     drops: bool,
     retries: int | None,
 ) -> None:
-    """Everything in front of a position was acknowledged once, or dropped and told."""
+    """Every message before a position was acknowledged once, or dropped and reported."""
     by_target: dict[TopicPartition, dict[TopicPartition, list[int]]] = {}
     for source, of_source in chosen.items():
         for offset, target in sorted(of_source.items()):
@@ -73,7 +73,7 @@ def test_positions_never_pass_what_is_not_there(
         writer.write(batch)
     except MirrorError:
         finished = False
-    there = check_lines(received, target_double, chosen)
+    there = check_ranges(received, target_double, chosen)
     for dropped, _ in received.dropped_ones:
         there.setdefault(dropped.source, []).append(dropped.offset)
     positions = batch.positions()

@@ -1,4 +1,4 @@
-"""A stream of a mirror in any world: rebalances, losses, failed commits, a target that refuses."""
+"""A mirror stream in any world: rebalances, losses, failed commits, and a target that refuses."""
 
 from typing import Any, cast
 
@@ -36,7 +36,7 @@ verdicts = st.lists(st.sampled_from([None] * 12 + ["later: not now", "never"]), 
 def run(
     world: World, *, partitioning: Partitioning, commit_interval_ms: int, drops: bool
 ) -> tuple[OffsetLedger, bool]:
-    """Mirror until the script is over; whether it came so far."""
+    """Mirror until the script is over; return whether it got that far."""
     settings = MirrorSettings(
         topics=Whitelist("t"),
         consumers=({},),
@@ -66,21 +66,21 @@ def run(
 
 
 @given(logs, steps, verdicts, st.booleans(), st.sampled_from([0, 60_000]))
-def test_nothing_is_ever_committed_that_is_not_in_the_target(
+def test_only_offsets_in_the_target_are_committed(
     of_logs: dict[TopicPartition, set[int]],
     script: list[Step],
     responses: list[Verdict],
     drops: bool,
     commit_interval_ms: int,
 ) -> None:
-    """Nor is the group moved back; and what stays ours is committed at the end, in order."""
+    """The group never goes back, and partitions that are kept are committed at the end."""
     left = list(responses)
     refused: set[bytes] = set()
 
     def judge(value: bytes) -> Verdict:
         outcome = left.pop(0) if left else None
         if outcome == "never" and drops:
-            # A message that is dropped counts as done, and is told.
+            # A message that is dropped counts as done, and is reported.
             refused.add(value)
         return outcome
 
@@ -106,13 +106,13 @@ def test_nothing_is_ever_committed_that_is_not_in_the_target(
     is_calm = not any(step.lost or step.commits_fail for step in script)
     if is_calm and not any(step.others for step in script) and not drops and script:
         for tp, account in totals.items():
-            # Handed over or kept, everything acknowledged is committed, and nothing came twice.
+            # All that was acknowledged is committed, handed over or not, and nothing came twice.
             assert world.committed.get(tp) == account.position
             assert account.again == 0
 
 
 @given(logs, steps)
-def test_keys_spread_over_partitions_change_nothing_of_that(
+def test_only_mirrored_offsets_are_committed_with_keys_spread_over_partitions(
     of_logs: dict[TopicPartition, set[int]], script: list[Step]
 ) -> None:
     """Every message that was read is in some partition of the target."""
@@ -120,7 +120,7 @@ def test_keys_spread_over_partitions_change_nothing_of_that(
         {tp: sorted(of_tp) for tp, of_tp in of_logs.items()}, list(script), lambda _value: None
     )
     for tp in TPS:
-        # Where copies lie is another one's business here: the number of them is looked at.
+        # The partitions of copies don't matter here, only their number.
         world.by_others[tp] = set(range(50))
     ledger, finished = run(
         world, partitioning=Partitioning.KEY, commit_interval_ms=60_000, drops=False

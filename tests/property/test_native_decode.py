@@ -1,4 +1,4 @@
-"""The native decoder against the definition: nested, damaged and cut sets of every codec."""
+"""The native decoder against Python's: nested, damaged and truncated sets of every codec."""
 
 import gzip
 import zlib
@@ -57,7 +57,7 @@ def texts(draw: st.DrawFn) -> bytes:
 
 @st.composite
 def nested_sets(draw: st.DrawFn) -> bytes:
-    """Draw a set with wrappers in wrappers, deeper perhaps than is allowed; magics may mix."""
+    """Draw a set of nested wrappers, perhaps too deep, and of mixed magics."""
     magic = draw(MAGICS)
     some = draw(record_lists(magic))
     data = build_message_set(some, magic=magic)
@@ -75,7 +75,7 @@ def nested_sets(draw: st.DrawFn) -> bytes:
 
 
 def repaired(data: bytes) -> bytes:
-    """Make the CRC of every whole entry right, or nothing behind it would be looked at."""
+    """Correct the CRC of every complete entry, so that what it covers is decoded at all."""
     fixed = bytearray(data)
     at = 0
     while len(fixed) - at >= 26:
@@ -90,7 +90,7 @@ def repaired(data: bytes) -> bytes:
 
 @st.composite
 def damaged(draw: st.DrawFn, data: bytes) -> bytes:
-    """Draw some damage: bits, numbers, pieces cut out or put in; the CRCs right again or not."""
+    """Draw some damage: bits, numbers, pieces removed or inserted; CRCs corrected or not."""
     found = bytearray(data)
     for _ in range(draw(st.integers(1, 4))):
         if not found:
@@ -115,10 +115,10 @@ def damaged(draw: st.DrawFn, data: bytes) -> bytes:
 
 @settings(max_examples=examples(100), deadline=None)
 @given(record_sets(), st.lists(COMPRESSING, max_size=3), st.integers(0, 60))
-def test_what_is_sound_is_not_refused(
+def test_valid_sets_are_not_refused(
     made: tuple[list[Record], bytes], codecs_around: list[Codec], fetch_offset: int
 ) -> None:
-    """The core reads all formats and all nesting by itself, whole and cut off."""
+    """The core reads all formats and all nesting by itself, complete or truncated."""
     every, data = made
     for codec in codecs_around:
         data = wrap_message_set(data, offset=every[-1].offset, codec=codec)
@@ -133,39 +133,43 @@ def test_what_is_sound_is_not_refused(
 
 @settings(max_examples=examples(150), deadline=None)
 @given(nested_sets(), st.integers(0, 30), BOUNDS, st.none() | st.integers(0, 500))
-def test_nested_sets(data: bytes, fetch_offset: int, bound: int, enough: int | None) -> None:
-    """Any nesting, any bound, from any offset: what the definition says."""
+def test_nested_sets_are_decoded_as_in_python(
+    data: bytes, fetch_offset: int, bound: int, enough: int | None
+) -> None:
+    """They are for any nesting, limit and fetch offset."""
     both(data, fetch_offset=fetch_offset, max_decompressed_bytes=bound, enough_bytes=enough)
 
 
 @settings(max_examples=examples(400), deadline=None)
 @given(nested_sets().flatmap(damaged), st.integers(0, 30), BOUNDS, st.integers(0, 500))
-def test_damaged_sets(data: bytes, fetch_offset: int, bound: int, enough: int) -> None:
-    """Any damage: the same records, and the same error in the same place."""
+def test_damaged_sets_are_decoded_as_in_python(
+    data: bytes, fetch_offset: int, bound: int, enough: int
+) -> None:
+    """Records are the same, and so is the error and its offset."""
     both(data, fetch_offset=fetch_offset, max_decompressed_bytes=bound, enough_bytes=enough)
 
 
 @settings(max_examples=examples(200), deadline=None)
 @given(nested_sets().flatmap(damaged), COMPRESSING, MAGICS, st.integers(0, 40), st.integers(0, 20))
-def test_damage_inside_of_sound_wrappers(
+def test_damage_inside_valid_wrappers(
     inner: bytes, codec: Codec, magic: int, offset: int, fetch_offset: int
 ) -> None:
-    """What is wrong inside is found there, and what comes before it counts."""
+    """It is found there, and the records before it count."""
     data = wrap_message_set(inner, offset=offset, codec=codec, magic=magic)
     both(data, fetch_offset=fetch_offset, max_decompressed_bytes=1 << 20)
 
 
 @settings(max_examples=examples(50), deadline=None)
 @given(nested_sets())
-def test_cut_sets(data: bytes) -> None:
-    """Cut at every entry's every edge: the same tail."""
+def test_truncated_sets_are_decoded_as_in_python(data: bytes) -> None:
+    """They are for cuts around the bounds of every entry."""
     for end in boundaries(data):
         for size in (end - 1, end, end + 11, end + 12, end + 13, end + 25):
             both(data[: max(0, size)], fetch_offset=0, max_decompressed_bytes=1 << 20)
 
 
 def decompressed(codec: Codec, data: bytes, *, magic: int, max_bytes: int) -> bytes | None:
-    """What the libraries make of it; None where they refuse."""
+    """Return what the libraries decompress, or None if they refuse."""
     try:
         return codecs.decompress(codec, data, magic=magic, max_bytes=max_bytes)
     except CorruptRecord:
@@ -173,9 +177,9 @@ def decompressed(codec: Codec, data: bytes, *, magic: int, max_bytes: int) -> by
 
 
 def check_codec(codec: Codec, data: bytes, magic: int, max_bytes: int) -> None:
-    """The core takes what the libraries take, or less; and makes the same of it.
+    """Check that the core refuses what the libraries refuse, and otherwise returns the same.
 
-    Both have libzstd, in versions of their own: of damaged frames a later one refuses more.
+    Both use libzstd, in different versions: a later one refuses more damaged frames.
     """
     core = import_module("zkconsumer.native._core")
     found = core.decompress(int(codec), data, magic=magic, max_bytes=max_bytes)
@@ -186,8 +190,8 @@ def check_codec(codec: Codec, data: bytes, magic: int, max_bytes: int) -> None:
 
 @settings(max_examples=examples(150), deadline=None)
 @given(texts(), COMPRESSED, MAGICS)
-def test_sound_compressed_data(text: bytes, codec: Codec, magic: int) -> None:
-    """What our own encoders write comes back, with just enough room and not with less."""
+def test_valid_compressed_data_is_decompressed(text: bytes, codec: Codec, magic: int) -> None:
+    """Our own encoders' output is, with exactly enough bytes and not with fewer."""
     core = import_module("zkconsumer.native._core")
     data = codecs.compress(codec, text, magic=magic)
     assert core.decompress(int(codec), data, magic=magic, max_bytes=len(text)) == text
@@ -197,8 +201,10 @@ def test_sound_compressed_data(text: bytes, codec: Codec, magic: int) -> None:
 
 @settings(max_examples=examples(150), deadline=None)
 @given(texts(), st.integers(0, 9), st.integers(0, 4), st.integers(9, 15))
-def test_every_kind_of_deflate(text: bytes, level: int, strategy: int, window: int) -> None:
-    """Stored, fixed and dynamic blocks, short windows, and several members."""
+def test_every_kind_of_deflate_is_decompressed(
+    text: bytes, level: int, strategy: int, window: int
+) -> None:
+    """Stored, fixed and dynamic blocks are, as well as short windows and several members."""
     core = import_module("zkconsumer.native._core")
     packer = zlib.compressobj(level, zlib.DEFLATED, 16 + window, strategy=strategy)
     half = len(text) // 2
@@ -209,10 +215,10 @@ def test_every_kind_of_deflate(text: bytes, level: int, strategy: int, window: i
 
 @settings(max_examples=examples(150), deadline=None)
 @given(texts(), st.booleans(), st.booleans(), st.booleans(), st.booleans(), st.integers(0, 9))
-def test_every_kind_of_lz4_frame(
+def test_every_kind_of_lz4_frame_is_decompressed(
     text: bytes, linked: bool, sums: bool, checksum: bool, sized: bool, level: int
 ) -> None:
-    """Linked blocks, checksums and sizes, by all encoders."""
+    """Frames with linked blocks, checksums and sizes are, at all compression levels."""
     core = import_module("zkconsumer.native._core")
     lz4_frame = pytest.importorskip("lz4.frame")
     data = lz4_frame.compress(
@@ -228,10 +234,10 @@ def test_every_kind_of_lz4_frame(
 
 @settings(max_examples=examples(150), deadline=None)
 @given(texts(), texts(), st.booleans(), st.booleans(), st.integers(1, 19), st.binary(max_size=6))
-def test_every_kind_of_zstd_frame(
+def test_every_kind_of_zstd_frame_is_decompressed(
     text: bytes, other: bytes, checksum: bool, sized: bool, level: int, skipped: bytes
 ) -> None:
-    """With sums and sizes or without, several of them, and frames to be skipped between."""
+    """Several frames are, with or without checksums and sizes, and with skippable frames."""
     core = import_module("zkconsumer.native._core")
     library = pytest.importorskip("zstandard")
     packer = library.ZstdCompressor(level=level, write_checksum=checksum, write_content_size=sized)
@@ -247,18 +253,18 @@ def test_every_kind_of_zstd_frame(
 
 @settings(max_examples=examples(600), deadline=None)
 @given(texts(), COMPRESSED, MAGICS, st.data())
-def test_damaged_compressed_data(
+def test_damaged_compressed_data_is_refused_as_by_the_libraries(
     text: bytes, codec: Codec, magic: int, data: st.DataObject
 ) -> None:
-    """Whatever is damaged: never something that the libraries would not have made."""
+    """The core never returns anything that the libraries would not."""
     sound = codecs.compress(codec, text, magic=magic)
     check_codec(codec, data.draw(damaged(sound)), magic, data.draw(st.sampled_from([100, 1 << 20])))
 
 
 @settings(max_examples=examples(400), deadline=None)
 @given(st.binary(max_size=60))
-def test_deflate_of_noise(noise: bytes) -> None:
-    """Noise as a deflate stream, with the trailer that it would need: taken only if zlib does."""
+def test_noise_as_deflate(noise: bytes) -> None:
+    """Noise with a valid trailer is accepted only if zlib accepts it."""
     unpacker = zlib.decompressobj(wbits=-15)
     try:
         made = unpacker.decompress(noise, 1 << 20)
@@ -272,22 +278,22 @@ def test_deflate_of_noise(noise: bytes) -> None:
 
 @settings(max_examples=examples(300), deadline=None)
 @given(st.binary(max_size=40), st.integers(0, 90))
-def test_snappy_of_noise(noise: bytes, size: int) -> None:
-    """Noise as a raw snappy block that says it becomes so many bytes."""
+def test_noise_as_snappy(noise: bytes, size: int) -> None:
+    """Noise as a raw block with any size is accepted only if the library accepts it."""
     check_codec(Codec.SNAPPY, bytes([size]) + noise, 0, 1 << 20)
 
 
 @settings(max_examples=examples(300), deadline=None)
 @given(st.binary(min_size=1, max_size=40))
-def test_lz4_of_noise(noise: bytes) -> None:
-    """Noise as the block of an lz4 frame."""
+def test_noise_as_lz4(noise: bytes) -> None:
+    """Noise as the block of a frame is accepted only if the library accepts it."""
     frame = codecs.compress(Codec.LZ4, b"", magic=1)[:7]
     data = frame + len(noise).to_bytes(4, "little") + noise + bytes(4)
     check_codec(Codec.LZ4, data, 1, 1 << 20)
 
 
-def test_offsets_at_the_end_of_their_range() -> None:
-    """The largest offset has nothing behind it, in and outside of wrappers."""
+def test_the_largest_offsets_are_decoded_as_in_python() -> None:
+    """No offset follows the largest one, in a wrapper or not."""
     last = [Record(2**63 - 2, b"k", b"v"), Record(2**63 - 1, None, None)]
     for magic in (0, 1):
         for codec in CODECS_OF_MESSAGES:

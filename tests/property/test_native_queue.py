@@ -1,7 +1,7 @@
-"""The native queue under random native loops, fetchers in Python, streams and hand-overs.
+"""The native queue with random native loops, fetchers in Python, streams and hand-overs.
 
-After every step: what it says it uses is bounded by the share, unless one message is alone there;
-whoever found no room is called when some is made. At the end all was delivered, in order, once.
+After every step its used bytes are within the share, unless a single message exceeds it. Producers
+that found no capacity are called back. At the end every message was delivered once, in order.
 """
 
 from collections import deque
@@ -30,7 +30,7 @@ pytestmark = needs_native_engine
 
 
 def set_of(rng: Random, records: list[Record]) -> bytes:
-    """A record set with these, in plain and compressed entries as it falls."""
+    """Make a record set of these records, at random in plain and compressed entries."""
     parts: list[bytes] = []
     at = 0
     while at < len(records):
@@ -44,7 +44,7 @@ def set_of(rng: Random, records: list[Record]) -> bytes:
 
 @dataclass(eq=False)
 class NativeLoop:
-    """Puts one set after the other, and waits for its wakeup when the queue is full."""
+    """A native loop: puts one set after the other, and waits for its wakeup when full."""
 
     queue: "NativeChunkQueue"
     claim: PartitionClaim
@@ -53,7 +53,7 @@ class NativeLoop:
     waits: bool = False
 
     def put(self) -> None:
-        """Try to get the next set in, or what is left of it."""
+        """Try to put the next set, or the rest of it."""
         if self.waits and self.wakeup.wait():
             self.waits = False
         if self.waits or not self.todo:
@@ -67,7 +67,7 @@ class NativeLoop:
 
 @dataclass(eq=False)
 class OfferingFetcher:
-    """Offers one chunk after the other, and waits to be called when it is refused."""
+    """A fetcher in Python: offers chunks one by one, and waits for the callback when it is full."""
 
     queue: "NativeChunkQueue"
     claim: PartitionClaim
@@ -75,16 +75,16 @@ class OfferingFetcher:
     waits: bool = False
 
     def put(self) -> None:
-        """Try to get the next chunk in, or what is left of it."""
+        """Try to offer the next chunk."""
         if self.waits or not self.todo:
             return
-        if self.queue.offer(self.todo[0], self.room):
+        if self.queue.offer(self.todo[0], self.on_capacity):
             self.todo.popleft()
         else:
             self.waits = True
 
-    def room(self) -> None:
-        """There may be room."""
+    def on_capacity(self) -> None:
+        """Try again at the next step."""
         self.waits = False
 
 
@@ -96,7 +96,7 @@ class NativeQueueWorld:
         self.share_bytes = rng.choice([1, 2_000, 30_000, 10**6])
         self.queue = native_queue(rng.choice([1, 2, 50]), self.share_bytes)
         self.sent: dict[PartitionClaim, list[Record]] = {}
-        self.got: dict[PartitionClaim, list[Record]] = {}
+        self.received: dict[PartitionClaim, list[Record]] = {}
         self.pending: Chunk | None = None
         self.producers: list[NativeLoop | OfferingFetcher] = [
             self.loop(),
@@ -105,7 +105,7 @@ class NativeQueueWorld:
         ]
 
     def batches(self) -> tuple[PartitionClaim, list[list[Record]]]:
-        """A partition with a few batches to come."""
+        """Make a claim, and the batches of records that its producer will deliver."""
         rng = self.rng
         claim = claim_of(TopicPartition("t", len(self.sent)), committed=0)
         batches: list[list[Record]] = []
@@ -119,17 +119,17 @@ class NativeQueueWorld:
                 offset += rng.choice([1, 1, 4])
             batches.append(batch)
         self.sent[claim] = [record for batch in batches for record in batch]
-        self.got[claim] = []
+        self.received[claim] = []
         return claim, batches
 
     def loop(self) -> NativeLoop:
-        """A native one."""
+        """Make a native loop."""
         claim, batches = self.batches()
         sets = deque((set_of(self.rng, batch), batch[0].offset) for batch in batches if batch)
         return NativeLoop(self.queue, claim, sets)
 
     def fetcher(self) -> OfferingFetcher:
-        """One in Python."""
+        """Make a fetcher in Python."""
         claim, batches = self.batches()
         todo: deque[Chunk] = deque()
         for batch in batches:
@@ -139,7 +139,7 @@ class NativeQueueWorld:
         return OfferingFetcher(self.queue, claim, todo)
 
     def read(self) -> None:
-        """The stream is done with what it has in hand, or takes the next chunk."""
+        """Finish the stream's current chunk, or take the next one."""
         if self.pending is not None:
             done, self.pending = self.pending, None
             done.records = ()
@@ -151,10 +151,10 @@ class NativeQueueWorld:
         self.queue.remove()
         self.pending = chunk
         if chunk.claim.active:
-            self.got[chunk.claim].extend(chunk.records)
+            self.received[chunk.claim].extend(chunk.records)
 
     def step(self) -> None:
-        """Somebody does something."""
+        """Let a random participant act."""
         kind = self.rng.random()
         if kind < 0.5:
             self.rng.choice(self.producers).put()
@@ -167,7 +167,7 @@ class NativeQueueWorld:
             loser.todo.clear()
 
     def check(self) -> None:
-        """What always holds."""
+        """Check what must always hold."""
         used_bytes = self.queue.used_bytes()
         if used_bytes > self.share_bytes:
             seen = [item for item in self.queue.native.named_items() if isinstance(item, Chunk)]
@@ -178,7 +178,7 @@ class NativeQueueWorld:
             assert all(len(chunk.records) <= 1 for chunk in here)
 
     def settle(self) -> None:
-        """Everybody works until nothing is left to do: nobody may be stuck."""
+        """Let all participants act until nothing is left to do: none may be stuck."""
         for _ in range(3_000):
             for producer in self.producers:
                 producer.put()
@@ -191,15 +191,15 @@ class NativeQueueWorld:
 
 @settings(max_examples=examples(120), deadline=None)
 @given(st.integers(0, 2**32))
-def test_everything_gets_through_in_bounds_and_in_order(seed: int) -> None:
-    """Whatever the order in which native code, Python, the stream and hand-overs come."""
+def test_everything_is_delivered_within_limits_and_in_order(seed: int) -> None:
+    """It is in whatever order native loops, fetchers, the stream and hand-overs act."""
     world = NativeQueueWorld(Random(seed))
     for _ in range(80):
         world.step()
         world.check()
     world.settle()
     for producer in world.producers:
-        got, sent = world.got[producer.claim], world.sent[producer.claim]
-        assert got == (sent if producer.claim.active else sent[: len(got)])
+        received, sent = world.received[producer.claim], world.sent[producer.claim]
+        assert received == (sent if producer.claim.active else sent[: len(received)])
     assert (world.queue.used_bytes(), world.queue.chunk_count()) == (0, 0)
     assert world.queue.native.named_items() == []

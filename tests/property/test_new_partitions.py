@@ -1,4 +1,4 @@
-"""Looks at topics that come, grow and go: what is new is what some look did not show."""
+"""Snapshots of topics that are created, grow and vanish: a partition is new if one lacked it."""
 
 from dataclasses import replace
 
@@ -15,20 +15,20 @@ LAPSE_MS = 5
 Sizes = dict[str, int]
 
 sizes = st.fixed_dictionaries(dict.fromkeys(TOPICS, st.integers(0, 3)))
-"""How many partitions each topic has; none: there is no such topic."""
+"""The number of partitions of each topic; 0: the topic does not exist."""
 
 
 @given(snapshots=st.lists(sizes, min_size=1, max_size=8), by_name=st.booleans())
-def test_new_is_what_some_look_did_not_show(snapshots: list[Sizes], by_name: bool) -> None:
-    """Of what is there at the end: until too much time went by."""
+def test_a_partition_is_new_if_a_snapshot_lacked_it(snapshots: list[Sizes], by_name: bool) -> None:
+    """Only partitions that exist at the end count, until too much time has passed."""
     watched = frozenset(TOPICS) if by_name else None
     new = NewPartitions(LAPSE_MS)
     new.watch(watched)
-    for now_ms, look in enumerate(snapshots):
-        partitions = {topic: tuple(range(count)) for topic, count in look.items() if count}
+    for now_ms, snapshot in enumerate(snapshots):
+        partitions = {topic: tuple(range(count)) for topic, count in snapshot.items() if count}
         errors = {
             topic: int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-            for topic, count in look.items()
+            for topic, count in snapshot.items()
             if by_name and not count
         }
         new.saw(replace(NOTHING_KNOWN, partitions=partitions, errors=errors), watched, now_ms)

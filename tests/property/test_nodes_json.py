@@ -1,4 +1,4 @@
-"""Properties of what nodes hold: round trips, and that no bytes can do harm."""
+"""Properties of ZooKeeper nodes' contents: round trips, and any bytes are harmless."""
 
 import json
 
@@ -45,8 +45,8 @@ NOISE = st.one_of(
 
 
 @given(st.dictionaries(TOPICS, COUNTS, max_size=6), TIMES)
-def test_a_static_registration_comes_back(subscription: dict[str, int], timestamp_ms: int) -> None:
-    """With its topics in written order, which decides ties of round-robin."""
+def test_a_static_registration_round_trips(subscription: dict[str, int], timestamp_ms: int) -> None:
+    """Its topics keep the written order, which decides ties of round-robin."""
     registration = Registration(subscription=subscription, timestamp_ms=timestamp_ms)
     parsed = parse_registration(encode_registration(registration))
     assert parsed == registration
@@ -55,8 +55,8 @@ def test_a_static_registration_comes_back(subscription: dict[str, int], timestam
 
 
 @given(REGEXES, COUNTS, TIMES, st.sampled_from([Pattern.WHITE_LIST, Pattern.BLACK_LIST]))
-def test_any_regex_comes_back(regex: str, count: int, timestamp_ms: int, pattern: Pattern) -> None:
-    """Escaped by us or not at all matters nothing to a strict reader either."""
+def test_any_regex_round_trips(regex: str, count: int, timestamp_ms: int, pattern: Pattern) -> None:
+    """Our escapes are valid JSON for a strict parser, too."""
     registration = Registration(
         subscription={regex: count}, pattern=pattern, timestamp_ms=timestamp_ms
     )
@@ -66,15 +66,15 @@ def test_any_regex_comes_back(regex: str, count: int, timestamp_ms: int, pattern
 
 
 @given(st.dictionaries(st.text(max_size=10), st.integers(-(2**31), 2**31 - 1) | st.text()))
-def test_legal_json_is_read_as_every_reader_reads_it(fields: dict[str, int | str]) -> None:
-    """Leniency changes nothing for text that is JSON."""
+def test_valid_json_is_parsed_as_by_any_parser(fields: dict[str, int | str]) -> None:
+    """Leniency does not change the meaning of valid JSON."""
     data = json.dumps(fields).encode()
     assert parse_object(data) == JsonObject(dict(fields), None)
 
 
 @given(st.text(st.sampled_from("abdw.+()[]|\\")).filter(lambda regex: regex[-1:] != "\\"))
 def test_backslashes_that_start_no_escape_are_kept(regex: str) -> None:
-    """As the Scala reader does with what 0.8.0 and 0.8.1 write: pairs and known ones fold."""
+    """The Scala reader does so with what 0.8.0 and 0.8.1 write; real escapes are decoded."""
     parsed = parse_object(b'{"' + regex.encode() + b'":1}')
     expected, rest = "", regex
     while rest:
@@ -86,8 +86,8 @@ def test_backslashes_that_start_no_escape_are_kept(regex: str) -> None:
 
 
 @given(NOISE)
-def test_no_bytes_raise(data: bytes) -> None:
-    """Whatever a node holds, every reader gives its value or a reason."""
+def test_any_bytes_are_a_value_or_a_reason(data: bytes) -> None:
+    """No parser raises, whatever a node contains."""
     assert isinstance(parse_object(data), JsonObject | NotJson)
     assert isinstance(parse_registration(data), Registration | Malformed)
     assert isinstance(parse_broker(1, data), Broker | Malformed)
@@ -96,8 +96,8 @@ def test_no_bytes_raise(data: bytes) -> None:
 
 
 @given(st.integers(0, 2**63 - 1))
-def test_any_offset_comes_back(offset: int) -> None:
-    """All of 63 bits."""
+def test_any_offset_round_trips(offset: int) -> None:
+    """It does with all its 63 bits."""
     assert parse_offset(encode_offset(offset)) == offset
 
 
@@ -105,7 +105,7 @@ def test_any_offset_comes_back(offset: int) -> None:
     st.sets(st.integers(0, 2**31 - 1), max_size=20).flatmap(lambda ids: st.permutations(list(ids)))
 )
 def test_partitions_come_sorted_whatever_their_order(ids: list[int]) -> None:
-    """The order of the keys means nothing."""
+    """The order of the keys does not matter."""
     data = json.dumps(
         {"version": 1, "partitions": {str(member_id): [1] for member_id in ids}}
     ).encode()

@@ -1,4 +1,4 @@
-"""Offsets, which no checksum covers: a flipped bit in one loses nothing, and repeats nothing."""
+"""Offsets, which no checksum covers: a flipped bit in one loses and repeats nothing."""
 
 import random
 import struct
@@ -28,21 +28,21 @@ BITS = st.sampled_from([*range(14), 20, 36, 47, 62, 63])
 
 
 def flipped(offset: int, bit: int) -> int:
-    """The number with one bit turned, as an int64."""
-    turned = (offset % (1 << 64)) ^ (1 << bit)
-    return turned - (1 << 64) if turned >= 1 << 63 else turned
+    """Return the number with one bit flipped, as an int64."""
+    flipped_number = (offset % (1 << 64)) ^ (1 << bit)
+    return flipped_number - (1 << 64) if flipped_number >= 1 << 63 else flipped_number
 
 
 def all_records(log: list[LogEntry], start: int) -> list[tuple[int, bytes | None]]:
-    """What a reader is to get from there on."""
+    """Return the records that a reader must get from this offset on."""
     found = ((offset, value) for entry in log for offset, value in entry.values.items())
     return [pair for pair in found if pair[0] >= start]
 
 
 @given(SEEDS, MAGICS, st.sampled_from([0, 3]), st.data())
 @settings(max_examples=examples(200), deadline=None)
-def test_sound_sets_are_believed(seed: int, magic: int, gap: int, data: st.DataObject) -> None:
-    """With gaps, from the middle of an entry on, cut off anywhere, and by either engine."""
+def test_valid_sets_are_accepted(seed: int, magic: int, gap: int, data: st.DataObject) -> None:
+    """They may have gaps, begin within an entry, and be truncated; both engines agree."""
     log = make_log(random.Random(seed), magic, 8, gap=gap, base=data.draw(st.integers(0, 500)))
     at = data.draw(st.integers(0, 7))
     start = data.draw(st.integers(log[at].first, log[at].last))
@@ -60,16 +60,16 @@ def test_sound_sets_are_believed(seed: int, magic: int, gap: int, data: st.DataO
 
 @given(SEEDS, OLD_MAGICS, FETCHES, BITS, st.integers(0, 3), st.data())
 @settings(max_examples=examples(300), deadline=None)
-def test_a_bit_that_flips_on_the_way_costs_nothing(
+def test_a_bit_that_flips_on_the_network_costs_nothing(
     seed: int, magic: int, fetch_bytes: int, bit: int, at: int, data: st.DataObject
 ) -> None:
-    """The next answer brings it right: every message comes once, and nothing is called damaged."""
+    """The next response has it right: every message comes once, and none counts as damaged."""
     log = make_log(random.Random(seed), magic, 10, base=data.draw(st.integers(0, 200)))
     start = data.draw(st.integers(log[0].first, log[-1].last))
     want = all_records(log, start)
     number = next(place for place, entry in enumerate(log) if entry.last >= start) + at
-    # What lies alone in an answer, nothing behind it, may be on the other side of a gap: only the
-    # end of the log can contradict it, and only upwards. So it is between neighbours, too.
+    # A single entry in a response may follow a gap: only the end of the log can contradict its
+    # offset, and only upwards. The same holds for an offset between those of its neighbours.
     if fetch_bytes <= 200 or number >= len(log) or is_plausible(log, number, bit, start):
         bit = 36
     broker = FlippedBroker(log, log[-1].last + 1, {at: lambda offset: flipped(offset, bit)})
@@ -79,7 +79,7 @@ def test_a_bit_that_flips_on_the_way_costs_nothing(
 
 
 def is_plausible(log: list[LogEntry], number: int, bit: int, start: int) -> bool:
-    """Whether what it claims lies between what its neighbours claim, so that it may be a gap."""
+    """Return whether the flipped offset is between its neighbours', so that it may be a gap."""
     claimed = flipped(log[number].claimed, bit)
     before = max(start, log[number - 1].last + 1 if number else 0)
     behind = log[number + 1].claimed if number + 1 < len(log) else log[-1].last + 1
@@ -88,10 +88,10 @@ def is_plausible(log: list[LogEntry], number: int, bit: int, start: int) -> bool
 
 @given(SEEDS, OLD_MAGICS, FETCHES, st.integers(12, 62), st.integers(0, 9))
 @settings(max_examples=examples(200), deadline=None)
-def test_a_damaged_offset_on_the_disk_is_passed_over_alone(
+def test_a_damaged_offset_on_disk_is_skipped_alone(
     seed: int, magic: int, fetch_bytes: int, bit: int, number: int
 ) -> None:
-    """Beyond the end of the log: it is told, and what lies in front of it and behind it is read."""
+    """If it is beyond the log end it is reported, and the entries before and after are read."""
     log = make_log(random.Random(seed), magic, 10)
     want = all_records(log, 0)
     damaged = list(log)
@@ -104,7 +104,7 @@ def test_a_damaged_offset_on_the_disk_is_passed_over_alone(
     assert chunk.poison.offset == log[number].first
     assert chunk.poison.raw == damaged[number].data
     if number == 9:
-        assert chunk.poison.next_offset is None  # nothing behind it tells how far it goes
+        assert chunk.poison.next_offset is None  # no entry after it says how far it reaches
         assert found == want[: len(want) - len(log[number].values)]
     else:
         assert chunk.poison.next_offset == log[number].last + 1
@@ -116,10 +116,10 @@ def test_a_damaged_offset_on_the_disk_is_passed_over_alone(
 
 @given(SEEDS, MAGICS, st.lists(st.tuples(st.integers(0, 7), BITS), max_size=3), st.data())
 @settings(max_examples=examples(300), deadline=None)
-def test_nothing_is_believed_that_contradicts_itself(
+def test_contradictory_offsets_are_not_accepted(
     seed: int, magic: int, flips: list[tuple[int, int]], data: st.DataObject
 ) -> None:
-    """Whatever is flipped: what is left rises, from what was asked for to the end of the log."""
+    """With any flips, accepted offsets ascend from the fetch offset to the end of the log."""
     log = make_log(random.Random(seed), magic, 8, gap=data.draw(st.sampled_from([0, 3])))
     end = log[-1].last + 1
     start = data.draw(st.integers(0, end - 1))
@@ -143,10 +143,10 @@ def test_nothing_is_believed_that_contradicts_itself(
 @needs_native
 @given(SEEDS, MAGICS, st.lists(st.tuples(st.integers(0, 7), BITS), max_size=3), st.data())
 @settings(max_examples=examples(300), deadline=None)
-def test_both_engines_find_the_same(
+def test_both_engines_accept_the_same_entries(
     seed: int, magic: int, flips: list[tuple[int, int]], data: st.DataObject
 ) -> None:
-    """In sets of any magic, cut off anywhere, with bytes that were changed."""
+    """They do in sets of any magic, truncated anywhere, with changed bytes."""
     log = make_log(random.Random(seed), magic, 8, gap=data.draw(st.sampled_from([0, 3])))
     for number, bit in flips:
         log[number] = log[number].claiming(flipped(log[number].claimed, bit))
@@ -170,12 +170,12 @@ def test_both_engines_find_the_same(
     st.sampled_from([(-1, 0), (-(1 << 63), 2), (0, 3), (0, 127)]),
 )
 @settings(max_examples=examples(300), deadline=None)
-def test_the_core_sizes_what_is_cut_off_as_python_does(
+def test_the_core_sizes_a_truncated_entry_as_python_does(
     seed: int, magic: int, size: int, there: int, sign: tuple[int, int]
 ) -> None:
-    """Behind sound entries, at the end that the walk finds: an entry that is whole is not cut off.
+    """It does after valid entries, where the walk ends; a complete entry is not truncated.
 
-    A whole one ends the walk only where no reader takes it for an entry: by its offset or magic.
+    A complete one ends the walk only if its offset or magic is invalid for any reader.
     """
     log = make_log(random.Random(seed), magic, 3)
     offset, tail_magic = sign
@@ -190,8 +190,8 @@ def test_the_core_sizes_what_is_cut_off_as_python_does(
 
 
 @pytest.mark.parametrize("magic", [0, 1, 2])
-def test_a_high_watermark_that_is_behind_costs_a_second_look(magic: int) -> None:
-    """Brokers from 2.2 on note it before they read the log; the next answer has a later one."""
+def test_a_stale_high_watermark_costs_another_fetch(magic: int) -> None:
+    """Brokers from 2.2 on read it before the log; the next response has a later one."""
     log = make_log(random.Random(1), magic, 5)
     whole = memoryview(b"".join(entry.data for entry in log))
     found = believed(

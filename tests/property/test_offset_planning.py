@@ -1,4 +1,4 @@
-"""Promises of every plan of offsets, whatever there is."""
+"""Promises of every plan of offsets, whatever the group, the logs and the aim."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,14 +45,14 @@ scopes = st.none() | st.sets(partitions)
 
 
 @given(aims, presents, scopes, st.none() | st.sampled_from(Outside), st.booleans())
-def test_what_is_written_can_be_stood_for(
+def test_planned_writes_are_safe(
     aim: Aim,
     present: Present,
     scope: set[TopicPartition] | None,
     outside: Outside | None,
     force: bool,
 ) -> None:
-    """In the log unless asked otherwise, only of what is there and was asked for, and not alive."""
+    """They are within the log unless configured otherwise, in scope, and not of a live group."""
     made = plan_offsets(aim, present, scope=scope, outside=outside, force=force)
     for tp, move in made.plan.writes.items():
         assert tp in present.partitions
@@ -71,10 +71,10 @@ def test_what_is_written_can_be_stood_for(
 
 
 @given(aims, presents, scopes)
-def test_a_plan_that_was_carried_out_leaves_nothing_to_do(
+def test_a_plan_that_was_executed_leaves_nothing_to_do(
     aim: Aim, present: Present, scope: set[TopicPartition] | None
 ) -> None:
-    """But for shifts, which go on."""
+    """Only a shift would shift again."""
     if isinstance(aim, ShiftBy):
         return
     first = plan_offsets(aim, present, scope=scope, force=True)
@@ -88,7 +88,7 @@ def test_a_plan_that_was_carried_out_leaves_nothing_to_do(
 
 @given(presents, st.integers(-70, 70))
 def test_shifting_moves_by_that_much_or_to_an_end(present: Present, count: int) -> None:
-    """Never the other way."""
+    """It never moves in the other direction."""
     for tp, move in plan_offsets(ShiftBy(count), present, force=True).plan.writes.items():
         assert move.before is not None
         assert move.wanted is not None
@@ -103,7 +103,7 @@ def test_shifting_moves_by_that_much_or_to_an_end(present: Present, count: int) 
 def test_a_time_leads_to_what_the_leader_found(
     responses: dict[TopicPartition, tuple[LogRange, int]],
 ) -> None:
-    """Into its log; to the end only where no record is that new."""
+    """The offset is in its log, and its end only if no record is that new."""
     present = Present(
         stored={}, partitions=set(responses), logs={tp: log for tp, (log, _) in responses.items()}
     )

@@ -1,4 +1,4 @@
-"""Offsets that are set anywhere, by any wish, with any failure: done, refused, or undone."""
+"""Offsets are set to any aim, with any failure: they are written, refused, or rolled back."""
 
 import contextlib
 import io
@@ -25,7 +25,7 @@ STORED = st.dictionaries(st.sampled_from(PARTITIONS), OFFSETS)
 LOGS = st.fixed_dictionaries(
     {tp: st.tuples(OFFSETS, OFFSETS).map(lambda pair: (min(pair), max(pair))) for tp in PARTITIONS}
 )
-WISHES = st.one_of(
+AIMS = st.one_of(
     st.sampled_from(
         [["--to-earliest"], ["--to-latest"], ["--to-current"], ["--to-time", "1500000000000"]]
     ),
@@ -41,7 +41,7 @@ Held = Mapping[OffsetStorage, Mapping[TopicPartition, int]]
 
 
 class OffsetSettingWorld:
-    """A group with offsets in both places, and the command."""
+    """A group with offsets in both storages, and the command."""
 
     def __init__(self, logs: Mapping[TopicPartition, tuple[int, int]], held: Held) -> None:
         self.cluster = MemoryCluster(logs)
@@ -49,11 +49,11 @@ class OffsetSettingWorld:
             self.cluster.hold("g", place, offsets)
 
     def held(self) -> dict[OffsetStorage, dict[TopicPartition, int]]:
-        """What the group has."""
+        """Return the group's offsets in each storage."""
         return {place: self.cluster.numbers("g", place) for place in OffsetStorage}
 
     def run(self, *flags: str) -> tuple[int, dict[str, Any]]:
-        """Run the command; gives the exit status and the report, if there is any."""
+        """Run the command; return the exit status, and the report if there is one."""
         out = io.StringIO()
         with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out):
             for module in (set_, undo):
@@ -66,18 +66,18 @@ class OffsetSettingWorld:
 @given(
     logs=LOGS,
     held=st.fixed_dictionaries(dict.fromkeys(OffsetStorage, STORED)),
-    flags=st.tuples(WISHES, SCOPES, OUTSIDE, STORAGES).map(
+    flags=st.tuples(AIMS, SCOPES, OUTSIDE, STORAGES).map(
         lambda parts: [flag for part in parts for flag in part]
     ),
     fails=st.dictionaries(st.sampled_from(OffsetStorage), st.integers(0, 2)),
 )
-def test_it_is_done_or_refused_and_undone_to_the_offset(
+def test_offsets_are_set_or_refused_and_can_be_rolled_back(
     logs: dict[TopicPartition, tuple[int, int]],
     held: Held,
     flags: list[str],
     fails: dict[OffsetStorage, int],
 ) -> None:
-    """Whatever fails in the middle, the report is true and the file brings everything back."""
+    """Whatever fails meanwhile, the report is true, and the file restores every offset."""
     world = OffsetSettingWorld(logs, held)
     before = world.held()
     with tempfile.TemporaryDirectory() as folder:

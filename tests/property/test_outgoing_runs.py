@@ -1,4 +1,4 @@
-"""Sets built of runs are those that are built of rows, byte for byte, whatever format each has."""
+"""Sets that are built of runs equal those that are built of rows, byte by byte, in any format."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,7 +27,7 @@ headers = st.lists(
 ).map(tuple)
 rows = st.lists(
     st.tuples(
-        st.integers(1, 400),  # how far behind the last one
+        st.integers(1, 400),  # the distance from the last offset
         data,
         data,
         st.sampled_from([-1, 0, 5, NOW_MS, NOW_MS + 70_000]),
@@ -41,7 +41,7 @@ codecs = st.sampled_from([Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4])
 
 @st.composite
 def sources(draw: st.DrawFn) -> tuple[bytes, list[Record], dict[int, Headers]]:
-    """A set as a broker has it, of any magic, with gaps; and what is in it."""
+    """Draw a set as a broker stores it, of any magic, with gaps; and its records."""
     magic, codec, appended = draw(st.integers(0, 2)), draw(codecs), draw(st.booleans())
     kind = TimestampType.LOG_APPEND_TIME if appended else TimestampType.CREATE_TIME
     offset, records, with_headers = 1_000, [], {}
@@ -59,7 +59,7 @@ def sources(draw: st.DrawFn) -> tuple[bytes, list[Record], dict[int, Headers]]:
 
 
 def fetched(sets: list[tuple[bytes, list[Record], dict[int, Headers]]]) -> OutgoingRecords:
-    """All of them one behind the other, as runs."""
+    """Return all of them in order, as runs."""
     queued = OutgoingRecords()
     for held, records, _ in sets:
         found = decode_fetched(held, fetch_offset=0, max_decompressed_bytes=1 << 24)
@@ -69,7 +69,7 @@ def fetched(sets: list[tuple[bytes, list[Record], dict[int, Headers]]]) -> Outgo
 
 
 def as_rows(sets: list[tuple[bytes, list[Record], dict[int, Headers]]]) -> list[Outgoing]:
-    """The same as rows."""
+    """Return the same records as rows."""
     return [
         HeadedRecord(record, found[place]) if place in found else record
         for _, records, found in sets
@@ -77,10 +77,10 @@ def as_rows(sets: list[tuple[bytes, list[Record], dict[int, Headers]]]) -> list[
     ]
 
 
-def built(one: OutgoingPart, version: int, codec: Codec) -> bytes | str:
-    """A set, or why it can't be built."""
+def built(outgoing: OutgoingPart, version: int, codec: Codec) -> bytes | str:
+    """Build a set, or return why it can't be built."""
     try:
-        return one.build(version=version, codec=codec, now_ms=NOW_MS, sequence=SEQUENCE)
+        return outgoing.build(version=version, codec=codec, now_ms=NOW_MS, sequence=SEQUENCE)
     except LocalProtocolError as error:
         return str(error)
 
@@ -91,32 +91,32 @@ def built(one: OutgoingPart, version: int, codec: Codec) -> bytes | str:
     codecs,
     st.integers(1, 3_000),
 )
-def test_runs_make_the_sets_that_rows_make(
+def test_runs_build_the_same_sets_as_rows(
     sets: list[tuple[bytes, list[Record], dict[int, Headers]]],
     version: int,
     codec: Codec,
     set_bytes: int,
 ) -> None:
-    """Of any source, in any format, with headers, gaps, times of either kind, and none."""
+    """They do from any source, in any format, with headers, gaps and any kind of timestamp."""
     queued, plain = fetched(sets), as_rows(sets)
     assert len(queued) == len(plain)
     done = 0
     while len(queued):
-        one = queued.cut(set_bytes)
-        wanted = OutgoingRecords(plain[done : done + len(one)]).cut(1 << 30)
-        assert built(one, version, codec) == built(wanted, version, codec)
-        if middle := len(one) // 2:
-            for half, of_rows in zip(one.split(middle), wanted.split(middle), strict=True):
+        outgoing = queued.cut(set_bytes)
+        wanted = OutgoingRecords(plain[done : done + len(outgoing)]).cut(1 << 30)
+        assert built(outgoing, version, codec) == built(wanted, version, codec)
+        if middle := len(outgoing) // 2:
+            for half, of_rows in zip(outgoing.split(middle), wanted.split(middle), strict=True):
                 assert built(half, version, codec) == built(of_rows, version, codec)
-        done += len(one)
+        done += len(outgoing)
     assert done == len(plain)
 
 
 @given(st.lists(sources(), min_size=1, max_size=4), st.integers(1, 3_000), st.data())
-def test_runs_are_cut_where_rows_are(
+def test_runs_are_split_where_rows_are(
     sets: list[tuple[bytes, list[Record], dict[int, Headers]]], set_bytes: int, draw: st.DataObject
 ) -> None:
-    """No set is larger than it may be; what is dropped off the front is gone, and nothing else."""
+    """No set exceeds its limit; records that are dropped from the front are gone, and no others."""
     queued, plain = fetched(sets), as_rows(sets)
     dropped = draw.draw(st.integers(0, len(plain)))
     queued.drop(dropped)
@@ -124,16 +124,16 @@ def test_runs_are_cut_where_rows_are(
     again = queued.copy()
     values: list[bytes | None] = []
     while len(queued):
-        one = queued.cut(set_bytes)
+        outgoing = queued.cut(set_bytes)
         if not any(found for *_, found in sets):
-            assert len(one) == len(of_rows.cut(set_bytes))
+            assert len(outgoing) == len(of_rows.cut(set_bytes))
         held = build_set(
-            plain[dropped + len(values) : dropped + len(values) + len(one)],
+            plain[dropped + len(values) : dropped + len(values) + len(outgoing)],
             version=3,
             codec=Codec.NONE,
             now_ms=NOW_MS,
         )
-        assert one.build(version=3, codec=Codec.NONE, now_ms=NOW_MS) == held
+        assert outgoing.build(version=3, codec=Codec.NONE, now_ms=NOW_MS) == held
         found = decode_record_set(held, fetch_offset=0, max_decompressed_bytes=1 << 24)
         values += [row[2] for row in found.records.plain]
     assert len(again) == len(values) == len(plain) - dropped

@@ -1,4 +1,4 @@
-"""A fetched batch that is written as it came has the records that it would have, built anew."""
+"""A fetched batch that is passed on as it came has the records of a batch that is built again."""
 
 import random
 from typing import NamedTuple
@@ -29,7 +29,7 @@ PACKING = [codec for codec in Codec if codec is not Codec.NONE]
 
 
 class StoredBatch(NamedTuple):
-    """A batch as a broker has it."""
+    """A batch as a broker stores it."""
 
     data: bytes
     rows: list[HeadedRecord]
@@ -38,13 +38,13 @@ class StoredBatch(NamedTuple):
 
     @property
     def body(self) -> bytes:
-        """Its compressed records."""
+        """The batch's compressed records."""
         return self.data[BATCH_HEADER.size :]
 
 
 @st.composite
 def sources(draw: st.DrawFn) -> StoredBatch:
-    """A batch, mostly as it was produced; some with gaps, without times, of the broker's time."""
+    """Draw a batch, mostly as produced; some have gaps, no timestamps, or append times."""
     count, seed = draw(st.integers(1, 12)), draw(st.integers(0, 2**32))
     size = draw(st.sampled_from([10, 600, 20_000]))
     gap, time = draw(st.sampled_from([1, 1, 1, 2])), draw(st.sampled_from([0, 5_000, 5_000, -1]))
@@ -80,7 +80,7 @@ def sources(draw: st.DrawFn) -> StoredBatch:
 def queued(
     found: list[StoredBatch], kept: Codec, start: int, *, with_headers: bool
 ) -> OutgoingRecords:
-    """What a mirror has of them; of each only what lies from an offset on."""
+    """Return a mirror's queue of these batches, from an offset on."""
     records = OutgoingRecords()
     for source in found:
         fetched = decode_fetched(
@@ -94,7 +94,7 @@ def queued(
 
 
 def contents(data: bytes) -> list[tuple[object, ...]]:
-    """The records of a set, checked, with their headers."""
+    """Decode and check a set, and return its records with their headers."""
     found = pure_fetched.decode_fetched(data, fetch_offset=0, max_decompressed_bytes=ROOM)
     assert found.error is None
     taken = found.take(len(found))
@@ -103,7 +103,7 @@ def contents(data: bytes) -> list[tuple[object, ...]]:
 
 
 def head_of(data: bytes) -> BatchHeader:
-    """What a batch says of itself."""
+    """Return a batch's header."""
     return BatchHeader._make(BATCH_HEADER.unpack_from(data))
 
 
@@ -115,7 +115,7 @@ def head_of(data: bytes) -> BatchHeader:
     set_bytes=st.sampled_from([4_000, 100_000, 900_000]),
     with_headers=st.booleans(),
 )
-def test_what_is_passed_is_what_would_be_built(
+def test_a_passed_batch_equals_one_that_is_built(
     found: list[StoredBatch],
     codec: Codec,
     start: int,
@@ -124,7 +124,7 @@ def test_what_is_passed_is_what_would_be_built(
     *,
     with_headers: bool,
 ) -> None:
-    """The same records in the same order, under a head as a producer sends it."""
+    """It has the same records in the same order, with a header as a producer sends it."""
     passing = queued(found, codec, start, with_headers=with_headers)
     rows: list[Outgoing] = [
         row if with_headers else row.record
@@ -135,18 +135,18 @@ def test_what_is_passed_is_what_would_be_built(
     assert len(passing) == len(rows)
     bodies: list[bytes] = []
     while len(passing):
-        one = passing.cut(set_bytes)
-        chosen, rows = rows[: len(one)], rows[len(one) :]
-        made = one.build(version=version, codec=codec, now_ms=77, sequence=SEQUENCE)
+        outgoing = passing.cut(set_bytes)
+        chosen, rows = rows[: len(outgoing)], rows[len(outgoing) :]
+        made = outgoing.build(version=version, codec=codec, now_ms=77, sequence=SEQUENCE)
         wanted = build_set(chosen, version=version, codec=codec, now_ms=77, sequence=SEQUENCE)
         assert contents(made) == contents(wanted)
         unlike = {"size": 0, "crc": 0, "base_timestamp": 0}
         assert head_of(made)._replace(**unlike) == head_of(wanted)._replace(**unlike)
         bodies.append(made[BATCH_HEADER.size :])
-        if len(one) > 1:
+        if len(outgoing) > 1:
             halves = [
                 half.build(version=version, codec=codec, now_ms=77)
-                for half in one.split(len(one) // 2)
+                for half in outgoing.split(len(outgoing) // 2)
             ]
             values = [row[2] for half in halves for row in contents(half)]
             assert values == [row[2] for row in contents(made)]
@@ -163,8 +163,8 @@ def test_what_is_passed_is_what_would_be_built(
 
 
 @pytest.mark.parametrize("codec", PACKING)
-def test_a_batch_is_no_longer_passed_once_it_was_cut(codec: Codec) -> None:
-    """What is left of it is compressed again; so is what is to be of another codec."""
+def test_a_batch_that_was_split_is_not_passed(codec: Codec) -> None:
+    """The rest of it is compressed again, and so is a batch that needs another codec."""
     noise = random.Random(1)
     records = [Record(BASE + n, None, noise.randbytes(6_000), 5) for n in range(20)]
     data = build_batch(records, codec=codec)
@@ -183,27 +183,27 @@ def test_a_batch_is_no_longer_passed_once_it_was_cut(codec: Codec) -> None:
 
 
 @pytest.mark.parametrize("named", [10**15, 0, -1])
-def test_a_batch_whose_head_names_another_newest_time_is_opened(named: int) -> None:
-    """Brokers look for times and for what is old by it."""
+def test_a_batch_with_a_wrong_max_timestamp_is_decompressed(named: int) -> None:
+    """Brokers use it for lookups by time and for retention."""
     noise = random.Random(1)
     records = [Record(BASE + n, None, noise.randbytes(6_000), 5 + n) for n in range(20)]
     data = with_head(build_batch(records, codec=Codec.GZIP), max_timestamp=named)
     source = StoredBatch(data, [HeadedRecord(r, ()) for r in records], Codec.GZIP, is_as_sent=False)
-    one = queued([source], Codec.GZIP, 0, with_headers=True).cut(900_000)
-    made = one.build(version=3, codec=Codec.GZIP, now_ms=1)
+    outgoing = queued([source], Codec.GZIP, 0, with_headers=True).cut(900_000)
+    made = outgoing.build(version=3, codec=Codec.GZIP, now_ms=1)
     assert head_of(made).max_timestamp == 24
     assert len(contents(made)) == 20
 
 
-def test_a_batch_larger_than_a_set_may_be_is_opened() -> None:
-    """However small its records are: what follows the end of a gzip stream is passed over."""
+def test_a_batch_larger_than_the_set_limit_is_decompressed() -> None:
+    """It may have small records, and padding after the end of its gzip stream."""
     rows = [HeadedRecord(Record(BASE + number, None, b"v", 5), ()) for number in range(2)]
     batch = build_batch([row.record for row in rows], codec=Codec.GZIP)
     padded = with_body(batch, batch[BATCH_HEADER.size :] + bytes(10_000))
     source = StoredBatch(padded, rows, Codec.GZIP, is_as_sent=True)
     for set_bytes, is_passed in ((5_000, False), (50_000, True)):
-        one = queued([source], Codec.GZIP, 0, with_headers=True).cut(set_bytes)
-        assert len(one) == 2
-        made = one.build(version=3, codec=Codec.GZIP, now_ms=1)
+        outgoing = queued([source], Codec.GZIP, 0, with_headers=True).cut(set_bytes)
+        assert len(outgoing) == 2
+        made = outgoing.build(version=3, codec=Codec.GZIP, now_ms=1)
         assert (len(made) > 10_000) is is_passed
         assert [row[2] for row in contents(made)] == [b"v", b"v"]

@@ -1,4 +1,4 @@
-"""Random damage in random logs: what is lost is what is damaged, and nothing else."""
+"""Random damage in random logs: exactly the damaged records are lost."""
 
 from bisect import bisect_left
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from zkconsumer.records.codecs import Codec
 
 @dataclass(frozen=True)
 class Entry:
-    """A message or set of the log; ``lost`` are the offsets that its damage takes with it."""
+    """An entry of the log; ``lost`` are the offsets that its damage makes unreadable."""
 
     offsets: tuple[int, ...]
     data: bytes
@@ -28,7 +28,7 @@ class Entry:
 
 
 def entry_of(rng: Random, offset: int) -> Entry:
-    """One from ``offset`` on, sound or damaged behind its header."""
+    """Make an entry from ``offset`` on, valid or with damage after its header."""
     codec = rng.choice([Codec.NONE, Codec.GZIP, Codec.SNAPPY])
     count = 1 if codec is Codec.NONE else rng.randint(1, 5)
     offsets = tuple(range(offset, offset + count))
@@ -39,7 +39,7 @@ def entry_of(rng: Random, offset: int) -> Entry:
     lost: tuple[int, ...] = ()
     if damage == "inner" and codec is not Codec.NONE:
         at = rng.randrange(count)
-        # Behind offset and size: what they say is the log's word for where things are.
+        # After offset and size, which must stay right, as they say where entries are.
         inner[at] = flipped(rng, inner[at], 16)
         lost = (offsets[at],)
     data = b"".join(inner)
@@ -51,13 +51,13 @@ def entry_of(rng: Random, offset: int) -> Entry:
 
 
 def flipped(rng: Random, data: bytes, first: int) -> bytes:
-    """One bit is another behind the first bytes."""
+    """Flip one bit after the first bytes."""
     at = rng.randrange(first, len(data))
     return data[:at] + bytes((data[at] ^ 1 << rng.randrange(8),)) + data[at + 1 :]
 
 
 def read(rng: Random, entries: list[Entry], *, skip: bool) -> list[Chunk]:
-    """Everything that comes of a log, in pieces and answers of any size."""
+    """Read a log completely, in responses and pieces of any size."""
     sizes = FetchSettings(
         fetch_bytes=rng.choice([200, 10_000]), growth_max_bytes=50_000, skip_poison=skip
     )
@@ -86,8 +86,8 @@ def read(rng: Random, entries: list[Entry], *, skip: bool) -> list[Chunk]:
 
 @settings(max_examples=examples(150), deadline=None)
 @given(st.integers(0, 2**32), st.booleans())
-def test_only_what_is_damaged_is_lost(seed: int, skip: bool) -> None:
-    """With skip all else comes, in order, end to end; with raise all that lies before it."""
+def test_only_damaged_records_are_lost(seed: int, skip: bool) -> None:
+    """With skip all other records come in order; with raise those before the damage do."""
     rng = Random(seed)
     entries: list[Entry] = []
     while len(entries) < 8:
@@ -95,15 +95,15 @@ def test_only_what_is_damaged_is_lost(seed: int, skip: bool) -> None:
     lost = [offset for entry in entries for offset in entry.lost]
     sound = [offset for entry in entries for offset in entry.offsets if offset not in lost]
     chunks = read(rng, entries, skip=skip)
-    got = [record.offset for chunk in chunks for record in chunk.records]
+    received = [record.offset for chunk in chunks for record in chunk.records]
     ends = [0, *(chunk.next_offset for chunk in chunks)]
     assert [chunk.fetch_offset for chunk in chunks] == ends[: len(chunks)]
     poisons = [chunk.poison for chunk in chunks if chunk.poison is not None]
     if skip:
-        assert got == sound
+        assert received == sound
         assert [
             offset for poison in poisons for offset in range(poison.offset, poison.next_offset or 0)
         ] == lost
     else:
-        assert got == [offset for offset in sound if not lost or offset < lost[0]]
+        assert received == [offset for offset in sound if not lost or offset < lost[0]]
         assert [poison.offset for poison in poisons] == lost[:1]

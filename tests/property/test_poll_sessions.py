@@ -1,8 +1,8 @@
-"""The poll API in random order of calls and rebalances, against a model of what a caller may see.
+"""The poll API with random calls and rebalances, against a model of what a caller may see.
 
-The model: every partition of ours has a position; polls and iterations hand out what comes next,
-each record once and in order; nothing is handed out of what is paused, unsure or not ours; commits
-are those positions.
+The model: every assigned partition has a position; polls and iterations deliver the next records,
+each once and in order; nothing is delivered of partitions that are paused, uncertain or not
+assigned; commits are those positions.
 """
 
 from collections.abc import Callable
@@ -43,7 +43,7 @@ calls = st.one_of(
 
 
 class PollSessionWorld:
-    """A consumer, and what it must do."""
+    """A consumer, and a model of what it must do."""
 
     def __init__(self) -> None:
         self.fakes = FakeParts(
@@ -60,7 +60,7 @@ class PollSessionWorld:
         self.sure = True
 
     def run(self, name: str, *arguments: Any) -> None:
-        """One call, and then everything must be as the model says."""
+        """Make one call, and compare the consumer with the model."""
         call: Callable[..., None] = getattr(self, name)
         call(*arguments)
         for tp, position in self.positions.items():
@@ -70,41 +70,41 @@ class PollSessionWorld:
         assert {tp: it.offset for tp, it in committed.items()} == self.committed
 
     def poll(self, count: int) -> None:
-        """A poll gives as much as it may."""
+        """Poll: it returns records if it may."""
         found = self.consumer.poll(max_records=count)
         total = sum(map(len, found.values()))
         assert total <= count
         assert (total > 0) == self.may_get
         for records in found.values():
-            self.saw(records)
+            self.check_delivered(records)
 
     def arrow(self, count: int) -> None:
-        """A batch, too."""
+        """Poll an Arrow batch: it has rows if it may."""
         batch = self.consumer.poll_arrow(max_records=count)
         assert batch.num_rows <= count
         assert (batch.num_rows > 0) == self.may_get
         for row in batch.to_pylist():
-            self.saw_one(TopicPartition(row["topic"], row["partition"]), row["offset"])
+            self.check_record(TopicPartition(row["topic"], row["partition"]), row["offset"])
 
     def iterate(self, count: int) -> None:
-        """A loop that is left after so many; the last one may be looked at again and again."""
+        """Iterate, and leave the loop after ``count`` records."""
         taken = 0
         may_get = self.may_get
         for record in self.consumer:
-            self.saw([record])
+            self.check_delivered([record])
             taken += 1
             if taken == count:
                 break
         assert (taken > 0) == may_get
         assert taken == count or not self.may_get
 
-    def saw(self, records: list[ConsumerRecord]) -> None:
-        """These were handed out."""
+    def check_delivered(self, records: list[ConsumerRecord]) -> None:
+        """Check delivered records against the model."""
         for record in records:
-            self.saw_one(record.topic_partition, record.offset)
+            self.check_record(record.topic_partition, record.offset)
 
-    def saw_one(self, tp: TopicPartition, offset: int) -> None:
-        """It must be the next one of a partition that may be handed out."""
+    def check_record(self, tp: TopicPartition, offset: int) -> None:
+        """Check that the record is the next one of a partition that may be delivered."""
         assert self.sure
         assert tp not in self.paused
         assert offset == self.positions[tp], f"{tp}: not the next one"
@@ -112,43 +112,43 @@ class PollSessionWorld:
 
     @property
     def may_get(self) -> bool:
-        """Whether there is anything that may be handed out."""
+        """Whether there are records that may be delivered."""
         return self.sure and any(
             position < END for tp, position in self.positions.items() if tp not in self.paused
         )
 
     def seek(self, tp: TopicPartition, offset: int) -> None:
-        """Of what is ours."""
+        """Seek, if the partition is assigned."""
         if tp in self.positions:
             self.consumer.seek(tp, offset)
             self.positions[tp] = offset
 
     def pause(self, tp: TopicPartition) -> None:
-        """Of what is ours."""
+        """Pause, if the partition is assigned."""
         if tp in self.positions:
             self.consumer.pause(tp)
             self.paused.add(tp)
 
     def resume(self, tp: TopicPartition) -> None:
-        """Of what is ours."""
+        """Resume, if the partition is assigned."""
         if tp in self.positions:
             self.consumer.resume(tp)
             self.paused.discard(tp)
 
     def commit(self) -> None:
-        """All positions."""
+        """Commit all positions."""
         self.consumer.commit()
         self.committed.update(self.positions)
 
     def give(self, tp: TopicPartition) -> None:
-        """A partition comes; two rounds later its position is known."""
+        """Assign a partition; two rounds later its position is known."""
         if tp not in self.positions:
             self.fakes.group.give(tp)
             self.positions[tp] = self.committed.get(tp, 0)
             self._rounds(2)
 
     def revoke(self, tp: TopicPartition) -> None:
-        """A partition goes, committed."""
+        """Revoke a partition, whose position is committed."""
         if tp in self.positions:
             self.fakes.group.take(tp)
             self.committed[tp] = self.positions.pop(tp)
@@ -156,7 +156,7 @@ class PollSessionWorld:
             self._rounds(1)
 
     def lose(self, tp: TopicPartition) -> None:
-        """A partition went, and others may have committed since."""
+        """Lose a partition; others may have committed since."""
         if tp in self.positions:
             self.fakes.group.take(tp, why=RevocationKind.LOST)
             del self.positions[tp]
@@ -164,15 +164,15 @@ class PollSessionWorld:
             self._rounds(1)
 
     def doubt(self) -> None:
-        """Nobody knows what is ours."""
+        """Make it uncertain which partitions are owned."""
         self.fakes.group.surely = self.sure = False
 
     def trust(self) -> None:
-        """It is known again."""
+        """Make it certain again."""
         self.fakes.group.surely = self.sure = True
 
     def _rounds(self, count: int) -> None:
-        """Polls that hand out nothing."""
+        """Poll without delivering anything."""
         sure, self.fakes.group.surely = self.fakes.group.surely, False
         for _ in range(count):
             assert self.consumer.poll() == {}
@@ -181,8 +181,10 @@ class PollSessionWorld:
 
 @settings(max_examples=examples(150), deadline=None)
 @given(steps=st.lists(calls, max_size=30))
-def test_in_any_order_of_calls_and_rebalances(steps: list[tuple[Any, ...]]) -> None:
-    """Each record once and in order, and positions behind what was handed out."""
+def test_records_come_once_in_any_order_of_calls_and_rebalances(
+    steps: list[tuple[Any, ...]],
+) -> None:
+    """They come in order, and positions and commits agree with what was delivered."""
     world = PollSessionWorld()
     world.run("give", A)
     world.run("give", B)

@@ -26,7 +26,7 @@ Fault = Callable[[pytest.MonkeyPatch], None]
 
 
 def run_world(world: PollWorld, *, turns: int = 200) -> PollWorld:
-    """So many turns, then rest; every step is judged, and so is the end."""
+    """Run a world for this many turns and let it settle; every step and the end are checked."""
     for _ in range(turns):
         world.turn()
     world.settle()
@@ -39,7 +39,7 @@ def run_world(world: PollWorld, *, turns: int = 200) -> PollWorld:
 def test_every_record_comes_once_and_in_order(
     seed: int, version: int, policy: LogEdge | None
 ) -> None:
-    """Leader moves, lost answers, evictions, damage, seeks and pauses lose and double nothing."""
+    """Moved leaders, lost responses, evicted sessions, damage, seeks and pauses do no harm."""
     run_world(PollWorld(seed, version=version, reset=policy))
 
 
@@ -48,17 +48,17 @@ def test_every_record_comes_once_and_in_order(
 def test_committed_records_come_once_and_in_order(
     seed: int, version: int, policy: LogEdge | None
 ) -> None:
-    """With read_committed, what was aborted is left out, and nothing else."""
+    """With read_committed, aborted records are left out, and no others."""
     committed = IsolationLevel.READ_COMMITTED
     run_world(PollWorld(seed, version=version, isolation=committed, reset=policy))
 
 
 @settings(max_examples=examples(80), deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from([11, 12, 13]), st.sampled_from((EARLIEST, None)))
-def test_a_log_that_is_cut_back_is_read_as_it_is_in_the_end(
+def test_a_truncated_log_is_read_as_it_is_in_the_end(
     seed: int, version: int, policy: LogEdge | None
 ) -> None:
-    """After unclean elections the position steps back to what both logs share."""
+    """After unclean elections the position goes back to where both logs agree."""
     run_world(PollWorld(seed, version=version, truncates=True, reset=policy))
 
 
@@ -68,20 +68,20 @@ def test_a_log_that_is_cut_back_is_read_as_it_is_in_the_end(
     st.sampled_from([number for number in VERSIONS if number < 11]),
     st.sampled_from((EARLIEST, None)),
 )
-def test_a_log_that_is_cut_back_is_read_on_where_brokers_can_not_tell_it(
+def test_a_log_whose_truncation_brokers_can_not_report_is_read_on(
     seed: int, version: int, policy: LogEdge | None
 ) -> None:
-    """Before 2.4: each offset once and in order, and nothing that never was in the log.
+    """Before 2.4 each offset comes once and in order, with a record that was in the log.
 
-    What came in place of records that were read is handed out only where the log got shorter than
-    the position, and was asked for before it grew again. Epochs that brokers have not heard of,
-    while a reassignment is under way, keep nothing from coming.
+    Records that replaced others which were read before are delivered only if the log got shorter
+    than the position, and was fetched before it grew again. Epochs that brokers do not know so
+    far, during a reassignment, keep no record from coming.
     """
     run_world(PollWorld(seed, version=version, truncates=True, reset=policy))
 
 
-def _answers_of_old_times_count(patch: pytest.MonkeyPatch) -> None:
-    """What was asked before a seek is taken after it."""
+def _responses_from_before_a_seek_count(patch: pytest.MonkeyPatch) -> None:
+    """Responses to requests from before a seek are used after it."""
 
     def arrived(self: PartitionStates, responses: Any, now_ms: int) -> None:
         for requested, response, unpacked in responses:
@@ -95,7 +95,7 @@ def _answers_of_old_times_count(patch: pytest.MonkeyPatch) -> None:
 
 
 def _nothing_is_dropped_at_a_seek(patch: pytest.MonkeyPatch) -> None:
-    """What waits from the old place is handed out at the new one."""
+    """Records that wait from before the seek are delivered after it."""
     forget = PartitionState._forget
 
     def keep(self: PartitionState) -> None:
@@ -111,7 +111,7 @@ def _truncation_goes_unnoticed(patch: pytest.MonkeyPatch) -> None:
 
 
 def _fetchers_sleep_on(patch: pytest.MonkeyPatch) -> None:
-    """Nobody wakes them for what becomes possible."""
+    """Fetchers are not woken when something becomes fetchable."""
 
     def changed(self: PartitionStates, state: PartitionState) -> None:
         self.touch(state)
@@ -124,12 +124,12 @@ def _sessions_keep_old_offsets(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(incremental, "_terms", lambda requested: (0, requested.max_bytes, 0, 0))
 
 
-def _markers_are_not_passed_over(patch: pytest.MonkeyPatch) -> None:
+def _markers_are_not_skipped(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(collecting, "pass_over", lambda *_: None)
 
 
 def _chunks_end_one_too_early(patch: pytest.MonkeyPatch) -> None:
-    """The last record of each is fetched again."""
+    """The last record of each chunk is fetched again."""
     unpack = completed.unpack
 
     def shorter(*args: Any) -> Any:
@@ -151,7 +151,7 @@ def _aborted_transactions_are_forgotten(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(fetch_connection, "unpack", without)
 
 
-def _paused_partitions_are_handed_out(patch: pytest.MonkeyPatch) -> None:
+def _paused_partitions_are_delivered(patch: pytest.MonkeyPatch) -> None:
     def pause(self: PartitionStates, partitions: Any) -> None:
         for state in self._here(partitions):
             state.is_paused = True
@@ -164,7 +164,7 @@ def _the_leader_is_not_proved(patch: pytest.MonkeyPatch) -> None:
 
 
 def _records_are_dropped_with_the_error(patch: pytest.MonkeyPatch) -> None:
-    """A damaged set's sound front is passed over."""
+    """The valid records at the start of a damaged set are skipped."""
     unpack = completed.unpack
 
     def emptied(*args: Any) -> Any:
@@ -177,7 +177,7 @@ def _records_are_dropped_with_the_error(patch: pytest.MonkeyPatch) -> None:
 
 
 def _topics_are_named_by_name(patch: pytest.MonkeyPatch) -> None:
-    """The tail of a topic that was created again is read before the metadata tells."""
+    """The end of a topic that was created again is read before the metadata shows that."""
     patch.setattr(PartitionState, "topic_id", None)
 
 
@@ -189,12 +189,12 @@ def _recreated_topics_are_read_on(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(arrivals.Arrivals, "recreated", lambda *_: None)
 
 
-def _early_answers_count_wherever_they_begin(patch: pytest.MonkeyPatch) -> None:
+def _early_responses_count_at_any_offset(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PartitionState, "is_at", lambda *_: True)
 
 
 def _early_requests_are_never_given_back(patch: pytest.MonkeyPatch) -> None:
-    """The partitions of one that could not be sent wait for its answer for ever."""
+    """The partitions of a request that could not be sent wait for its response for ever."""
 
     def unanswered(self: PartitionStates, requests: Any) -> None:
         for requested in requests:
@@ -204,8 +204,8 @@ def _early_requests_are_never_given_back(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PartitionStates, "unanswered", unanswered)
 
 
-def _early_requests_need_no_room(patch: pytest.MonkeyPatch) -> None:
-    """More of a partition waits than may, while the caller does something else."""
+def _early_requests_need_no_capacity(patch: pytest.MonkeyPatch) -> None:
+    """More of a partition is buffered than allowed while the caller does something else."""
     is_ready = planning._is_ready
 
     def greedy(states: Any, state: Any, front: Any, *, has_capacity: bool) -> bool:
@@ -221,28 +221,28 @@ _CUT = {"version": 11, "truncates": True}
 _COMMITTED = {"version": 5, "isolation": IsolationLevel.READ_COMMITTED}
 
 FAULTS: tuple[tuple[Fault, dict[str, Any]], ...] = (
-    (_answers_of_old_times_count, _PLAIN),
+    (_responses_from_before_a_seek_count, _PLAIN),
     (_nothing_is_dropped_at_a_seek, _PLAIN),
     (_truncation_goes_unnoticed, _CUT),
     (_fetchers_sleep_on, _PLAIN),
     (_sessions_keep_old_offsets, _PLAIN),
-    (_markers_are_not_passed_over, _COMMITTED),
+    (_markers_are_not_skipped, _COMMITTED),
     (_chunks_end_one_too_early, _OLD),
     (_aborted_transactions_are_forgotten, _COMMITTED),
-    (_paused_partitions_are_handed_out, _PLAIN),
+    (_paused_partitions_are_delivered, _PLAIN),
     (_the_leader_is_not_proved, _CUT),
     (_records_are_dropped_with_the_error, _OLD),
     (_topics_are_named_by_name, _BY_ID),
     (_sessions_keep_old_topics, _BY_ID),
     (_recreated_topics_are_read_on, _BY_ID),
-    (_early_answers_count_wherever_they_begin, _PLAIN),
+    (_early_responses_count_at_any_offset, _PLAIN),
     (_early_requests_are_never_given_back, _PLAIN),
-    (_early_requests_need_no_room, _PLAIN),
+    (_early_requests_need_no_capacity, _PLAIN),
 )
 if ENGINE is not Engine.NATIVE:
     FAULTS = tuple(
         planted for planted in FAULTS if "_early_" not in planted[0].__name__
-    )  # there are none
+    )  # the pure engine sends no early requests
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ if ENGINE is not Engine.NATIVE:
 def test_planted_faults_are_found(
     fault: Fault, world: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A world in which the engine has a fault says so, sooner or later."""
+    """Some world fails if the engine has a fault."""
     fault(monkeypatch)
     for seed in range(150):
         try:
@@ -263,6 +263,6 @@ def test_planted_faults_are_found(
 
 @settings(max_examples=examples(80), deadline=None)
 @given(st.integers(0, 2**32))
-def test_a_topic_that_is_created_again_is_read_whole(seed: int) -> None:
-    """Requests name it by its id, so nothing of the new log is read from an old position."""
+def test_a_topic_that_is_created_again_is_read_completely(seed: int) -> None:
+    """Requests have its id, so that no position of the former log is used in the new one."""
     run_world(PollWorld(seed, version=13))

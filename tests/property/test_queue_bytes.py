@@ -1,8 +1,8 @@
-"""Several queues of one budget under random fetchers, streams and hand-overs: the counters hold.
+"""Several queues of one budget with random fetchers, streams and hand-overs count their bytes.
 
-After every step: no queue is beyond its share but for a single record, what a queue says it uses is
-what is really there, and nobody was refused who is not called. At the end everything was delivered,
-in order, and nothing is counted any more.
+After every step no queue exceeds its share, but for a single record; the bytes that a queue counts
+are those of its records; and a fetcher that was refused gets its callback. At the end everything
+was delivered in order, and all counters are zero.
 """
 
 from collections import deque
@@ -28,7 +28,7 @@ MANY = 6
 
 @dataclass(eq=False)
 class BoundedFetcher:
-    """Offers one chunk after the other to a queue, and waits when it is refused."""
+    """A fetcher: offers one chunk after the other to a queue, and waits when it is refused."""
 
     queue: StreamQueue
     claim: PartitionClaim
@@ -36,31 +36,31 @@ class BoundedFetcher:
     waits: bool = False
 
     def offer(self) -> None:
-        """Try to get the next chunk in."""
+        """Try to offer the next chunk."""
         if not self.todo or self.waits:
             return
         if not self.claim.active:
             self.todo.clear()
-        elif self.queue.offer(self.todo[0], self.room):
+        elif self.queue.offer(self.todo[0], self.on_capacity):
             self.todo.popleft()
         else:
             self.waits = True
 
-    def room(self) -> None:
-        """There may be room."""
+    def on_capacity(self) -> None:
+        """Try again at the next step."""
         self.waits = False
 
 
 @dataclass(eq=False)
 class ChunkReader:
-    """A stream: at most one chunk in hand."""
+    """A stream, with at most one current chunk."""
 
     queue: StreamQueue
     pending: Chunk | None = None
-    got: dict[PartitionClaim, list[int]] = field(default_factory=dict)
+    received: dict[PartitionClaim, list[int]] = field(default_factory=dict)
 
     def turn(self) -> None:
-        """Be done with what is in hand, or take the next."""
+        """Finish the current chunk, or take the next."""
         if self.pending is not None:
             done, self.pending = self.pending, None
             done.records = ()
@@ -73,7 +73,7 @@ class ChunkReader:
         if chunk.claim.active:
             self.pending = chunk
             offsets = [record.offset for record in chunk.records]
-            self.got.setdefault(chunk.claim, []).extend(offsets)
+            self.received.setdefault(chunk.claim, []).extend(offsets)
         else:
             self.queue.done_with(chunk)
 
@@ -87,10 +87,10 @@ class QueueBytesWorld:
         queues = [new_queue(rng.choice([1, 2, 50]), self.budget) for _ in range(rng.randint(1, 4))]
         self.fetchers = [self.fetcher(queue) for queue in queues for _ in range(2)]
         self.readers = [ChunkReader(queue) for queue in queues]
-        self.sent = {fetcher.claim: sum_of(fetcher.todo) for fetcher in self.fetchers}
+        self.sent = {fetcher.claim: offsets_of(fetcher.todo) for fetcher in self.fetchers}
 
     def fetcher(self, queue: StreamQueue) -> BoundedFetcher:
-        """A partition with a few chunks to come."""
+        """Make a fetcher of one partition with a few chunks."""
         claim = PartitionClaim(TopicPartition("t", self.rng.randint(0, 99)), queue, 0)
         todo: deque[Chunk] = deque()
         offset = 0
@@ -103,7 +103,7 @@ class QueueBytesWorld:
         return BoundedFetcher(queue, claim, todo)
 
     def step(self) -> None:
-        """Somebody does something."""
+        """Let a random participant act."""
         kind = self.rng.random()
         if kind < 0.5:
             self.rng.choice(self.fetchers).offer()
@@ -115,7 +115,7 @@ class QueueBytesWorld:
                 reader.queue.discard_inactive()
 
     def check(self) -> None:
-        """What always holds."""
+        """Check what must always hold."""
         for reader in self.readers:
             queue = reader.queue
             queued = queued_in(queue)
@@ -127,10 +127,10 @@ class QueueBytesWorld:
             assert used <= self.budget.share_bytes or alone
             for fetcher in self.fetchers:
                 if fetcher.queue is queue and fetcher.waits:
-                    assert fetcher.room in waiters_of(queue)
+                    assert fetcher.on_capacity in waiters_of(queue)
 
     def settle(self) -> None:
-        """Everybody works until nothing is left to do: nobody may be stuck."""
+        """Let all participants act until nothing is left to do: none may be stuck."""
         for _ in range(2_000):
             for fetcher in self.fetchers:
                 fetcher.offer()
@@ -144,15 +144,15 @@ class QueueBytesWorld:
         raise AssertionError("standstill")
 
 
-def sum_of(chunks: deque[Chunk]) -> list[int]:
-    """All offsets, in order."""
+def offsets_of(chunks: deque[Chunk]) -> list[int]:
+    """Return all offsets, in order."""
     return [record.offset for chunk in chunks for record in chunk.records]
 
 
 @settings(max_examples=examples(150), deadline=None)
 @given(st.integers(0, 2**32))
-def test_bytes_are_counted_bounded_and_given_back(seed: int) -> None:
-    """Whatever the order in which fetchers, streams and hand-overs come."""
+def test_bytes_are_counted_limited_and_released(seed: int) -> None:
+    """They are in whatever order fetchers, streams and hand-overs act."""
     world = QueueBytesWorld(Random(seed))
     for _ in range(60):
         world.step()
@@ -160,6 +160,6 @@ def test_bytes_are_counted_bounded_and_given_back(seed: int) -> None:
     world.settle()
     for fetcher in world.fetchers:
         reader = next(reader for reader in world.readers if reader.queue is fetcher.queue)
-        got, sent = reader.got.get(fetcher.claim, []), world.sent[fetcher.claim]
-        assert got == (sent if fetcher.claim.active else sent[: len(got)])
+        received, sent = reader.received.get(fetcher.claim, []), world.sent[fetcher.claim]
+        assert received == (sent if fetcher.claim.active else sent[: len(received)])
     assert [reader.queue.used_bytes() for reader in world.readers] == [0] * len(world.readers)

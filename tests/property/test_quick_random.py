@@ -1,4 +1,4 @@
-"""The simulations' quick random numbers are those of Python's own for the same seed."""
+"""The simulations' fast random numbers are those of Python's own generator with the same seed."""
 
 from collections.abc import Callable
 from random import Random
@@ -32,6 +32,6 @@ def _draws() -> st.SearchStrategy[Draw]:
 
 @given(st.integers(0, 2**32), st.lists(_draws(), min_size=1, max_size=20))
 def test_the_numbers_are_those_of_random(seed: int, draws: list[Draw]) -> None:
-    """Whatever is drawn, in whatever order."""
+    """They are for any draws in any order."""
     quick, ordinary = QuickRandom(seed), Random(seed)
     assert [draw(quick) for draw in draws] == [draw(ordinary) for draw in draws]

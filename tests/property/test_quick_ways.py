@@ -1,4 +1,4 @@
-"""The quick ways through plain messages change nothing: sets decode as they do without them."""
+"""The fast paths for uncompressed messages change nothing: sets decode as without them."""
 
 from unittest.mock import patch
 
@@ -24,7 +24,7 @@ COMPRESSING = st.sampled_from([Codec.GZIP, Codec.SNAPPY])
 
 @st.composite
 def sets(draw: st.DrawFn) -> bytes:
-    """Draw rows of messages of one size, messages of any, and some that they leave."""
+    """Draw messages of equal and of different sizes, and some that fast paths don't support."""
     data, offset = b"", draw(st.integers(0, 9))
     for _ in range(draw(st.integers(1, 5))):
         part: list[Record] = []
@@ -40,17 +40,17 @@ def sets(draw: st.DrawFn) -> bytes:
     return data
 
 
-def slow_way(_data: bytes, position: int, _gathered: Gathered) -> int:
-    """Read nothing."""
+def no_fast_path(_data: bytes, position: int, _gathered: Gathered) -> int:
+    """Read nothing, in place of a fast path."""
     return position
 
 
-def decoded_both_ways(data: bytes, fetch_offset: int) -> None:
-    """Decode with them and without, and compare all that came of it."""
+def check_both_paths(data: bytes, fetch_offset: int) -> None:
+    """Decode with the fast paths and without, and compare the results."""
     quick = decode_record_set(data, fetch_offset=fetch_offset, max_decompressed_bytes=1 << 20)
     with (
-        patch.object(legacy, "read_unkeyed", slow_way),
-        patch.object(legacy, "read_keyed", slow_way),
+        patch.object(legacy, "read_unkeyed", no_fast_path),
+        patch.object(legacy, "read_keyed", no_fast_path),
     ):
         slow = decode_record_set(data, fetch_offset=fetch_offset, max_decompressed_bytes=1 << 20)
     assert set_facts(quick) == set_facts(slow)
@@ -61,9 +61,9 @@ def decoded_both_ways(data: bytes, fetch_offset: int) -> None:
 def test_nothing_changes_whatever_the_messages(
     whole: bytes, fetch_offset: int, data: st.DataObject
 ) -> None:
-    """Sound sets, whole and cut off anywhere, from any offset on."""
-    decoded_both_ways(whole, fetch_offset)
-    decoded_both_ways(whole[: data.draw(st.integers(0, len(whole)))], fetch_offset)
+    """Valid sets decode alike, complete or truncated, from any fetch offset."""
+    check_both_paths(whole, fetch_offset)
+    check_both_paths(whole[: data.draw(st.integers(0, len(whole)))], fetch_offset)
 
 
 @settings(max_examples=examples(300), deadline=None)
@@ -71,16 +71,16 @@ def test_nothing_changes_whatever_the_messages(
 def test_nothing_changes_whatever_the_damage(
     whole: bytes, fetch_offset: int, data: st.DataObject
 ) -> None:
-    """Bits, sizes and offsets may be wrong, and CRCs right all the same."""
-    decoded_both_ways(data.draw(damaged(whole)), fetch_offset)
+    """Bits, sizes and offsets may be wrong although the CRCs are right."""
+    check_both_paths(data.draw(damaged(whole)), fetch_offset)
 
 
 @settings(max_examples=examples(100), deadline=None)
 @given(sets(), COMPRESSING, st.integers(0, 12), st.data())
-def test_nothing_changes_inside_of_a_wrapper(
+def test_nothing_changes_inside_a_wrapper(
     whole: bytes, codec: Codec, fetch_offset: int, data: st.DataObject
 ) -> None:
-    """There they are taken, too."""
+    """The fast paths are used there, too."""
     inner = data.draw(damaged(whole)) if data.draw(st.booleans()) else whole
     wrapper = wrap_message_set(inner, offset=data.draw(st.integers(0, 12)), codec=codec)
-    decoded_both_ways(wrapper + whole, fetch_offset)
+    check_both_paths(wrapper + whole, fetch_offset)

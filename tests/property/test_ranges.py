@@ -1,4 +1,4 @@
-"""Ranges of any log, however it is fetched and whatever goes wrong: each record once, or lost."""
+"""Offset ranges of any log, however they are fetched: each record comes once, or is lost."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ STEPS: list[Step] = [Close(), Cut(7), Cut(90), Fail(6), Fail(5), Fail(1)]
 
 @dataclass(slots=True)
 class ReplicatedLog:
-    """A partition on two fake brokers, and what is known to be in it."""
+    """A partition on two fake brokers, and the records that it must have."""
 
     world: RangeBench = field(default_factory=lambda: bench(broker_count=2))
     held: dict[int, bytes] = field(default_factory=dict)
@@ -52,7 +52,7 @@ class ReplicatedLog:
 
 @st.composite
 def logs(draw: st.DrawFn) -> ReplicatedLog:
-    """A log of some sets."""
+    """Draw a log of some sets."""
     log = ReplicatedLog()
     for _ in range(draw(st.integers(1, 6))):
         count = draw(st.integers(1, 8))
@@ -69,7 +69,7 @@ Event = Callable[[ReplicatedLog], None]
 
 @st.composite
 def events(draw: st.DrawFn) -> Event:
-    """What may happen between two parts."""
+    """Draw an event between two parts."""
     kind = draw(st.sampled_from(["nothing", "expire", "move", "grow", "fail", "fail", "damage"]))
     share = draw(st.floats(0, 1))
     step = draw(st.sampled_from(STEPS))
@@ -86,7 +86,7 @@ def events(draw: st.DrawFn) -> Event:
         elif kind == "grow":
             log.add([1, 1], [5, 5], Codec.NONE)
         elif kind == "damage":
-            # Once: what is damaged twice is believed to be.
+            # Damage it once: after a second time the damage would be believed.
             sets = [] if log.is_damaged else log.sets
             log.is_damaged = True
             at = int(share * len(sets))
@@ -112,14 +112,14 @@ def events(draw: st.DrawFn) -> Event:
     st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted),
     st.lists(events(), max_size=6),
 )
-def test_each_record_comes_once_or_is_said_to_be_lost(
+def test_each_record_comes_once_or_is_reported_lost(
     log: ReplicatedLog,
     fetch_bytes: int,
     part_bytes: int,
     shares: list[float],
     happenings: list[Event],
 ) -> None:
-    """In order, with its own value; lost is only what the log does not hold any more."""
+    """Records come in order with their values; only deleted ones are reported lost."""
     start, end = (int(share * log.end) for share in shares)
     reader = log.world.reader(
         part_bytes=part_bytes, fetch_bytes=fetch_bytes, fail_on_data_loss=False, retries=20
@@ -155,10 +155,10 @@ def test_each_record_comes_once_or_is_said_to_be_lost(
 
 @settings(deadline=None, max_examples=examples(200))
 @given(logs(), st.integers(0, 60), st.integers(0, 60), st.integers(1, 300))
-def test_parts_hold_what_is_below_the_end_and_no_more_than_they_may(
+def test_parts_end_at_the_range_and_respect_their_limit(
     log: ReplicatedLog, start: int, length: int, part_bytes: int
 ) -> None:
-    """The same records, whatever engine; a part of more than one row keeps to the bound."""
+    """Both engines give the same records; a part of several rows is within its limit."""
     end = min(start + length, log.end)
     data = memoryview(log.world.net.cluster.log(TP).read(start, 1 << 20))
     found = []
@@ -176,5 +176,5 @@ def test_parts_hold_what_is_below_the_end_and_no_more_than_they_may(
 
 
 def size_of(part: RangePart) -> int:
-    """As it would lie in the log."""
+    """Return the part's size as it would be in the log."""
     return sum(26 + len(record.key or b"") + len(record.value or b"") for record in part.records())

@@ -1,4 +1,4 @@
-"""Readers of committed records get exactly these, however a log is fetched; against a model."""
+"""With read_committed exactly the committed records are read, compared with a model."""
 
 import pytest
 from hypothesis import given, settings
@@ -15,10 +15,10 @@ pytestmark = pytest.mark.usefixtures("each_engine")
 
 @settings(max_examples=examples(300), deadline=None)
 @given(transaction_logs(), st.data())
-def test_what_is_committed_is_read_once_and_in_order(
+def test_committed_records_are_read_once_and_in_order(
     log: TransactionLog, data: st.DataObject
 ) -> None:
-    """From any offset, in any number of fetches of any size, up to the last stable offset."""
+    """They are from any offset, in any fetches, up to the last stable offset."""
     start = position = data.draw(st.integers(0, log.end))
     found: list[int] = []
     while position < log.last_stable_offset:

@@ -1,4 +1,4 @@
-"""Groups of rebalance cores in random worlds: always safe, at rest right; planted faults show."""
+"""Groups of rebalance cores in random worlds are always safe and settle; planted faults fail."""
 
 from collections.abc import Sequence
 from random import Random
@@ -25,30 +25,30 @@ Actions = tuple[ev.Action, ...]
 
 @settings(max_examples=examples(400), deadline=None)
 @given(st.integers(0, 2**32))
-def test_every_world_is_safe_and_comes_to_rest(seed: int) -> None:
-    """Nobody reads what he does not own; in the end all is owned by whom the assignor names."""
+def test_every_world_is_safe_and_settles(seed: int) -> None:
+    """No member reads what it does not own; in the end the assignor's owners own all."""
     run_world(seed)
 
 
 @settings(max_examples=examples(60), deadline=None)
 @given(st.integers(0, 2**32))
 def test_long_worlds_leave_nothing_behind(seed: int) -> None:
-    """After many accidents the nodes are exactly those of the members that are there."""
+    """After many accidents the nodes are exactly those of the current members."""
     run_world(seed, moves=600)
 
 
-# --- faults that a simulation worth its name must see --------------------------------------------
+# --- faults that the simulation must find --------------------------------------------------------
 
 
 class ForgetsTriggers(RebalanceCore):
-    """A trigger during a round is dropped."""
+    """A core that drops a trigger during a round."""
 
     def _trigger(self, cause: ev.RebalanceCause) -> Actions:
         return super()._trigger(cause) if self.state in RESTING else ()
 
 
 class TakesStaleResponses(RebalanceCore):
-    """An answer is taken for one to the question that is open now."""
+    """A core that takes any result for that of the current step."""
 
     def receive(self, event: ev.Event, now_ms: int) -> Actions:
         if isinstance(event, ev.StepDone | ev.StepFailed) and self.state not in {
@@ -66,7 +66,7 @@ def _rest(event: ev.StepDone | ev.StepFailed) -> tuple[str, ...]:
 
 
 class KeepsWhatTheSessionOwned(RebalanceCore):
-    """The end of the session does not void what was claimed under it."""
+    """A core that keeps its claims beyond the end of their session."""
 
     def _outside(self) -> None:
         claimed, started = dict(self.claimed), dict(self.started)
@@ -75,7 +75,7 @@ class KeepsWhatTheSessionOwned(RebalanceCore):
 
 
 class BelievesAnyRegistration(RebalanceCore):
-    """A node of its name is taken for its own registration."""
+    """A core that takes any node of its name for its own registration."""
 
     def _begin(self, cause: ev.RebalanceCause) -> Actions:
         self._registered = True
@@ -83,7 +83,7 @@ class BelievesAnyRegistration(RebalanceCore):
 
 
 class RegistersInAnySession(RebalanceCore):
-    """It joins under a session whose start it has not heard of."""
+    """A core that registers in any session."""
 
     def _register(self) -> Actions:
         (step,) = super()._register()
@@ -92,7 +92,7 @@ class RegistersInAnySession(RebalanceCore):
 
 
 class AnySession(ev.Register):
-    """A session id that is always the right one."""
+    """A registration whose session id equals any other."""
 
     def __getattribute__(self, name: str) -> object:
         return _Equal() if name == "session_id" else super().__getattribute__(name)
@@ -122,14 +122,14 @@ FAULTS: Sequence[NewCore] = [
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_planted_fault_is_seen(fault: NewCore) -> None:
-    """A simulation that stays green with a fault in the core proves nothing."""
+def test_a_planted_fault_is_found(fault: NewCore) -> None:
+    """A simulation that passes with a fault in the core would prove nothing."""
     with pytest.raises((AssertionError, KeyError)):  # noqa: PT012 - which world shows it is open
         for seed in range(1_000):
             run_world(seed, fault)
 
 
-# --- one core and any row of events --------------------------------------------------------------
+# --- one core and any sequence of events ---------------------------------------------------------
 
 events = st.one_of(
     st.builds(ev.RebalanceTriggered, st.sampled_from(ev.RebalanceCause)),
@@ -145,23 +145,23 @@ events = st.one_of(
 
 @settings(max_examples=examples(200), deadline=None)
 @given(st.lists(events, max_size=30), st.randoms(use_true_random=False))
-def test_a_core_takes_any_row_of_events(row: list[ev.Event], chance: Random) -> None:
-    """Answers of other rounds change nothing; a step is always last; every round ends in a few."""
+def test_a_core_handles_any_sequence_of_events(sequence: list[ev.Event], rng: Random) -> None:
+    """Results of other rounds change nothing, a step is always last, and every round ends."""
     script = Script()
-    for event in row:
+    for event in sequence:
         if isinstance(event, ev.StepResult):
             before = repr(script.core)
             if event.round != script.core._round:
                 assert script.send(event) == []
                 assert repr(script.core) == before
             continue
-        script.now_ms += chance.randrange(1_500)
-        script.partition_count = chance.randrange(5)
+        script.now_ms += rng.randrange(1_500)
+        script.partition_count = rng.randrange(5)
         script.send(event)
         if script.stands_in(RebalanceState.OUTSIDE):
             script.step = None
-        elif chance.random() < 0.5:
-            script.actions.clear()
+        elif rng.random() < 0.5:
+            script.message.clear()
             script.run_on()
-            assert len(script.actions) <= 20
+            assert len(script.message) <= 20
             assert script.stands_in(RebalanceState.OWNING)

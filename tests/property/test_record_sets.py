@@ -1,4 +1,4 @@
-"""Whoever reads a fetched set finds the same in it, of every format: streams, and the others."""
+"""All readers find the same in a fetched set of any format: streams, polls and ranges."""
 
 import random
 from dataclasses import dataclass, replace
@@ -28,15 +28,15 @@ ROOM = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class ResponseRecords:
-    """What one answer came to.
+    """What a reader makes of one response.
 
     Attributes:
         records: offsets and values.
-        next_offset: where the next fetch goes on.
-        needed_bytes: what that must ask for at least, where the first entry did not fit; else 0.
-        is_too_large: that entry never will.
-        fault: where the set is damaged, and of damage that came again where it says that reading
-            goes on, and why; None: it is sound.
+        next_offset: the next fetch offset.
+        needed_bytes: the least size of the next fetch if the first entry did not fit; else 0.
+        is_too_large: whether that entry can never be fetched.
+        fault: the offset of the damage, the offset at which reading continues if it came twice,
+            and the reason; None: there is no damage.
     """
 
     records: list[tuple[int, bytes | None]]
@@ -48,7 +48,7 @@ class ResponseRecords:
 
 @dataclass(frozen=True, slots=True)
 class FetchedSet:
-    """A set as a broker sent it, and what it answers; the one before was damaged, or not."""
+    """A record set as a broker sent it; ``is_again``: the one before was damaged there."""
 
     data: bytes
     fetch_offset: int
@@ -59,7 +59,7 @@ class FetchedSet:
 
 @st.composite
 def responses(draw: st.DrawFn, magics: tuple[int, ...]) -> FetchedSet:
-    """A stretch of a log, which may be cut off, flipped in one bit, or begin in front."""
+    """Draw a part of a log, perhaps truncated, with a flipped bit, or from an earlier offset."""
     rng = random.Random(draw(st.integers(0, 1 << 30)))
     log = make_log(rng, rng.choice(magics), rng.randint(1, 6), gap=rng.choice([0, 3]))
     first = rng.randrange(len(log))
@@ -75,7 +75,7 @@ def responses(draw: st.DrawFn, magics: tuple[int, ...]) -> FetchedSet:
 
 
 def by_streams(response: FetchedSet) -> ResponseRecords:
-    """As a fetcher of streams reads it, piece by piece."""
+    """Read it as a fetcher of streams does, piece by piece."""
     settings = FetchSettings(fetch_bytes=response.requested_bytes, growth_max_bytes=LIMIT)
     position = OnePartition(settings, response.fetch_offset, committed=0)
     position.state.suspect_offset = response.fetch_offset if response.is_again else None
@@ -108,7 +108,7 @@ def by_streams(response: FetchedSet) -> ResponseRecords:
 def by_core(
     response: FetchedSet, settings: CoreFetchSettings, aborted: tuple[AbortedTransaction, ...] = ()
 ) -> ResponseRecords:
-    """As a fetcher of polls does, at once; or of ranges, piece by piece."""
+    """Read it as a fetcher of polls does, at once, or as one of ranges, piece by piece."""
     start = PositionView(response.fetch_offset)
     requested = PartitionRequest(
         TP, start, response.requested_bytes, -1, BROKER, is_again=response.is_again
@@ -142,8 +142,8 @@ def by_core(
 
 
 @given(responses((0, 1, 2)))
-def test_streams_and_the_core_of_polls_and_ranges_find_the_same(response: FetchedSet) -> None:
-    """Records, where to go on, how much more to ask for, and what can't be read."""
+def test_streams_polls_and_ranges_read_the_same(response: FetchedSet) -> None:
+    """Records, next offset, needed bytes and faults are the same."""
     polls = CoreFetchSettings(growth_max_bytes=LIMIT)
     ranges = replace(polls, unpacked_bytes=1)
     committed = replace(ranges, isolation=IsolationLevel.READ_COMMITTED)
@@ -154,10 +154,10 @@ def test_streams_and_the_core_of_polls_and_ranges_find_the_same(response: Fetche
 
 
 @given(transaction_logs(), st.data())
-def test_ranges_find_in_pieces_the_committed_records_that_polls_find_at_once(
+def test_ranges_read_the_same_committed_records_as_polls(
     log: TransactionLog, data: st.DataObject
 ) -> None:
-    """Those that the log has, whatever was aborted; of an answer from any offset, of any size."""
+    """They are those of the log, for a response from any offset, of any size."""
     start = data.draw(st.integers(0, log.end))
     size = data.draw(st.integers(0, 900))
     records, named = log.fetch(start, size, names_more=data.draw(st.booleans()))

@@ -1,4 +1,4 @@
-"""The time of the record at an offset, out of whatever a leader serves from there on."""
+"""The timestamp of the record at an offset, from any response of a leader."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -21,10 +21,10 @@ OFFSETS = st.lists(st.integers(0, 200), min_size=1, max_size=8, unique=True).map
     cut=st.integers(0, 40),
     data=st.data(),
 )
-def test_the_first_record_from_there_on(
+def test_the_timestamp_is_that_of_the_first_record_from_the_offset_on(
     *, offsets: list[int], wanted: int, magic: int, codec: Codec, cut: int, data: st.DataObject
 ) -> None:
-    """Its time, where all of it came; never another one, and never a time out of nothing."""
+    """It is if the record came completely, and otherwise there is none."""
     times = {offset: data.draw(st.integers(0, 2**40)) for offset in offsets}
     records = [
         Record(offset, None, b"v", times[offset], TimestampType.CREATE_TIME) for offset in offsets

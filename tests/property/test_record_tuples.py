@@ -1,4 +1,4 @@
-"""Records of polls as tuples, beside a named tuple of the same fields, for both engines."""
+"""Records of polls as tuples, compared with a named tuple of the same fields, for both engines."""
 
 import pickle
 from collections import namedtuple
@@ -35,7 +35,7 @@ def pair(
     headers: bool,
     hex_value: bool,
 ) -> tuple[ConsumerRecord, Any]:
-    """A record as it is read, and the tuple that it should be like."""
+    """Return a record as it is read, and the tuple that it must equal."""
     record = Record(7, key, value, 1_700_000_000_000, TimestampType.CREATE_TIME)
     beside = {0: (("h", b"1"),)} if headers else {}
     data = build_batch([record], headers=beside, traits=BatchTraits(leader_epoch=4))
@@ -70,7 +70,7 @@ def test_a_record_is_a_tuple_by_index(  # noqa: PLR0917
     other: int,
     step: int,
 ) -> None:
-    """Whatever is asked of it: an index, a slice, its length, all of it, by name, and compared."""
+    """Index, slice, length, iteration, names and comparisons are those of the tuple."""
     record, like = pair(decode, key, value, headers=headers, hex_value=hex_value)
     if -len(like) <= at < len(like):
         assert record[at] == like[at]
@@ -94,13 +94,13 @@ def test_a_record_is_a_tuple_by_index(  # noqa: PLR0917
 
 @engines
 @given(key=blobs, value=blobs, hex_value=st.booleans())
-def test_a_replaced_field_leaves_the_others(
+def test_replacing_a_field_keeps_the_others(
     decode: FetchedDecoder,
     key: bytes | None,
     value: bytes | None,
     hex_value: bool,
 ) -> None:
-    """And it is a record again, which can be pickled."""
+    """The result is a record, too, and can be pickled."""
     record, like = pair(decode, key, value, headers=True, hex_value=hex_value)
     other: Any = record._replace(value="new", offset=9)
     assert isinstance(other, ConsumerRecord)
@@ -113,8 +113,8 @@ def test_a_replaced_field_leaves_the_others(
 
 
 @engines
-def test_what_is_not_asked_for_is_not_deserialised(decode: FetchedDecoder) -> None:
-    """By index as by name."""
+def test_fields_are_deserialised_only_when_they_are_read(decode: FetchedDecoder) -> None:
+    """This holds for access by index as well as by name."""
     data = build_batch([Record(7, b"k", b"v", 1, TimestampType.CREATE_TIME)])
 
     def fails(_data: bytes) -> None:
@@ -127,8 +127,8 @@ def test_what_is_not_asked_for_is_not_deserialised(decode: FetchedDecoder) -> No
         _ = record[6]
 
 
-def test_a_record_for_tests_is_made_by_its_fields() -> None:
-    """As tests of programs for kafka-python make theirs."""
+def test_a_record_can_be_constructed_from_its_fields() -> None:
+    """Tests of programs for kafka-python do so."""
     made: Any = ConsumerRecord("t", 0, -1, 5, 1, 0, b"k", {"a": 1}, [], None, 1, 8, -1)
     assert isinstance(made, ConsumerRecord)
     assert (made.topic, made.offset, made.value, made.raw_value) == ("t", 5, {"a": 1}, None)

@@ -1,4 +1,4 @@
-"""Record sets under random content, cuts, damage and noise."""
+"""Record sets with random content, truncation, damage and noise."""
 
 import zlib
 from functools import cache
@@ -46,7 +46,7 @@ def record_lists(draw: st.DrawFn, magic: int, first: int = 0) -> list[Record]:
 
 @st.composite
 def record_sets(draw: st.DrawFn) -> tuple[list[Record], bytes]:
-    """Draw a set of several parts of any magic and codec, and the records in it."""
+    """Draw a set of entries of any magic and codec, and the records in it."""
     every: list[Record] = []
     data = b""
     for _ in range(draw(st.integers(1, 4))):
@@ -58,7 +58,7 @@ def record_sets(draw: st.DrawFn) -> tuple[list[Record], bytes]:
 
 
 def boundaries(data: bytes) -> list[int]:
-    """List where the entries of a sound set end, and where each begins."""
+    """Return the positions of all entries of a valid set, and its end."""
     ends = [0]
     while ends[-1] < len(data):
         size = int.from_bytes(data[ends[-1] + 8 : ends[-1] + 12], "big")
@@ -69,7 +69,7 @@ def boundaries(data: bytes) -> list[int]:
 @bounded
 @given(record_sets(), st.integers(0, 60))
 def test_round_trip_from_any_offset(made: tuple[list[Record], bytes], fetch_offset: int) -> None:
-    """From every fetch offset come exactly the records from there on."""
+    """Any fetch offset gives exactly the records from there on."""
     every, data = made
     decoded = decode(data, fetch_offset)
     assert decoded.error is None
@@ -80,14 +80,14 @@ def test_round_trip_from_any_offset(made: tuple[list[Record], bytes], fetch_offs
 
 @settings(max_examples=examples(25), deadline=None)
 @given(record_sets())
-def test_cut_at_every_byte(made: tuple[list[Record], bytes]) -> None:
-    """A cut set gives the whole entries before the cut, no error, and goes on without loss."""
+def test_a_set_truncated_at_any_byte(made: tuple[list[Record], bytes]) -> None:
+    """It gives the complete entries without an error, and the next fetch continues without loss."""
     every, data = made
     ends = boundaries(data)
 
     @cache
     def rest_from(kept: int, next_offset: int) -> list[Record]:
-        """What follows: the same wherever in an entry the cut was."""
+        """Return the following records, which are the same for any cut within one entry."""
         return list(decode(data[kept:], next_offset).records)
 
     for size in range(len(data)):
@@ -106,7 +106,7 @@ def test_cut_at_every_byte(made: tuple[list[Record], bytes]) -> None:
 def test_a_flipped_bit_in_a_message_is_always_detected(
     made: tuple[list[Record], bytes], data: st.DataObject
 ) -> None:
-    """Whatever bit of a message flips, its entry is the error and those before it are kept."""
+    """Its entry is the error, whichever bit it is, and the entries before it are kept."""
     every, whole = made
     starts = boundaries(whole)[:-1]
     start = data.draw(st.sampled_from(starts))
@@ -142,7 +142,7 @@ def test_any_bytes_decode_to_a_value(noise: bytes, fetch_offset: int) -> None:
 @settings(max_examples=examples(300), deadline=None)
 @given(COMPRESSING, MAGICS, st.binary(max_size=120))
 def test_any_inner_bytes_decode_to_a_value(codec: Codec, magic: int, noise: bytes) -> None:
-    """Noise inside a sound wrapper gives records or an error value about that wrapper."""
+    """Noise inside a valid wrapper gives records or an error value about that wrapper."""
     data = wrap_message_set(noise, offset=10, codec=codec, magic=magic)
     decoded = decode(data)
     check(decoded, 0, len(data))
@@ -154,7 +154,7 @@ def test_any_inner_bytes_decode_to_a_value(codec: Codec, magic: int, noise: byte
 def test_damaged_compressed_data_decodes_to_a_value(
     some: list[Record], codec: Codec, data: st.DataObject
 ) -> None:
-    """A flipped bit in the compressed bytes, under a right CRC, stays inside the bound."""
+    """A flipped bit in the compressed bytes, with a right CRC, respects the size limit."""
     value = bytearray(build_message_set(some, codec=codec)[26:])
     bit = data.draw(st.integers(0, len(value) * 8 - 1))
     value[bit // 8] ^= 1 << bit % 8

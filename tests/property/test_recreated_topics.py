@@ -1,7 +1,7 @@
 """A topic that is deleted and created again at any moment: all of the last one is delivered.
 
-Members are real but for threads and brokers; ZooKeeper is in memory. A fetcher that has not heard
-of the deletion yet goes on in the new log where it stood in the former one, as a real one may.
+Members are real but for threads and brokers, and ZooKeeper is in memory. A fetcher that does not
+know of the deletion so far continues in the new log at its old offset, as a real one may.
 """
 
 import contextlib
@@ -43,11 +43,11 @@ class RecreatedTopicWorld:
         self.settle()
 
     def produce(self, count: int) -> None:
-        """So many messages more."""
+        """Append messages."""
         self.end += count
 
     def recreate(self, count: int) -> None:
-        """Another topic of that name, with so many messages; nobody has heard of it yet."""
+        """Create the topic again with messages, without notifying the members."""
         self.delete()
         self.group.set_topic("t", 1)
         self._there = True
@@ -55,14 +55,14 @@ class RecreatedTopicWorld:
         self.end = count
 
     def delete(self) -> None:
-        """No topic of that name."""
+        """Delete the topic."""
         if self._there:
             self.group.admin.delete_many(["/brokers/topics/t"])
             self._there = False
             self.end = 0
 
     def read(self) -> None:
-        """Each claim is fetched up to the end of the log that is there, and consumed."""
+        """Fetch and consume each claim up to the end of the current log."""
         for member in self.group.members:
             claim = member.owned().get(T0)
             if claim is None or not claim.active:
@@ -75,38 +75,38 @@ class RecreatedTopicWorld:
             self.delivered |= {(self.life, offset) for _, offset in drained(member.stream())}
 
     def commit(self) -> None:
-        """Everybody asks for it; whether it is done is another matter."""
+        """Let all members request a commit."""
         for member in self.group.members:
             member.commit()
 
     def commit_at_once(self) -> None:
-        """Everybody commits, ahead of the news that waits: as while a listener is waited for."""
+        """Let all members commit before they handle pending events, as during a listener call."""
         for member in self.group.members:
             with contextlib.suppress(OffsetCommitFailed):
                 member.commit_inside()
 
     def settle(self) -> None:
-        """Everybody hears everything."""
+        """Let all members handle all events."""
         self.group.settle()
 
     def time(self) -> None:
-        """Automatic commits are due."""
+        """Let automatic commits become due."""
         self.group.pass_time(AUTO_COMMIT_MS)
 
     def leave(self) -> None:
-        """The first member goes."""
+        """Let the first member leave."""
         if self.group.members:
             self.group.members[0].close()
             self.settle()
             self.group.members.pop(0)
 
     def join(self) -> None:
-        """Another member comes."""
+        """Let another member join."""
         if len(self.group.members) < 2:
             self.group.member(f"m{next(self._names)}").join({"t": 1})
 
     def finish(self) -> None:
-        """Somebody reads all that there is in the end."""
+        """Let a member read everything in the end."""
         if not self._there:
             self.recreate(5)
         self.join()
@@ -122,7 +122,7 @@ class RecreatedTopicWorld:
 @example([("produce", 3), ("read", 0), ("recreate", 5), ("commit_at_once", 0)])
 @example([("produce", 3), ("read", 0), ("recreate", 5), ("settle", 0)])
 def test_all_of_the_last_topic_is_delivered(steps: list[tuple[str, int]]) -> None:
-    """Whatever of the former ones was read, committed, or is being read."""
+    """It is whatever of the former topics was read or committed."""
     world = RecreatedTopicWorld()
     for name, count in steps:
         step = getattr(world, name)

@@ -1,4 +1,4 @@
-"""Our matcher against Python's, on what both can say and Python's can say in time."""
+"""Our regex matcher against Python's, with patterns that both support, and that are fast there."""
 
 import re
 
@@ -15,15 +15,17 @@ times = st.sampled_from(["", "?", "*", "+", "??", "*?", "+?", "{2}", "{1,2}", "{
 
 
 def larger(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    """Patterns that hold these."""
+    """Build patterns of these."""
     sequence = st.lists(inner, min_size=1, max_size=3).map("".join)
     choice = st.lists(sequence, min_size=1, max_size=3).map("|".join)
     group = st.tuples(choice, times).map(lambda it: f"(?:{it[0]}){it[1]}")
-    snapshots = st.tuples(st.sampled_from(["(?=", "(?!"]), choice).map(
+    lookaheads = st.tuples(st.sampled_from(["(?=", "(?!"]), choice).map(
         lambda it: f"{it[0]}{it[1]})"
     )
-    behind = st.tuples(st.sampled_from(["(?<=", "(?<!"]), inner).map(lambda it: f"{it[0]}{it[1]})")
-    return st.one_of(sequence, group, snapshots, behind)
+    lookbehinds = st.tuples(st.sampled_from(["(?<=", "(?<!"]), inner).map(
+        lambda it: f"{it[0]}{it[1]})"
+    )
+    return st.one_of(sequence, group, lookaheads, lookbehinds)
 
 
 singles = st.one_of(atoms, st.tuples(st.sampled_from(["a", ".", "[ab]"]), times).map("".join))
@@ -32,8 +34,8 @@ patterns = st.recursive(singles, larger, max_leaves=8)
 
 @settings(max_examples=examples(400))
 @given(patterns, names)
-def test_it_says_what_python_says(pattern: str, texts: list[str]) -> None:
-    """For the regular part of the language, for conditions and for look-arounds."""
+def test_matches_are_those_of_python(pattern: str, texts: list[str]) -> None:
+    """They are for regular expressions proper, for boundaries and for look-arounds."""
     try:
         python = re.compile(rf"(?:{pattern})\Z", re.ASCII)
         matches = java_matcher(pattern)
@@ -45,6 +47,6 @@ def test_it_says_what_python_says(pattern: str, texts: list[str]) -> None:
 @settings(max_examples=examples(100))
 @given(st.lists(st.text("ab-1", min_size=1, max_size=5), min_size=1, max_size=30), names)
 def test_a_filter_of_names_matches_these(listed: list[str], texts: list[str]) -> None:
-    """However many."""
+    """It does with any number of names."""
     matches = java_matcher("|".join(listed))
     assert [matches(text) for text in texts] == [text in listed for text in texts]

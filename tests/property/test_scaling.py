@@ -1,4 +1,4 @@
-"""Promises of every plan of scaling: whole, and as even as the strategy is."""
+"""Promises of every plan of scaling: it is complete, and as even as the strategy."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +14,7 @@ TOPICS = ("t", "u")
 
 @st.composite
 def groups(draw: st.DrawFn) -> tuple[GroupStatus, dict[str, tuple[int, ...]], str]:
-    """Groups of either kind whose members read the same, with owners of any kind."""
+    """Draw groups of either kind with equal subscriptions and arbitrary owners."""
     kind = draw(st.sampled_from(GroupKind))
     ids = draw(st.sets(st.sampled_from([f"g_{name}" for name in "abcdef"])))
     streams = {topic: draw(st.integers(1, 3)) for topic in TOPICS[:1]} | {TOPICS[1]: 1}
@@ -44,7 +44,7 @@ def groups(draw: st.DrawFn) -> tuple[GroupStatus, dict[str, tuple[int, ...]], st
 def test_every_partition_has_one_reader(
     drawn: tuple[GroupStatus, dict[str, tuple[int, ...]], str], members: int, streams: int | None
 ) -> None:
-    """And there are as many members as asked for, the present ones first."""
+    """The plan has the requested number of members, the present ones first."""
     group, partitions, strategy = drawn
     plan = plan_scaling(group, partitions, Scale(members=members, streams=streams), strategy)
     if isinstance(plan, CannotAssign):

@@ -1,4 +1,4 @@
-"""The queue of a producer: nothing is lost or turned round, and no partition waits too long."""
+"""The queue of a producer loses and reorders nothing, and no partition waits too long."""
 
 from collections import Counter, defaultdict
 
@@ -24,7 +24,7 @@ steps = st.lists(
 
 
 def add(queue: SendQueue, tp: TopicPartition, name: bytes, *, size: int = 10, at: int = 0) -> bool:
-    """Queue a record that is known by its value; its future is the value, too."""
+    """Queue a record with a unique value, which also stands for its future."""
     return queue.add(tp, Record(0, None, name), size=size, now_ms=at, future=name)
 
 
@@ -32,7 +32,7 @@ def add(queue: SendQueue, tp: TopicPartition, name: bytes, *, size: int = 10, at
 def test_records_of_a_partition_are_settled_once_and_in_their_order(
     script: list[tuple[str, int, int]],
 ) -> None:
-    """Whatever is taken, hurried or late; and the bytes are counted."""
+    """They are in any sequence of takes, flushes and expiries, and bytes are counted."""
     queue = SendQueue(LIMITS)
     sent: dict[TopicPartition, list[bytes]] = defaultdict(list)
     settled: dict[TopicPartition, list[bytes]] = defaultdict(list)
@@ -76,7 +76,7 @@ def test_records_of_a_partition_are_settled_once_and_in_their_order(
 
 
 def test_a_partition_is_due_when_its_batch_is_full_or_has_lingered() -> None:
-    """The other one goes on lingering."""
+    """The other partition goes on lingering."""
     queue = SendQueue(LIMITS)
     assert queue.due_ms(0) is None
     assert add(queue, TPS[0], b"a")
@@ -89,8 +89,8 @@ def test_a_partition_is_due_when_its_batch_is_full_or_has_lingered() -> None:
     assert queue.due_ms(50) == 0
 
 
-def test_what_is_hurried_is_due_and_what_comes_later_is_not() -> None:
-    """A flush waits for what was sent before it."""
+def test_flushed_records_are_due_and_later_ones_are_not() -> None:
+    """A flush covers only records that were sent before it."""
     queue = SendQueue(LIMITS)
     add(queue, TPS[0], b"a")
     assert queue.hurry()
@@ -99,8 +99,8 @@ def test_what_is_hurried_is_due_and_what_comes_later_is_not() -> None:
     assert list(queue.take(0)) == [TPS[0]]
 
 
-def test_one_record_has_room_whatever_its_size() -> None:
-    """Else it could never be sent; a second one waits."""
+def test_a_single_record_fits_whatever_its_size() -> None:
+    """Otherwise it could never be sent; a second one waits."""
     queue = SendQueue(LIMITS)
     assert queue.has_capacity(5_000)
     add(queue, TPS[0], b"a", size=900)
@@ -108,8 +108,8 @@ def test_one_record_has_room_whatever_its_size() -> None:
     assert not queue.has_capacity(101)
 
 
-def test_in_flight_are_some_batches_at_most() -> None:
-    """What waits keeps its place behind them."""
+def test_the_number_of_batches_in_flight_is_limited() -> None:
+    """Records that wait keep their order after them."""
     queue = SendQueue(LIMITS)
     for number in range(30):
         add(queue, TPS[0], b"%d" % number, size=100)
@@ -122,7 +122,7 @@ def test_in_flight_are_some_batches_at_most() -> None:
 
 
 def test_records_that_wait_too_long_expire() -> None:
-    """Those in hand do not: they may be written, so the writer is asked not to try again."""
+    """Those in flight do not, as they may be written; the writer is told not to retry them."""
     queue = SendQueue(LIMITS)
     add(queue, TPS[0], b"a")
     queue.hurry()

@@ -1,4 +1,4 @@
-"""What must hold of the planning of Spark's queries, whatever the numbers."""
+"""What must hold for the planning of Spark's queries, whatever the numbers."""
 
 import contextlib
 import json
@@ -26,7 +26,7 @@ PARTITIONS = st.builds(
 
 @st.composite
 def some_ranges(draw: st.DrawFn, *, most: int = 10**6) -> list[OffsetRange]:
-    """Ranges, one a partition."""
+    """Draw ranges, one for each partition."""
     partitions = draw(st.lists(PARTITIONS, unique=True, max_size=6))
     begins = [draw(OFFSETS) for _ in partitions]
     sizes = [draw(st.one_of(st.integers(0, 3), st.integers(0, most))) for _ in partitions]
@@ -37,10 +37,10 @@ def some_ranges(draw: st.DrawFn, *, most: int = 10**6) -> list[OffsetRange]:
 
 
 @given(some_ranges(), st.none() | st.integers(1, 500), st.none() | st.integers(50_000, 10**7))
-def test_cutting_loses_nothing_and_doubles_nothing(
+def test_dividing_ranges_loses_and_repeats_nothing(
     ranges: list[OffsetRange], least: int | None, most: int | None
 ) -> None:
-    """The pieces of each range lie one behind the other, and none is empty or too large."""
+    """The pieces of each range are consecutive, and none is empty or too large."""
     pieces = divide(ranges, least, most)
     assert all(piece.count > 0 for piece in pieces)
     assert most is None or all(piece.count <= most for piece in pieces)
@@ -59,10 +59,10 @@ def test_cutting_loses_nothing_and_doubles_nothing(
     st.dictionaries(PARTITIONS, st.tuples(OFFSETS, st.integers(-50, 10**9)), max_size=8),
     st.integers(1, 10**7),
 )
-def test_a_bound_batch_gets_on_and_keeps_to_its_bound(
+def test_a_limited_batch_makes_progress_within_its_limit(
     pairs: dict[TopicPartition, tuple[int, int]], limit: int
 ) -> None:
-    """Every partition that has something gets something; in all hardly more than the limit."""
+    """Every partition with records gets some; the total hardly exceeds the limit."""
     start = {tp: begin for tp, (begin, _) in pairs.items()}
     latest = {tp: begin + more for tp, (begin, more) in pairs.items()}
     ends = rate_limit(start, latest, limit)
@@ -88,7 +88,7 @@ def test_a_bound_batch_gets_on_and_keeps_to_its_bound(
 def test_a_stream_gets_everything_in_the_end(
     arrivals: list[tuple[int, int]], most: int | None, least: int | None, delay_ms: int
 ) -> None:
-    """Batches only go forward, and none is put off beyond the longest delay."""
+    """Batches only go forward, and none is delayed beyond the maximum."""
     tp = TopicPartition("a", 0)
     admission = BatchAdmission(max_offsets=most, min_offsets=least, max_delay_ms=delay_ms)
     at, log_end, now_ms = 0, 0, 0
@@ -114,7 +114,7 @@ def test_a_stream_gets_everything_in_the_end(
 
 @given(st.dictionaries(PARTITIONS, OFFSETS))
 def test_offsets_survive_json(offsets: dict[TopicPartition, int]) -> None:
-    """As a value, and as the text of an option."""
+    """They do as a value, and as the text of an option."""
     text = json.dumps(to_json(offsets))
     assert from_json(json.loads(text)) == offsets
     assert read_offsets("startingOffsets", text) == offsets
@@ -132,7 +132,7 @@ JSON = st.recursive(
 
 @given(st.one_of(JSON.map(json.dumps), st.text(max_size=20)))
 def test_any_text_is_offsets_or_an_error(text: str) -> None:
-    """Never something else."""
+    """There is no other outcome."""
     offsets: dict[TopicPartition, int] = {}
     refused = "startingOffsets: "
     try:
@@ -166,7 +166,7 @@ VALUES = st.sampled_from(["t", "h:1", "5", "-1", "latest", "group", '{"t":{"0":1
 
 @given(st.dictionaries(st.sampled_from(NAMES), VALUES | st.text(max_size=8)))
 def test_any_options_are_read_or_refused(options: dict[str, str]) -> None:
-    """With an error of ours, and nothing but that."""
+    """A refusal is always a ConfigError."""
     with contextlib.suppress(ConfigError):
         source_options(options).for_batch()
     with contextlib.suppress(ConfigError):
@@ -185,7 +185,7 @@ Named = tuple[ds.Filter, Callable[[TopicPartition, int], bool]]
 
 @st.composite
 def some_filters(draw: st.DrawFn) -> Named:
-    """A filter, and what it means."""
+    """Draw a filter, and a predicate of the same meaning."""
     value = draw(st.integers(-1, 12))
     name = draw(st.sampled_from(["partition", "offset"]))
 
@@ -209,8 +209,8 @@ def some_filters(draw: st.DrawFn) -> Named:
 
 
 @given(st.lists(some_filters(), max_size=4))
-def test_filters_cut_just_what_they_exclude(filters: list[Named]) -> None:
-    """What is read, and then filtered by what is left to Spark, is what all filters let through."""
+def test_filters_exclude_exactly_what_they_reject(filters: list[Named]) -> None:
+    """What is read and passes the filters that Spark applies itself is what all filters accept."""
     ranges = [
         OffsetRange(topic_partition=TopicPartition(topic, part), from_offset=2, until_offset=11)
         for topic in ("a", "ab", "c")

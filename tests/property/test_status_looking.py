@@ -1,4 +1,4 @@
-"""Looks at groups, whatever happens between them, show what somebody reads who knows nothing."""
+"""Partial reads of groups show what a new reader shows, whatever happens in between."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,7 +19,7 @@ Step = tuple[str, str, int]
 
 
 class GroupStory:
-    """Things that happen to groups."""
+    """Makes events happen to groups."""
 
     def __init__(self, world: StatusWorld) -> None:
         self.world = world
@@ -27,9 +27,9 @@ class GroupStory:
         self._numbers = iter(range(1_000))
 
     def happen(self, step: Step) -> None:
-        """One of them; what is not possible now does not happen."""
+        """Make an event happen, if it is possible now."""
         what, group, number = step
-        happenings: dict[str, Callable[[], None]] = {
+        events: dict[str, Callable[[], None]] = {
             "join": lambda: self._join(group),
             "leave": self._leave,
             "own": lambda: self._own(group, number),
@@ -39,7 +39,7 @@ class GroupStory:
             "forget": lambda: self.world.tree.delete(f"/consumers/{group}"),
             "coordinate": lambda: self._coordinate(group, number),
         }
-        happenings[what]()
+        events[what]()
 
     def _join(self, group: str) -> None:
         member = f"{group}_m{next(self._numbers)}"
@@ -65,7 +65,7 @@ class GroupStory:
 
 
 def shown(snapshot: ClusterSnapshot) -> dict[GroupKey, GroupStatus]:
-    """The groups, ages aside."""
+    """Return the groups without their ages."""
     return {
         key: replace(
             group,
@@ -93,8 +93,10 @@ STEPS = st.tuples(
 
 @settings(deadline=None, max_examples=examples(40))
 @given(first=st.lists(STEPS, max_size=6), between=st.lists(st.lists(STEPS, max_size=4), max_size=3))
-def test_a_look_shows_what_is(first: list[Step], between: list[list[Step]]) -> None:
-    """Members, owners, offsets and log ends of groups of both kinds, of new and of gone ones."""
+def test_a_partial_read_shows_the_current_state(
+    first: list[Step], between: list[list[Step]]
+) -> None:
+    """That is members, owners, offsets and log ends of both kinds of groups, new and deleted."""
     world = StatusWorld()
     try:
         world.topic(OFFSETS_TOPIC)

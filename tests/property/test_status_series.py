@@ -1,4 +1,4 @@
-"""What holds for every series, however a log grows and a group commits."""
+"""What holds for every series of log ends and commits."""
 
 from itertools import pairwise
 
@@ -25,10 +25,10 @@ def _grown(steps: list[tuple[int, int]], limit: int) -> tuple[LogEndSeries, list
 
 
 @given(growth, st.integers(4, 12))
-def test_a_series_is_ordered_bounded_and_reaches_back_to_the_start(
+def test_a_series_is_ordered_and_limited_and_reaches_back_to_the_start(
     steps: list[tuple[int, int]], limit: int
 ) -> None:
-    """Whatever is thinned out, the first and the last sample stay, and none is made up."""
+    """Thinning keeps the first and the last sample, and invents none."""
     series, truth = _grown(steps, limit)
     kept = list(map(tuple, series))
     assert len(kept) <= limit
@@ -41,7 +41,7 @@ def test_a_series_is_ordered_bounded_and_reaches_back_to_the_start(
 def test_the_time_of_an_offset_lies_between_the_samples_around_it(
     steps: list[tuple[int, int]], limit: int, offset: int
 ) -> None:
-    """Of those that were seen, not only of those that were kept, when all were."""
+    """It lies between neighbouring samples, of all that were seen if none was thinned out."""
     series, truth = _grown(steps, limit)
     passing = series.passed_ms(offset)
     kept = list(series)
@@ -61,7 +61,7 @@ def test_the_time_of_an_offset_lies_between_the_samples_around_it(
 def test_later_offsets_are_never_passed_earlier(
     steps: list[tuple[int, int]], limit: int, offset: int, more: int
 ) -> None:
-    """So whoever is further behind is behind for longer."""
+    """So a larger lag is never shorter in time."""
     series, _ = _grown(steps, limit)
     earlier, later = series.passed_ms(offset), series.passed_ms(offset + more)
     if earlier is not None and later is not None:
@@ -72,7 +72,7 @@ def test_later_offsets_are_never_passed_earlier(
 def test_a_window_holds_the_last_commits_in_order(
     commits: list[tuple[int, int]], limit: int
 ) -> None:
-    """Neighbours differ, times never fall, and the last one seen is the last one held."""
+    """Neighbours differ, times never decrease, and the last commit is the last one kept."""
     series = Commits(limit)
     for seen_ms, (offset, committed_ms) in enumerate(commits):
         series.add(CommittedOffset(offset, "kafka", seen_ms, committed_ms=committed_ms), 30)
@@ -91,13 +91,13 @@ def test_a_window_holds_the_last_commits_in_order(
     st.integers(0, 40),
     st.integers(0, 2000),
 )
-def test_a_verdict_keeps_its_promises(
+def test_a_status_keeps_its_promises(
     window: list[tuple[int, int, int | None]],
     log_ends: list[int],
     current_lag: int,
     later_ms: int,
 ) -> None:
-    """What must be true of a partition of each status, whatever led to it."""
+    """Each status implies what must be true of a partition, whatever led to it."""
     at_ms, commits = 0, []
     for wait_ms, offset, lag in window:
         at_ms += wait_ms

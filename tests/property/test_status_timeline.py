@@ -1,4 +1,4 @@
-"""What a timeline says is what happened, whatever happens and whenever somebody looks."""
+"""A timeline says what happened, whatever happens and whenever the group is read."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -20,7 +20,7 @@ NAMES = ("g_a", "g_b", "g_c")
 
 @st.composite
 def snapshots(draw: st.DrawFn) -> list[GroupStatus]:
-    """Any members, any owners among all names, at times that only grow."""
+    """Draw any members and owners, at increasing times."""
     found, at_ms = [], 0
     for _ in range(draw(st.integers(1, 12))):
         at_ms += draw(st.integers(1, 40_000))
@@ -45,8 +45,8 @@ def _owners(group: GroupStatus) -> dict[TopicPartition, str | None]:
 
 
 @given(snapshots())
-def test_all_moves_together_lead_from_the_first_look_to_the_last(seen: list[GroupStatus]) -> None:
-    """And all comings and goings lead from the first members to the last."""
+def test_all_moves_lead_from_the_first_snapshot_to_the_last(seen: list[GroupStatus]) -> None:
+    """All joins and departures lead from the first members to the last."""
     timeline = GroupTimeline(seen[0].key, linger_ms=0)
     for group in seen:
         timeline.receive(group, IDS)
@@ -62,7 +62,7 @@ def test_all_moves_together_lead_from_the_first_look_to_the_last(seen: list[Grou
 def test_rebalances_follow_each_other_and_only_the_last_is_open(
     seen: list[GroupStatus], linger_ms: int
 ) -> None:
-    """It is open just when the group is not at rest."""
+    """It is open exactly while the group is not stable."""
     timeline = GroupTimeline(seen[0].key, linger_ms=linger_ms)
     for group in seen:
         events = timeline.receive(group, IDS)
@@ -78,7 +78,7 @@ def test_rebalances_follow_each_other_and_only_the_last_is_open(
 
 @given(snapshots())
 def test_every_member_that_came_or_went_is_a_reason(seen: list[GroupStatus]) -> None:
-    """Of a rebalance that was going on, or began, at that look."""
+    """It is one of a rebalance that was in progress, or began, at that snapshot."""
     timeline = GroupTimeline(seen[0].key)
     for group in seen:
         timeline.receive(group, IDS)

@@ -1,4 +1,4 @@
-"""What holds of every group that has shared its partitions out, and of every one that has not."""
+"""What holds for the verification of every group, assigned or not."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ ids = st.fixed_dictionaries({topic: st.sets(st.integers(0, 9)).map(tuple) for to
 
 @st.composite
 def assigned(draw: st.DrawFn, strategy: Strategy) -> tuple[GroupStatus, dict[str, tuple[int, ...]]]:
-    """A group at rest, that uses this assignor."""
+    """Draw a stable group that uses this assignor."""
     partition_ids = draw(ids)
     topics = draw(st.lists(st.sampled_from(TOPICS), unique=True))
     members = tuple(
@@ -45,10 +45,10 @@ any_assigned = st.sampled_from(STRATEGIES).flatmap(assigned)
 
 
 @given(st.data(), st.sampled_from(STRATEGIES))
-def test_a_group_at_rest_is_sound_and_its_assignor_is_known(
+def test_a_stable_group_is_sound_and_its_assignor_is_recognized(
     data: st.DataObject, strategy: Strategy
 ) -> None:
-    """Whatever its members read."""
+    """It is whatever its members read."""
     group, partition_ids = data.draw(assigned(strategy))
     found = verify(group, partition_ids)
     assert found.sound
@@ -57,10 +57,10 @@ def test_a_group_at_rest_is_sound_and_its_assignor_is_known(
 
 
 @given(any_assigned, st.data())
-def test_what_is_changed_in_one_partition_is_found_there_and_only_there(
+def test_a_fault_of_one_partition_is_found_there_and_only_there(
     scene: tuple[GroupStatus, dict[str, tuple[int, ...]]], data: st.DataObject
 ) -> None:
-    """Another owner, another session, no owner at all."""
+    """It may be another owner, another session, or no owner at all."""
     group, partition_ids = scene
     assume(group.partitions)
     index = data.draw(st.integers(0, len(group.partitions) - 1))
@@ -82,10 +82,10 @@ def test_what_is_changed_in_one_partition_is_found_there_and_only_there(
 
 
 @given(any_assigned, st.data())
-def test_a_member_that_leaves_leaves_its_partitions_behind(
+def test_a_member_that_leaves_makes_its_partitions_faulty(
     scene: tuple[GroupStatus, dict[str, tuple[int, ...]]], data: st.DataObject
 ) -> None:
-    """Each of them is a fault until it is taken over, and no other is."""
+    """Each of them is a fault until it is taken over, and no other partition is."""
     group, partition_ids = scene
     gone: MemberStatus = data.draw(st.sampled_from(group.members))
     rest = tuple(status for status in group.members if status is not gone)
@@ -102,7 +102,7 @@ def test_a_member_that_leaves_leaves_its_partitions_behind(
 def test_a_grid_shows_every_partition_once(
     scene: tuple[GroupStatus, dict[str, tuple[int, ...]]],
 ) -> None:
-    """In the column of its owner, and the columns count what they have."""
+    """It is in the column of its owner, and the columns have correct counts."""
     group, partition_ids = scene
     grid = grid_of(group, verify(group, partition_ids))
     assert [row.topic_partition for row in grid.rows] == [

@@ -1,4 +1,4 @@
-"""A stream gives what lies in its line, in whatever ways it is read by turns."""
+"""A stream delivers its queue's messages, whichever ways of reading alternate."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -24,23 +24,23 @@ from zkconsumer.streams.poison import PoisonMode
 
 pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
 
-Act = Callable[[StreamModel], object]
+Action = Callable[[StreamModel], object]
 numbers = st.integers(0, 1)
 mosts = st.sampled_from([1, 2, 3, 7, 500])
 
 
-def asking(read: Callable[[int], Act], most: int) -> Act:
-    """Ask for so many in this way."""
+def requesting(read: Callable[[int], Action], most: int) -> Action:
+    """Return an action that requests at most this many messages in one way."""
     return lambda model: model.request(read(most), most)  # type: ignore[arg-type]
 
 
-def putting(number: int, offsets: list[int], codec: Codec, stops: bool) -> Act:
-    """A fetch; rarely it meets what can't be read."""
+def putting(number: int, offsets: list[int], codec: Codec, stops: bool) -> Action:
+    """Return an action that adds a fetched chunk, which may end with an unreadable record."""
     return lambda model: model.put(number, offsets, codec, stops=stops)
 
 
 def silence(model: StreamModel) -> None:
-    """ZooKeeper has been silent for too long."""
+    """Let ZooKeeper be silent for too long."""
     model.suspect()
     model.wait(SILENCE_MS)
 
@@ -54,7 +54,7 @@ puts = st.builds(
     st.sampled_from([False, False, False, True]),
 )
 requests = st.one_of(
-    st.builds(asking, st.sampled_from([in_list, in_arrow]), mosts),
+    st.builds(requesting, st.sampled_from([in_list, in_arrow]), mosts),
     st.sampled_from(
         [
             lambda model: model.request(singly, 1),
@@ -82,12 +82,12 @@ scripts = st.lists(st.one_of(puts, puts, requests, requests, requests, others), 
 
 @settings(deadline=None, max_examples=examples(200))
 @given(st.sampled_from(Delivery), st.sampled_from([PoisonMode.RAISE, PoisonMode.SKIP]), scripts)
-def test_in_whatever_way_it_is_read_a_stream_gives_its_line_once(
-    delivery: Delivery, mode: PoisonMode, script: list[Act]
+def test_a_stream_delivers_each_message_once_in_any_way_of_reading(
+    delivery: Delivery, mode: PoisonMode, script: list[Action]
 ) -> None:
-    """In order, each once, nothing of what was given up, and the offsets in step."""
+    """Messages come in order, none of a claim that was given up, and offsets agree."""
     model = StreamModel(delivery, mode)
     with closing(model.loop):
-        for act in script:
-            act(model)
+        for action in script:
+            action(model)
         model.finish()

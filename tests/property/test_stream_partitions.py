@@ -1,7 +1,7 @@
-"""A fetch fetcher against random logs and a broker that cuts, fails, damages, repeats and forgets.
+"""A fetcher with random logs and a broker that truncates, fails, damages, repeats and forgets.
 
-What must come out: of every claim, the log from its start, in order and without a gap, but for
-jumps that the broker forced; and nothing of a claim that was given up.
+Every claim must get its log from the start offset in order and without a gap, but for jumps that
+the broker forced, and nothing once it was given up.
 """
 
 from bisect import bisect_left
@@ -35,7 +35,7 @@ LOST = [ErrorCode.NOT_LEADER_FOR_PARTITION, ErrorCode.UNKNOWN, ErrorCode.LEADER_
 
 
 class Log:
-    """A partition's entries: plain and compressed, with the gaps that compaction leaves."""
+    """A partition's entries, plain and compressed, with gaps as compaction leaves them."""
 
     def __init__(self, rng: Random) -> None:
         self.start = 0
@@ -57,18 +57,18 @@ class Log:
         self.end = offset
 
     def read(self, offset: int, max_bytes: int) -> bytes:
-        """What a broker returns."""
+        """Return what a broker returns."""
         first = bisect_left(self.entries, offset, key=lambda entry: entry[0])
         return b"".join(data for _, data in self.entries[first:])[:max_bytes]
 
     def retain_from(self, offset: int) -> None:
-        """Retention deletes whole entries from the front."""
+        """Delete entries from the front, as retention does."""
         self.start = max(self.start, offset)
 
 
 @dataclass(eq=False)
 class Reader:
-    """What came of one claim, checked as it comes."""
+    """The consumer of one claim, which checks each chunk."""
 
     claim: PartitionClaim
     log: Log
@@ -77,7 +77,7 @@ class Reader:
     offsets: list[int] = field(default_factory=list)
 
     def take(self, chunk: Chunk) -> None:
-        """The queue took it."""
+        """Take a chunk, and check it."""
         assert self.claim.active, "delivered for a claim that was given up"
         assert chunk.poison is None, chunk.poison
         if self.at is None:
@@ -96,22 +96,22 @@ class Reader:
 
 
 class NoSink:
-    """The claims' queue is the simulation itself, which says whether it has room for more."""
+    """A claim's sink without a queue: the simulation says whether there is capacity."""
 
     def __init__(self, has_room: Callable[[], bool]) -> None:
         self._has_room = has_room
 
     def offer(self, chunk: Chunk, on_capacity: object) -> bool:
-        """Never called: the simulation delivers."""
+        """Fail: the simulation delivers chunks itself."""
         raise AssertionError((chunk, on_capacity))
 
     def free_bytes(self, on_capacity: object) -> int:
-        """Asked about entries that are larger than their part."""
+        """Return the capacity for entries that are larger than the fetch size."""
         assert callable(on_capacity)
         return int(self._has_room())
 
     def fail(self, error: ZkConsumerError) -> None:
-        """Nor this."""
+        """Fail: no error is expected."""
         raise AssertionError from error
 
 
@@ -130,11 +130,11 @@ class Simulation:
             self.claim(tp)
 
     def chance(self, share: float) -> bool:
-        """Whether an accident happens."""
+        """Return whether an accident happens."""
         return self.faults and self.rng.random() < share
 
     def claim(self, tp: TopicPartition) -> None:
-        """Own it anew, from a committed offset, or none, or one out of range."""
+        """Claim the partition again, with a valid committed offset, none, or one out of range."""
         log = self.logs[tp]
         start = self.rng.choice([None, log.start, self.rng.randint(log.start, log.end), 10**6])
         claim = PartitionClaim(tp, NoSink(lambda: not self.chance(0.3)), start)
@@ -142,7 +142,7 @@ class Simulation:
         self.fetcher.add(claim, start)
 
     def move(self) -> None:
-        """One turn of a fetcher, with what may happen around it."""
+        """Make one turn of the fetcher, with random events around it."""
         if self.chance(0.1):
             self.give_up(self.rng.choice(PARTITIONS))
         if self.chance(0.05):
@@ -171,7 +171,7 @@ class Simulation:
             self.fetcher.let_go()
 
     def unpack(self) -> None:
-        """Make chunks of what came, for queues that have much room, little, or none now."""
+        """Decode fetched records, for queues with much capacity, little, or none."""
         moved = True
         while moved:
             moved = False
@@ -184,19 +184,19 @@ class Simulation:
                     self.offer(chunk)
 
     def give_up(self, tp: TopicPartition) -> None:
-        """Hand it over; it comes back later, or at once, before the fetcher has noticed."""
+        """Give a partition up, and claim it again, perhaps before the fetcher has noticed."""
         self.readers[tp].claim.active = False
         if self.rng.random() < 0.3:
             self.fetcher.drop_inactive()
         self.claim(tp)
 
     def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
-        """The start of each log, or its end, or an error; or nothing of some."""
+        """Respond with start or end offsets, or errors, and leave some partitions out."""
         responses = [
             listed(tp, error=self.rng.choice(LOST))
             if self.chance(0.2)
             else listed(tp, self.logs[tp].start if time == EARLIEST else self.logs[tp].end)
-            for tp, time in asked_offsets(request)
+            for tp, time in requested_offsets(request)
             if not self.chance(0.05)
         ]
         return ListOffsetsResponse(
@@ -204,7 +204,7 @@ class Simulation:
         )
 
     def response(self, request: FetchRequest) -> FetchResponse:
-        """What the broker says to a fetch."""
+        """Respond to a fetch."""
         responses = []
         for tp, wanted in requested(request).items():
             log = self.logs[tp]
@@ -219,13 +219,13 @@ class Simulation:
                 responses.append(fetched(tp, self.damaged(tp, data), high_watermark=log.end))
         self.rng.shuffle(responses)
         response = together(*responses)
-        if not self.was_damaged:  # the same damage twice would be believed, and rightly
+        if not self.was_damaged:  # the same damage twice would be believed, as it should
             self.old.append((request, response))
         self.was_damaged = False
         return response
 
     def damaged(self, tp: TopicPartition, data: bytes) -> bytes:
-        """Now and then the last byte flips on the way, but never twice at the same place."""
+        """Flip the last byte now and then, but never twice at the same offset."""
         state = self.fetcher.states.states.get(tp)
         if data and state and state.suspect_offset is None and self.chance(0.1):
             self.was_damaged = True
@@ -248,7 +248,7 @@ class Simulation:
                         self.fetcher.add(claim, offset)
 
     def offer(self, chunk: Chunk) -> None:
-        """The queue takes it, or is full."""
+        """Offer a chunk to its queue, which may be full."""
         if self.chance(0.3):
             self.fetcher.hold(chunk)
             return
@@ -257,13 +257,13 @@ class Simulation:
 
     @staticmethod
     def partition_of(outcome: Outcome) -> TopicPartition:
-        """Whom an outcome is about."""
+        """Return the partition of an outcome."""
         claim = outcome.chunk.claim if isinstance(outcome, Deliver) else outcome.claim
         return claim.topic_partition
 
 
-def asked_offsets(request: ListOffsetsRequest) -> list[tuple[TopicPartition, int]]:
-    """The partitions that a request asks about, and the time of each."""
+def requested_offsets(request: ListOffsetsRequest) -> list[tuple[TopicPartition, int]]:
+    """Return the partitions of a request, with their timestamps."""
     return [
         (TopicPartition(topic.topic, partition.partition), partition.timestamp)
         for topic in request.topics
@@ -273,9 +273,9 @@ def asked_offsets(request: ListOffsetsRequest) -> list[tuple[TopicPartition, int
 
 @settings(max_examples=80, deadline=None)
 @given(st.integers(0, 2**32))
-@example(1369)  # a jump that waits for room when the connection breaks
+@example(1369)  # a jump that waits for capacity when the connection breaks
 def test_every_claim_gets_its_log_in_order_and_without_gaps(seed: int) -> None:
-    """Through errors, cuts, damage, stale answers, full queues, hand-overs; all of it at last."""
+    """It does through errors, truncation, damage, stale responses, full queues and hand-overs."""
     simulation = Simulation(Random(seed))
     for _ in range(60):
         simulation.move()

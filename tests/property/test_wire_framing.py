@@ -1,4 +1,4 @@
-"""Frames come out as they went in, however the network cuts them."""
+"""Frames are read as they were sent, however the network splits them."""
 
 import itertools
 
@@ -15,7 +15,7 @@ from zkconsumer.errors import DecodeError
     bodies=st.lists(st.binary(min_size=4, max_size=50), max_size=5),
     cuts=st.lists(st.integers(0, 300), max_size=10),
 )
-def test_frames_survive_any_cutting(bodies: list[bytes], cuts: list[int]) -> None:
+def test_frames_survive_any_splitting(bodies: list[bytes], cuts: list[int]) -> None:
     """The same frames come out, whatever the sizes of the pieces that arrive."""
     stream = b"".join(len(body).to_bytes(4, "big") + body for body in bodies)
     reader = FrameReader(50)
@@ -32,7 +32,7 @@ def test_frames_survive_any_cutting(bodies: list[bytes], cuts: list[int]) -> Non
 @settings(max_examples=examples(100), deadline=None)
 @given(noise=st.binary(max_size=60))
 def test_noise_gives_frames_or_one_error(noise: bytes) -> None:
-    """Noise gives frames within the bounds, waits for more, or is a DecodeError."""
+    """Noise gives frames within the limits, waits for more bytes, or is a DecodeError."""
     reader = FrameReader(20)
     reader.receive(noise)
     refused = ""

@@ -1,4 +1,4 @@
-"""Whatever the bytes: a message, or one error that says where it went wrong."""
+"""Any bytes are a message, or an error that says where they are wrong."""
 
 from collections.abc import Callable
 
@@ -13,14 +13,14 @@ from zkconsumer.errors import DecodeError
 from zkconsumer.wire.api import Request, Response
 from zkconsumer.wire.codec import decode_response, encode_request, encode_response
 
-# There are more than a hundred versions, all from one compiler: few examples of each are many.
+# There are more than a hundred versions, all from one compiler: a few examples of each suffice.
 EXAMPLES = settings(max_examples=examples(10), deadline=None)
 CASES = pytest.mark.parametrize(("kind", "version"), REQUEST_VERSIONS, ids=name_of)
 CORRELATION_IDS = st.integers(-(1 << 31), (1 << 31) - 1)
 
 
 def decode_all(kind: type[Request[Response]], version: int, frame: bytes) -> None:
-    """Read a frame both as a request and as a response; only ``DecodeError`` may come out."""
+    """Decode a frame as a request and as a response; only ``DecodeError`` may be raised."""
     for decode in (lambda: decode_request(frame), lambda: decode_response(kind, version, frame)):
         refused = _refusal(decode)
         assert refused is None or (refused.message and 0 <= refused.position <= len(frame))
@@ -68,7 +68,7 @@ def test_response_round_trip(
 def test_truncation_is_an_error_at_every_byte(
     kind: type[Request[Response]], version: int, data: st.DataObject
 ) -> None:
-    """A message cut off anywhere is a DecodeError that stands at or before the cut."""
+    """A message truncated anywhere is a DecodeError at a position up to its end."""
     request = data.draw(messages(kind, version))
     response, written_in = data.draw(responses(kind, version))
     requested = encode_request(request, version=version, correlation_id=1, client_id="c")[4:]
@@ -104,7 +104,7 @@ def test_flipped_bits(kind: type[Request[Response]], version: int, data: st.Data
 @settings(max_examples=examples(15), deadline=None)
 @given(noise=st.binary(max_size=200))
 def test_random_bytes(kind: type[Request[Response]], version: int, noise: bytes) -> None:
-    """Noise, bare or behind a plausible header, is a message or a DecodeError."""
+    """Noise, with or without a plausible header, is a message or a DecodeError."""
     decode_all(kind, version, noise)
     header = kind.API.key.to_bytes(2, "big") + version.to_bytes(2, "big") + bytes(6)
     decode_all(kind, version, header + noise)

@@ -14,13 +14,16 @@ MS_AN_HOUR = 3_600_000
 PROGRESS_EVERY = 500
 SEEDS_A_TASK = 20
 OBJECTS_A_COLLECTION = 100_000
-"""More than a schedule leaves behind: by Python's own 700 a tenth of the time went into looking."""
+"""More objects than a schedule leaves behind.
+
+With Python's default of 700, a tenth of the time went into garbage collection.
+"""
 
 Run = Callable[[int], Outcome]
 
 
 def main(arguments: list[str] | None = None, run: Run = run_schedule) -> int:
-    """Run schedules; print the trace of the first that fails."""
+    """Run schedules and print the trace of the first one that fails."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
     parser.add_argument("--schedules", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=0)
@@ -47,7 +50,7 @@ def main(arguments: list[str] | None = None, run: Run = run_schedule) -> int:
 
 
 def _outcomes(run: Run, seeds: range, jobs: int) -> Generator[Outcome]:
-    """Yield what became of each, in the order of their seeds, without their traces."""
+    """Yield the outcome of each seed in order, without its trace."""
     task = _WithoutTrace(run)
     if jobs == 1:
         yield from map(task, seeds)
@@ -57,7 +60,7 @@ def _outcomes(run: Run, seeds: range, jobs: int) -> Generator[Outcome]:
 
 
 class _WithoutTrace:
-    """Runs a schedule and leaves its trace out: a seed replays exactly wherever one is wanted."""
+    """Runs a schedule and drops its trace: any seed can be replayed exactly to get one."""
 
     def __init__(self, run: Run) -> None:
         self._run = run

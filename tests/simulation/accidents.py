@@ -1,4 +1,4 @@
-"""What may go wrong, or just happen, in the wild part of a schedule."""
+"""The accidents and changes that may happen in the wild part of a schedule."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ MAX_PARTITIONS = 5
 
 
 class Accidents:
-    """Chooses one at each call; those that make no sense just now do nothing."""
+    """Chooses one accident per call; one that makes no sense at the moment does nothing."""
 
     def __init__(self, world: World, style: Style) -> None:
         self._world = world
@@ -44,21 +44,21 @@ class Accidents:
             ] * 60
 
     def arrive(self) -> None:
-        """Another member starts."""
+        """Start another member."""
         taken = {member.plan.consumer_id for member in self._world.members}
         self.start_member(new_plan(self._rng, self._style, taken))
 
     def start_member(self, plan: MemberPlan) -> None:
-        """A member starts, on a network as it is in this world."""
+        """Start a member with this world's loss rate."""
         member = self._world.start_member(plan)
         member.store.sim.loss_rate = self._style.loss_rate
 
     def happen(self) -> None:
-        """One accident."""
+        """Cause one accident."""
         self._rng.choice(self._all)()
 
     def make_good(self) -> None:
-        """Every accident comes to its end."""
+        """End every accident."""
         world = self._world
         world.note("settle")
         for member in list(world.away):
@@ -73,7 +73,7 @@ class Accidents:
             member.store.sim.loss_rate = 0.0
 
     def rob_at_rest(self) -> bool:
-        """Delete one owner node; says whether there was one."""
+        """Delete one owner node; return whether there was one."""
         owned = [tp for tp in self._world.logs if self._world.owner(tp) is not None]
         if owned:
             self._world.rob(self._rng.choice(owned), noticed=False)
@@ -97,7 +97,7 @@ class Accidents:
             member.close()
 
     def _leave_in_haste(self) -> None:
-        """The caller's patience ends before the control thread has left."""
+        """Close the session before the control thread has left."""
         closing = [member for member in self._world.members if member.closing]
         if closing:
             self._world.close_session(self._rng.choice(closing))
@@ -127,7 +127,7 @@ class Accidents:
             member.store.sim.raw.lost_replies += self._rng.randint(1, 2)
 
     def _freeze(self) -> None:
-        """The whole process is stopped; meanwhile its session may end."""
+        """Suspend the whole process, whose session may end meanwhile."""
         member = self._some()
         if member is not None:
             self._world.note("freeze", member.name)
@@ -136,7 +136,7 @@ class Accidents:
                 self._world.expire(member)
 
     def _stall(self) -> None:
-        """The control thread is held up; everything else goes on."""
+        """Suspend the control thread while everything else continues."""
         member = self._some()
         if member is not None:
             self._world.note("stall", member.name)
@@ -162,13 +162,13 @@ class Accidents:
             self._rng.choice(list(self._world.logs.values())).leader = self._rng.randrange(2)
 
     def _delete_registration(self) -> None:
-        """An operator cleans up too much."""
+        """Delete a live member's registration, as an operator might by mistake."""
         member = self._some()
         if member is not None:
             self._world.delete_node(f"/consumers/{GROUP}/ids/{member.plan.consumer_id}")
 
     def _rob(self) -> None:
-        """An owner node is deleted by somebody who should not; most often in a bad moment."""
+        """Delete an owner node without owning it, mostly while its member is busy."""
         world, rng = self._world, self._rng
         owned = [tp for tp in world.logs if world.owner(tp) is not None]
         busy = [

@@ -1,4 +1,4 @@
-"""The threads of the user's: each iterates one stream, and waits where the real one would."""
+"""The users' threads: each iterates one stream and waits where a real thread would."""
 
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
@@ -24,26 +24,26 @@ PAUSE_MS = 100
 
 
 class Owner(Protocol):
-    """The member whose stream it is."""
+    """The member that owns the stream."""
 
     name: str
     readings: dict[TopicPartition, Reading]
 
     @property
     def is_suspicious(self) -> bool:
-        """Whether ZooKeeper is silent."""
+        """Whether ZooKeeper has stopped answering."""
         ...
 
 
 class Caller:
-    """Asks for one message after the other, or for some, each time that the scheduler lets it.
+    """Requests one message or one batch each time that the scheduler resumes it.
 
     Attributes:
-        stream: what it iterates.
-        batch_records: how many messages it asks for at a time; 0: one by one.
-        cursor: the messages that it works on.
-        ended: its stream came to the end.
-        pauses_until_ms: it heard an error and tries again then.
+        stream: the stream that it iterates.
+        batch_records: how many messages it requests at a time; 0: one by one.
+        cursor: the messages that it is processing.
+        ended: whether its stream has ended.
+        pauses_until_ms: when it tries again after an error.
     """
 
     stream: KafkaStream[Any, Any]
@@ -62,7 +62,7 @@ class Caller:
         self._ledger = ledger
         self._note = note
         self._waits = False
-        # It met a shut gate, and goes on when that opens.
+        # The gate was shut; it continues when the gate opens.
         self._held_up = False
         self.batch_records = 0
         self.cursor: list[tuple[Reading, int]] = []
@@ -72,7 +72,7 @@ class Caller:
 
     @property
     def has_work(self) -> bool:
-        """Whether letting it go on would change anything."""
+        """Whether resuming it would change anything."""
         if self.ended or not self.task.ready or self._clock.time_ms < self.pauses_until_ms:
             return False
         if self._held_up and self._member.is_suspicious:
@@ -81,14 +81,14 @@ class Caller:
         return is_busy or self._queue.head(0) is not None
 
     def poll(self) -> None:
-        """Let it go on: it is done with the message in hand and asks for the next."""
+        """Resume it: it finishes its message and requests the next one."""
         self.task.resume()
 
     def wait_for(self, reply: Reply[T]) -> T | None:
-        """What the control thread answers. Called inside of its task."""
+        """Wait for the control thread's reply; called within the caller's task."""
         responses: list[T | ZkConsumerError | None] = []
 
-        def came() -> bool:
+        def has_arrived() -> bool:
             if not responses:
                 try:
                     value, there = reply.wait(0)
@@ -100,7 +100,7 @@ class Caller:
 
         self._waits = True
         try:
-            self.task.stop_here(came)
+            self.task.stop_here(has_arrived)
         finally:
             self._waits = False
         response = responses[0]

@@ -1,4 +1,4 @@
-"""What must be true when a world is at rest, and when everybody has left."""
+"""What must hold when a world has settled, and when every member has left."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ Ownership = dict[TopicPartition, ConsumerThreadId]
 
 
 def check_rest(world: World) -> None:
-    """Every partition is owned and read by the member that the assignor names, and no other."""
+    """Check that exactly the member that the assignor names owns and reads each partition."""
     expected = _expected(world)
     found = {tp: owner.data.decode() for tp in world.logs if (owner := world.owner(tp)) is not None}
     named = {tp: str(thread) for tp, thread in expected.items()}
@@ -25,13 +25,13 @@ def check_rest(world: World) -> None:
     for member in world.members:
         _check_member(world, member, expected)
     if world.members[0].delivery.commits_ahead:
-        return  # a crash may lose what was committed and not yet handed over
-    # What nobody subscribes to any more nobody has to read.
+        return  # a crash may lose what was committed but not yet delivered
+    # Partitions that nobody subscribes to any more need no reader.
     world.ledger.check_complete(expected)
 
 
 def _expected(world: World) -> Ownership:
-    """By the registrations that should be there, not by those that are."""
+    """Return the assignment by the registrations that should exist, not those that do."""
     if not world.members:
         return {}
     topics = frozenset(tp.topic for tp in world.logs)
@@ -87,7 +87,7 @@ def _check_watches(member: SimMember) -> None:
 
 
 def check_empty(world: World, left: Sequence[SimMember]) -> None:
-    """Nobody left anything behind, and who commits by itself has committed all that it read."""
+    """Check that members left nothing behind, and auto-committed all that they read."""
     if world.members:
         raise Violation(f"{[member.name for member in world.members]} do not end")
     for folder in ("ids", *(f"owners/{tp.topic}" for tp in world.logs)):

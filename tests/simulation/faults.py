@@ -1,6 +1,6 @@
-"""Planted faults of the rebalance: the core, its steps, the look at the group, the control thread.
+"""Planted faults of the rebalance: its core, its steps, the group reader and the control thread.
 
-Each is a small mutation that somebody might make by mistake.
+Each is a small mutation, such as a mistake might cause.
 """
 
 from tests.simulation.product import Product, Swap
@@ -27,7 +27,7 @@ Actions = tuple[ev.Action, ...]
 
 
 class LoadsBeforeClaiming(RebalanceCore):
-    """Offsets are loaded before the claim, as the original does."""
+    """A core that loads offsets before it claims, as the original does."""
 
     _loaded: ev.OffsetsLoaded | None = None
 
@@ -48,7 +48,7 @@ class LoadsBeforeClaiming(RebalanceCore):
 
 
 class NeverRetries(RebalanceCore):
-    """After a failed try it waits for the next trigger."""
+    """A core that waits for the next trigger after a failed attempt."""
 
     def _back_off(self, reason: str) -> Actions:
         actions = super()._back_off(reason)
@@ -58,7 +58,7 @@ class NeverRetries(RebalanceCore):
 
 
 class GivesUpForGood(RebalanceCore):
-    """After the last try that is allowed it stays registered, and does nothing."""
+    """A core that stays registered after its last attempt but does nothing more."""
 
     def _fail(self, now_ms: int) -> Actions:
         actions = super()._fail(now_ms)
@@ -67,7 +67,7 @@ class GivesUpForGood(RebalanceCore):
 
 
 class IgnoresReconnections(RebalanceCore):
-    """Watches that were lost with the connection are not left anew."""
+    """A core that does not set again the watches that a lost connection took with it."""
 
     def _session_started(self, session_id: int) -> Actions:
         if session_id == self._session_id:
@@ -76,7 +76,7 @@ class IgnoresReconnections(RebalanceCore):
 
 
 class NeverAudits(RebalanceCore):
-    """It does not look around while at rest."""
+    """A core that makes no audits while it is stable."""
 
     def _settle(self) -> Actions:
         actions = super()._settle()
@@ -86,7 +86,7 @@ class NeverAudits(RebalanceCore):
 
 
 class CommitsWhatWasLost(RebalanceCore):
-    """What was taken from it is committed, as if it were given up in order."""
+    """A core that commits lost partitions as though it had given them up in order."""
 
     def _after_stop(self) -> Actions:
         plan = self._current_plan()
@@ -98,7 +98,7 @@ class CommitsWhatWasLost(RebalanceCore):
 
 
 class CommitsAfterwards(RebalanceSteps):
-    """The commit of a hand-over is made when the nodes are released already."""
+    """Steps that commit a handover only after the nodes are released."""
 
     _due: ev.Commit | None = None
 
@@ -114,14 +114,14 @@ class CommitsAfterwards(RebalanceSteps):
 
 
 class CommitsNothing(RebalanceSteps):
-    """A hand-over is not committed."""
+    """Steps that do not commit a handover."""
 
     def _transfer(self, step: ev.Commit) -> None:
         """Nothing."""
 
 
 class DoesNotRevoke(RebalanceSteps):
-    """What is given up is read on."""
+    """Steps that go on reading revoked partitions."""
 
     def _run(self, step: ev.Step) -> ev.StepResult:
         if isinstance(step, ev.Revoke):
@@ -130,7 +130,7 @@ class DoesNotRevoke(RebalanceSteps):
 
 
 class StartsFromMemory(RebalanceSteps):
-    """An offset that was loaded once is not loaded again."""
+    """Steps that do not load an offset again that they loaded once."""
 
     def _load_offsets(self, step: ev.LoadOffsets) -> ev.StepResult:
         seen = self.__dict__.setdefault("seen", {})
@@ -143,7 +143,7 @@ class StartsFromMemory(RebalanceSteps):
 
 
 class WatchesOnce(GroupReader):
-    """The watch on the members is left once, and not again when it has fired."""
+    """A reader that does not set the watch on the members again after it has fired."""
 
     _watched = False
 
@@ -165,7 +165,7 @@ def _nobody(path: str, event: str) -> None:
 
 
 class BelievesItIsRegistered(GroupReader):
-    """It never looks whether its registration is still there."""
+    """A reader that never checks whether its registration still exists."""
 
     def _is_ours(self, *args: object) -> bool:
         del args
@@ -173,7 +173,7 @@ class BelievesItIsRegistered(GroupReader):
 
 
 class DropsTriggers(ControlThread):
-    """A trigger that comes during a round is dropped."""
+    """A control thread that drops triggers that arrive during a round."""
 
     def _feed(self, event: ev.Event) -> None:
         super()._feed(event)
@@ -183,7 +183,7 @@ class DropsTriggers(ControlThread):
 
 
 class LosesTheBacklog(ControlThread):
-    """What came together with a trigger is dropped with the triggers that repeat it."""
+    """A control thread that drops messages together with repeated triggers."""
 
     def _next_message(self, timeout_ms: int | None) -> Message | None:
         message = super()._next_message(timeout_ms)
@@ -192,7 +192,7 @@ class LosesTheBacklog(ControlThread):
 
 
 class StaysRegisteredWhenLeaving(ControlThread):
-    """It leaves without giving its partitions up, and the session goes on for a while."""
+    """A control thread that leaves without releasing, while the session goes on."""
 
     def _run_leaving(self) -> list[ev.Action]:
         """Nothing."""

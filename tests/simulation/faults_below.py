@@ -1,4 +1,4 @@
-"""Planted faults below the rebalance: registry, offsets, ownership book, session news, streams."""
+"""Planted faults below the rebalance: registry, offsets, claims, session events and streams."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ from zkconsumer.zk.store import DeleteOp, Op
 
 
 class KeepsHalfAClaim(ClaimAttempt):
-    """What a refused claim has created stays."""
+    """An attempt that keeps the nodes that a refused claim created."""
 
     def _roll_back(self) -> None:
         self.created.clear()
@@ -32,7 +32,7 @@ class KeepsHalfAClaim(ClaimAttempt):
 
 
 class TakesForeignNodes(ClaimAttempt):
-    """A node that somebody else made is rewritten."""
+    """An attempt that overwrites a node that somebody else created."""
 
     def _is_foreign(self, node: object) -> bool:
         del node
@@ -40,7 +40,7 @@ class TakesForeignNodes(ClaimAttempt):
 
 
 class DeletesBlindly(GroupRegistry):
-    """Owner nodes are deleted without looking whose they are, as the original does."""
+    """A registry that deletes owner nodes without reading them, as the original does."""
 
     def release(self, owned: Mapping[TopicPartition, ConsumerThreadId]) -> None:
         """See ``GroupRegistry``."""
@@ -49,7 +49,7 @@ class DeletesBlindly(GroupRegistry):
 
 
 class ReleasesHalf(GroupRegistry):
-    """One owner node of several stays."""
+    """A registry that leaves one owner node of several."""
 
     def release(self, owned: Mapping[TopicPartition, ConsumerThreadId]) -> None:
         """See ``GroupRegistry``."""
@@ -57,21 +57,21 @@ class ReleasesHalf(GroupRegistry):
 
 
 class CommitsUnfenced(ZookeeperOffsetStore):
-    """Nobody looks who owns the partition when an offset is written."""
+    """A store that writes offsets without checking the partition's owner."""
 
     def __init__(self, *args: Any, **more: Any) -> None:
         super().__init__(*args, **{**more, "guard": None})
 
 
 class ChecksNoOwner(FencedCommit):
-    """The owner node is read before the write, but not checked in its transaction."""
+    """A commit that reads the owner node but does not check it in its transaction."""
 
     def _ops(self, tp: TopicPartition) -> list[Op]:
         return [self._write_op(tp)]
 
 
 class DropsWhatDoesNotFit(ChunkQueue):
-    """A chunk that comes to a full queue is lost."""
+    """A queue that loses chunks that arrive while it is full."""
 
     def offer(self, chunk: Chunk, on_capacity: Callable[[], None]) -> bool:
         """See ``ChunkSink``."""
@@ -80,7 +80,7 @@ class DropsWhatDoesNotFit(ChunkQueue):
 
 
 class ConsumesInHand(KafkaStream[Any, Any]):
-    """A message counts as consumed when it is handed over."""
+    """A stream that counts a message as consumed on delivery."""
 
     def __init__(self, queue: ChunkQueue, **more: Any) -> None:
         if more["delivery"] is Delivery.AT_LEAST_ONCE:
@@ -89,32 +89,32 @@ class ConsumesInHand(KafkaStream[Any, Any]):
 
 
 class IgnoresTheGate(KafkaStream[Any, Any]):
-    """Messages are handed out however long ZooKeeper has been silent."""
+    """A stream that delivers messages however long ZooKeeper has been silent."""
 
     def __init__(self, queue: ChunkQueue, **more: Any) -> None:
         super().__init__(queue, **{**more, "gate": DeliveryGate(more["clock"], 2**60)})
 
 
-def hears_no_answers(*_args: object) -> None:
-    """Only a connection that is closed counts as silence."""
+def ignore_responses(*_args: object) -> None:
+    """Count only a closed connection as silence."""
 
 
 class CommitsAheadNever(KafkaStream[Any, Any]):
-    """At most once: what is handed over was not committed before."""
+    """A stream that delivers at most once but does not commit before delivery."""
 
     def __init__(self, queue: ChunkQueue, **more: Any) -> None:
         super().__init__(queue, **{**more, "commit_ahead": lambda _claim, _offset: True})
 
 
 class DeliversAfterTheEnd(OwnedClaims):
-    """The end of the session stops delivery only when the control thread has time for it."""
+    """Claims that stay deliverable after the session until the control thread has time."""
 
     def fence(self, session_id: int) -> None:
         """See ``OwnedClaims``."""
 
 
 class ResumesBehindTheStore(OwnedClaims):
-    """A partition that comes back goes on where it stood, whatever others committed since."""
+    """Claims that resume at their own position, whatever others committed since."""
 
     def open(self, tp: TopicPartition, *args: Any) -> PartitionClaim:
         """See ``OwnedClaims``."""
@@ -128,26 +128,26 @@ class ResumesBehindTheStore(OwnedClaims):
 
 
 class KeepsWhatLeft(OwnedClaims):
-    """What was released stays among the claims that a caller's commit covers."""
+    """Claims that keep released partitions in a caller's commit."""
 
     def released(self, partitions: Any) -> None:
         """See ``OwnedClaims``."""
 
 
-def delivered_whatever(claim: PartitionClaim) -> int | None:
-    """What was handed over, though more is committed already."""
+def always_delivered_offset(claim: PartitionClaim) -> int | None:
+    """Return the delivered offset even when a higher one is committed."""
     offset = claim.consumed_offset if claim.delivered_offset is None else claim.delivered_offset
     return None if offset == claim.committed_offset else offset
 
 
 def one_too_far(claim: PartitionClaim) -> int | None:
-    """The offset behind the next one to read."""
+    """Return the offset behind the next one to read."""
     offset = commits.delivered_offset(claim)
     return None if offset is None else offset + 1
 
 
-class Rules:
-    """Stands in for ``CommitRules``: some of them are broken, whatever the delivery mode."""
+class BrokenRules:
+    """Replaces ``CommitRules`` with some rules broken, whatever the delivery mode."""
 
     def __init__(self, **broken: commits.OffsetOf) -> None:
         self._broken = broken
@@ -171,14 +171,16 @@ FAULTS_BELOW: dict[str, Product] = {
     "DropsWhatDoesNotFit": Product(queue=DropsWhatDoesNotFit),
     "ConsumesInHand": Product(stream=ConsumesInHand),
     "IgnoresTheGate": Product(stream=IgnoresTheGate),
-    "HearsNoAnswers": Product(swaps=(Swap(DeliveryGate, "received", hears_no_answers),)),
+    "HearsNoAnswers": Product(swaps=(Swap(DeliveryGate, "received", ignore_responses),)),
     "CommitsAheadNever": Product(stream=CommitsAheadNever),
     "CommitsBelowWhatIsCommitted": Product(
-        swaps=(Swap(assembly, "CommitRules", Rules(callers=delivered_whatever)),)
+        swaps=(Swap(assembly, "CommitRules", BrokenRules(callers=always_delivered_offset)),)
     ),
     "CommitsWhatIsInHand": Product(
-        swaps=(Swap(assembly, "CommitRules", Rules(automatic=commits.delivered_offset)),)
+        swaps=(Swap(assembly, "CommitRules", BrokenRules(automatic=commits.delivered_offset)),)
     ),
-    "CommitsOneTooFar": Product(swaps=(Swap(assembly, "CommitRules", Rules(callers=one_too_far)),)),
+    "CommitsOneTooFar": Product(
+        swaps=(Swap(assembly, "CommitRules", BrokenRules(callers=one_too_far)),)
+    ),
     **{name: Product(swaps=(Swap(assembly, "OwnedClaims", claims),)) for name, claims in _OWN},
 }

@@ -1,4 +1,4 @@
-"""Planted faults that only some schedules meet: those with batches, or with native chunks."""
+"""Planted faults that only schedules with batches or native chunks can reveal."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ Message = MessageAndMetadata[Any, Any]
 
 
 class ConsumesBatchesInHand(BatchReader[Any, Any]):
-    """A batch counts as consumed when it is handed over."""
+    """A reader that counts a batch as consumed on delivery."""
 
     def transfer(self, pieces: list[BatchPiece[Any, Any]]) -> list[Message]:
         """See ``BatchReader``."""
@@ -25,7 +25,7 @@ class ConsumesBatchesInHand(BatchReader[Any, Any]):
 
 
 class ForgetsWhereABatchEnds(BatchReader[Any, Any]):
-    """Behind a batch of several chunks its last one is given up, whatever is left of it."""
+    """A reader that drops the rest of the last chunk of a batch."""
 
     def transfer(self, pieces: list[BatchPiece[Any, Any]]) -> list[Message]:
         """See ``BatchReader``."""
@@ -35,7 +35,7 @@ class ForgetsWhereABatchEnds(BatchReader[Any, Any]):
 
 
 class ConsumesNativelyInHand(StreamCursors[Any, Any]):
-    """A native message counts as consumed when it is handed over."""
+    """Cursors that count a native message as consumed on delivery."""
 
     def _make_native(self) -> ChunkCursor[Any, Any]:
         self._consumes_delivered = True

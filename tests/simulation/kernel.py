@@ -1,8 +1,8 @@
-"""Who runs next is the scheduler's choice: greenlets that stop at every point where others may go.
+"""The scheduler's tasks: greenlets that stop wherever another thread may run.
 
 A ``Task`` is a thread of the product, played by a greenlet. It stops where the real thread may be
 held up: before and after each request to ZooKeeper, and at its mailbox. Nothing else runs until
-the scheduler resumes somebody, so a schedule is a pure function of its seed.
+the scheduler resumes a task, so a schedule is a pure function of its seed.
 """
 
 from collections import deque
@@ -19,7 +19,7 @@ WALL_AHEAD_MS = 1_400_000_000_000
 
 
 class SimClock:
-    """A ``Clock`` that the scheduler moves."""
+    """A ``Clock`` that the scheduler advances."""
 
     def __init__(self) -> None:
         self.time_ms = START_MS
@@ -37,13 +37,13 @@ class Task:
     """One thread of the product, stopped or running.
 
     Attributes:
-        deadline_ms: when it goes on by itself; None: not by itself.
-        wakes: whether what it waits for is there; None: it waits for nothing but its turn.
+        deadline_ms: when it continues by itself; None: never.
+        wakes: whether it may continue; None: it waits only for its turn.
     """
 
     def __init__(self, clock: SimClock, body: Callable[[], None]) -> None:
         self._clock = clock
-        # Who makes a task is who resumes it.
+        # The greenlet that creates a task is the one that resumes it.
         self._scheduler = greenlet.getcurrent()
         self._greenlet = greenlet.greenlet(body)
         self._killed = False
@@ -52,12 +52,12 @@ class Task:
 
     @property
     def done(self) -> bool:
-        """Whether it came to its end."""
+        """Whether it has ended."""
         return bool(self._greenlet.dead)
 
     @property
     def ready(self) -> bool:
-        """Whether it could go on now."""
+        """Whether it could continue now."""
         if self._greenlet.dead:
             return False
         if self.wakes is None or self.wakes():
@@ -65,11 +65,11 @@ class Task:
         return self.deadline_ms is not None and self.deadline_ms <= self._clock.time_ms
 
     def resume(self) -> None:
-        """Let it run to its next stop; what it dies of is raised here."""
+        """Let it run to its next stop, and raise the exception that ends it."""
         self._greenlet.switch()
 
     def kill(self) -> None:
-        """End it where it stands, as a process ends: nothing that it still calls has an effect."""
+        """End it at once, as a killed process: none of its further calls has an effect."""
         self._killed = True
         if not self._greenlet.dead:
             self._greenlet.throw()
@@ -77,7 +77,7 @@ class Task:
     def stop_here(
         self, wakes: Callable[[], bool] | None = None, timeout_ms: int | None = None
     ) -> None:
-        """Give way until resumed. Called inside of the task only."""
+        """Yield until resumed; called within the task only."""
         if self._killed:
             raise greenlet.GreenletExit
         self.wakes = wakes

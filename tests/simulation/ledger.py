@@ -1,15 +1,16 @@
-"""What everybody did, and what must be true of it: told of each event at the moment it happens.
+"""A record of each event as it happens, which checks the rules of delivery.
 
 The rules, each broken by at least one of the planted faults:
 
-1. Who fetches or delivers a partition holds its owner node, or held it in a session that ended
-   without the member having been told.
+1. A member that fetches or delivers a partition holds its owner node, or held it in a session
+   whose end it has not been told of.
 2. A claim starts from the offset that is stored while we own the partition.
 3. A claim delivers every record of its log once, in order.
-4. An offset is written by the owner only, never backwards, and never past what the member's
-   callers are done with; without auto-commit only on request.
-5. Who gives a partition up stopped reading before, and committed what was consumed (auto-commit).
-6. In the end every record was delivered to a caller who lived to be done with it.
+4. An offset is written by the owner only, never backwards, and never past the records that the
+   member's callers have processed; without auto-commit only on request.
+5. A member that gives a partition up has stopped reading it, and committed the consumed records
+   (auto-commit).
+6. In the end every record was delivered to a caller that processed it.
 """
 
 from collections.abc import Iterable
@@ -24,11 +25,11 @@ from zkconsumer.zk.store import ZNode
 
 
 class Violation(AssertionError):
-    """The product did what it promises not to do."""
+    """The product broke a promise."""
 
 
 class Reader(Protocol):
-    """A member, as far as the ledger looks at it."""
+    """The part of a member that the ledger reads."""
 
     name: str
     auto_commit: bool
@@ -38,35 +39,35 @@ class Reader(Protocol):
 
     @property
     def is_silenced(self) -> bool:
-        """Whether it heard nothing from ZooKeeper for longer than it may go on without."""
+        """Whether ZooKeeper has been silent for longer than delivery may go on."""
         ...
 
     @property
     def commit_open(self) -> bool:
-        """Whether a caller waits for a commit."""
+        """Whether a caller is waiting for a commit."""
         ...
 
     def claims_session(self) -> int:
-        """The session under which it claims."""
+        """Return the session under which it claims."""
         ...
 
 
 class Scene(Protocol):
-    """What the ledger looks up."""
+    """The state that the ledger looks up."""
 
     logs: dict[TopicPartition, PartitionLog]
 
     @property
     def has_transactions(self) -> bool:
-        """Whether the server knows them."""
+        """Whether the server supports transactions."""
         ...
 
     def owner(self, tp: TopicPartition, /) -> ZNode | None:
-        """The owner node."""
+        """Return the owner node."""
         ...
 
     def stored(self, tp: TopicPartition, /) -> int | None:
-        """The committed offset."""
+        """Return the committed offset."""
         ...
 
     def is_live(self, session_id: int, /) -> bool:
@@ -79,17 +80,17 @@ class Reading:
     """A claim as seen from outside.
 
     Attributes:
-        member: whose it is.
+        member: the claim's member.
         tp: the partition.
         claim: the product's object.
-        session_id: under which it was claimed.
-        start: from where; None: by the reset policy.
-        handed_to: one past the last record that a caller got.
-        finished_to: one past the last record that a caller was done with.
-        handed: the offsets that callers of this member ever got.
-        given_up_at: what was consumed when it was given up; None before.
-        robbed: somebody deleted the owner node without asking; it can't know before it looks.
-        excused: a request of the handover failed, so what was not committed comes again.
+        session_id: the session under which it was claimed.
+        start: the first offset; None: by the reset policy.
+        handed_to: one past the last record that a caller received.
+        finished_to: one past the last record that a caller processed.
+        handed: all offsets that callers of this member ever received.
+        given_up_at: the consumed offset when it was given up; None before.
+        robbed: whether somebody else deleted the owner node, which the member may not know yet.
+        excused: whether a request of the handover failed, so that uncommitted records repeat.
     """
 
     member: Reader
@@ -106,15 +107,15 @@ class Reading:
 
 
 class Ledger:
-    """Sees everything; raises ``Violation``."""
+    """Receives every event, and raises ``Violation`` when a rule is broken."""
 
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self.done: dict[TopicPartition, set[int]] = {}
         self._handed: dict[TopicPartition, set[int]] = {}
         self._robbed_of: set[tuple[TopicPartition, int]] = set()
-        # The last write of a robbed member below a node that another made anew: the transaction
-        # that created this, what was stored before the write, and what it stored.
+        # The last write of a robbed member below a node that another member has created again: the
+        # node's creating transaction, the offset before the write, and the offset written.
         self._foreign: dict[TopicPartition, tuple[int, int | None, int]] = {}
         self.delivered = 0
         self.repeated = 0
@@ -122,7 +123,7 @@ class Ledger:
     # --- reading ----------------------------------------------------------------------------------
 
     def started(self, member: Reader, claim: PartitionClaim, offset: int | None) -> Reading:
-        """A member begins to fetch a partition."""
+        """Record that a member begins to fetch a partition."""
         tp = claim.topic_partition
         before = member.readings.get(tp)
         reading = Reading(member, tp, claim, member.claims_session(), offset)
@@ -142,27 +143,27 @@ class Ledger:
         return reading
 
     def _goes_on(self, before: Reading | None, stored: int | None, offset: int | None) -> bool:
-        """Whether a member goes on where it stood itself, though it did not commit that."""
+        """Whether a member resumes at its own position, though it did not commit it."""
         if before is None or offset is None or offset < (stored or 0):
             return False
         return offset <= self._scene.logs[before.tp].first_from(self._reached(before))
 
     @staticmethod
     def _reached(reading: Reading) -> int:
-        """How far the callers of a member got, by its delivery mode."""
+        """Return the offset that a member's callers reached, by its delivery mode."""
         member = reading.member
         if member.commit_open or not member.auto_commit or member.delivery.consumes_delivered:
             return reading.handed_to
         return reading.finished_to
 
     def stopped(self, member: Reader) -> None:
-        """A member gave some partitions up."""
+        """Record that a member gave some partitions up."""
         for reading in member.readings.values():
             if not reading.claim.active and reading.given_up_at is None:
                 reading.given_up_at = reading.claim.consumed_offset
 
     def check_right(self, reading: Reading, what: str) -> None:
-        """Whether the member may go on reading."""
+        """Check that the member may go on reading."""
         owner = self._scene.owner(reading.tp)
         session_id = reading.session_id
         if owner is not None and owner.ephemeral_owner == session_id:
@@ -174,7 +175,7 @@ class Ledger:
         raise Violation(f"{reading.member.name} {what} {reading.tp}, which is not its own")
 
     def handed(self, reading: Reading, offset: int) -> None:
-        """A caller got a record."""
+        """Record that a caller received a record."""
         tp = reading.tp
         if not reading.claim.active:
             raise Violation(f"{reading.member.name} delivers {tp}, which it gave up")
@@ -198,7 +199,7 @@ class Ledger:
             self.finished(reading, offset)
 
     def finished(self, reading: Reading, offset: int) -> None:
-        """A caller is done with a record: it asks for the next."""
+        """Record that a caller requests the next record and so has processed this one."""
         reading.finished_to = max(reading.finished_to, offset + 1)
         self.done.setdefault(reading.tp, set()).add(offset)
 
@@ -207,7 +208,7 @@ class Ledger:
     def committed(
         self, member: Reader | None, session_id: int, tp: TopicPartition, before: int | None
     ) -> None:
-        """An offset was written."""
+        """Record that an offset was written."""
         offset = self._scene.stored(tp)
         if member is None:
             return
@@ -241,13 +242,13 @@ class Ledger:
             self.done.setdefault(reading.tp, set()).update(message)
 
     def read_by_others(self, tp: TopicPartition, low: int, high: int) -> None:
-        """A member of another kind is done with the records in [low, high)."""
+        """Record that a foreign member processed the records in [low, high)."""
         read = self._scene.logs[tp].lost_between(low, high)
         self.done.setdefault(tp, set()).update(read)
         self._handed.setdefault(tp, set()).update(read)
 
     def commit_kept(self, handed: list[tuple[Reading, int]]) -> None:
-        """A caller heard that all it had been handed is committed."""
+        """Check that a successful commit stored every offset that it covers."""
         for reading, offset in handed:
             stored = self._scene.stored(reading.tp)
             current = reading.member.readings.get(reading.tp) is reading and reading.claim.active
@@ -259,7 +260,7 @@ class Ledger:
                 )
 
     def released(self, member: Reader, session_id: int, tp: TopicPartition) -> None:
-        """A member deleted its owner node."""
+        """Record that a member deleted its owner node."""
         reading = member.readings.get(tp)
         if reading is None or reading.session_id != session_id or reading.robbed:
             return
@@ -274,20 +275,20 @@ class Ledger:
             )
 
     def robbed(self, tp: TopicPartition, victim: Reader | None, session_id: int) -> None:
-        """Somebody deletes an owner node of this session, which is not his."""
+        """Record that somebody else deletes an owner node of this session."""
         self._robbed_of.add((tp, session_id))
         reading = None if victim is None else victim.readings.get(tp)
         if reading is not None and reading.session_id == session_id:
             reading.robbed = True
 
     def was_robbed(self, tp: TopicPartition, session_id: int) -> bool:
-        """Whether somebody deleted an owner node of this session without asking."""
+        """Whether somebody else deleted an owner node of this session."""
         return (tp, session_id) in self._robbed_of
 
     # --- the end ----------------------------------------------------------------------------------
 
     def check_complete(self, partitions: Iterable[TopicPartition]) -> None:
-        """Every record that is still there was delivered to somebody who was done with it."""
+        """Check that every remaining record was delivered to a caller that processed it."""
         for tp in partitions:
             log = self._scene.logs[tp]
             done = self.done.get(tp, set())

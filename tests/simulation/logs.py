@@ -1,4 +1,4 @@
-"""The logs of the simulated brokers, and the fetching from them behind ``Fetching``."""
+"""The logs of the simulated brokers, and the ``Fetching`` that reads them."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Mapping
@@ -19,7 +19,7 @@ class PartitionLog:
 
     Attributes:
         offsets: every offset that was ever written, in order.
-        start: what lies below was deleted by retention.
+        start: the first offset that retention has not deleted.
         end: the next offset to be written.
         leader: the broker that serves it.
     """
@@ -31,30 +31,30 @@ class PartitionLog:
         self.leader = leader
 
     def append(self, gap: int) -> int:
-        """Write a record behind a gap; gives its offset."""
+        """Write a record behind a gap and return its offset."""
         offset = self.end + gap
         self.offsets.append(offset)
         self.end = offset + 1
         return offset
 
     def read(self, offset: int, count: int) -> list[int]:
-        """The offsets of the next records from here on."""
+        """Return the offsets of the next records from this offset on."""
         at = bisect_left(self.offsets, max(offset, self.start))
         return self.offsets[at : at + count]
 
     def first_from(self, offset: int) -> int:
-        """The first record that is still there at or behind an offset; the end where none is."""
+        """Return the first remaining record from an offset on, or the end if there is none."""
         return next(iter(self.read(offset, 1)), self.end)
 
     def lost_between(self, low: int, high: int) -> list[int]:
-        """Records in [low, high) that are still there."""
+        """Return the remaining records in [low, high)."""
         low = max(low, self.start)
         return self.offsets[bisect_left(self.offsets, low) : bisect_left(self.offsets, high)]
 
 
 @dataclass(slots=True, eq=False)
 class Position:
-    """Where one claim is being fetched; ``offset`` is None until the reset policy named one."""
+    """One claim's position; ``offset`` is None until the reset policy chooses one."""
 
     claim: PartitionClaim
     offset: int | None
@@ -62,17 +62,17 @@ class Position:
     full: bool = False
 
     def on_capacity(self) -> None:
-        """The full queue may take the pending chunk now."""
+        """Allow the pending chunk to be offered again."""
         self.full = False
 
 
 class SimFetching:
-    """``Fetching`` from simulated logs, one chunk at a time, whenever the scheduler says so.
+    """``Fetching`` from simulated logs, one chunk at a time, whenever the scheduler decides.
 
     Args:
-        rng: decides how much a fetch brings.
-        on_start: told of each claim with its offset.
-        on_wake: told when claims were given up.
+        rng: decides how many records a fetch returns.
+        on_start: called with each claim and its offset.
+        on_wake: called when claims were given up.
     """
 
     def __init__(
@@ -93,18 +93,18 @@ class SimFetching:
             self.positions.append(Position(claim, offset))
 
     def wake(self) -> None:
-        """See ``Fetching``: the scheduler's next fetch looks which claims are given up."""
+        """See ``Fetching``: the scheduler's next fetch checks which claims are given up."""
         self._on_wake()
 
     def forget_inactive(self) -> None:
-        """Let go of claims that were given up."""
+        """Drop claims that were given up."""
         if not all(position.claim.active for position in self.positions):
             self.positions = [position for position in self.positions if position.claim.active]
 
     def ready(
         self, logs: Mapping[TopicPartition, PartitionLog], brokers: Container[int]
     ) -> list[Position]:
-        """What a fetch would bring something of."""
+        """Return the positions for which a fetch would return records."""
         self.forget_inactive()
         return [
             position
@@ -115,7 +115,7 @@ class SimFetching:
         ]
 
     def fetch(self, position: Position, log: PartitionLog) -> str:
-        """One fetch of one partition; says what came of it."""
+        """Fetch one partition once, and return a description of the result."""
         chunk = position.pending or self._next_chunk(position, log)
         if chunk is None:
             return "nothing"
@@ -145,7 +145,7 @@ class SimFetching:
 
 
 def put(chunk: Chunk, on_capacity: Callable[[], None]) -> bool:
-    """Offer it; to a native queue as a native loop does, where that makes such chunks."""
+    """Offer a chunk, to a native queue as a native loop does for such chunks."""
     sink: Any = chunk.claim.sink
     is_plain = bool(chunk.records) and chunk.next_offset == chunk.records[-1].offset + 1
     if isinstance(sink, ChunkQueue) or not is_plain:
@@ -163,12 +163,12 @@ def put(chunk: Chunk, on_capacity: Callable[[], None]) -> bool:
 
 
 def partition_texts(count: int) -> bytes:
-    """The node of a topic with so many partitions."""
+    """Return the node of a topic with this many partitions."""
     replicas = ",".join(f'"{number}":[0]' for number in range(count))
     return f'{{"version":1,"partitions":{{{replicas}}}}}'.encode()
 
 
 def owner_of(path: str) -> TopicPartition:
-    """The partition that an owner node or an offset node is about."""
+    """Return the partition of an owner or offset node."""
     _, _, _, _, topic, partition = path.split("/")
     return TopicPartition(topic, int(partition))

@@ -1,4 +1,4 @@
-"""One member: the real parts of a connector, put together for the simulation."""
+"""One member: a connector's real parts, assembled for the simulation."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ Note = Callable[..., None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What members share."""
+    """The objects that members share."""
 
     server: MemoryZkServer
     clock: SimClock
@@ -61,9 +61,9 @@ class SimMember:
     Attributes:
         control_task: its control thread.
         callers: the threads that iterate its streams, once it has joined.
-        frozen_until_ms: the whole process stands still until then.
-        stalled_until_ms: its control thread does.
-        heard_lost: sessions whose end it was told of.
+        frozen_until_ms: when the whole process resumes.
+        stalled_until_ms: when its control thread resumes.
+        heard_lost: the sessions whose end it was told of.
         connected_ms: when the server answered its last request to connect.
         confirmed_ms: when it sent the last request that it knows to be answered.
     """
@@ -84,7 +84,7 @@ class SimMember:
         self.frozen_until_ms = 0
         self.stalled_until_ms = 0
         self.connected_ms = self.confirmed_ms = around.clock.now_ms()
-        self._told_of_answers: list[ResponseListener] = []
+        self._response_listeners: list[ResponseListener] = []
         self._joining: tuple[JoinRequest, list[StreamQueue], int] | None = None
         self._commit: tuple[CommitRequest, list[tuple[Reading, int]]] | None = None
         self.store = SimStore(around.server, around.rng)
@@ -154,7 +154,7 @@ class SimMember:
         self.control_task.stop_here()
         self.store.close()
 
-    # --- what the product tells -------------------------------------------------------------------
+    # --- events from the product ------------------------------------------------------------------
 
     def _start(self, claim: PartitionClaim, offset: int | None) -> None:
         self._around.ledger.started(self, claim, offset)
@@ -164,11 +164,11 @@ class SimMember:
         self._around.ledger.stopped(self)
 
     def _hears(self, event: SessionEvent) -> None:
-        """The client is about to tell the product this."""
+        """Receive a session event just before the product does."""
         match event.state:
             case SessionState.CONNECTED:
                 self.silent_since_ms = None
-                # Told late, perhaps: what is heard is what was true then.
+                # The event may be late, so the time of the connection counts.
                 self._on_response(self.connected_ms)
             case SessionState.LOST:
                 self.heard_lost.add(event.session_id)
@@ -179,20 +179,20 @@ class SimMember:
                 raise AssertionError("the in-memory client never dies")
 
     def _listening(self, listener: ResponseListener) -> None:
-        self._told_of_answers.append(listener)
+        self._response_listeners.append(listener)
         listener(self.confirmed_ms, PING_MS)
 
     def on_response(self) -> None:
-        """The server answers a ping that was sent just now, in the session that it knows of."""
+        """Receive the response to a ping sent just now, in the session that it knows of."""
         self._on_response(self._around.clock.now_ms())
 
     def _on_response(self, sent_ms: int) -> None:
         self.confirmed_ms = max(self.confirmed_ms, sent_ms)
-        for notify in self._told_of_answers:
+        for notify in self._response_listeners:
             notify(sent_ms, PING_MS)
 
     @property
-    def wants_an_answer(self) -> bool:
+    def is_ping_due(self) -> bool:
         """Whether a ping is due."""
         return self._around.clock.now_ms() - self.confirmed_ms >= PING_MS
 
@@ -227,7 +227,7 @@ class SimMember:
     # --- its callers ------------------------------------------------------------------------------
 
     def join(self) -> None:
-        """A caller creates the streams."""
+        """Create the streams, as a caller does."""
         topics, new_queue = self.plan.topics, self._new_queue
         if isinstance(topics, str):
             made = [new_queue(), new_queue()]
@@ -261,7 +261,7 @@ class SimMember:
         return caller
 
     def _commit_ahead(self, caller: Caller, claim: PartitionClaim, offset: int) -> bool:
-        """As ``ZookeeperConsumerConnector`` does it, but that its caller gives way meanwhile."""
+        """Commit ahead as ``ZookeeperConsumerConnector`` does, but let other tasks run."""
         if self.control.done:
             return False
         request = CommitAheadRequest(claim, offset)
@@ -270,7 +270,7 @@ class SimMember:
         return bool(done)
 
     def hear_replies(self) -> bool:
-        """Let callers that wait for the control thread go on; says whether one did."""
+        """Resume a caller whose reply has arrived; return whether there was one."""
         return self._hear_joined() or self._hear_committed()
 
     def _hear_joined(self) -> bool:
@@ -299,7 +299,7 @@ class SimMember:
         return not self.callers and self._joining is None and not self.closing
 
     def commit(self) -> None:
-        """A caller commits what was handed over."""
+        """Commit the delivered offsets, as a caller does."""
         if self._commit is None and self.callers and not self.closing:
             handed = [
                 (reading, reading.handed_to)
@@ -327,13 +327,13 @@ class SimMember:
         return is_done
 
     def close(self) -> None:
-        """A caller shuts the connector down."""
+        """Shut the connector down, as a caller does."""
         if not self.closing:
             self.closing = True
             self.mailbox.put(CloseRequest())
 
     def crash(self) -> None:
-        """The process dies here and now; the server does not know it yet."""
+        """Kill the process; the server does not know it yet."""
         self.dead = self.store.sim.dead = True
         self.control_task.kill()
         for caller in self.callers:

@@ -1,4 +1,4 @@
-"""What a world and its members are like, by chance."""
+"""The random properties of a world and its members."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from zkconsumer.streams.delivery import Delivery
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberPlan:
-    """What a member is configured to be."""
+    """A member's configuration."""
 
     consumer_id: str
     topics: Mapping[str, int] | str
@@ -30,20 +30,20 @@ class MemberPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Style:
-    """What a world is like.
+    """The properties of a world.
 
     Attributes:
-        steps: how long its wild part is.
-        accident_rate: the share of accidents in them.
-        first_topics: partitions of each topic at the start.
-        strategy: of all members; round-robin needs all subscriptions to be the same.
-        subscription: what all members read, where that is so.
-        gaps: what lies between two records.
+        steps: the length of its wild part.
+        accident_rate: the share of accidents among these steps.
+        first_topics: the number of partitions of each topic at the start.
+        strategy: the strategy of all members; round-robin needs equal subscriptions.
+        subscription: the subscription of all members; None: each has its own.
+        gaps: the possible gaps between two records.
         robbers: whether strangers delete owner nodes.
         retention: whether old records are deleted.
-        delivery: of all members.
-        loss_rate: the share of requests whose answers are lost.
-        mostly: the kind of accident that this world is about; None: as it comes.
+        delivery: the delivery mode of all members.
+        loss_rate: the share of requests whose responses are lost.
+        mostly: the kind of accident that dominates this world; None: none does.
     """
 
     steps: int
@@ -61,7 +61,7 @@ class Style:
 
 
 def new_style(rng: Random) -> Style:
-    """A world."""
+    """Return a random world's properties."""
     first_topics = {"t": rng.randint(1, 4)}
     if rng.random() < 0.5:
         first_topics["u"] = rng.randint(1, 2)
@@ -87,7 +87,7 @@ def _subscription(rng: Random) -> Mapping[str, int] | str:
 
 
 def new_plan(rng: Random, style: Style, taken: Collection[str]) -> MemberPlan:
-    """A member whose name no other has."""
+    """Return a random member with a name of its own."""
     names = [f"g_{letter}" for letter in "abcdefghijkl" if f"g_{letter}" not in taken]
     topics = _subscription(rng) if style.subscription is None else style.subscription
     return MemberPlan(

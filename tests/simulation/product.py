@@ -1,4 +1,4 @@
-"""The real classes of which a simulated member is made, and how a planted fault replaces one."""
+"""The real classes that a simulated member consists of, and their replacement by planted faults."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,7 +19,7 @@ from zkconsumer.zk.registry import GroupRegistry
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """Another object under a name: ``place`` is the module or class that holds the name."""
+    """A replacement for a name; ``place`` is the module or class that holds the name."""
 
     place: Any
     name: str
@@ -30,26 +30,26 @@ _SMALL_TRANSACTIONS = (
     Swap(claim, "OPS_PER_MULTI", 2),
     Swap(fenced, "PARTITIONS_PER_MULTI", 2),
 )
-"""A few partitions take several transactions, as thousands do in real groups."""
+"""Limits so low that a few partitions need several transactions, as thousands do in practice."""
 
 _PARSED_ONCE = tuple(
     Swap(group_reader, name, lru_cache(maxsize=1_000)(getattr(group_reader, name)))
     for name in ("parse_broker", "parse_registration", "parse_topic", "registration_version")
 )
-"""Members read the same few nodes again and again."""
+"""Caches for parsers, because members read the same few nodes repeatedly."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Product:
-    """What members are made of.
+    """The classes that members consist of.
 
     Attributes:
-        registry: talks to ZooKeeper about the group.
-        offsets: keeps offsets.
-        queue: between fetcher and stream.
-        batch_records: how many messages callers ask for at a time; 0: one by one.
-        stream: what callers iterate.
-        swaps: what else is replaced while a schedule runs.
+        registry: the group's registry in ZooKeeper.
+        offsets: the offset store.
+        queue: the queue between fetcher and stream.
+        batch_records: how many messages callers request at a time; 0: one by one.
+        stream: the stream that callers iterate.
+        swaps: further replacements while a schedule runs.
     """
 
     registry: type[GroupRegistry] = GroupRegistry
@@ -60,7 +60,7 @@ class Product:
     swaps: tuple[Swap, ...] = ()
 
     def varied(self, seed: int) -> "Product":
-        """What a schedule has of it: some have the engine's own queue, some read in batches."""
+        """Return the variant for a schedule: some use the native queue, some read batches."""
         queue, batch_records = self.queue, self.batch_records
         if seed % 3 == 1 and queue is ChunkQueue:
             queue = new_chunk_queue
@@ -70,12 +70,12 @@ class Product:
 
     @property
     def listen(self) -> Any:
-        """Brings session events to a member."""
+        """Return the function that passes session events to a member."""
         return session_events.listen
 
     @contextmanager
     def in_place(self) -> Iterator[None]:
-        """While this is open, the swaps are made."""
+        """Apply the swaps while this context is open."""
         swaps = (*_SMALL_TRANSACTIONS, *_PARSED_ONCE, *self.swaps)
         before = [(swap, getattr(swap.place, swap.name)) for swap in swaps]
         try:

@@ -1,4 +1,4 @@
-"""A schedule: a world in which everything that can happen does, as one seed decides."""
+"""A schedule: a world in which everything that can happen does, decided by one seed."""
 
 import hashlib
 import logging
@@ -19,15 +19,15 @@ SETTLE_LIMIT_STEPS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a schedule.
+    """The outcome of a schedule.
 
     Attributes:
-        seed: its number.
-        trace: what happened, in order.
-        failure: what was violated; None where all is well.
-        delivered: how many records callers got.
-        repeated: how many of them somebody had been done with before.
-        simulated_ms: how long it took by the clock of its world.
+        seed: its seed.
+        trace: the events, in order.
+        failure: the violated rule; None if all is well.
+        delivered: how many records callers received.
+        repeated: how many of them had been processed before.
+        simulated_ms: its duration by the world's clock.
     """
 
     seed: int
@@ -39,18 +39,18 @@ class Outcome:
 
     @property
     def digest(self) -> str:
-        """A hash of the trace: two runs of a seed have the same."""
+        """A hash of the trace, the same for every run of a seed."""
         return hashlib.sha256(repr(self.trace).encode()).hexdigest()
 
 
 class Schedule(Turns):
-    """Runs one world: a wild part, then rest, then everybody leaves."""
+    """Runs one world: a wild part, then settling, then everybody leaves."""
 
     def run(self) -> None:
-        """All of it.
+        """Run the whole schedule.
 
         Raises:
-            Violation: something that must not be.
+            Violation: a rule was broken.
         """
         self.wild()
         self.settle()
@@ -59,7 +59,7 @@ class Schedule(Turns):
     # --- the wild part ----------------------------------------------------------------------------
 
     def wild(self) -> None:
-        """Members come, work and fail."""
+        """Run the wild part, in which members start, work and fail."""
         rng, world = self.rng, self.world
         for topic, count in self.style.first_topics.items():
             world.grow(topic, count)
@@ -74,11 +74,11 @@ class Schedule(Turns):
     # --- the end ----------------------------------------------------------------------------------
 
     def settle(self) -> None:
-        """No more accidents: wait until all is at rest and read, and look at it."""
+        """Stop the accidents, wait until everything is read and stable, and check that."""
         self.accidents.make_good()
         self._come_to_rest()
         if self.style.robbers and self.accidents.rob_at_rest():
-            # Nobody is told: somebody has to look.
+            # No event reports the deletion, so an audit has to find it.
             self._come_to_rest()
 
     def _come_to_rest(self) -> None:
@@ -94,7 +94,7 @@ class Schedule(Turns):
         check_rest(world)
 
     def _work(self) -> bool:
-        """Whatever can go on does, in an order by chance."""
+        """Take the first possible step, in random order."""
         ways = [
             *(self.control, self.events, self.fetch, self.responses),
             *(self._settling_poll, self._settling_reply),
@@ -129,14 +129,14 @@ class Schedule(Turns):
         )
 
     def _has_to_see(self, member: SimMember) -> bool:
-        """Whether it does not know yet what was taken from it, or its callers pause."""
+        """Whether it has yet to notice a stolen partition, or a caller pauses."""
         now_ms = self.clock.time_ms
         return any(
             reading.robbed and reading.claim.active for reading in member.readings.values()
         ) or any(caller.pauses_until_ms > now_ms for caller in member.callers)
 
     def _wait(self, limit_ms: int) -> None:
-        """Nothing can go on: the next deadline comes."""
+        """Advance to the next deadline, because no step is possible."""
         world, now_ms = self.world, self.clock.time_ms
         dues = [due_ms for due_ms, _ in (*world.ghosts, *world.strangers)]
         for member in world.members:
@@ -154,7 +154,7 @@ class Schedule(Turns):
         self.pass_time(until_ms)
 
     def leave(self) -> None:
-        """Everybody shuts down in order, and nothing is left behind."""
+        """Shut every member down in order, and check that nothing is left behind."""
         members = list(self.world.members)
         for member in members:
             member.close()
@@ -171,12 +171,12 @@ class Schedule(Turns):
 
 
 def run_schedule(seed: int, product: Product = PRODUCT, mostly: str | None = None) -> Outcome:
-    """Run one; what is violated is in the outcome.
+    """Run one schedule; the outcome says which rule was broken, if any.
 
     Args:
         seed: decides everything.
-        product: what members are made of.
-        mostly: the kind of accident (a method of ``Accidents``) that it is about.
+        product: the classes that members consist of.
+        mostly: the kind of accident (a method of ``Accidents``) that dominates.
     """
     disabled = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
@@ -203,13 +203,13 @@ def run_schedule(seed: int, product: Product = PRODUCT, mostly: str | None = Non
 def first_failure(
     seeds: Iterable[int], product: Product = PRODUCT, mostly: str | None = None
 ) -> Outcome | None:
-    """The first of these schedules that fails."""
+    """Return the outcome of the first of these schedules that fails."""
     outcomes = (run_schedule(seed, product, mostly) for seed in seeds)
     return next((outcome for outcome in outcomes if outcome.failure is not None), None)
 
 
 def failures_of(outcomes: Iterable[Outcome]) -> list[str]:
-    """What failed of these, a line each."""
+    """Return one line for each failure."""
     return [
         f"seed {outcome.seed}: {outcome.failure}"
         for outcome in outcomes

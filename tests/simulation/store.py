@@ -1,7 +1,7 @@
-"""The members' way to the in-memory ZooKeeper: each request stops before and after the server.
+"""The members' access to the in-memory ZooKeeper: each request stops before and after the server.
 
 A batch is pipelined, so others may come between its requests, and the connection may break there:
-the first half has happened, and the caller does not know.
+the first half has taken effect, and the caller does not know.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,11 +25,11 @@ class SimClient:
 
     Attributes:
         breaks: how often the connection broke so far.
-        loss_rate: the share of requests whose answers are lost.
-        dead: its process is gone; nothing it does reaches the server.
-        on_error: told of each request that failed for its caller.
-        hears: told of each session event before the product is.
-        on_listening: somebody wants to know when the server answers.
+        loss_rate: the share of requests whose responses are lost.
+        dead: whether its process is dead, so that nothing reaches the server.
+        on_error: called for each request that failed for its caller.
+        hears: called with each session event before the product is.
+        on_listening: called with each listener for the server's responses.
         good_bye: ends the session.
     """
 
@@ -147,7 +147,7 @@ class SimClient:
         return [requests[:cut], requests[cut:]]
 
     def _receive(self, breaks: int, fence: int) -> None:
-        """The answer comes, unless it is lost, or the connection broke on its way."""
+        """Raise if the response is lost, or the connection broke meanwhile."""
         if self.loss_rate and self._rng.random() < self.loss_rate:
             raise RegistryError("no response in time")
         if breaks != self.breaks and self._rng.random() < 0.7:
@@ -157,16 +157,16 @@ class SimClient:
 
 
 class SimStore(ZkStore):
-    """The whole ``ZkStore`` of a member."""
+    """A member's complete ``ZkStore``."""
 
     def __init__(self, server: MemoryZkServer, rng: Random) -> None:
-        # The public store of this client is not used: this one takes its place.
+        # This store replaces the client's own public one.
         self.sim = SimClient(server.connect()._memory, rng)
         super().__init__(self.sim)
 
 
 class WatchedTree(MemoryTree):
-    """Tells of every write that happened below some paths, with what was there before."""
+    """Reports every write below some paths, with the node that was there before."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What the ledger lets pass of strangers that delete owner nodes, and what it does not."""
+"""The foreign deletions of owner nodes that the ledger tolerates, and those that it reports."""
 
 from dataclasses import dataclass, field, replace
 
@@ -65,13 +65,13 @@ def _claim() -> PartitionClaim:
 
 @pytest.fixture
 def scene() -> _Scene:
-    """What the ledger looks up: the present owner has made the node anew."""
+    """Return a scene in which the present owner has created the node again."""
     return _Scene()
 
 
 @pytest.fixture
 def ledger(scene: _Scene) -> Ledger:
-    """A former owner was robbed, and wrote 0 below the node that another has made anew."""
+    """Return a ledger in which a robbed owner wrote 0 below another owner's new node."""
     ledger = Ledger(scene)
     former = _Member(FORMER)
     scene.owner_node = _node(FORMER)
@@ -83,31 +83,31 @@ def ledger(scene: _Scene) -> Ledger:
     return ledger
 
 
-def test_who_read_before_that_write_may_start_there(ledger: Ledger) -> None:
-    """No check of a version tells the two nodes apart: see docs/guarantees.md."""
+def test_an_owner_may_start_at_the_offset_before_a_robbed_write(ledger: Ledger) -> None:
+    """No version check can tell the two nodes apart; see docs/guarantees.md."""
     ledger.started(_Member(PRESENT), _claim(), None)
 
 
-def test_from_anything_else_nobody_may(ledger: Ledger) -> None:
-    """It is no offset that was stored."""
+def test_an_owner_may_not_start_at_any_other_offset(ledger: Ledger) -> None:
+    """An offset that was never stored is a violation."""
     with pytest.raises(Violation, match="starts t-0 from 3, but 0 is stored"):
         ledger.started(_Member(PRESENT), _claim(), 3)
 
 
-def test_what_was_written_since_counts(ledger: Ledger, scene: _Scene) -> None:
-    """Only that one write may be passed over."""
+def test_a_write_after_the_robbed_one_may_not_be_ignored(ledger: Ledger, scene: _Scene) -> None:
+    """Only that one write may be ignored."""
     scene.offset = 1
     with pytest.raises(Violation, match="starts t-0 from None, but 1 is stored"):
         ledger.started(_Member(PRESENT), _claim(), None)
 
 
-def test_a_later_owner_has_to_see_it(ledger: Ledger, scene: _Scene) -> None:
-    """It was stored before that node came into being."""
+def test_a_later_owner_may_not_ignore_the_robbed_write(ledger: Ledger, scene: _Scene) -> None:
+    """The offset was stored before that owner's node was created."""
     scene.owner_node = replace(_node(PRESENT), czxid=scene.owner_node.czxid + 1)
     with pytest.raises(Violation, match="starts t-0 from None, but 0 is stored"):
         ledger.started(_Member(PRESENT), _claim(), None)
 
 
-def test_the_world_that_showed_it() -> None:
-    """A first commit lands between another's read and its start."""
+def test_the_world_that_revealed_this_case_passes() -> None:
+    """In this world, a first commit lands between another member's read and its start."""
     assert first_failure([7_038_283]) is None

@@ -1,4 +1,4 @@
-"""A simulation that stays green with a fault in the product proves nothing."""
+"""The simulation must fail when a fault is planted in the product, or else it proves nothing."""
 
 import pytest
 
@@ -17,7 +17,7 @@ MOSTLY = {
     "IgnoresReconnections": "_disconnect",
     "KeepsHalfAClaim": "_stall",
 }
-"""Faults that only one kind of accident shows, and that one seldom: worlds full of it."""
+"""Rare faults, each with the kind of accident that reveals it and dominates its worlds."""
 
 FIRST_SEEN = {
     "ChecksNoOwner": 166,
@@ -26,13 +26,13 @@ FIRST_SEEN = {
     "HearsNoAnswers": 90,
     "StaysRegisteredWhenLeaving": 35,
 }
-"""The worlds that show the faults that few worlds show: tried first, and then all others."""
+"""The seeds that reveal rare faults: tried before all others."""
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_planted_fault_is_seen(name: str) -> None:
-    """Some schedule fails with the fault, and passes without it."""
+def test_a_planted_fault_is_found(name: str) -> None:
+    """At least one schedule fails with the fault and passes without it."""
     mostly = MOSTLY.get(name)
     seen = first_failure([FIRST_SEEN.get(name, 0), *range(MAX_SEEDS)], FAULTS[name], mostly)
     assert seen is not None, f"{name} was not seen in {MAX_SEEDS} schedules"

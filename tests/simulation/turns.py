@@ -1,4 +1,4 @@
-"""The ways in which a world goes on: somebody runs to its next stop, a word arrives, time comes."""
+"""The steps by which a world advances: a task runs, an event arrives, or time passes."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,9 +17,9 @@ _SESSION_NEWS = frozenset(state.value for state in SessionState)
 
 
 class Turns:
-    """One world, and every way in which it can go on by one step.
+    """One world, and the ways in which it can advance by one step.
 
-    Each says whether anything could go on that way.
+    Each way returns whether such a step was possible.
     """
 
     def __init__(self, seed: int, product: Product = PRODUCT, mostly: str | None = None) -> None:
@@ -41,7 +41,7 @@ class Turns:
         )
 
     def pass_time(self, until_ms: int) -> None:
-        """It becomes later. Who has run all the time has heard from ZooKeeper all the time."""
+        """Advance the clock; members that were running have heard from ZooKeeper throughout."""
         uninformed = self._uninformed()
         running = [
             sim_member
@@ -61,7 +61,7 @@ class Turns:
         return raw.connected and not raw.closed
 
     def _uninformed(self) -> set[SimMember | None]:
-        """Whose clients have not been told yet of the session that they are in.
+        """Return the members whose clients do not know yet which session they are in.
 
         Pings are answered in the session that a client believes to be in.
         """
@@ -72,11 +72,11 @@ class Turns:
         }
 
     def responses(self) -> bool:
-        """A ping is answered, of a member that stood still, say."""
+        """Answer a ping, for instance of a member that was suspended."""
         waiting = [
             sim_member
             for sim_member in self.world.members
-            if sim_member.wants_an_answer and self._is_connected(sim_member)
+            if sim_member.is_ping_due and self._is_connected(sim_member)
         ]
         if not waiting:
             return False
@@ -90,7 +90,7 @@ class Turns:
         return True
 
     def due(self) -> None:
-        """What comes by time."""
+        """Let the events happen whose time has come."""
         world, now_ms = self.world, self.clock.time_ms
         for due_ms, ghost in [entry for entry in world.ghosts if entry[0] <= now_ms]:
             world.ghosts.remove((due_ms, ghost))
@@ -109,7 +109,7 @@ class Turns:
         return member is None or self._runs(member)
 
     def control(self) -> bool:
-        """A control thread goes on to its next stop."""
+        """Run a control thread to its next stop."""
         now_ms = self.clock.time_ms
         ready = [
             sim_member
@@ -127,7 +127,7 @@ class Turns:
         return True
 
     def events(self) -> bool:
-        """A watch fires, or a client is told of its session."""
+        """Deliver a watch event or a session event."""
         pending = self.world.server.pending
         if not pending:
             return False
@@ -135,27 +135,27 @@ class Turns:
         events = pending[at]
         member = self.world.member_of(events.session_id)
         if member is not None and not self._runs(member):
-            # It stays for later; behind it there may be some for others.
+            # It stays pending; there may be events for others behind it.
             at = next((choice for choice, it in enumerate(pending) if self._hears(it)), -1)
             if at < 0:
                 return False
             events = pending[at]
             member = self.world.member_of(events.session_id)
         if events.what in _SESSION_NEWS:
-            at = self._next_word(member)
+            at = self._next_session_event(member)
             events = pending[at]
         self.world.note("news", member and member.name, events.what)
         self.world.server.deliver(at)
         return True
 
-    def _next_word(self, member: SimMember | None) -> int:
-        """Session events come in order, but for the end of one that may come after the next."""
-        words = self._words(member)
+    def _next_session_event(self, member: SimMember | None) -> int:
+        """Return where the next session event stands; only the end of a session may be late."""
+        words = self._pending_session_events(member)
         late = len(words) > 1 and words[0][1] == SessionState.LOST and self.rng.random() < 0.2
         return words[1 if late else 0][0]
 
-    def _words(self, member: SimMember | None) -> list[tuple[int, str]]:
-        """What a client has not been told of its session."""
+    def _pending_session_events(self, member: SimMember | None) -> list[tuple[int, str]]:
+        """Return the session events that a client has not received yet."""
         pending = self.world.server.pending
         if not pending:
             return []
@@ -167,7 +167,7 @@ class Turns:
         ]
 
     def fetch(self) -> bool:
-        """One fetcher of one member does one fetch."""
+        """Let one fetcher of one member do one fetch."""
         world = self.world
         ready = [
             (member, position)
@@ -184,7 +184,7 @@ class Turns:
         return True
 
     def poll(self) -> bool:
-        """A caller asks a stream for the next message."""
+        """Let a caller request the next message of a stream."""
         member = self._one_of(
             [sim_member for sim_member in self.world.members if sim_member.callers]
         )
@@ -197,12 +197,12 @@ class Turns:
         return True
 
     def _one_of(self, members: list[SimMember]) -> SimMember | None:
-        """One of these that runs."""
+        """Return one of these members that is running."""
         found = [member for member in members if self._runs(member)]
         return self.rng.choice(found) if found else None
 
     def produce(self) -> bool:
-        """A record is written."""
+        """Write a record."""
         if not self.world.logs:
             return False
         tp = self.rng.choice(list(self.world.logs))
@@ -211,7 +211,7 @@ class Turns:
         return True
 
     def replies(self) -> bool:
-        """A caller that waited goes on; one that is outside tries again."""
+        """Resume a caller whose reply is there, or let one without streams join again."""
         rng = self.rng
         member = self._one_of(self.world.members)
         if member is None:

@@ -1,4 +1,4 @@
-"""ZooKeeper, brokers with their logs, and the members of one group, under the scheduler's hand."""
+"""ZooKeeper, brokers with their logs, and the members of one group, driven by the scheduler."""
 
 from collections.abc import Callable
 from random import Random
@@ -21,15 +21,15 @@ _BROKER = b'{"jmx_port":-1,"timestamp":"1","host":"h","version":1,"port":9092}'
 
 
 class World:
-    """Everything but chance: what can happen, each as a method.
+    """Everything that can happen, each as a method; it makes no random choices of accidents.
 
     Attributes:
-        members: those whose process lives.
-        started: all that there were: what is stopped in their tasks has to be ended.
+        members: the members whose process lives.
+        started: all members ever started, whose stopped tasks have to be ended.
         ghosts: sessions of dead processes, and when the server ends them.
-        strangers: sessions of members of another kind, and when they end.
-        away: clients without a connection, and when that changes.
-        trace: what happened: time, what, and with whom.
+        strangers: sessions of foreign members, and when they end.
+        away: members without a connection, and when they reconnect.
+        trace: the events: time, kind, and subjects.
     """
 
     def __init__(self, rng: Random, product: Product) -> None:
@@ -67,7 +67,7 @@ class World:
             self.start_broker(broker)
 
     def note(self, what: str, *about: object) -> None:
-        """Write into the trace."""
+        """Add a line to the trace."""
         self.trace.append((self.clock.time_ms, what, *about))
 
     # --- what the ledger looks up -----------------------------------------------------------------
@@ -114,8 +114,8 @@ class World:
             if member is not None:
                 self.ledger.released(member, session_id, tp)
             return
-        # By a stranger; or by one who was robbed by him, where another made it anew between reading
-        # and deleting: then the version is the same.
+        # By a stranger, or by a member that it robbed, if another member created the node again
+        # between reading and deleting: then the version is the same.
         if member is not None and (blindly or not self.ledger.was_robbed(tp, session_id)):
             raise Violation(f"{member.name} deletes the owner node of {tp}, which is another's")
         victim = self._sessions.get(before.ephemeral_owner)
@@ -124,17 +124,17 @@ class World:
     # --- cluster ----------------------------------------------------------------------------------
 
     def start_broker(self, broker: int) -> None:
-        """A broker comes."""
+        """Start a broker."""
         self.brokers.add(broker)
         self.admin.create(f"/brokers/ids/{broker}", _BROKER, ephemeral=False)
 
     def stop_broker(self, broker: int) -> None:
-        """A broker goes; its partitions stand still until they are led by another."""
+        """Stop a broker, whose partitions are unavailable until another leads them."""
         self.brokers.discard(broker)
         self.admin.delete_many([f"/brokers/ids/{broker}"])
 
     def grow(self, topic: str, count: int) -> None:
-        """Create a topic with so many partitions, or add partitions to it."""
+        """Create a topic with this many partitions, or add partitions to it."""
         for number in range(count):
             tp = TopicPartition(topic, number)
             if tp not in self.logs:
@@ -143,13 +143,13 @@ class World:
         self.admin.set_or_create_many({f"/brokers/topics/{topic}": partition_texts(count)})
 
     def partition_count(self, topic: str) -> int:
-        """How many partitions a topic has."""
+        """Return how many partitions a topic has."""
         return sum(tp.topic == topic for tp in self.logs)
 
     # --- members and their sessions ---------------------------------------------------------------
 
     def start_member(self, plan: MemberPlan) -> SimMember:
-        """A process starts, connects, and creates its streams."""
+        """Start a process that connects and creates its streams."""
         self._serial += 1
         around = Surroundings(
             server=self.server,
@@ -174,11 +174,11 @@ class World:
         self._live.add(session_id)
 
     def member_of(self, session_id: int) -> SimMember | None:
-        """Whose session it is or was."""
+        """Return the member that has or had this session."""
         return self._sessions.get(session_id)
 
     def crash(self, member: SimMember, expires_ms: int) -> None:
-        """A process dies; its session stays until it expires."""
+        """Kill a process, whose session stays until it expires."""
         self.note("crash", member.name)
         self.members.remove(member)
         member.crash()
@@ -186,19 +186,19 @@ class World:
         self.away.pop(member, None)
 
     def gone(self, member: SimMember) -> None:
-        """A process left and ended."""
+        """Record that a process left and ended."""
         self.note("gone", member.name)
         self.members.remove(member)
         self.away.pop(member, None)
 
     def bury(self, member: SimMember) -> None:
-        """The session of a dead process expires."""
+        """Expire the session of a dead process."""
         self.note("ghost expires", member.name)
         raw = member.store.sim.raw
         self._end(raw.session_id, lambda: self.server.close_session(raw))
 
     def expire(self, member: SimMember) -> None:
-        """The server ends a session; a connected client is in a new one at once."""
+        """Expire a session on the server; a connected client gets a new one at once."""
         raw = member.store.sim.raw
         if raw.closed or not self.is_live(raw.session_id):
             return
@@ -222,12 +222,12 @@ class World:
             self._ending = False
 
     def close_session(self, member: SimMember) -> None:
-        """A process says goodbye to the server, whatever its control thread is at."""
+        """Close a process's session, whatever its control thread is doing."""
         self.note("close session", member.name)
         member.store.close()
 
     def disconnect(self, member: SimMember, until_ms: int) -> None:
-        """A client's connection breaks."""
+        """Break a client's connection."""
         raw = member.store.sim.raw
         if raw.connected:
             self.note("disconnect", member.name)
@@ -236,7 +236,7 @@ class World:
             self.away[member] = until_ms
 
     def reconnect(self, member: SimMember) -> None:
-        """It comes back, in a new session if the old one expired."""
+        """Reconnect a client, in a new session if the old one expired."""
         self.note("reconnect", member.name)
         del self.away[member]
         raw = member.store.sim.raw
@@ -248,18 +248,18 @@ class World:
     # --- operators and strangers ------------------------------------------------------------------
 
     def delete_node(self, path: str) -> None:
-        """Somebody deletes a node that is not his."""
+        """Delete a node as an outsider."""
         self.note("delete", path)
         self.admin.delete_many([path])
 
     def rob(self, tp: TopicPartition, *, noticed: bool) -> None:
-        """A member of the original with an old view deletes an owner node without looking."""
+        """Delete an owner node unread, as a member of the original with an old view does."""
         self.delete_node(f"{OWNERS}{tp.topic}/{tp.partition}")
         if noticed:
             self.touch_members()
 
     def take_over(self, tp: TopicPartition, until_ms: int) -> None:
-        """A member of the original that robbed a partition reads it for a while, and commits."""
+        """Read and commit a robbed partition for a while, as a member of the original does."""
         stranger = self.server.connect()
         if not stranger.create(f"{OWNERS}{tp.topic}/{tp.partition}", b"stranger-0", ephemeral=True):
             stranger.close()
@@ -273,7 +273,7 @@ class World:
         self.strangers.append((until_ms, stranger))
 
     def touch_members(self) -> None:
-        """A stranger comes and goes: whoever watches the members looks again."""
+        """Let a stranger join and leave, so that watchers of the members read them again."""
         path = f"/consumers/{GROUP}/ids"
         if self.tree.get(path) is not None:
             self.admin.create(f"{path}/stranger", b"{}", ephemeral=True)

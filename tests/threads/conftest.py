@@ -1,4 +1,4 @@
-"""What tests of threads need."""
+"""Fixtures of tests with threads."""
 
 import sys
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ import pytest
 
 @pytest.fixture
 def frequent_switches() -> Iterator[None]:
-    """Let threads take turns as often as the interpreter can."""
+    """Let the interpreter switch threads as often as it can."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield

@@ -1,4 +1,4 @@
-"""What is refused to unit tests."""
+"""What unit tests may not do."""
 
 import os
 import socket
@@ -12,7 +12,7 @@ import pytest
 from tests.support.barring import barring
 from zkconsumer.scope import ThreadScope
 
-DEEDS: list[tuple[Callable[[], object], str]] = [
+ACTIONS: list[tuple[Callable[[], object], str]] = [
     (lambda: ThreadScope("barred").spawn("any", print, stop=print), "started a thread"),
     (socket.socket, "opened a socket"),
     (lambda: subprocess.run([sys.executable, "--version"], check=True), "started a process"),
@@ -20,16 +20,16 @@ DEEDS: list[tuple[Callable[[], object], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("do", "deed"), DEEDS)
-def test_it_is_refused_with_a_word_on_where_it_belongs(do: Callable[[], object], deed: str) -> None:
-    """And told of, though whoever tried has caught that."""
-    with barring() as refused, pytest.raises(AssertionError, match=f"{deed}: .* tests/threads"):
+@pytest.mark.parametrize(("do", "action"), ACTIONS)
+def test_an_action_is_refused_with_where_it_belongs(do: Callable[[], object], action: str) -> None:
+    """It is also recorded, in case the test catches the error."""
+    with barring() as refused, pytest.raises(AssertionError, match=f"{action}: .* tests/threads"):
         do()
-    assert refused == [deed]
+    assert refused == [action]
 
 
-def test_other_threads_are_left_alone() -> None:
-    """What an earlier test has left behind."""
+def test_other_threads_may_do_it() -> None:
+    """They may be left of an earlier test."""
     opened: list[socket.socket] = []
     begin = threading.Event()
 
@@ -45,8 +45,8 @@ def test_other_threads_are_left_alone() -> None:
     opened[0].close()
 
 
-def test_afterwards_all_is_as_before() -> None:
-    """Tests of tests/threads run in the same process."""
+def test_afterwards_nothing_is_refused() -> None:
+    """Tests of tests/threads may run in the same process."""
     with barring():
         pass
     socket.socket().close()

@@ -1,4 +1,4 @@
-"""Forked children: told at once that a connector is their parent's, which notices nothing."""
+"""Forked children: they get an error for the parent's connector, which is not affected."""
 
 import asyncio
 import gc
@@ -30,15 +30,15 @@ pytestmark = pytest.mark.usefixtures(each_queue.__name__)
 Stream = KafkaStream[bytes, bytes]
 
 
-def said_by(call: Callable[[], object]) -> str:
-    """What ``ConsumerForked`` says; an error if ``call`` does not raise it."""
+def message_of(call: Callable[[], object]) -> str:
+    """Return the message of the ``ConsumerForked`` that ``call`` must raise."""
     with pytest.raises(ConsumerForked) as raised:
         call()
     return str(raised.value)
 
 
 def stream_of(*offsets: int, guard: ForkGuard | None = None) -> tuple[Stream, StreamQueue]:
-    """A stream without a time-out over a chunk with these offsets, if any."""
+    """Make a stream without a time-out over a chunk with these offsets, if any."""
     queue = new_queue(10)
     if offsets:
         queue.offer(chunk_of(claim_of(), offsets), ignore)
@@ -50,16 +50,16 @@ def stream_of(*offsets: int, guard: ForkGuard | None = None) -> tuple[Stream, St
 
 
 def test_a_guard_lets_its_own_process_pass() -> None:
-    """Nothing is raised where it was made."""
+    """It raises nothing in the process that created it."""
     guard = ForkGuard("consumer c of group g")
     guard.check()
     assert (guard.forked, guard.process_id) == (False, os.getpid())
 
 
-def test_a_child_hears_whose_it_is_and_what_to_do() -> None:
-    """The error names the owner, both processes, and the way out."""
+def test_a_child_gets_an_error_with_the_owner_and_the_remedy() -> None:
+    """It names both processes, too."""
     guard = ForkGuard("consumer c of group g")
-    said = in_forked_child(lambda: f"{os.getpid()} {guard.forked} {said_by(guard.check)}")
+    said = in_forked_child(lambda: f"{os.getpid()} {guard.forked} {message_of(guard.check)}")
     child, forked, text = said.split(" ", 2)
     assert forked == "True"
     assert text == (
@@ -69,29 +69,29 @@ def test_a_child_hears_whose_it_is_and_what_to_do() -> None:
     guard.check()
 
 
-def test_a_fork_that_passes_over_the_hooks_is_noticed_by_the_process_id() -> None:
-    """As one from C code does."""
+def test_a_fork_without_hooks_is_noticed_by_the_process_id() -> None:
+    """A fork by C code does not call Python's hooks."""
     guard = ForkGuard("c")
     guard.process_id += 1
-    assert f"belongs to process {os.getpid() + 1}" in said_by(guard.check)
+    assert f"belongs to process {os.getpid() + 1}" in message_of(guard.check)
 
 
-def test_a_grandchild_is_told_too_and_what_a_child_makes_is_its_own() -> None:
-    """Each guard belongs to the process that made it."""
+def test_a_guard_belongs_to_the_process_that_created_it() -> None:
+    """A child can use its own guard, and a grandchild neither of both."""
     guard = ForkGuard("grandmother")
 
     def child() -> str:
         own = ForkGuard("mother")
         own.check()
-        return in_forked_child(lambda: f"{said_by(guard.check)}; {said_by(own.check)}")
+        return in_forked_child(lambda: f"{message_of(guard.check)}; {message_of(own.check)}")
 
     said = in_forked_child(child)
     assert f"grandmother belongs to process {os.getpid()}" in said
     assert "mother belongs to process" in said.split("; ")[1]
 
 
-def test_listeners_are_called_in_the_child_only_and_before_its_first_line() -> None:
-    """Whoever can't pay for a check in its hot path is told."""
+def test_fork_listeners_are_called_in_the_child_only() -> None:
+    """They come before the child's first line, for code that can't afford a check itself."""
     guard, received = ForkGuard("c"), []
     guard.on_fork(lambda: received.append(os.getpid()))
     said = in_forked_child(lambda: f"{received == [os.getpid()]}")
@@ -99,7 +99,7 @@ def test_listeners_are_called_in_the_child_only_and_before_its_first_line() -> N
 
 
 def test_guards_are_not_kept_alive() -> None:
-    """A connector that is gone leaves nothing for the next fork to do."""
+    """A connector that is gone leaves no work for the next fork."""
     guard = ForkGuard("c")
     gone = weakref.ref(guard)
     del guard
@@ -110,8 +110,8 @@ def test_guards_are_not_kept_alive() -> None:
 # --- streams -------------------------------------------------------------------------------------
 
 
-def test_a_child_gets_nothing_from_a_stream_wherever_it_stands() -> None:
-    """In mid-chunk, before the first message, with nothing queued, and after the end."""
+def test_a_child_gets_nothing_from_a_stream_at_any_position() -> None:
+    """It does not within a chunk, before the first message, with an empty queue, or at the end."""
     middle, _ = stream_of(0, 1, 2)
     assert next(middle).offset == 0
     fresh, _ = stream_of(0)
@@ -120,7 +120,7 @@ def test_a_child_gets_nothing_from_a_stream_wherever_it_stands() -> None:
     queue.close()
     streams = (middle, fresh, empty, ended)
     said = in_forked_child(
-        lambda: "\n".join(said_by(lambda item=stream: next(item)) for stream in streams)  # type: ignore[misc]
+        lambda: "\n".join(message_of(lambda item=stream: next(item)) for stream in streams)  # type: ignore[misc]
     )
     assert len(said.splitlines()) == 4
     assert all(f"belongs to process {os.getpid()}" in line for line in said.splitlines())
@@ -128,14 +128,14 @@ def test_a_child_gets_nothing_from_a_stream_wherever_it_stands() -> None:
 
 
 def test_streams_of_one_guard_name_their_connector() -> None:
-    """The gate brings the connector's guard along."""
+    """They get its guard by their gate."""
     stream, _ = stream_of(0, guard=ForkGuard("consumer c of group g"))
-    said = in_forked_child(lambda: said_by(lambda: next(stream)))
+    said = in_forked_child(lambda: message_of(lambda: next(stream)))
     assert said.startswith("consumer c of group g belongs to")
 
 
 def test_a_child_commits_nothing_ahead() -> None:
-    """At most once: no commit is asked for in a child, where nobody would answer."""
+    """With at most once, a child requests no commit, which no thread would make."""
     requested: list[int] = []
 
     def commit(_claim: PartitionClaim, offset: int) -> bool:
@@ -147,14 +147,14 @@ def test_a_child_commits_nothing_ahead() -> None:
     stream: Stream = KafkaStream(
         queue, clock=SystemClock(), delivery=Delivery.AT_MOST_ONCE, commit_ahead=commit
     )
-    said = in_forked_child(lambda: f"{said_by(lambda: next(stream)) != ''} {requested}")
+    said = in_forked_child(lambda: f"{message_of(lambda: next(stream)) != ''} {requested}")
     assert said == "True []"
     assert (next(stream).offset, requested) == (0, [1])
 
 
 @pytest.mark.timeout(10)
-def test_a_child_that_is_forked_inside_of_a_wait_wakes_and_is_told() -> None:
-    """By a signal handler, say, while the main thread waits for messages that never come there."""
+def test_a_child_that_is_forked_within_a_wait_raises() -> None:
+    """A signal handler forks while the main thread waits for messages, which no child gets."""
     stream, queue = stream_of()
     results: list[str] = []
     reading, writing = os.pipe()
@@ -187,28 +187,28 @@ def test_a_child_that_is_forked_inside_of_a_wait_wakes_and_is_told() -> None:
     assert offset == 7
 
 
-def test_a_child_is_told_by_an_event_loop_too() -> None:
-    """In a loop of its own, and inside of the task that it was forked in."""
+def test_a_child_with_an_event_loop_raises_too() -> None:
+    """It does in an event loop of its own, and in the task in which it was forked."""
     stream, queue = stream_of(0, 1, 2, 3)
     waiting, other_queue = stream_of()
 
-    async def one(of: Stream) -> int:
+    async def next_offset(of: Stream) -> int:
         return (await anext(of)).offset
 
     def fresh_loop() -> str:
-        return said_by(lambda: asyncio.run(one(stream)))
+        return message_of(lambda: asyncio.run(next_offset(stream)))
 
     def by_hand(of: Stream) -> str:
-        return said_by(lambda: of.__anext__().send(None))
+        return message_of(lambda: of.__anext__().send(None))
 
     async def main() -> list[object]:
-        first = await one(stream)
-        task = asyncio.create_task(one(waiting))
+        first = await next_offset(stream)
+        task = asyncio.create_task(next_offset(waiting))
         while not is_listened_to(other_queue):
             await asyncio.sleep(0)
         said = [in_forked_child(lambda: by_hand(stream)), in_forked_child(lambda: by_hand(waiting))]
         other_queue.offer(chunk_of(claim_of(), [9]), ignore)
-        return [first, *said, await task, await one(stream)]
+        return [first, *said, await task, await next_offset(stream)]
 
     assert in_forked_child(fresh_loop).startswith("this consumer stream belongs to")
     first, *said, late, second = asyncio.run(main())
@@ -218,47 +218,47 @@ def test_a_child_is_told_by_an_event_loop_too() -> None:
 
 
 def test_the_parent_reads_on_while_children_come_and_go() -> None:
-    """A stream that a thread feeds loses and repeats nothing over many forks."""
+    """A stream with a producer thread loses and repeats nothing over many forks."""
     queue, claim, count = new_queue(3), claim_of(committed=0), 300
     stream: Stream = KafkaStream(queue, clock=SystemClock())
-    room = threading.Event()
+    capacity = threading.Event()
 
     def produce() -> None:
         for offset in range(count):
-            while not queue.offer(chunk_of(claim, [offset]), room.set):
-                assert room.wait(20)
-                room.clear()
+            while not queue.offer(chunk_of(claim, [offset]), capacity.set):
+                assert capacity.wait(20)
+                capacity.clear()
         queue.close()
 
     scope = ThreadScope("forks")
     scope.spawn("fetcher", produce, stop=ignore)
-    got: list[int] = []
+    received: list[int] = []
     for message in stream:
-        got.append(message.offset)
+        received.append(message.offset)
         if message.offset % 30 == 0:
-            assert "belongs to process" in in_forked_child(lambda: said_by(lambda: next(stream)))
+            assert "belongs to process" in in_forked_child(lambda: message_of(lambda: next(stream)))
     assert scope.close(10_000) == []
-    assert got == list(range(count))
+    assert received == list(range(count))
 
 
 def _child_of_multiprocessing(
     stream: Stream, pipe: "multiprocessing.connection.Connection"
 ) -> None:
-    pipe.send(said_by(lambda: next(stream)))
+    pipe.send(message_of(lambda: next(stream)))
 
 
-def test_a_child_of_multiprocessing_is_told_too() -> None:
-    """With its fork context, which hands the stream over as it is."""
+def test_a_child_of_multiprocessing_raises_too() -> None:
+    """Its fork context passes the stream on as it is."""
     stream, _ = stream_of(0)
     context = multiprocessing.get_context("fork")
-    ours, theirs = context.Pipe()
-    with ours, theirs:
-        child = context.Process(target=_child_of_multiprocessing, args=(stream, theirs))
+    parent_end, child_end = context.Pipe()
+    with parent_end, child_end:
+        child = context.Process(target=_child_of_multiprocessing, args=(stream, child_end))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             child.start()
-        assert ours.poll(20)
-        assert "create a connector in the child" in ours.recv()
+        assert parent_end.poll(20)
+        assert "create a connector in the child" in parent_end.recv()
         child.join(20)
         assert child.exitcode == 0
     assert next(stream).offset == 0

@@ -1,10 +1,10 @@
-"""On real threads: what the unit tests of the same name do not hold."""
+"""Tracebacks of threads, on real threads (the unit tests of the same name hold the rest)."""
 
 from zkconsumer.scope import ThreadScope
 
 
-def test_what_a_thread_died_of() -> None:
-    """Its scope keeps it, without the thread's variables; the log has said where it was."""
+def test_a_scope_keeps_a_thread_s_error_without_its_frames() -> None:
+    """They would keep the thread's variables alive; the log has the traceback."""
 
     def die() -> None:
         raise ValueError("here")

@@ -1,4 +1,4 @@
-"""What importing loads: no more than is used. Bounds on modules, for times are the machine's."""
+"""What importing loads: no more than is used, counted in modules, as times vary."""
 
 import subprocess
 import sys
@@ -8,9 +8,9 @@ import pytest
 from zkconsumer.records.engine import ENGINE, Engine
 
 ERRORS_AND_VALUES = 40
-"""Names of errors and values, and what Python itself needs for them."""
+"""Modules of errors and values, and those of Python that they need."""
 A_CONSUMER = 310
-"""It was 374 when TLS, what a library of checksums brings along, and filters came with it."""
+"""It was 374 with TLS, filters, and the imports of a checksum library."""
 NEVER = (
     "ssl",
     "email",
@@ -25,14 +25,14 @@ NEVER = (
 
 
 def loaded_by(statement: str) -> set[str]:
-    """The modules that a statement loads in a fresh interpreter, beyond what starting it does."""
+    """Return the modules that a statement loads in a fresh interpreter."""
     code = f"import sys; before = set(sys.modules); {statement}; print(*set(sys.modules) - before)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return set(run.stdout.split())
 
 
 def test_importing_the_package_loads_errors_and_values() -> None:
-    """All else is loaded when it is first asked for."""
+    """All other modules are loaded when they are first used."""
     found = loaded_by("import zkconsumer")
     assert len(found) <= ERRORS_AND_VALUES
     assert not {
@@ -42,7 +42,7 @@ def test_importing_the_package_loads_errors_and_values() -> None:
 
 @pytest.mark.skipif(ENGINE is Engine.PURE, reason="the pure engine loads libraries for checksums")
 def test_a_consumer_loads_what_it_uses() -> None:
-    """Neither TLS, ZooKeeper's client nor filters, nor what libraries bring along unasked."""
+    """It does not load TLS, ZooKeeper's client, filters, or needless imports of libraries."""
     found = loaded_by("from zkconsumer import KafkaConsumer")
     assert found.isdisjoint(NEVER)
     assert len(found) <= A_CONSUMER

@@ -1,4 +1,4 @@
-"""What is packed, and that every way of building goes on, or stops, where it should.
+"""What is packaged, and how builds continue or fail without a compiler and libraries.
 
 The build's own hooks run in a copy of the sources, with a compiler that always fails.
 """
@@ -26,15 +26,15 @@ WRITTEN = Path("build/cython")
 PACKAGES = ("zkconsumer", "pyspark_zkconsumer")
 FILES = ("setup.py", "setup.cfg", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE")
 HOOK = "from setuptools import build_meta; import sys; {prepare}build_meta.{hook}(sys.argv[1])"
-ASK = "from zkconsumer.records import engine; print(engine.ENGINE, '-', engine.WHY)"
+PRINT_ENGINE = "from zkconsumer.records import engine; print(engine.ENGINE, '-', engine.WHY)"
 NO_COMPILER = {"CC": "/bin/false"}
 
 
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what the build reads, as a clone has it; what Cython wrote there comes along.
+    """A copy of the sources as in a clone, with Cython's output, if there is any.
 
-    It would write the same again, for seconds of each worker.
+    Cython would take seconds to write the same again in each worker.
     """
     folder = tmp_path_factory.mktemp("packaging") / "sources"
     skipped = shutil.ignore_patterns("*.so", "__pycache__")
@@ -48,7 +48,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def environment(**changes: str) -> dict[str, str]:
-    """That of this process without the switches of the build, and with changes."""
+    """Return the environment of this process without the build's switches, and with changes."""
     switches = {SWITCH, "ZKCONSUMER_NATIVE", "CC", "PYTHONPATH"}
     return {key: value for key, value in os.environ.items() if key not in switches} | changes
 
@@ -67,10 +67,10 @@ def run_hook(
     )
 
 
-def the_wheel(
+def build_wheel(
     sources: Path, made: Path, prepare: str = "", **changes: str
 ) -> tuple[Path, str, list[str]]:
-    """Build a wheel; gives it, what the build complained of, and the files in it."""
+    """Build a wheel; return it with the build's warnings and the files in it."""
     done = run_hook("build_wheel", sources, made, prepare, **changes)
     assert done.returncode == 0, done.stderr
     [wheel] = made.glob("*.whl")
@@ -79,11 +79,11 @@ def the_wheel(
 
 
 def installed_engine(wheel: Path, folder: Path) -> str:
-    """What runs where this wheel is installed."""
+    """Return the engine that runs with this wheel installed."""
     with zipfile.ZipFile(wheel) as packed:
         packed.extractall(folder)
     done = subprocess.run(
-        [sys.executable, "-c", ASK],
+        [sys.executable, "-c", PRINT_ENGINE],
         cwd=folder,
         env=environment(PYTHONPATH=str(folder)),
         capture_output=True,
@@ -93,8 +93,8 @@ def installed_engine(wheel: Path, folder: Path) -> str:
     return done.stdout.strip()
 
 
-def test_sources_are_packed_whole(sources: Path, tmp_path: Path) -> None:
-    """All of the core, and nothing that was generated from it."""
+def test_the_source_distribution_is_complete(sources: Path, tmp_path: Path) -> None:
+    """It has all sources of the core, and nothing that is generated from them."""
     done = run_hook("build_sdist", sources, tmp_path)
     assert done.returncode == 0, done.stderr
     [archive] = tmp_path.glob("*.tar.gz")
@@ -109,37 +109,37 @@ def test_sources_are_packed_whole(sources: Path, tmp_path: Path) -> None:
 
 
 def test_without_a_compiler_the_package_installs(sources: Path, tmp_path: Path) -> None:
-    """With a word about it, and in pure Python."""
-    wheel, complaints, names = the_wheel(sources, tmp_path, **NO_COMPILER)
+    """The build warns, and the package runs in pure Python."""
+    wheel, complaints, names = build_wheel(sources, tmp_path, **NO_COMPILER)
     assert "no native core, zkconsumer will run in pure Python: " in complaints
     assert "/bin/false" in complaints
     assert not [name for name in names if name.endswith((".so", ".c", ".pyx"))]
     assert {"zkconsumer/native/_core.pyi", "zkconsumer/py.typed"} <= set(names)
-    assert "pyspark_zkconsumer/__init__.py" in names  # what Spark looks for
+    assert "pyspark_zkconsumer/__init__.py" in names  # by this name Spark finds the data source
     reported = installed_engine(wheel, tmp_path / "site")
     assert reported.startswith("pure - the native core can't be loaded: ")
 
 
 def test_without_cython_the_package_installs(sources: Path, tmp_path: Path) -> None:
-    """As without a compiler."""
+    """It does as without a compiler."""
     hidden = "sys.modules.update(dict.fromkeys(('Cython', 'Cython.Build'))); "
-    _, complaints, names = the_wheel(sources, tmp_path, hidden)
+    _, complaints, names = build_wheel(sources, tmp_path, hidden)
     assert "no native core" in complaints
     assert "Cython" in complaints
     assert not [name for name in names if name.endswith(".so")]
 
 
-def test_the_pure_package_can_be_asked_for(sources: Path, tmp_path: Path) -> None:
-    """It is for every platform, since nothing in it is compiled."""
-    wheel, complaints, names = the_wheel(sources, tmp_path, ZKCONSUMER_PURE="1", **NO_COMPILER)
+def test_the_pure_package_can_be_requested(sources: Path, tmp_path: Path) -> None:
+    """Its wheel is for every platform, since nothing in it is compiled."""
+    wheel, complaints, names = build_wheel(sources, tmp_path, ZKCONSUMER_PURE="1", **NO_COMPILER)
     assert wheel.name.endswith("-py3-none-any.whl")
     assert "no native core" not in complaints
     assert "zkconsumer/records/decode.py" in names
     assert not [name for name in names if name.endswith(".so")]
 
 
-def test_no_older_core_is_left_where_a_new_one_fails(sources: Path) -> None:
-    """In a checkout: else old code would run, and the tests of the new one pass on it."""
+def test_a_failed_build_leaves_no_older_core(sources: Path) -> None:
+    """Otherwise a checkout would run old code, and the tests of the new code would pass on it."""
     old = sources / NATIVE / f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
     old.write_bytes(b"built from what the sources were")
     subprocess.run(
@@ -152,8 +152,8 @@ def test_no_older_core_is_left_where_a_new_one_fails(sources: Path) -> None:
     assert not old.exists()
 
 
-def test_the_native_core_can_be_insisted_on(sources: Path, tmp_path: Path) -> None:
-    """Whoever builds wheels must not get one without it."""
+def test_the_native_core_can_be_required(sources: Path, tmp_path: Path) -> None:
+    """A release build must not produce a wheel without it."""
     done = run_hook("build_wheel", sources, tmp_path, ZKCONSUMER_NATIVE="1", **NO_COMPILER)
     assert done.returncode != 0
     assert "/bin/false" in done.stderr
@@ -164,7 +164,7 @@ REFUSING = """#!/bin/sh
 case "$*" in *-llz4*|*-lzstd*) echo "zstd.h: No such file or directory" >&2; exit 1;; esac
 exec gcc "$@"
 """
-ASK_CODECS = """
+CODECS_PROGRAM = """
 #include <stdio.h>
 #include "crc32.h"
 #include "sink.h"
@@ -184,7 +184,7 @@ int main(void) {
 def test_without_headers_a_codec_is_left_to_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With a word about each; what is there is linked, and the rest refuses what it gets."""
+    """The build warns of each; available libraries are linked, and other codecs are refused."""
     compiler = tmp_path / "cc"
     compiler.write_text(REFUSING)
     compiler.chmod(0o755)
@@ -207,7 +207,7 @@ def test_without_headers_a_codec_is_left_to_python(
         for header in ("lz4frame.h", "zstd.h")
     ]
     source, program = tmp_path / "ask.c", tmp_path / "ask"
-    source.write_text(ASK_CODECS % ",".join(map(str, gzip.compress(b"text", mtime=0))))
+    source.write_text(CODECS_PROGRAM % ",".join(map(str, gzip.compress(b"text", mtime=0))))
     csrc = ROOT / NATIVE / "csrc"
     macros = [f"-D{name}={value}" for name, value in extension.define_macros]
     command = ["gcc", "-std=c11", *macros, f"-I{csrc}", str(source), *map(str, csrc.glob("*.c"))]

@@ -1,4 +1,4 @@
-"""What ``import zkconsumer`` gives, and what it leaves until it is wanted."""
+"""What ``import zkconsumer`` provides, and what it loads only when it is used."""
 
 import subprocess
 import sys
@@ -7,15 +7,15 @@ import pytest
 
 import zkconsumer
 
-WHAT_TASKS_NEED = "import zkconsumer, zkconsumer.spark.task, zkconsumer.spark.source"
-LEFT = (
+IMPORTS_OF_TASKS = "import zkconsumer, zkconsumer.spark.task, zkconsumer.spark.source"
+NOT_LOADED = (
     *(f"zkconsumer.{name}" for name in ("connector", "consumer", "demo", "membership", "sandbox")),
     "kazoo",
 )
 
 
-def test_every_public_name_is_there_and_listed() -> None:
-    """Each is what its own module calls so; errors may have another name besides."""
+def test_every_public_name_exists_and_is_listed() -> None:
+    """Each is the same object in its own module; errors may have a second name."""
     for name in zkconsumer.__all__:
         value = getattr(zkconsumer, name)
         if name != "__version__":
@@ -24,25 +24,25 @@ def test_every_public_name_is_there_and_listed() -> None:
 
 
 def test_a_name_that_is_not_ours_is_an_error() -> None:
-    """As in any other module."""
+    """It is AttributeError, as in any module."""
     with pytest.raises(AttributeError, match="module 'zkconsumer' has no attribute 'Consumer'"):
-        getattr(zkconsumer, "Consumer")  # noqa: B009 - type checkers know that it is not there
+        getattr(zkconsumer, "Consumer")  # noqa: B009 - type checkers know that it does not exist
 
 
 def test_a_spark_task_does_not_load_the_consumer() -> None:
-    """Neither do the processes in which Spark plans: they start for every query."""
+    """Nor do Spark's planning processes, which start for every query."""
     reported = subprocess.run(
-        [sys.executable, "-c", f"{WHAT_TASKS_NEED}, sys; print(*sys.modules)"],
+        [sys.executable, "-c", f"{IMPORTS_OF_TASKS}, sys; print(*sys.modules)"],
         capture_output=True,
         text=True,
         check=True,
     )
-    loaded = [name for name in reported.stdout.split() if name.startswith(LEFT)]
+    loaded = [name for name in reported.stdout.split() if name.startswith(NOT_LOADED)]
     assert loaded == []
 
 
-def test_a_consumer_of_brokers_does_not_load_what_is_for_zookeeper() -> None:
-    """That is a third of what loading takes; nor does it need pyarrow."""
+def test_a_consumer_of_brokers_does_not_load_zookeeper_modules() -> None:
+    """Those modules would take a third of the import time. It does not need pyarrow, either."""
     making = "KafkaConsumer(bootstrap_timeout_ms=0).close()"
     program = f"from zkconsumer import KafkaConsumer; {making}; import sys"
     reported = subprocess.run(

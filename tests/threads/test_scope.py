@@ -1,4 +1,4 @@
-"""Mailboxes, and threads with an owner."""
+"""Mailboxes, and scopes that own threads."""
 
 import itertools
 import logging
@@ -25,36 +25,36 @@ def test_items_come_in_order() -> None:
 
 
 @pytest.mark.parametrize("timeout_ms", [-1, 0, 1, 499, 500, 501, 2600])
-def test_naps_add_up_to_the_wait(timeout_ms: int) -> None:
-    """At least one nap, none longer than half a second."""
-    cut = list(naps(timeout_ms))
-    assert sum(cut) == max(0, timeout_ms)
-    assert cut
-    assert max(cut) <= 500
+def test_the_pieces_of_a_wait_add_up(timeout_ms: int) -> None:
+    """There is at least one piece, and none is longer than half a second."""
+    pieces = list(naps(timeout_ms))
+    assert sum(pieces) == max(0, timeout_ms)
+    assert pieces
+    assert max(pieces) <= 500
 
 
-def test_a_wait_without_end_naps_for_ever() -> None:
-    """So that a signal which came too late to end the wait is handled half a second later."""
+def test_an_endless_wait_has_pieces_without_end() -> None:
+    """A signal that came too late to end a piece is handled after it, half a second later."""
     assert list(itertools.islice(naps(None), 100)) == [500] * 100
 
 
-def test_an_empty_box_gives_none_after_the_time() -> None:
-    """Without waiting for 0 and below, after a moment else."""
+def test_an_empty_mailbox_returns_none_after_the_time_out() -> None:
+    """It does not wait for a time-out of 0 or less."""
     box: Mailbox[int] = Mailbox()
     assert box.get(0) is None
     assert box.get(-1) is None
     assert box.get(5) is None
 
 
-def test_an_item_that_is_false_is_still_an_item() -> None:
-    """Zero is not nothing."""
+def test_a_falsy_item_is_an_item() -> None:
+    """Zero, for example, is returned as it is."""
     box: Mailbox[int] = Mailbox()
     box.put(0)
     assert box.get(None) == 0
 
 
-def test_draining_takes_what_is_there() -> None:
-    """In order, and leaves nothing."""
+def test_draining_returns_all_items() -> None:
+    """They come in order, and none is left."""
     box: Mailbox[int] = Mailbox()
     assert box.drain() == []
     box.put(1)
@@ -64,18 +64,18 @@ def test_draining_takes_what_is_there() -> None:
 
 
 def test_a_waiting_thread_is_woken() -> None:
-    """By an item that comes from another thread."""
+    """An item from another thread does so."""
     box: Mailbox[str] = Mailbox()
-    got: list[str | None] = []
+    received: list[str | None] = []
     scope = ThreadScope("box")
-    scope.spawn("reader", lambda: got.append(box.get(None)), stop=lambda: box.put("stop"))
+    scope.spawn("reader", lambda: received.append(box.get(None)), stop=lambda: box.put("stop"))
     box.put("item")
-    wait_until(lambda: got == ["item"], what="the item")
+    wait_until(lambda: received == ["item"], what="the item")
     assert scope.close(5_000) == []
 
 
 def waiting_for(event: threading.Event) -> Callable[[], None]:
-    """A thread's body that ends with this event."""
+    """Return a thread's body that ends with this event."""
 
     def run() -> None:
         event.wait(10)
@@ -86,8 +86,8 @@ def waiting_for(event: threading.Event) -> Callable[[], None]:
 # --- scopes --------------------------------------------------------------------------------------
 
 
-def test_a_thread_bears_the_names_of_scope_and_role() -> None:
-    """So that a stack dump tells whose it is; it never keeps the process alive."""
+def test_a_thread_has_the_names_of_scope_and_role() -> None:
+    """A stack dump thus shows its owner; as a daemon it never keeps the process alive."""
     names: list[tuple[str, bool]] = []
 
     def run() -> None:
@@ -100,8 +100,8 @@ def test_a_thread_bears_the_names_of_scope_and_role() -> None:
     assert names == [("group/member/fetcher", True)]
 
 
-def test_closing_asks_all_before_it_waits_for_any() -> None:
-    """Two threads of which one ends only after the other was asked."""
+def test_closing_stops_all_threads_before_it_waits_for_any() -> None:
+    """Here each of two threads ends only once the other one was stopped."""
     one, two = threading.Event(), threading.Event()
     scope = ThreadScope("scope")
     scope.spawn("first", waiting_for(two), stop=one.set)
@@ -109,8 +109,8 @@ def test_closing_asks_all_before_it_waits_for_any() -> None:
     assert scope.close(5_000) == []
 
 
-def test_closing_names_what_still_runs_when_the_time_is_over() -> None:
-    """It does not wait for ever; closed again later, nothing is left."""
+def test_closing_returns_the_threads_that_still_run() -> None:
+    """It does not wait for ever; closing again later returns none."""
     end = threading.Event()
     scope = ThreadScope("scope")
     scope.spawn("stubborn", waiting_for(end), stop=lambda: None)
@@ -119,10 +119,10 @@ def test_closing_names_what_still_runs_when_the_time_is_over() -> None:
     assert scope.close(5_000) == []
 
 
-def test_the_time_is_for_all_threads_together() -> None:
-    """Not for each of them."""
+def test_the_time_out_is_for_all_threads_together() -> None:
+    """It is not for each of them."""
     clock = ManualClock()
-    clock.step_ms = 60  # every look at the clock takes longer than the time that is left
+    clock.step_ms = 60  # each reading of the clock takes longer than the time-out
     end = threading.Event()
     scope = ThreadScope("scope", clock=clock)
     for number in range(5):
@@ -132,8 +132,8 @@ def test_the_time_is_for_all_threads_together() -> None:
     assert scope.close(60_000) == []
 
 
-def test_an_error_is_heard_by_its_owner(caplog: pytest.LogCaptureFixture) -> None:
-    """At once by whoever asked, later from the scope, and in the log; the first one counts."""
+def test_the_owner_gets_a_thread_s_error(caplog: pytest.LogCaptureFixture) -> None:
+    """The callback gets it at once, the scope keeps the first one, and the log has it."""
     received: list[BaseException] = []
     scope = ThreadScope("scope")
 
@@ -150,7 +150,7 @@ def test_an_error_is_heard_by_its_owner(caplog: pytest.LogCaptureFixture) -> Non
 
 
 def test_a_scope_without_failures_has_no_error() -> None:
-    """Nothing to hear."""
+    """A thread that ended normally causes none."""
     scope = ThreadScope("scope")
     scope.spawn("fine", lambda: None, stop=lambda: None)
     assert scope.close(5_000) == []
@@ -158,7 +158,7 @@ def test_a_scope_without_failures_has_no_error() -> None:
 
 
 def test_a_thread_may_close_its_own_scope() -> None:
-    """It does not wait for itself; only it is still running then."""
+    """It does not wait for itself, and is the only one that still runs."""
     left: list[list[str]] = []
     scope = ThreadScope("scope")
     scope.spawn("own", lambda: left.append(scope.close(5_000)), stop=lambda: None)
@@ -167,7 +167,7 @@ def test_a_thread_may_close_its_own_scope() -> None:
 
 
 def test_ended_threads_are_forgotten() -> None:
-    """A scope that lives long does not gather them."""
+    """A long-lived scope does not accumulate them."""
     scope = ThreadScope("scope")
     for _ in range(20):
         scoped = scope.spawn("short", lambda: None, stop=lambda: None)
@@ -175,8 +175,8 @@ def test_ended_threads_are_forgotten() -> None:
     assert len(scope._threads) == 1
 
 
-def test_closing_needs_no_lock_that_an_interrupted_close_could_hold() -> None:
-    """A signal handler that shuts down may interrupt a shutdown anywhere."""
+def test_closing_does_not_need_the_lock() -> None:
+    """A signal handler that closes may have interrupted a close that holds it."""
     scope, done = ThreadScope("scope"), threading.Event()
     helper = ThreadScope("helper")
 
@@ -190,24 +190,24 @@ def test_closing_needs_no_lock_that_an_interrupted_close_could_hold() -> None:
     assert helper.close(5_000) == []
 
 
-def test_a_thread_that_another_one_starts_while_it_ends_is_waited_for() -> None:
-    """Closing leaves no thread behind, whenever it was started."""
+def test_closing_waits_for_threads_that_start_meanwhile() -> None:
+    """A thread that ends may start another one, which is stopped as well."""
     scope = ThreadScope("scope")
     parent: Mailbox[str] = Mailbox()
     child: Mailbox[str] = Mailbox()
     received: list[str | None] = []
 
-    def bear() -> None:
+    def spawn_child() -> None:
         parent.get()
         scope.spawn("child", lambda: received.append(child.get()), stop=lambda: child.put("stop"))
 
-    scope.spawn("parent", bear, stop=lambda: parent.put("stop"))
+    scope.spawn("parent", spawn_child, stop=lambda: parent.put("stop"))
     assert scope.close(5_000) == []
     assert received == ["stop"]
 
 
 def test_a_long_signal_handler_does_not_make_a_wait_endless() -> None:
-    """One that takes longer than what is left of the wait, which has its time-out all the same."""
+    """It may take longer than the rest of the wait, which has its time-out nevertheless."""
     mailbox: Mailbox[int] = Mailbox()
     before = signal.signal(signal.SIGALRM, lambda _number, _frame: wait_ms(150))
     try:
@@ -220,10 +220,10 @@ def test_a_long_signal_handler_does_not_make_a_wait_endless() -> None:
     assert mailbox.get(100) == 1
 
 
-# --- calls side by side --------------------------------------------------------------------------
+# --- concurrent calls ----------------------------------------------------------------------------
 
 
-def test_calls_run_side_by_side() -> None:
+def test_calls_run_concurrently() -> None:
     """Results come in the order of the calls; each thread takes the next one."""
     barrier = threading.Barrier(3, timeout=10)
 
@@ -237,7 +237,7 @@ def test_calls_run_side_by_side() -> None:
 
 
 def test_the_first_error_of_calls_is_raised_when_all_have_ended() -> None:
-    """What one of them could not do does not keep the others from it."""
+    """A call that fails does not keep the others from running."""
     done: list[int] = []
 
     def call(number: int) -> None:
@@ -251,8 +251,8 @@ def test_the_first_error_of_calls_is_raised_when_all_have_ended() -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError("no"), SystemExit("no")])
-def test_no_result_takes_the_place_of_a_call_that_failed(error: BaseException) -> None:
-    """Whatever ended it."""
+def test_no_results_are_returned_if_a_call_failed(error: BaseException) -> None:
+    """Any exception ends all, SystemExit included."""
 
     def fail() -> int:
         raise error
@@ -265,7 +265,7 @@ def test_no_result_takes_the_place_of_a_call_that_failed(error: BaseException) -
 def test_calls_are_made_by_the_threads_that_can_be_started(
     monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    """Where the system has no more of them."""
+    """The system may have no more of them."""
     started: list[str] = []
     spawn = ThreadScope.spawn
 

@@ -21,7 +21,7 @@ CASES = {case.name: case for case in cases()}
 
 
 def described(data: bytes) -> str:
-    """What is in a batch, in the words of the oracle."""
+    """Return a batch's description in the oracle's format."""
     entry = entry_at(data, 0)
     assert entry is not None
     head = sound_header(data, entry)
@@ -45,14 +45,14 @@ def described(data: bytes) -> str:
 
 @pytest.mark.parametrize("name", [name for name in SETS if "marker" not in name])
 def test_batches_are_read_as_kafka_does(name: str) -> None:
-    """Theirs, what their log cleaner leaves of them, and ours: offsets, times, content, headers."""
+    """Offsets, times, contents and headers agree for Kafka's batches, compacted ones, and ours."""
     one = SETS[name]
     assert described(bytes.fromhex(one["hex"])) == one["read"]
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_batches_are_written_as_kafka_does(name: str) -> None:
-    """Byte for byte without a codec; in the others Kafka reads the same as in its own."""
+    """Uncompressed batches are equal byte for byte; in others Kafka reads the same records."""
     theirs, ours = SETS[f"Kafka's {name}"], SETS[f"our {name}"]
     assert ours["read"] == theirs["read"]
     if CASES[name].codec is Codec.NONE:
@@ -61,14 +61,14 @@ def test_batches_are_written_as_kafka_does(name: str) -> None:
 
 @pytest.mark.parametrize("name", MARKERS)
 def test_markers_are_written_as_kafka_does(name: str) -> None:
-    """Byte for byte, and no record comes out of them."""
+    """They are equal byte for byte, and contain no records."""
     one = SETS[f"Kafka's {name} marker"]
     assert our_marker(name).hex() == one["hex"]
     assert described(bytes.fromhex(one["hex"])) == one["read"].split(" ")[0]
 
 
 def test_every_kind_of_batch_was_captured() -> None:
-    """With each codec, empty ones among them."""
+    """There are batches with each codec, some of them empty."""
     assert {bytes.fromhex(set_["hex"])[22] & 7 for set_ in SETS.values()} == set(Codec)
     assert sum("compacted to []" in name for name in SETS) >= 1
     assert any(" " not in set_["read"] for set_ in SETS.values())

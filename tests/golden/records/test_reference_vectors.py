@@ -1,4 +1,4 @@
-"""Messages whose bytes were read off a Kafka 0.8.2.2 broker."""
+"""Messages whose bytes were captured from a Kafka 0.8.2.2 broker."""
 
 import pytest
 
@@ -19,12 +19,12 @@ VECTORS = {
 
 
 @pytest.mark.parametrize("text", VECTORS)
-def test_decodes(text: str) -> None:
-    """The bytes give the record."""
+def test_a_message_decodes(text: str) -> None:
+    """The bytes decode to the record."""
     assert decode(bytes.fromhex(text)).records == [VECTORS[text]]
 
 
 @pytest.mark.parametrize("text", VECTORS)
-def test_builds(text: str) -> None:
-    """The record gives the bytes."""
+def test_a_message_is_built_byte_for_byte(text: str) -> None:
+    """The record encodes to the bytes."""
     assert build_message_set([VECTORS[text]]) == bytes.fromhex(text)

@@ -1,4 +1,4 @@
-"""What is asked of every captured frame, whichever brokers it went to."""
+"""Checks of a captured frame, whichever brokers it was exchanged with."""
 
 from typing import Any
 
@@ -10,8 +10,8 @@ from zkconsumer.wire.codec import decode_response, encode_request, encode_respon
 Frame = dict[str, Any]
 
 
-def check_answer(frame: Frame) -> None:
-    """A real answer says what it must, and written by us it is the same to the byte."""
+def check_response(frame: Frame) -> None:
+    """Check that a real response has its expected values and is equal when we encode it."""
     data = bytes.fromhex(frame["response"])
     request_type = REQUESTS[ApiKey[frame["api"]]]
     correlation_id, response = decode_response(request_type, frame["version"], data[4:])
@@ -23,7 +23,7 @@ def check_answer(frame: Frame) -> None:
 
 
 def check_request(frame: Frame) -> None:
-    """What the broker understood is what we would write again."""
+    """Check that a real request decodes, and is equal when we encode it."""
     data = bytes.fromhex(frame["request"])
     read = decode_request(data[4:])
     again = encode_request(

@@ -1,11 +1,11 @@
-"""Requests and answers as they really went to brokers 0.8.0, 0.8.1.1 and 0.8.2.2 and back."""
+"""Real requests to brokers 0.8.0, 0.8.1.1 and 0.8.2.2, and their responses."""
 
 import json
 
 import pytest
 
 from tests.golden.capture_frames import DATA, VERSIONS
-from tests.golden.wire.frame_checks import Frame, check_answer, check_request
+from tests.golden.wire.frame_checks import Frame, check_request, check_response
 from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration
 
 FRAMES: dict[str, Frame] = {
@@ -16,19 +16,19 @@ FRAMES: dict[str, Frame] = {
 
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
-def test_answers(frame: Frame) -> None:
-    """A real answer says what it must, and written by us it is the same to the byte."""
-    check_answer(frame)
+def test_responses(frame: Frame) -> None:
+    """A real response has its expected values, and encodes to the same bytes."""
+    check_response(frame)
 
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
 def test_requests(frame: Frame) -> None:
-    """What the broker understood is what we would write again."""
+    """A real request decodes, and encodes to the same bytes."""
     check_request(frame)
 
 
 def test_every_api_was_captured() -> None:
-    """Each API is there that 0.8.2 has, the offset APIs in both versions."""
+    """There is each API of 0.8.2, the offset APIs in both versions."""
     captured = {(frame["api"], frame["version"]) for frame in FRAMES.values()}
     assert captured == {
         (key.name, version)

@@ -1,4 +1,4 @@
-"""Every message in every version is laid out as Kafka's own classes lay it out."""
+"""The layout of every message in every version, compared with Kafka's own classes."""
 
 import json
 import re
@@ -33,7 +33,7 @@ from zkconsumer.wire.schema import (
 KAFKA: dict[str, dict[str, Any]] = json.loads(PATH.read_text())
 INTEGERS = {"b": "int8", "h": "int16", "i": "int32", "q": "int64", "?": "bool"}
 
-# Kafka's name of a field and ours, where they differ by more than the writing.
+# Kafka's field names and ours, where they differ by more than the spelling.
 OURS = {
     "api_keys": {"api_versions"},
     "base_offset": {"base_offset"},
@@ -70,7 +70,7 @@ OURS = {
 
 
 def messages() -> Iterator[tuple[str, type[Any], int]]:
-    """Kafka's name, our class, and each version that we have."""
+    """Yield Kafka's name, our class, and each version that we support."""
     for request, version in REQUEST_VERSIONS:
         for kind in (request, request.RESPONSE):
             yield kind.__name__, kind, version
@@ -84,13 +84,13 @@ def messages() -> Iterator[tuple[str, type[Any], int]]:
     ("name", "kind", "version"), [*messages()], ids=lambda value: str(value).rpartition(".")[2]
 )
 def test_layout(name: str, kind: type[Any], version: int) -> None:
-    """The same fields in the same order, of the same types, null where it may be, same tags."""
+    """The fields have the same order, types, nullability and tags."""
     check_struct(KAFKA[name]["versions"][str(version)], kind, version, name)
 
 
 @pytest.mark.parametrize("request_type", REQUESTS.values(), ids=lambda kind: kind.__name__)
 def test_keys_and_flexible_versions(request_type: type[Any]) -> None:
-    """The API's number is Kafka's, and the same versions are flexible."""
+    """The API has Kafka's key, and the same versions are flexible."""
     api = request_type.API
     for kind in (request_type, request_type.RESPONSE):
         kafka = KAFKA[kind.__name__]
@@ -101,7 +101,7 @@ def test_keys_and_flexible_versions(request_type: type[Any]) -> None:
 
 
 def check_struct(kafka: Sequence[Any], kind: type[Any], version: int, path: str) -> None:
-    """Compare the fields of a struct that the version has."""
+    """Compare the fields of a struct in one version."""
     fields = [field for field in fields_of(kind) if field.in_version(version)]
     plain = [field for field in fields if field.tag is None]
     tagged = {field.tag: field for field in fields if field.tag is not None}
@@ -128,7 +128,7 @@ def check_field(kafka: Sequence[Any], field: Field, version: int, path: str) -> 
 
 
 def check_type(kafka: Any, ours: WireType, version: int, path: str) -> None:
-    """Compare types; structs and arrays by what is in them."""
+    """Compare types; structs and arrays by their contents."""
     match ours:
         case FixedInt(code):
             assert kafka == INTEGERS[code], path
@@ -149,7 +149,7 @@ def check_type(kafka: Any, ours: WireType, version: int, path: str) -> None:
 
 
 def nulls(wire_type: WireType, version: int) -> tuple[bool, bool]:
-    """Whether we might send a null, and whether we read one."""
+    """Return whether we may send null, and whether we accept it."""
     match wire_type:
         case Text(on_null):
             return on_null is OnNull.KEEP, on_null is not OnNull.REFUSE

@@ -1,4 +1,4 @@
-"""The APIs of consumers as they really went to brokers 0.9 to 3.9 and back, version by version."""
+"""Real consumers' requests to brokers 0.9 to 3.9, and their responses, version by version."""
 
 import gzip
 import json
@@ -7,7 +7,7 @@ import pytest
 
 from tests.golden.capture_negotiated import VERSIONS
 from tests.golden.jvm import DATA
-from tests.golden.wire.frame_checks import Frame, check_answer, check_request
+from tests.golden.wire.frame_checks import Frame, check_request, check_response
 from tests.support.all_requests import REQUESTS
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import decode_response
@@ -31,24 +31,24 @@ WRITING = {
     ApiKey.INCREMENTAL_ALTER_CONFIGS,
     ApiKey.DELETE_GROUPS,
 }
-"""What consumers do without; real brokers are written to in ``tests/integration/produce``."""
+"""The APIs without consumers' requests; ``tests/integration/produce`` uses them on real brokers."""
 
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
-def test_answers(frame: Frame) -> None:
-    """A real answer says what it must, and written by us it is the same to the byte."""
-    check_answer(frame)
+def test_responses(frame: Frame) -> None:
+    """A real response has its expected values, and encodes to the same bytes."""
+    check_response(frame)
 
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
 def test_requests(frame: Frame) -> None:
-    """What the broker understood is what we would write again."""
+    """A real request decodes, and encodes to the same bytes."""
     check_request(frame)
 
 
 @pytest.mark.parametrize("kafka", WITH_API_VERSIONS)
 def test_every_common_version_was_captured(kafka: str) -> None:
-    """What broker and codec have in common, by the broker's own words, was all exchanged."""
+    """Every version that the broker reports and the codec supports was exchanged."""
     frame = FRAMES[f"{kafka} ApiVersionsRequest v0"]
     _, response = decode_response(
         REQUESTS[ApiKey.API_VERSIONS], 0, bytes.fromhex(frame["response"])[4:]
@@ -58,12 +58,12 @@ def test_every_common_version_was_captured(kafka: str) -> None:
 
 
 def test_every_version_of_0_9_was_captured() -> None:
-    """The broker that can't say it answered all that the table says of it."""
+    """Every version in our table for 0.9, which can't report them, was exchanged."""
     assert captured_from("0.9.0.1") == versions_in(of_generation(BrokerGeneration.V0_9))
 
 
 def captured_from(kafka: str) -> set[tuple[str, int]]:
-    """Each API and version that was exchanged with that release."""
+    """Return each API and version that was exchanged with a release."""
     return {
         (each["api"], each["version"])
         for name, each in FRAMES.items()
@@ -72,7 +72,7 @@ def captured_from(kafka: str) -> set[tuple[str, int]]:
 
 
 def versions_in(found: BrokerVersions) -> set[tuple[str, int]]:
-    """Each API and version that can be used, but for those that the scene does without."""
+    """Return each API and version that can be used, except for those that the scenes omit."""
     return {
         (key.name, version)
         for key, versions in found.common.items()

@@ -1,4 +1,4 @@
-"""Bytes as they went between the original's clients and a broker 0.8.2.2: both ways, exactly."""
+"""Bytes exchanged between the original's clients and a broker 0.8.2.2, both encoded and decoded."""
 
 import pytest
 
@@ -130,7 +130,7 @@ RESPONSES = [
 
 @pytest.mark.parametrize(("request_", "version", "client_id", "hexa"), REQUESTS)
 def test_requests(request_: Request[Response], version: int, client_id: str, hexa: str) -> None:
-    """Our request is byte for byte the original's, and the original's reads as ours."""
+    """Our request encodes to the original's bytes, and the original's decodes to ours."""
     frame = encode_request(request_, version=version, correlation_id=0, client_id=client_id)
     assert frame == bytes.fromhex(hexa)
     read = decode_request(frame[4:])
@@ -141,7 +141,7 @@ def test_requests(request_: Request[Response], version: int, client_id: str, hex
 def test_responses(
     requested: type[Request[Response]], version: int, response: Response, hexa: str
 ) -> None:
-    """The broker's answer is read, and written by a fake it has the same bytes."""
+    """The broker's response decodes, and a fake broker encodes it to the same bytes."""
     body = bytes.fromhex("00000000" + hexa)
     assert decode_response(requested, version, body) == (0, response)
     assert encode_response(response, version=version, correlation_id=0)[4:] == body

@@ -1,4 +1,4 @@
-"""What a broker says that is asked for a group's commit, or that does not coordinate the group."""
+"""The responses of a broker to commits, and those of one that does not coordinate the group."""
 
 from tests.fakes.fake_group import FakeGroupCoordinator, GroupRequest
 from tests.support.group_world import SendCommit
@@ -7,7 +7,7 @@ from zkconsumer.membership.coordinator.core import events as ev
 
 
 def judge(group: FakeGroupCoordinator, request: SendCommit, instance_id: str | None) -> ErrorCode:
-    """As Kafka's ``GroupCoordinator.doCommitOffsets``."""
+    """Return the error code, as Kafka's ``GroupCoordinator.doCommitOffsets`` does."""
     holder = group._holder(instance_id)
     if request.generation < 0 and group.state == "Empty":
         return ErrorCode.NONE
@@ -20,7 +20,7 @@ def judge(group: FakeGroupCoordinator, request: SendCommit, instance_id: str | N
 
 
 def refusal(request: GroupRequest, code: ErrorCode) -> list[ev.Event]:
-    """What a coordinator that can't says; nobody hears the answer to a LeaveGroup."""
+    """Return the error responses to a request; nobody waits for the one to a LeaveGroup."""
     match request:
         case ev.SendJoin(round=round_):
             return [ev.JoinCompleted(round=round_, code=code)]

@@ -1,4 +1,4 @@
-"""Planted faults: small mutations of the membership core that somebody might make by mistake."""
+"""Planted faults: small mutations of the membership core, such as mistakes might cause."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,12 +19,12 @@ from zkconsumer.membership.protocol import RevocationKind
 
 
 def _at_once(_: CoordinatedView, target: Shares) -> Shares:
-    """The cooperative assignment without its first phase."""
+    """Skip the first phase of the cooperative assignment."""
     return target
 
 
 def _only_rightful(view: CoordinatedView, target: Shares) -> Shares:
-    """Only the claims of the latest generation count."""
+    """Count only the claims of the latest generation."""
     latest = max(member.generation for member in view.members.values())
     owners = {
         tp: name
@@ -47,7 +47,7 @@ def _hidden_claim(
     ownership: Ownership,
     cause: ev.JoinReason,
 ) -> ev.SendJoin:
-    """It reads on what its join does not name."""
+    """Keep reading partitions that the join does not name."""
     return _join(self, round_, topics, Ownership(ownership._mode), cause)
 
 
@@ -55,20 +55,20 @@ _given_up = Ownership.given_up
 
 
 def _forgets_to_join(self: Ownership) -> bool:
-    """What it gave up stays nobody's."""
+    """Do not rejoin after a revocation, so that its partitions stay unowned."""
     _given_up(self)
     return False
 
 
 def _keeps_void(self: Ownership) -> bool:
-    """Thrown out, it goes on and claims it in its next generation."""
+    """Keep partitions after being expelled, and claim them in the next generation."""
     self._offer = None
     self._revoked_for_share = False
     return False
 
 
 def _trusts_answers(self: Heartbeat, now_ms: int, *, rebalancing: bool = False) -> None:
-    """The session is counted from the answer instead of the request."""
+    """Extend the session from the response's time instead of the request's."""
     self.in_flight = False
     self._last_response_ms = now_ms
     self._rebalancing = rebalancing
@@ -76,20 +76,20 @@ def _trusts_answers(self: Heartbeat, now_ms: int, *, rebalancing: bool = False) 
 
 
 def _takes_first(self: Ownership) -> tuple[Partitions, RevocationKind] | None:
-    """It would read on what others get next."""
+    """Take new partitions without revoking those that others get next."""
     if self._lost:
         return self._give(self.owned), RevocationKind.LOST
     return None
 
 
-def _endless_patience(self: Heartbeat, now_ms: int) -> bool:
-    """A caller that does not poll stays a member."""
+def _never_expires(self: Heartbeat, now_ms: int) -> bool:
+    """Keep a caller that does not poll in the group."""
     del self, now_ms
     return False
 
 
-def _deaf_to_topics(self: MembershipCore, request: ev.CallerEvent) -> None:
-    """New partitions are nobody's."""
+def _ignores_topics(self: MembershipCore, request: ev.CallerEvent) -> None:
+    """Ignore new partitions."""
     if not isinstance(request, ev.RejoinTriggered):
         _on_caller_event(self, request)
 
@@ -98,7 +98,7 @@ _on_caller_event = MembershipCore._on_caller_event
 
 
 def _same_round(self: Steps, step: PendingStep, now_ms: int) -> int:
-    """Rounds have no numbers: a late answer counts as that to the request of today."""
+    """Reuse round numbers, so that a late response is taken for the current one."""
     assert self.open is None
     self.open = step
     self.begun_ms = now_ms
@@ -112,7 +112,7 @@ def _same_round_dropped(self: Steps) -> None:
 def _with(
     changes: Mapping[Handling, Handling],
 ) -> Mapping[MembershipRequest, Mapping[int, Handling]]:
-    """The table of error codes, with other handlings in place of these."""
+    """Return the error table with some handlings replaced."""
     return {
         request: {code: changes.get(how, how) for code, how in row.items()}
         for request, row in TABLE.items()
@@ -131,8 +131,8 @@ FAULTS: Mapping[str, tuple[Swap, ...]] = {
     "keeps what is void": _swap(Ownership, "void", _keeps_void),
     "trusts too long": _swap(Heartbeat, "on_response", _trusts_answers),
     "takes before it gives": _swap(Ownership, "give_up_for_share", _takes_first),
-    "stays without polls": _swap(Heartbeat, "is_poll_expired", _endless_patience),
-    "deaf to new partitions": _swap(MembershipCore, "_on_caller_event", _deaf_to_topics),
+    "stays without polls": _swap(Heartbeat, "is_poll_expired", _never_expires),
+    "deaf to new partitions": _swap(MembershipCore, "_on_caller_event", _ignores_topics),
     "takes late answers": (
         Swap(Steps, "begin", _same_round),
         Swap(Steps, "drop", _same_round_dropped),
@@ -148,4 +148,4 @@ FAULTS: Mapping[str, tuple[Swap, ...]] = {
     "ignores rebalances": _swap(error_table, "TABLE", _with({Handling.REJOIN: Handling.FINE})),
 }
 COOPERATIVE = {"passes over old claims"}
-"""Faults that only cooperative groups can have, and that seldom show: worlds full of those."""
+"""Rare faults that only cooperative groups can have: their worlds have no other groups."""

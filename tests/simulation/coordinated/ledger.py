@@ -1,4 +1,4 @@
-"""What was written, handed out, processed and committed in a world, and what must never be."""
+"""The records written, delivered, processed and committed in a world, and their invariants."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -8,18 +8,18 @@ from zkconsumer.model import TopicPartition
 
 
 @dataclass(slots=True, eq=False)
-class Line:
-    """One partition.
+class PartitionHistory:
+    """The history of one partition.
 
     Attributes:
-        end: how much was written.
-        handed: all below this was handed out by some poll.
-        processed: all below this was handed out, and its member polled again.
-        committed: what the coordinator stores.
-        acknowledged: the highest commit that its sender was told to be stored.
-        reader: who had records of it last.
-        begins: how many had taken it over when each member did.
-        read: how many had when records were last handed out.
+        end: how many records were written.
+        handed: every record below this was delivered by some poll.
+        processed: every record below this was delivered, and its member polled again.
+        committed: the offset that the coordinator stores.
+        acknowledged: the highest commit whose sender received a success.
+        reader: the member that received its records last.
+        begins: by member, how many take-overs there had been when it took over.
+        read: how many take-overs there had been when records were last delivered.
     """
 
     end: int = 0
@@ -34,31 +34,31 @@ class Line:
 
 @dataclass(slots=True, eq=False)
 class GroupLedger:
-    """The truth about all partitions.
+    """The history of all partitions.
 
     Attributes:
-        delivered: how many records polls gave.
-        repeated: how many of them some poll had given before.
+        delivered: how many records polls returned.
+        repeated: how many of them an earlier poll had returned.
         refused: how many commits were refused.
     """
 
-    lines: dict[TopicPartition, Line] = field(default_factory=dict)
+    lines: dict[TopicPartition, PartitionHistory] = field(default_factory=dict)
     delivered: int = 0
     repeated: int = 0
     refused: int = 0
 
-    def line(self, tp: TopicPartition) -> Line:
-        """The partition's."""
+    def line(self, tp: TopicPartition) -> PartitionHistory:
+        """Return the partition's history, creating it if needed."""
         line = self.lines.get(tp)
         if line is None:
-            line = self.lines[tp] = Line()
+            line = self.lines[tp] = PartitionHistory()
         return line
 
     def take_over(self, tp: TopicPartition, who: str) -> int:
-        """Somebody reads it from now on; gives where.
+        """Record that a member takes the partition over; return its start offset.
 
         Raises:
-            Violation: that is before what a member knows to be committed.
+            Violation: the offset is lower than one that a member knows to be committed.
         """
         line = self.line(tp)
         line.begins[who] = 1 + max(line.begins.values(), default=0)
@@ -69,10 +69,10 @@ class GroupLedger:
         return line.committed
 
     def deliver(self, tp: TopicPartition, who: str, start: int, end: int) -> None:
-        """A poll gives these records.
+        """Record that a poll returns these records.
 
         Raises:
-            Violation: something before them was never given.
+            Violation: an earlier record was never delivered.
         """
         line = self.line(tp)
         if start > line.handed:
@@ -83,16 +83,16 @@ class GroupLedger:
         line.handed = max(line.handed, end)
 
     def process(self, tp: TopicPartition, end: int) -> None:
-        """The member polls again: it is done with what it had."""
+        """Record that the member polls again and so has processed its records."""
         line = self.line(tp)
         line.processed = max(line.processed, end)
 
     def commit(self, offsets: Iterable[tuple[TopicPartition, int]], who: str) -> None:
-        """The coordinator stores these.
+        """Record that the coordinator stores these offsets.
 
         Raises:
-            Violation: something below was not processed, or somebody who took the partition over
-                later has read of it.
+            Violation: a record below was not processed, or a member that took the partition over
+                later has read from it.
         """
         for tp, offset in offsets:
             line = self.line(tp)
@@ -103,7 +103,7 @@ class GroupLedger:
             line.committed = offset
 
     def acknowledge(self, offsets: Iterable[tuple[TopicPartition, int]]) -> None:
-        """Their sender knows."""
+        """Record that the sender received a success."""
         for tp, offset in offsets:
             line = self.line(tp)
             line.acknowledged = max(line.acknowledged, offset)

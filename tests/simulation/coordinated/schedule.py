@@ -1,4 +1,4 @@
-"""A schedule: a world of a coordinator group in which everything that can happen does."""
+"""A schedule: a coordinator group's world in which everything that can happen does."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
@@ -15,10 +15,10 @@ FIRST_MEMBERS = 3
 
 
 def live_through(world: ReadingWorld) -> None:
-    """The wild part, then rest, then everybody leaves.
+    """Run the wild part, let the world settle, and let everybody leave.
 
     Raises:
-        Violation: something that must not be.
+        Violation: a rule was broken.
     """
     for _ in range(FIRST_MEMBERS):
         world.start()
@@ -37,12 +37,12 @@ def live_through(world: ReadingWorld) -> None:
 def run_schedule(
     seed: int, fault: Sequence[Swap] = (), strategies: tuple[str, ...] | None = None
 ) -> Outcome:
-    """Run one; what is violated is in the outcome.
+    """Run one schedule; the outcome says which rule was broken, if any.
 
     Args:
         seed: decides everything.
-        fault: what is replaced in the product meanwhile.
-        strategies: of its members, where the seed does not decide.
+        fault: the replacements in the product meanwhile.
+        strategies: the members' strategies, unless the seed decides.
     """
     style = new_style(seed)
     if strategies is not None:
@@ -63,6 +63,6 @@ def run_schedule(
 def first_failure(
     seeds: Iterable[int], fault: Sequence[Swap] = (), strategies: tuple[str, ...] | None = None
 ) -> Outcome | None:
-    """The first of these schedules that fails."""
+    """Return the outcome of the first of these schedules that fails."""
     outcomes = (run_schedule(seed, fault, strategies) for seed in seeds)
     return next((outcome for outcome in outcomes if outcome.failure is not None), None)

@@ -1,4 +1,4 @@
-"""What a world of a coordinator group is like, by chance."""
+"""The random properties of a coordinator group's world."""
 
 from dataclasses import dataclass
 from random import Random
@@ -20,17 +20,17 @@ ACCIDENTS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupStyle:
-    """What a world is like.
+    """The properties of a world.
 
     Attributes:
-        strategies: of all members.
+        strategies: the strategies of all members.
         static: whether members have instance ids.
-        turns: how long its wild part is.
-        accident_rate: the share of accidents in them.
-        happens: the accidents, and peaceful changes; what stands twice comes twice as often.
+        turns: the length of its wild part.
+        accident_rate: the share of accidents among these turns.
+        happens: accidents and peaceful changes; one listed twice is twice as likely.
         step_ms: the most time that passes at once.
-        stuck_at_rest: how likely one member does not poll while the others come to rest.
-        exact: whether nothing may come twice.
+        stuck_at_rest: how likely one member does not poll while the others settle.
+        exact: whether no record may be delivered twice.
     """
 
     strategies: tuple[str, ...]
@@ -44,7 +44,7 @@ class GroupStyle:
 
 
 def new_style(seed: int) -> GroupStyle:
-    """The style of the world with this seed: one in five is peaceful."""
+    """Return the style of the world with this seed; one world in five is peaceful."""
     rng = Random(seed)
     strategies = rng.choice(STRATEGIES)
     peaceful = rng.random() < 0.2

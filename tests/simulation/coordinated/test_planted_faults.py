@@ -1,4 +1,4 @@
-"""A simulation that stays green with a fault in the product proves nothing."""
+"""The simulation must fail when a fault is planted in the product, or else it proves nothing."""
 
 import pytest
 
@@ -7,12 +7,12 @@ from tests.simulation.coordinated.schedule import first_failure, run_schedule
 
 MAX_SEEDS = 600
 FIRST_SEEN = {"forgets to join again": 120, "takes late answers": 66}
-"""The worlds that show the faults that few worlds show: tried first, and then all others."""
+"""The seeds that reveal rare faults: tried before all others."""
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_planted_fault_is_seen(name: str) -> None:
-    """Some schedule fails with the fault, and passes without it."""
+def test_a_planted_fault_is_found(name: str) -> None:
+    """At least one schedule fails with the fault and passes without it."""
     strategies = ("cooperative-sticky",) if name in COOPERATIVE else None
     seen = first_failure([FIRST_SEEN.get(name, 0), *range(MAX_SEEDS)], FAULTS[name], strategies)
     assert seen is not None, f"{name} was not seen in {MAX_SEEDS} schedules"

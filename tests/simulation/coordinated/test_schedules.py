@@ -1,4 +1,4 @@
-"""Seeded schedules of coordinator groups: always safe, at rest right; each seed replays exactly."""
+"""Seeded schedules of coordinator groups: always safe, settled at the end, exactly replayable."""
 
 import os
 import subprocess
@@ -13,13 +13,13 @@ from tests.simulation.schedule import Outcome, failures_of
 from tests.support.shares import examples
 
 SCHEDULES = examples(600)
-CHUNK = 100  # worlds a test: parallel tests are even in length
+CHUNK = 100  # worlds per test, so that parallel tests take equally long
 REPLAYED = range(5_000, 5_010)
 
 
 @pytest.mark.parametrize("first", range(0, SCHEDULES, CHUNK))
-def test_every_schedule_is_safe_and_comes_to_rest(first: int) -> None:
-    """In hundreds of worlds no promise is broken; a failure names the seed that replays it."""
+def test_every_schedule_is_safe_and_settles(first: int) -> None:
+    """Hundreds of worlds break no promise; a failure names the seed that replays it."""
     outcomes = [run_schedule(seed) for seed in range(first, first + CHUNK)]
     failures = failures_of(outcomes)
     replay = "replay with: python -m tests.simulation.coordinated --schedules 1 --seed <seed>"
@@ -28,7 +28,7 @@ def test_every_schedule_is_safe_and_comes_to_rest(first: int) -> None:
 
 
 def test_a_seed_replays_exactly() -> None:
-    """Neither what ran before it counts, nor the order of sets, which is each process's own."""
+    """Neither earlier schedules nor the order of sets, which varies by process, matter."""
     here = [run_schedule(seed).digest for seed in REPLAYED]
     assert here == _digests_elsewhere()
     assert len({*here}) == len(REPLAYED)
@@ -52,7 +52,7 @@ def _digests_elsewhere() -> list[str]:
 
 
 def _check_that_much_happened(outcomes: Sequence[Outcome]) -> None:
-    """Members come and fail, partitions change hands, commits are refused, records come again."""
+    """Check that members start and fail, partitions move, commits fail and records repeat."""
     happened = {what for outcome in outcomes for _, what, *_ in outcome.trace}
     assert happened >= {
         *("start", "close", "kill", "freeze", "stall", "cut", "move", "move quietly", "load"),

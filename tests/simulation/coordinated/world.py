@@ -1,7 +1,7 @@
 """Members of a coordinator group that read and commit: the random worlds, with records in them.
 
-Members do as ``KafkaConsumer`` does: what a poll handed out counts as done when the next one
-begins; what is done is committed now and then, and before partitions are given up.
+Members behave as ``KafkaConsumer`` does: records that a poll returned count as processed when the
+next poll begins; processed records are committed periodically and before a revocation.
 """
 
 from collections.abc import Callable
@@ -26,13 +26,13 @@ MOST_RECORDS = 5
 
 @dataclass(slots=True, eq=False)
 class Reader:
-    """What a member has of its partitions.
+    """A member's positions in its partitions.
 
     Attributes:
         positions: the next record to hand out.
         done: the next one to commit.
-        committing: what is on its way to the coordinator, in order.
-        callback: the round of a callback that waits for the last of these.
+        committing: the commits in flight, in order.
+        callback: the round of a callback that waits for the last of them.
         next_commit_ms: when to commit again.
     """
 
@@ -44,7 +44,7 @@ class Reader:
 
 
 class ReadingWorld(GroupWorld):
-    """See the module; ``style`` says what happens in it."""
+    """Members that read and commit, as the module says; ``style`` decides what happens."""
 
     def __init__(self, seed: int, style: GroupStyle) -> None:
         super().__init__(seed, style.strategies, static=style.static)
@@ -59,18 +59,18 @@ class ReadingWorld(GroupWorld):
     # --- what happens -----------------------------------------------------------------------------
 
     def reader(self, client: Client) -> Reader:
-        """Its positions."""
+        """Return the member's positions, creating them if needed."""
         reader = self.readers.get(client.name)
         if reader is None:
             reader = self.readers[client.name] = Reader()
         return reader
 
     def note(self, what: str, *about: object) -> None:
-        """A line of the trace."""
+        """Add a line to the trace."""
         self.trace.append((self.now_ms, what, *about))
 
     def notify(self, client: Client, event: ev.Event) -> None:
-        """Let the core hear it, and do what it wants done."""
+        """Pass the event to the core and run the actions that it returns."""
         us = client.core.identity
         self._identity = us.member_id, us.generation
         self.note(type(event).__name__, client.name)
@@ -116,7 +116,7 @@ class ReadingWorld(GroupWorld):
         return tuple((tp, done[tp]) for tp in sorted(partitions) if tp in done)
 
     def _send_commit(self, client: Client, offsets: Offsets) -> bool:
-        """Whether it is on its way; without a coordinator it fails at once."""
+        """Send a commit; return False without a coordinator, when it fails at once."""
         if not offsets or not client.core._search.located:
             return False
         self.reader(client).committing.append(offsets)
@@ -158,7 +158,7 @@ class ReadingWorld(GroupWorld):
             client.responses.append(response)
 
     def receive(self, client: Client) -> None:
-        """The next answer arrives."""
+        """Receive the next response."""
         response = client.responses.pop(0)
         if isinstance(response, ev.CommitCompleted):
             offsets = self.reader(client).committing.pop(0)
@@ -169,14 +169,14 @@ class ReadingWorld(GroupWorld):
         self.notify(client, response)
 
     def _maybe_over(self, client: Client) -> None:
-        """The last commit is answered, or will not be: a callback that waits for it ends."""
+        """End a callback that waits for commits, once none is in flight."""
         reader = self.reader(client)
         if reader.callback is not None and not reader.committing:
             client.todo.append(ev.CallbackDone(reader.callback))
             reader.callback = None
 
     def _cut(self, client: Client) -> None:
-        # What the thread that joins has read by then may still be on its way to the core.
+        # Responses that the joining thread has read may still be on their way to the core.
         received = [
             response
             for response in client.responses
@@ -191,11 +191,11 @@ class ReadingWorld(GroupWorld):
     # --- callers ----------------------------------------------------------------------------------
 
     def poll(self, client: Client) -> None:
-        """What was handed out is done; then the listener, a commit, and more records."""
+        """Finish the records of the last poll, run the listener, commit, and read more."""
         reader = self.reader(client)
         done = reader.done
         for tp, position in reader.positions.items():
-            # What was taken over and not read yet is where the last one committed.
+            # Partitions without reads since the take-over are at the previous owner's commit.
             if done[tp] != position:
                 done[tp] = position
                 self.ledger.process(tp, position)
@@ -224,17 +224,17 @@ class ReadingWorld(GroupWorld):
             positions[tp] = end
 
     def in_callback(self, client: Client) -> bool:
-        """Whether its listener runs, or a commit before it."""
+        """Whether its listener runs, or the commit that precedes it."""
         return self.reader(client).callback is not None or self._in_callback(client)
 
     def write(self) -> None:
-        """Some more records."""
+        """Write some more records."""
         topic = self.random.choice(sorted(self.partitions))
         tp = TopicPartition(topic, self.random.choice(self.partitions[topic]))
         self.ledger.line(tp).end += self.random.randrange(1, 8)
 
     def close(self, client: Client) -> None:
-        """In order: commit, leave; nobody waits for the answers for long."""
+        """Commit, then leave, without waiting long for the responses."""
         if client.core.state is not MembershipState.UNJOINED:
             for tp, position in self.reader(client).positions.items():
                 self.reader(client).done[tp] = position
@@ -249,7 +249,7 @@ class ReadingWorld(GroupWorld):
     # --- turns ------------------------------------------------------------------------------------
 
     def turn(self) -> None:
-        """One thing, mostly an ordinary one."""
+        """Let one thing happen, mostly an ordinary one."""
         roll = self.random.random()
         alive = self.live()
         if roll < self.style.accident_rate or not alive:
@@ -264,7 +264,7 @@ class ReadingWorld(GroupWorld):
         self.ordinary(client)
 
     def ordinary(self, client: Client) -> None:
-        """Whatever can go on with this member."""
+        """Take one of the steps that are possible for this member."""
         can: list[Callable[[], None]] = []
         if client.requests:
             can += [lambda: self.carry_request(client)] * 2
@@ -278,7 +278,7 @@ class ReadingWorld(GroupWorld):
             self.random.choice(can)()
 
     def happen(self) -> None:
-        """An accident that this world allows, or a peaceful change."""
+        """Cause an accident that this world allows, or a peaceful change."""
         everybody = [client for client in self.clients if not client.dead]
         if len(everybody) < 2:
             self.start()
@@ -325,7 +325,7 @@ class ReadingWorld(GroupWorld):
         return client.core.state is MembershipState.STABLE and client.core._steps.open is None
 
     def move_quietly(self) -> None:
-        """The old coordinator lives on and says that it is none any more."""
+        """Move the coordinator while the old one keeps running and answers NOT_COORDINATOR."""
         if self.static and self.coordinator.state != "Stable":
             return
         code = ErrorCode.NOT_COORDINATOR
@@ -342,7 +342,7 @@ class ReadingWorld(GroupWorld):
     # --- rest -------------------------------------------------------------------------------------
 
     def round_of_all(self) -> None:
-        """Everybody does all that there is to do; time goes on."""
+        """Let every member do all that it can, and let time pass."""
         for client in self.live():
             self.tick(client)
             while client.requests:
@@ -356,7 +356,7 @@ class ReadingWorld(GroupWorld):
         self.pass_time(40)
 
     def settle(self, turns: int = 1500) -> None:
-        """No more accidents. At first one may be stuck for good: the others do without it."""
+        """Settle without accidents; at first one member may be stuck, and others go on."""
         for client in self.clients:
             if client.frozen and not client.dead:
                 self.thaw(client)
@@ -378,7 +378,7 @@ class ReadingWorld(GroupWorld):
         raise Violation(f"never at rest: {self}")
 
     def settled(self) -> bool:
-        """All is shared, read and committed, and who does not poll has left."""
+        """Whether every record is read and committed, and members that do not poll are out."""
         stuck = [client for client in self.live() if client.stuck]
         polling = [client for client in self.live() if not client.stuck]
         states = {(client.core.state, client.core.identity.generation) for client in polling}

@@ -1,4 +1,4 @@
-"""What tests of commands share."""
+"""Fixtures that the tests of commands share."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Where looks at messages get schemas: the operator's registry, with what it wants to see."""
+"""Commands that show messages get schemas from the operator's registry, with its credentials."""
 
 import argparse
 import json
@@ -22,21 +22,21 @@ ORDER = json.dumps({"type": "record", "name": "Order", "fields": [{"name": "id",
 
 
 def args(registry: str | None, config: Path | None) -> argparse.Namespace:
-    """Arguments of a command."""
+    """Return the arguments of a command."""
     return argparse.Namespace(
         schema_registry=registry, schema_registry_config=None if config is None else str(config)
     )
 
 
 def hang(_: object) -> None:
-    """Answer nothing for a while."""
+    """Do not respond for a while."""
     threading.Event().wait(0.3)
 
 
 def test_schemas_of_a_registry_that_wants_a_password(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it has, what it has not, bad bytes, a wrong password; each is said, in bounded time."""
+    """Missing schemas, bad bytes and a wrong password are named, in limited time."""
     config = tmp_path / "registry.properties"
     config.write_text("basic.auth.user.info=me:hidden\nrequest.timeout.ms=50\n")
     with registry_server() as registry:
@@ -62,7 +62,7 @@ def test_schemas_of_a_registry_that_wants_a_password(
 
 
 def test_settings_of_a_registry_from_a_pipe() -> None:
-    """They come once, and hold for each look at each cluster."""
+    """A pipe can be read once only; its settings hold for every cluster that is read later."""
     read, write = os.pipe()
     with closing(os.fdopen(read)), registry_server() as registry:
         with os.fdopen(write, "w") as pipe:
@@ -80,7 +80,7 @@ def test_settings_of_a_registry_from_a_pipe() -> None:
 def test_bytes_in_a_pipe_are_whole(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], form: Form, shown: str
 ) -> None:
-    """However many there are, and as they are asked for; null is the word."""
+    """Values are written in full in the requested form, however large; null is "null"."""
     value, decoder = b"\xff\0" * 9_000, BytesDecoder()
     message = SeenMessage(
         topic="t",
@@ -100,8 +100,8 @@ def test_bytes_in_a_pipe_are_whole(
     assert capfd.readouterr().out == f"null|{between.join([shown] * 9_000)}\n"
 
 
-def test_what_makes_no_sense_is_refused(tmp_path: Path) -> None:
-    """Before anybody looks at anything."""
+def test_invalid_registry_settings_are_refused(tmp_path: Path) -> None:
+    """They are before any message is read."""
     config = tmp_path / "registry.properties"
     config.write_text("basic.auth.user=me\n")
     for registry, reason in (("http://r:1", "is not a setting"), (None, "give --schema-registry")):

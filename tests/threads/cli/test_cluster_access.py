@@ -1,4 +1,4 @@
-"""What commands open, and the groups they name: on real threads."""
+"""What commands open, and the groups they name, on real threads."""
 
 from collections.abc import Iterator
 
@@ -18,14 +18,16 @@ from zkconsumer.status.model import (
 
 @pytest.fixture
 def world() -> Iterator[StatusWorld]:
-    """A cluster."""
+    """A cluster in memory."""
     world = StatusWorld()
     yield world
     world.close()
 
 
-def test_brokers_alone_will_do(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
-    """What needs a ZooKeeper says so then, in words."""
+def test_brokers_without_zookeeper_are_enough(
+    world: StatusWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only a command that needs ZooKeeper fails, and says which option is missing."""
     access = CommandCluster(
         store=None,
         dialer=world.cluster.dialer(),
@@ -49,8 +51,8 @@ def test_brokers_alone_will_do(world: StatusWorld, capsys: pytest.CaptureFixture
     assert capsys.readouterr().err == ""
 
 
-def test_a_snapshot_and_a_client(world: StatusWorld) -> None:
-    """Groups of both kinds; whom to ask is read from ZooKeeper."""
+def test_a_snapshot_has_groups_of_both_kinds(world: StatusWorld) -> None:
+    """The brokers' addresses come from ZooKeeper."""
     world.zookeeper_group()
     with opening(world)(parsed_arguments("--zookeeper", "zk/chroot")) as access:
         snapshot = access.snapshot()
@@ -60,16 +62,16 @@ def test_a_snapshot_and_a_client(world: StatusWorld) -> None:
     assert sorted(view.brokers) == [0, 1]
 
 
-def test_a_zookeeper_that_does_not_answer(world: StatusWorld) -> None:
-    """There is nothing to show then."""
+def test_a_zookeeper_that_does_not_respond_is_an_error(world: StatusWorld) -> None:
+    """No snapshot is taken then."""
     world.tree.store.close()
     args = parsed_arguments("--zookeeper", "zk")
     with opening(world)(args) as access, pytest.raises(RegistryError, match="can't be read"):
         access.snapshot()
 
 
-def test_given_brokers_say_where_all_can_be_reached(world: StatusWorld) -> None:
-    """Not their registrations, which may name another listener."""
+def test_given_brokers_take_precedence_over_registered_addresses(world: StatusWorld) -> None:
+    """The registrations in ZooKeeper may name another listener."""
     world.tree.write("/brokers/ids/0", b'{"host":"nowhere","port":1,"version":1}')
     access = CommandCluster(
         store=world.tree.store,

@@ -1,4 +1,4 @@
-"""What the unit tests of the same name leave out: in processes of their own."""
+"""Completion in bash, in processes of their own (the unit tests of the same name hold the rest)."""
 
 import os
 import shutil
@@ -19,7 +19,7 @@ printf '%s\\n' "${COMPREPLY[@]}"
 
 
 def completed(line: str, folder: Path) -> set[str]:
-    """What bash offers at the end of the line."""
+    """Return what bash offers at the end of the line."""
     program = folder / "zkconsumer"
     program.write_text(f'#!/bin/sh\nexec {sys.executable} -m zkconsumer "$@"\n')
     program.chmod(0o755)
@@ -53,5 +53,5 @@ def completed(line: str, folder: Path) -> set[str]:
     ],
 )
 def test_bash_completes(line: str, offered: set[str], tmp_path: Path) -> None:
-    """Commands, flags, commands of commands, choices."""
+    """Commands, flags, subcommands and choices are completed."""
     assert completed(line, tmp_path) == offered

@@ -30,7 +30,7 @@ LEFT = "/consumers/g/offsets/dropped/0"
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[StatusWorld]:
-    """A healthy cluster with a group that has read everything; whoever waits does so at once."""
+    """A healthy cluster with a group that has read everything; pauses only advance the clock."""
     world = StatusWorld()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(doctor, "open_cluster", opening(world))
@@ -42,7 +42,7 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[StatusWor
 
 
 def settle(world: StatusWorld, group: str = "g") -> MemoryZkStore:
-    """A group that has all, and has read all; gives its member's session."""
+    """Join a group that owns and has read everything, and return its member's session."""
     session = world.tree.join_as(group, MEMBER, GHOST_DATA)
     for tp in (T0, T1):
         world.tree.own(group, *tp, f"{MEMBER}-0", session)
@@ -51,43 +51,43 @@ def settle(world: StatusWorld, group: str = "g") -> MemoryZkStore:
 
 
 def call(*flags: str) -> int:
-    """The exit status."""
+    """Run the doctor, and return its exit status."""
     return main(["doctor", "--zookeeper", "zk:2181/chroot", *flags])
 
 
 def reported(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    """What it found, as JSON."""
+    """Return the printed report as JSON."""
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     return found
 
 
 def codes(found: dict[str, Any]) -> list[object]:
-    """The kinds of findings."""
+    """Return the codes of the findings."""
     return [finding["code"] for finding in found["findings"]]
 
 
-def haunt(world: StatusWorld) -> None:
-    """A registration that nobody will ever take away, and whose share nobody reads."""
+def add_stale_member(world: StatusWorld) -> None:
+    """Add a registration that nobody will ever delete, with a partition that nobody reads."""
     world.tree.write(GHOST_PATH, GHOST_DATA)
     world.tree.disown("g", *T1)
 
 
 def node(world: StatusWorld, path: str) -> bytes | None:
-    """What it holds."""
+    """Return the data of a node, or None."""
     found = world.tree.store.get_many([path])[0]
     return None if found is None else found.data
 
 
 @pytest.mark.usefixtures("world")
-def test_nothing_wrong(capsys: pytest.CaptureFixture[str]) -> None:
-    """One look, one line, 0."""
+def test_a_healthy_cluster_has_no_findings(capsys: pytest.CaptureFixture[str]) -> None:
+    """One snapshot is enough; the command prints one line and exits with 0."""
     assert call() == 0
     assert capsys.readouterr() == ("nothing wrong; examined 1 group\n", "")
 
 
-def test_a_finding_in_words(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
-    """What it is, what was seen, what helps; where something could move it looks twice."""
-    haunt(world)
+def test_a_finding_is_explained(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
+    """It names evidence and remedy; a group that may still be moving is read twice."""
+    add_stale_member(world)
     assert call() == 3
     out, err = capsys.readouterr()
     assert out.startswith(
@@ -107,11 +107,11 @@ def test_a_finding_in_words(world: StatusWorld, capsys: pytest.CaptureFixture[st
     assert node(world, GHOST_PATH) == GHOST_DATA
 
 
-def test_who_waits_at_a_terminal_sees_what_is_known_and_how_long_it_takes(
+def test_a_terminal_shows_findings_so_far_and_the_time_left(
     world: StatusWorld, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The findings of the first look by their headings, and one line that counts down."""
-    haunt(world)
+    """The first snapshot's findings are listed by title, above a countdown of the wait."""
+    add_stale_member(world)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     assert call() == 3
     err = capsys.readouterr().err
@@ -122,10 +122,10 @@ def test_who_waits_at_a_terminal_sees_what_is_known_and_how_long_it_takes(
     assert err.endswith("\r")
 
 
-def test_who_left_meanwhile_is_not_called_dead(
+def test_a_member_that_left_meanwhile_is_not_called_stale(
     world: StatusWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Between the reading of the group and the list of sessions; who stays in it, is."""
+    """Its session ended after the group was read; a member that is still registered is stale."""
     session = settle(world, "h")
     dead = settle(world, "k")
 
@@ -146,11 +146,11 @@ def test_who_left_meanwhile_is_not_called_dead(
     dead.close(1_000)
 
 
-def test_a_closed_pipe_makes_nobody_well(
+def test_a_closed_pipe_does_not_change_the_outcome(
     world: StatusWorld, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Who reads the first lines alone still gets the exit status, and the repairs."""
-    haunt(world)
+    """If the reader stops early, the exit status and the repairs are the same."""
+    add_stale_member(world)
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "w") as pipe:
@@ -165,9 +165,11 @@ def test_a_closed_pipe_makes_nobody_well(
     assert node(world, GHOST_PATH) is None
 
 
-def test_a_quick_look(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
-    """It says of whom it is not sure."""
-    haunt(world)
+def test_a_quick_run_says_what_it_is_not_sure_of(
+    world: StatusWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It takes one snapshot, and lists the groups that may still be moving."""
+    add_stale_member(world)
     assert call("--quick", "--json") == 3
     found = reported(capsys)
     assert found["looks_apart_ms"] is None
@@ -180,10 +182,10 @@ def test_a_quick_look(world: StatusWorld, capsys: pytest.CaptureFixture[str]) ->
     assert fix["writes"] == [{"path": GHOST_PATH, "action": "delete", "data": None}]
 
 
-def test_who_moves_is_not_waited_for(
+def test_the_wait_ends_when_a_group_has_settled(
     world: StatusWorld, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A look every five seconds; a group that has settled by then is well."""
+    """It is read every five seconds, and is healthy once its rebalance is over."""
     session = settle(world, "h")
     world.tree.disown("h", *T1)
     waited: list[int] = []
@@ -200,8 +202,10 @@ def test_who_moves_is_not_waited_for(
     assert capsys.readouterr().out == "nothing wrong; examined 2 groups, twice, 5 s apart\n"
 
 
-def test_offsets_that_stand_still(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
-    """It waits longer than members take between two commits; and less if they commit more often."""
+def test_paused_commits_are_diagnosed_after_a_commit_interval(
+    world: StatusWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The doctor waits longer than members do between two commits, which an option tells."""
     world.tree.commit("g", *T0, b"40")
     assert call("--json") == 3
     found = reported(capsys)
@@ -210,9 +214,9 @@ def test_offsets_that_stand_still(world: StatusWorld, capsys: pytest.CaptureFixt
     assert reported(capsys)["looks_apart_ms"] == 5_000
 
 
-def test_one_group(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
-    """Others, and topics that it does not read, are not its matter; what it reads is."""
-    haunt(world)
+def test_one_group_is_examined(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
+    """Other groups and topics that it does not read are left out; problems of its topics count."""
+    add_stale_member(world)
     settle(world, "h")
     world.tree.write("/brokers/topics/other", b"garbage")
     assert call("--json", "--group", "h") == 0
@@ -224,10 +228,10 @@ def test_one_group(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> No
     assert "there is no group nobody" in capsys.readouterr().err
 
 
-def test_a_repair_and_its_undoing(
+def test_a_repair_can_be_undone(
     world: StatusWorld, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """All of it is done, what followed from it goes with it, and all comes back."""
+    """All repairs are made, nodes that become empty are deleted, and undoing restores both."""
     world.tree.write(GHOST_PATH, GHOST_DATA)
     world.tree.commit("g", "dropped", 0, b"5")
     assert call("--quick", "--fix", "--yes", "--undo-file", "undo.json") == 0
@@ -248,11 +252,11 @@ def test_a_repair_and_its_undoing(
     assert [path.name for path in tmp_path.iterdir()] == ["undo.json"]
 
 
-def test_each_repair_is_asked_about(
+def test_each_repair_needs_a_yes(
     world: StatusWorld, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only what was said yes to is done; a terminal answers."""
-    haunt(world)
+    """Only what was confirmed at the terminal is done."""
+    add_stale_member(world)
     world.tree.commit("g", "dropped", 0, b"5")
     responses = StringIO("yes\nno\n")
     responses.isatty = lambda: True  # type: ignore[method-assign]
@@ -265,9 +269,11 @@ def test_each_repair_is_asked_about(
     assert (node(world, GHOST_PATH), node(world, LEFT)) == (None, b"5")
 
 
-def test_nobody_to_ask(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
-    """Then nothing is done, and nothing is looked at."""
-    haunt(world)
+def test_without_a_terminal_repairs_need_an_option(
+    world: StatusWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Otherwise nothing is repaired, and the cluster is not even read."""
+    add_stale_member(world)
     assert call("--fix") == 2
     assert call("--yes") == 2
     assert call("--fix", "--undo", "x") == 2
@@ -276,8 +282,8 @@ def test_nobody_to_ask(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -
     assert node(world, GHOST_PATH) == GHOST_DATA
 
 
-def test_all_is_repaired(world: StatusWorld) -> None:
-    """Then the exit status says so."""
+def test_the_exit_status_says_that_all_is_repaired(world: StatusWorld) -> None:
+    """It is 0 then; a run without repairs writes no undo file."""
     world.tree.write(GHOST_PATH, GHOST_DATA)
     world.tree.own("g", "u", 0, f"{GHOST}-0")
     assert call("--quick") == 3
@@ -286,10 +292,10 @@ def test_all_is_repaired(world: StatusWorld) -> None:
     assert not Path("b").exists()
 
 
-def test_what_changed_meanwhile_is_left(
+def test_a_node_that_changed_meanwhile_is_left(
     world: StatusWorld, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between the look and the yes: it is named, and there is nothing to undo."""
+    """It changed after the finding: it is named, and there is nothing to undo."""
     world.tree.write(GHOST_PATH, GHOST_DATA)
     on_snapshot = doctor_report.as_text
 
@@ -304,10 +310,10 @@ def test_what_changed_meanwhile_is_left(
     assert not Path("undo.json").exists()
 
 
-def test_a_name_that_turns_text_around_is_escaped_where_nothing_is_done(
+def test_a_name_with_a_bidi_override_is_escaped_in_a_refused_repair(
     world: StatusWorld, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The topic whose offsets were left over is there again."""
+    """The topic whose offsets were left over exists again, so they are kept."""
     world.tree.commit("g", "dropped\u202e", 0, b"5")
     on_snapshot = doctor_report.as_text
 
@@ -322,8 +328,8 @@ def test_a_name_that_turns_text_around_is_escaped_where_nothing_is_done(
     assert "\u202e" not in err
 
 
-def test_an_undo_file_that_is_there(world: StatusWorld) -> None:
-    """It is not written over, and nothing is done without one."""
+def test_an_existing_undo_file_is_not_overwritten(world: StatusWorld) -> None:
+    """Nothing is repaired if the undo file can't be written."""
     world.tree.write(GHOST_PATH, GHOST_DATA)
     Path("undo.json").write_text("mine")
     assert call("--quick", "--fix", "--yes", "--undo-file", "undo.json") == 2
@@ -332,9 +338,9 @@ def test_an_undo_file_that_is_there(world: StatusWorld) -> None:
     assert node(world, GHOST_PATH) == GHOST_DATA
 
 
-def test_links_in_the_place_of_an_undo_file(world: StatusWorld) -> None:
-    """Who can write to the folder can't have us write elsewhere."""
-    haunt(world)
+def test_an_undo_file_does_not_follow_links(world: StatusWorld) -> None:
+    """Who can write to the folder can't make the command write elsewhere."""
+    add_stale_member(world)
     Path("undo.json.new").symlink_to("victim")
     Path("dangling.json").symlink_to("victim")
     assert call("--quick", "--fix", "--yes", "--undo-file", "dangling.json") == 2
@@ -343,8 +349,10 @@ def test_links_in_the_place_of_an_undo_file(world: StatusWorld) -> None:
     assert not Path("victim").exists()
 
 
-def test_undoing_something_else(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
-    """No file, no such file, a file of another cluster."""
+def test_an_unsuitable_undo_file_is_refused(
+    world: StatusWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is missing, is no undo file, or belongs to another cluster."""
     world.tree.write(GHOST_PATH, GHOST_DATA)
     call("--quick", "--fix", "--yes", "--undo-file", "undo.json")
     Path("bytes").write_bytes(b"\xff")
@@ -355,8 +363,10 @@ def test_undoing_something_else(world: StatusWorld, capsys: pytest.CaptureFixtur
     assert node(world, GHOST_PATH) is None
 
 
-def test_zookeeper_that_is_away(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line, and 1."""
+def test_a_zookeeper_that_is_away_is_one_line(
+    world: StatusWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The exit status is 1, and nothing goes to standard output."""
     world.tree.server.disconnect(world.tree.store.session_id)
     assert call("--timeout-ms", "300") == 1
     out, err = capsys.readouterr()
@@ -364,11 +374,11 @@ def test_zookeeper_that_is_away(world: StatusWorld, capsys: pytest.CaptureFixtur
     assert err.startswith("zkconsumer: the cluster can't be read: ")
 
 
-def test_who_waits_can_be_interrupted(
+def test_the_wait_can_be_interrupted(
     world: StatusWorld, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Ctrl-C between two looks: no findings, and nothing was done."""
-    haunt(world)
+    """After Ctrl-C between two snapshots nothing is printed, and nothing was repaired."""
+    add_stale_member(world)
 
     def interrupt(ms: int) -> None:
         raise KeyboardInterrupt(ms)
@@ -380,13 +390,13 @@ def test_who_waits_can_be_interrupted(
 
 
 @pytest.mark.usefixtures("world")
-def test_what_stands_in_the_way_of_another_release(capsys: pytest.CaptureFixture[str]) -> None:
-    """As findings with the steps; what brokers did not tell is said."""
+def test_obstacles_to_an_upgrade_are_findings(capsys: pytest.CaptureFixture[str]) -> None:
+    """They come with steps, and with a finding for what the brokers do not reveal."""
     assert call("--ready-for", "4.0", "--json") == 3
     found = reported(capsys)
     assert found["ready_for"]["release"] == "4.0"
     assert found["ready_for"]["ready"] is False
-    (mirror,) = found["ready_for"]["ways"]  # no release is known
+    (mirror,) = found["ready_for"]["ways"]  # the only way if the current release is not known
     assert (mirror["way"], mirror["steps"][0][:8]) == ("mirror", "Find out")
     codes = {finding["code"] for finding in found["findings"]}
     assert {"ready-zookeeper-groups", "ready-clients", "ready-not-seen"} <= codes

@@ -1,4 +1,4 @@
-"""``zkconsumer drain`` and ``drain verify``: what needs no Spark: in processes of their own."""
+"""``zkconsumer drain`` and ``drain verify`` without Spark, in processes of their own."""
 
 import os
 import subprocess
@@ -22,13 +22,13 @@ WITHOUT_SPARK = (
         (["--to", "x", "--to", "y"], "--to is given twice, x and y: give it once"),
     ],
 )
-def test_a_job_of_spark_takes_no_option_twice(
+def test_a_spark_job_refuses_a_repeated_option(
     words: list[str],
     said: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """``python -m zkconsumer.drain``: as the command; the first one would be forgotten."""
+    """``python -m zkconsumer.drain`` does as the command does: one value would be ignored."""
     monkeypatch.setattr(sys, "argv", ["drain", *words])
     with pytest.raises(SystemExit) as ended:
         run_module()
@@ -65,8 +65,10 @@ def test_a_job_of_spark_takes_no_option_twice(
         ),
     ],
 )
-def test_where_no_engine_is_installed(arguments: list[str], status: int, error: str) -> None:
-    """Everything else works, and what needs it says so in one line."""
+def test_without_an_engine_its_absence_is_one_line(
+    arguments: list[str], status: int, error: str
+) -> None:
+    """Version and help work; a drain names the package to install."""
     done = subprocess.run(
         [sys.executable, "-c", WITHOUT_SPARK, *arguments],
         capture_output=True,
@@ -76,8 +78,8 @@ def test_where_no_engine_is_installed(arguments: list[str], status: int, error: 
     assert (done.returncode, done.stderr) == (status, error)
 
 
-def test_where_pyiceberg_is_not_installed(tmp_path: Path) -> None:
-    """A drain into Iceberg says so before it begins; others do without."""
+def test_without_pyiceberg_a_drain_into_iceberg_is_refused(tmp_path: Path) -> None:
+    """It is before it begins, and names the package to install."""
     blocked = WITHOUT_SPARK.replace("pyarrow", "pyiceberg")
     drain = ("drain", "--zookeeper", "127.0.0.1:1", "--topics", "t", "--to", str(tmp_path))
     done = subprocess.run(
@@ -97,8 +99,8 @@ VERIFIED = (
 )
 
 
-def test_a_reader_that_has_had_enough_does_not_make_it_proven() -> None:
-    """As ``| head -1`` with ``pipefail``: the status is that of the verdict."""
+def test_a_closed_pipe_does_not_change_the_verdict() -> None:
+    """Behind ``| head -1`` with ``pipefail`` the exit status still says NOT PROVEN."""
     reading, writing = os.pipe()
     os.close(reading)
     try:

@@ -36,12 +36,12 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[StatusWorld]:
 
 
 def run(*flags: str) -> int:
-    """The command; gives its exit status."""
+    """Run the command, and return its exit status."""
     return main(["groups", "--zookeeper", "zk", *flags])
 
 
-def test_a_list(world: StatusWorld, lines: PrintedLines) -> None:
-    """Of both kinds; or of one."""
+def test_groups_are_listed(world: StatusWorld, lines: PrintedLines) -> None:
+    """Groups of both kinds are, or of one kind only."""
     world.tree.commit("empty", "t", 0, b"100")
     assert run() == 0
     assert lines() == [
@@ -59,8 +59,8 @@ def test_a_list(world: StatusWorld, lines: PrintedLines) -> None:
     assert lines() == ["c"]
 
 
-def test_a_sum_that_lacks_something_is_marked(world: StatusWorld, lines: PrintedLines) -> None:
-    """A log that does not tell its end: what the group is behind there nobody knows."""
+def test_an_incomplete_total_is_marked(world: StatusWorld, lines: PrintedLines) -> None:
+    """A partition whose log end is not known makes the total lag "60+"."""
     world.tree.commit("g", "t", 1, b"1")
     world.cluster.words[1] = Word.CLOSE
     assert run("list", "--kind", "zookeeper", "--timeout-ms", "500") == 0
@@ -71,8 +71,8 @@ def test_a_sum_that_lacks_something_is_marked(world: StatusWorld, lines: Printed
     assert reported[3].split()[-1] == "60+"
 
 
-def test_a_description(world: StatusWorld, lines: PrintedLines) -> None:
-    """Members and partitions, with what is wrong."""
+def test_groups_are_described(world: StatusWorld, lines: PrintedLines) -> None:
+    """Members and partitions are listed, with a note of what is wrong."""
     world.tree.disown("g", "t", 1)
     assert run("describe", "--group", "g", "--group", "c") == 0
     reported = lines()
@@ -95,8 +95,8 @@ def test_a_description(world: StatusWorld, lines: PrintedLines) -> None:
 
 
 @pytest.mark.usefixtures("world")
-def test_as_the_original(lines: PrintedLines) -> None:
-    """Of a ZooKeeper group what is below its owners; a group that is not there is no error."""
+def test_a_description_in_the_originals_format(lines: PrintedLines) -> None:
+    """It lists the partitions below ``owners``; a group that does not exist is no error."""
     assert run("--describe", "--group", "g", "--format", "scala") == 0
     head = "GROUP, TOPIC, PARTITION, CURRENT OFFSET, LOG END OFFSET, LAG, OWNER"
     missing = "due to missing offset data in zookeeper."
@@ -112,11 +112,13 @@ def test_as_the_original(lines: PrintedLines) -> None:
     assert lines() == ["Consumer group `no` does not exist or is rebalancing."]
 
 
-def test_watching(world: StatusWorld, lines: PrintedLines, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is new from look to look, with the rebalance and its cause."""
+def test_watching_a_group(
+    world: StatusWorld, lines: PrintedLines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each snapshot shows what is new since the last one, and a rebalance with its cause."""
     snapshots = 0
 
-    def next_look(_ms: int) -> None:
+    def before_next_snapshot(_ms: int) -> None:
         nonlocal snapshots
         snapshots += 1
         world.clock.advance(2_000)
@@ -127,7 +129,7 @@ def test_watching(world: StatusWorld, lines: PrintedLines, monkeypatch: pytest.M
             world.tree.disown("g", "t", 1)
             world.tree.own("g", "t", 1, "g_i-1400000000000-1a2b3c4d-0", other)
 
-    monkeypatch.setattr("zkconsumer.cli.live.wait_ms", next_look)
+    monkeypatch.setattr("zkconsumer.cli.live.wait_ms", before_next_snapshot)
     assert run("watch", "--group", "g", "--interval", "0.5", "--count", "4") == 0
     reported = lines()
     assert [line[25:] for line in reported if line[0] == "2"] == [
@@ -143,17 +145,17 @@ def test_watching(world: StatusWorld, lines: PrintedLines, monkeypatch: pytest.M
 
 
 @pytest.mark.usefixtures("world")
-def test_watching_all_as_json(lines: PrintedLines) -> None:
-    """A line a group and look."""
+def test_watching_all_groups_as_json(lines: PrintedLines) -> None:
+    """There is one line for each group and snapshot."""
     assert run("watch", "--json", "--interval", "0.1", "--count", "2") == 0
     reported = [json.loads(line) for line in lines()]
     assert [(item["group"], item["read"]) for item in reported] == [("c", 0), ("g", 0)] * 2
 
 
-def test_a_group_is_deleted_after_a_question(
+def test_a_group_is_deleted_after_a_confirmation(
     world: StatusWorld, lines: PrintedLines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody there to answer: nothing is done. A live one is refused before."""
+    """Without a terminal nothing is deleted; a live group is refused before the question."""
     world.tree.commit("old", "t", 0, b"100")
     monkeypatch.setattr("sys.stdin", None)
     assert run("delete", "--group", "old") == 2
@@ -164,10 +166,10 @@ def test_a_group_is_deleted_after_a_question(
     assert world.tree.store.children_many(["/consumers"]) == [["g"]]
 
 
-def test_what_groups_have_of_a_topic(
+def test_offsets_of_a_topic_are_deleted_from_all_groups(
     world: StatusWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of all groups that nobody is in; the others are left alone, which is said."""
+    """Groups with members are left alone, and named."""
     world.tree.commit("old", "t", 0, b"100")
     world.tree.commit("old", "u", 0, b"100")
     assert run("delete", "--topic", "t", "--yes", "--json") == 0
@@ -180,10 +182,10 @@ def test_what_groups_have_of_a_topic(
     assert run("delete", "--topic", "none", "--yes") == 2
 
 
-def test_a_question_counts_what_it_asks_for(
+def test_the_confirmation_counts_what_will_be_deleted(
     world: StatusWorld, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And what is no topic's name is nowhere looked for: ``u/0`` is a partition's offset."""
+    """An invalid topic name such as ``u/0``, the path of an offset, deletes nothing."""
     for topic, number in (("t", 0), ("u", 0), ("u", 1)):
         world.tree.commit("old", topic, number, b"100")
     monkeypatch.setattr("sys.stdin", None)
@@ -196,8 +198,8 @@ def test_a_question_counts_what_it_asks_for(
     assert world.tree.store.children_many(["/consumers/old/offsets/u"]) == [["0", "1"]]
 
 
-def test_deleting_as_the_original(world: StatusWorld, lines: PrintedLines) -> None:
-    """It tells what came of each, and ends with 0; a group without ``ids`` is none for it."""
+def test_a_deletion_in_the_originals_format(world: StatusWorld, lines: PrintedLines) -> None:
+    """It prints each result and exits with 0; a group without ``ids`` does not exist for it."""
     world.tree.commit("old", "t", 0, b"100")
     world.tree.commit("odd", "t", 0, b"100")
     world.tree.write("/consumers/old/ids", b"")
@@ -213,8 +215,8 @@ def test_deleting_as_the_original(world: StatusWorld, lines: PrintedLines) -> No
     assert lines()[0].endswith("for all inactive consumer groups for topic x in zookeeper.")
 
 
-def forgetting(world: StatusWorld, code: ErrorCode) -> list[str]:
-    """Let the brokers answer so to DeleteGroups; gives whom they were asked to forget."""
+def answer_delete_groups(world: StatusWorld, code: ErrorCode) -> list[str]:
+    """Let the brokers answer DeleteGroups with a code; return the groups that were requested."""
     requested: list[str] = []
 
     def wrapped(other: Answer) -> Answer:
@@ -244,21 +246,23 @@ def forgetting(world: StatusWorld, code: ErrorCode) -> list[str]:
         (ErrorCode.GROUP_ID_NOT_FOUND, 0, "there is no such group"),
     ],
 )
-def test_a_coordinator_forgets(
+def test_a_coordinator_s_group_is_deleted(
     world: StatusWorld, lines: PrintedLines, code: ErrorCode, status: int, reported: str
 ) -> None:
-    """What it answers is what is said."""
+    """The coordinator's error code decides what is printed."""
     world.groups["c"].members = {}
-    requested = forgetting(world, code)
+    requested = answer_delete_groups(world, code)
     assert run("delete", "--group", "c", "--yes") == status
     assert (requested, lines()) == (["c"], [f"coordinator group c: {reported}"])
 
 
-def test_a_coordinator_that_can_not(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
-    """Before 1.1; or that refuses. A topic alone can't be forgotten by any."""
+def test_a_coordinator_that_can_not_delete_is_an_error(
+    world: StatusWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Brokers before 1.1 can't, others may refuse; none can delete a single topic's offsets."""
     world.groups["c"].members = {}
     assert run("delete", "--group", "c", "--topic", "t", "--yes") == 2
-    forgetting(world, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    answer_delete_groups(world, ErrorCode.GROUP_AUTHORIZATION_FAILED)
     assert run("delete", "--group", "c", "--yes") == 1
     assert "GROUP_AUTHORIZATION_FAILED" in capsys.readouterr().err
     for broker in world.cluster.brokers:
@@ -268,22 +272,24 @@ def test_a_coordinator_that_can_not(world: StatusWorld, capsys: pytest.CaptureFi
     assert "expire after offsets.retention.minutes" in capsys.readouterr().err
 
 
-def test_what_was_deleted_before_a_failure_is_told(world: StatusWorld, lines: PrintedLines) -> None:
-    """Nobody should think that it is still there."""
+def test_what_was_deleted_before_a_failure_is_reported(
+    world: StatusWorld, lines: PrintedLines
+) -> None:
+    """Nobody should think that it still exists."""
     world.tree.commit("old", "t", 0, b"100")
     world.groups["c"].members = {}
-    forgetting(world, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    answer_delete_groups(world, ErrorCode.GROUP_AUTHORIZATION_FAILED)
     assert run("delete", "--group", "old", "--group", "c", "--yes") == 1
     assert lines() == ["zookeeper group old: deleted"]
 
 
-def test_a_deletion_in_part_is_not_called_a_refusal(
+def test_a_partial_deletion_is_not_called_a_refusal(
     world: StatusWorld, lines: PrintedLines
 ) -> None:
     """Exit status 2 means that nothing was done."""
     world.tree.commit("old", "t", 0, b"100")
     world.groups["c"].members = {}
-    forgetting(world, ErrorCode.NON_EMPTY_GROUP)
+    answer_delete_groups(world, ErrorCode.NON_EMPTY_GROUP)
     assert run("delete", "--group", "old", "--group", "c", "--yes") == 1
     assert lines()[0] == "zookeeper group old: deleted"
 
@@ -302,6 +308,6 @@ def test_a_deletion_in_part_is_not_called_a_refusal(
     ],
 )
 @pytest.mark.usefixtures("world")
-def test_wrong_wishes(flags: list[str]) -> None:
-    """Are refused."""
+def test_contradictory_arguments_are_refused(flags: list[str]) -> None:
+    """The exit status is that of wrong usage."""
     assert run(*flags) == 2

@@ -37,7 +37,7 @@ OWNER = f"{MEMBER}-0"
 
 
 class LagWorld(StatusWorld):
-    """Its logs end at 100; the records have times, 12.3 s ago at first, if they have any."""
+    """A cluster whose logs end at 100, with records that are 12.3 s old or have no timestamp."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -79,7 +79,7 @@ class LagWorld(StatusWorld):
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[LagWorld]:
-    """A group that owns two partitions, and has an offset of one."""
+    """A group that owns two partitions, and has committed an offset of one of them."""
     world = LagWorld()
     world.zookeeper_group()
     monkeypatch.setattr(lag, "open_cluster", opening(world))
@@ -88,13 +88,13 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[LagWorld]:
 
 
 def run(*flags: str) -> int:
-    """The command, which does not wait for logs to grow; gives its exit status."""
+    """Run the command without waiting for logs to grow, and return its exit status."""
     sample = [] if "--sample-ms" in flags else ["--sample-ms", "0"]
     return main(["lag", "--zkconnect", "zk", *sample, *flags])
 
 
-def test_a_group(world: LagWorld, lines: PrintedLines) -> None:
-    """Records, and seconds by the timestamp of the next record to read."""
+def test_the_lag_of_a_group(world: LagWorld, lines: PrintedLines) -> None:
+    """It is shown in records, and in seconds by the timestamp of the next record to read."""
     assert run("--group", "g") == 0
     assert lines() == [
         HEAD,
@@ -113,15 +113,15 @@ def test_a_group(world: LagWorld, lines: PrintedLines) -> None:
     ]
 
 
-def test_seconds_that_nobody_can_tell(world: LagWorld, lines: PrintedLines) -> None:
-    """Without timestamps, on a log that stands still."""
+def test_seconds_are_unknown_without_timestamps(world: LagWorld, lines: PrintedLines) -> None:
+    """They are if the log does not grow either, so that they can't be estimated."""
     world.written_ms = None
     assert run("--group", "g", "--sample-ms", "1") == 0
     assert lines()[1] == f"g      t              0      40      100   60        -  {OWNER}"
 
 
-def test_several_groups(world: LagWorld, lines: PrintedLines) -> None:
-    """Each that is named, and no other; one that is not there ends it."""
+def test_the_lag_of_several_groups(world: LagWorld, lines: PrintedLines) -> None:
+    """Each named group is shown and no other; a group that does not exist is an error."""
     for name in ("h", "i"):
         world.tree.commit(name, "t", 0, b"90")
     assert run("--group", "h", "--group", "g", "--no-seconds") == 0
@@ -129,16 +129,16 @@ def test_several_groups(world: LagWorld, lines: PrintedLines) -> None:
     assert run("--group", "h", "--group", "nope", "--no-seconds") == 2
 
 
-def test_without_seconds(world: LagWorld, lines: PrintedLines) -> None:
-    """No record is read."""
+def test_without_seconds_no_record_is_read(world: LagWorld, lines: PrintedLines) -> None:
+    """A limit of seconds can't be checked then."""
     assert run("--group", "g", "--no-seconds") == 0
     assert lines()[1] == f"g      t              0      40      100   60        -  {OWNER}"
     assert not world.cluster.requested(ApiKey.FETCH)
     assert run("--no-seconds", "--max-seconds", "1") == 2
 
 
-def test_json(world: LagWorld, capsys: pytest.CaptureFixture[str]) -> None:
-    """Numbers as numbers, unknown as null."""
+def test_the_lag_as_json(world: LagWorld, capsys: pytest.CaptureFixture[str]) -> None:
+    """Numbers are numbers, and unknown values are null."""
     world.tree.commit("g", "t", 1, b"200")
     assert run("--json") == 0
     [group] = json.loads(capsys.readouterr().out)["groups"]
@@ -149,10 +149,10 @@ def test_json(world: LagWorld, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("kind", ["zookeeper", "coordinator"])
-def test_an_offset_that_was_read_after_the_end_of_its_log(
+def test_an_offset_that_was_read_after_its_log_end_is_read_again(
     world: LagWorld, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
-    """The log may have grown meanwhile: the group is read again, and then it is known."""
+    """The log may have grown in between: only a second read tells that the offset is beyond it."""
     world.topic(OFFSETS_TOPIC)
     if kind == "zookeeper":
         world.tree.commit("c", *T0, b"200")
@@ -160,7 +160,7 @@ def test_an_offset_that_was_read_after_the_end_of_its_log(
         response = world.cluster.brokers[0].response
 
         def answer(frame: RequestFrame) -> Said | None:
-            if frame.api_key is ApiKey.LIST_GROUPS:  # which is asked after the logs
+            if frame.api_key is ApiKey.LIST_GROUPS:  # which is requested after the log ends
                 logs_read.set()
             return response(frame)
 
@@ -184,7 +184,7 @@ def test_an_offset_that_was_read_after_the_end_of_its_log(
 def test_a_group_that_keeps_up_with_a_growing_log(
     world: LagWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It commits what was written after the end was read: it is read again, and within its log."""
+    """It committed after the log end was read: the second read finds it within its log."""
     world.topic(OFFSETS_TOPIC)
     world.groups["c"] = SpokenGroup(1, state="Empty", offsets={T0: 105})
     world.clock.step_ms = 1
@@ -214,8 +214,8 @@ def test_a_group_that_keeps_up_with_a_growing_log(
     assert (row["offset"], row["log_end"], row["lag"], row["standing"]) == (105, 110, 5, "within")
 
 
-def test_some_topics(world: LagWorld, lines: PrintedLines) -> None:
-    """All of their partitions, also what the group has nothing to do with."""
+def test_the_lag_of_chosen_topics(world: LagWorld, lines: PrintedLines) -> None:
+    """All of their partitions are shown, also those that the group does not read."""
     world.topic("u")
     assert run("--group", "g", "--topic", "u") == 0
     assert lines()[1:] == [
@@ -226,8 +226,8 @@ def test_some_topics(world: LagWorld, lines: PrintedLines) -> None:
     assert run("--group", "g", "--topic", "t,v") == 2
 
 
-def test_as_the_original(world: LagWorld, lines: PrintedLines) -> None:
-    """For the topics below ``owners``; without that node it gives up, with 0."""
+def test_the_lag_in_the_originals_format(world: LagWorld, lines: PrintedLines) -> None:
+    """It covers the topics below ``owners``; without that node it prints an error, with 0."""
     assert run("--group", "g", "--format", "scala") == 0
     row = "{:<15} {:<30} {:<3} {:<15} {:<15} {:<15} {}"
     assert lines() == [
@@ -251,15 +251,15 @@ def test_as_the_original(world: LagWorld, lines: PrintedLines) -> None:
     ],
 )
 @pytest.mark.usefixtures("world")
-def test_limits(flags: list[str], status: int) -> None:
-    """For checks in scripts."""
+def test_limits_decide_the_exit_status(flags: list[str], status: int) -> None:
+    """Scripts can check a group with them."""
     assert run(*flags) == status
 
 
-def test_what_is_not_known_is_no_all_clear(
+def test_an_unknown_lag_is_no_all_clear(
     world: LagWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """An offset that is no number; a log that does not tell; seconds that can't be known."""
+    """An invalid offset, or seconds that can't be known, make a check fail with 1."""
     world.written_ms = None
     assert run("--max-lag", "60") == 0
     assert run("--max-seconds", "60") == 1
@@ -269,10 +269,10 @@ def test_what_is_not_known_is_no_all_clear(
     assert "is not an offset" in capsys.readouterr().err
 
 
-def test_groups_that_can_not_be_seen_are_no_all_clear(
+def test_groups_that_can_not_be_listed_are_no_all_clear(
     world: LagWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A broker whose groups nobody knows may have some that are far behind."""
+    """A broker that does not list its groups may coordinate some with a large lag."""
     world.cluster.words[1] = Word.CLOSE
     assert run("--timeout-ms", "500") == 0
     assert run("--timeout-ms", "500", "--max-lag", "60") == 1
@@ -283,7 +283,7 @@ def test_groups_that_can_not_be_seen_are_no_all_clear(
 def test_offsets_beyond_the_end_are_no_all_clear(
     world: LagWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Such as those of a topic that was deleted and made anew: no lag is no good sign there."""
+    """The topic may have been deleted and created again: a lag of 0 means nothing then."""
     world.tree.commit("g", "t", 0, b"1000")
     assert run("--max-lag", "60") == 1
     printed = capsys.readouterr()
@@ -294,10 +294,10 @@ def test_offsets_beyond_the_end_are_no_all_clear(
     )
 
 
-def test_offsets_that_kafka_does_not_tell_are_no_all_clear(
+def test_offsets_that_kafka_does_not_return_are_no_all_clear(
     world: LagWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A group that keeps them there alone seems to have none."""
+    """A group that stores its offsets only there would seem to have none."""
     failure = PartFailure(
         part="offsets of group g in Kafka", reason="no answer", since_ms=NOW_MS, group_id="g"
     )
@@ -309,8 +309,10 @@ def test_offsets_that_kafka_does_not_tell_are_no_all_clear(
     assert "t-1 of zookeeper group g: the group's offsets in Kafka" in capsys.readouterr().err
 
 
-def test_a_broker_that_does_not_answer(world: LagWorld, capsys: pytest.CaptureFixture[str]) -> None:
-    """The others' partitions are shown; what is missing is said."""
+def test_a_broker_that_does_not_respond_is_named(
+    world: LagWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The partitions of the other brokers are shown."""
     world.cluster.words[1] = Word.CLOSE
     world.tree.commit("g", "t", 1, b"1")
     assert run("--group", "g", "--max-lag", "60") == 1
@@ -322,20 +324,20 @@ def test_a_broker_that_does_not_answer(world: LagWorld, capsys: pytest.CaptureFi
     assert "log ends of broker 1" in printed.err
 
 
-def test_watching(world: LagWorld, lines: PrintedLines) -> None:
-    """Look after look, appended where there is no terminal."""
+def test_watching_the_lag(world: LagWorld, lines: PrintedLines) -> None:
+    """Without a terminal, each snapshot is appended to the output."""
     world.clock.step_ms = 1
     assert run("--group", "g", "--watch", "--interval", "0.1", "--count", "2") == 0
     reported = lines()
     assert [reported.count(HEAD), reported[0][:3], len(reported)] == [2, "201", 10]
-    # A place in a log is asked about once: what is there was written when it was.
+    # The timestamp at an offset is fetched once: it does not change.
     assert len(world.cluster.requested(ApiKey.FETCH)) == 1
 
 
-def test_watching_what_can_not_be_read_any_more(
+def test_watching_a_broker_that_goes_away(
     world: LagWorld, lines: PrintedLines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is shown of it is old: since when is said."""
+    """The last known values stay, with the time since when they are old."""
 
     def next_look(_ms: int) -> None:
         world.cluster.words[0] = Word.CLOSE
@@ -350,7 +352,7 @@ def test_watching_what_can_not_be_read_any_more(
 def test_watching_an_offset_that_is_refused(
     world: LagWorld, lines: PrintedLines, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The last known one stays, with a line that says why it may be old."""
+    """The last known offset stays, with a line that says why it may be old."""
     world.topic(OFFSETS_TOPIC)
     members = {"m": {"t": (0,)}}
     world.groups["c"] = SpokenGroup(1, members=members, offsets={T0: 90})
@@ -370,8 +372,8 @@ def test_watching_an_offset_that_is_refused(
 
 
 @pytest.mark.usefixtures("world")
-def test_wrong_wishes() -> None:
-    """Each of them is refused before anything is done."""
+def test_contradictory_arguments_are_refused() -> None:
+    """They are before anything is read."""
     assert run("--group", "none") == 2
     assert run("--format", "scala") == 2
     assert run("--count", "2") == 2

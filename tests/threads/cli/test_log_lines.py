@@ -1,4 +1,4 @@
-"""What others wrote can't drive the terminal by an error of connecting."""
+"""A connection error can't control the terminal, whatever text others put into it."""
 
 import pytest
 
@@ -7,8 +7,8 @@ from zkconsumer.errors import ConnectFailed
 from zkconsumer.net.tcp import TcpConnector
 
 
-def test_an_address_in_an_error() -> None:
-    """A host that nobody can look up."""
+def test_an_address_in_an_error_is_escaped() -> None:
+    """A host name that can't be resolved is quoted in the error."""
     with pytest.raises(ConnectFailed) as caught:
         TcpConnector().connect(HOSTILE, 9092, timeout_ms=100)
     assert str(caught.value).isprintable()

@@ -14,7 +14,7 @@ from zkconsumer.version import __version__
 
 @pytest.fixture
 def _own_logging() -> Iterator[None]:
-    """Take back what the command sets up for its process."""
+    """Restore the logging that the command sets up for its process."""
     root, kazoo = logging.getLogger(), logging.getLogger("kazoo")
     before = root.handlers[:], root.level, kazoo.level
     yield
@@ -22,7 +22,7 @@ def _own_logging() -> Iterator[None]:
 
 
 def zkconsumer(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The outcome of ``python -m zkconsumer ...``."""
+    """Run ``python -m zkconsumer ...``."""
     return subprocess.run(
         [sys.executable, "-m", "zkconsumer", *arguments],
         capture_output=True,
@@ -33,20 +33,20 @@ def zkconsumer(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_version_is_printed() -> None:
-    """By the module as by the command."""
+    """The module prints the same version as the command."""
     done = zkconsumer("--version")
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, f"zkconsumer {__version__}")
 
 
 def test_without_a_command_the_usage_is_shown() -> None:
-    """With status 2, as for all wrong usage."""
+    """The exit status is 2, as for any wrong usage."""
     done = zkconsumer()
     assert done.returncode == 2
     assert "usage: zkconsumer" in done.stderr
 
 
 def test_every_command_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
-    """``--help`` shows them."""
+    """``--help`` lists the commands."""
     with pytest.raises(SystemExit):
         main(["--help"])
     shown = capsys.readouterr().out
@@ -66,7 +66,7 @@ def test_every_command_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_error_is_one_line(
     arguments: tuple[str, ...], expected: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """On standard error, with the status of wrong usage and without a trace."""
+    """It goes to standard error without a traceback; the status is that of wrong usage."""
     assert main(["consume", *arguments]) == 2
     printed = capfd.readouterr()
     assert printed.out == ""
@@ -76,7 +76,7 @@ def test_an_error_is_one_line(
 
 
 def test_debug_shows_where_an_error_came_from() -> None:
-    """The one line comes all the same, at the end."""
+    """A traceback is printed; the one line still comes last."""
     done = zkconsumer("--debug", "consume", "--topic", "t")
     assert done.returncode == 2
     assert "Traceback" in done.stderr
@@ -84,7 +84,7 @@ def test_debug_shows_where_an_error_came_from() -> None:
 
 
 def without_stream(closed: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The outcome of ``python -m zkconsumer ...``, started with a standard stream closed."""
+    """Run ``python -m zkconsumer ...`` with one of its standard streams closed."""
     return subprocess.run(
         ["/bin/sh", "-c", f'exec "$0" -m zkconsumer "$@" {closed}', sys.executable, *arguments],
         capture_output=True,
@@ -95,20 +95,20 @@ def without_stream(closed: str, *arguments: str) -> subprocess.CompletedProcess[
 
 
 def test_a_closed_standard_output_is_an_error() -> None:
-    """Messages that nobody can see must not be read, and committed."""
+    """Messages that nobody can see must not be read and committed."""
     done = without_stream(">&-", "consume", "--topic", "t", "--zookeeper", "h:1")
     assert done.returncode == 1
     assert done.stderr == "zkconsumer: standard output is closed: send it to a file or a pipe\n"
 
 
-def test_a_closed_standard_error_takes_nothing_to_standard_output() -> None:
-    """There the messages are."""
+def test_with_standard_error_closed_no_error_goes_to_standard_output() -> None:
+    """Standard output is for messages only."""
     done = without_stream("2>&-", "consume", "--topic", "t")
     assert (done.returncode, done.stdout) == (2, "")
 
 
-def test_the_first_signal_is_an_exception_and_more_are_ignored() -> None:
-    """While we leave, a second Ctrl-C must not cut that short; afterwards all is as before."""
+def test_the_first_signal_raises_and_later_ones_are_ignored() -> None:
+    """A second Ctrl-C must not cut the shutdown short; then the old handlers are back."""
     before = signal.getsignal(signal.SIGTERM)
     with stop_signals():
         with pytest.raises(StopRequested):
@@ -122,7 +122,7 @@ def test_the_first_signal_is_an_exception_and_more_are_ignored() -> None:
 def test_a_command_that_cannot_be_loaded_is_one_line(
     monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Such as one of half an installation."""
+    """An incomplete installation, for example, causes no traceback."""
     monkeypatch.setitem(sys.modules, "zkconsumer.cli.consume.command", None)
     assert main(["consume", "--topic", "t"]) == 1
     reported = capfd.readouterr().err
@@ -131,10 +131,10 @@ def test_a_command_that_cannot_be_loaded_is_one_line(
 
 
 @pytest.mark.usefixtures("_own_logging")
-def test_a_configuration_file_that_makes_no_sense_is_wrong_usage(
+def test_an_invalid_configuration_file_is_wrong_usage(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Status 2, one line; and what it says counts where it makes sense."""
+    """It causes one line and status 2; the values of a valid file are used."""
     file = tmp_path / "config.toml"
     monkeypatch.setenv("ZKCONSUMER_CONFIG", str(file))
     file.write_text("[consume]\nmax-message = 1\n")

@@ -1,4 +1,4 @@
-"""``--metrics-port``: what a command makes of it."""
+"""``--metrics-port``: what a command serves with it."""
 
 import argparse
 import urllib.request
@@ -13,21 +13,21 @@ from zkconsumer.metrics.families import Family
 
 
 def arguments(*words: str) -> argparse.Namespace:
-    """What the command line comes to."""
+    """Parse these arguments."""
     parser = argparse.ArgumentParser()
     add_metrics_arguments(parser)
     return parser.parse_args(words)
 
 
 @pytest.mark.parametrize("text", ["", "-1", "65536", "x", "1.5", "²"])
-def test_what_is_no_port_is_refused(text: str) -> None:
-    """Naming it."""
+def test_an_invalid_port_is_refused(text: str) -> None:
+    """The error quotes it."""
     with pytest.raises(argparse.ArgumentTypeError, match="is not a port"):
         port_number(text)
 
 
-def test_nothing_is_served_unless_asked_for() -> None:
-    """Consumers may be added all the same."""
+def test_nothing_is_served_without_the_option() -> None:
+    """Consumers may be added nevertheless."""
     message: list[str] = []
     with (
         serving_metrics(arguments(), message.append) as measures,
@@ -37,8 +37,8 @@ def test_nothing_is_served_unless_asked_for() -> None:
     assert message == []
 
 
-def test_an_open_port_is_told() -> None:
-    """The consumer's metrics are there while the block runs, and what else was added."""
+def test_the_address_of_the_metrics_is_printed() -> None:
+    """It serves the metrics of consumers and further families while the block runs."""
     message: list[str] = []
     with (
         serving_metrics(arguments("--metrics-port", "0"), message.append) as measures,

@@ -1,4 +1,4 @@
-"""What the unit tests of the same name leave out: on real threads."""
+"""Output to slow readers, on real threads (the unit tests of the same name hold the rest)."""
 
 import os
 import threading
@@ -10,7 +10,7 @@ from zkconsumer.cli.output import Output
 
 @pytest.mark.parametrize("blocking", [True, False])
 def test_a_slow_reader_is_waited_for(blocking: bool) -> None:
-    """More than a pipe holds, on a pipe that blocks and on one that refuses."""
+    """All of it is written, to a blocking pipe and to a non-blocking one."""
     data = b"0123456789" * 100_000
     reader, writer = os.pipe()
     os.set_blocking(writer, blocking)

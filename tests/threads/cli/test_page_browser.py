@@ -1,4 +1,4 @@
-"""When a browser is started, and when not; a real command is in the play's test."""
+"""When a browser is started, and when not; the demo's test starts a real command."""
 
 import sys
 import webbrowser
@@ -18,10 +18,10 @@ from zkconsumer.cli.page_browser import open_page
         ("", True, False),
     ],
 )
-def test_only_whoever_sits_here_with_a_browser_is_shown_the_page(
+def test_the_page_is_opened_only_at_a_terminal_with_a_browser(
     monkeypatch: pytest.MonkeyPatch, variable: str, is_terminal: bool, is_opened: bool
 ) -> None:
-    """Without a display nothing takes the terminal; in a pipe nobody sits here."""
+    """Without a display a text browser would take the terminal over."""
     for name in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
     if variable:

@@ -1,11 +1,11 @@
-"""What the unit tests of the same name leave out: in processes of their own."""
+"""Which commands are loaded, in processes of their own (the unit tests hold the rest)."""
 
 import subprocess
 import sys
 
 
-def test_only_what_is_called_is_loaded() -> None:
-    """``sandbox`` needs no consumer, and the help none of both."""
+def test_only_the_called_command_is_loaded() -> None:
+    """``--help`` loads no consumer; ``consume`` does."""
     code = (
         "import sys; from zkconsumer.cli.parsing import parser_for; parser_for([{}]);"
         "print('zkconsumer.connector.connector' in sys.modules)"
@@ -18,7 +18,7 @@ def test_only_what_is_called_is_loaded() -> None:
 
 
 def test_every_command_can_be_loaded_without_extras() -> None:
-    """Its help, at least, needs no more than what comes with the package."""
+    """Its help, at least, works with the bare package."""
     code = (
         "import sys\n"
         "for extra in sys.argv[1:]: sys.modules[extra] = None\n"

@@ -1,4 +1,4 @@
-"""How much waits in a pipe that nobody may ever read: on real threads."""
+"""How many lines are left in a pipe whose reader has gone, on real threads."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the calls are L
 
 
 def write_until_closed(writer: int) -> int:
-    """How many lines were written before the reader was found to be gone."""
+    """Return how many lines were written until the reader was noticed to be gone."""
     output, count = Output(writer), 0
     try:
         for _ in range(100_000):
@@ -31,10 +31,10 @@ def write_until_closed(writer: int) -> int:
 
 
 @pytest.mark.parametrize(("wanted", "most"), [(1, 3), (10, 15), (1_000, 1_100)])
-def test_a_reader_that_goes_leaves_a_few_lines_behind(
+def test_a_reader_that_goes_leaves_few_lines_unread(
     pipe: tuple[int, int], wanted: int, most: int
 ) -> None:
-    """Not the thousand and more that a pipe holds."""
+    """Without a limit a pipe would hold more than a thousand."""
     reader, writer = pipe
     with subprocess.Popen(
         [sys.executable, "-c", f"import os\nfor _ in range({wanted}): os.read(0, {len(LINE)})"],
@@ -44,8 +44,8 @@ def test_a_reader_that_goes_leaves_a_few_lines_behind(
         assert wanted <= write_until_closed(writer) <= most
 
 
-def test_a_reader_that_goes_is_heard_of_without_a_write(pipe: tuple[int, int]) -> None:
-    """A consumer that waits for a message would wait for ever; one that ends first is not told."""
+def test_a_reader_that_goes_is_noticed_without_a_write(pipe: tuple[int, int]) -> None:
+    """A consumer that waits for a message would not notice it; after the block nobody is called."""
     reader, writer = pipe
     gone = threading.Event()
     with watching_reader(writer, gone.set):

@@ -1,4 +1,4 @@
-"""``zkconsumer produce``: what is read is written, whatever ends it."""
+"""``zkconsumer produce``: what was read is written, whatever ends the command."""
 
 import io
 import os
@@ -33,7 +33,7 @@ def net(monkeypatch: pytest.MonkeyPatch) -> FakeNet:
 
 
 class Lines(io.BytesIO):
-    """Standard input; when it is read to the end, something happens."""
+    """Standard input that calls a function when it is read to its end."""
 
     def __init__(self, data: bytes, at_end: Callable[[], None]) -> None:
         super().__init__(data)
@@ -48,7 +48,7 @@ class Lines(io.BytesIO):
 
 
 def call(net: FakeNet, monkeypatch: pytest.MonkeyPatch, source: Lines) -> int:
-    """The exit status."""
+    """Run the command, and return its exit status."""
     monkeypatch.setattr(produce, "_opened", lambda *_: source)
     broker = net.brokers.addresses[0]
     address = f"{broker.host}:{broker.port}"
@@ -56,22 +56,22 @@ def call(net: FakeNet, monkeypatch: pytest.MonkeyPatch, source: Lines) -> int:
 
 
 def written(net: FakeNet) -> list[bytes | None]:
-    """The values that the topic holds."""
+    """Return the values in the topic."""
     data = net.cluster.log(TopicPartition("t", 0)).read(0, 1 << 26)
     decoded = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 26)
     return [record.value for record in decoded.records]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_at_a_signal_what_was_read_is_written(
+def test_after_a_signal_what_was_read_is_written(
     net: FakeNet,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     number: signal.Signals,
 ) -> None:
-    """And how much that is, is said."""
+    """The command prints how many messages that were."""
     source = Lines(b"one\ntwo\n", lambda: os.kill(os.getpid(), number))
-    own = signal.default_int_handler  # a signal that is ignored, as under nohup, stays ignored
+    own = signal.default_int_handler  # the command would keep a signal ignored, as under nohup
     before = signal.signal(number, own)
     try:
         assert call(net, monkeypatch, source) == 130
@@ -82,10 +82,10 @@ def test_at_a_signal_what_was_read_is_written(
     assert capsys.readouterr().err == "zkconsumer: 2 messages written before that\n"
 
 
-def test_how_large_a_message_may_be_is_for_the_broker_to_say(
+def test_the_broker_decides_how_large_a_message_may_be(
     net: FakeNet, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The command has no setting for it."""
+    """The command has no limit of its own."""
     large = b"x" * 2_000_000
     assert call(net, monkeypatch, Lines(large + b"\n", lambda: None)) == 1
     assert "line 1 was not written" in (said := capsys.readouterr().err)

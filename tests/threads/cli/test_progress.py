@@ -1,4 +1,4 @@
-"""What the unit tests of the same name leave out: on real threads."""
+"""Progress on a terminal, on real threads (the unit tests of the same name hold the rest)."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from zkconsumer.cli.progress import progress
 
 
 def test_rich_draws_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With what is counted and of how many."""
+    """The bar names what is counted; with NO_COLOR it has no colours."""
     stream = FakeTerminal()
     monkeypatch.setattr("sys.stderr", stream)
     monkeypatch.setenv("TERM", "xterm")
@@ -17,5 +17,5 @@ def test_rich_draws_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = stream.getvalue()
     assert "writing" in shown
     assert "offsets" in shown
-    # Colours are SGR sequences; moving the cursor is none.
+    # Colours are SGR sequences; a cursor movement is none.
     assert "\x1b[3" not in shown.replace("\x1b[3D", "")

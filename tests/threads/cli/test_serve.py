@@ -1,4 +1,4 @@
-"""``zkconsumer serve``: what it takes, and what it refuses before anything is served."""
+"""``zkconsumer serve``: its arguments, and what it refuses before it listens."""
 
 import argparse
 import os
@@ -29,13 +29,13 @@ TOKEN = "0123456789abcdef-secret"
 
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Nothing of whoever runs the tests is seen or touched."""
+    """Keep the environment and files of the user who runs the tests out of them."""
     monkeypatch.delenv(TOKEN_VARIABLE, raising=False)
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
 
 
 def call(*flags: str) -> int:
-    """The exit status."""
+    """Run the command, and return its exit status."""
     return main(["serve", "--zookeeper", "zk:2181/chroot", *flags])
 
 
@@ -52,14 +52,14 @@ def call(*flags: str) -> int:
         (("--max-connections", "999999999"), "LimitNOFILE="),
     ],
 )
-def test_what_can_not_be_served_is_refused(
+def test_unusable_arguments_are_refused(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     flags: tuple[str, ...],
     message: str,
 ) -> None:
-    """In one line, before it listens to anybody."""
-    unheard(monkeypatch)
+    """One line says why, before the server listens."""
+    listen_nowhere(monkeypatch)
     assert call(*flags) in {1, 2}
     error = capsys.readouterr().err
     assert error.count("\n") == 1
@@ -81,7 +81,7 @@ def test_what_can_not_be_served_is_refused(
     ],
 )
 def test_wrong_usage_ends_with_2(flags: tuple[str, ...]) -> None:
-    """As everywhere."""
+    """Every command does so."""
     with pytest.raises(SystemExit) as ended:
         call(*flags)
     assert ended.value.code == 2
@@ -90,8 +90,8 @@ def test_wrong_usage_ends_with_2(flags: tuple[str, ...]) -> None:
 def test_two_clusters_never_share_a_history(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Groups of one name would be mixed; long ensembles with other chroots are other clusters."""
-    unheard(monkeypatch)
+    """Groups of the same name would be mixed up; another chroot is another cluster."""
+    listen_nowhere(monkeypatch)
     file = tmp_path / "config.toml"
     ensemble = ",".join(f"zookeeper-{number}.example.org:2181" for number in range(9))
     file.write_text(
@@ -110,7 +110,7 @@ def test_two_clusters_never_share_a_history(
 def test_a_history_begins_when_the_address_is_known(
     world: StatusWorld, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A file that comes later may be all that tells it: it is no address until then."""
+    """A cluster whose settings file comes later has no address until then, and no history."""
     file, brokers = tmp_path / "config.toml", tmp_path / "brokers.properties"
     file.write_text(f'[clusters.torn]\ncommand-config = "{brokers}"\n')
     monkeypatch.setenv("ZKCONSUMER_CONFIG", str(file))
@@ -143,11 +143,9 @@ def test_a_history_begins_when_the_address_is_known(
     assert [path.name for path in folder.iterdir()] == ["zk_2181_chroot.history"]
 
 
-def test_clusters_that_hang_are_closed_side_by_side(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """With many of them the end would take as many seconds."""
-    unheard(monkeypatch)
+def test_clusters_are_closed_concurrently(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Otherwise shutdown would take the sum of all hanging clusters' time-outs."""
+    listen_nowhere(monkeypatch)
     file = tmp_path / "config.toml"
     file.write_text("".join(f'[clusters.{name}]\nzookeeper = "{name}:1"\n' for name in "abc"))
     monkeypatch.setenv("ZKCONSUMER_CONFIG", str(file))
@@ -168,23 +166,23 @@ def test_a_short_token_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """It could be guessed."""
-    unheard(monkeypatch)
+    listen_nowhere(monkeypatch)
     monkeypatch.setenv(TOKEN_VARIABLE, "secret")
     assert call() == 2
     assert "openssl rand" in capsys.readouterr().err
 
 
-def test_the_extra_is_named_where_it_is_missing(
+def test_a_missing_extra_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """With what to install."""
+    """The error says what to install."""
     monkeypatch.setitem(sys.modules, "zkconsumer.web.serving", None)
     assert call() == 2
     assert "pip install 'zkconsumer[web]'" in capsys.readouterr().err
 
 
-def unheard(monkeypatch: pytest.MonkeyPatch) -> list[Address]:
-    """Let it listen nowhere; gives the addresses it would have listened at."""
+def listen_nowhere(monkeypatch: pytest.MonkeyPatch) -> list[Address]:
+    """Replace listening; return the addresses at which the command would have listened."""
     requested: list[Address] = []
 
     @contextmanager
@@ -198,16 +196,16 @@ def unheard(monkeypatch: pytest.MonkeyPatch) -> list[Address]:
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[StatusWorld]:
-    """A cluster in memory; nobody listens."""
+    """A cluster in memory, whose page listens nowhere."""
     made = StatusWorld()
     monkeypatch.setattr(command, "open_cluster", opening(made))
-    unheard(monkeypatch)
+    listen_nowhere(monkeypatch)
     yield made
     made.close()
 
 
 def serve_until(monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...]) -> tuple[int, list[str]]:
-    """Serve until the cluster was read; gives the exit status, and the groups that are shown."""
+    """Serve until the cluster was read; return the exit status and the groups that are shown."""
     shown: list[str] = []
     watches: list[ClusterWatch] = []
     make = ClusterWatch.__init__
@@ -226,13 +224,13 @@ def serve_until(monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...]) -> tupl
     return call(*flags), shown
 
 
-def test_it_reads_the_cluster_and_says_where_it_is(
+def test_the_page_s_address_is_printed_and_its_history_kept(
     world: StatusWorld,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
 ) -> None:
-    """The past goes to a file of its own for each cluster."""
+    """Each cluster has a history file of its own; only matching groups are shown."""
     for name in ("g", "other"):
         world.zookeeper_group(name)
     assert serve_until(monkeypatch, ("--groups", "^g")) == (0, ["g"])
@@ -240,10 +238,10 @@ def test_it_reads_the_cluster_and_says_where_it_is(
     assert (tmp_path / "state" / "zkconsumer" / "zk_2181_chroot.history").exists()
 
 
-def test_without_a_history_nothing_stays(
+def test_without_a_history_no_file_is_left(
     world: StatusWorld, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Neither in the usual place nor in a temporary one."""
+    """There is none in the state folder or in a temporary one."""
     temporary = tmp_path / "tmp"
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
@@ -254,10 +252,10 @@ def test_without_a_history_nothing_stays(
 
 
 @pytest.mark.parametrize("way", ["file", "variable", "none"])
-def test_a_token_opens_other_addresses(
+def test_other_addresses_need_a_token_or_an_explicit_none(
     world: StatusWorld, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, way: str
 ) -> None:
-    """From a file or the environment; or whoever says that there shall be none."""
+    """The token comes from a file or the environment."""
     path = tmp_path / "token"
     path.write_text(f"{TOKEN}\n")
     flags = {"file": ("--token-file", str(path)), "variable": (), "none": ("--no-token",)}[way]
@@ -268,11 +266,11 @@ def test_a_token_opens_other_addresses(
     del world
 
 
-def test_settings_that_can_never_work_end_it(
+def test_invalid_settings_end_the_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Found out by the thread that reads."""
-    unheard(monkeypatch)
+    """The thread that reads the cluster finds them."""
+    listen_nowhere(monkeypatch)
 
     def open_it(args: argparse.Namespace, **_options: object) -> CommandCluster:
         raise ConfigError(f"no chroot in {args.zookeeper}")
@@ -285,7 +283,7 @@ def test_settings_that_can_never_work_end_it(
 def test_a_port_in_use_ends_with_1(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It could not; nothing was wrong with what was asked."""
+    """The arguments were right, but the command could not do it."""
 
     def listening(address: Address) -> None:
         raise ZkConsumerError(f"can't listen on {address}: Address already in use")
@@ -295,22 +293,22 @@ def test_a_port_in_use_ends_with_1(
     assert "can't listen on 127.0.0.1:8380" in capsys.readouterr().err
 
 
-class PlayedSandbox:
-    """A sandbox of which only the address is wanted."""
+class SandboxDouble:
+    """A sandbox that is an address only."""
 
     zookeeper_connect = "played:2181/kafka"
 
-    def __enter__(self) -> "PlayedSandbox":
+    def __enter__(self) -> "SandboxDouble":
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing was started."""
+        """Do nothing: nothing was started."""
 
 
-def test_of_a_play_nobody_is_told(
+def test_a_demo_sends_no_notifications(
     world: StatusWorld, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Nor does it get what the configuration file has for another cluster: its groups are stuck."""
+    """Nor does it use the file's settings of another cluster, since its groups are stuck."""
     told = tmp_path / "told"
     file = tmp_path / "config.toml"
     file.write_text(
@@ -318,7 +316,7 @@ def test_of_a_play_nobody_is_told(
         f'[notify]\nafter-ms = 0\n[notify.to.script]\ncommand = ["touch", "{told}"]\n'
     )
     monkeypatch.setenv("ZKCONSUMER_CONFIG", str(file))
-    monkeypatch.setattr("zkconsumer.sandbox.Sandbox", PlayedSandbox)
+    monkeypatch.setattr("zkconsumer.sandbox.Sandbox", SandboxDouble)
     monkeypatch.setattr("zkconsumer.cli.sandbox.playing", nullcontext)
     notified: list[object] = []
 
@@ -334,20 +332,20 @@ def test_of_a_play_nobody_is_told(
 
 
 @pytest.mark.parametrize("flags", [(), ("--no-browser",)])
-def test_a_play_is_opened_in_the_browser_of_the_terminal(
+def test_a_demo_is_opened_in_the_user_s_browser(
     world: StatusWorld,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     flags: tuple[str, ...],
 ) -> None:
-    """After its address was printed; with --no-browser it is only printed."""
+    """It is after the address was printed; with --no-browser it is only printed."""
     browser, opened = tmp_path / "browser", tmp_path / "opened"
     browser.write_text(f'#!/bin/sh\nprintf "$1" > {opened}.new\nmv {opened}.new {opened}\n')
     browser.chmod(0o755)
     monkeypatch.setenv("BROWSER", str(browser))
-    monkeypatch.setattr("webbrowser._tryorder", None)  # found out once a process
-    monkeypatch.setattr("zkconsumer.sandbox.Sandbox", PlayedSandbox)
+    monkeypatch.setattr("webbrowser._tryorder", None)  # else cached for the whole process
+    monkeypatch.setattr("zkconsumer.sandbox.Sandbox", SandboxDouble)
     monkeypatch.setattr("zkconsumer.cli.sandbox.playing", nullcontext)
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     assert serve_until(monkeypatch, ("--play", *flags))[0] == 0
@@ -359,16 +357,16 @@ def test_a_play_is_opened_in_the_browser_of_the_terminal(
     del world
 
 
-def test_a_play_is_of_one_cluster(capsys: pytest.CaptureFixture[str]) -> None:
-    """Those of the file are not played."""
+def test_a_demo_excludes_other_clusters(capsys: pytest.CaptureFixture[str]) -> None:
+    """The configuration file's clusters can't be shown with it."""
     assert call("--play", "--clusters", "all") == 2
     assert "leave out --clusters" in capsys.readouterr().err
 
 
-def test_two_clusters_that_learn_one_address_at_once_get_one_history(
+def test_two_clusters_that_learn_the_same_address_at_once_get_one_history(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The second one comes just as the first one takes the file: it records nowhere else."""
+    """The second learns it while the first takes the file: it keeps no history."""
     files = command.HistoryFiles()
     recorders = {name: Recorder(tmp_path / name) for name in "ab"}
     taking = {

@@ -16,7 +16,7 @@ from zkconsumer.cli.main import main
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[StatusWorld]:
-    """A sound group ``g``."""
+    """A cluster with a group ``g`` in which each partition has its owner."""
     world = StatusWorld()
     world.zookeeper_group()
     monkeypatch.setattr(verify, "open_cluster", opening(world))
@@ -25,13 +25,13 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[StatusWorld]:
 
 
 def run(*flags: str) -> int:
-    """The command; gives its exit status."""
+    """Run the command, and return its exit status."""
     return main(["verify", "--zookeeper.connect", "zk", *flags])
 
 
 @pytest.mark.usefixtures("world")
 def test_a_sound_group(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of which both assignors would have made the same."""
+    """Both assignors would have assigned its partitions the same way."""
     assert run("--group", "g", "--strategy", "range") == 0
     assert capsys.readouterr().out.splitlines() == [
         "it is assigned as by range",
@@ -42,8 +42,10 @@ def test_a_sound_group(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == "Rebalance operation successful !\n"
 
 
-def test_a_fault(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
-    """In words, and in the exit status, but for the original's format."""
+def test_a_partition_without_owner_is_a_fault(
+    world: StatusWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is printed, and decides the exit status, except in the original's format."""
     world.tree.disown("g", "t", 1)
     assert run("--group", "g") == 3
     assert capsys.readouterr().out.splitlines()[:3] == [
@@ -59,10 +61,10 @@ def test_a_fault(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None
     assert reported["faults"][0]["fault"] == "unowned"
 
 
-def test_sound_but_shared_out_otherwise(
+def test_a_sound_group_with_another_assignment(
     world: StatusWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Only who names an assignor asks for that."""
+    """It fails only if the caller names the assignor to compare with."""
     other = "g_i-1400000000000-1a2b3c4d"
     session = world.tree.join("g", other, {"t": 1})
     world.tree.disown("g", "t", 0)
@@ -72,8 +74,8 @@ def test_sound_but_shared_out_otherwise(
     assert "not as by range" in capsys.readouterr().out
 
 
-def test_all_groups(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
-    """A line for each that has members; those without read nothing."""
+def test_all_groups_are_verified(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
+    """There is a line for each group with members; groups without members are left out."""
     world.tree.commit("empty", "t", 0, b"1")
     world.tree.join("sick", MEMBER.replace("g_", "sick_"), {"t": 1})
     assert run() == 3
@@ -85,17 +87,17 @@ def test_all_groups(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> N
 
 
 @pytest.mark.usefixtures("world")
-def test_wrong_wishes(capsys: pytest.CaptureFixture[str]) -> None:
-    """No such group; the original's sentence for all groups."""
+def test_contradictory_arguments_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """So are a group that does not exist, and all groups in the original's format."""
     assert run("--group", "h") == 2
     assert "there is no group h" in capsys.readouterr().err
     assert run("--format", "scala") == 2
 
 
-def test_no_name_fails_a_report(
+def test_a_name_that_can_not_be_encoded_does_not_break_a_report(
     world: StatusWorld, capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Half a surrogate pair can be written in JSON, and in no encoding."""
+    """A lone surrogate can be written in JSON, but has no encoding."""
     world.tree.write(
         "/consumers/g/ids/g_x",
         rb'{"version":1,"subscription":{"\ud800":1},"pattern":"static","timestamp":"1400000000000"}',
@@ -108,8 +110,10 @@ def test_no_name_fails_a_report(
     assert capfd.readouterr().err == ""
 
 
-def test_a_group_that_nobody_is_in(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
-    """Is not called successful: whoever asks for it wants it to read."""
+def test_a_group_without_members_is_not_called_successful(
+    world: StatusWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A caller who names it expects it to read."""
     world.tree.commit("old", "t", 0, b"1")
     assert run("--group", "old") == 3
     assert capsys.readouterr().out == (
@@ -122,10 +126,10 @@ def test_a_group_that_nobody_is_in(world: StatusWorld, capsys: pytest.CaptureFix
     assert run() == 0
 
 
-def test_what_can_not_be_seen_is_not_called_fine(
+def test_groups_that_can_not_be_listed_fail_the_verification(
     world: StatusWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A broker whose groups are not known may have sick ones."""
+    """A broker that does not list its groups may have faulty ones."""
     world.cluster.words[1] = Word.CLOSE
     assert run("--timeout-ms", "500") == 1
     assert "groups of broker 1" in capsys.readouterr().err

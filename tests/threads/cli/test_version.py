@@ -1,4 +1,4 @@
-"""In processes of their own: what the unit tests of the same name do not hold."""
+"""``--version``, in processes of their own (the unit tests of the same name hold the rest)."""
 
 import os
 import platform
@@ -11,7 +11,7 @@ from zkconsumer.version import __version__
 
 
 def shown(**environment: str) -> list[str]:
-    """The lines that a fresh process prints."""
+    """Return the lines that a fresh process prints."""
     names = {key: value for key, value in os.environ.items() if key != engine.SWITCH}
     command = [sys.executable, "-m", "zkconsumer", "--version"]
     done = subprocess.run(
@@ -22,7 +22,7 @@ def shown(**environment: str) -> list[str]:
 
 @needs_native
 def test_the_native_engine_is_named() -> None:
-    """With what computes its checksums."""
+    """The line also names the CRC-32 implementation."""
     first, python, runs, libraries = shown()
     assert first == f"zkconsumer {__version__}"
     assert python == f"python: {platform.python_implementation()} {platform.python_version()}"
@@ -31,6 +31,6 @@ def test_the_native_engine_is_named() -> None:
 
 
 def test_the_pure_engine_says_why_it_runs() -> None:
-    """Here because it was asked for."""
+    """In this test an environment variable requests it."""
     expected = f"engine: pure ({engine.SWITCH} is set; CRC-32 by "
     assert shown(ZKCONSUMER_PURE="1")[2].startswith(expected)

@@ -1,4 +1,4 @@
-"""What watches goes on though nobody reads what it prints."""
+"""A watching command goes on, even if nobody reads its output."""
 
 import logging
 import os
@@ -23,13 +23,13 @@ ORIGIN = NotificationOrigin(cluster="plant")
 
 
 class FullPipe(NamedTuple):
-    """A pipe that takes nothing, as behind a reader that was stopped."""
+    """A pipe that is full, as behind a reader that was stopped."""
 
     reader: int
     writer: int
 
-    def emptied(self) -> bytes:
-        """Read what is in it."""
+    def drain(self) -> bytes:
+        """Read and return all that is in the pipe."""
         data = b""
         with suppress(BlockingIOError):
             while some := os.read(self.reader, 1 << 20):
@@ -39,7 +39,7 @@ class FullPipe(NamedTuple):
 
 @pytest.fixture
 def pipe() -> Iterator[FullPipe]:
-    """Fill one."""
+    """A pipe that was filled up."""
     found = FullPipe(*os.pipe())
     os.set_blocking(found.reader, False)
     with suppress(TimeoutError):
@@ -52,33 +52,33 @@ def pipe() -> Iterator[FullPipe]:
 
 
 class ReceivingTarget:
-    """A target that takes everything."""
+    """A target that accepts every notification."""
 
     def __init__(self) -> None:
-        self.got: list[Notification] = []
+        self.received: list[Notification] = []
 
     def send(self, messages: Sequence[Notification], origin: NotificationOrigin) -> None:
         """See ``Receiver``."""
         del origin
-        self.got += messages
+        self.received += messages
 
 
-def test_a_stopped_reader_holds_up_nobody_else(pipe: FullPipe) -> None:
-    """The other target is told; when the reader goes on it reads how things are."""
-    heard, ended = ReceivingTarget(), list[BaseException]()
+def test_a_stopped_reader_delays_no_other_target(pipe: FullPipe) -> None:
+    """Other targets are notified; when the reader goes on, it reads the current state."""
+    other, ended = ReceivingTarget(), list[BaseException]()
     routes = (
         Route(name="terminal", target=Terminal(ended.append, pipe.writer)),
-        Route(name="ops", target=heard),
+        Route(name="ops", target=other),
     )
     notifier = Notifier(routes, ORIGIN, Timing(after_ms=0))
     notifier.start()
     notifier.take(state_at())
-    wait_until(lambda: heard.got, what="the other target")
+    wait_until(lambda: other.received, what="the other target")
     wait_until(lambda: "does not accept output" in str(notifier.problem), what="the problem")
-    read = bytearray(pipe.emptied())
+    read = bytearray(pipe.drain())
 
     def is_read() -> bool:
-        read.extend(pipe.emptied())
+        read.extend(pipe.drain())
         return b"fraud-scoring" in read
 
     wait_until(is_read, what="the lines")
@@ -86,8 +86,8 @@ def test_a_stopped_reader_holds_up_nobody_else(pipe: FullPipe) -> None:
     assert ended == []
 
 
-def test_a_reader_that_is_gone_ends_it(pipe: FullPipe) -> None:
-    """As it ends any program in a pipe."""
+def test_a_reader_that_is_gone_ends_the_command(pipe: FullPipe) -> None:
+    """Any program in a pipe ends that way."""
     os.close(pipe.reader)
     ended: list[BaseException] = []
     with pytest.raises(NotTaken):
@@ -95,10 +95,10 @@ def test_a_reader_that_is_gone_ends_it(pipe: FullPipe) -> None:
     assert isinstance(ended[0], BrokenPipeError)
 
 
-def test_log_lines_that_nobody_takes_are_dropped(
+def test_log_lines_that_nobody_reads_are_dropped(
     pipe: FullPipe, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No thread waits for them; later ones come again."""
+    """No thread blocks on them; lines are written again once the pipe has space."""
     with os.fdopen(pipe.writer, "w", closefd=False) as stream:
         handler = LogHandler(stream)
         monkeypatch.setattr(logging.getLogger(), "handlers", [handler])
@@ -107,6 +107,6 @@ def test_log_lines_that_nobody_takes_are_dropped(
         handler.timeout_ms = 10
         for number in range(1_000):
             logging.getLogger("z").error("dropped %d", number)
-        pipe.emptied()
+        pipe.drain()
         logging.getLogger("z").error("taken")
-    assert pipe.emptied() == b"taken\n"
+    assert pipe.drain() == b"taken\n"

@@ -1,4 +1,4 @@
-"""Pauses that can be cut short."""
+"""Pauses of a call that another thread can cut short."""
 
 import pytest
 
@@ -11,8 +11,8 @@ from zkconsumer.scope import ThreadScope
 LONG_MS = 10_000
 
 
-def test_waits_as_long_as_it_is_told() -> None:
-    """And no longer, where it is set; that is for good."""
+def test_a_stop_flag_waits_until_its_time_out_or_until_it_is_set() -> None:
+    """Once it is set it stays set, and no later wait takes any time."""
     flag, clock = StopFlag(), SystemClock()
     began_ms = clock.now_ms()
     assert not flag.wait(30)
@@ -24,8 +24,8 @@ def test_waits_as_long_as_it_is_told() -> None:
     assert clock.now_ms() - began_ms < LONG_MS
 
 
-def test_wakes_whoever_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All of them, and at once: not with the next nap."""
+def test_setting_a_stop_flag_wakes_all_waiters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It does at once, not when their current sleep is over."""
     monkeypatch.setattr(call_deadline, "naps", lambda timeout_ms: iter([timeout_ms, 0]))
     flag = StopFlag()
     ended: list[bool] = []

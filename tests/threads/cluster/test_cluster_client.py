@@ -1,4 +1,4 @@
-"""On real threads: what the unit tests of the same name do not hold."""
+"""The cluster client, on real threads (the unit tests of the same name hold the rest)."""
 
 from collections.abc import Callable
 
@@ -21,18 +21,20 @@ T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 
 @pytest.fixture
 def cluster() -> SpokenCluster:
-    """Two brokers, each leads a partition."""
+    """Two brokers that lead a partition each."""
     return SpokenCluster(leaders={T0: 0, T1: 1}, epochs={T0: 3, T1: 4})
 
 
 @pytest.fixture
 def client(cluster: SpokenCluster) -> ClusterClient:
-    """What asks it."""
+    """A client of this cluster."""
     return cluster.client()
 
 
-def test_waiting_for_a_broker(cluster: SpokenCluster, client: ClusterClient) -> None:
-    """It is tried again until somebody answers."""
+def test_a_request_is_retried_until_a_broker_responds(
+    cluster: SpokenCluster, client: ClusterClient
+) -> None:
+    """The first of all brokers to come up is enough."""
     for broker in cluster.brokers:
         broker.down = True
     scope = ThreadScope("test-wait")
@@ -48,7 +50,7 @@ def test_waiting_for_a_broker(cluster: SpokenCluster, client: ClusterClient) -> 
 # --- Stopping -------------------------------------------------------------------------------------
 
 
-QUESTIONS: list[Callable[[ClusterClient], object]] = [
+CALLS: list[Callable[[ClusterClient], object]] = [
     lambda client: client.view(["t"], timeout_ms=LONG_MS),
     lambda client: client.list_offsets({T0: LATEST}, timeout_ms=LONG_MS),
     lambda client: client.coordinator("g", timeout_ms=LONG_MS),
@@ -56,12 +58,12 @@ QUESTIONS: list[Callable[[ClusterClient], object]] = [
 ]
 
 
-@pytest.mark.parametrize("wanted", QUESTIONS)
+@pytest.mark.parametrize("send", CALLS)
 @pytest.mark.parametrize("trouble", ["hangs", "is away"])
-def test_stop_wakes(
-    cluster: SpokenCluster, wanted: Callable[[ClusterClient], object], trouble: str
+def test_stop_ends_a_call(
+    cluster: SpokenCluster, send: Callable[[ClusterClient], object], trouble: str
 ) -> None:
-    """Whether it waits for an answer or for the next try; and nothing is asked any more."""
+    """It ends a wait for a response and a pause before a retry; later calls fail at once."""
     client = cluster.client()
     client.view(["t"], timeout_ms=LONG_MS)
     requested = sum(len(spoken_broker.requests) for spoken_broker in cluster.brokers)
@@ -75,7 +77,7 @@ def test_stop_wakes(
 
     def call() -> None:
         try:
-            ended.append(wanted(client))
+            ended.append(send(client))
         except TransportError as error:
             ended.append(error)
 

@@ -1,4 +1,4 @@
-"""Connections that are used again, by one at a time, and in the process that opened them."""
+"""Pooled connections: one caller at a time, and only in the process that opened them."""
 
 import threading
 from collections.abc import Iterator
@@ -20,11 +20,11 @@ from zkconsumer.wire.messages.metadata import MetadataRequest
 from zkconsumer.wire.negotiation import of_generation
 from zkconsumer.wire.versions import BrokerGeneration
 
-QUESTION = MetadataRequest(topics=("t",))
+REQUEST = MetadataRequest(topics=("t",))
 
 
 def pool_over(connector: Connector) -> ConnectionPool:
-    """An empty pool that knows the brokers to be old."""
+    """An empty pool that assumes old brokers, so that no versions are requested."""
     dialer = BrokerDialer(
         connector,
         client_id="pools",
@@ -46,38 +46,36 @@ def net() -> FakeNet:
 @pytest.fixture
 def pool(net: FakeNet) -> Iterator[ConnectionPool]:
     """An empty pool."""
-    one = pool_over(net.network)
-    yield one
-    one.stop()
+    connection_pool = pool_over(net.network)
+    yield connection_pool
+    connection_pool.stop()
 
 
 def take(pool: ConnectionPool, broker: Broker) -> tuple[NegotiatedConnection, bool]:
-    """A connection, and whether it was idle."""
+    """Take a connection, and return it with whether it was idle."""
     return pool.take_or_dial(broker, timeout_ms=LONG_MS)
 
 
-def responses(connection: NegotiatedConnection) -> bool:
-    """Whether it works."""
-    return bool(connection.call(QUESTION, timeout_ms=LONG_MS).topics)
+def is_usable(connection: NegotiatedConnection) -> bool:
+    """Return whether a request on this connection gets a response."""
+    return bool(connection.call(REQUEST, timeout_ms=LONG_MS).topics)
 
 
-def test_what_was_given_back_is_taken_next(net: FakeNet, pool: ConnectionPool) -> None:
-    """By broker; each is in one hand at a time."""
+def test_a_returned_connection_is_taken_next(net: FakeNet, pool: ConnectionPool) -> None:
+    """It is by the next caller for that broker, and no two callers share it."""
     first, second = net.brokers[0].address, net.brokers[1].address
-    (one, one_idle), (other, other_idle) = take(pool, first), take(pool, second)
-    assert (one_idle, other_idle) == (False, False)
-    pool.give_back(one)
+    (connection, was_idle), (other, other_idle) = take(pool, first), take(pool, second)
+    assert (was_idle, other_idle) == (False, False)
+    pool.give_back(connection)
     pool.give_back(other)
-    assert take(pool, first) == (one, True)
+    assert take(pool, first) == (connection, True)
     assert take(pool, first)[1] is False
     assert take(pool, second) == (other, True)
-    assert responses(one)
+    assert is_usable(connection)
 
 
-def test_one_to_a_broker_is_kept_and_all_others_are_closed(
-    net: FakeNet, pool: ConnectionPool
-) -> None:
-    """Also a second one to the same broker; what is in use is left alone."""
+def test_keep_closes_all_idle_connections_but_one(net: FakeNet, pool: ConnectionPool) -> None:
+    """A second one to the same broker is closed, too; connections in use stay open."""
     first, second = net.brokers[0].address, net.brokers[1].address
     taken = [take(pool, broker)[0] for broker in (first, first, second, second)]
     for connection in taken[:3]:
@@ -90,11 +88,13 @@ def test_one_to_a_broker_is_kept_and_all_others_are_closed(
     assert not taken[1].is_idle
 
 
-def test_what_waits_for_an_answer_is_closed(net: FakeNet, pool: ConnectionPool) -> None:
-    """Its answer would be the next one's; and what is closed is not kept either."""
+def test_a_connection_that_waits_for_a_response_is_closed(
+    net: FakeNet, pool: ConnectionPool
+) -> None:
+    """The next caller would get that response; a closed connection is not kept either."""
     broker = net.brokers[0].address
     connection, _ = take(pool, broker)
-    connection.begin(QUESTION, timeout_ms=LONG_MS)
+    connection.begin(REQUEST, timeout_ms=LONG_MS)
     pool.give_back(connection)
     closed, was_idle = take(pool, broker)
     assert not was_idle
@@ -103,38 +103,40 @@ def test_what_waits_for_an_answer_is_closed(net: FakeNet, pool: ConnectionPool) 
     assert take(pool, broker)[1] is False
 
 
-def test_only_so_many_are_kept(net: FakeNet, pool: ConnectionPool) -> None:
-    """The others are closed."""
+def test_the_number_of_idle_connections_is_limited(net: FakeNet, pool: ConnectionPool) -> None:
+    """Connections beyond the limit are closed when they are returned."""
     taken = [take(pool, net.brokers[0].address)[0] for _ in range(4)]
     for connection in taken:
         pool.give_back(connection)
     assert [connection.is_idle for connection in taken] == [True, True, False, False]
 
 
-def test_stopping_closes_what_is_idle_and_in_use(net: FakeNet, pool: ConnectionPool) -> None:
-    """Twice does no harm."""
+def test_stopping_closes_idle_connections_and_those_in_use(
+    net: FakeNet, pool: ConnectionPool
+) -> None:
+    """Stopping twice does no harm."""
     broker = net.brokers[0].address
-    one, other = take(pool, broker)[0], take(pool, broker)[0]
-    pool.give_back(one)
+    connection, other = take(pool, broker)[0], take(pool, broker)[0]
+    pool.give_back(connection)
     pool.stop()
     pool.stop()
     assert pool.stopped
     pool.give_back(other)
-    assert (one.is_idle, other.is_idle) == (False, False)
+    assert (connection.is_idle, other.is_idle) == (False, False)
     with pytest.raises(ConnectionLost, match="stopped"):
         take(pool, broker)
 
 
 def test_a_broker_that_is_down_is_named(net: FakeNet, pool: ConnectionPool) -> None:
-    """And it is to be asked after others."""
+    """The pool remembers the failure, so that other brokers are tried before it."""
     net.brokers[0].stop()
     with pytest.raises(ConnectFailed, match="fake-0:9092"):
         take(pool, net.brokers[0].address)
     assert pool.failed_last(net.brokers[0].address)
 
 
-def test_a_forked_child_waits_for_no_thread_of_its_parent(net: FakeNet) -> None:
-    """One that connected, say, when it was forked: what that held, nobody would ever let go of."""
+def test_a_forked_child_does_not_wait_for_locks_of_its_parent(net: FakeNet) -> None:
+    """A thread of the parent may hold one at the fork: in the child nobody would release it."""
     pool = pool_over(net.network)
     origin = pool._origin
 
@@ -157,8 +159,8 @@ def test_a_forked_child_waits_for_no_thread_of_its_parent(net: FakeNet) -> None:
     pool.stop()
 
 
-def test_a_forked_child_opens_its_own() -> None:
-    """And the parent's connections live on, whatever the child does and however it ends."""
+def test_a_forked_child_opens_its_own_connections() -> None:
+    """The parent's connections stay usable, whatever the child does and however it ends."""
     net = fake_net()
     net.cluster.create_topic("t")
     with LoopbackServer() as server:
@@ -172,7 +174,7 @@ def test_a_forked_child_opens_its_own() -> None:
             own, was_idle = take(pool, broker)
             if was_idle:
                 return "the child took its parent's"
-            if not responses(own):
+            if not is_usable(own):
                 return "no answer"
             pool.give_back(own)
             pool.stop()
@@ -181,6 +183,6 @@ def test_a_forked_child_opens_its_own() -> None:
         with pool._lock:
             assert in_forked_child(child) == "ok"
         assert take(pool, broker) == (idle, True)
-        assert responses(idle)
-        assert responses(used)
+        assert is_usable(idle)
+        assert is_usable(used)
         pool.stop()

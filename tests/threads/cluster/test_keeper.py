@@ -1,4 +1,4 @@
-"""A view that is kept current, by one thread, that ends when it is told to."""
+"""Metadata that one thread keeps current until it is stopped."""
 
 from collections.abc import Iterator
 
@@ -26,8 +26,8 @@ U0 = TopicPartition("u", 0)
 B0, B1 = Broker(0, "b0", 9092), Broker(1, "b1", 9092)
 
 
-class KeeperWithReports:
-    """A keeper with what it told."""
+class ManagerWithReports:
+    """A metadata manager with the views and failures that it reported."""
 
     def __init__(
         self, cluster: SpokenCluster, scope: ThreadScope, refresh_ms: int, backoff_ms: int = 20
@@ -47,7 +47,7 @@ class KeeperWithReports:
 
 @pytest.fixture
 def scope() -> Iterator[ThreadScope]:
-    """Where it runs; its end is prompt, whatever the brokers do."""
+    """The scope of the manager's thread, which ends promptly, whatever the brokers do."""
     scope = ThreadScope("test-keeper")
     yield scope
     assert scope.close(2_000) == []
@@ -61,63 +61,63 @@ def cluster() -> SpokenCluster:
 
 
 @pytest.fixture
-def kept(cluster: SpokenCluster, scope: ThreadScope) -> KeeperWithReports:
-    """What asks on demand alone."""
-    return KeeperWithReports(cluster, scope, NEVER_MS)
+def manager(cluster: SpokenCluster, scope: ThreadScope) -> ManagerWithReports:
+    """A manager that requests metadata on demand only."""
+    return ManagerWithReports(cluster, scope, NEVER_MS)
 
 
-def test_what_it_begins_with_is_not_asked_for_again(
-    cluster: SpokenCluster, kept: KeeperWithReports
+def test_the_initial_metadata_is_not_requested_again(
+    cluster: SpokenCluster, manager: ManagerWithReports
 ) -> None:
-    """The answer is a view as any other; what is watched then is what was asked about."""
-    kept.metadata.begin(frozenset({"t"}), timeout_ms=LONG_MS)
-    assert T0 in kept.metadata.view.leaders
-    assert kept.views == [kept.metadata.view]
+    """It is reported as any view; watching the same topics sends no request."""
+    manager.metadata.begin(frozenset({"t"}), timeout_ms=LONG_MS)
+    assert T0 in manager.metadata.view.leaders
+    assert manager.views == [manager.metadata.view]
     assert len(cluster.requested(ApiKey.METADATA)) == 1
-    kept.metadata.watch(frozenset({"t"}))
-    assert not kept.metadata.wait_for(lambda view: U0 in view.leaders, 50)
+    manager.metadata.watch(frozenset({"t"}))
+    assert not manager.metadata.wait_for(lambda view: U0 in view.leaders, 50)
     assert len(cluster.requested(ApiKey.METADATA)) == 1
-    kept.metadata.watch(frozenset({"t", "u"}))
-    assert kept.metadata.wait_for(lambda view: U0 in view.leaders, LONG_MS)
+    manager.metadata.watch(frozenset({"t", "u"}))
+    assert manager.metadata.wait_for(lambda view: U0 in view.leaders, LONG_MS)
 
 
-def test_what_it_begins_with_gets_old(cluster: SpokenCluster, scope: ThreadScope) -> None:
-    """It is asked for anew when its time has come, as any other."""
-    metadata = KeeperWithReports(cluster, scope, refresh_ms=20).metadata
+def test_the_initial_metadata_expires(cluster: SpokenCluster, scope: ThreadScope) -> None:
+    """It is refreshed after the refresh interval, as any metadata."""
+    metadata = ManagerWithReports(cluster, scope, refresh_ms=20).metadata
     metadata.begin(frozenset({"t"}), timeout_ms=LONG_MS)
     wait_until(lambda: len(cluster.requested(ApiKey.METADATA)) > 2, what="more questions")
 
 
-def test_a_beginning_without_an_answer_is_raised(
-    cluster: SpokenCluster, kept: KeeperWithReports
+def test_initial_metadata_without_a_response_is_an_error(
+    cluster: SpokenCluster, manager: ManagerWithReports
 ) -> None:
-    """With each broker and why; nothing is told, and nothing goes on asking."""
+    """The error names each broker and why; nothing is reported, and no request follows."""
     for broker in cluster.brokers:
         broker.down = True
     with pytest.raises(NoBrokersAvailable, match=r"b0:9092.*b1:9092"):
-        kept.metadata.begin(frozenset({"t"}), timeout_ms=50)
-    assert kept.views == []
-    assert kept.metadata.view.brokers == {}
+        manager.metadata.begin(frozenset({"t"}), timeout_ms=50)
+    assert manager.views == []
+    assert manager.metadata.view.brokers == {}
 
 
-def test_rests_until_somebody_wants_to_know(
-    cluster: SpokenCluster, kept: KeeperWithReports
+def test_no_metadata_is_requested_until_topics_are_watched(
+    cluster: SpokenCluster, manager: ManagerWithReports
 ) -> None:
-    """Then it asks at once, and tells what it found; one topic more is a new question."""
-    assert kept.metadata.view.brokers == {}
-    assert not kept.metadata.wait_for(lambda view: bool(view.brokers), 50)
+    """One more topic is requested at once; fewer topics are not."""
+    assert manager.metadata.view.brokers == {}
+    assert not manager.metadata.wait_for(lambda view: bool(view.brokers), 50)
     assert cluster.requested(ApiKey.METADATA) == []
-    kept.metadata.watch(frozenset({"t"}))
-    assert kept.metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
-    assert U0 not in kept.metadata.view.leaders
-    kept.metadata.watch(frozenset({"t", "u"}))
-    assert kept.metadata.wait_for(lambda view: U0 in view.leaders, LONG_MS)
-    assert kept.views[-1] == kept.metadata.view
+    manager.metadata.watch(frozenset({"t"}))
+    assert manager.metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
+    assert U0 not in manager.metadata.view.leaders
+    manager.metadata.watch(frozenset({"t", "u"}))
+    assert manager.metadata.wait_for(lambda view: U0 in view.leaders, LONG_MS)
+    assert manager.views[-1] == manager.metadata.view
     requested = len(cluster.requested(ApiKey.METADATA))
-    kept.metadata.watch(frozenset({"u"}))
-    assert not kept.metadata.wait_for(lambda view: T0 not in view.leaders, 50)
+    manager.metadata.watch(frozenset({"u"}))
+    assert not manager.metadata.wait_for(lambda view: T0 not in view.leaders, 50)
     assert len(cluster.requested(ApiKey.METADATA)) == requested
-    kept.metadata.watch(None)
+    manager.metadata.watch(None)
     wait_until(
         lambda: len(cluster.requested(ApiKey.METADATA)) > requested, what="the question for all"
     )
@@ -126,8 +126,8 @@ def test_rests_until_somebody_wants_to_know(
 def test_a_new_topic_does_not_wait_for_the_pause_between_requests(
     cluster: SpokenCluster, scope: ThreadScope
 ) -> None:
-    """Nothing can be fetched of it before; what is known already waits."""
-    metadata = KeeperWithReports(cluster, scope, NEVER_MS, backoff_ms=NEVER_MS).metadata
+    """Nothing of it can be fetched before; a refresh of known topics waits."""
+    metadata = ManagerWithReports(cluster, scope, NEVER_MS, backoff_ms=NEVER_MS).metadata
     metadata.begin(frozenset(), timeout_ms=LONG_MS)
     metadata.watch(frozenset({"t"}))
     assert metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
@@ -141,55 +141,59 @@ def test_a_new_topic_does_not_wait_for_the_pause_between_requests(
 
 
 def test_a_new_topic_waits_while_requests_fail(cluster: SpokenCluster, scope: ThreadScope) -> None:
-    """Who subscribes again and again asks brokers that are down no more often for it."""
-    kept = KeeperWithReports(cluster, scope, NEVER_MS, backoff_ms=NEVER_MS)
+    """Subscribing again and again does not make requests to brokers that are down more frequent."""
+    manager = ManagerWithReports(cluster, scope, NEVER_MS, backoff_ms=NEVER_MS)
     for broker in cluster.brokers:
         broker.down = True
-    kept.metadata.watch(frozenset({"t"}))
-    wait_until(lambda: len(kept.failures) == 1, what="the failure")
-    kept.metadata.watch(frozenset({"t", "u"}))
-    assert not kept.metadata.wait_for(lambda _: len(kept.failures) > 1, 50)
+    manager.metadata.watch(frozenset({"t"}))
+    wait_until(lambda: len(manager.failures) == 1, what="the failure")
+    manager.metadata.watch(frozenset({"t", "u"}))
+    assert not manager.metadata.wait_for(lambda _: len(manager.failures) > 1, 50)
 
 
-def test_asks_anew_when_it_is_time(cluster: SpokenCluster, scope: ThreadScope) -> None:
-    """And tells only what changed."""
-    kept = KeeperWithReports(cluster, scope, 20)
-    kept.metadata.watch(frozenset({"t"}))
+def test_metadata_is_refreshed_regularly(cluster: SpokenCluster, scope: ThreadScope) -> None:
+    """Only views that changed are reported."""
+    manager = ManagerWithReports(cluster, scope, 20)
+    manager.metadata.watch(frozenset({"t"}))
     wait_until(lambda: len(cluster.requested(ApiKey.METADATA)) >= 3, what="three questions")
-    assert len(kept.views) == 1
+    assert len(manager.views) == 1
     cluster.leaders[T0] = 1
-    assert kept.metadata.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
+    assert manager.metadata.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
 
 
-def test_asks_soon_what_proved_wrong(cluster: SpokenCluster, kept: KeeperWithReports) -> None:
-    """But not more often than ``retry.backoff.ms`` says, however often it is told."""
-    kept.metadata.watch(frozenset({"t"}))
-    assert kept.metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
+def test_stale_metadata_is_refreshed_soon(
+    cluster: SpokenCluster, manager: ManagerWithReports
+) -> None:
+    """However often an update is requested, ``retry.backoff.ms`` lies between two requests."""
+    manager.metadata.watch(frozenset({"t"}))
+    assert manager.metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
     cluster.leaders[T0] = 1
     for _ in range(1_000):
-        kept.metadata.update()
-    assert kept.metadata.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
-    kept.metadata.wait_for(lambda _: False, 100)
+        manager.metadata.update()
+    assert manager.metadata.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
+    manager.metadata.wait_for(lambda _: False, 100)
     assert len(cluster.requested(ApiKey.METADATA)) <= 4
 
 
-def test_looks_again_for_what_is_missing(cluster: SpokenCluster, kept: KeeperWithReports) -> None:
-    """A topic that comes to be, a leader that is found: without being told to."""
-    later = TopicPartition("later", 0)
-    kept.metadata.watch(frozenset({"later"}))
-    assert kept.metadata.wait_for(lambda view: "later" in view.errors, LONG_MS)
-    cluster.leaders[later] = -1
-    assert kept.metadata.wait_for(lambda view: later in view.leaderless, LONG_MS)
-    cluster.leaders[later] = 0
-    assert kept.metadata.wait_for(lambda view: later in view.leaders, LONG_MS)
-
-
-def test_tells_which_partitions_came_after_its_first_look(
-    cluster: SpokenCluster, kept: KeeperWithReports
+def test_missing_metadata_is_requested_again(
+    cluster: SpokenCluster, manager: ManagerWithReports
 ) -> None:
-    """Of what is watched; before that look nobody knows."""
+    """A topic that is created and a leader that is elected are found without being asked for."""
+    later = TopicPartition("later", 0)
+    manager.metadata.watch(frozenset({"later"}))
+    assert manager.metadata.wait_for(lambda view: "later" in view.errors, LONG_MS)
+    cluster.leaders[later] = -1
+    assert manager.metadata.wait_for(lambda view: later in view.leaderless, LONG_MS)
+    cluster.leaders[later] = 0
+    assert manager.metadata.wait_for(lambda view: later in view.leaders, LONG_MS)
+
+
+def test_partitions_that_appeared_after_the_first_view_are_new(
+    cluster: SpokenCluster, manager: ManagerWithReports
+) -> None:
+    """Only watched topics count; until the first view it is not known."""
     later, second = TopicPartition("later", 0), TopicPartition("t", 1)
-    metadata = kept.metadata
+    metadata = manager.metadata
     assert metadata.is_new(T0) is False
     cluster.words[0] = cluster.words[1] = Word.SILENCE
     metadata.watch(frozenset({"t", "later"}))
@@ -204,59 +208,65 @@ def test_tells_which_partitions_came_after_its_first_look(
     assert metadata.is_new(later) is False
 
 
-def test_does_not_go_back_to_a_leader_of_before(
-    cluster: SpokenCluster, kept: KeeperWithReports
+def test_an_older_leader_epoch_does_not_replace_the_leader(
+    cluster: SpokenCluster, manager: ManagerWithReports
 ) -> None:
-    """A broker that lags may say so; the epochs tell."""
+    """A broker whose metadata lags may still name the former leader."""
     cluster.epochs[T0] = 5
-    kept.metadata.watch(frozenset({"t"}))
-    assert kept.metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
+    manager.metadata.watch(frozenset({"t"}))
+    assert manager.metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
     cluster.epochs[T0], cluster.leaders[T0] = 4, 1
     requested = len(cluster.requested(ApiKey.METADATA))
-    kept.metadata.update()
+    manager.metadata.update()
     wait_until(lambda: len(cluster.requested(ApiKey.METADATA)) > requested, what="the question")
-    assert not kept.metadata.wait_for(lambda view: view.leaders[T0] == B1, 50)
+    assert not manager.metadata.wait_for(lambda view: view.leaders[T0] == B1, 50)
     cluster.epochs[T0] = 6
-    kept.metadata.update()
-    assert kept.metadata.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
+    manager.metadata.update()
+    assert manager.metadata.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
 
 
-def test_says_why_nobody_answers(cluster: SpokenCluster, kept: KeeperWithReports) -> None:
-    """The last view stays; the reason goes when somebody answers again."""
-    kept.metadata.watch(frozenset({"t"}))
-    assert kept.metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
+def test_the_failure_of_all_brokers_is_reported(
+    cluster: SpokenCluster, manager: ManagerWithReports
+) -> None:
+    """The last view stays; the failure is gone once a broker responds again."""
+    manager.metadata.watch(frozenset({"t"}))
+    assert manager.metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
     for broker in cluster.brokers:
         broker.down = True
         broker.break_all()
-    kept.metadata.update()
-    wait_until(lambda: kept.metadata.failure, what="the reason")
-    assert isinstance(kept.metadata.failure, ConnectFailed)
-    assert kept.metadata.view.leaders == {T0: B0}
-    assert len(kept.failures) >= 1
+    manager.metadata.update()
+    wait_until(lambda: manager.metadata.failure, what="the reason")
+    assert isinstance(manager.metadata.failure, ConnectFailed)
+    assert manager.metadata.view.leaders == {T0: B0}
+    assert len(manager.failures) >= 1
     for broker in cluster.brokers:
         broker.down = False
     cluster.leaders[T0] = 1
-    assert kept.metadata.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
-    assert kept.metadata.failure is None
+    assert manager.metadata.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
+    assert manager.metadata.failure is None
 
 
-def test_who_we_are_may_be_wrong(cluster: SpokenCluster, kept: KeeperWithReports) -> None:
-    """Told as what it is, and waiters need not wait for it to pass."""
+def test_a_failed_authentication_is_not_retried(
+    cluster: SpokenCluster, manager: ManagerWithReports
+) -> None:
+    """It is reported as such, and waiters return at once."""
     for broker in cluster.brokers:
         broker.response = lambda _: b"\x15\x03\x03\x00\x02\x02\x50"
-    kept.metadata.watch(frozenset({"t"}))
-    assert kept.metadata.wait_for(lambda _: kept.metadata.failure is not None, LONG_MS)
-    assert isinstance(kept.metadata.failure, AuthenticationFailed)
-    # Nor does it try again and again, whoever wants to know: that could lock a user out.
+    manager.metadata.watch(frozenset({"t"}))
+    assert manager.metadata.wait_for(lambda _: manager.metadata.failure is not None, LONG_MS)
+    assert isinstance(manager.metadata.failure, AuthenticationFailed)
+    # Requested updates do not retry it either: repeated failures could lock the user out.
     called = sum(spoken_broker.accepted for spoken_broker in cluster.brokers)
     for _ in range(10):
-        kept.metadata.update()
-        kept.metadata.wait_for(lambda _: False, 20)
+        manager.metadata.update()
+        manager.metadata.wait_for(lambda _: False, 20)
     assert sum(spoken_broker.accepted for spoken_broker in cluster.brokers) == called
 
 
-def test_ends_in_the_middle_of_a_question(cluster: SpokenCluster, scope: ThreadScope) -> None:
-    """Also while a broker hangs; and waiters with it."""
+def test_the_manager_ends_in_the_middle_of_a_request(
+    cluster: SpokenCluster, scope: ThreadScope
+) -> None:
+    """It does even while a broker hangs, and its waiters end with it."""
     cluster.words.update({0: Word.SILENCE, 1: Word.SILENCE})
     dialer = cluster.dialer()
     reported: list[ClusterView] = []

@@ -1,4 +1,4 @@
-"""On real threads: what the unit tests of the same name do not hold."""
+"""Missing topics in the log, on real threads (the unit tests of the same name hold the rest)."""
 
 import logging
 
@@ -11,8 +11,8 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.scope import ThreadScope
 
 
-def test_a_topic_that_is_not_there_is_named(caplog: pytest.LogCaptureFixture) -> None:
-    """However often it is asked for; one that is there is not, nor is it when it goes."""
+def test_a_topic_that_does_not_exist_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    """A topic that existed before is not logged, even once it is deleted."""
     cluster = SpokenCluster(leaders={TopicPartition("t", 0): 0})
     scope = ThreadScope("test-missing")
     views: list[object] = []

@@ -1,4 +1,4 @@
-"""On real threads: what the unit tests of the same name do not hold."""
+"""Metadata from chosen brokers, on real threads (the unit tests of the same name hold the rest)."""
 
 import pytest
 
@@ -13,14 +13,14 @@ from zkconsumer.wire.api import ApiKey
 
 @pytest.fixture
 def net() -> FakeNet:
-    """Three brokers, and a topic that each of them leads a partition of."""
+    """Three brokers, and a topic of which each leads a partition."""
     net = fake_net(3)
     net.cluster.create_topic("t", partitions=3)
     return net
 
 
-def test_stop_ends_a_question_and_all_later_ones(net: FakeNet) -> None:
-    """Stopped from another thread, it asks no further broker, now or later."""
+def test_stop_ends_a_request_and_all_later_ones(net: FakeNet) -> None:
+    """Stopped from another thread, the client sends no request to further brokers."""
     for broker in net.brokers:
         broker.script(ApiKey.METADATA, Hang())
     client = impatient_client(net, LONG_MS)

@@ -1,4 +1,4 @@
-"""The public face, and the control thread as a thread, on an in-memory ZooKeeper."""
+"""The public connector with a real control thread, on an in-memory ZooKeeper."""
 
 import itertools
 import signal
@@ -40,7 +40,7 @@ def connector(group: Group) -> Iterator[MemoryConnector]:
 
 
 def hold(group: Group, partition: int) -> str:
-    """Let a stranger own a partition of topic t; gives the node."""
+    """Let another consumer own a partition of topic t; return the owner node."""
     path = f"/consumers/g/owners/t/{partition}"
     group.admin.create(path, b"g_x-0", ephemeral=True)
     return path
@@ -49,17 +49,17 @@ def hold(group: Group, partition: int) -> str:
 # --- creating streams ----------------------------------------------------------------------------
 
 
-def test_streams_come_when_their_partitions_are_being_read(
+def test_streams_are_returned_once_their_partitions_are_owned(
     group: Group, connector: MemoryConnector
 ) -> None:
-    """As many as asked for, by topic."""
+    """Each topic has as many as requested, an unknown topic included."""
     streams = connector.create_message_streams({"t": 2, "none": 1})
     assert {topic: len(found) for topic, found in streams.items()} == {"t": 2, "none": 1}
     assert group.owners() == {0: "g_a-0", 1: "g_a-1"}
 
 
 def test_creating_streams_twice_is_refused(connector: MemoryConnector) -> None:
-    """Whether by topics or by a filter; the first ones go on."""
+    """It is by topics and by a filter; the first streams go on."""
     connector.create_message_streams({"t": 1})
     with pytest.raises(MessageStreamsExist, match="g_a"):
         connector.create_message_streams({"t": 1})
@@ -69,7 +69,7 @@ def test_creating_streams_twice_is_refused(connector: MemoryConnector) -> None:
 
 
 def test_of_two_threads_that_create_streams_one_is_refused() -> None:
-    """At whatever line of the one the other comes: they can't both create streams."""
+    """It is at whatever line of the first call the second one comes in."""
 
     def run_at(line: int) -> bool:
         connector = MemoryConnector(ControlledMember(Group(time=SystemClock()), "a"))
@@ -105,7 +105,7 @@ def test_of_two_threads_that_create_streams_one_is_refused() -> None:
 def test_bad_subscriptions_are_refused_before_anything_is_written(
     group: Group, connector: MemoryConnector, topics: Mapping[str, int]
 ) -> None:
-    """The error names the topic; a good one may follow."""
+    """The error names the topic; a valid subscription may follow."""
     with pytest.raises(ConfigError, match="topic"):
         connector.create_message_streams(topics)
     assert group.ids() == []
@@ -118,21 +118,21 @@ def test_a_filter_with_no_stream_is_refused(connector: MemoryConnector) -> None:
         connector.create_message_streams_by_filter(Whitelist("t.*"), num_streams=0)
 
 
-def test_a_filter_that_is_a_bare_text_is_refused(connector: MemoryConnector) -> None:
-    """By an error that names what to give instead; a good one may follow."""
+def test_a_filter_that_is_a_plain_string_is_refused(connector: MemoryConnector) -> None:
+    """The error names what to pass instead; a valid filter may follow."""
     with pytest.raises(ConfigError, match="give a Whitelist"):
         connector.create_message_streams_by_filter("t.*")  # type: ignore[call-overload]
     connector.create_message_streams_by_filter(Whitelist("t.*"))
 
 
-def test_settings_that_are_no_configuration_are_refused() -> None:
-    """A bare dictionary would lack every default."""
+def test_a_dictionary_of_settings_is_refused() -> None:
+    """A plain dictionary would lack every default."""
     with pytest.raises(ConfigError, match="dict is not a configuration: give a ConsumerConfig"):
         ZookeeperConsumerConnector({"group.id": "g"})  # type: ignore[arg-type]
 
 
-def test_streams_by_filter_may_decode_keys_alone(connector: MemoryConnector) -> None:
-    """And are typed so."""
+def test_streams_by_filter_may_decode_keys_only(connector: MemoryConnector) -> None:
+    """Their static type says so."""
     streams = connector.create_message_streams_by_filter(
         Whitelist("t.*"), key_decoder=StringDecoder()
     )
@@ -140,12 +140,12 @@ def test_streams_by_filter_may_decode_keys_alone(connector: MemoryConnector) -> 
     assert len(streams) == 1
 
 
-def test_streams_decode_as_they_were_told(connector: MemoryConnector) -> None:
-    """As the original asserts: keys and values by their decoders."""
+def test_streams_decode_with_the_given_decoders(connector: MemoryConnector) -> None:
+    """Keys and values have one each, as the original's test asserts."""
     streams = connector.create_message_streams(
         {"t": 1}, key_decoder=StringDecoder(), value_decoder=len
     )
-    # The bench keeps its own queues; these streams read the connector's.
+    # ControlledMember has queues of its own; these streams read the connector's.
     claim = connector.member.owned()[T0]
     connector.member.deliver(T0, [3])
     message = next(streams["t"][0])
@@ -153,8 +153,8 @@ def test_streams_decode_as_they_were_told(connector: MemoryConnector) -> None:
     assert claim.delivered_offset == 4
 
 
-def test_a_join_that_fails_can_be_tried_again(group: Group) -> None:
-    """The member has left the group meanwhile; the next try may succeed."""
+def test_a_join_that_failed_can_be_retried(group: Group) -> None:
+    """The member has left the group by then, so that the next call may succeed."""
     group.admin.ensure_paths(["/consumers/g/owners/t"])
     path = hold(group, 1)
     member = ControlledMember(group, "a", backoff_ms=5, max_retries=2)
@@ -167,13 +167,13 @@ def test_a_join_that_fails_can_be_tried_again(group: Group) -> None:
         assert group.owners() == {0: "g_a-0", 1: "g_a-0"}
 
 
-# --- the end -------------------------------------------------------------------------------------
+# --- shutdown ------------------------------------------------------------------------------------
 
 
 def test_after_the_shutdown_nothing_is_left_and_nothing_works(
     group: Group, connector: MemoryConnector
 ) -> None:
-    """Named errors, no hangs; streams have ended."""
+    """Streams have ended, and calls raise ConsumerClosed instead of hanging."""
     stream = connector.create_message_streams({"t": 1})["t"][0]
     connector.shutdown()
     assert (group.ids(), group.owners()) == ([], {})
@@ -184,8 +184,8 @@ def test_after_the_shutdown_nothing_is_left_and_nothing_works(
         connector.create_message_streams({"t": 1})
 
 
-def test_shutting_down_is_idempotent_from_any_thread(connector: MemoryConnector) -> None:
-    """Several at once, and again later."""
+def test_shutdown_is_idempotent_in_any_thread(connector: MemoryConnector) -> None:
+    """Several threads may call it at once, and again later."""
     connector.create_message_streams({"t": 1})
     scope = ThreadScope("closers")
     for number in range(4):
@@ -196,19 +196,19 @@ def test_shutting_down_is_idempotent_from_any_thread(connector: MemoryConnector)
     assert connector.closed
 
 
-def test_shutting_down_ends_streams_that_wait_in_other_threads(connector: MemoryConnector) -> None:
-    """A reader without a time-out is let go."""
+def test_shutdown_ends_streams_that_wait_in_other_threads(connector: MemoryConnector) -> None:
+    """It does even if the stream has no time-out."""
     stream = connector.create_message_streams({"t": 1})["t"][0]
     scope = ThreadScope("readers")
-    got: list[int] = []
-    scope.spawn("reader", lambda: got.append(len(list(stream))), stop=lambda: None)
+    delivered: list[int] = []
+    scope.spawn("reader", lambda: delivered.append(len(list(stream))), stop=lambda: None)
     connector.shutdown()
     assert scope.close(5_000) == []
-    assert got == [0]
+    assert delivered == [0]
 
 
 def test_a_shutdown_while_joining_ends_the_wait(group: Group) -> None:
-    """The caller of create hears that it was shut down, at once, though its turn is in an hour."""
+    """The joining caller gets ConsumerClosed at once, although its next attempt is in an hour."""
     connector = MemoryConnector(ControlledMember(group, "a", backoff_ms=3_600_000))
     group.admin.ensure_paths(["/consumers/g/owners/t"])
     hold(group, 0)
@@ -236,7 +236,7 @@ def test_a_shutdown_while_joining_ends_the_wait(group: Group) -> None:
 def test_a_signal_handler_may_shut_down_while_the_main_thread_waits_for_it(
     connector: MemoryConnector,
 ) -> None:
-    """The handler runs on the very thread that iterates: the stream ends, nothing blocks."""
+    """The handler runs in the thread that iterates: the stream ends, and nothing blocks."""
     stream = connector.create_message_streams({"t": 1})["t"][0]
     before = signal.signal(signal.SIGUSR1, lambda *_: connector.shutdown())
     scope = ThreadScope("killer")
@@ -252,7 +252,7 @@ def test_a_signal_handler_may_shut_down_while_the_main_thread_waits_for_it(
 
 
 def every_line(run_at: Callable[[int], bool], *, step: int = 1) -> int:
-    """Interrupt at one line after the other until there are no more; gives how many there were."""
+    """Interrupt at each line in turn until there are no more; return how many there were."""
     line = 0
     while run_at(line):
         line += step
@@ -260,7 +260,7 @@ def every_line(run_at: Callable[[int], bool], *, step: int = 1) -> int:
 
 
 def test_a_signal_handler_may_shut_down_inside_a_shutdown() -> None:
-    """At whatever line of the first one: both return, and nothing of the member is left."""
+    """At whatever line of the first one: both return, and no node of the member is left."""
 
     def run_at(line: int) -> bool:
         group = Group(time=SystemClock())
@@ -275,7 +275,7 @@ def test_a_signal_handler_may_shut_down_inside_a_shutdown() -> None:
 
 
 def test_a_signal_handler_may_shut_down_inside_a_commit() -> None:
-    """At whatever line: the commit is done, or says that it came too late."""
+    """At whatever line: the commit is written, or raises ConsumerClosed."""
 
     def run_at(line: int) -> bool:
         group = Group(time=SystemClock())
@@ -306,21 +306,21 @@ def test_a_signal_handler_may_shut_down_inside_a_stream() -> None:
         connector = MemoryConnector(ControlledMember(group, "a"))
         stream = connector.create_message_streams({"t": 1})["t"][0]
         connector.member.deliver(T0, [0, 1, 2])
-        got: list[int] = []
+        delivered: list[int] = []
         interrupted = interrupt_at_line(
             line,
             connector.shutdown,
-            lambda: got.extend(message.offset for message in itertools.islice(stream, 1)),
+            lambda: delivered.extend(message.offset for message in itertools.islice(stream, 1)),
         )
         connector.shutdown()
-        got += [message.offset for message in stream]
-        assert got == sorted(set(got))
+        delivered += [message.offset for message in stream]
+        assert delivered == sorted(set(delivered))
         return interrupted
 
     assert every_line(run_at) > 10
 
 
-# --- the unforeseen ------------------------------------------------------------------------------
+# --- bugs ----------------------------------------------------------------------------------------
 
 
 class BrokenStore(ZookeeperOffsetStore):
@@ -333,12 +333,12 @@ class BrokenStore(ZookeeperOffsetStore):
         retry: bool = False,
         rewind: bool = False,
     ) -> dict[TopicPartition, str | None]:
-        """Fail as nothing should."""
+        """Fail with an error that is none of ours."""
         raise ZeroDivisionError(f"{offsets} {retry} {rewind}")
 
 
 def test_a_control_thread_that_dies_leaves_nobody_waiting(group: Group) -> None:
-    """The commit in its hands fails, streams raise and end, later calls are refused."""
+    """The current commit fails, streams raise and end, and later calls are refused."""
     member = ControlledMember(group, "a")
     connector = MemoryConnector(member)
     stream = connector.create_message_streams({"t": 1})["t"][0]

@@ -1,4 +1,4 @@
-"""What the public face passes on to the member behind it."""
+"""What the public connector passes on to the member behind it."""
 
 import asyncio
 import contextlib
@@ -23,10 +23,10 @@ T0 = TopicPartition("t", 0)
 
 
 @pytest.mark.parametrize(("reported", "retry"), [({}, True), ({"retry_on_failure": False}, False)])
-def test_commits_are_tried_again_unless_the_caller_says_otherwise(
+def test_commits_are_retried_unless_the_caller_says_otherwise(
     monkeypatch: pytest.MonkeyPatch, reported: dict[str, bool], retry: bool
 ) -> None:
-    """Those of coroutines, too; offsets that were named, and what was written, are passed on."""
+    """So are those of coroutines; given offsets and the count of written ones are passed on."""
     sent: list[CommitRequest] = []
 
     def send(message: Message) -> None:
@@ -45,7 +45,7 @@ def test_commits_are_tried_again_unless_the_caller_says_otherwise(
 
 
 def test_a_listener_commits_while_the_rebalance_waits() -> None:
-    """On the control thread itself, which could not answer a message; with what was written."""
+    """It does in the control thread itself, which could not handle a message meanwhile."""
     group, reported = Group(time=SystemClock()), list[int]()
     with MemoryConnector(ControlledMember(group, "a")) as connector:
         listener = NotedListener(
@@ -58,8 +58,8 @@ def test_a_listener_commits_while_the_rebalance_waits() -> None:
             assert (reported, group.offset(0)) == ([1], "7")
 
 
-def test_a_commit_ends_with_the_connector_wherever_another_thread_shuts_it_down() -> None:
-    """It is written or refused, and waits for nobody who is gone."""
+def test_a_commit_ends_wherever_another_thread_shuts_the_connector_down() -> None:
+    """It is written or refused, and never waits for a thread that has ended."""
     with ThreadPoolExecutor(1) as pool:
         for number in count():
             with MemoryConnector(ControlledMember(Group(time=SystemClock()), "a")) as connector:
@@ -75,10 +75,10 @@ def test_a_commit_ends_with_the_connector_wherever_another_thread_shuts_it_down(
     assert number
 
 
-def test_a_join_waits_for_all_its_tries_and_says_for_how_long(
+def test_a_join_waits_for_all_its_attempts_and_says_how_long(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each may take its pause and two sessions; ZooKeeper may take its time to come back."""
+    """Each may take its backoff and two session time-outs, besides the time to connect."""
     member = ControlledMember(Group(time=SystemClock()), "a")
     limits: list[int | None] = []
 
@@ -101,8 +101,8 @@ def test_a_join_waits_for_all_its_tries_and_says_for_how_long(
     assert limits == [limit_ms]
 
 
-def test_what_is_delivered_at_most_once_is_committed_first() -> None:
-    """By the control thread, on behalf of the stream's."""
+def test_at_most_once_commits_before_delivery() -> None:
+    """The control thread commits on behalf of the stream's thread."""
     group = Group(time=SystemClock())
     member = ControlledMember(group, "a", delivery=Delivery.AT_MOST_ONCE)
     with MemoryConnector(member, delivery="at_most_once") as connector:
@@ -112,8 +112,8 @@ def test_what_is_delivered_at_most_once_is_committed_first() -> None:
         assert group.offset(0) == "3"
 
 
-def test_a_connector_and_its_streams_tell_who_they_are() -> None:
-    """Group, member, topics and state, on one line whatever they are called."""
+def test_the_repr_of_a_connector_and_its_streams() -> None:
+    """It names group, member, topics and state, in one line whatever their names."""
     with MemoryConnector(ControlledMember(Group(time=SystemClock()), "a")) as connector:
         start = f"<MemoryConnector group_id='g', consumer_id={connector.consumer_id!r}"
         assert repr(connector) == f"{start}, no streams>"
@@ -126,8 +126,8 @@ def test_a_connector_and_its_streams_tell_who_they_are() -> None:
     assert repr(connector) == f"{start}, closed>"
 
 
-def test_a_connector_with_a_filter_tells_the_filter() -> None:
-    """Its streams have no topic of their own."""
+def test_the_repr_of_a_connector_with_a_filter() -> None:
+    """It names the filter, and its streams have no topic of their own."""
     with MemoryConnector(ControlledMember(Group(time=SystemClock()), "a")) as connector:
         [stream] = connector.create_message_streams_by_filter(Whitelist("t"))
         assert repr(connector).endswith(", Whitelist('t')>")

@@ -1,4 +1,4 @@
-"""On real threads: what the unit tests of the same name do not hold."""
+"""Commits of given offsets, on real threads (the unit tests of the same name hold the rest)."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ from zkconsumer.model import OffsetAndMetadata, TopicPartition
 T0 = TopicPartition("t", 0)
 
 
-# --- what is no map of offsets -------------------------------------------------------------------
+# --- the map of offsets --------------------------------------------------------------------------
 
 _GOOD = OffsetAndMetadata(1)
 
@@ -39,8 +39,8 @@ _GOOD = OffsetAndMetadata(1)
         {TopicPartition(b"t", 0): _GOOD},  # type: ignore[arg-type]
     ],
 )
-def test_what_is_no_map_of_offsets_is_refused_and_harms_nobody(offsets: Any) -> None:
-    """An error that names it, in the caller's thread; the member lives on and commits."""
+def test_an_invalid_map_of_offsets_is_refused(offsets: Any) -> None:
+    """The caller gets an error that names it; the member goes on and can commit."""
     group = Group(time=SystemClock())
     with MemoryConnector(ControlledMember(group, "a", auto_commit=False)) as connector:
         connector.create_message_streams({"t": 1})
@@ -51,8 +51,8 @@ def test_what_is_no_map_of_offsets_is_refused_and_harms_nobody(offsets: Any) -> 
         assert group.offset(0) == "1"
 
 
-def test_after_the_shutdown_they_are_refused() -> None:
-    """They are refused at once, without a wait."""
+def test_after_the_shutdown_commits_are_refused() -> None:
+    """They are at once, without a wait."""
     group = Group(time=SystemClock())
     connector = MemoryConnector(ControlledMember(group, "a", auto_commit=False))
     connector.create_message_streams({"t": 1})

@@ -1,4 +1,4 @@
-"""On real threads: what the unit tests of the same name do not hold."""
+"""A connector's fetchers, on real threads (the unit tests of the same name hold the rest)."""
 
 import json
 import socket
@@ -20,8 +20,8 @@ from zkconsumer.zk.registry import GroupRegistry
 T0 = TopicPartition("t", 0)
 
 
-def test_a_broker_that_hangs_in_a_handshake_holds_up_no_shutdown() -> None:
-    """The port takes connections, and the one behind it says nothing."""
+def test_a_broker_that_hangs_in_a_handshake_does_not_delay_shutdown() -> None:
+    """Its port accepts the connection, but nothing answers the TLS handshake."""
     zookeeper = MemoryZkServer()
     store = zookeeper.connect()
     scope = ThreadScope("hanging")

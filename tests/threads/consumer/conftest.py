@@ -1,4 +1,4 @@
-"""The consumers on parts of paper that unit tests have, too."""
+"""The fixture for consumers with parts in memory, which the unit tests use as well."""
 
 from tests.unit.consumer.conftest import make
 

@@ -1,4 +1,4 @@
-"""What of the configuration goes where: on real threads."""
+"""Where the settings of a consumer go, on real threads."""
 
 from typing import Any, cast
 
@@ -15,8 +15,8 @@ from zkconsumer.scope import ThreadScope
 
 
 @pytest.mark.parametrize(("group_id", "kind"), [("g", GroupMember), (None, NoGroup)])
-def test_a_consumer_is_put_together_and_taken_apart(group_id: str | None, kind: type[Any]) -> None:
-    """Without a broker; no thread is left."""
+def test_a_consumer_is_assembled_and_closed(group_id: str | None, kind: type[Any]) -> None:
+    """It needs no broker, and leaves no thread."""
     parts = assemble(PollConfig(group_id=group_id, bootstrap_servers="127.0.0.1:1"))
     assert isinstance(parts.session.membership, kind)
     parts.close(5_000, commit=True)
@@ -24,8 +24,8 @@ def test_a_consumer_is_put_together_and_taken_apart(group_id: str | None, kind: 
     assert parts.scope.first_error() is None
 
 
-def test_a_poll_that_waits_is_heard_of_in_time() -> None:
-    """However short ``max.poll.interval.ms`` is beside the heartbeats."""
+def test_a_waiting_poll_is_reported_in_time() -> None:
+    """The group is notified often enough, even if ``max.poll.interval.ms`` is very short."""
     parts = assemble(PollConfig(group_id="g", max_poll_interval_ms=200))
     clock, session = parts.clock, cast("Any", parts.session)
     rounds: list[int] = []
@@ -36,8 +36,8 @@ def test_a_poll_that_waits_is_heard_of_in_time() -> None:
 
 
 @pytest.mark.parametrize("wanted", [False, True])
-def test_topics_are_made_by_asking_only_where_that_is_wanted(*, wanted: bool) -> None:
-    """The keeper asks for what is watched."""
+def test_metadata_requests_create_topics_only_if_configured(*, wanted: bool) -> None:
+    """The metadata manager passes the setting on in each request."""
     requested: list[bool] = []
 
     class Client:
@@ -50,7 +50,7 @@ def test_topics_are_made_by_asking_only_where_that_is_wanted(*, wanted: bool) ->
             return NOTHING_KNOWN
 
         def stop(self) -> None:
-            """Nothing to stop."""
+            """Do nothing: there is nothing to stop."""
 
     scope = ThreadScope("test")
     metadata = MetadataManager(

@@ -1,4 +1,4 @@
-"""On real threads: what the unit tests of the same name do not hold."""
+"""Closing a consumer at any point of any call: exactly what was delivered is committed."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,40 +19,40 @@ from zkconsumer.records.consumer_record import ConsumerRecord
 END = 5
 SHARES = 3
 STEP = stride(48)
-"""So many places lie between two that are tried."""
-Handed = list[ConsumerRecord]
-Read = Callable[[KafkaConsumer, FakeParts, Handed], None]
+"""The distance between two points that are tested."""
+Delivered = list[ConsumerRecord]
+Read = Callable[[KafkaConsumer, FakeParts, Delivered], None]
 
 
-def by_poll(consumer: KafkaConsumer, fakes: FakeParts, handed: Handed) -> None:
-    """Poll after poll; the second one waits."""
+def by_poll(consumer: KafkaConsumer, fakes: FakeParts, delivered: Delivered) -> None:
+    """Poll several times; the second poll waits."""
     for number in range(5):
         if number == 1:
             fakes.wakeup.meanwhile.append(lambda: None)
         for records in consumer.poll(10, max_records=3).values():
-            handed += records
+            delivered += records
 
 
-def by_loop(consumer: KafkaConsumer, fakes: FakeParts, handed: Handed) -> None:
-    """One loop over all."""
+def by_loop(consumer: KafkaConsumer, fakes: FakeParts, delivered: Delivered) -> None:
+    """Iterate over all records."""
     del fakes
-    handed.extend(consumer)
+    delivered.extend(consumer)
 
 
-def mixed(consumer: KafkaConsumer, fakes: FakeParts, handed: Handed) -> None:
-    """One of each in turns, and the calls between them."""
+def mixed(consumer: KafkaConsumer, fakes: FakeParts, delivered: Delivered) -> None:
+    """Iterate, poll, and call other methods in between."""
     del fakes
     for _ in range(3):
         for record in consumer:
-            handed.append(record)
+            delivered.append(record)
             break
         for records in consumer.poll(max_records=2).values():
-            handed += records
+            delivered += records
         for tp in consumer.assignment():
             assert consumer.position(tp) == len(
                 [
                     consumer_record
-                    for consumer_record in handed
+                    for consumer_record in delivered
                     if consumer_record.partition == tp[1]
                 ]
             )
@@ -62,20 +62,20 @@ def mixed(consumer: KafkaConsumer, fakes: FakeParts, handed: Handed) -> None:
         consumer.commit_async()
 
 
-def by_batch(consumer: KafkaConsumer, fakes: FakeParts, handed: Handed) -> None:
-    """Arrow batches; they stand for their records."""
+def by_batch(consumer: KafkaConsumer, fakes: FakeParts, delivered: Delivered) -> None:
+    """Poll Arrow batches, and note the partitions and offsets of their rows."""
     del fakes
     for _ in range(3):
         batch = consumer.poll_arrow(max_records=3)
         for partition, offset in zip(*(batch[name].to_pylist() for name in _PLACE), strict=True):
-            handed.append(_Place(partition, offset))  # type: ignore[arg-type]
+            delivered.append(_Place(partition, offset))  # type: ignore[arg-type]
 
 
 _PLACE = ("partition", "offset")
 
 
 class _Place:
-    """Where a record is."""
+    """The partition and offset of a record."""
 
     def __init__(self, partition: int, offset: int) -> None:
         self.partition, self.offset = partition, offset
@@ -85,88 +85,90 @@ POOL = ThreadPoolExecutor(1)
 
 
 class Stopped(BaseException):
-    """What a handler raises behind its ``close()``, as ``sys.exit`` does."""
+    """What a handler raises after its ``close()``, as ``sys.exit`` does."""
 
 
-def partitions_of(handed: Handed) -> dict[TopicPartition, list[int]]:
-    """Offsets by partition."""
+def offsets_by_partition(delivered: Delivered) -> dict[TopicPartition, list[int]]:
+    """Return the delivered offsets of each partition."""
     found: dict[TopicPartition, list[int]] = {}
-    for record in handed:
+    for record in delivered:
         found.setdefault(TopicPartition("t", record.partition), []).append(record.offset)
     return found
 
 
-Strike = Callable[[KafkaConsumer], None]
+Closing = Callable[[KafkaConsumer], None]
 
 
 def goes_on(consumer: KafkaConsumer) -> None:
-    """A handler that closes."""
+    """Close in a signal handler, and go on."""
     consumer.close()
 
 
 def exits(consumer: KafkaConsumer) -> None:
-    """One that ends the program behind that."""
+    """Close in a signal handler, and raise as ``sys.exit`` does."""
     consumer.close()
     raise Stopped
 
 
 def from_another_thread(consumer: KafkaConsumer) -> None:
-    """No handler: another thread closes at this moment, and gets as far as it can."""
+    """Close in another thread at this point, and wait until it is done or blocked."""
     gate = consumer._parts.one_caller
     closing = POOL.submit(consumer.close)
     wait_until(lambda: closing.done() or gate.request is not None, what="the other thread")
 
 
-def struck(make: Make, read: Read, number: int, strike: Strike) -> bool:
-    """Close the consumer at that place of its life, and check what became of it.
+def close_at(make: Make, read: Read, number: int, closing: Closing) -> bool:
+    """Close the consumer at the given point of its life, and check the outcome.
 
     Returns:
-        Whether there was such a place.
+        Whether there was such a point.
     """
     consumer, fakes = make("t", consumer_timeout_ms=1, max_poll_records=3)
     fakes.engine.ends = {A: END, B: END}
     fakes.group.give(A, B)
-    handed: Handed = []
-    struck_here = False
+    delivered: Delivered = []
+    was_interrupted = False
 
     def handler() -> None:
-        nonlocal struck_here
-        struck_here = True
-        strike(consumer)
+        nonlocal was_interrupted
+        was_interrupted = True
+        closing(consumer)
 
     try:
-        interrupt_at_check(number, handler, partial(read, consumer, fakes, handed))
+        interrupt_at_check(number, handler, partial(read, consumer, fakes, delivered))
     except (ConsumerClosed, Stopped):
-        assert struck_here
-    if not struck_here:
+        assert was_interrupted
+    if not was_interrupted:
         return False
     gate = consumer._parts.one_caller
     wait_until(lambda: gate.closed, what="the end")
     assert (gate.closed, gate.request, gate.is_inside, gate.here.depth) == (True, None, False, 0)
     closes = [call for call in fakes.group.calls if call.startswith("close")]
     assert (len(closes), fakes.engine.stopped, fakes.group.owned) == (1, True, frozenset())
-    places = partitions_of(handed)
-    assert all(offsets == list(range(len(offsets))) for offsets in places.values()), places
+    by_partition = offsets_by_partition(delivered)
+    assert all(offsets == list(range(len(offsets))) for offsets in by_partition.values()), (
+        by_partition
+    )
     committed = {tp: it.offset for tp, it in fakes.group.committed_offsets.items() if it.offset}
-    assert committed == {tp: len(offsets) for tp, offsets in places.items()}, number
+    assert committed == {tp: len(offsets) for tp, offsets in by_partition.items()}, number
     assert list(consumer) == []
     with pytest.raises(ConsumerClosed):
         consumer.poll()
     return True
 
 
-@pytest.mark.parametrize("strike", [goes_on, exits, from_another_thread])
+@pytest.mark.parametrize("closing", [goes_on, exits, from_another_thread])
 @pytest.mark.parametrize("share", range(SHARES))
 @pytest.mark.parametrize("read", [by_poll, by_loop, mixed, by_batch])
-def test_who_closes_commits_what_was_handed_out(
-    make: Make, read: Read, share: int, strike: Strike
+def test_closing_commits_exactly_what_was_delivered(
+    make: Make, read: Read, share: int, closing: Closing
 ) -> None:
-    """Exactly that, wherever that strikes: no record too many, none too few, and all ends."""
+    """Wherever it comes in, no record too many and none too few is committed."""
     if read is by_batch:
         pytest.importorskip("pyarrow")
     tried = 0
     for number in count(share * STEP // SHARES, STEP):
-        if not struck(make, read, number, strike):
+        if not close_at(make, read, number, closing):
             break
         tried += 1
     assert tried > 5

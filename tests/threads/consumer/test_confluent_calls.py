@@ -1,10 +1,10 @@
-"""On real threads: what the unit tests of the same name do not hold."""
+"""Calls of confluent-kafka's API, on real threads (the unit tests hold the rest)."""
 
 from zkconsumer import KafkaConsumer
 
 
-def test_the_defaults_are_a_map_with_a_copy() -> None:
-    """Programs copy it and make consumers of that."""
+def test_the_default_configuration_can_be_copied() -> None:
+    """Programs change a copy of it, and create consumers from that."""
     defaults = KafkaConsumer.DEFAULT_CONFIG.copy()
     assert defaults["max_poll_records"] == 500
     assert {"bootstrap_servers", "api_version", "kafka_client", "ssl_context"} <= defaults.keys()

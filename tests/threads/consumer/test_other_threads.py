@@ -1,4 +1,4 @@
-"""Other threads while one polls: what they may do, what not, and how they end it."""
+"""Other threads while one polls: what they may do, what is refused, and how they end the poll."""
 
 import contextlib
 import threading
@@ -26,7 +26,7 @@ class PolledConsumer:
     """A consumer that another thread polls, in the middle of a wait.
 
     Attributes:
-        result: of that poll.
+        result: the future of that poll's result.
     """
 
     def __init__(self, consumer: KafkaConsumer, fakes: FakeParts, pool: ThreadPoolExecutor) -> None:
@@ -44,21 +44,21 @@ class PolledConsumer:
         assert waits.wait(WAIT_S)
 
     def go_on(self) -> Any:
-        """Let it end; what it gave."""
+        """Let the poll end, and return its result."""
         self._go_on.set()
         return self.result.result(WAIT_S)
 
 
 @pytest.fixture
 def pool() -> Iterator[ThreadPoolExecutor]:
-    """Other threads."""
+    """A pool of other threads."""
     with ThreadPoolExecutor(5) as pool:
         yield pool
 
 
 @pytest.fixture
 def polling(make: Make, pool: ThreadPoolExecutor) -> PolledConsumer:
-    """A consumer that got three records of each partition and waits for more."""
+    """A consumer that has delivered three records of each partition and waits for more."""
     consumer, fakes = make("t")
     fakes.engine.ends = {A: 3, B: 3}
     fakes.group.give(A, B)
@@ -67,8 +67,8 @@ def polling(make: Make, pool: ThreadPoolExecutor) -> PolledConsumer:
     return PolledConsumer(consumer, fakes, pool)
 
 
-def test_any_thread_may_look_while_one_polls(polling: PolledConsumer) -> None:
-    """Without waiting for it; the poll does not notice."""
+def test_any_thread_may_read_the_state_while_one_polls(polling: PolledConsumer) -> None:
+    """It does not wait for the poll, and the poll goes on."""
     consumer = polling.consumer
     assert consumer.assignment() == {A, B}
     assert consumer.subscription() == {"t"}
@@ -81,7 +81,7 @@ def test_any_thread_may_look_while_one_polls(polling: PolledConsumer) -> None:
 
 
 def test_any_thread_may_pause_while_one_polls(polling: PolledConsumer) -> None:
-    """That poll hands out nothing of it, though it comes now."""
+    """The current poll already leaves the paused partition's records out."""
     consumer = polling.consumer
     consumer.pause(A)
     polling.fakes.engine.ends = {A: 5, B: 5}
@@ -108,10 +108,10 @@ CHANGES: list[Callable[[KafkaConsumer], object]] = [
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_what_changes_something_has_one_caller(
+def test_calls_that_change_the_consumer_have_one_caller(
     polling: PolledConsumer, change: Callable[[KafkaConsumer], object]
 ) -> None:
-    """Others are told so, and what they may do; the poll does not notice."""
+    """Another thread gets an error that says what it may do; the poll goes on."""
     if change is CHANGES[1]:
         pytest.importorskip("pyarrow")
     with pytest.raises(IllegalState, match=r"another thread .* one caller at a time.*close may"):
@@ -119,10 +119,10 @@ def test_what_changes_something_has_one_caller(
     assert polling.go_on() == {}
 
 
-def test_a_position_that_is_not_known_is_found_by_who_polls(
+def test_an_unknown_position_is_looked_up_by_the_polling_thread(
     make: Make, pool: ThreadPoolExecutor
 ) -> None:
-    """Another thread waits for it, and never turns the consumer's wheels."""
+    """Another thread waits for it, and never does the consumer's work itself."""
     consumer, fakes = make("t")
     fakes.group.give(A)
     fakes.lookup.holds = True
@@ -137,11 +137,11 @@ def test_a_position_that_is_not_known_is_found_by_who_polls(
 
 
 class Seeking:
-    """A consumer that another thread polls, and whose position nobody finds out.
+    """A consumer that another thread polls, and whose position stays unknown.
 
     Attributes:
-        waits: how long each pause between two looks for it was.
-        meanwhile: what happens in another thread in each of them.
+        waits: the pauses between two checks for the position, in ms.
+        meanwhile: what another thread does in each of these pauses.
     """
 
     def __init__(self, make: Make, pool: ThreadPoolExecutor, patch: pytest.MonkeyPatch) -> None:
@@ -153,11 +153,11 @@ class Seeking:
         patch.setattr(position_calls, "wait_ms", self._wait)
 
     def run(self, call: Callable[[], object]) -> None:
-        """Call it in another thread."""
+        """Run a call in another thread."""
         self._pool.submit(call).result(WAIT_S)
 
     def find(self) -> None:
-        """Find the position out, where that can still be."""
+        """Look up the position, unless the consumer was closed."""
         self.fakes.lookup.holds = False
         with contextlib.suppress(ConsumerClosed):
             self.consumer.poll()
@@ -170,19 +170,19 @@ class Seeking:
 
 @pytest.fixture
 def seeking(make: Make, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch) -> Seeking:
-    """A consumer whose position nobody finds out."""
+    """A consumer whose position stays unknown."""
     return Seeking(make, pool, monkeypatch)
 
 
 def read_by_choice(seeking: Seeking) -> None:
-    """What was chosen is kept when the consumer is closed."""
+    """Assign a partition: it is kept when the consumer is closed."""
     seeking.consumer.assign([A])
     seeking.run(seeking.consumer.poll)
     assert seeking.consumer.assignment() == {A}
 
 
 def read_by_group(seeking: Seeking) -> None:
-    """What the group gave is given back when the consumer is closed."""
+    """Get a partition from the group: it is given up when the consumer is closed."""
     seeking.consumer.subscribe(["t"])
     seeking.fakes.group.give(A)
     seeking.run(seeking.consumer.poll)
@@ -190,10 +190,10 @@ def read_by_group(seeking: Seeking) -> None:
 
 
 @pytest.mark.parametrize("begin", [read_by_choice, read_by_group])
-def test_a_position_that_is_waited_for_ends_with_the_consumer(
+def test_a_wait_for_a_position_ends_with_the_consumer(
     seeking: Seeking, begin: Callable[[Seeking], None]
 ) -> None:
-    """At the next look, not when the time for it is over."""
+    """It does at the next check, not at the time-out."""
     begin(seeking)
     seeking.meanwhile = seeking.consumer.close
     with pytest.raises(ConsumerClosed, match="consumer fake was closed"):
@@ -202,10 +202,10 @@ def test_a_position_that_is_waited_for_ends_with_the_consumer(
 
 
 @pytest.mark.parametrize("timeout_ms", [None, 0])
-def test_a_position_that_was_not_known_when_it_was_closed_is_not_waited_for(
+def test_an_unknown_position_of_a_closed_consumer_is_not_waited_for(
     seeking: Seeking, timeout_ms: int | None
 ) -> None:
-    """Nor said to be unknown so far."""
+    """The error is ConsumerClosed, not that the position is unknown so far."""
     read_by_choice(seeking)
     seeking.run(seeking.consumer.close)
     with pytest.raises(ConsumerClosed, match="consumer fake was closed"):
@@ -213,8 +213,8 @@ def test_a_position_that_was_not_known_when_it_was_closed_is_not_waited_for(
     assert len(seeking.waits) <= 1
 
 
-def test_a_position_of_a_partition_that_goes_is_not_waited_for(seeking: Seeking) -> None:
-    """Nobody looks for it any more."""
+def test_a_position_of_a_lost_partition_is_not_waited_for(seeking: Seeking) -> None:
+    """No thread looks it up any more."""
     read_by_group(seeking)
     seeking.fakes.group.take(A)
     seeking.meanwhile = seeking.consumer.poll
@@ -223,7 +223,7 @@ def test_a_position_of_a_partition_that_goes_is_not_waited_for(seeking: Seeking)
     assert len(seeking.waits) == 1
 
 
-LOOKS: list[Callable[[KafkaConsumer], object]] = [
+READS: list[Callable[[KafkaConsumer], object]] = [
     lambda consumer: consumer.assignment(),
     lambda consumer: consumer.subscription(),
     lambda consumer: consumer.position(A),
@@ -237,16 +237,16 @@ LOOKS: list[Callable[[KafkaConsumer], object]] = [
 ]
 
 
-@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("read", READS)
 @pytest.mark.parametrize("begin", [read_by_choice, read_by_group])
-def test_what_any_thread_may_do_ends_at_once_where_another_one_closes(
+def test_calls_of_any_thread_end_at_once_if_another_one_closes(
     make: Make,
     pool: ThreadPoolExecutor,
     monkeypatch: pytest.MonkeyPatch,
     begin: Callable[[Seeking], None],
-    look: Callable[[KafkaConsumer], object],
+    read: Callable[[KafkaConsumer], object],
 ) -> None:
-    """At any place of it: it has its answer, or says that the consumer was closed."""
+    """At any point of a call: it returns its result, or raises ConsumerClosed."""
     for number in count():
         seeking = Seeking(make, pool, monkeypatch)
         begin(seeking)
@@ -258,32 +258,32 @@ def test_what_any_thread_may_do_ends_at_once_where_another_one_closes(
             seeking.run(seeking.consumer.close)
 
         with contextlib.suppress(ConsumerClosed):
-            interrupt_at_check(number, close, partial(look, seeking.consumer))
+            interrupt_at_check(number, close, partial(read, seeking.consumer))
         if not waited:
             break
         assert len(seeking.waits) - waited[0] <= 1
     assert number
 
 
-def test_a_position_never_runs_ahead_of_what_a_poll_hands_out(make: Make) -> None:
-    """At no place of it: records that are on their way may be put back yet."""
+def test_a_position_is_never_ahead_of_what_a_poll_delivers(make: Make) -> None:
+    """At any point of a poll: its records may still be put back."""
     seen: set[int | None] = set()
     for number in count():
         consumer, _ = joined(make)
         session = consumer._parts.session
 
-        def look(session: PollSession = session) -> None:
+        def read(session: PollSession = session) -> None:
             found = session.positions.position_seen(A)
             seen.add(None if found is None else found.offset)
 
-        if not interrupt_at_check(number, look, consumer.poll):
+        if not interrupt_at_check(number, read, consumer.poll):
             break
         assert consumer.position(A) == 10
     assert seen == {None, 0}
 
 
 def test_close_ends_a_poll_of_another_thread(polling: PolledConsumer) -> None:
-    """It commits and leaves before it returns; the poll gives nothing, and the next says why."""
+    """It commits and leaves before it returns; the poll returns no records, and the next raises."""
     polling.consumer.close()
     assert {committed.offset for committed in polling.fakes.group.committed_offsets.values()} == {3}
     assert polling.fakes.group.owned == frozenset()
@@ -293,7 +293,7 @@ def test_close_ends_a_poll_of_another_thread(polling: PolledConsumer) -> None:
 
 
 def test_wakeup_ends_a_poll_of_another_thread_too(polling: PolledConsumer) -> None:
-    """With an error of its own; the consumer goes on."""
+    """The poll raises an error of its own, and the consumer can be polled again."""
     polling.consumer.wakeup()
     with pytest.raises(Exception, match="wakeup"):
         polling.go_on()
@@ -303,17 +303,17 @@ def test_wakeup_ends_a_poll_of_another_thread_too(polling: PolledConsumer) -> No
 def test_threads_that_close_at_the_same_time_all_find_it_closed(
     polling: PolledConsumer, pool: ThreadPoolExecutor
 ) -> None:
-    """It is closed once."""
+    """Only one of them closes it."""
     for closed in [pool.submit(polling.consumer.close) for _ in range(4)]:
         closed.result(WAIT_S)
     assert polling.consumer._parts.one_caller.closed
     assert len([call for call in polling.fakes.group.calls if call.startswith("close")]) == 1
 
 
-def test_a_close_that_waited_in_vain_is_done_when_the_call_ends(
+def test_a_close_that_timed_out_is_done_when_the_call_ends(
     make: Make, pool: ThreadPoolExecutor
 ) -> None:
-    """A listener that hangs holds up its own thread only."""
+    """A listener that hangs blocks its own thread only."""
     consumer, fakes = make("t")
     inside, go_on = threading.Event(), threading.Event()
 
@@ -337,10 +337,10 @@ def test_a_close_that_waited_in_vain_is_done_when_the_call_ends(
     assert consumer._parts.one_caller.closed
 
 
-def test_a_handler_that_interrupts_a_look_leaves_the_close_to_who_polls(
+def test_a_handler_that_interrupts_a_read_leaves_the_close_to_the_poll(
     polling: PolledConsumer,
 ) -> None:
-    """It may hold what that one waits for: it must not wait itself."""
+    """The polling thread may wait for a lock of the interrupted one, so the handler can't wait."""
     gate = polling.consumer._parts.one_caller
     gate.here.depth += 1  # as inside of ``metrics()``
     polling.consumer.close()
@@ -349,8 +349,8 @@ def test_a_handler_that_interrupts_a_look_leaves_the_close_to_who_polls(
     wait_until(lambda: gate.closed, what="the end")
 
 
-def test_a_handler_that_interrupts_a_look_closes_behind_it(make: Make) -> None:
-    """Where nobody polls."""
+def test_a_handler_that_interrupts_a_read_closes_after_it(make: Make) -> None:
+    """It does if no thread polls."""
     consumer, fakes = joined(make)
     stats = fakes.engine.stats
 

@@ -1,4 +1,4 @@
-"""The wakeup, the rounds of a poll, the turnstile of its caller, the committed-offset thread."""
+"""The wakeup, the rounds of a poll, the single caller, and the committed-offset thread."""
 
 import os
 import signal
@@ -24,23 +24,23 @@ from zkconsumer.scope import Mailbox, ThreadScope
 A = TopicPartition("t", 0)
 
 
-def test_a_ring_ends_the_wait_under_way_or_the_next() -> None:
-    """However often it rang."""
+def test_a_signal_ends_the_current_wait_or_the_next() -> None:
+    """Several signals end one wait only."""
     wakeup = Wakeup()
     for _ in range(3):
         wakeup.signal()
     began_ms = SystemClock().now_ms()
     wakeup.wait(60_000)
     assert SystemClock().now_ms() - began_ms < 5_000
-    wakeup.wait(20)  # the rings before are used up
-    ringer = ThreadScope("test")
-    ringer.spawn("ringer", wakeup.signal, stop=lambda: None)
+    wakeup.wait(20)  # the earlier signals are used up
+    signaller = ThreadScope("test")
+    signaller.spawn("signaller", wakeup.signal, stop=lambda: None)
     wakeup.wait(60_000)
-    assert ringer.close(5_000) == []
+    assert signaller.close(5_000) == []
 
 
-def test_wakeup_is_heard_once() -> None:
-    """By the call under way, or the next."""
+def test_wakeup_raises_once() -> None:
+    """It raises in the current call, or in the next."""
     wakeup = Wakeup()
     wakeup.check()
     wakeup.wake()
@@ -51,7 +51,7 @@ def test_wakeup_is_heard_once() -> None:
 
 
 def test_wakeup_from_a_signal_handler_ends_a_wait() -> None:
-    """In the thread that waits."""
+    """The handler runs in the thread that waits."""
     wakeup = Wakeup()
     before = signal.signal(signal.SIGUSR1, lambda *_: wakeup.wake())
     scope = ThreadScope("test")
@@ -66,17 +66,17 @@ def test_wakeup_from_a_signal_handler_ends_a_wait() -> None:
 
 
 class Rounds:
-    """Counts its turns."""
+    """Counts the rounds of a poll."""
 
     turns = 0
 
     def turn(self) -> None:
-        """One more."""
+        """Count a round."""
         self.turns += 1
 
 
-class PaperBell(Wakeup):
-    """Waiting takes no time but the clock's."""
+class ManualWakeup(Wakeup):
+    """A wakeup whose waits only advance a manual clock."""
 
     __slots__ = ("clock", "waits")
 
@@ -91,23 +91,23 @@ class PaperBell(Wakeup):
         self.clock.advance(timeout_ms)
 
 
-def test_a_poll_looks_once_and_then_waits_in_pieces() -> None:
-    """So that the group hears of the caller, until the time is over."""
+def test_a_poll_waits_in_pieces() -> None:
+    """The group is thus notified of the caller at intervals, until the time-out."""
     clock, rounds = ManualClock(), Rounds()
-    wakeup = PaperBell(clock)
+    wakeup = ManualWakeup(clock)
     loop = PollLoop(rounds, wakeup, clock, most_ms=300)
     assert loop.run(0, lambda: "") == ""
     assert (rounds.turns, wakeup.waits) == (1, [])
     assert loop.run(700, lambda: "") == ""
-    assert wakeup.waits == [300, 300, 101]  # the millisecond that had begun does not count
+    assert wakeup.waits == [300, 300, 101]  # the current millisecond has begun, so add one
     found = iter(["", "", "x"])
     assert loop.run(None, lambda: next(found)) == "x"
 
 
-def test_a_poll_gathers_before_it_takes_and_never_past_its_time() -> None:
-    """What is there by the end of its time is handed out; a poll without time takes at once."""
+def test_a_poll_gathers_records_within_its_time_out() -> None:
+    """It delivers what there is by then; with a time-out of 0 it does not wait."""
     clock, rounds = ManualClock(), Rounds()
-    wakeup = PaperBell(clock)
+    wakeup = ManualWakeup(clock)
     gathering: list[int] = [250, 40, 0]
     loop = PollLoop(rounds, wakeup, clock, most_ms=300, gather_ms=lambda: gathering.pop(0))
     assert loop.run(5_000, lambda: "x") == "x"
@@ -120,10 +120,10 @@ def test_a_poll_gathers_before_it_takes_and_never_past_its_time() -> None:
     assert wakeup.waits == [101]
 
 
-def test_a_poll_that_is_woken_hands_out_nothing() -> None:
-    """What is there comes with the next."""
+def test_a_poll_that_is_woken_delivers_nothing() -> None:
+    """The next poll delivers the records."""
     clock = ManualClock()
-    wakeup = PaperBell(clock)
+    wakeup = ManualWakeup(clock)
     loop = PollLoop(Rounds(), wakeup, clock, most_ms=300)
     wakeup.wake()
     with pytest.raises(Woken):
@@ -132,37 +132,37 @@ def test_a_poll_that_is_woken_hands_out_nothing() -> None:
 
 
 def test_only_one_thread_is_inside_at_a_time() -> None:
-    """Which may come in again: a listener does."""
-    one = SingleCaller(ForkGuard("consumer x"))
+    """That thread may enter again, as a listener does."""
+    single_caller = SingleCaller(ForkGuard("consumer x"))
     inside, go_on = threading.Event(), threading.Event()
 
     def stay() -> None:
-        with one, one:
+        with single_caller, single_caller:
             inside.set()
             go_on.wait(30)
 
     scope = ThreadScope("test")
     scope.spawn("other", stay, stop=go_on.set)
     assert inside.wait(30)
-    with pytest.raises(IllegalState, match="another thread"), one:
+    with pytest.raises(IllegalState, match="another thread"), single_caller:
         pass
-    inside_seen = [one.is_inside]
+    inside_seen = [single_caller.is_inside]
     go_on.set()
     assert scope.close(5_000) == []
-    with one:
-        inside_seen.append(one.is_inside)
-    inside_seen.append(one.is_inside)
+    with single_caller:
+        inside_seen.append(single_caller.is_inside)
+    inside_seen.append(single_caller.is_inside)
     assert inside_seen == [False, True, False]
-    one.closed = True
-    with pytest.raises(ConsumerClosed, match="consumer x was closed"), one:
+    single_caller.closed = True
+    with pytest.raises(ConsumerClosed, match="consumer x was closed"), single_caller:
         pass
-    assert not one.is_inside
+    assert not single_caller.is_inside
 
 
-def test_committed_positions_are_looked_up_beside_the_caller() -> None:
-    """An error is an answer, too; and the thread ends when it is asked to."""
+def test_committed_offsets_are_looked_up_in_a_thread() -> None:
+    """An error is a result, too; the thread ends when its scope is closed."""
     responses: Mailbox[dict[TopicPartition, OffsetAndMetadata | None] | Exception] = Mailbox()
-    rung: Mailbox[None] = Mailbox()
+    signals: Mailbox[None] = Mailbox()
 
     def request(
         partitions: frozenset[TopicPartition], /, *, timeout_ms: int
@@ -176,7 +176,7 @@ def test_committed_positions_are_looked_up_beside_the_caller() -> None:
         return found
 
     scope = ThreadScope("test")
-    lookup = CommittedLookup(request, scope, lambda: rung.put(None), timeout_ms=77)
+    lookup = CommittedLookup(request, scope, lambda: signals.put(None), timeout_ms=77)
     assert lookup.responses() == []
     lookup.request(frozenset({A}))
     error = RequestTimedOut("x")
@@ -194,15 +194,15 @@ def test_committed_positions_are_looked_up_beside_the_caller() -> None:
         CommittedResult(frozenset({A}), {A: None}),
         CommittedResult(frozenset({A}), error),
     ]
-    assert len(rung.drain()) == 2
+    assert len(signals.drain()) == 2
     lookup.request(frozenset({A}))
     responses.put(ConsumerClosed("closed"))
     assert scope.close(5_000) == []
     assert scope.first_error() is None
 
 
-def test_a_poll_tells_what_a_thread_died_of() -> None:
-    """Whatever thread of the consumer it is: nobody would do its work any more."""
+def test_a_poll_raises_what_a_thread_died_of() -> None:
+    """It does for any thread of the consumer, since nothing would do its work any more."""
 
     class Faulty(Connector):
         def connect(self, host: str, port: int, *, timeout_ms: int) -> Transport:

@@ -1,4 +1,4 @@
-"""What people see of a drain at a terminal, and that nobody else sees anything."""
+"""A drain's progress is shown on a terminal, and nowhere else unless a program asks for it."""
 
 import io
 import json
@@ -23,14 +23,14 @@ MANIFEST = Manifest(number=1, attempt="a", landed_ms=0)
 
 
 def drained(watch: Watch) -> None:
-    """What a runner tells of one batch of two."""
+    """Report the progress of one batch of two."""
     watch.on_snapshot({TP: 0}, {TP: 10_000})
     watch.on_landing(PLAN)
     watch.on_landed(PLAN, MANIFEST)
 
 
 def test_a_bar_shows_rate_and_lag() -> None:
-    """The last look at it has what was landed, how fast, and what is left."""
+    """Its last update has what was landed, the rate, and what is left."""
     terminal = FakeTerminal()
     with shown(terminal) as watch:
         drained(watch)
@@ -40,8 +40,8 @@ def test_a_bar_shows_rate_and_lag() -> None:
     assert "lag 6,000" in message
 
 
-def test_without_rich_there_is_a_line_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same figures, in plain text."""
+def test_without_rich_each_batch_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the same figures in plain text."""
     monkeypatch.setattr(progress, "find_spec", lambda _name: None)
     terminal = FakeTerminal()
     with shown(terminal) as watch:
@@ -51,22 +51,22 @@ def test_without_rich_there_is_a_line_a_batch(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_a_log_file_gets_nothing() -> None:
-    """Bars are for terminals."""
+    """Progress bars are for terminals only."""
     with shown(io.StringIO()) as watch:
         assert type(watch) is Watch
 
 
 def test_a_program_gets_json_lines() -> None:
-    """One for each look at the cluster, one for each batch, and one for the whole run."""
+    """There is one for each snapshot, for each batch, and for the whole run."""
     reading, writing = os.pipe()
     with io.FileIO(writing, "w") as out:
         lines = JsonProgress(out, DrainMeter(ManualClock()))
         drained(lines)
         lines.ended("/lake", DrainReport(batches=1, rows=7, expired=(RANGE,), finished=True))
-    with open(reading, encoding="utf-8") as told:
-        looked, batch, end = (json.loads(told.readline()) for _ in range(3))
-    assert looked == {"ended": False, "landed": 0, "lag": 10_000, "running_ms": 0}
-    assert batch == {**looked, "landed": 4_000, "lag": 6_000, "batch": 1, "rows": 0}
+    with open(reading, encoding="utf-8") as output:
+        snapshot, batch, end = (json.loads(output.readline()) for _ in range(3))
+    assert snapshot == {"ended": False, "landed": 0, "lag": 10_000, "running_ms": 0}
+    assert batch == {**snapshot, "landed": 4_000, "lag": 6_000, "batch": 1, "rows": 0}
     assert end == {
         "ended": True,
         "path": "/lake",
@@ -78,13 +78,13 @@ def test_a_program_gets_json_lines() -> None:
     }
 
 
-def test_what_is_to_go_is_not_told_before_the_cluster_was_looked_at() -> None:
-    """A run finishes the batch of one that was killed first: no lag is not a lag of 0."""
+def test_no_lag_is_shown_before_the_first_snapshot() -> None:
+    """A run first finishes the batch of a killed one: an unknown lag is not a lag of 0."""
     reading, writing = os.pipe()
     with io.FileIO(writing, "w") as out:
         JsonProgress(out, DrainMeter(ManualClock())).on_landed(PLAN, MANIFEST)
-    with open(reading, encoding="utf-8") as told:
-        batch = json.loads(told.read())
+    with open(reading, encoding="utf-8") as output:
+        batch = json.loads(output.read())
     assert batch == {"ended": False, "landed": 4_000, "running_ms": 0, "batch": 1, "rows": 0}
     terminal = FakeTerminal()
     with shown(terminal) as watch:
@@ -94,7 +94,7 @@ def test_what_is_to_go_is_not_told_before_the_cluster_was_looked_at() -> None:
 
 
 def test_a_program_that_goes_away_does_not_end_the_drain() -> None:
-    """What can't be told is not told."""
+    """Lines that can't be written are dropped."""
     reading, writing = os.pipe()
     os.close(reading)
     with io.FileIO(writing, "w") as out:

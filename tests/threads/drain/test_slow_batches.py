@@ -1,4 +1,4 @@
-"""A drain that takes long over a batch says so, wherever its output goes."""
+"""A drain reports a batch that takes long, wherever its output goes."""
 
 import io
 
@@ -10,7 +10,7 @@ from zkconsumer.drain.slow_batches import SlowBatches, reporting_slow_batches
 
 
 def test_a_slow_batch_is_reported_each_time_that_its_time_has_doubled() -> None:
-    """A few lines, however long it takes; none for the next batch, nor between two."""
+    """That makes few lines, however long it takes; the next batch starts again."""
     clock, out = ManualClock(), io.StringIO()
     batches = SlowBatches(Watch(), out, clock=clock)
     batches.report()
@@ -30,8 +30,8 @@ def test_a_slow_batch_is_reported_each_time_that_its_time_has_doubled() -> None:
     assert len(out.getvalue().splitlines()) == 3
 
 
-def test_it_is_reported_while_the_drain_is_at_work() -> None:
-    """By a thread that ends with the run."""
+def test_a_slow_batch_is_reported_while_the_drain_works() -> None:
+    """A thread does it, which ends with the run."""
     out = io.StringIO()
     with reporting_slow_batches(Watch(), out, first_ms=20) as watch:
         watch.on_landing(PLAN)

@@ -1,4 +1,4 @@
-"""Fixtures of tests that run with either loop of streams."""
+"""Fixtures of tests that run with both fetch loops of streams, Python's and the native one."""
 
 import pytest
 
@@ -8,6 +8,6 @@ from zkconsumer.records.engine import Engine
 
 @pytest.fixture(params=[Engine.PURE, pytest.param(Engine.NATIVE, marks=needs_native_engine)])
 def engine(request: pytest.FixtureRequest) -> Engine:
-    """One loop after the other."""
+    """Each engine in turn."""
     chosen: Engine = request.param
     return chosen

@@ -1,4 +1,4 @@
-"""One broker's fetch loop against a fake broker: one suite for all loops."""
+"""One broker's fetch loop against a fake broker: the same tests for all loops."""
 
 import logging
 from dataclasses import replace
@@ -36,8 +36,8 @@ __all__ = ["each_loop"]
 pytestmark = pytest.mark.usefixtures("each_loop")
 
 
-def test_messages_arrive_and_a_second_batch_too() -> None:
-    """Both messages, then nothing; what is appended later comes as well."""
+def test_messages_arrive_and_later_ones_too() -> None:
+    """Nothing comes in between, and each message comes once."""
     with FetchBench() as bench:
         queue = new_queue(10)
         bench.cluster.append(T0, values("a", "b"))
@@ -50,7 +50,7 @@ def test_messages_arrive_and_a_second_batch_too() -> None:
 
 
 def test_stopping_before_starting_is_harmless() -> None:
-    """A loop that was stopped first ends as soon as it runs, and gives back what it was given."""
+    """The loop ends as soon as it runs, and gives its partitions back."""
     with FetchBench() as bench:
         loop = bench.loop()
         loop.add(claim_on(new_queue(1)), 7)
@@ -61,7 +61,7 @@ def test_stopping_before_starting_is_harmless() -> None:
 
 
 def test_one_request_serves_all_partitions_of_the_broker() -> None:
-    """Two partitions, one connection, one fetch at a time."""
+    """Two partitions need one connection, and one fetch at a time."""
     with FetchBench() as bench:
         queue = new_queue(10)
         bench.cluster.append(T0, values("a"))
@@ -78,7 +78,7 @@ def test_one_request_serves_all_partitions_of_the_broker() -> None:
 
 
 def test_a_partition_without_an_offset_starts_by_the_reset_policy() -> None:
-    """Smallest: ListOffsets first, then everything from the start."""
+    """With "smallest" ListOffsets comes first, then everything from the log start offset."""
     with FetchBench() as bench:
         queue = new_queue(10)
         bench.cluster.append(T0, values("a"))
@@ -89,8 +89,8 @@ def test_a_partition_without_an_offset_starts_by_the_reset_policy() -> None:
         assert bench.requested(ApiKey.LIST_OFFSETS) == 1
 
 
-def test_starts_are_asked_for_in_the_oldest_version_whatever_a_broker_serves() -> None:
-    """Also for the second time, after a silence; later ones have another form than is read."""
+def test_list_offsets_is_sent_in_its_oldest_version() -> None:
+    """It is whatever the broker serves, and when it is hedged, since only that form is read."""
     of_fetch = serving_fetch(0)
     newer = {**of_fetch.common, ApiKey.LIST_OFFSETS: VersionRange(0, 5)}
     with FetchBench(versions=replace(of_fetch, common=newer)) as bench:
@@ -109,10 +109,10 @@ def test_starts_are_asked_for_in_the_oldest_version_whatever_a_broker_serves() -
     ("reset", "edge", "value"),
     [(LogEdge.EARLIEST, "smallest", "a"), (LogEdge.LATEST, "largest", "b")],
 )
-def test_an_offset_out_of_range_is_reset_and_said(
+def test_an_offset_out_of_range_is_reset_and_logged(
     reset: LogEdge, edge: str, value: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """A warning names partition, offset and where it goes on; the messages come from there."""
+    """A warning names partition, offset and where it continues; messages come from there."""
     with FetchBench() as bench, caplog.at_level(logging.WARNING):
         queue = new_queue(10)
         bench.cluster.append(T0, values("a"))
@@ -126,8 +126,8 @@ def test_an_offset_out_of_range_is_reset_and_said(
     assert message.endswith(f"continuing at its {edge} offset")
 
 
-def test_a_jump_is_told_before_anything_else_though_the_queue_is_full() -> None:
-    """As soon as there is room, behind what is queued; also where no message follows."""
+def test_a_jump_is_queued_first_though_the_queue_is_full() -> None:
+    """It is as soon as there is capacity, even if no message follows."""
     with FetchBench() as bench:
         queue = new_queue(1)
         claim = claim_on(queue, committed=0)
@@ -148,8 +148,8 @@ def test_a_jump_is_told_before_anything_else_though_the_queue_is_full() -> None:
 @pytest.mark.parametrize(
     "trouble", [Close(), Cut(10), Raw(b"\x00\x00\x00\x02no"), Raw(b"\xff" * 8)]
 )
-def test_one_failure_is_met_by_a_new_connection(trouble: Close | Cut | Raw) -> None:
-    """The broker closed, broke off, or sent nonsense: asked once more, unheard by others."""
+def test_a_first_failure_opens_a_new_connection(trouble: Close | Cut | Raw) -> None:
+    """The broker closed it, broke off or sent garbage: no partition is given back."""
     with FetchBench() as bench:
         queue = new_queue(10)
         bench.cluster.append(T0, values("a"))
@@ -159,22 +159,22 @@ def test_one_failure_is_met_by_a_new_connection(trouble: Close | Cut | Raw) -> N
         assert bench.lost == []
 
 
-def test_a_connection_lost_between_two_answers_loses_and_repeats_nothing() -> None:
-    """The position is where it was."""
+def test_a_connection_lost_between_two_responses_loses_and_repeats_nothing() -> None:
+    """The fetch position is unchanged."""
     with FetchBench() as bench:
         queue = new_queue(100)
         bench.cluster.append(T0, values("a"))
         bench.run(bench.loop()).add(claim_on(queue), 0)
-        got = take_values(queue, 1)
+        delivered = take_values(queue, 1)
         bench.brokers[0].script(ApiKey.FETCH, Close())
         bench.cluster.append(T0, values("b", "c"))
-        got += take_values(queue, 2)
-        assert got == ["a", "b", "c"]
+        delivered += take_values(queue, 2)
+        assert delivered == ["a", "b", "c"]
         assert bench.lost == []
 
 
 def test_a_second_failure_in_a_row_gives_all_partitions_back() -> None:
-    """From where each stands; the loop lives on without them."""
+    """Each is with its position; the loop goes on without them."""
     with FetchBench() as bench:
         queue = new_queue(10)
         bench.brokers[0].script(ApiKey.FETCH, Close(), Close())
@@ -192,7 +192,7 @@ def test_a_second_failure_in_a_row_gives_all_partitions_back() -> None:
 
 
 def test_a_broker_that_is_down_gives_all_partitions_back() -> None:
-    """No connection to be had, twice."""
+    """Two attempts to connect have failed."""
     with FetchBench() as bench:
         bench.brokers[0].stop()
         bench.run(bench.loop()).add(claim_on(new_queue(1)), 5)
@@ -201,7 +201,7 @@ def test_a_broker_that_is_down_gives_all_partitions_back() -> None:
 
 
 def test_an_error_for_one_partition_gives_only_that_one_back() -> None:
-    """Its leader is elsewhere; the other one's messages come."""
+    """Its leader is another broker; the other partition's messages come."""
     with FetchBench(broker_count=2) as bench:
         queue = new_queue(10)
         for tp in (T0, T1):
@@ -222,7 +222,7 @@ def test_an_error_for_one_partition_gives_only_that_one_back() -> None:
 
 
 def test_stopping_does_not_wait_for_a_broker_that_hangs() -> None:
-    """The socket is closed, the thread wakes, its partitions go back, no time-out is waited for."""
+    """Its connection is closed, and the thread gives its partitions back without any time-out."""
     with FetchBench() as bench:
         bench.brokers[0].script(ApiKey.FETCH, Hang())
         loop = bench.run(bench.loop())
@@ -233,8 +233,8 @@ def test_stopping_does_not_wait_for_a_broker_that_hangs() -> None:
         assert (bench.requested(ApiKey.FETCH), bench.opened) == (1, 1)
 
 
-def test_stopping_while_it_connects_does_not_wait_for_an_answer() -> None:
-    """The connection came up in the very moment: nothing is asked over it."""
+def test_stopping_while_it_connects_sends_no_request() -> None:
+    """The connection is opened at that very moment, and nothing is sent over it."""
     with FetchBench() as bench:
         bench.brokers[0].script(ApiKey.FETCH, Hang())
         loops: list[PythonFetchLoop] = []
@@ -257,8 +257,8 @@ def test_stopping_while_it_connects_does_not_wait_for_an_answer() -> None:
         assert bench.lost_at() == {T0: 5}
 
 
-def test_who_is_not_believed_does_not_try_twice() -> None:
-    """It would not help, and the leader finder has to know."""
+def test_a_failed_authentication_is_not_retried() -> None:
+    """A retry would not help, and the leader finder must know."""
     with FetchBench() as bench:
         dialled: list[Broker] = []
 
@@ -281,14 +281,14 @@ def test_who_is_not_believed_does_not_try_twice() -> None:
 
 
 def test_stopping_wakes_a_loop_that_has_nothing_to_do() -> None:
-    """It waits in its mailbox without a partition."""
+    """It waits for partitions, and ends at once."""
     with FetchBench() as bench:
         bench.run(bench.loop())
         assert bench.scope.close(1_500) == []
 
 
-def test_stopping_wakes_a_loop_that_waits_for_room() -> None:
-    """Its chunk is not queued, so the next fetcher must go on in front of it."""
+def test_stopping_wakes_a_loop_that_waits_for_capacity() -> None:
+    """Its chunk is not in the queue, so the next fetcher must continue in front of it."""
     with FetchBench() as bench:
         queue = new_queue(1)
         bench.cluster.append(T0, values("a"))
@@ -305,12 +305,12 @@ class BrokenSink(ListSink):
     """A sink with a bug."""
 
     def offer(self, chunk: Chunk, on_capacity: object) -> bool:
-        """Fail as nothing should."""
+        """Fail with an error that is none of ours."""
         raise ZeroDivisionError((chunk, on_capacity))
 
 
 def test_a_loop_that_dies_gives_its_partitions_back_first() -> None:
-    """An error that nobody foresaw: its owner hears it, and others can go on."""
+    """Its owner gets the unexpected error, and other loops can read the partitions."""
     with FetchBench() as bench:
         bench.may_die = True
         received: list[BaseException] = []
@@ -325,7 +325,7 @@ def test_a_loop_that_dies_gives_its_partitions_back_first() -> None:
 
 
 def test_a_partition_added_to_a_loop_that_ended_is_given_back() -> None:
-    """The leader finder may not know yet that the thread died: the partition must not be lost."""
+    """The leader finder may not know that the thread died: the partition must not be lost."""
     with FetchBench() as bench:
         loop = bench.loop()
         loop.stop()
@@ -337,8 +337,8 @@ def test_a_partition_added_to_a_loop_that_ended_is_given_back() -> None:
 # --- full queues ---------------------------------------------------------------------------------
 
 
-def test_a_full_queue_holds_up_its_own_partition_only() -> None:
-    """The other one is fetched meanwhile; when there is room the first one goes on where it was."""
+def test_a_full_queue_blocks_its_own_partition_only() -> None:
+    """The other one is fetched meanwhile; the first continues once there is capacity."""
     with FetchBench() as bench:
         full, free = new_queue(1), new_queue(100)
         loop = bench.run(bench.loop())
@@ -356,8 +356,8 @@ def test_a_full_queue_holds_up_its_own_partition_only() -> None:
         assert take_values(full, 3) == ["a", "b", "c"]
 
 
-def test_room_is_used_at_once_though_other_partitions_are_idle() -> None:
-    """The fetcher must not sit with the broker, waiting for the idle one's messages."""
+def test_capacity_is_used_at_once_though_other_partitions_are_idle() -> None:
+    """The fetcher must not wait at the broker for messages of an idle partition."""
     settings = replace(SETTINGS, max_wait_ms=3_000, request_timeout_ms=5_000, fetch_bytes=200)
     clock = SystemClock()
     with FetchBench() as bench:
@@ -373,7 +373,7 @@ def test_room_is_used_at_once_though_other_partitions_are_idle() -> None:
 
 
 def test_an_idle_loop_with_a_chunk_that_waits_does_not_spin() -> None:
-    """Between two looks at the other partitions lies the configured wait."""
+    """The configured wait lies between two fetches of the other partitions."""
     settings = replace(SETTINGS, max_wait_ms=60_000, request_timeout_ms=5_000)
     with FetchBench() as bench:
         full = new_queue(1)
@@ -391,8 +391,8 @@ def test_an_idle_loop_with_a_chunk_that_waits_does_not_spin() -> None:
         assert bench.requested(ApiKey.FETCH) == before + 1
 
 
-def test_a_loop_whose_partitions_all_wait_asks_nothing() -> None:
-    """No fetch is sent, and none is needed, until a stream has made room."""
+def test_a_loop_whose_partitions_all_wait_sends_no_request() -> None:
+    """None is needed until a stream has made capacity."""
     with FetchBench() as bench:
         queue = new_queue(1)
         loop = bench.run(bench.loop())
@@ -409,7 +409,7 @@ def test_a_loop_whose_partitions_all_wait_asks_nothing() -> None:
 
 
 def test_giving_up_a_partition_whose_chunk_waits_frees_the_loop() -> None:
-    """Its chunk is dropped; the same partition comes back from another offset."""
+    """Its chunk is dropped, and the same partition can be read from another offset."""
     with FetchBench() as bench:
         queue = new_queue(1)
         loop = bench.run(bench.loop())
@@ -432,7 +432,7 @@ def test_giving_up_a_partition_whose_chunk_waits_frees_the_loop() -> None:
 
 
 def test_a_message_larger_than_the_fetch_size_arrives() -> None:
-    """The fetch of that partition grows; no larger one than allowed is asked for."""
+    """The fetch of its partition grows, up to the maximum; a larger message is poison."""
     with FetchBench() as bench:
         queue = new_queue(10)
         bench.cluster.append(T0, [Record(-1, None, bytes(40_000)), Record(-1, None, bytes(60_000))])

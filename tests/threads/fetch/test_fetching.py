@@ -1,4 +1,4 @@
-"""Leader finder and fetch loops together, against fake brokers: one suite for all loops."""
+"""Leader finder and fetch loops together, against fake brokers: the same tests for all loops."""
 
 import logging
 from dataclasses import replace
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.usefixtures("each_loop")
 
 
 def start_finder(bench: FetchBench, settings: FetchSettings = SETTINGS) -> LeaderFinder:
-    """A leader finder over the bench's brokers, running."""
+    """Start a leader finder for the bench's brokers."""
 
     def new_loop(key: LoopKey, report: LoopReport) -> FetchLoop:
         return bench.new_loop(key, report, settings=settings)
@@ -50,17 +50,17 @@ def start_finder(bench: FetchBench, settings: FetchSettings = SETTINGS) -> Leade
 
 
 def fetcher_names() -> list[str]:
-    """The fetcher threads of a bench that run now."""
+    """Return the names of the bench's running fetcher threads."""
     return sorted(name for name in thread_names() if name.startswith("bench/fetcher"))
 
 
-# --- said to be out of range ---------------------------------------------------------------------
+# --- reported to be out of range -----------------------------------------------------------------
 
 
 def test_a_leader_whose_log_has_the_offset_resets_nothing(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """It says "out of range", and its ends say otherwise: it is looked up again, and read on."""
+    """It reports "out of range", but its log ends differ: it is looked up and read again."""
     with FetchBench() as bench, caplog.at_level(logging.WARNING):
         queue = new_queue(10)
         bench.cluster.append(T0, values("a", "b", "c"))
@@ -71,8 +71,8 @@ def test_a_leader_whose_log_has_the_offset_resets_nothing(
     assert not [record for record in caplog.records if "out of range" in record.getMessage()]
 
 
-def test_a_leader_that_contradicts_itself_for_ever_is_believed() -> None:
-    """At the fourth time in a row: the policy decides then."""
+def test_a_leader_that_keeps_contradicting_itself_is_believed() -> None:
+    """At the fourth time in a row the reset policy applies."""
     with FetchBench() as bench:
         queue = new_queue(10)
         bench.cluster.append(T0, values("a", "b", "c"))
@@ -84,8 +84,8 @@ def test_a_leader_that_contradicts_itself_for_ever_is_believed() -> None:
 # --- with real loops -----------------------------------------------------------------------------
 
 
-def test_a_broker_hears_what_one_of_0_8_knows_and_nothing_else() -> None:
-    """One connection for a question about leaders, closed after it, and one to fetch over."""
+def test_a_broker_gets_only_requests_that_0_8_knows() -> None:
+    """The connection for the leader lookup is closed after it; another one is for fetching."""
     with FetchBench() as bench:
         bench.cluster.append(T0, values("a"))
         queue = new_queue(10)
@@ -105,7 +105,7 @@ def test_a_broker_hears_what_one_of_0_8_knows_and_nothing_else() -> None:
 
 
 def test_partitions_go_to_the_fetchers_of_their_leaders() -> None:
-    """Two brokers lead one each: both are read, each by its own thread."""
+    """Two brokers lead one partition each, and each has a thread of its own."""
     with FetchBench(broker_count=2) as bench:
         queue = new_queue(10)
         bench.cluster.append(T0, values("a"))
@@ -117,7 +117,7 @@ def test_partitions_go_to_the_fetchers_of_their_leaders() -> None:
 
 
 def test_several_fetchers_share_a_brokers_partitions() -> None:
-    """By the original's numbering."""
+    """They are numbered as in the original."""
     with FetchBench(partitions=3) as bench:
         queue = new_queue(10)
         finder = start_finder(bench, replace(SETTINGS, fetcher_count=3))
@@ -127,22 +127,22 @@ def test_several_fetchers_share_a_brokers_partitions() -> None:
 
 
 def test_a_moved_leader_is_followed_without_loss_and_its_old_fetcher_ends() -> None:
-    """From the very offset where the old broker stopped; the idle fetcher is closed."""
+    """Reading continues at the exact offset, and the idle fetcher is closed."""
     with FetchBench(broker_count=2, partitions=1) as bench:
         queue = new_queue(100)
         finder = start_finder(bench)
         finder.find([(claim_on(queue), 0)])
         bench.cluster.append(T0, values("a", "b"))
-        got = take_values(queue, 2)
+        delivered = take_values(queue, 2)
         bench.cluster.move_leader(T0, 1)
         bench.cluster.append(T0, values("c", "d"))
-        got += take_values(queue, 2)
-        assert got == ["a", "b", "c", "d"]
+        delivered += take_values(queue, 2)
+        assert delivered == ["a", "b", "c", "d"]
         wait_for(lambda: fetcher_names() == ["bench/fetcher-0-1"], "the idle fetcher to end")
 
 
 def test_a_fetcher_whose_partitions_were_all_given_up_ends() -> None:
-    """Nobody looks for a leader afterwards, and yet no thread or socket is kept for nothing."""
+    """It does without any leader lookup, so that no thread or socket is kept in vain."""
     with FetchBench(partitions=2) as bench:
         queue = new_queue(10)
         finder = start_finder(bench)
@@ -159,24 +159,24 @@ def test_a_fetcher_whose_partitions_were_all_given_up_ends() -> None:
 
 
 def test_a_broker_that_restarts_is_read_again() -> None:
-    """While it is down nothing is lost; afterwards it goes on where it was."""
+    """Nothing is lost while it is down, and reading continues where it was."""
     with FetchBench(partitions=1) as bench:
         queue = new_queue(100)
         finder = start_finder(bench)
         finder.find([(claim_on(queue), 0)])
         bench.cluster.append(T0, values("a"))
-        got = take_values(queue, 1)
+        delivered = take_values(queue, 1)
         bench.brokers[0].stop()
         bench.cluster.append(T0, values("b"))
         bench.brokers[0].start()
-        got += take_values(queue, 1)
-        assert got == ["a", "b"]
+        delivered += take_values(queue, 1)
+        assert delivered == ["a", "b"]
 
 
-def test_a_partition_without_a_leader_is_asked_about_until_it_has_one(
+def test_a_partition_without_a_leader_is_looked_up_until_it_has_one(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Again and again, with a pause; the log says which topic waits."""
+    """There is a pause between two lookups, and the log says which topic waits."""
     with FetchBench(partitions=1) as bench, caplog.at_level(logging.INFO):
         queue = new_queue(10)
         bench.cluster.move_leader(T0, None)
@@ -190,7 +190,7 @@ def test_a_partition_without_a_leader_is_asked_about_until_it_has_one(
 
 
 def test_an_unknown_topic_is_named_with_its_error(caplog: pytest.LogCaptureFixture) -> None:
-    """Other topics are read all the same."""
+    """Other topics are read nevertheless."""
     with FetchBench(partitions=1) as bench, caplog.at_level(logging.INFO):
         queue = new_queue(10)
         bench.cluster.append(T0, values("a"))
@@ -202,7 +202,7 @@ def test_an_unknown_topic_is_named_with_its_error(caplog: pytest.LogCaptureFixtu
 
 
 def test_stopping_ends_every_fetcher() -> None:
-    """Whether it waits for a broker or for something to do."""
+    """It does whether a fetcher waits for a broker or for partitions."""
     with FetchBench(broker_count=2) as bench:
         queue = new_queue(10)
         finder = start_finder(bench)
@@ -213,7 +213,7 @@ def test_stopping_ends_every_fetcher() -> None:
 
 
 def test_a_manager_starts_its_finder_with_the_first_partitions() -> None:
-    """No thread before, one finder after; giving up is heard without waiting."""
+    """There is no thread before, and one finder later; a given-up claim takes effect at once."""
     with FetchBench() as bench:
         queue = new_queue(10)
         manager = FetchManager(

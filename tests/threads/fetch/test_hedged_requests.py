@@ -1,4 +1,4 @@
-"""A request that nobody answers costs a moment, not the whole time that a request may take."""
+"""A request without a response costs a moment, not the whole request time-out."""
 
 from dataclasses import replace
 
@@ -24,16 +24,14 @@ __all__ = ["each_loop"]
 pytestmark = pytest.mark.usefixtures("each_loop")
 
 PATIENT = replace(SETTINGS, request_timeout_ms=6_000)
-"""Silence is noticed after a fifteenth of that."""
+"""A broker counts as silent after a fifteenth of that time-out."""
 
 
 @pytest.mark.parametrize(
     ("api", "committed"), [(ApiKey.FETCH, 0), (ApiKey.LIST_OFFSETS, None)], ids=["fetch", "start"]
 )
-def test_an_answer_that_never_comes_is_asked_for_once_more(
-    api: ApiKey, committed: int | None
-) -> None:
-    """Over a second connection, which then is the one; nothing is given back."""
+def test_a_request_without_a_response_is_hedged(api: ApiKey, committed: int | None) -> None:
+    """It is sent over a second connection, which is kept; no partition is given back."""
     with FetchBench() as bench:
         bench.cluster.append(T0, values("a", "b"))
         bench.brokers[0].script(api, Hang())
@@ -49,8 +47,8 @@ def test_an_answer_that_never_comes_is_asked_for_once_more(
         assert bench.lost == []
 
 
-def test_in_the_middle_of_reading_it_is_the_same() -> None:
-    """Every answer may be the one; each offset comes once."""
+def test_requests_are_hedged_in_the_middle_of_reading() -> None:
+    """Either response may be the first, and each offset comes once."""
     with FetchBench() as bench:
         queue, loop = new_queue(10), bench.loop(settings=PATIENT)
         loop.add(claim_on(queue), 0)
@@ -70,8 +68,8 @@ def test_in_the_middle_of_reading_it_is_the_same() -> None:
         assert bench.lost == []
 
 
-def test_a_broker_that_answers_nothing_has_as_long_as_ever() -> None:
-    """Its partitions go back when the time of one request is over, and no later."""
+def test_a_silent_broker_has_the_whole_request_time_out() -> None:
+    """Its partitions are given back when that is over, in spite of the second request."""
     quick = replace(SETTINGS, request_timeout_ms=1_500)
     with FetchBench() as bench:
         bench.brokers[0].script(ApiKey.FETCH, *[Hang()] * 10)
@@ -84,8 +82,8 @@ def test_a_broker_that_answers_nothing_has_as_long_as_ever() -> None:
         assert bench.requested(ApiKey.FETCH) == 2
 
 
-def test_stopping_waits_for_neither_of_two() -> None:
-    """Both connections are closed, whichever is listened to."""
+def test_stopping_closes_both_connections() -> None:
+    """It waits for neither response."""
     with FetchBench() as bench:
         bench.brokers[0].script(ApiKey.FETCH, *[Hang()] * 10)
         loop = bench.loop(settings=replace(SETTINGS, request_timeout_ms=60_000))
@@ -99,7 +97,7 @@ def test_stopping_waits_for_neither_of_two() -> None:
 
 
 def test_a_broker_that_waits_for_messages_is_not_taken_for_silent() -> None:
-    """It was asked to: its silence counts from the end of that."""
+    """The request allowed it to: silence counts from the end of max_wait_ms."""
     waiting = replace(PATIENT, max_wait_ms=900)
     with FetchBench() as bench:
         loop = bench.loop(settings=waiting)

@@ -1,4 +1,4 @@
-"""Finding leaders, one pass at a time, over fetch loops of paper."""
+"""Finding leaders one pass at a time, with doubles for fetch loops."""
 
 import threading
 
@@ -19,11 +19,11 @@ from zkconsumer.fetch.leader_finder import _LoopEnded
 from zkconsumer.model import Broker
 from zkconsumer.streams.chunk_queue import ChunkQueue
 
-# --- with loops of paper: one pass at a time -----------------------------------------------------
+# --- with doubles of the loops: one pass at a time -----------------------------------------------
 
 
 def test_a_stale_find_does_not_replace_a_newer_one() -> None:
-    """A fetcher's report of an old claim may come behind the new claim of the same partition."""
+    """A fetcher may report an old claim after the same partition's new claim was added."""
     paper = Paper()
     old, new = claim_on(ChunkQueue(1)), claim_on(ChunkQueue(1))
     old.active = False
@@ -35,8 +35,8 @@ def test_a_stale_find_does_not_replace_a_newer_one() -> None:
     paper.end()
 
 
-def test_with_nothing_to_find_nobody_is_asked() -> None:
-    """An empty question would ask for all topics."""
+def test_without_partitions_no_metadata_is_requested() -> None:
+    """A request without topics would ask for all of them."""
     paper = Paper()
     paper.finder.wake()
     paper.turn()
@@ -47,8 +47,8 @@ def test_with_nothing_to_find_nobody_is_asked() -> None:
     assert paper.requested == []
 
 
-def test_a_pause_lies_between_two_questions() -> None:
-    """``refresh.leader.backoff.ms``, however often it is woken."""
+def test_a_backoff_lies_between_two_lookups() -> None:
+    """It takes ``refresh.leader.backoff.ms``, however often the finder is woken."""
     paper = Paper()
     paper.leaders = {}
     paper.finder.find([(claim_on(ChunkQueue(1)), 0)])
@@ -66,10 +66,10 @@ def test_a_pause_lies_between_two_questions() -> None:
 
 
 @pytest.mark.parametrize("error", [ConnectFailed("all down"), RegistryError("ZooKeeper away")])
-def test_no_answer_keeps_the_partitions_for_the_next_question(
+def test_a_failed_lookup_keeps_the_partitions_for_the_next(
     error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whoever it was that did not answer; the log says so."""
+    """Brokers or ZooKeeper may have failed; the log has the error."""
     paper = Paper()
     paper.away = error
     claim = claim_on(ChunkQueue(1))
@@ -83,10 +83,10 @@ def test_no_answer_keeps_the_partitions_for_the_next_question(
     paper.end()
 
 
-def test_streams_are_told_once_that_brokers_do_not_believe_us(
+def test_streams_get_a_failed_authentication_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Who waits would wait in vain. It is tried again, but less often: users get locked out."""
+    """They would wait in vain. Retries are rare, as they could lock the user out."""
     paper, sink, other = Paper(), ListSink(), ListSink()
     paper.away = SaslAuthenticationFailedError("wrong password")
     paper.finder.find([(claim_of(T0, sink=sink), 0), (claim_of(T1, sink=sink), 0)])
@@ -108,10 +108,10 @@ def test_streams_are_told_once_that_brokers_do_not_believe_us(
     paper.end()
 
 
-def test_who_was_believed_once_is_not_ended_by_one_refusal(
+def test_after_a_success_a_failed_authentication_is_only_retried(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """A broker that has just started may know no users yet; what others lead is read meanwhile."""
+    """A broker that has just started may not know users so far; others are read meanwhile."""
     paper, sink = Paper(), ListSink()
     claim = claim_of(T0, sink=sink)
     paper.finder.find([(claim, 0)])
@@ -131,7 +131,7 @@ def test_who_was_believed_once_is_not_ended_by_one_refusal(
 
 
 def read_to_150(sink: ListSink) -> tuple[Paper, PartitionClaim]:
-    """A partition was read from broker 1 in epoch 4, another one in no known epoch."""
+    """Read one partition from broker 1 in epoch 4, and another one in no known epoch."""
     paper, claim = Paper(), claim_of(T0, sink=sink)
     paper.epochs = {T0: 4}
     paper.finder.find([(claim, 0), (claim_of(T1, sink=sink), 0)])
@@ -140,17 +140,17 @@ def read_to_150(sink: ListSink) -> tuple[Paper, PartitionClaim]:
 
 
 def elect(paper: Paper, claim: PartitionClaim, leader: int, epoch: int) -> None:
-    """A leader is elected; the former one's fetcher had read up to offset 150."""
+    """Elect a leader after the former one's fetcher has read up to offset 150."""
     paper.leaders, paper.epochs = {T0: leader, T1: leader}, {T0: epoch, T1: epoch}
     paper.loops[0].lose(claim, 150)
     paper.clock.advance(200)
     paper.turn()
 
 
-def test_where_an_unclean_election_cut_a_log_back_it_is_read_on(
+def test_a_log_truncated_by_an_unclean_election_is_read_from_its_end(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The new leader's epoch begins in front of what was read; the stream is told behind that."""
+    """The last read epoch ends before the position on the new leader: the stream jumps back."""
     sink = ListSink()
     paper, claim = read_to_150(sink)
     paper.ends = {T0: EpochEnd(4, 100)}
@@ -173,10 +173,10 @@ def test_where_an_unclean_election_cut_a_log_back_it_is_read_on(
         {},
     ],
 )
-def test_a_log_that_is_whole_or_can_not_tell_is_read_on_as_it_was(
+def test_without_known_truncation_reading_continues(
     ends: EpochEnds,
 ) -> None:
-    """Clean elections, and leaders that don't tell: those before 2.3, say."""
+    """The election was clean, or the leader can't tell, such as one before 2.3."""
     sink = ListSink()
     paper, claim = read_to_150(sink)
     paper.ends = ends
@@ -195,10 +195,10 @@ def test_a_log_that_is_whole_or_can_not_tell_is_read_on_as_it_was(
         ConnectFailed("away"),
     ],
 )
-def test_a_leader_that_can_not_tell_yet_is_asked_again(
+def test_an_epoch_end_that_is_not_known_yet_is_requested_again(
     ends: EpochEnds | Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """It has yet to hear that it leads. But not without end, and it is said where that is left."""
+    """The broker may not know so far that it leads. Retries have a limit, which is logged."""
     sink = ListSink()
     paper, claim = read_to_150(sink)
     paper.ends = ends
@@ -221,8 +221,10 @@ def test_a_leader_that_can_not_tell_yet_is_asked_again(
     paper.end()
 
 
-def test_a_leader_that_may_not_tell_is_not_asked_again(caplog: pytest.LogCaptureFixture) -> None:
-    """Reading goes on at once, and the log says what that may miss."""
+def test_an_epoch_end_that_is_denied_is_not_requested_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Reading continues at once, and the log says that a truncation may be missed."""
     paper, claim = read_to_150(ListSink())
     paper.ends = {T0: int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)}
     elect(paper, claim, leader=2, epoch=5)
@@ -231,8 +233,8 @@ def test_a_leader_that_may_not_tell_is_not_asked_again(caplog: pytest.LogCapture
     paper.end()
 
 
-def test_a_leader_that_hangs_holds_up_no_other_partition() -> None:
-    """Neither one whose leader is another, nor one that another new leader tells of."""
+def test_a_leader_that_hangs_blocks_no_other_partition() -> None:
+    """Partitions with the same leader as before, or with another new one, are read."""
     paper, claims = Paper(), [claim_of(tp, sink=ListSink()) for tp in (T0, T1, OTHER)]
     paper.leaders, paper.epochs = {T0: 1, T1: 1, OTHER: 1}, {T0: 4, T1: 4}
     paper.finder.find([(claim, 0) for claim in claims])
@@ -260,8 +262,8 @@ def test_a_leader_that_hangs_holds_up_no_other_partition() -> None:
     paper.end()
 
 
-def test_a_step_back_that_waits_for_capacity_goes_along_to_the_next_leader() -> None:
-    """Its stream is told, wherever the partition is read then."""
+def test_a_jump_that_waits_for_capacity_is_passed_to_the_next_leader() -> None:
+    """The stream gets it, wherever the partition is read then."""
     paper, claim = read_to_150(ListSink())
     paper.loops[0].lose(claim, 100, jumps=True)
     paper.clock.advance(200)
@@ -272,16 +274,16 @@ def test_a_step_back_that_waits_for_capacity_goes_along_to_the_next_leader() -> 
 
 
 @pytest.mark.parametrize(("leader", "epoch"), [(1, 5), (2, 4), (2, -1)])
-def test_a_leader_that_stays_or_has_no_newer_epoch_is_not_asked(leader: int, epoch: int) -> None:
-    """What was fetched from it after it was elected anew lies behind the beginning of its epoch."""
+def test_the_epoch_end_is_not_requested_without_a_newer_leader(leader: int, epoch: int) -> None:
+    """What the same leader served after its election is in its own epoch."""
     paper, claim = read_to_150(ListSink())
     elect(paper, claim, leader, epoch)
     assert paper.doubts == []
     paper.end()
 
 
-def test_metadata_that_lags_behind_makes_no_leader_a_new_one() -> None:
-    """A broker named a leader of before; the one that was read from all along is found again."""
+def test_stale_metadata_does_not_make_a_leader_new() -> None:
+    """A broker named a former leader; then the one that was read all along is found again."""
     paper, claim = read_to_150(ListSink())
     paper.ends = {T0: EpochEnd(3, 100)}
     for _ in range(2):
@@ -293,8 +295,8 @@ def test_metadata_that_lags_behind_makes_no_leader_a_new_one() -> None:
     paper.end()
 
 
-def test_epochs_that_brokers_before_2_4_name_are_not_asked_about() -> None:
-    """A request without the epoch is answered by whoever leads, whichever epoch was meant."""
+def test_epochs_from_brokers_before_2_4_are_not_used() -> None:
+    """They may be stale, and a request without an epoch is answered by any leader."""
     paper, claim = read_to_150(ListSink())
     paper.has_exact_epochs = False
     paper.ends = {T0: EpochEnd(4, 100)}
@@ -304,8 +306,8 @@ def test_epochs_that_brokers_before_2_4_name_are_not_asked_about() -> None:
     paper.end()
 
 
-def test_a_topic_that_was_created_again_was_not_cut_back() -> None:
-    """Its epochs count anew, and say nothing of what was read before."""
+def test_a_topic_that_was_created_again_was_not_truncated() -> None:
+    """Its epochs start again, and are not comparable with former ones."""
     paper, claim = Paper(), claim_of(T0, sink=ListSink())
     paper.epochs, paper.topic_ids = {T0: 4}, {T0.topic: b"1" * 16}
     paper.finder.find([(claim, 0)])
@@ -317,10 +319,10 @@ def test_a_topic_that_was_created_again_was_not_cut_back() -> None:
     paper.end()
 
 
-def test_who_gave_a_partition_up_meanwhile_is_told_nothing(
+def test_a_truncation_of_a_given_up_partition_is_ignored(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """The leader took its time; nor is a partition in doubt said to have no leader."""
+    """It was given up during the request; nor is it logged as a partition without leader."""
     caplog.set_level("INFO")
     sink = ListSink()
     paper, claim = read_to_150(sink)
@@ -336,8 +338,8 @@ def test_who_gave_a_partition_up_meanwhile_is_told_nothing(
     paper.end()
 
 
-def test_who_gave_one_partition_up_meanwhile_gets_the_others_all_the_same() -> None:
-    """A leader tells of all that it leads at once."""
+def test_truncations_of_other_partitions_are_not_lost_with_one() -> None:
+    """One response covers all partitions of a leader, also if one was given up meanwhile."""
     paper, claims = Paper(), [claim_of(tp, sink=ListSink()) for tp in (T0, T1)]
     paper.epochs = {T0: 4, T1: 4}
     paper.finder.find([(claim, 0) for claim in claims])
@@ -354,8 +356,8 @@ def test_who_gave_one_partition_up_meanwhile_gets_the_others_all_the_same() -> N
     paper.end()
 
 
-def test_a_new_claim_was_not_read_under_the_former_ones_leader() -> None:
-    """Its offset was committed whoever knows when: the epoch does not tell."""
+def test_a_new_claim_does_not_inherit_the_leader_epoch() -> None:
+    """Its offset was committed at any time, so no epoch is known for it."""
     paper, claim = read_to_150(ListSink())
     claim.active = False
     other = claim_of(T0, sink=ListSink())
@@ -369,7 +371,7 @@ def test_a_new_claim_was_not_read_under_the_former_ones_leader() -> None:
 
 
 def test_a_partition_given_up_while_it_is_looked_for_is_forgotten() -> None:
-    """Nobody is asked about it any more."""
+    """No further lookup is made for it."""
     paper = Paper()
     paper.leaders = {}
     claim = claim_on(ChunkQueue(1))
@@ -382,8 +384,8 @@ def test_a_partition_given_up_while_it_is_looked_for_is_forgotten() -> None:
     assert len(paper.requested) == 1
 
 
-def test_a_lost_partition_goes_on_where_its_fetcher_says() -> None:
-    """And the fetcher that has nothing left is ended."""
+def test_a_partition_that_was_given_back_continues_at_its_position() -> None:
+    """The fetcher that has no partition left is stopped."""
     paper = Paper()
     claim = claim_on(ChunkQueue(1))
     paper.finder.find([(claim, 0)])
@@ -400,7 +402,7 @@ def test_a_lost_partition_goes_on_where_its_fetcher_says() -> None:
 
 
 def test_a_lost_partition_that_was_given_up_meanwhile_is_not_looked_for() -> None:
-    """Its next owner is somebody else."""
+    """It has another owner by now."""
     paper = Paper()
     claim = claim_on(ChunkQueue(1))
     paper.finder.find([(claim, 0)])
@@ -415,7 +417,7 @@ def test_a_lost_partition_that_was_given_up_meanwhile_is_not_looked_for() -> Non
 
 
 def test_a_broker_under_a_new_address_gets_a_new_fetcher() -> None:
-    """The same id on another port is another place."""
+    """The same id at another port is another broker."""
     paper = Paper()
     claim = claim_on(ChunkQueue(1))
     paper.finder.find([(claim, 0)])
@@ -430,23 +432,23 @@ def test_a_broker_under_a_new_address_gets_a_new_fetcher() -> None:
 
 
 def test_a_dead_fetcher_is_replaced() -> None:
-    """After its death the next partition for that broker gets a new one."""
+    """The next partition of its broker gets a new fetcher."""
     paper = Paper()
-    one, two = claim_on(ChunkQueue(1), T0), claim_on(ChunkQueue(1), T1)
-    paper.finder.find([(one, 0)])
+    first_claim, second_claim = claim_on(ChunkQueue(1), T0), claim_on(ChunkQueue(1), T1)
+    paper.finder.find([(first_claim, 0)])
     paper.turn()
     paper.loops[0].dies.set()
     wait_for(lambda: "paper/fetcher-0-1" not in thread_names(), "the death of the fetcher")
-    paper.loops[0].lose(one, 5)
+    paper.loops[0].lose(first_claim, 5)
     paper.clock.advance(200)
-    paper.finder.find([(two, 0)])
+    paper.finder.find([(second_claim, 0)])
     paper.turn()
-    assert [loop.given for loop in paper.loops] == [[], [(one, 5), (two, 0)]]
+    assert [loop.given for loop in paper.loops] == [[], [(first_claim, 5), (second_claim, 0)]]
     paper.end()
 
 
 def test_the_late_death_of_a_fetcher_does_not_hit_its_successor() -> None:
-    """It was closed as idle, another one serves the broker by now, and then it dies after all."""
+    """It was closed as idle and replaced, and only then does it die."""
     paper = Paper()
     claim = claim_on(ChunkQueue(1))
     paper.finder.find([(claim, 0)])
@@ -468,8 +470,8 @@ def test_the_late_death_of_a_fetcher_does_not_hit_its_successor() -> None:
     paper.end()
 
 
-def test_fetchers_are_woken_to_let_go_of_what_was_given_up() -> None:
-    """Every wake reaches every fetcher."""
+def test_fetchers_are_woken_to_drop_given_up_partitions() -> None:
+    """Every wake of the finder reaches every fetcher."""
     paper = Paper()
     paper.finder.find([(claim_on(ChunkQueue(1)), 0)])
     paper.turn()

@@ -1,4 +1,4 @@
-"""How many partitions a loop has, and what counts as a failure."""
+"""How many partitions a loop reports, and what counts as a failed connection."""
 
 import pytest
 
@@ -19,8 +19,8 @@ __all__ = ["each_loop"]
 pytestmark = pytest.mark.usefixtures("each_loop")
 
 
-def test_a_partition_on_its_way_is_counted_whenever_one_looks() -> None:
-    """The loop takes it in the very moment of counting: it must not look idle."""
+def test_a_partition_that_is_being_accepted_is_counted() -> None:
+    """The loop accepts it during the count: it must not look idle."""
     with FetchBench() as bench:
         loop = bench.loop()
 
@@ -36,7 +36,7 @@ def test_a_partition_on_its_way_is_counted_whenever_one_looks() -> None:
 
 
 def test_errors_of_one_partition_do_not_count_as_failures_of_the_connection() -> None:
-    """An error code is an answer: the connection stays."""
+    """An error code is a response, so the connection stays."""
     with FetchBench() as bench:
         queue = new_queue(10)
         loop = bench.run(bench.loop())

@@ -1,4 +1,4 @@
-"""A broker whose answers are larger than what was asked, or name offsets that can't be."""
+"""A broker whose responses are larger than requested, or have impossible offsets."""
 
 import struct
 from dataclasses import replace
@@ -33,12 +33,12 @@ BIT_36 = 1 << 36
 
 
 def with_offset(entry: bytes, offset: int) -> bytes:
-    """The entry claiming another offset, which no checksum covers."""
+    """Set another offset in an entry, which no checksum covers."""
     return offset.to_bytes(8, "big", signed=True) + entry[8:]
 
 
-def test_an_answer_far_beyond_what_was_asked_is_not_waited_for() -> None:
-    """Its length alone ends the connection; the next one is asked the same."""
+def test_a_response_far_beyond_the_requested_size_is_not_awaited() -> None:
+    """Its length alone closes the connection, and the next one gets the same request."""
     with FetchBench() as bench:
         bench.cluster.append(T0, values("a", "b"))
         bench.brokers[0].script(ApiKey.FETCH, Raw(struct.pack(">iii", ANNOUNCED, 0, 1)))
@@ -53,13 +53,13 @@ def test_an_answer_far_beyond_what_was_asked_is_not_waited_for() -> None:
 
 @pytest.mark.parametrize("at", [0, 1, 2])
 def test_a_bit_that_flips_once_costs_one_more_fetch(at: int) -> None:
-    """Neither is the position thrown forward, nor is anything called damaged."""
+    """The position does not jump ahead, and no record is reported as damaged."""
     entries = [build_message_set(records(number)) for number in range(3)]
     entries[at] = with_offset(entries[at], at + BIT_36)
     with FetchBench() as bench:
         bench.cluster.append(T0, records(0, 1, 2))
-        lie = ScriptedReply(fetched(T0, b"".join(entries), high_watermark=3))
-        bench.brokers[0].script(ApiKey.FETCH, lie)
+        scripted = ScriptedReply(fetched(T0, b"".join(entries), high_watermark=3))
+        bench.brokers[0].script(ApiKey.FETCH, scripted)
         queue, loop = new_queue(10), bench.loop()
         claim = claim_on(queue)
         loop.add(claim, 0)
@@ -72,8 +72,8 @@ def test_a_bit_that_flips_once_costs_one_more_fetch(at: int) -> None:
 
 
 @pytest.mark.parametrize("magic", [0, 1])
-def test_an_offset_that_stays_wrong_stops_its_partition_in_front_of_it(magic: int) -> None:
-    """What lies before it is handed out, and it is told with its bytes; the log is not left."""
+def test_an_offset_that_stays_wrong_is_poison(magic: int) -> None:
+    """Records before it are delivered, and the poison has its bytes; nothing is skipped."""
     entries = [build_message_set(records(number, magic=magic), magic=magic) for number in range(3)]
     entries[1] = with_offset(entries[1], 1 + BIT_36)
     whole, rest = b"".join(entries), b"".join(entries[1:])
@@ -87,15 +87,15 @@ def test_an_offset_that_stays_wrong_stops_its_partition_in_front_of_it(magic: in
         claim = claim_on(queue)
         loop.add(claim, 0)
         bench.run(loop)
-        found: list[int] = []
+        delivered: list[int] = []
         poison = None
         while poison is None:
             chunk = queue.take(5_000)
             assert isinstance(chunk, Chunk)
-            found += [record.offset for record in chunk.records]
+            delivered += [record.offset for record in chunk.records]
             poison = chunk.poison
             queue.done_with(chunk)
-        assert found == [0]
+        assert delivered == [0]
         assert (poison.offset, poison.next_offset, poison.raw) == (1, 2, entries[1])
         assert isinstance(poison.error, PartitionFailed)
         assert f"claims offset {1 + BIT_36}, but the log ends at 3" in str(poison.error)

@@ -1,4 +1,4 @@
-"""The fetch manager hears what its leader finder dies of."""
+"""The fetch manager reports the death of its leader finder, and wires its loops."""
 
 from dataclasses import replace
 
@@ -15,8 +15,8 @@ from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.chunk_queue import ChunkQueue
 
 
-def test_the_death_of_the_leader_finder_is_told() -> None:
-    """Nothing would be fetched any more, and nobody would know why."""
+def test_the_death_of_the_leader_finder_is_reported() -> None:
+    """Otherwise fetching would stop, and nobody would know why."""
 
     def broken() -> list[Broker]:
         raise ZeroDivisionError("a bug")
@@ -37,14 +37,14 @@ def test_the_death_of_the_leader_finder_is_told() -> None:
 
 
 def test_loops_get_the_clock_of_the_connector(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And what to report to; one is started where a partition's leader is found."""
+    """They also get its settings and observation; a loop starts once a leader is found."""
     clock, made = SystemClock(), list[dict[str, object]]()
 
-    def noting(*args: object, **parts: object) -> object:
+    def note_loop(*args: object, **parts: object) -> object:
         made.append(parts)
         return PythonFetchLoop(*args, **parts)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("zkconsumer.fetch.manager.loop_class", lambda: noting)
+    monkeypatch.setattr("zkconsumer.fetch.manager.loop_class", lambda: note_loop)
     scope, observation = ThreadScope("manager"), Observation(MemberName("g", "g_a"), ())
     with FetchBench() as bench:
         manager = FetchManager(

@@ -1,4 +1,4 @@
-"""Partitions of several topics in one fetch loop: what comes is what each of them holds."""
+"""Partitions of several topics in one fetch loop: each gets its own records."""
 
 import pytest
 
@@ -13,8 +13,8 @@ pytestmark = pytest.mark.usefixtures("each_loop")
 MESSAGES = 20
 
 
-def test_partitions_of_several_topics_keep_what_is_theirs() -> None:
-    """They come in an order that no request has, and the loop is interrupted at each piece."""
+def test_partitions_of_several_topics_are_not_mixed_up() -> None:
+    """They are added in another order than requests have, and the loop is woken at each piece."""
     wanted = {TopicPartition(topic, n): MESSAGES for n in (1, 0, 2) for topic in ("b", "t", "a")}
     with FetchBench() as bench:
         for topic in ("a", "b", "t"):
@@ -22,19 +22,19 @@ def test_partitions_of_several_topics_keep_what_is_theirs() -> None:
         loop, queue = bench.loop(), new_queue(1)
         for tp in wanted:
             for number in range(MESSAGES):
-                # Large against a fetch, and different in each partition: every offset is seen.
+                # Each value is large compared with a fetch, and unlike any of other partitions.
                 text = f"{tp} {number} ".ljust(500 + 300 * tp.partition, ".")
                 bench.cluster.append(tp, values(text))
             loop.add(claim_on(queue, tp), 0)
         bench.run(loop)
-        came = dict.fromkeys(wanted, 0)
-        while came != wanted:
+        offsets = dict.fromkeys(wanted, 0)
+        while offsets != wanted:
             loop.wake()
             item = queue.take(5_000)
-            assert isinstance(item, Chunk), f"only {came} came"
+            assert isinstance(item, Chunk), f"only {offsets} came"
             tp = item.claim.topic_partition
-            assert item.fetch_offset == came[tp]
+            assert item.fetch_offset == offsets[tp]
             for record in item.records:
-                assert record.offset == came[tp]
-                assert (record.value or b"").startswith(f"{tp} {came[tp]} ".encode())
-                came[tp] += 1
+                assert record.offset == offsets[tp]
+                assert (record.value or b"").startswith(f"{tp} {offsets[tp]} ".encode())
+                offsets[tp] += 1

@@ -1,4 +1,4 @@
-"""What the native loop makes of answers that end too soon, make no sense, or come in pieces."""
+"""Responses to the native loop that end early, are malformed, or come in pieces."""
 
 import functools
 from dataclasses import replace
@@ -12,8 +12,8 @@ from tests.support.queues import needs_native_engine
 pytestmark = needs_native_engine
 
 
-def test_a_connection_cut_at_any_byte_of_an_answer_loses_and_repeats_nothing() -> None:
-    """Nothing of half an answer counts; the next connection goes on where the queue ends."""
+def test_a_connection_cut_at_any_byte_of_a_response_loses_and_repeats_nothing() -> None:
+    """A partial response is ignored; the next connection goes on where the queue ends."""
     cut = 0
     is_whole = False
     while not is_whole:
@@ -23,28 +23,28 @@ def test_a_connection_cut_at_any_byte_of_an_answer_loses_and_repeats_nothing() -
             whole: list[int] = []
             broker.mangle = functools.partial(measured, whole)
             broker.cuts = [cut]
-            with native_reader(broker) as one:
-                one.add_all()
-                came = one.read_all()
+            with native_reader(broker) as reader:
+                reader.add_all()
+                came = reader.read_all()
             assert [len(came[number].records) for number in range(2)] == [1, 1]
-            assert lost_early(one) == []
+            assert lost_early(reader) == []
             is_whole = cut == whole[0]
             cut += 1
     assert cut > 100
 
 
 def measured(sizes: list[int], frame: bytes) -> bytes:
-    """The frame, its size noted."""
+    """Note the size of a frame, and return it."""
     sizes.append(len(frame))
     return frame
 
 
 def with_number(frame: bytes, at: int, number: int, size: int = 4) -> bytes:
-    """A frame with another number in one place."""
+    """Replace the number at one place of a frame."""
     return frame[:at] + number.to_bytes(size, "big", signed=True) + frame[at + size :]
 
 
-NONSENSE = {
+MALFORMED = {
     "a negative length": (0, -1),
     "a length too small": (0, 3),
     "a length too large": (0, 2**31 - 1),
@@ -63,10 +63,10 @@ NONSENSE = {
 }
 
 
-@pytest.mark.parametrize("what", NONSENSE)
-def test_an_answer_that_makes_no_sense_is_met_by_a_new_connection(what: str) -> None:
-    """Once; nothing of it counts, as with the loop in Python."""
-    at, number = NONSENSE[what]
+@pytest.mark.parametrize("what", MALFORMED)
+def test_a_malformed_response_opens_a_new_connection(what: str) -> None:
+    """It is ignored as a whole, as the loop in Python does."""
+    at, number = MALFORMED[what]
     with LogBroker(2) as broker:
         for log in broker.logs:
             log.add([b"abc"])
@@ -75,30 +75,30 @@ def test_an_answer_that_makes_no_sense_is_met_by_a_new_connection(what: str) -> 
             return with_number(frame, at, number) if len(broker.requests) == 1 else frame
 
         broker.mangle = mangle
-        with native_reader(broker, settings=replace(SETTINGS, request_timeout_ms=300)) as one:
-            one.add_all()
-            came = one.read_all()
+        with native_reader(broker, settings=replace(SETTINGS, request_timeout_ms=300)) as reader:
+            reader.add_all()
+            came = reader.read_all()
         assert [len(came[number].records) for number in range(2)] == [1, 1]
         assert broker.connections == 2
-        assert lost_early(one) == []
+        assert lost_early(reader) == []
 
 
-def test_a_partition_that_nobody_asked_for_is_passed_over() -> None:
-    """Whatever it brings; the other one counts, and the one that is left out goes back."""
+def test_a_partition_that_was_not_requested_is_skipped() -> None:
+    """The other one's records count, and the one that is missing is given back."""
     with LogBroker(2) as broker:
         for log in broker.logs:
             log.add([b"abc"])
         names: list[bytes] = []
 
         def mangle(frame: bytes) -> bytes:
-            names.append(frame[19:23])  # of the first partition in it
+            names.append(frame[19:23])  # the number of its first partition
             return with_number(frame, 19, 5) if len(names) == 1 else frame
 
         broker.mangle = mangle
-        with native_reader(broker) as one:
-            one.add_all()
-            came = one.read_all()
-        (lost,) = lost_early(one)
+        with native_reader(broker) as reader:
+            reader.add_all()
+            came = reader.read_all()
+        (lost,) = lost_early(reader)
         left_out = lost.claim.topic_partition.partition
         assert (left_out, lost.fetch_offset) == (int.from_bytes(names[0], "big"), 0)
         assert len(came[1 - left_out].records) == 1
@@ -106,12 +106,12 @@ def test_a_partition_that_nobody_asked_for_is_passed_over() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 3, 17, 1_000])
-def test_an_answer_in_pieces_is_read_as_it_comes(size: int) -> None:
-    """Down to byte by byte."""
+def test_a_response_in_pieces_is_read_as_it_comes(size: int) -> None:
+    """It may even come byte by byte."""
     with LogBroker(3) as broker:
         broker.pieces = [size]
         for log in broker.logs:
             log.add([b"abc"] * 20)
-        with native_reader(broker) as one:
-            one.add_all()
-            assert all(len(came.records) == 20 for came in one.read_all().values())
+        with native_reader(broker) as reader:
+            reader.add_all()
+            assert all(len(came.records) == 20 for came in reader.read_all().values())

@@ -1,4 +1,4 @@
-"""What is native about the native loop: early requests, no GIL, odd things in the middle of all."""
+"""The native loop's own features: early requests, no GIL, and input that Python must handle."""
 
 import subprocess
 import sys
@@ -28,77 +28,77 @@ ROOT = Path(__file__).parent.parent.parent.parent
 # --- the early request ---------------------------------------------------------------------------
 
 
-def test_the_next_request_leaves_before_the_answer_is_queued() -> None:
-    """One of two sets finds no place in the queue; behind both is asked on all the same.
+def test_the_next_request_is_sent_before_the_response_is_queued() -> None:
+    """One of two record sets does not fit into the queue, but the request continues after both.
 
-    The headers tell where that is.
+    Their headers say where that is.
     """
     with LogBroker(2) as broker:
         for log in broker.logs:
             for number in range(100):
                 log.add([b"%d" % number])
 
-        def answer_once(frame: bytes) -> bytes:
+        def respond_once(frame: bytes) -> bytes:
             broker.may_answer.clear()
             return frame
 
-        broker.mangle = answer_once
-        with native_reader(broker, max_chunks=1) as one:
-            one.add_all()
+        broker.mangle = respond_once
+        with native_reader(broker, max_chunks=1) as reader:
+            reader.add_all()
             wait_until(lambda: len(broker.requests) == 2, what="the early request")
-            assert one.queue.chunk_count() <= 1
+            assert reader.queue.chunk_count() <= 1
             (first, _), (second, _) = (broker.requested(number).values() for number in (0, 1))
             broker.mangle = bytes
             broker.may_answer.set()
-            assert offsets_in(one) == list(range(100))
+            assert offsets_in(reader) == list(range(100))
     assert first.fetch_offset == 0
     assert second.fetch_offset > 0
 
 
-def test_the_next_request_leaves_before_the_first_chunk_does() -> None:
-    """The answer is decoded while the broker works on the next one."""
+def test_the_next_request_is_sent_before_the_first_chunk_is_queued() -> None:
+    """The response is decoded while the broker works on the next one."""
     with LogBroker() as broker:
         for number in range(100):
             broker.logs[0].add([b"%d" % number])
         received: list[int] = []
 
         def receive() -> None:
-            """Hold the loop up in the middle of queueing, until the request is there."""
+            """Block the loop in the middle of queueing, until the request is there."""
             if not received:
                 wait_until(lambda: len(broker.requests) > 1, what="the early request")
             received.append(len(broker.requests))
 
-        with native_reader(broker) as one:
-            one.queue.listen(receive)
-            one.add_all()
-            assert offsets_in(one) == list(range(100))
-            one.queue.listen(None)
+        with native_reader(broker) as reader:
+            reader.queue.listen(receive)
+            reader.add_all()
+            assert offsets_in(reader) == list(range(100))
+            reader.queue.listen(None)
     assert received[0] > 1
 
 
-def test_nothing_is_asked_early_that_would_not_fit() -> None:
-    """The queue has no room for two answers: the next one is asked for when this one is in it."""
+def test_no_early_request_is_sent_without_capacity() -> None:
+    """If the queue can't hold two responses, the next request waits for the first one."""
     with LogBroker() as broker:
         for number in range(100):
             broker.logs[0].add([b"%d" % number])
-        with native_reader(broker, max_chunks=1, max_bytes=3_000) as one:
-            one.add_all()
-            wait_until(lambda: one.queue.chunk_count() == 1, what="the queue to be full")
+        with native_reader(broker, max_chunks=1, max_bytes=3_000) as reader:
+            reader.add_all()
+            wait_until(lambda: reader.queue.chunk_count() == 1, what="the queue to be full")
             requested = len(broker.requests)
-            assert one.queue.used_bytes() <= 3_000
+            assert reader.queue.used_bytes() <= 3_000
             assert requested == 1
-            assert offsets_in(one) == list(range(100))
+            assert offsets_in(reader) == list(range(100))
 
 
-def test_an_early_answer_waits_behind_the_one_before() -> None:
-    """One chunk at a time fits; nothing is fetched twice."""
+def test_an_early_response_waits_for_the_one_before() -> None:
+    """The queue holds one chunk at a time, and nothing is fetched twice."""
     with LogBroker(4) as broker:
         for log in broker.logs:
             for number in range(300):
                 log.add([b"%d" % number])
-        with native_reader(broker, max_chunks=1) as one:
-            one.add_all()
-            came = one.read_all()
+        with native_reader(broker, max_chunks=1) as reader:
+            reader.add_all()
+            came = reader.read_all()
         assert all(len(part.records) == 300 for part in came.values())
         requested = [
             partition.fetch_offset
@@ -112,8 +112,8 @@ def test_an_early_answer_waits_behind_the_one_before() -> None:
 # --- without the GIL -----------------------------------------------------------------------------
 
 
-class FarBroker(LogBroker):
-    """A broker in a process of its own, which has no part in this one's GIL."""
+class BrokerProcess(LogBroker):
+    """A broker in a process of its own, which this process's GIL does not slow down."""
 
     def __init__(self, count: int, pause_ms: int) -> None:
         super().__init__()
@@ -126,7 +126,7 @@ class FarBroker(LogBroker):
 
     @property
     def address(self) -> Broker:
-        """Where it is."""
+        """The broker's address."""
         return Broker(0, LOOPBACK, self._port)
 
     def end(self) -> None:
@@ -135,180 +135,182 @@ class FarBroker(LogBroker):
 
 
 @pytest.fixture
-def selfish() -> Iterator[None]:
-    """A thread that runs keeps the GIL for a minute."""
+def rare_switches() -> Iterator[None]:
+    """Let a running thread keep the GIL for a minute."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(60)
     yield
     sys.setswitchinterval(before)
 
 
-@pytest.mark.usefixtures("selfish")
+@pytest.mark.usefixtures("rare_switches")
 def test_chunks_keep_coming_while_a_python_thread_keeps_the_gil() -> None:
-    """They were asked for, received, checked and queued by nobody who needs it."""
+    """They are requested, received, checked and queued without the GIL."""
     clock = SystemClock()
-    with FarBroker(5_000, pause_ms=5) as broker:
+    with BrokerProcess(5_000, pause_ms=5) as broker:
         try:
-            with native_reader(broker, settings=replace(SETTINGS, fetch_bytes=100)) as one:
-                one.add_all()
-                wait_until(lambda: one.queue.chunk_count() >= 2, what="the pump to run")
-                before, start_ms = one.queue.chunk_count(), clock.now_ms()
-                # For as long as the broker needs for so many, which others may hold up.
-                while one.queue.chunk_count() <= before + 10:
+            with native_reader(broker, settings=replace(SETTINGS, fetch_bytes=100)) as reader:
+                reader.add_all()
+                wait_until(lambda: reader.queue.chunk_count() >= 2, what="the pump to run")
+                before, start_ms = reader.queue.chunk_count(), clock.now_ms()
+                # Until ten more chunks have come, which a busy machine may delay.
+                while reader.queue.chunk_count() <= before + 10:
                     assert clock.now_ms() - start_ms < 20_000
                     sum(range(100_000))
         finally:
             broker.end()
 
 
-# --- odd things ----------------------------------------------------------------------------------
+# --- what the pump does not support --------------------------------------------------------------
 
 
-def test_a_damaged_entry_is_met_by_the_definition_and_the_rest_comes() -> None:
-    """What is sound before it comes first; the other partition does not notice."""
+def test_a_damaged_entry_is_handled_by_python() -> None:
+    """Records before and after it come, and the other partition is not affected."""
     with LogBroker(2) as broker:
         for log in broker.logs:
             for number in range(50):
                 log.add([b"%d" % number])
         broker.logs[0].damage(20, 10)
-        with native_reader(broker, settings=replace(SETTINGS, skip_poison=True)) as one:
-            one.add_all()
-            came = one.read_all()
+        with native_reader(broker, settings=replace(SETTINGS, skip_poison=True)) as reader:
+            reader.add_all()
+            came = reader.read_all()
     assert [record.offset for record in came[0].records] == [*range(20), *range(21, 50)]
     assert [fault[:2] for fault in came[0].faults] == [(20, 21)]
     assert len(came[1].records) == 50
 
 
-def test_an_error_code_between_sound_partitions_gives_back_one_only() -> None:
-    """The answer's other parts count."""
+def test_an_error_code_gives_back_its_partition_only() -> None:
+    """The response's other partitions count."""
     with LogBroker(3) as broker:
         for log in broker.logs:
             log.add([b"a", b"b"])
         broker.logs[1].error = ErrorCode.NOT_LEADER_FOR_PARTITION
-        with native_reader(broker) as one:
-            one.add_all()
-            came = one.read_all()
+        with native_reader(broker) as reader:
+            reader.add_all()
+            came = reader.read_all()
             assert [len(came[number].records) for number in range(3)] == [2, 0, 2]
-            wait_until(lambda: len(one.lost) == 1, what="the lost one")
-            assert one.lost[0].fetch_offset == 0
-            assert one.loop.partition_count() == 2
+            wait_until(lambda: len(reader.lost) == 1, what="the lost one")
+            assert reader.lost[0].fetch_offset == 0
+            assert reader.loop.partition_count() == 2
 
 
-def test_an_entry_that_is_larger_than_a_fetch_is_fetched_and_one_that_is_too_large_told() -> None:
-    """Growing is Python's; what is small around it comes as ever."""
+def test_an_entry_larger_than_a_fetch_is_fetched_up_to_the_maximum() -> None:
+    """Python makes the fetch grow; an entry beyond the maximum is a fault."""
     with LogBroker() as broker:
         log = broker.logs[0]
         log.add([b"small"] * 30)
         log.add([bytes(9_000)])
         log.add([b"small"] * 30)
         log.add([bytes(30_000)])
-        with native_reader(broker) as one:
-            claim = one.add(0)
-            came = one.read_all()[0]
+        with native_reader(broker) as reader:
+            claim = reader.add(0)
+            came = reader.read_all()[0]
             assert claim.halted
     assert [record.offset for record in came.records] == list(range(61))
     assert came.faults[0][0] == 61
     assert "30" in came.faults[0][2]
 
 
-def test_a_small_gzip_that_becomes_large_comes_in_pieces() -> None:
-    """No chunk is larger than half of the queue's share, though one entry unpacks to all of it."""
+def test_a_highly_compressed_entry_comes_in_pieces() -> None:
+    """No chunk exceeds half of the queue's bytes, though one entry decompresses to all of them."""
     with LogBroker() as broker:
         for _ in range(4):
             broker.logs[0].add([bytes(10_000)] * 40, Codec.GZIP)
-        with native_reader(broker, max_bytes=200_000) as one:
-            claim = one.add(0)
-            got = 0
-            while got < 160:
-                chunk = one.queue.take(5_000)
+        with native_reader(broker, max_bytes=200_000) as reader:
+            claim = reader.add(0)
+            delivered = 0
+            while delivered < 160:
+                chunk = reader.queue.take(5_000)
                 assert isinstance(chunk, Chunk)
                 assert chunk.size_bytes <= 100_000
-                got += len(chunk.records)
+                delivered += len(chunk.records)
             assert claim.active
 
 
-def test_more_than_may_be_unpacked_is_for_the_definition() -> None:
-    """It says so, as it always does."""
+def test_an_entry_beyond_the_decompression_limit_is_handled_by_python() -> None:
+    """It reports the fault, as with the loop in Python."""
     with LogBroker() as broker:
         broker.logs[0].add([bytes(10_000)] * 40, Codec.GZIP)
         settings = replace(SETTINGS, max_decompressed_bytes=50_000)
-        with native_reader(broker, settings=settings) as one:
-            claim = one.add(0)
-            came = one.read_all()[0]
+        with native_reader(broker, settings=settings) as reader:
+            claim = reader.add(0)
+            came = reader.read_all()[0]
             assert claim.halted
     assert came.records == []
     assert len(came.faults) == 1
 
 
-# --- many, and comings and goings ----------------------------------------------------------------
+# --- many partitions, and changes ----------------------------------------------------------------
 
 
-def test_two_thousand_partitions_come_whole() -> None:
-    """Each of them, at 4 KiB an answer; and giving half of them up in the middle does no harm."""
+def test_two_thousand_partitions_are_read() -> None:
+    """A response has 4 KiB; giving up half of the partitions meanwhile does no harm."""
     with LogBroker(2_000) as broker:
         for log in broker.logs:
             log.add([b"abc"] * 3)
-        with native_reader(broker, max_chunks=100_000) as one:
-            one.add_all()
-            came = one.read_all()
+        with native_reader(broker, max_chunks=100_000) as reader:
+            reader.add_all()
+            came = reader.read_all()
             assert all(len(each.records) == 3 for each in came.values())
-            for claim in one.claims[::2]:
+            for claim in reader.claims[::2]:
                 claim.active = False
-            one.loop.wake()
-            wait_until(lambda: one.loop.partition_count() == 1_000, what="half of them to be gone")
+            reader.loop.wake()
+            wait_until(
+                lambda: reader.loop.partition_count() == 1_000, what="half of them to be gone"
+            )
 
 
-def test_a_claim_that_is_given_up_and_comes_back_goes_on_where_it_is_told() -> None:
-    """In the middle of everything, many times: the new claim's chunks follow each other."""
+def test_a_partition_that_is_claimed_again_starts_at_the_given_offset() -> None:
+    """It is claimed again many times meanwhile: each claim's chunks are consecutive."""
     with LogBroker() as broker:
         for number in range(2_000):
             broker.logs[0].add([b"%d" % number])
-        with native_reader(broker, max_chunks=3) as one:
+        with native_reader(broker, max_chunks=3) as reader:
             offset = 0
             while offset < 1_900:
-                claim = one.add(0, offset)
+                claim = reader.add(0, offset)
                 until = offset + 100
                 while offset < until:
-                    item = one.queue.take(5_000)
+                    item = reader.queue.take(5_000)
                     assert isinstance(item, Chunk)
                     if item.claim is claim:
                         assert item.fetch_offset == offset
                         assert item.records[0].offset == offset
                         offset = item.next_offset
                 claim.active = False
-                one.loop.wake()
+                reader.loop.wake()
 
 
 @pytest.mark.parametrize("delay_ms", [0, 1, 3, 7, 20])
 def test_stopping_at_any_moment_takes_milliseconds_and_loses_nothing(delay_ms: int) -> None:
-    """What is not in the queue is given back from where the queue ends."""
+    """The partition is given back with the offset at which the queue ends."""
     clock = SystemClock()
     with LogBroker() as broker:
         for number in range(3_000):
             broker.logs[0].add([b"%d" % number])
-        with native_reader(broker, max_chunks=100_000) as one:
-            one.add(0)
-            wait_until(one.queue.chunk_count, what="the first chunk")
+        with native_reader(broker, max_chunks=100_000) as reader:
+            reader.add(0)
+            wait_until(reader.queue.chunk_count, what="the first chunk")
             start_ms = clock.now_ms()
             threading.Event().wait(delay_ms / 1000)
-            assert one.scope.close(2_000) == []
+            assert reader.scope.close(2_000) == []
             assert clock.now_ms() - start_ms < delay_ms + 500
             end = 0
-            while isinstance(item := one.queue.take(0), Chunk):
+            while isinstance(item := reader.queue.take(0), Chunk):
                 assert item.fetch_offset == end
                 end = item.next_offset
-            assert [lost.fetch_offset for lost in one.lost] == [end]
+            assert [lost.fetch_offset for lost in reader.lost] == [end]
 
 
 def test_a_broker_that_hangs_is_given_up_in_time() -> None:
-    """Twice the time-out, then the partition goes back."""
+    """The partition is given back after two request time-outs."""
     with LogBroker() as broker:
         broker.logs[0].add([b"abc"])
         broker.may_answer.clear()
         settings = replace(SETTINGS, request_timeout_ms=100)
-        with native_reader(broker, settings=settings) as one:
-            one.add(0)
+        with native_reader(broker, settings=settings) as reader:
+            reader.add(0)
             within_s = SETTINGS.request_timeout_ms / 1000 - 1
-            wait_until(lambda: one.lost, timeout_s=within_s, what="the partition to come back")
-            assert "no response in time" in one.lost[0].reason
+            wait_until(lambda: reader.lost, timeout_s=within_s, what="the partition to come back")
+            assert "no response in time" in reader.lost[0].reason
             broker.may_answer.set()

@@ -1,4 +1,4 @@
-"""What the native loop does where some queues have room and others have none, or nothing to do."""
+"""The native loop with some queues full and others empty, or with nothing to do."""
 
 import socket
 from collections.abc import Iterator
@@ -40,8 +40,8 @@ pytestmark = needs_native_engine
 
 
 @pytest.mark.usefixtures("each_loop")
-def test_a_busy_queue_is_not_held_up_by_one_that_has_nothing() -> None:
-    """No pause comes between what came, which left little room, and the next question."""
+def test_a_busy_queue_is_not_delayed_by_an_idle_one() -> None:
+    """A response that leaves few free bytes is followed by the next request at once."""
     settings = replace(SETTINGS, max_wait_ms=20_000, request_timeout_ms=30_000)
     with FetchBench() as bench:
         budget = ByteBudget(4 * settings.fetch_bytes)
@@ -51,7 +51,7 @@ def test_a_busy_queue_is_not_held_up_by_one_that_has_nothing() -> None:
         loop.add(claim_on(idle, T1), 0)
         bench.run(loop)
         for number in range(4):
-            # As much as leaves no room for an early request.
+            # Large enough that no early request fits.
             text = str(number) * 6_000
             bench.cluster.append(T0, values(text, text))
             assert take_values(busy, 2) == [text, text]
@@ -61,16 +61,16 @@ Slot = tuple[object, ...]
 
 
 def slot(claim: PartitionClaim, place: int, data: bytes = b"", offset: int = 0) -> Slot:
-    """A partition as a pump takes it, with what is packed of it."""
+    """A partition as the pump loads it, with what is left of its record set."""
     packed = (memoryview(data), 0, offset, 4096) if data else None
     return (place, claim.topic_partition.partition, claim, offset, 0, 0, packed)
 
 
 class SilentBroker:
-    """A pump whose broker reads nothing, and whose system takes a few requests at most."""
+    """A pump whose broker reads nothing, and whose socket buffers hold few requests."""
 
-    def __init__(self, broker: socket.socket, ours: socket.socket, scope: ThreadScope) -> None:
-        self.broker, self._ours, self._scope = broker, ours, scope
+    def __init__(self, broker: socket.socket, own: socket.socket, scope: ThreadScope) -> None:
+        self.broker, self._own, self._scope = broker, own, scope
         self.pump: Pump = import_module("zkconsumer.native._core").Pump()
         self.pump.configure(
             min_bytes=1,
@@ -83,14 +83,14 @@ class SilentBroker:
         )
 
     def start(self, queues: "list[NativeChunkQueue]", slots: list[Slot]) -> None:
-        """Have it work; whose sets are packed must be adopted."""
+        """Start the pump; claims with a record set must have been adopted by their queue."""
         native = [queue.native for queue in queues]
         self.pump.load(native, [(b"t", slots)], part_bytes=4096, grown_bytes=0, others_wait=False)
         self._scope.spawn("pump", self._run, stop=self.pump.stop)
 
     def _run(self) -> None:
         self.pump.run(
-            self._ours.fileno(),
+            self._own.fileno(),
             version=0,
             correlation_id=1,
             client_id=b"c",
@@ -102,25 +102,25 @@ class SilentBroker:
 
 @contextmanager
 def silent_broker() -> Iterator[SilentBroker]:
-    """One over two connected sockets with small buffers."""
-    broker, ours = socket.socketpair()
+    """Connect a pump and a silent broker by two sockets with small buffers."""
+    broker, own = socket.socketpair()
     scope = ThreadScope("silent")
-    with broker, ours:
-        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-        ours.settimeout(0)
-        yield SilentBroker(broker, ours, scope)
+    with broker, own:
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+        own.settimeout(0)
+        yield SilentBroker(broker, own, scope)
         assert scope.close(5_000) == []
         assert scope.first_error() is None
 
 
 def many_slots(place: int, queue: "NativeChunkQueue") -> list[Slot]:
-    """So many that the request about them does not get through."""
+    """Return so many slots that their request does not fit into the socket buffers."""
     claims = [PartitionClaim(TopicPartition("t", n), queue, 0) for n in range(1, 20_001)]
     return [slot(claim, place) for claim in claims]
 
 
-def test_room_is_heard_of_while_a_request_does_not_get_through() -> None:
-    """What waits for a queue comes when there is room, whatever the broker does."""
+def test_capacity_is_noticed_while_a_request_is_stuck() -> None:
+    """A chunk that waits for its queue is delivered, whatever the broker does."""
     queue, other = native_queue(1), native_queue(1)
     first, second = (PartitionClaim(T0, queue, 0) for _ in range(2))
     assert queue.native.put_set(first, build_message_set(records(0)), 0) is None
@@ -136,8 +136,8 @@ def test_room_is_heard_of_while_a_request_does_not_get_through() -> None:
             assert [record.offset for record in item.records] == [offset]
 
 
-def test_a_stop_is_heard_while_a_request_does_not_get_through() -> None:
-    """Its thread ends at once."""
+def test_a_stop_is_noticed_while_a_request_is_stuck() -> None:
+    """The pump's thread ends at once."""
     queue = native_queue(1)
     with silent_broker() as bench:
         bench.start([queue], many_slots(0, queue))
@@ -145,19 +145,19 @@ def test_a_stop_is_heard_while_a_request_does_not_get_through() -> None:
 
 
 def test_one_decompressed_set_at_a_time_waits_for_a_queue() -> None:
-    """It has to be decompressed whole: else the sets of all partitions could lie there at once."""
+    """A set is decompressed as a whole: without the limit those of all partitions could wait."""
     large = [Record(offset, None, bytes(100_000)) for offset in range(40)]
     data = build_message_set(large, codec=Codec.GZIP)
     queue = native_queue(3)
     claims = [PartitionClaim(TopicPartition("t", number), queue, 0) for number in range(2)]
-    came: list[tuple[int, int]] = []
+    delivered: list[tuple[int, int]] = []
     with silent_broker() as bench:
         for claim in claims:
             queue.adopt(claim)
         bench.start([queue], [slot(claim, 0, data) for claim in claims])
-        while len(came) < 2 * len(large):
+        while len(delivered) < 2 * len(large):
             item = queue.take(5_000)
             assert isinstance(item, Chunk)
             partition = item.claim.topic_partition.partition
-            came += [(partition, record.offset) for record in item.records]
-    assert came == [(partition, record.offset) for partition in range(2) for record in large]
+            delivered += [(partition, record.offset) for record in item.records]
+    assert delivered == [(partition, record.offset) for partition in range(2) for record in large]

@@ -1,4 +1,4 @@
-"""Responses as a whole that are no good, and second ones that come where the first one does not."""
+"""Responses that are invalid as a whole, and responses to hedged requests."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -15,19 +15,19 @@ from zkconsumer.records.engine import Engine
 from zkconsumer.wire.framing import LENGTH_BYTES
 
 QUICK = replace(SETTINGS, request_timeout_ms=3_000)
-"""Silence is noticed after a fifteenth of that, and the broker's wait."""
+"""A broker counts as silent after a fifteenth of that time-out, and its own wait."""
 
 
 @pytest.fixture
 def broker() -> Iterator[LogBroker]:
     """A broker with one record."""
-    with LogBroker() as one:
-        one.logs[0].add([b"a"])
-        yield one
+    with LogBroker() as log_broker:
+        log_broker.logs[0].add([b"a"])
+        yield log_broker
 
 
 def next_values(reader: LogReader, count: int) -> list[bytes | None]:
-    """The values that come next."""
+    """Return the next values."""
     values: list[bytes | None] = []
     while len(values) < count:
         chunk = reader.queue.take(10_000)
@@ -43,10 +43,10 @@ def fall_silent(broker: LogBroker) -> None:
     wait_until(lambda: not broker.silences, what="a request without a response")
 
 
-def test_a_second_response_that_makes_no_sense_is_met_by_a_new_connection(
+def test_a_malformed_response_to_a_hedged_request_opens_a_new_connection(
     engine: Engine, broker: LogBroker
 ) -> None:
-    """No partition waits for it for ever."""
+    """No partition waits for ever."""
     with LogReader(broker, engine, version=12, settings=QUICK) as reader:
         reader.add(0)
         assert next_values(reader, 1) == [b"a"]
@@ -67,8 +67,10 @@ def test_a_second_response_that_makes_no_sense_is_met_by_a_new_connection(
         assert lost_early(reader) == []
 
 
-def test_the_quota_in_a_second_response_is_kept_to(engine: Engine, broker: LogBroker) -> None:
-    """As in any other."""
+def test_a_quota_in_the_response_to_a_hedged_request_is_respected(
+    engine: Engine, broker: LogBroker
+) -> None:
+    """The client pauses as after any response."""
     clock = SystemClock()
     with LogReader(broker, engine, version=12, settings=QUICK) as reader:
         reader.add(0)
@@ -93,10 +95,10 @@ def test_the_quota_in_a_second_response_is_kept_to(engine: Engine, broker: LogBr
         ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
     ],
 )
-def test_an_error_of_the_whole_response_gives_all_back(
+def test_an_error_of_the_whole_response_gives_all_partitions_back(
     engine: Engine, broker: LogBroker, code: ErrorCode, *, is_second: bool
 ) -> None:
-    """Those of fetch sessions, too: a stream has none, and would ask without end."""
+    """Those of fetch sessions do, too: a stream has no session, and would repeat for ever."""
     with LogReader(broker, engine, version=12, settings=QUICK) as reader:
         reader.add(0)
         assert next_values(reader, 1) == [b"a"]
@@ -110,8 +112,8 @@ def test_an_error_of_the_whole_response_gives_all_back(
     assert lost.fetch_offset == 1
 
 
-def test_the_broker_does_not_wait_while_an_error_waits_for_its_queue(engine: Engine) -> None:
-    """Capacity may come at any moment, and the stream is to hear of it then."""
+def test_fetches_do_not_wait_while_an_error_waits_for_its_queue(engine: Engine) -> None:
+    """Capacity may come at any moment, and the stream must get the error then."""
     settings = replace(SETTINGS, max_wait_ms=5_000)
     with LogBroker(2) as broker:
         broker.logs[0].add([b"a"])

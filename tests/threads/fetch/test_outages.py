@@ -1,4 +1,4 @@
-"""A broker that is down, or ends every connection: a line at once, and not one for each try."""
+"""A broker that is down or closes every connection is logged at once, but not for each attempt."""
 
 import pytest
 
@@ -12,14 +12,16 @@ from zkconsumer.wire.api import ApiKey
 
 
 def manager_of(bench: FetchBench) -> FetchManager:
-    """It looks for leaders a hundred times a second."""
+    """A fetch manager that looks up leaders a hundred times a second."""
     return FetchManager(
         access=bench.access, settings=SETTINGS, scope=bench.scope, clock=SystemClock()
     )
 
 
-def test_a_broker_that_ends_every_connection(caplog: pytest.LogCaptureFixture) -> None:
-    """The partitions go to and fro; it is told once."""
+def test_a_broker_that_closes_every_connection_is_logged_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Its partitions are given back and added again many times meanwhile."""
     with FetchBench() as bench:
         bench.brokers[0].script(ApiKey.FETCH, *[Close()] * 60)
         queue, manager = ChunkQueue(10), manager_of(bench)
@@ -35,8 +37,8 @@ def test_a_broker_that_ends_every_connection(caplog: pytest.LogCaptureFixture) -
     assert str(bench.brokers[0].address) in line
 
 
-def test_a_broker_that_is_down(caplog: pytest.LogCaptureFixture) -> None:
-    """Nobody says who leads: told once, too."""
+def test_a_broker_that_is_down_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    """No leader is found, and the lookup is repeated meanwhile."""
     with FetchBench() as bench:
         bench.brokers[0].stop()
         manager = manager_of(bench)

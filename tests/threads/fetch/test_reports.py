@@ -1,4 +1,4 @@
-"""What observers hear of fetching."""
+"""The events of fetching that observers get."""
 
 import dataclasses
 
@@ -25,8 +25,8 @@ __all__ = ["each_loop"]
 pytestmark = pytest.mark.usefixtures("each_loop")
 
 
-class Notes:
-    """An observer that remembers."""
+class EventLog:
+    """An observer that keeps all events."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -37,16 +37,16 @@ class Notes:
         self.events.append(event)
 
     def of(self, kind: type[Event]) -> list[Event]:
-        """What was heard of one kind."""
+        """Return the events of one kind."""
         return [event for event in list(self.events) if isinstance(event, kind)]
 
     def records(self) -> list[int]:
-        """How many records came out of each answer."""
+        """Return the number of records in each Fetched event."""
         return [event.records for event in list(self.events) if isinstance(event, Fetched)]
 
 
-def fetching(bench: FetchBench, notes: Notes) -> FetchManager:
-    """A fetch manager that reports."""
+def fetching(bench: FetchBench, notes: EventLog) -> FetchManager:
+    """A fetch manager with this observer."""
     return FetchManager(
         access=bench.access,
         settings=dataclasses.replace(SETTINGS, max_wait_ms=5),
@@ -56,9 +56,9 @@ def fetching(bench: FetchBench, notes: Notes) -> FetchManager:
     )
 
 
-def test_every_answer_is_told_with_what_came_out_of_it() -> None:
-    """Bytes as received, records as they come out; also answers that bring nothing."""
-    notes = Notes()
+def test_every_response_is_observed_with_its_bytes_and_records() -> None:
+    """Bytes count as received, records as decoded; a response without records counts, too."""
+    notes = EventLog()
     with FetchBench() as bench:
         bench.cluster.append(T0, values("a", "b"))
         bench.cluster.append(T1, values("c"))
@@ -76,9 +76,9 @@ def test_every_answer_is_told_with_what_came_out_of_it() -> None:
     assert (received[-1].records, received[-1].size_bytes) == (0, 0)
 
 
-def test_records_that_wait_packed_are_told_when_they_come_out() -> None:
-    """Nothing is told twice or forgotten, however slow the stream is."""
-    notes = Notes()
+def test_records_are_observed_when_they_are_decoded() -> None:
+    """Each counts once, however slow the stream is."""
+    notes = EventLog()
     with FetchBench() as bench:
         bench.cluster.append(T0, values(*(f"message {number}" for number in range(200))))
         queue = new_queue(10, ByteBudget(2_000))
@@ -88,9 +88,9 @@ def test_records_that_wait_packed_are_told_when_they_come_out() -> None:
         wait_for(lambda: sum(notes.records()) == 200, reported)
 
 
-def test_a_lost_leader_and_a_reset_are_told() -> None:
-    """Of which partition, and why, or from where."""
-    notes = Notes()
+def test_a_lost_leader_and_a_reset_are_observed() -> None:
+    """The events have the partition, and the reason or the former offset."""
+    notes = EventLog()
     with FetchBench(broker_count=2) as bench:
         bench.cluster.append(T0, values("a"))
         queue = new_queue(10)

@@ -1,4 +1,4 @@
-"""A response that keeps arriving is waited for, as the original does; one that stops is not."""
+"""A response that keeps arriving is waited for, as in the original; one that stops is not."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ RECORDS = 60
 
 
 def slow_broker(piece_bytes: int, pause_ms: int) -> LogBroker:
-    """Its one log takes some 7,000 bytes."""
+    """A broker that sends its log of some 7,000 bytes slowly."""
     broker = LogBroker()
     for _ in range(RECORDS):
         broker.logs[0].add([bytes(70)])
@@ -22,8 +22,8 @@ def slow_broker(piece_bytes: int, pause_ms: int) -> LogBroker:
     return broker
 
 
-def test_a_response_takes_longer_than_the_time_out(engine: Engine) -> None:
-    """Something arrives every 60 ms: repeated, it would take as long, for ever."""
+def test_a_response_may_take_longer_than_the_time_out(engine: Engine) -> None:
+    """Bytes arrive every 60 ms; a repeated request would take just as long."""
     with slow_broker(500, 60) as broker, LogReader(broker, engine, settings=QUICK) as reader:
         reader.add(0)
         assert len(offsets_in(reader)) == RECORDS
@@ -33,10 +33,10 @@ def test_a_response_takes_longer_than_the_time_out(engine: Engine) -> None:
 
 
 @pytest.mark.parametrize(("piece_bytes", "pause_ms"), [(500, 2_000), (1, 40)])
-def test_a_response_that_stops_or_never_ends_is_given_up(
+def test_a_response_that_stops_or_never_ends_is_abandoned(
     engine: Engine, piece_bytes: int, pause_ms: int
 ) -> None:
-    """After a time-out without a byte; or after ten, if there is one now and then."""
+    """It is after one time-out without a byte, or after ten if single bytes still come."""
     quick = replace(QUICK, request_timeout_ms=100)
     with (
         slow_broker(piece_bytes, pause_ms) as broker,

@@ -1,4 +1,4 @@
-"""Partitions that wait for room in one queue: each comes to its right, whatever is lost."""
+"""Partitions that wait for capacity of one queue: each gets its turn, whatever is lost."""
 
 from dataclasses import replace
 
@@ -30,8 +30,8 @@ __all__ = ["each_loop"]
 pytestmark = pytest.mark.usefixtures("each_loop")
 
 
-def test_a_record_larger_than_the_share_is_not_passed_by_small_ones_for_ever() -> None:
-    """Another partition of the stream has a long backlog; the large one comes soon all the same."""
+def test_a_large_record_is_not_starved_by_small_ones() -> None:
+    """Another partition of the stream has a long backlog, but the large record comes soon."""
     with FetchBench() as bench:
         bench.cluster.append(T0, [Record(-1, None, bytes(500)) for _ in range(1_000)])
         bench.cluster.append(T1, [Record(-1, None, bytes(9_000))])
@@ -40,18 +40,18 @@ def test_a_record_larger_than_the_share_is_not_passed_by_small_ones_for_ever() -
         loop.add(claim_on(queue, T0), 0)
         loop.add(claim_on(queue, T1), 0)
         bench.run(loop)
-        came: list[int] = []
-        while 1 not in came:
-            if not came or queue.chunk_count():
+        partitions: list[int] = []
+        while 1 not in partitions:
+            if not partitions or queue.chunk_count():
                 wait_for(lambda: waiting_for(queue), "the fetcher to wait for room")
             item = queue.take(5_000)
             assert isinstance(item, Chunk)
-            came.append(item.claim.topic_partition.partition)
-            assert len(came) < 20
+            partitions.append(item.claim.topic_partition.partition)
+            assert len(partitions) < 20
 
 
-def test_a_call_for_room_that_was_swallowed_holds_nothing_up_for_long() -> None:
-    """A signal handler that raises may do that to it; the fetcher looks around by itself."""
+def test_a_lost_capacity_callback_does_not_block_for_long() -> None:
+    """A signal handler that raises may lose it; the fetcher checks for itself as well."""
     with FetchBench() as bench:
         bench.cluster.append(T0, values("a"))
         queue = new_queue(1)
@@ -64,8 +64,8 @@ def test_a_call_for_room_that_was_swallowed_holds_nothing_up_for_long() -> None:
         assert take_values(queue, 2) == ["a", "b"]
 
 
-def test_nothing_more_is_asked_for_a_queue_that_something_waits_for() -> None:
-    """Its stream has work, and each chunk taken would cost a request; other queues are filled."""
+def test_no_more_is_fetched_for_a_queue_that_a_chunk_waits_for() -> None:
+    """Its stream has work, and each chunk would cost a request; other queues are filled."""
     shared = ListSink(room=0)
     one, two = claim_of(T0, sink=shared), claim_of(T1, sink=shared)
     fetcher = fetcher_with((one, 0), (two, 0), (claim_of(OTHER), 0))

@@ -1,4 +1,4 @@
-"""Accepting when the system has nothing left to accept with."""
+"""Accepting connections while the system is out of file descriptors or memory."""
 
 import asyncio
 import errno
@@ -30,10 +30,10 @@ class Refusing(socket.socket):
 def listen(
     failures: int, number: int, *, clients: int, enough: Callable[[int, int], bool]
 ) -> tuple[int, int, int]:
-    """Accept until it is enough, of what was accepted and relieved.
+    """Accept until ``enough`` is true of the numbers of accepted connections and of reliefs.
 
     Returns:
-        How often it accepted, was relieved, and tried.
+        How many connections were accepted, and how often it was relieved, and tried.
     """
 
     async def run() -> tuple[int, int, int]:
@@ -72,8 +72,8 @@ def listen(
 
 
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM])
-def test_it_backs_off_and_recovers(number: int, caplog: pytest.LogCaptureFixture) -> None:
-    """Each failure costs one try and room for one; one line is logged of them all."""
+def test_accepting_backs_off_and_recovers(number: int, caplog: pytest.LogCaptureFixture) -> None:
+    """Each failure frees one connection's resources; one line is logged of all failures."""
     accepted, relieved, tried = listen(3, number, clients=2, enough=lambda taken, _: taken == 2)
     assert (accepted, relieved) == (2, 3)
     assert tried <= 3 + 2 + 2
@@ -82,7 +82,7 @@ def test_it_backs_off_and_recovers(number: int, caplog: pytest.LogCaptureFixture
     assert line.endswith("trying again every 200 ms")
 
 
-def test_a_connection_that_failed_before_it_was_accepted_is_no_news(
+def test_a_connection_that_failed_before_it_was_accepted_is_ignored(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """The next one is accepted at once."""
@@ -91,8 +91,8 @@ def test_a_connection_that_failed_before_it_was_accepted_is_no_news(
     assert caplog.text == ""
 
 
-def test_it_can_be_closed_while_it_backs_off() -> None:
-    """Then it does not begin again."""
+def test_a_listener_can_be_closed_while_it_backs_off() -> None:
+    """It does not accept again."""
     accepted, relieved, tried = listen(
         9, errno.EMFILE, clients=1, enough=lambda _, relieved: relieved == 1
     )

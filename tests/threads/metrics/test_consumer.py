@@ -1,4 +1,4 @@
-"""A server of metrics, and what it serves."""
+"""A metrics server, and the metrics of consumers."""
 
 import socket
 import urllib.error
@@ -17,8 +17,8 @@ from zkconsumer.metrics.consumer import ConsumerMetrics, MetricsServer, start_me
 from zkconsumer.metrics.families import Family, Sample
 
 
-class PaperPoll:
-    """A poll consumer that tells what the test says."""
+class PollConsumerDouble:
+    """A poll consumer with given metrics."""
 
     def __init__(self) -> None:
         self.config = PollConfig({"group.id": "gg", "client.id": "gg", "bootstrap.servers": "b:1"})
@@ -32,21 +32,21 @@ class PaperPoll:
 
 
 def fetch(port: int) -> bytes:
-    """The page."""
+    """Fetch the page of metrics."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as response:
         found: bytes = response.read()
     return found
 
 
 def one_family() -> Iterator[Family]:
-    """Something to serve."""
+    """Yield one family of metrics."""
     yield Family(name="a", text="A.", labels=(), samples=[Sample((), 1)])
 
 
-def test_consumers_of_both_kinds_are_told_until_they_are_closed() -> None:
-    """Each takes its own away, and no one else's, though its name begins alike."""
+def test_consumers_of_both_kinds_have_metrics_until_they_are_closed() -> None:
+    """Closing one removes its own metrics only, even if another's name starts alike."""
     group = Group(time=SystemClock())
-    poll = PaperPoll()
+    poll = PollConsumerDouble()
     metrics = ConsumerMetrics(poll)
     with MemoryConnector(ControlledMember(group, "a")) as connector:
         metrics.add(connector)
@@ -64,7 +64,7 @@ def test_consumers_of_both_kinds_are_told_until_they_are_closed() -> None:
 
 
 def test_a_server_serves_until_it_is_closed() -> None:
-    """Closing twice does no harm; afterwards nobody listens."""
+    """Closing it twice does no harm; then its port refuses connections."""
     with MemoryConnector(ControlledMember(Group(time=SystemClock()), "a")) as connector:
         connector.create_message_streams({"t": 1})
         with start_metrics_server(0, connector) as server:
@@ -75,8 +75,8 @@ def test_a_server_serves_until_it_is_closed() -> None:
             fetch(server.port)
 
 
-def test_a_caller_that_says_nothing_does_not_hold_up_the_end() -> None:
-    """It has a thread of its own."""
+def test_a_silent_client_does_not_delay_closing() -> None:
+    """Nor does it delay the requests of other clients."""
     with (
         MetricsServer(0, one_family) as server,
         socket.create_connection(("127.0.0.1", server.port)) as idle,
@@ -87,8 +87,8 @@ def test_a_caller_that_says_nothing_does_not_hold_up_the_end() -> None:
 
 
 @pytest.mark.parametrize("port", [70_000, "taken"])
-def test_a_port_that_can_t_be_had_is_told_in_one_line(port: int | str) -> None:
-    """With what to do."""
+def test_an_unusable_port_is_an_error_of_one_line(port: int | str) -> None:
+    """The error says what to do."""
     with MetricsServer(0, one_family) as server, pytest.raises(ConfigError) as caught:
         MetricsServer(server.port if port == "taken" else 70_000, one_family)
     text = str(caught.value)

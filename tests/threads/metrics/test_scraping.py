@@ -1,4 +1,4 @@
-"""The port of metrics: strangers there cost the consumer neither descriptors nor threads."""
+"""The port of metrics: other clients cost the consumer neither file descriptors nor threads."""
 
 import socket
 import threading
@@ -22,7 +22,7 @@ SLOW = replace(QUICK, connections=40, spare=0, per_address=20)
 
 
 def write(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
-    """An application: tells its environment, or much, or fails."""
+    """A WSGI application that returns its environment or a large body, or fails."""
     path = environ["PATH_INFO"]
     if path == "/fault":
         raise LookupError
@@ -35,7 +35,7 @@ def write(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterab
 
 @contextmanager
 def scraped(limits: ConnectionLimits = LIMITS) -> Iterator[int]:
-    """Serve on a free port of loopback; gives it."""
+    """Serve on a free port of loopback, and yield the port."""
     listening = socket.create_server(("127.0.0.1", 0))
     server = ScrapeServer(listening, write, limits=limits)
     try:
@@ -46,7 +46,7 @@ def scraped(limits: ConnectionLimits = LIMITS) -> Iterator[int]:
 
 
 def exchange(port: int, sent: bytes) -> bytes:
-    """Send something, and read until the end."""
+    """Send bytes, and read until the server closes the connection."""
     with connect(port) as client:
         client.sendall(sent)
         found = b""
@@ -55,8 +55,8 @@ def exchange(port: int, sent: bytes) -> bytes:
         return found
 
 
-def test_a_request_is_told_as_it_was_sent() -> None:
-    """With the headers that Prometheus negotiates by; a head may come in pieces."""
+def test_the_application_gets_the_request_as_it_was_sent() -> None:
+    """That includes the headers by which Prometheus negotiates; a head may come in pieces."""
     with scraped() as port:
         head = (
             b"GET /metrics?name[]=a HTTP/1.1\r\nHost: a\r\nAccept: b\r\nAccept-Encoding: gzip\r\n"
@@ -85,26 +85,26 @@ def test_a_request_is_told_as_it_was_sent() -> None:
         (b"HEAD / HTTP/1.1\r\n\r\n", b"200"),
     ],
 )
-def test_odd_requests_are_answered(
+def test_malformed_requests_are_answered(
     sent: bytes, status: bytes, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """And nothing is said of them."""
+    """Nothing is logged or printed for them."""
     with scraped() as port:
         assert status in exchange(port, sent).split(b"\r\n")[0]
     assert caplog.text == ""
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_fault_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    """However often somebody asks."""
+def test_an_internal_error_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Its traceback is logged once, however often it is requested."""
     with scraped() as port:
         for _ in range(3):
             assert get(port, "/fault").status == 500
     assert caplog.text.count("Traceback") == 1
 
 
-def test_silent_clients_use_up_nothing() -> None:
-    """Hundreds of them: one thread, few connections, and who asks is answered."""
+def test_silent_clients_use_up_no_resources() -> None:
+    """Hundreds of them need one thread and few connections, and requests are answered."""
     with scraped() as port:
         threads = threading.active_count()
         with silent(port, 500) as clients:
@@ -117,8 +117,8 @@ def test_silent_clients_use_up_nothing() -> None:
             assert get(port, "/metrics").status == 200
 
 
-def test_slow_clients_are_let_go() -> None:
-    """Who sends its request byte by byte, or does not take the response."""
+def test_slow_clients_are_closed() -> None:
+    """One sends its request byte by byte, another one does not read the response."""
     with scraped(SLOW) as port, ExitStack() as stack:
         greedy = stack.enter_context(connect(port, receive_buffer=4_096))
         greedy.sendall(b"GET /large HTTP/1.0\r\n\r\n")
@@ -138,8 +138,8 @@ def test_slow_clients_are_let_go() -> None:
         assert taken < LARGE
 
 
-def test_the_end_waits_for_what_is_being_taken_and_for_nobody_else() -> None:
-    """A response is taken to its end, though slowly."""
+def test_closing_waits_only_for_responses_that_are_read() -> None:
+    """A response that is read slowly is sent to its end; idle connections are closed."""
     with ExitStack() as stack:
         server = stack.enter_context(ExitStack())
         port = server.enter_context(scraped())

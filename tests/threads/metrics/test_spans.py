@@ -1,4 +1,4 @@
-"""Spans of a connector, as OpenTelemetry's own SDK keeps them."""
+"""Spans of a connector, as OpenTelemetry's own SDK records them."""
 
 import builtins
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ T0 = TopicPartition("t", 0)
 
 
 class Traced:
-    """An observer with an SDK behind it."""
+    """A span observer that exports to an SDK in memory."""
 
     def __init__(self, fetch_interval_ms: int | None = 1_000) -> None:
         self._exporter = InMemorySpanExporter()
@@ -49,39 +49,39 @@ class Traced:
         )
 
     def notify(self, *events: Event, member: MemberName = NAME, every_ms: int = 10) -> None:
-        """One event after the other, each after so much time."""
+        """Observe these events, at intervals of ``every_ms``."""
         for event in events:
             self.clock.advance(every_ms)
             self.observer.observe(member, event)
 
     @property
     def spans(self) -> Sequence[ReadableSpan]:
-        """All that have ended, the earliest end first."""
+        """The spans that have ended, in the order of their ends."""
         return self._exporter.get_finished_spans()
 
     @property
     def names(self) -> list[str]:
-        """What they are called."""
+        """The names of these spans."""
         return [span.name for span in self.spans]
 
 
 def finished(
     cause: RebalanceCause = RebalanceCause.MEMBERS, *, changed: bool = True
 ) -> RebalanceFinished:
-    """The end of a rebalance."""
+    """The event of a finished rebalance."""
     owned = {T0: ConsumerThreadId("g_1", 0)}
     return RebalanceFinished(cause=cause.value, duration_ms=9, changed=changed, owned=owned)
 
 
 def lasted_ms(span: ReadableSpan) -> int:
-    """From its begin to its end."""
+    """Return the duration of a span."""
     assert span.start_time is not None
     assert span.end_time is not None
     return (span.end_time - span.start_time) // 1_000_000
 
 
 def test_a_rebalance_holds_its_steps() -> None:
-    """With group and member, its rounds and failed tries; no step begins before it."""
+    """Its span has group, member, rounds and failed attempts; no step begins before it."""
     traced = Traced()
     traced.notify(
         RebalanceStarted("joined"),
@@ -118,8 +118,8 @@ def test_a_rebalance_holds_its_steps() -> None:
     assert claim.status.description == "somebody was quicker"
 
 
-def test_one_that_is_given_up_is_an_error() -> None:
-    """And the next one is a span of its own."""
+def test_a_rebalance_that_is_given_up_is_an_error() -> None:
+    """The next rebalance is a span of its own."""
     traced = Traced()
     traced.notify(RebalanceStarted("joined"), RebalanceGivenUp(4, "conflicts"))
     traced.notify(RebalanceStarted("another try"), finished())
@@ -130,8 +130,8 @@ def test_one_that_is_given_up_is_an_error() -> None:
     assert later.parent is None
 
 
-def test_an_audit_that_found_nothing_is_no_span() -> None:
-    """There is one every few seconds; of one that changed something, or failed, there is."""
+def test_an_audit_without_changes_is_no_span() -> None:
+    """There is one every few seconds; an audit that changed something or failed has a span."""
     traced = Traced()
     traced.notify(RebalanceStarted("an audit"), finished(RebalanceCause.AUDIT, changed=False))
     assert traced.names == []
@@ -144,8 +144,8 @@ def test_an_audit_that_found_nothing_is_no_span() -> None:
     assert traced.names == ["zkconsumer.rebalance"] * 2
 
 
-def test_members_do_not_mix() -> None:
-    """Two of one process; one that leaves in the midst of it leaves nothing behind."""
+def test_spans_of_members_are_not_mixed_up() -> None:
+    """Two are in one process; a member that leaves during a rebalance leaves no span."""
     traced, other = Traced(), MemberName("g", "g_2")
     traced.notify(RebalanceStarted("joined"))
     traced.notify(RebalanceStarted("joined"), RebalanceStep("Claim", 1, 1), member=other)
@@ -154,8 +154,8 @@ def test_members_do_not_mix() -> None:
     assert traced.names == ["zkconsumer.rebalance"]
 
 
-def test_joins_and_commits_have_their_times() -> None:
-    """A commit that failed is an error with its reasons."""
+def test_joins_and_commits_have_their_durations() -> None:
+    """The span of a failed commit is an error with its reasons."""
     traced = Traced()
     traced.notify(
         Joined(700),
@@ -176,8 +176,8 @@ def test_joins_and_commits_have_their_times() -> None:
 
 
 @pytest.mark.parametrize(("interval_ms", "count"), [(1_000, 4), (0, 80), (None, 0)])
-def test_fetches_are_told_now_and_then(interval_ms: int | None, count: int) -> None:
-    """One of each broker in each interval."""
+def test_fetches_are_sampled(interval_ms: int | None, count: int) -> None:
+    """There is at most one span for each broker in each interval."""
     traced = Traced(fetch_interval_ms=interval_ms)
     for _ in range(40):
         for broker_id in (1, 2):
@@ -193,7 +193,7 @@ def test_fetches_are_told_now_and_then(interval_ms: int | None, count: int) -> N
 
 
 def test_a_real_rebalance_makes_spans() -> None:
-    """Of a member on a ZooKeeper in memory."""
+    """The events come from a member on a ZooKeeper in memory."""
     traced = Traced()
     group = Group()
     member = group.member("a")
@@ -205,13 +205,13 @@ def test_a_real_rebalance_makes_spans() -> None:
 
 
 def test_without_an_sdk_nothing_happens() -> None:
-    """The API alone does nothing."""
+    """OpenTelemetry's API alone records nothing."""
     (observer,) = tracing_observers()
     observer.observe(NAME, Joined(5))
 
 
 def test_without_the_api_it_says_which_extra_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unless nobody asked for spans."""
+    """It does only if spans are requested."""
     real = builtins.__import__
 
     def missing(name: str, *rest: Any, **named: Any) -> Any:

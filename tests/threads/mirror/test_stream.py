@@ -1,4 +1,4 @@
-"""A stream beside others, and a target that is away when a topic is met for the first time."""
+"""A mirror stream beside others, and with a target that is away when a new topic appears."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, cast
@@ -24,7 +24,7 @@ _JOIN_MS = 10_000
 
 
 class EmptyConsumer(ConsumerDouble):
-    """Its partitions have no messages: a poll waits."""
+    """A consumer without messages, whose polls wait."""
 
     def poll_slices(
         self, timeout_ms: float, max_records: int
@@ -36,7 +36,7 @@ class EmptyConsumer(ConsumerDouble):
 
 
 class AwayTarget(PlacesDouble):
-    """Says at the first tries why it does not tell of a topic."""
+    """A target whose first requests for a topic's partitions fail."""
 
     def __init__(self, world: World, errors: Sequence[ZkConsumerError]) -> None:
         super().__init__(world)
@@ -52,7 +52,7 @@ class AwayTarget(PlacesDouble):
 
 
 def stream_of(consumer: ConsumerDouble, target: PlacesDouble, ledger: OffsetLedger) -> MirrorStream:
-    """A stream between these two."""
+    """A stream from this consumer to this target."""
     settings = MirrorSettings(
         topics=Whitelist("t"),
         consumers=({},),
@@ -72,12 +72,12 @@ def stream_of(consumer: ConsumerDouble, target: PlacesDouble, ledger: OffsetLedg
 
 
 def world_of(*offsets: int) -> World:
-    """One partition, all of it in one poll."""
+    """A world of one partition, which one poll reads completely."""
     return World({TP: offsets}, [Step(read=10)], lambda _value: None)
 
 
-def test_a_stream_without_messages_leaves_the_limit_to_others() -> None:
-    """Else nobody would read what is left of it: the stream that could would never poll."""
+def test_a_stream_without_messages_leaves_the_quota_to_others() -> None:
+    """Otherwise a stream with messages could never poll for the rest of the limit."""
     world = world_of()
     ledger = OffsetLedger(max_messages=5)
     stream = stream_of(EmptyConsumer(world), PlacesDouble(world), ledger)
@@ -90,19 +90,19 @@ def test_a_stream_without_messages_leaves_the_limit_to_others() -> None:
         assert scope.close(_JOIN_MS) == []
 
 
-def test_a_target_that_is_away_is_waited_for(caplog: pytest.LogCaptureFixture) -> None:
-    """A topic that is new does not end a mirror that would otherwise go on."""
+def test_a_target_that_is_away_is_awaited(caplog: pytest.LogCaptureFixture) -> None:
+    """A new topic does not end a mirror that would otherwise go on."""
     world = world_of(0, 1, 2)
     away = [ConnectFailed("nobody is there"), BrokerError(ErrorCode.NOT_CONTROLLER, "x", "no")]
     stream = stream_of(ConsumerDouble(world), AwayTarget(world, away * 4), OffsetLedger())
     world.on_end = stream.stop
     stream.run()
     assert (world.target.logs[TP], world.committed) == ([b"v0", b"v1", b"v2"], {TP: 3})
-    assert len(caplog.records) == 1  # said at once; what follows is counted
+    assert len(caplog.records) == 1  # logged at once; repetitions are only counted
 
 
-def test_a_mirror_that_waits_for_the_target_ends_in_order() -> None:
-    """What was read is not committed, and that is no failure."""
+def test_a_mirror_that_waits_for_the_target_can_be_stopped() -> None:
+    """What was read is not committed, and stopping is no failure."""
     world = world_of(0, 1)
     target = AwayTarget(world, [ConnectFailed("nobody is there")] * 99)
     stream = stream_of(ConsumerDouble(world), target, OffsetLedger())
@@ -111,8 +111,8 @@ def test_a_mirror_that_waits_for_the_target_ends_in_order() -> None:
     assert (world.was_closed, world.committed, world.target.logs) == (True, {}, {})
 
 
-def test_what_the_target_refuses_for_good_ends_it() -> None:
-    """Asking again would not help."""
+def test_a_final_refusal_of_the_target_ends_the_stream() -> None:
+    """A retry would not help."""
     world = world_of(0)
     refusal = BrokerError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Metadata", "no access")
     stream = stream_of(ConsumerDouble(world), AwayTarget(world, [refusal]), OffsetLedger())
@@ -121,8 +121,14 @@ def test_what_the_target_refuses_for_good_ends_it() -> None:
     assert world.was_closed
 
 
-class CutConsumer:
-    """Says where it stands, where its group has committed, and where the logs end now."""
+class TruncatedConsumer:
+    """A consumer with one position, which is its group's committed offset too, and log ends.
+
+    Attributes:
+        offset: the position and committed offset.
+        ends: the log end offsets of now.
+        ours: whether the partition is assigned to it.
+    """
 
     def __init__(self, offset: int, ends: Mapping[TopicPartition, int], *, ours: bool) -> None:
         self.offset = offset
@@ -153,47 +159,47 @@ class CutConsumer:
 
 
 class IdlePipeline:
-    """Has nothing in hand."""
+    """A pipeline in which no batch waits."""
 
     is_idle = True
 
 
 @pytest.mark.parametrize("ours", [True, False])
 @pytest.mark.parametrize(("offset", "is_done"), [(15, False), (14, False), (13, True)])
-def test_an_offset_behind_the_end_of_a_log_that_was_cut_is_no_end(
+def test_an_offset_beyond_the_end_of_a_truncated_log_is_not_complete(
     offset: int, *, is_done: bool, ours: bool
 ) -> None:
-    """A mirror that ends where the logs do has yet to read what came in place of that."""
+    """A mirror that stops at the log ends must still read what replaced the truncated part."""
     world = world_of(0)
     ledger = OffsetLedger(ends=Ends({TP: 13}, {TP: 0}))
     stream = stream_of(ConsumerDouble(world), PlacesDouble(world), ledger)
-    consumer: Any = CutConsumer(offset, {TP: 13}, ours=ours)
+    consumer: Any = TruncatedConsumer(offset, {TP: 13}, ours=ours)
     pipeline: Any = IdlePipeline()
     stream._look_at_ends(consumer, pipeline, 10_000)
     assert ledger.is_complete is is_done
 
 
-def test_a_log_that_was_cut_below_what_others_committed_and_stays_so_ends_there() -> None:
-    """They have nothing to commit anew, so they never say that they went back."""
+def test_a_log_truncated_below_a_commit_of_others_is_complete_after_a_while() -> None:
+    """Other members have nothing to commit after it, so their offsets never go back."""
     world = world_of(0)
     ledger = OffsetLedger(ends=Ends({TP: 20}, {TP: 0}))
     stream = stream_of(ConsumerDouble(world), PlacesDouble(world), ledger)
-    consumer: Any = CutConsumer(15, {TP: 10}, ours=False)
+    consumer: Any = TruncatedConsumer(15, {TP: 10}, ours=False)
     pipeline: Any = IdlePipeline()
-    looks = 0
+    reads = 0
     while not ledger.is_complete:
-        looks += 1
-        assert looks <= LOOKS
-        stream._look_at_ends(consumer, pipeline, 10_000 * looks)
-    assert looks == LOOKS
+        reads += 1
+        assert reads <= LOOKS
+        stream._look_at_ends(consumer, pipeline, 10_000 * reads)
+    assert reads == LOOKS
 
 
-def test_a_partition_without_a_leader_hides_no_other() -> None:
-    """What is known of the others counts meanwhile."""
+def test_a_partition_without_a_leader_does_not_hide_others() -> None:
+    """The ends of the other partitions count meanwhile."""
     world, other = world_of(0), TopicPartition("t", 1)
     ledger = OffsetLedger(ends=Ends({TP: 13, other: 5}, {}))
     stream = stream_of(ConsumerDouble(world), PlacesDouble(world), ledger)
-    consumer: Any = CutConsumer(13, {TP: 13}, ours=False)
+    consumer: Any = TruncatedConsumer(13, {TP: 13}, ours=False)
     pipeline: Any = IdlePipeline()
     stream._look_at_ends(consumer, pipeline, 10_000)
     assert ledger.missing() == {other}

@@ -1,4 +1,4 @@
-"""Batches read by the native core: what it takes itself, what it holds, and what it hands over."""
+"""Batches read by the native core: what it decodes itself, keeps, and leaves to Python."""
 
 import gc
 import random
@@ -38,25 +38,25 @@ def fetched(data: bytes | bytearray | memoryview, room: int = ROOM) -> FetchedRe
 
 
 def many(count: int, *, first: int = 0) -> list[Record]:
-    """Records with gaps, nulls and texts."""
-    chance = random.Random(first)
+    """Make records with gaps, nulls and texts."""
+    rng = random.Random(first)
     found, offset = [], first
     for _ in range(count):
         found.append(
             Record(
                 offset,
-                chance.choice([None, b"", b"key %d" % offset]),
-                chance.choice([None, b"", b"value of %d " % offset * 8, chance.randbytes(300)]),
-                NOW + chance.randrange(-100, 100_000),
+                rng.choice([None, b"", b"key %d" % offset]),
+                rng.choice([None, b"", b"value of %d " % offset * 8, rng.randbytes(300)]),
+                NOW + rng.randrange(-100, 100_000),
                 TimestampType.CREATE_TIME,
             )
         )
-        offset += chance.choice([1, 1, 1, 2, 100])
+        offset += rng.choice([1, 1, 1, 2, 100])
     return found
 
 
-def with_odd_gzip(batch: bytes) -> bytes:
-    """The same with a checksum in its gzip header, which the core leaves to Python."""
+def with_unsupported_gzip(batch: bytes) -> bytes:
+    """Add a checksum to a batch's gzip header, which makes the core leave it to Python."""
     front = bytes([*batch[61:64], 2, *batch[65:71]])
     checksum = (zlib.crc32(front) & 0xFFFF).to_bytes(2, "little")
     return with_body(batch, front + checksum + batch[71:])
@@ -64,7 +64,7 @@ def with_odd_gzip(batch: bytes) -> bytes:
 
 @CODECS
 def test_the_core_reads_every_codec_itself(codec: Codec) -> None:
-    """Nothing of a sound set is left to Python but the decompression of zstd."""
+    """Nothing of a valid set is left to Python but the decompression of zstd."""
     parts = [many(300, first=first) for first in range(0, 100_000, 20_000)]
     headers = {0: (("a", b"1"),), 299: (("b", None), ("", b""))}
     data = b"".join(build_batch(part, codec=codec, headers=headers) for part in parts)
@@ -74,8 +74,8 @@ def test_the_core_reads_every_codec_itself(codec: Codec) -> None:
     check_fetched(found, wanted, steps=(1, 298, 3, 700, 1 << 40))
 
 
-def test_it_reads_mixed_sets_and_transactions_itself() -> None:
-    """Messages among batches, markers, aborted batches, with and without a filter."""
+def test_the_core_reads_mixed_sets_and_transactions_itself() -> None:
+    """Messages among batches, markers, and aborted batches, with and without read_committed."""
     data = build_message_set(records(1, 2), magic=1, codec=Codec.GZIP)
     data += build_batch(records(3, 4), traits=of_producer(9))
     data += build_message_set(records(5), magic=0)
@@ -100,11 +100,11 @@ def test_it_reads_mixed_sets_and_transactions_itself() -> None:
         assert [record.offset for record in found.take(99).records(ORIGIN)] == offsets
 
 
-def test_a_filter_goes_on_where_the_core_stopped() -> None:
-    """What the definition reads behind a refused batch is filtered by what came before it."""
+def test_read_committed_continues_where_the_core_stopped() -> None:
+    """Batches that Python reads after an unsupported one are filtered by those before it."""
     native = import_module("zkconsumer.records.native_fetched")
     data = build_batch(records(3, 4), traits=of_producer(9))
-    data += with_odd_gzip(build_batch(records(5), codec=Codec.GZIP))
+    data += with_unsupported_gzip(build_batch(records(5), codec=Codec.GZIP))
     data += build_batch(records(6), traits=of_producer(9))
     data += build_marker(Marker.ABORT, 7, timestamp=NOW, traits=of_producer(9))
     data += build_batch(records(8), traits=of_producer(9))
@@ -121,16 +121,16 @@ def test_a_filter_goes_on_where_the_core_stopped() -> None:
 
 
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.ZSTD])
-def test_batches_wait_for_room(codec: Codec) -> None:
-    """The next batch that is over what is left of the bound is for the next fetch."""
-    one, two = (build_batch(records(*span), codec=codec) for span in (range(9), range(9, 18)))
+def test_a_batch_beyond_the_limit_is_left_for_the_next_fetch(codec: Codec) -> None:
+    """The limit is of decompressed bytes; Python and the core agree."""
+    first, second = (build_batch(records(*span), codec=codec) for span in (range(9), range(9, 18)))
     for room in range(0, 700, 7):
-        wanted = decode_purely(one + two, fetch_offset=0, max_decompressed_bytes=room)
-        check_fetched(fetched(one + two, room), wanted, steps=(1, 8, 1, 99))
+        wanted = decode_purely(first + second, fetch_offset=0, max_decompressed_bytes=room)
+        check_fetched(fetched(first + second, room), wanted, steps=(1, 8, 1, 99))
 
 
-def test_slices_keep_their_bytes_and_nothing_else_does() -> None:
-    """They live as long as a slice of them, and no longer; records have copies."""
+def test_slices_keep_the_response_alive_and_records_do_not() -> None:
+    """The bytes are released with the last slice of them; records have copies."""
     data = bytearray(build_batch(records(1, 2, 3)))
     view = memoryview(data).toreadonly()
     whole = fetched(view)
@@ -147,8 +147,8 @@ def test_slices_keep_their_bytes_and_nothing_else_does() -> None:
 
 
 @pytest.mark.parametrize("count", [1, 40])
-def test_small_sets_are_charged_what_they_hold(count: int) -> None:
-    """Not the arena that was made for larger ones, be they a poll's or a stream's."""
+def test_small_sets_are_charged_what_they_contain(count: int) -> None:
+    """They are not charged the whole arena, whether they are a poll's or a stream's."""
     native = import_module("zkconsumer.records.native_fetched")
     data = b"".join(build_batch(records(at), codec=Codec.GZIP) for at in range(count))
     found = native.decode_fetched(data, fetch_offset=0, max_decompressed_bytes=ROOM)
@@ -159,7 +159,7 @@ def test_small_sets_are_charged_what_they_hold(count: int) -> None:
 
 
 def test_a_stream_keeps_no_more_of_a_large_set_than_it_takes() -> None:
-    """The last record of one that was decompressed whole is copied out."""
+    """The last record of a set that was decompressed as a whole is copied."""
     native = import_module("zkconsumer.records.native_fetched")
     every = many(2_000)
     found = native.decode_fetched(
@@ -174,15 +174,15 @@ def test_a_stream_keeps_no_more_of_a_large_set_than_it_takes() -> None:
 
 
 def test_bytes_that_can_change_are_copied() -> None:
-    """A buffer that is written to again, like a connection's, does no harm."""
+    """A buffer that is reused, like a connection's, can then do no harm."""
     data = bytearray(build_batch(records(1, 2)))
     whole = fetched(data)
     data[:] = b"\xff" * len(data)
     assert [record.key for record in whole.take(2).records(ORIGIN)] == [b"k1", b"k2"]
 
 
-def test_bytes_that_changed_all_the_same_are_refused() -> None:
-    """Whoever hides behind a read-only view that he writes gets an error, not a crash."""
+def test_bytes_that_changed_nevertheless_are_refused() -> None:
+    """A caller who writes to the buffer behind a read-only view gets an error, not a crash."""
     sound = build_batch(records(1, 2, 3), headers={1: (("h", b"v"),)})
     for byte in (0x00, 0x01, 0x7F, 0x80, 0xFF):
         data = bytearray(sound)
@@ -199,8 +199,8 @@ def test_bytes_that_changed_all_the_same_are_refused() -> None:
         assert len(whole) == 3
 
 
-def test_records_are_no_work_for_the_garbage_collector() -> None:
-    """They are not tracked, and what they hold goes with them at once."""
+def test_records_are_not_tracked_by_the_garbage_collector() -> None:
+    """What they refer to is released with them at once."""
     whole = fetched(build_batch(records(1, 2)))
     made = whole.take(2).records(ORIGIN)
     assert not any(map(gc.is_tracked, made))
@@ -210,8 +210,8 @@ def test_records_are_no_work_for_the_garbage_collector() -> None:
     assert sys.getrefcount(value) == held - 1
 
 
-def test_they_come_from_the_core_only() -> None:
-    """Nobody can make one around nothing."""
+def test_native_objects_can_not_be_constructed() -> None:
+    """Only the core creates them, since one without its data would crash."""
     core = import_module("zkconsumer.native._core")
     for kind in (core.Fetched, core.Runs, core.ConsumerRecord):
         with pytest.raises(TypeError):
@@ -224,7 +224,7 @@ def test_they_come_from_the_core_only() -> None:
 
 @pytest.mark.parametrize("codec", Codec)
 def test_no_codec_is_left_to_python(codec: Codec) -> None:
-    """The core reads batches of each by itself, with just enough room and not with less."""
+    """The core reads batches of each codec, with exactly enough bytes and not with fewer."""
     core = import_module("zkconsumer.native._core")
     body = build_batch(records(1, 2))[61:]
     data = build_batch(records(1, 2), codec=codec)
@@ -241,7 +241,7 @@ def test_no_codec_is_left_to_python(codec: Codec) -> None:
 
 @pytest.mark.parametrize("portable", [False, True])
 def test_crc32c_of_every_length_and_alignment(portable: bool) -> None:
-    """By instruction and by tables, and wherever it is cut."""
+    """The instruction and the tables agree with Python's, also for a checksum in two parts."""
     core = import_module("zkconsumer.native._core")
     assert core.CRC32C_NAME in ("sse4.2", "armv8", "portable")
     data = random.Random(1).randbytes(70_000)
@@ -255,10 +255,10 @@ def test_crc32c_of_every_length_and_alignment(portable: bool) -> None:
 
 
 def test_columns_of_runs_are_those_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrow has the same from both engines, append time and nulls among it."""
+    """Arrow gets the same columns from both engines, append times and nulls included."""
     columns = import_module("zkconsumer.streams.arrow_columns")
     core = import_module("zkconsumer.native._core")
-    monkeypatch.setattr(columns, "_core", core, raising=False)  # where the pure engine was chosen
+    monkeypatch.setattr(columns, "_core", core, raising=False)  # if the pure engine was chosen
     stamped = [
         Record(record.offset, record.key, record.value, NOW, TimestampType.LOG_APPEND_TIME)
         for record in many(50, first=9000)
@@ -279,7 +279,7 @@ def test_columns_of_runs_are_those_of_rows(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_threads_decode_while_slices_are_read() -> None:
-    """As fetchers do: every record comes whole and once, whoever decodes beside."""
+    """Fetchers do so: every record comes once and complete, whatever other threads decode."""
     sets = [
         b"".join(
             build_batch(

@@ -1,4 +1,4 @@
-"""In processes of their own: what the unit tests of the same name do not hold."""
+"""Decompression with little memory, in processes of their own."""
 
 import subprocess
 import sys
@@ -29,7 +29,7 @@ except MemoryError:
 
 
 def in_little_memory(codec: Codec, packed: bytes, folder: Path, *, max_bytes: int) -> str:
-    """What a process makes of it that gets 48 MiB more than it has when it begins."""
+    """Decompress in a process that may use 48 MiB more than it has when it starts."""
     file = folder / "packed"
     file.write_bytes(packed)
     done = subprocess.run(
@@ -42,7 +42,7 @@ def in_little_memory(codec: Codec, packed: bytes, folder: Path, *, max_bytes: in
 
 
 def bomb(codec: Codec) -> bytes:
-    """A frame of 200 MiB of zeros that does not say what it becomes."""
+    """Compress 200 MiB of zeros into a frame that does not declare that size."""
     if codec is Codec.GZIP:
         return gzip_of_zeros(200)
     if codec is Codec.ZSTD:
@@ -52,8 +52,8 @@ def bomb(codec: Codec) -> bytes:
 
 
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.LZ4, Codec.ZSTD])
-def test_memory_is_taken_for_what_came(codec: Codec, tmp_path: Path) -> None:
-    """A bomb is refused at the bound; where even that is not to be had, it is no crash."""
+def test_memory_is_allocated_only_as_data_is_decompressed(codec: Codec, tmp_path: Path) -> None:
+    """A bomb is refused at the limit; without that much memory it is an error, not a crash."""
     packed = bomb(codec)
     assert in_little_memory(codec, packed, tmp_path, max_bytes=MEBIBYTE) == "None"
     assert in_little_memory(codec, packed, tmp_path, max_bytes=1 << 30) == "no memory"

@@ -1,4 +1,4 @@
-"""How the core was compiled: what it reads comes from strangers."""
+"""How the core was compiled, since it reads bytes from strangers."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ SOFT = ["-fno-stack-protector", "-U_FORTIFY_SOURCE", "-Wl,-z,norelro", "-Wl,-z,l
 
 
 def missing(*words: str) -> list[str]:
-    """What a shared object lacks, in the words of the script that checks wheels."""
+    """Return what a shared object lacks, as the script that checks wheels prints it."""
     command = [sys.executable, str(SCRIPT), *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     found = [line.partition(": ")[2] for line in done.stderr.splitlines()]
@@ -23,12 +23,12 @@ def missing(*words: str) -> list[str]:
 
 
 def test_the_core_is_hardened() -> None:
-    """As every build of setup.py is, by hand or in a wheel."""
+    """Every build by setup.py is, by hand or in a wheel."""
     assert missing(str(import_module("zkconsumer.native._core").__file__)) == []
 
 
-def test_what_is_soft_is_found(tmp_path: Path) -> None:
-    """Each of the measures is missed where it is left out."""
+def test_each_missing_measure_is_found(tmp_path: Path) -> None:
+    """A library that was compiled without any of them lacks them all."""
     source, made = tmp_path / "soft.c", str(tmp_path / "soft.so")
     source.write_text("int soft(int number) { return number + 1; }\n")
     command = ["gcc", "-g", "-shared", "-fPIC", *SOFT, "-Wl,-z,execstack", str(source), "-o", made]

@@ -1,4 +1,4 @@
-"""The certificates, and the brokers in memory, that unit tests have, too."""
+"""The certificates and the brokers in memory, which the unit tests use as well."""
 
 from tests.unit.net.conftest import broker, certificates, dialer, net
 

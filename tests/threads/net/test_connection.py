@@ -1,4 +1,4 @@
-"""One request at a time, and never half an answer for the next one: on real threads."""
+"""Connections, on real threads (the unit tests of the same name hold the rest)."""
 
 from tests.fakes.fake_script import Hang
 from tests.support.fake_net import LONG_MS, FakeNet, request_metadata
@@ -14,7 +14,7 @@ QUESTION = MetadataRequest(topics=("t",))
 
 
 def test_close_ends_a_request_that_waits(net: FakeNet) -> None:
-    """Closing from another thread wakes a request with ConnectionLost."""
+    """Closing in another thread makes the request raise ConnectionLost."""
     net.brokers[0].script(ApiKey.METADATA, Hang())
     connection = net.connect()
     received: list[ConnectionLost] = []

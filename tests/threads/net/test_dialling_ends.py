@@ -1,4 +1,4 @@
-"""On real threads: what the unit tests of the same name do not hold."""
+"""Dials and calls that end early, on real threads (the unit tests hold the rest)."""
 
 import pytest
 
@@ -23,8 +23,8 @@ from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.versions import BrokerGeneration
 
 
-def test_stop_wakes_whoever_dials(broker: SpokenBroker, dialer: BrokerDialer) -> None:
-    """A hanging broker holds nobody up; and later dials fail at once."""
+def test_stop_ends_a_dial(broker: SpokenBroker, dialer: BrokerDialer) -> None:
+    """A hanging broker delays nothing, and later dials fail at once."""
     broker.response = lambda _: Word.SILENCE
     ended: list[TransportError] = []
 
@@ -47,7 +47,7 @@ def test_stop_wakes_whoever_dials(broker: SpokenBroker, dialer: BrokerDialer) ->
 
 
 def test_a_twin_connects_on_its_own() -> None:
-    """Over TCP: stopping one leaves what the other connects alone."""
+    """Stopping a twin over TCP leaves the other one's connects alone."""
     connector = TcpConnector()
     elder = BrokerDialer(
         connector, client_id="test", connect_timeout_ms=SHORT_MS, request_timeout_ms=SHORT_MS
@@ -57,8 +57,10 @@ def test_a_twin_connects_on_its_own() -> None:
         elder.dial(Broker(-1, "127.0.0.1", 1))
 
 
-def test_close_wakes_a_call_and_proves_nothing(broker: SpokenBroker, dialer: BrokerDialer) -> None:
-    """Closing from another thread ends a wait; what is known of the broker lives on."""
+def test_close_ends_a_call_and_keeps_the_versions(
+    broker: SpokenBroker, dialer: BrokerDialer
+) -> None:
+    """Closing in another thread ends a wait, but says nothing against the known versions."""
     broker.become(BrokerGeneration.V0_8_2)
     other = dialer.dial(ADDRESS)
     connection = dialer.dial(ADDRESS)

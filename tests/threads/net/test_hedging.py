@@ -1,4 +1,4 @@
-"""On real sockets: what the unit tests of the same name do not hold."""
+"""Responses that come in pieces, on real sockets (the unit tests hold the rest)."""
 
 import socket
 
@@ -9,8 +9,8 @@ from zkconsumer.wire.codec import encode_response
 from zkconsumer.wire.messages.group_members import HeartbeatRequest, HeartbeatResponse
 
 
-def test_an_answer_is_heard_piece_by_piece() -> None:
-    """Nothing that came is lost between two looks, in the length or behind it."""
+def test_a_response_is_received_piece_by_piece() -> None:
+    """No byte is lost between two reads, be it of the length or after it."""
     ours, theirs = socket.socketpair()
     with theirs:
         transport = TcpTransport(ours, "fake:9092")

@@ -1,4 +1,4 @@
-"""What the one HTTP client does over a proxy and TLS."""
+"""What the HTTP client does over a proxy and TLS."""
 
 import contextlib
 import socket
@@ -19,7 +19,7 @@ LONG_MS = 10_000
 
 
 def heading(connected: socket.socket) -> str:
-    """Receive what comes up to an empty line."""
+    """Receive up to an empty line."""
     data = b""
     while b"\r\n\r\n" not in data:
         some = connected.recv(1 << 16)
@@ -31,17 +31,17 @@ def heading(connected: socket.socket) -> str:
 
 @pytest.fixture
 def tunnel(certificates: Certificates) -> Iterator[tuple[SplitResult, list[str]]]:
-    """A proxy that is the other end as well: its URL, and what it hears."""
-    heard: list[str] = []
+    """A proxy that is the server as well: its URL, and the heads that it receives."""
+    received: list[str] = []
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
             with contextlib.suppress(OSError), server.accept()[0] as connected:
-                heard.append(heading(connected))
+                received.append(heading(connected))
                 connected.sendall(b"HTTP/1.1 200 Connected\r\n\r\n")
                 context = server_context(certificates)
                 with context.wrap_socket(connected, server_side=True) as inner:
-                    heard.append(heading(inner))
+                    received.append(heading(inner))
                     inner.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
 
         def end() -> None:
@@ -50,15 +50,15 @@ def tunnel(certificates: Certificates) -> Iterator[tuple[SplitResult, list[str]]
 
         scope = ThreadScope("proxy")
         scope.spawn("serve", serve, stop=end)
-        yield urlsplit(f"http://us:pw@127.0.0.1:{server.getsockname()[1]}"), heard
+        yield urlsplit(f"http://us:pw@127.0.0.1:{server.getsockname()[1]}"), received
         assert scope.close(LONG_MS) == []
 
 
 def test_tls_goes_through_a_proxy(
     tunnel: tuple[SplitResult, list[str]], certificates: Certificates
 ) -> None:
-    """It learns where to, and who we are to it; the rest is the other end's."""
-    proxy, heard = tunnel
+    """The proxy learns the address and our login at it; the request is for the server only."""
+    proxy, received = tunnel
     answer = http_request(
         urlsplit("https://127.0.0.1:8443/a?b=c"),
         headers={"X": "y"},
@@ -68,11 +68,11 @@ def test_tls_goes_through_a_proxy(
         proxy=proxy,
     )
     assert answer == (200, b"hi")
-    assert heard[0].startswith("CONNECT 127.0.0.1:8443 HTTP/1.1")
-    assert "Proxy-Authorization: Basic dXM6cHc=" in heard[0]
-    assert heard[1].startswith("GET /a?b=c HTTP/1.1")
-    assert "X: y" in heard[1]
-    assert "Proxy-Authorization" not in heard[1]
+    assert received[0].startswith("CONNECT 127.0.0.1:8443 HTTP/1.1")
+    assert "Proxy-Authorization: Basic dXM6cHc=" in received[0]
+    assert received[1].startswith("GET /a?b=c HTTP/1.1")
+    assert "X: y" in received[1]
+    assert "Proxy-Authorization" not in received[1]
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_tls_goes_through_a_proxy(
 def test_the_host_behind_a_proxy_is_verified(
     tunnel: tuple[SplitResult, list[str]], certificates: Certificates, host: str, at_proxy: str
 ) -> None:
-    """By its own name, not by the proxy's, which the certificate is for."""
-    proxy, heard = tunnel
+    """It is by its own name, not by the proxy's, which the certificate is for."""
+    proxy, received = tunnel
     with pytest.raises(ConnectFailed, match="not valid for"):
         http_request(
             urlsplit(f"https://{host}/a"),
@@ -92,12 +92,12 @@ def test_the_host_behind_a_proxy_is_verified(
             ssl_context=ssl.create_default_context(cafile=certificates.authority),
             proxy=proxy,
         )
-    assert heard[0].startswith(f"CONNECT {at_proxy} HTTP/1.1")
-    assert len(heard) == 1
+    assert received[0].startswith(f"CONNECT {at_proxy} HTTP/1.1")
+    assert len(received) == 1
 
 
 class LateClock(SystemClock):
-    """Every look at it takes a minute."""
+    """A clock that advances a minute with each reading."""
 
     late_ms = 0
 
@@ -106,8 +106,8 @@ class LateClock(SystemClock):
         return super().now_ms() + self.late_ms
 
 
-def test_no_time_is_left_to_connect() -> None:
-    """What is done before takes a while, as loading authorities does: no time is negative."""
+def test_no_time_out_is_negative() -> None:
+    """Steps before the connect, such as loading authorities, may use up all the time."""
     url = urlsplit("http://localhost:1/")
     with pytest.raises(ConnectFailed) as failed:
         http_request(url, headers={}, timeout_ms=LONG_MS, max_bytes=10, clock=LateClock())

@@ -1,4 +1,4 @@
-"""A connection in the hands of somebody who works with its descriptor."""
+"""A connection that is delegated to code which works with its file descriptor."""
 
 import os
 import socket
@@ -17,13 +17,13 @@ from zkconsumer.net.tcp import TcpConnector, TcpTransport
 
 @pytest.fixture
 def server() -> Iterator[socket.socket]:
-    """Where a socket listens."""
+    """A listening socket."""
     with socket.create_server((LOOPBACK, 0)) as server:
         yield server
 
 
 def connect(server: socket.socket) -> TcpTransport:
-    """Connect to it."""
+    """Connect to this server."""
     return TcpConnector().connect(*server.getsockname(), timeout_ms=5_000)
 
 
@@ -37,10 +37,10 @@ def connection(transport: object) -> BrokerConnection:
     )
 
 
-def test_a_close_while_it_is_lent_ends_the_stream_and_keeps_the_number(
+def test_a_close_during_delegation_ends_the_stream_but_keeps_the_descriptor(
     server: socket.socket,
 ) -> None:
-    """Nobody else's connection may come to stand under the number that the borrower uses."""
+    """No other connection may get the descriptor's number while it is in use."""
     transport = connect(server)
     with transport.delegate() as descriptor:
         transport.close()
@@ -51,28 +51,28 @@ def test_a_close_while_it_is_lent_ends_the_stream_and_keeps_the_number(
         os.fstat(descriptor)
 
 
-def test_what_is_closed_is_not_lent(server: socket.socket) -> None:
-    """It says so, as for every other use."""
+def test_a_closed_transport_is_not_delegated(server: socket.socket) -> None:
+    """It raises ConnectionLost, as any other use does."""
     transport = connect(server)
     transport.close()
     with pytest.raises(ConnectionLost, match="closed by us"), transport.delegate():
         pass
 
 
-def test_a_connection_goes_on_behind_the_borrowers_correlation_ids(server: socket.socket) -> None:
-    """No late answer can be taken for another one's."""
-    lent = connection(connect(server))
-    with lent.delegate() as line:
-        assert (line.correlation_id, line.client_id) == (0, "héctor".encode())
-        assert line.max_response_bytes == 77
-        line.correlation_id = 5
-    with lent.delegate() as line:
-        assert line.correlation_id == 5
-    lent.close()
+def test_a_connection_continues_after_the_delegates_correlation_ids(server: socket.socket) -> None:
+    """No late response can be taken for that of another request."""
+    delegated = connection(connect(server))
+    with delegated.delegate() as delegation:
+        assert (delegation.correlation_id, delegation.client_id) == (0, "héctor".encode())
+        assert delegation.max_response_bytes == 77
+        delegation.correlation_id = 5
+    with delegated.delegate() as delegation:
+        assert delegation.correlation_id == 5
+    delegated.close()
 
 
-def test_only_what_has_a_descriptor_can_be_lent(server: socket.socket) -> None:
-    """TCP has one, the network in memory has none."""
+def test_only_a_transport_with_a_descriptor_can_be_delegated(server: socket.socket) -> None:
+    """TCP has one, and the network in memory has none."""
     network = MemoryNetwork()
     network.listen("peer", 1, ScriptedPeer().accept)
     assert not connection(network.connect("peer", 1, timeout_ms=1_000)).has_descriptor

@@ -1,4 +1,4 @@
-"""Connections that know their broker, whatever it is, and was, and becomes: on real threads."""
+"""Connections with negotiated versions, while brokers change, on real threads."""
 
 import pytest
 
@@ -25,23 +25,23 @@ KAFKA_0_10_2: Serves = {
 }
 
 
-def test_a_connection_that_broke_in_a_borrowers_hands_proves_nothing_any_more() -> None:
-    """The broker may be back as another version: the next one asks anew."""
+def test_versions_are_negotiated_again_after_a_delegated_connection_broke() -> None:
+    """The broker may be back with another version, so the next connection asks for it."""
     broker = SpokenBroker(ADDRESS, serves=KAFKA_0_10_2, response=answering)
     with LoopbackServer() as server:
         address = Broker(-1, LOOPBACK, server.listen(broker.accept))
         dialer = BrokerDialer(
             TcpConnector(), client_id="test", connect_timeout_ms=LONG_MS, request_timeout_ms=LONG_MS
         )
-        lent, other = dialer.dial(address), dialer.dial(address)
+        delegated, other = dialer.dial(address), dialer.dial(address)
         assert broker.accepted == 3
-        assert lent.has_descriptor
+        assert delegated.has_descriptor
         first, known = (request.version for request in broker.requested(ApiKey.API_VERSIONS)[1:])
         assert known < broker.requested(ApiKey.API_VERSIONS)[0].version
-        with pytest.raises(ConnectionLost, match="borrowed"), lent.delegate():
+        with pytest.raises(ConnectionLost, match="borrowed"), delegated.delegate():
             raise ConnectionLost("borrowed, and gone")
         broker.serves = MODERN
-        anew = dialer.dial(address)
+        renewed = dialer.dial(address)
         assert broker.requested(ApiKey.API_VERSIONS)[-1].version > known == first
-        for connection in (lent, other, anew):
+        for connection in (delegated, other, renewed):
             connection.close()

@@ -1,4 +1,4 @@
-"""Tokens of an endpoint: how long each is used, and what is said where none comes."""
+"""Tokens of an endpoint: how long each is used, and the error without one."""
 
 import base64
 import contextlib
@@ -22,18 +22,18 @@ SECRET = "s3cret-of-the-client"
 
 @pytest.fixture
 def endpoint() -> Iterator[TokenEndpoint]:
-    """One on loopback."""
+    """A token endpoint on loopback."""
     with TokenEndpoint() as serving:
         yield serving
 
 
 def credentials(url: str, scope: str | None = None) -> ClientCredentials:
-    """Who asks."""
+    """Return the client's credentials."""
     return ClientCredentials(endpoint_url=url, client_id="app", client_secret=SECRET, scope=scope)
 
 
 def test_a_token_is_used_for_most_of_its_life(endpoint: TokenEndpoint) -> None:
-    """Then another one is fetched, as whom and what for the settings say."""
+    """Then another one is fetched, with the configured client and scope."""
     clock = ManualClock()
     tokens = FetchedTokens(credentials(endpoint.url, "kafka read"), clock=clock)
     endpoint.responses = [granted("one"), granted("two")]
@@ -48,8 +48,10 @@ def test_a_token_is_used_for_most_of_its_life(endpoint: TokenEndpoint) -> None:
 
 
 @pytest.mark.parametrize("lifetime_s", [0, -5, None, "soon", True])
-def test_a_token_of_no_known_life_is_used_once(endpoint: TokenEndpoint, lifetime_s: object) -> None:
-    """An invalid lifetime counts as none."""
+def test_a_token_of_unknown_lifetime_is_used_once(
+    endpoint: TokenEndpoint, lifetime_s: object
+) -> None:
+    """An invalid lifetime counts as unknown."""
     tokens = FetchedTokens(credentials(endpoint.url), clock=ManualClock())
     endpoint.responses = [granted("one", lifetime_s), granted("two", lifetime_s)]
     assert (tokens.token(), tokens.token()) == ("one", "two")
@@ -65,10 +67,10 @@ def test_a_token_of_no_known_life_is_used_once(endpoint: TokenEndpoint, lifetime
         ((200, b" " * (300 << 10)), "longer than"),
     ],
 )
-def test_what_another_try_does_not_help_against(
+def test_an_invalid_response_is_a_failed_authentication(
     endpoint: TokenEndpoint, response: tuple[int, bytes], reported: str
 ) -> None:
-    """One sentence, without the secret."""
+    """A retry would not help; the error is one sentence, without the secret."""
     endpoint.responses = [response]
     with pytest.raises(AuthenticationFailed, match=reported) as caught:
         FetchedTokens(credentials(endpoint.url)).token()
@@ -76,15 +78,15 @@ def test_what_another_try_does_not_help_against(
 
 
 @pytest.mark.parametrize("code", [302, 500, 503])
-def test_an_endpoint_in_trouble_may_be_asked_again(endpoint: TokenEndpoint, code: int) -> None:
-    """A redirection is not followed: the secret is for the endpoint alone."""
+def test_a_failing_endpoint_is_a_retriable_error(endpoint: TokenEndpoint, code: int) -> None:
+    """A redirection is one as well: the secret is for the endpoint only."""
     endpoint.responses = [(code, b"later")]
     with pytest.raises(ConnectFailed, match=rf"responded with {code}"):
         FetchedTokens(credentials(endpoint.url)).token()
 
 
-def test_an_endpoint_that_is_away_may_be_asked_again() -> None:
-    """It is no refusal."""
+def test_an_endpoint_that_is_away_is_a_retriable_error() -> None:
+    """It is not taken for a refusal."""
     with pytest.raises(TransportError, match=r"127\.0\.0\.1:1/token"):
         FetchedTokens(credentials("http://127.0.0.1:1/token"), timeout_ms=2_000).token()
 
@@ -101,17 +103,17 @@ def test_an_endpoint_that_is_away_may_be_asked_again() -> None:
         ),
     ],
 )
-def test_what_is_no_http_is_no_crash(
+def test_a_response_that_is_not_http_is_an_error(
     endpoint: TokenEndpoint, response: bytes, reported: str
 ) -> None:
-    """Most likely another port, or one whose answer broke off."""
+    """It is probably another port, or its response was cut short."""
     endpoint.responses = [response]
     with pytest.raises(ConnectFailed, match=reported):
         FetchedTokens(credentials(endpoint.url), timeout_ms=5_000).token()
 
 
-def test_an_endpoint_that_sends_a_byte_now_and_then_costs_the_time_out() -> None:
-    """All of a response has to come in time; each look at it would last for ever."""
+def test_the_time_out_is_for_the_whole_response() -> None:
+    """An endpoint that sends a byte now and then would otherwise hold the call for ever."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         ended = threading.Event()
 
@@ -129,16 +131,16 @@ def test_an_endpoint_that_sends_a_byte_now_and_then_costs_the_time_out() -> None
         assert scope.close(5_000) == []
 
 
-@pytest.mark.parametrize("around", ["", "idp.invalid", "idp.invalid:80"])
-def test_a_proxy_of_the_environment(
-    endpoint: TokenEndpoint, monkeypatch: pytest.MonkeyPatch, around: str
+@pytest.mark.parametrize("no_proxy", ["", "idp.invalid", "idp.invalid:80"])
+def test_the_proxy_of_the_environment_is_used(
+    endpoint: TokenEndpoint, monkeypatch: pytest.MonkeyPatch, no_proxy: str
 ) -> None:
-    """It is asked for the endpoint, unless ``no_proxy`` names that."""
+    """It is, unless ``no_proxy`` names the endpoint."""
     monkeypatch.setenv("http_proxy", endpoint.url.replace("//", "//us%65r:pw@"))
-    monkeypatch.setenv("no_proxy", around)
+    monkeypatch.setenv("no_proxy", no_proxy)
     endpoint.responses = [granted("one")]
     tokens = FetchedTokens(credentials("http://idp.invalid:80/token"), timeout_ms=5_000)
-    if not around:
+    if not no_proxy:
         assert tokens.token() == "one"
         assert endpoint.paths == ["http://idp.invalid:80/token"]
         assert endpoint.proxy_logins == ["Basic dXNlcjpwdw=="]
@@ -147,10 +149,10 @@ def test_a_proxy_of_the_environment(
             tokens.token()
 
 
-def test_a_proxy_that_refuses_to_connect(
+def test_a_proxy_that_refuses_to_connect_is_an_error(
     endpoint: TokenEndpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The secret is not sent: there is no TLS to the endpoint."""
+    """The secret is not sent, as there is no TLS to the endpoint."""
     monkeypatch.setenv("https_proxy", endpoint.url)
     with pytest.raises(ConnectFailed, match=r"the proxy 127\.0\.0\.1 responded with 501"):
         FetchedTokens(credentials("https://idp.invalid/token"), timeout_ms=5_000).token()
@@ -158,8 +160,8 @@ def test_a_proxy_that_refuses_to_connect(
 
 
 @pytest.mark.parametrize("proxy", ["http://app:hun/ter@h:1", "[::", "http://h:99999", ":3128"])
-def test_a_proxy_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
-    """By the name of its variable, without its value, which may hold a password."""
+def test_an_invalid_proxy_is_an_error(monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    """It names the variable, but not its value, which may hold a password."""
     monkeypatch.setenv("https_proxy", proxy)
     with pytest.raises(ConnectFailed, match="https_proxy: give http://host:port") as caught:
         FetchedTokens(credentials("https://idp.invalid/token")).token()
@@ -167,7 +169,7 @@ def test_a_proxy_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch, proxy: st
 
 
 def test_secrets_are_not_shown() -> None:
-    """Neither here nor in what holds it."""
+    """Neither the credentials nor the settings show them in their repr."""
     shown = credentials("https://idp.example/token")
     settings = SecuritySettings(
         protocol="SASL_SSL", sasl_mechanism="OAUTHBEARER", token_source=lambda: SECRET
@@ -176,16 +178,16 @@ def test_secrets_are_not_shown() -> None:
 
 
 @pytest.mark.parametrize("url", ["ftp://h/x", "idp.example/token", "https://"])
-def test_an_address_that_is_none_is_refused(url: str) -> None:
-    """It is refused before a connection is opened."""
+def test_an_invalid_endpoint_address_is_refused(url: str) -> None:
+    """It is before a connection is opened."""
     with pytest.raises(ConfigError, match="sasl_oauthbearer_token_endpoint_url"):
         credentials(url)
 
 
-def test_only_a_secret_that_crosses_a_network_is_warned_about(
+def test_a_secret_over_http_is_warned_about(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """A loopback address causes no warning."""
+    """At a loopback address it crosses no network, and causes no warning."""
     FetchedTokens(credentials("http://127.0.0.1:1/token"))
     FetchedTokens(credentials("https://idp.example/token"))
     assert not caplog.messages
@@ -194,8 +196,8 @@ def test_only_a_secret_that_crosses_a_network_is_warned_about(
     assert SECRET not in caplog.text
 
 
-def test_the_bytes_of_a_token() -> None:
-    """RFC 7628, section 3.1; an answer is a refusal."""
+def test_a_token_is_sent_as_rfc_7628_has_it() -> None:
+    """Section 3.1: a message after it is a refusal."""
     settings = SecuritySettings(
         protocol="SASL_SSL", sasl_mechanism="OAUTHBEARER", token_source=lambda: "a.b.c"
     )
@@ -207,14 +209,14 @@ def test_the_bytes_of_a_token() -> None:
 
 
 @pytest.mark.parametrize("token", ["", "a b", "a\1b", "é"])
-def test_what_is_no_token_is_not_sent(token: str) -> None:
-    """It could say something else to the broker."""
+def test_an_invalid_token_is_not_sent(token: str) -> None:
+    """Its characters could mean something else to the broker."""
     with pytest.raises(AuthenticationFailed, match="valid token"):
         OAuthBearer(token)
 
 
-def test_tokens_and_other_mechanisms_do_not_mix() -> None:
-    """Each error names what to give."""
+def test_tokens_and_other_mechanisms_can_not_be_combined() -> None:
+    """Each error names the setting to use."""
     with pytest.raises(ConfigError, match="sasl_oauth_token_provider"):
         SecuritySettings(protocol="SASL_SSL", sasl_mechanism="OAUTHBEARER")
     with pytest.raises(ConfigError, match="give OAUTHBEARER"):

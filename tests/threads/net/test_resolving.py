@@ -1,4 +1,4 @@
-"""Connecting by a name: the time is for all of its addresses, and for the system's resolver."""
+"""Connecting by name: the time-out covers all of its addresses, and the system's resolver."""
 
 import contextlib
 import os
@@ -22,7 +22,7 @@ LONG_MS = 10_000
 
 @pytest.fixture
 def resolve(monkeypatch: pytest.MonkeyPatch) -> Callable[[Lookup], None]:
-    """Set who looks names up; addresses are themselves, without a lookup."""
+    """Replace the resolver of names; an address is its own result, without a lookup."""
 
     def replace(lookup: Lookup) -> None:
         def getaddrinfo(host: str, port: int | None, **given: int) -> list[Address]:
@@ -41,7 +41,7 @@ def resolve(monkeypatch: pytest.MonkeyPatch) -> Callable[[Lookup], None]:
 
 @pytest.fixture
 def hanging(resolve: Callable[[Lookup], None]) -> Iterator[list[str]]:
-    """A resolver that hangs; what it was asked for."""
+    """Let the resolver hang; yield the names that it was asked for."""
     asked: list[str] = []
     end = threading.Event()
 
@@ -62,26 +62,26 @@ def resolvers() -> list[str]:
 
 
 def try_in_vain(host: str) -> None:
-    """Connect to a name that hangs."""
+    """Try to connect to a name whose lookup hangs."""
     with pytest.raises(ConnectFailed, match="was not found within 10 ms"):
         TcpConnector().connect(host, 9092, timeout_ms=10)
 
 
 def hang_at(host: str, hanging: list[str]) -> None:
-    """Try until a thread looks the name up: a busy machine may take longer than one try."""
+    """Try until a thread looks the name up: on a busy machine one attempt may be too short."""
     while host not in hanging:
         try_in_vain(host)
 
 
-def test_an_address_that_takes_no_connection_leaves_time_to_the_next(
+def test_an_address_that_does_not_respond_leaves_time_to_the_next(
     resolve: Callable[[Lookup], None],
 ) -> None:
-    """As one of IPv6 where no router knows it: both together take no longer than was said."""
+    """An IPv6 address without a route is one; both together respect the time-out."""
     resolve(lambda _: ["127.0.0.1", "127.0.0.2"])
     with contextlib.ExitStack() as sockets:
         dead = sockets.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
         port = dead.getsockname()[1]
-        for _ in range(3):  # its queue is full now, and the system drops what comes
+        for _ in range(3):  # fill its queue, so that the system drops further connects
             client = sockets.enter_context(socket.socket())
             client.settimeout(0)
             client.connect_ex(dead.getsockname())
@@ -94,8 +94,8 @@ def test_an_address_that_takes_no_connection_leaves_time_to_the_next(
             assert found.getpeername() == alive.getsockname()
 
 
-def test_many_at_once_wait_for_the_resolver(resolve: Callable[[Lookup], None]) -> None:
-    """A broker dies, and all targets of twenty clusters are told at the same moment."""
+def test_many_lookups_share_a_few_threads(resolve: Callable[[Lookup], None]) -> None:
+    """Many names may be needed at once, as when notifications go to all targets."""
     threads: set[int] = set()
 
     def lookup(_: str) -> list[str]:
@@ -117,7 +117,7 @@ def test_many_at_once_wait_for_the_resolver(resolve: Callable[[Lookup], None]) -
 
 
 def test_a_name_that_hangs_occupies_one_thread(hanging: list[str]) -> None:
-    """However often it is looked up; an address needs no resolver."""
+    """It does however often it is looked up; an address needs no resolver."""
     hang_at("h.invalid", hanging)
     for _ in range(20):
         try_in_vain("h.invalid")
@@ -126,8 +126,8 @@ def test_a_name_that_hangs_occupies_one_thread(hanging: list[str]) -> None:
         TcpConnector().connect(*server.getsockname(), timeout_ms=1_000).close()
 
 
-def test_names_that_wait_in_vain_are_forgotten(hanging: list[str]) -> None:
-    """Once all threads hang; who comes later is not looked up when nobody waits for it."""
+def test_lookups_that_nobody_waits_for_are_dropped(hanging: list[str]) -> None:
+    """While all threads hang, a later name is not looked up once its caller has given up."""
     for number in range(16):
         hang_at(f"h{number}.invalid", hanging)
     for number in range(16, 20):
@@ -135,21 +135,21 @@ def test_names_that_wait_in_vain_are_forgotten(hanging: list[str]) -> None:
     assert len(resolvers()) == len(hanging) == 16
 
 
-def test_a_name_that_hangs_is_told_as_one_line(hanging: list[str]) -> None:
-    """Whatever a registration says, no line of a log is made of it."""
+def test_a_name_that_hangs_is_an_error_of_one_line(hanging: list[str]) -> None:
+    """No name in a registration can forge a line of the log."""
     with pytest.raises(ConnectFailed) as caught:
         TcpConnector().connect("a\n\x1b[2Jh.invalid", 9092, timeout_ms=10)
     assert str(caught.value).isprintable()
     assert len(hanging) <= 1
 
 
-def test_who_waits_is_told_of_a_lookup_that_breaks(resolve: Callable[[Lookup], None]) -> None:
-    """Of any error; and the name is looked up again for the next."""
-    tries: list[str] = []
+def test_a_failed_lookup_is_an_error(resolve: Callable[[Lookup], None]) -> None:
+    """Any exception of it is; the next connect looks the name up again."""
+    attempts: list[str] = []
 
     def lookup(host: str) -> list[str]:
-        tries.append(host)
-        if len(tries) == 1:
+        attempts.append(host)
+        if len(attempts) == 1:
             raise MemoryError
         return ["127.0.0.1"]
 
@@ -161,7 +161,7 @@ def test_who_waits_is_told_of_a_lookup_that_breaks(resolve: Callable[[Lookup], N
         TcpConnector().connect("h.invalid", port, timeout_ms=LONG_MS).close()
 
 
-def test_stopping_breaks_off_a_lookup_that_hangs(hanging: list[str]) -> None:
+def test_stopping_ends_a_lookup_that_hangs(hanging: list[str]) -> None:
     """A shutdown does not wait for the system's resolver."""
     connector, scope = TcpConnector(), ThreadScope("connecting")
     failures: list[ConnectFailed] = []
@@ -180,10 +180,10 @@ def test_stopping_breaks_off_a_lookup_that_hangs(hanging: list[str]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
-def test_a_forked_child_looks_names_up_anew(
+def test_a_forked_child_looks_names_up_again(
     hanging: list[str], resolve: Callable[[Lookup], None]
 ) -> None:
-    """The thread that would have answered is the parent's."""
+    """The thread of the parent's lookup does not exist in the child."""
     hang_at("h.invalid", hanging)
     with socket.create_server(("127.0.0.1", 0)) as server:
         resolve(lambda _: ["127.0.0.1"])
@@ -191,7 +191,7 @@ def test_a_forked_child_looks_names_up_anew(
         if not child:
             try:
                 TcpConnector().connect("h.invalid", server.getsockname()[1], timeout_ms=LONG_MS)
-            except BaseException:  # noqa: BLE001 - whatever it is, the parent is told
+            except BaseException:  # noqa: BLE001 - whatever it is, it is reported to the parent
                 os._exit(1)
             os._exit(0)
         assert os.waitpid(child, 0)[1] == 0
@@ -201,7 +201,7 @@ def test_a_forked_child_looks_names_up_anew(
     ("host", "port"),
     [("", 1), ("a\0b", 1), ("ü" * 80, 1), ("127.0.0.1", 1 << 16), ("x.invalid", -1)],
 )
-def test_what_is_no_address_is_an_error(host: str, port: int) -> None:
-    """Whatever a registration says."""
+def test_an_invalid_address_is_an_error(host: str, port: int) -> None:
+    """A registration may hold any host and port."""
     with pytest.raises(ConnectFailed, match="can't connect"):
         TcpConnector().connect(host, port, timeout_ms=2_000)

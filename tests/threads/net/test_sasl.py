@@ -1,4 +1,4 @@
-"""Saying who we are: in requests, bare, again; and what brokers say to it."""
+"""SASL authentication: by requests, renewed, and the errors that brokers respond with."""
 
 import pytest
 
@@ -27,13 +27,13 @@ from zkconsumer.wire.versions import BrokerGeneration, VersionRange
 
 ADDRESS = Broker(-1, "b", 9092)
 LONG_MS = 10_000
-NOTHING = MetadataResponse(brokers=(), topics=())
-QUESTION = MetadataRequest(topics=())
+EMPTY_RESPONSE = MetadataResponse(brokers=(), topics=())
+REQUEST = MetadataRequest(topics=())
 MECHANISMS = ("PLAIN", *HASHES)
 
 
 def without(api: ApiKey) -> dict[ApiKey, VersionRange]:
-    """What a broker serves that lacks one API."""
+    """Return the versions of a broker that lacks one API."""
     serves = dict(MODERN)
     del serves[api]
     return serves
@@ -45,13 +45,13 @@ KAFKA_0_10: Serves = {
 }
 
 
-class Guard:
-    """A broker's port that wants SASL (an ``Answer``).
+class SaslListener:
+    """A broker's listener that requires SASL (an ``Answer``).
 
     Attributes:
-        lifetime_ms: how long it believes us.
-        authenticated: how often it did believe.
-        seen: the APIs of all that came, in order.
+        lifetime_ms: how long an authentication is valid.
+        authenticated: how many authentications succeeded.
+        seen: the APIs of all requests, in order.
     """
 
     def __init__(self, username: str, password: str) -> None:
@@ -67,7 +67,7 @@ class Guard:
         self._challenged = False
 
     def __call__(self, frame: RequestFrame) -> Said | None:
-        """Let in whom it knows."""
+        """Respond to handshakes, authentications, and requests of authenticated clients."""
         self.seen.append(frame.api_key)
         match frame.request:
             case SaslHandshakeRequest(mechanism=name):
@@ -78,27 +78,29 @@ class Guard:
             case SaslAuthenticateRequest(auth_bytes=token):
                 return self._judged(bytes(token))
             case MetadataRequest():
-                return NOTHING if self.authenticated else Word.CLOSE
+                return EMPTY_RESPONSE if self.authenticated else Word.CLOSE
             case _:
                 return None
 
     def _judged(self, token: bytes) -> SaslAuthenticateResponse:
         if self._server is None:
-            return self._message(b"", believed=token == self._token)
+            return self._message(b"", is_accepted=token == self._token)
         if not self._challenged:
             self._challenged = True
             return self._message(self._server.challenge(token))
         outcome = self._server.outcome(token)
-        return self._message(outcome, believed=outcome.startswith(b"v="))
+        return self._message(outcome, is_accepted=outcome.startswith(b"v="))
 
-    def _message(self, token: bytes, *, believed: bool | None = None) -> SaslAuthenticateResponse:
-        if believed is False:
+    def _message(
+        self, token: bytes, *, is_accepted: bool | None = None
+    ) -> SaslAuthenticateResponse:
+        if is_accepted is False:
             return SaslAuthenticateResponse(
                 error_code=ErrorCode.SASL_AUTHENTICATION_FAILED,
                 error_message="Authentication failed: Invalid username or password",
                 auth_bytes=b"",
             )
-        self.authenticated += believed is True
+        self.authenticated += is_accepted is True
         return SaslAuthenticateResponse(
             error_code=0,
             error_message=None,
@@ -112,38 +114,40 @@ def as_user(
     password: str = "secret",
     protocol: SecurityProtocol = "SASL_PLAINTEXT",
 ) -> SecuritySettings:
-    """Who we are."""
+    """Return settings with a user and password."""
     return SecuritySettings(
         protocol=protocol, sasl_mechanism=mechanism, sasl_username="u", sasl_password=password
     )
 
 
 @pytest.fixture
-def guard() -> Guard:
-    """Knows one user."""
-    return Guard("u", "secret")
+def listener() -> SaslListener:
+    """A listener that knows one user."""
+    return SaslListener("u", "secret")
 
 
 @pytest.fixture
-def broker(guard: Guard) -> SpokenBroker:
-    """A guarded broker of today."""
-    return SpokenBroker(ADDRESS, response=guard)
+def broker(listener: SaslListener) -> SpokenBroker:
+    """A current broker with that listener."""
+    return SpokenBroker(ADDRESS, response=listener)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_let_in(broker: SpokenBroker, guard: Guard, mechanism: str) -> None:
-    """On one connection; nothing but what serves that is sent before."""
+def test_a_known_user_is_authenticated(
+    broker: SpokenBroker, listener: SaslListener, mechanism: str
+) -> None:
+    """It takes one connection, and nothing else is sent before."""
     connection = dialer_to(broker, as_user(mechanism)).dial(ADDRESS)
-    assert connection.call(QUESTION, timeout_ms=LONG_MS) == NOTHING
+    assert connection.call(REQUEST, timeout_ms=LONG_MS) == EMPTY_RESPONSE
     assert broker.accepted == 1
-    assert guard.seen[:2] == [ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE]
-    assert set(guard.seen[2:-1]) == {ApiKey.SASL_AUTHENTICATE}
+    assert listener.seen[:2] == [ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE]
+    assert set(listener.seen[2:-1]) == {ApiKey.SASL_AUTHENTICATE}
     connection.close()
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_not_let_in(broker: SpokenBroker, mechanism: str) -> None:
-    """The broker's own words, with who was asked and as whom; never the password."""
+def test_a_wrong_password_is_refused(broker: SpokenBroker, mechanism: str) -> None:
+    """The error has the broker's message, broker and user, but never the password."""
     settings = as_user(mechanism, "wrong-password")
     with pytest.raises(
         AuthenticationFailed, match=rf"b:9092.*{mechanism} as 'u' failed: .*Invalid username"
@@ -153,16 +157,18 @@ def test_not_let_in(broker: SpokenBroker, mechanism: str) -> None:
     assert broker.accepted == 1
 
 
-def test_a_mechanism_that_the_broker_lacks(broker: SpokenBroker, guard: Guard) -> None:
-    """It says which it has."""
-    guard.mechanisms = ("GSSAPI", "SCRAM-SHA-512")
+def test_a_mechanism_that_the_broker_lacks_is_refused(
+    broker: SpokenBroker, listener: SaslListener
+) -> None:
+    """The error names those that it has."""
+    listener.mechanisms = ("GSSAPI", "SCRAM-SHA-512")
     refused = r"supports GSSAPI, SCRAM-SHA-512 .sasl_mechanism"
     with pytest.raises(AuthenticationFailed, match=refused):
         dialer_to(broker, as_user()).dial(ADDRESS)
 
 
-def test_a_port_without_sasl() -> None:
-    """It takes no handshake."""
+def test_a_port_without_sasl_is_refused() -> None:
+    """Such a broker rejects the handshake."""
     broker = SpokenBroker(
         ADDRESS,
         response=lambda frame: (
@@ -175,8 +181,8 @@ def test_a_port_without_sasl() -> None:
         dialer_to(broker, as_user()).dial(ADDRESS)
 
 
-def test_brokers_without_handshake() -> None:
-    """Before 0.10 there is none: they close on the question, or say nothing to it."""
+def test_brokers_without_handshake_are_refused() -> None:
+    """Before 0.10 there is no handshake: they close the connection, or do not list the API."""
     broker = SpokenBroker(ADDRESS)
     broker.become(BrokerGeneration.V0_8_2)
     with pytest.raises(ConnectFailed, match=r"older than Kafka 0.10"):
@@ -186,45 +192,47 @@ def test_brokers_without_handshake() -> None:
         dialer_to(SpokenBroker(ADDRESS, serves=missing), as_user()).dial(ADDRESS)
 
 
-def test_a_broker_that_closes_on_bare_bytes(guard: Guard) -> None:
-    """Before 1.0 that is how it refuses: believed the second time."""
-    broker = SpokenBroker(ADDRESS, serves=KAFKA_0_10, response=guard)
-    # Bare bytes are no request: this broker closes on them, as on a wrong password.
+def test_a_broker_that_closes_twice_on_tokens_has_refused(listener: SaslListener) -> None:
+    """Brokers before 1.0 refuse so; a single close may have another cause."""
+    broker = SpokenBroker(ADDRESS, serves=KAFKA_0_10, response=listener)
+    # Tokens without a request header: this broker closes on them, as on a wrong password.
     with pytest.raises(AuthenticationFailed, match=r"'u' failed: .*closed.*twice"):
         dialer_to(broker, as_user()).dial(ADDRESS)
     assert broker.accepted == 2
 
 
-def test_an_authentication_that_ends_is_renewed(broker: SpokenBroker, guard: Guard) -> None:
-    """Before it is over, between two requests, on the same connection (KIP-368)."""
-    guard.lifetime_ms = 10_000
+def test_an_authentication_is_renewed_before_it_expires(
+    broker: SpokenBroker, listener: SaslListener
+) -> None:
+    """It is between two requests, on the same connection (KIP-368)."""
+    listener.lifetime_ms = 10_000
     clock = ManualClock()
     connection = dialer_to(broker, as_user("SCRAM-SHA-256"), clock).dial(ADDRESS)
-    connection.call(QUESTION, timeout_ms=LONG_MS)
+    connection.call(REQUEST, timeout_ms=LONG_MS)
     clock.advance(8_000)
-    connection.call(QUESTION, timeout_ms=LONG_MS)
-    assert guard.authenticated == 1
+    connection.call(REQUEST, timeout_ms=LONG_MS)
+    assert listener.authenticated == 1
     clock.advance(1_000)
-    connection.call(QUESTION, timeout_ms=LONG_MS)
-    assert guard.authenticated == 2
-    in_flight = connection.begin(QUESTION, timeout_ms=LONG_MS)
+    connection.call(REQUEST, timeout_ms=LONG_MS)
+    assert listener.authenticated == 2
+    in_flight = connection.begin(REQUEST, timeout_ms=LONG_MS)
     clock.advance(9_000)
-    assert connection.finish(in_flight, timeout_ms=LONG_MS) == NOTHING
-    assert guard.authenticated == 2
+    assert connection.finish(in_flight, timeout_ms=LONG_MS) == EMPTY_RESPONSE
+    assert listener.authenticated == 2
     assert broker.accepted == 1
-    guard.mechanisms = ()
+    listener.mechanisms = ()
     with pytest.raises(AuthenticationFailed):
-        connection.call(QUESTION, timeout_ms=LONG_MS)
+        connection.call(REQUEST, timeout_ms=LONG_MS)
     assert not connection.is_idle
     connection.close()
 
 
 @pytest.mark.parametrize("lifetime_ms", [0, 10_000])
-def test_what_has_to_be_renewed_is_not_lent(
-    broker: SpokenBroker, guard: Guard, lifetime_ms: int
+def test_a_connection_that_must_authenticate_again_is_not_delegated(
+    broker: SpokenBroker, listener: SaslListener, lifetime_ms: int
 ) -> None:
-    """Who borrows the descriptor would not say again who we are."""
-    guard.lifetime_ms = lifetime_ms
+    """The native loop, which uses the descriptor alone, could not do so."""
+    listener.lifetime_ms = lifetime_ms
     with LoopbackServer() as server:
         port = server.listen(broker.accept)
         dialer = BrokerDialer(
@@ -257,8 +265,8 @@ def test_what_has_to_be_renewed_is_not_lent(
         ),
     ],
 )
-def test_settings_that_make_no_sense(settings: dict[str, str], complaint: str) -> None:
-    """Refused before anybody is called; the message names the setting."""
+def test_invalid_settings_are_refused(settings: dict[str, str], complaint: str) -> None:
+    """They are before any connection, and the error names the setting."""
     with pytest.raises(ConfigError, match=complaint):
         SecuritySettings(**settings)  # type: ignore[arg-type]
     assert issubclass(ConfigError, ZkConsumerError)

@@ -1,4 +1,4 @@
-"""How sockets are set up."""
+"""How TCP sockets are configured, used and closed."""
 
 import contextlib
 import socket
@@ -17,7 +17,7 @@ LONG_MS = 10_000
 
 
 class HaltingSocket(socket.socket):
-    """A socket whose user is held up right before it waits, as a scheduler may do."""
+    """A socket whose user is stopped right before it waits, as a scheduler may do."""
 
     def __init__(self, connected: socket.socket) -> None:
         super().__init__(fileno=connected.detach())
@@ -33,14 +33,14 @@ class HaltingSocket(socket.socket):
 
 @pytest.fixture
 def address() -> Iterator[tuple[str, int]]:
-    """Where a socket listens that nobody accepts from."""
+    """The address of a listening socket that accepts no connection."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         host, port = server.getsockname()
         yield host, port
 
 
 def option(address: tuple[str, int], connector: TcpConnector, level: int, name: int) -> int:
-    """Connect, and look at an option of the socket."""
+    """Connect, and return an option of the socket."""
     transport = connector.connect(*address, timeout_ms=LONG_MS)
     value = transport._socket.getsockopt(level, name)
     transport.close()
@@ -52,20 +52,22 @@ def option(address: tuple[str, int], connector: TcpConnector, level: int, name: 
     [(socket.IPPROTO_TCP, socket.TCP_NODELAY), (socket.SOL_SOCKET, socket.SO_KEEPALIVE)],
     ids=["no delay", "keep-alive"],
 )
-def test_options_of_the_original(address: tuple[str, int], level: int, name: int) -> None:
-    """No delay and keep-alive are on, as in the original."""
+def test_sockets_have_the_originals_options(
+    address: tuple[str, int], level: int, name: int
+) -> None:
+    """No delay and keep-alive are on."""
     assert option(address, TcpConnector(), level, name)
 
 
-def test_receive_buffer(address: tuple[str, int]) -> None:
-    """The receive buffer has at least the size asked for (the system doubles it)."""
+def test_the_receive_buffer_has_the_configured_size(address: tuple[str, int]) -> None:
+    """It has at least that size (the system doubles it)."""
     requested = 32 * 1024
     found = option(address, TcpConnector(requested), socket.SOL_SOCKET, socket.SO_RCVBUF)
     assert requested <= found <= 2 * requested
 
 
 @pytest.mark.parametrize("left_alone", [None, 0, -1])
-def test_receive_buffer_left_to_the_system(
+def test_the_receive_buffer_may_be_left_to_the_system(
     address: tuple[str, int], left_alone: int | None
 ) -> None:
     """None, 0 and -1 leave the receive buffer as the system makes it."""
@@ -75,16 +77,16 @@ def test_receive_buffer_left_to_the_system(
 
 
 def test_every_address_of_a_host_is_tried(address: tuple[str, int]) -> None:
-    """A name that stands for several addresses works if one of them does."""
+    """A name with several addresses can be connected to if one of them responds."""
     transport = TcpConnector().connect("localhost", address[1], timeout_ms=LONG_MS)
     assert transport.address == f"localhost:{address[1]}"
     transport.close()
 
 
 def test_our_own_shutdown_is_not_the_end_of_the_stream(address: tuple[str, int]) -> None:
-    """A receive that our own close woke says so, instead of giving an end of stream."""
+    """A receive that our own close ended raises, instead of returning an end of stream."""
     transport = TcpConnector().connect(*address, timeout_ms=LONG_MS)
-    # The first half of close: what a receive in another thread wakes from.
+    # The first half of close, which wakes a receive in another thread.
     transport._closed = True
     transport._socket.shutdown(socket.SHUT_RDWR)
     with pytest.raises(ConnectionLost, match="closed by us"):
@@ -92,10 +94,10 @@ def test_our_own_shutdown_is_not_the_end_of_the_stream(address: tuple[str, int])
     transport.close()
 
 
-def test_the_descriptor_stays_open_until_its_user_is_out() -> None:
-    """Closed under its user, its number could be another connection's when the user waits on it."""
-    ours, theirs = socket.socketpair()
-    halting = HaltingSocket(ours)
+def test_the_descriptor_stays_open_while_it_is_in_use() -> None:
+    """If it were closed, its number could be another connection's by the time of the wait."""
+    own, peer = socket.socketpair()
+    halting = HaltingSocket(own)
     transport = TcpTransport(halting, "peer")
     transport.set_timeout_ms(LONG_MS)
     scope = ThreadScope("test")
@@ -105,7 +107,7 @@ def test_the_descriptor_stays_open_until_its_user_is_out() -> None:
     assert halting.fileno() >= 0
     halting.go_on.set()
     assert scope.close(LONG_MS) == []
-    theirs.close()
+    peer.close()
     assert halting.fileno() == -1
     assert isinstance(scope.first_error(), ConnectionLost)
 
@@ -116,7 +118,7 @@ def receive(transport: TcpTransport) -> None:
 
 
 def test_a_closed_transport_refuses_everything(address: tuple[str, int]) -> None:
-    """Each use after the close says so, and a second close does nothing."""
+    """Each use after the close raises, and a second close does nothing."""
     transport = TcpConnector().connect(*address, timeout_ms=LONG_MS)
     transport.close()
     transport.close()
@@ -130,11 +132,11 @@ def test_a_closed_transport_refuses_everything(address: tuple[str, int]) -> None
             use()
 
 
-def test_stopping_breaks_off_a_connect_that_hangs() -> None:
-    """A machine that is gone answers nothing; stopped, the connector makes no connection more."""
+def test_stopping_ends_a_connect_that_hangs() -> None:
+    """A machine that is gone does not respond; a stopped connector makes no more connections."""
     with contextlib.ExitStack() as sockets:
         server = sockets.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
-        for _ in range(3):  # its queue is full now, and the system drops what comes
+        for _ in range(3):  # fill its queue, so that the system drops further connects
             client = sockets.enter_context(socket.socket())
             client.settimeout(0)
             client.connect_ex(server.getsockname())

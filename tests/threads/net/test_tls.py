@@ -1,4 +1,4 @@
-"""On real threads: what the unit tests of the same name do not hold."""
+"""TLS handshakes, on real threads (the unit tests of the same name hold the rest)."""
 
 from tests.support.certificates import Certificates
 from tests.support.scripted_peer import ScriptedPeer
@@ -14,8 +14,8 @@ from zkconsumer.scope import ThreadScope
 LONG_MS = 10_000
 
 
-def test_close_wakes_a_handshake(certificates: Certificates) -> None:
-    """A peer that says nothing holds nobody up."""
+def test_close_ends_a_handshake(certificates: Certificates) -> None:
+    """A peer that does not respond delays no shutdown."""
     transport = transport_to(
         ScriptedPeer(), context_of(TlsSettings(cafile=certificates.authority)), HOST
     )

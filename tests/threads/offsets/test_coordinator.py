@@ -1,4 +1,4 @@
-"""Finding a group's coordinator, and breaking that off: on real threads."""
+"""Looking up a group's coordinator, and ending that early, on real threads."""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +21,7 @@ from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.scope import ThreadScope
 from zkconsumer.wire.api import ApiKey
 
-NOTHING = {T0: FetchedOffset(None)}
+NO_OFFSETS = {T0: FetchedOffset(None)}
 SOON_MS = 5_000
 PATIENT = ChannelSettings(timeout_ms=30_000, backoff_ms=30_000, limit_ms=60_000)
 
@@ -33,14 +33,11 @@ def bench() -> Iterator[OffsetBench]:
         yield bench
 
 
-# --- not finding ----------------------------------------------------------------------------------
-
-
-# --- breaking off ---------------------------------------------------------------------------------
+# --- ending early ---------------------------------------------------------------------------------
 
 
 class FetchingThread:
-    """Fetches in a thread of its own, and tells how that ended."""
+    """Fetches offsets in a thread of its own, and keeps the outcome."""
 
     def __init__(self, bench: OffsetBench) -> None:
         self._bench = bench
@@ -55,25 +52,25 @@ class FetchingThread:
             self.outcome = error
 
     def ended_within(self, limit_ms: int) -> str:
-        """What it failed with."""
+        """Return the error that the fetch ended with."""
         assert self._scope.close(limit_ms) == []
         assert isinstance(self.outcome, TransportError)
         return str(self.outcome)
 
 
 def in_a_pause(bench: OffsetBench) -> None:
-    """Wait until the call pauses: the one broker that it asked said "later"."""
+    """Wait until the call pauses: its one broker responded that it must retry."""
     wait_until(lambda: bench.requested(ApiKey.CONSUMER_METADATA), what="a first look-up")
     wait_until(lambda: bench.open_connections() == 0, what="the pause")
 
 
-def in_a_question(bench: OffsetBench) -> None:
-    """Wait until a broker is asked, which hangs."""
+def in_a_lookup(bench: OffsetBench) -> None:
+    """Wait until a broker, which hangs, has got a lookup."""
     wait_until(lambda: bench.requested(ApiKey.CONSUMER_METADATA), what="a question")
 
 
 def in_a_fetch(bench: OffsetBench) -> None:
-    """Wait until the coordinator is asked, which hangs."""
+    """Wait until the coordinator, which hangs, has got a fetch."""
     wait_until(lambda: bench.requested(ApiKey.OFFSET_FETCH), what="a fetch")
 
 
@@ -81,7 +78,7 @@ MOMENTS = pytest.mark.parametrize(
     ("api", "step", "moment"),
     [
         (ApiKey.CONSUMER_METADATA, Fail(ErrorCode.COORDINATOR_NOT_AVAILABLE), in_a_pause),
-        (ApiKey.CONSUMER_METADATA, Hang(), in_a_question),
+        (ApiKey.CONSUMER_METADATA, Hang(), in_a_lookup),
         (ApiKey.OFFSET_FETCH, Hang(), in_a_fetch),
     ],
 )
@@ -91,14 +88,14 @@ MOMENTS = pytest.mark.parametrize(
 def test_interrupt_ends_a_call_at_once(
     api: ApiKey, step: Step, moment: Callable[[OffsetBench], None]
 ) -> None:
-    """Whatever it waits for; the next call finds its way again."""
+    """It does whatever the call waits for; the next call works again."""
     bench = OffsetBench(settings=PATIENT)
     bench.net.brokers[0].script(api, step)
     caller = FetchingThread(bench)
     moment(bench)
     bench.channel.interrupt()
     assert "interrupted" in caller.ended_within(SOON_MS)
-    assert bench.store().fetch([T0]) == NOTHING
+    assert bench.store().fetch([T0]) == NO_OFFSETS
     bench.channel.close()
 
 
@@ -106,7 +103,7 @@ def test_interrupt_ends_a_call_at_once(
 def test_close_ends_all_calls(
     api: ApiKey, step: Step, moment: Callable[[OffsetBench], None]
 ) -> None:
-    """The one under way and every later one; no connection is left."""
+    """It ends the current one and every later one, and leaves no connection."""
     bench = OffsetBench(settings=PATIENT)
     bench.net.brokers[0].script(api, step)
     caller = FetchingThread(bench)
@@ -119,7 +116,7 @@ def test_close_ends_all_calls(
 
 
 def test_a_member_that_leaves_fetches_no_more_but_commits() -> None:
-    """The fetch under way ends, none begins; the last commit goes through."""
+    """The current fetch ends and later ones fail, but the last commit is written."""
     bench = OffsetBench(settings=PATIENT)
     bench.net.brokers[0].script(ApiKey.OFFSET_FETCH, Hang())
     caller = FetchingThread(bench)
@@ -131,14 +128,14 @@ def test_a_member_that_leaves_fetches_no_more_but_commits() -> None:
     bench.channel.close()
 
 
-def test_a_connect_that_is_under_way_is_broken_off() -> None:
-    """The dialer is told; and what it connected all the same is closed."""
+def test_a_current_connect_is_ended() -> None:
+    """The dialer is stopped, and a connection that it opened nevertheless is closed."""
     connecting = threading.Event()
     stopped = threading.Event()
     net = fake_net(1)
 
     class Slow:
-        """Connects only when it is told to stop: too late."""
+        """A connector that connects only once it is stopped, too late."""
 
         def connect(self, host: str, port: int, *, timeout_ms: int) -> Transport:
             connecting.set()
@@ -146,11 +143,11 @@ def test_a_connect_that_is_under_way_is_broken_off() -> None:
             return net.network.connect(host, port, timeout_ms=timeout_ms)
 
         def stop(self) -> None:
-            """Be told."""
+            """Let the pending connect go on."""
             stopped.set()
 
         def twin(self) -> "Slow":
-            """One for another call."""
+            """Return itself, for another call."""
             return self
 
     bench = OffsetBench(net, settings=PATIENT, connector=Slow())
@@ -161,8 +158,8 @@ def test_a_connect_that_is_under_way_is_broken_off() -> None:
     assert bench.open_connections() == 0
 
 
-def test_a_tcp_connect_into_nowhere_is_broken_off() -> None:
-    """An address that swallows everything does not hold up a shutdown."""
+def test_a_tcp_connect_without_a_response_is_ended() -> None:
+    """An address that drops all packets does not delay a shutdown."""
     nowhere = Broker(0, "203.0.113.1", 9092)
 
     class Nowhere(OffsetBench):
@@ -180,8 +177,8 @@ def _is_calling(channel: CoordinatorChannel) -> bool:
     return channel._running is not None
 
 
-def test_brokers_that_say_nothing_are_not_taken_for_old_ones(bench: OffsetBench) -> None:
-    """Those of before 0.8.2 hang up; these may come back, so the time is used."""
+def test_silent_brokers_are_not_taken_for_old_ones(bench: OffsetBench) -> None:
+    """Brokers before 0.8.2 close the connection; a silent one may recover until the time-out."""
     for broker in bench.net.brokers:
         broker.script(ApiKey.CONSUMER_METADATA, *[Hang()] * 100)
     settings = ChannelSettings(timeout_ms=5, backoff_ms=1, limit_ms=60_000)

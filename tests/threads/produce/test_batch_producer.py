@@ -1,4 +1,4 @@
-"""Many partitions at a time, nothing lost, and of every record known whether it was written."""
+"""The batch producer writes many partitions at a time, and accounts for every record."""
 
 from dataclasses import replace
 
@@ -39,7 +39,7 @@ def net() -> FakeNet:
 
 @pytest.fixture
 def waits() -> list[int]:
-    """What the producer waited for."""
+    """The pauses of the producer."""
     return []
 
 
@@ -51,19 +51,19 @@ def producer(net: FakeNet, waits: list[int], settings: BatchSettings = SETTINGS)
 
 
 def rows(*values: bytes) -> list[Record]:
-    """Records of these values."""
+    """Make records of these values."""
     return [Record(0, None, value) for value in values]
 
 
 def log(net: FakeNet, tp: TopicPartition) -> list[bytes | None]:
-    """The values that a partition holds."""
+    """Return the values in a partition."""
     data = net.cluster.log(tp).read(0, 1 << 24)
     decoded = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 24)
     return [record.value for record in decoded.records]
 
 
 def produced(net: FakeNet, broker_id: int) -> list[ProduceRequest]:
-    """The Produce requests that a broker got."""
+    """Return the Produce requests that a broker got."""
     return [
         request.request
         for request in net.brokers[broker_id].requests
@@ -72,8 +72,8 @@ def produced(net: FakeNet, broker_id: int) -> list[ProduceRequest]:
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.SNAPPY])
-def test_one_request_a_broker(net: FakeNet, waits: list[int], codec: Codec) -> None:
-    """All partitions that a broker leads get their sets in one request."""
+def test_each_broker_gets_one_request(net: FakeNet, waits: list[int], codec: Codec) -> None:
+    """It has the record sets of all partitions that the broker leads."""
     sender = producer(net, waits, replace(SETTINGS, codec=codec))
     written = sender.write({P0: rows(b"a", b"b"), P1: rows(b"c"), P2: rows(b"d")})
     assert {(set_.topic_partition, set_.base_offset, set_.count) for set_ in written} == {
@@ -86,14 +86,14 @@ def test_one_request_a_broker(net: FakeNet, waits: list[int], codec: Codec) -> N
     assert waits == []
 
 
-def test_nothing_to_write(net: FakeNet, waits: list[int]) -> None:
-    """No records, no request."""
+def test_nothing_to_write_sends_no_request(net: FakeNet, waits: list[int]) -> None:
+    """Partitions without records are left out."""
     assert producer(net, waits).write({P0: []}) == ()
     assert net.brokers[0].requests == []
 
 
 def test_keys_and_nulls_are_kept(net: FakeNet, waits: list[int]) -> None:
-    """Key and value, each of them null or empty, arrive as they were."""
+    """Keys and values that are null or empty arrive as they were."""
     sent = [Record(0, b"k", None), Record(0, b"", b""), Record(0, None, b"v")]
     producer(net, waits).write({P0: sent})
     data = net.cluster.log(P0).read(0, 1 << 20)
@@ -103,8 +103,8 @@ def test_keys_and_nulls_are_kept(net: FakeNet, waits: list[int]) -> None:
     ]
 
 
-def test_sets_are_bounded(net: FakeNet, waits: list[int]) -> None:
-    """What is larger than a set goes in several, in order; one record alone may be larger."""
+def test_the_size_of_sets_is_limited(net: FakeNet, waits: list[int]) -> None:
+    """More records are sent in several sets, in order; only a single record may be larger."""
     values = [bytes([number]) * 300 for number in range(5)] + [b"L" * 5_000, b"end"]
     written = producer(net, waits).write({P0: rows(*values)})
     assert [set_.count for set_ in written] == [3, 2, 1, 1]
@@ -121,8 +121,8 @@ def test_sets_are_bounded(net: FakeNet, waits: list[int]) -> None:
         ScriptedReply(ProduceResponse(topics=())),
     ],
 )
-def test_passing_failures_are_tried_again(net: FakeNet, waits: list[int], step: Step) -> None:
-    """A failure that may pass costs a pause and another try, only of the sets that it hit."""
+def test_retriable_failures_are_retried(net: FakeNet, waits: list[int], step: Step) -> None:
+    """Each retry comes after a pause, and has only the sets that failed."""
     net.brokers[0].script(ApiKey.PRODUCE, step, step)
     producer(net, waits).write({P0: rows(b"a"), P1: rows(b"b")})
     assert waits == [70, 70]
@@ -130,8 +130,8 @@ def test_passing_failures_are_tried_again(net: FakeNet, waits: list[int], step: 
     assert (log(net, P0), log(net, P1)) == ([b"a"], [b"b"])
 
 
-def test_tries_are_counted_for_each_set(net: FakeNet, waits: list[int]) -> None:
-    """A set that goes through gives the next one all its tries."""
+def test_retries_are_counted_for_each_set(net: FakeNet, waits: list[int]) -> None:
+    """After a set that was written, the next one has all its retries."""
     fail = Fail(ErrorCode.LEADER_NOT_AVAILABLE)
     net.brokers[0].script(ApiKey.PRODUCE, fail, fail)
     sender = producer(net, waits)
@@ -141,8 +141,8 @@ def test_tries_are_counted_for_each_set(net: FakeNet, waits: list[int]) -> None:
     assert log(net, P0) == [b"a", b"b"]
 
 
-def test_a_moved_leader_is_found(net: FakeNet, waits: list[int]) -> None:
-    """When the leader has moved, the set goes to the new one."""
+def test_a_moved_leader_is_looked_up(net: FakeNet, waits: list[int]) -> None:
+    """The set is sent to the new leader."""
     sender = producer(net, waits)
     sender.write({P0: rows(b"a")})
     net.cluster.move_leader(P0, 1)
@@ -151,8 +151,8 @@ def test_a_moved_leader_is_found(net: FakeNet, waits: list[int]) -> None:
     assert produced(net, 1)
 
 
-def test_used_up_tries_say_what_was_not_written(net: FakeNet, waits: list[int]) -> None:
-    """The error counts what is written and what is not, and names partition and reason."""
+def test_used_up_retries_say_what_was_not_written(net: FakeNet, waits: list[int]) -> None:
+    """The error has the numbers of written and unwritten records, partition and reason."""
     net.cluster.move_leader(P0, None)
     with pytest.raises(WriteFailed, match="2 records not acknowledged, 1 were: t-0: ") as caught:
         producer(net, waits).write({P0: rows(b"a", b"b"), P1: rows(b"c")})
@@ -163,8 +163,8 @@ def test_used_up_tries_say_what_was_not_written(net: FakeNet, waits: list[int]) 
     assert log(net, P1) == [b"c"]
 
 
-def test_all_brokers_down(net: FakeNet, waits: list[int]) -> None:
-    """When nobody can be reached, it says so of every partition, after all its tries."""
+def test_without_brokers_every_partition_fails(net: FakeNet, waits: list[int]) -> None:
+    """The error comes after all retries."""
     for broker in net.brokers:
         broker.stop()
     with pytest.raises(
@@ -176,7 +176,7 @@ def test_all_brokers_down(net: FakeNet, waits: list[int]) -> None:
 
 
 def test_a_set_that_is_too_large_is_halved(net: FakeNet, waits: list[int]) -> None:
-    """A broker that refuses a set for its size gets smaller ones; only one record alone fails."""
+    """A broker that refuses a set for its size gets smaller ones, down to single records."""
     settings = replace(SETTINGS, codec=Codec.GZIP, set_bytes=1 << 23)
     noise = [
         bytes((seed * index * 7919 + index) >> 3 & 255 for index in range(400_000))
@@ -190,8 +190,8 @@ def test_a_set_that_is_too_large_is_halved(net: FakeNet, waits: list[int]) -> No
     assert waits == []
 
 
-def test_a_record_that_is_too_large(net: FakeNet, waits: list[int]) -> None:
-    """It is refused at once; what stands before it is written, and it is not passed over."""
+def test_a_record_that_is_too_large_fails_at_once(net: FakeNet, waits: list[int]) -> None:
+    """Records before it are written, and it is not skipped."""
     records = rows(b"a", b"b", bytes(2_000_000), b"c")
     with pytest.raises(WriteFailed, match=r"MESSAGE_TOO_LARGE \(10\)") as caught:
         producer(net, waits, replace(SETTINGS, set_bytes=1 << 23)).write({P0: records})
@@ -202,11 +202,11 @@ def test_a_record_that_is_too_large(net: FakeNet, waits: list[int]) -> None:
     assert waits == []
 
 
-def test_a_record_that_is_refused_for_what_is_in_it(net: FakeNet, waits: list[int]) -> None:
-    """It alone: what stands before it is written, and the error is about the next one."""
+def test_a_record_that_is_refused_for_its_content_is_found(net: FakeNet, waits: list[int]) -> None:
+    """Halving finds that record: those before it are written, and the error counts the rest."""
     records = rows(b"a", b"b", b"late", b"c")
     refusal = Fail(ErrorCode.INVALID_TIMESTAMP)
-    # All four, then the last two, then the one.
+    # All four records, then the last two, then the refused one.
     net.brokers[0].script(ApiKey.PRODUCE, refusal, DefaultReply(), refusal, refusal)
     with pytest.raises(WriteFailed, match=r"INVALID_TIMESTAMP") as caught:
         producer(net, waits).write({P0: records})
@@ -214,8 +214,10 @@ def test_a_record_that_is_refused_for_what_is_in_it(net: FakeNet, waits: list[in
     assert log(net, P0) == [b"a", b"b"]
 
 
-def test_a_record_that_cant_be_written_in_the_broker_s_form(net: FakeNet, waits: list[int]) -> None:
-    """A record with headers does not stand in the way of those in front of it."""
+def test_a_record_that_the_broker_s_format_can_not_hold_fails(
+    net: FakeNet, waits: list[int]
+) -> None:
+    """One with headers does not keep those in front of it from being written."""
     plain = Record(0, None, b"a")
     records: list[Outgoing] = [plain, plain, plain, HeadedRecord(plain, (("h", b"1"),)), plain]
     with pytest.raises(WriteFailed, match="has headers") as caught:
@@ -224,8 +226,8 @@ def test_a_record_that_cant_be_written_in_the_broker_s_form(net: FakeNet, waits:
     assert log(net, P0) == [b"a", b"a", b"a"]
 
 
-def test_no_access_is_not_about_a_record(net: FakeNet, waits: list[int]) -> None:
-    """No smaller set helps, and nobody is to give up the record for it."""
+def test_denied_access_is_not_blamed_on_a_record(net: FakeNet, waits: list[int]) -> None:
+    """A smaller set would not help, and no record may be given up for it."""
     net.brokers[0].script(ApiKey.PRODUCE, Fail(ErrorCode.TOPIC_AUTHORIZATION_FAILED))
     with pytest.raises(WriteFailed) as caught:
         producer(net, waits).write({P0: rows(b"a", b"b")})
@@ -233,15 +235,15 @@ def test_no_access_is_not_about_a_record(net: FakeNet, waits: list[int]) -> None
     assert len(produced(net, 0)) == 1
 
 
-def test_what_the_protocol_cant_carry(net: FakeNet, waits: list[int]) -> None:
-    """A topic name that no request can carry is one that is not there: it is never sent."""
+def test_a_topic_name_that_is_too_long_is_unknown(net: FakeNet, waits: list[int]) -> None:
+    """No request can hold such a name, so it is never sent."""
     with pytest.raises(WriteFailed, match="UNKNOWN_TOPIC_OR_PARTITION"):
         producer(net, waits).write({TopicPartition("t" * 40_000, 0): rows(b"a")})
     assert waits == [70, 70]
 
 
-def test_what_every_try_finds_malformed_is_so_for_good(net: FakeNet, waits: list[int]) -> None:
-    """Old brokers say so of a record without a key for a compacted topic: waiting is no help."""
+def test_a_lasting_corrupt_message_error_is_final(net: FakeNet, waits: list[int]) -> None:
+    """Old brokers report a record without a key for a compacted topic so."""
     corrupt = Fail(ErrorCode.CORRUPT_MESSAGE)
     net.brokers[0].script(ApiKey.PRODUCE, corrupt)
     written = producer(net, waits).write({P0: rows(b"a", b"b")})
@@ -254,8 +256,8 @@ def test_what_every_try_finds_malformed_is_so_for_good(net: FakeNet, waits: list
     assert log(net, P0) == [b"a", b"b"]
 
 
-def test_a_header_that_is_no_text(net: FakeNet, waits: list[int]) -> None:
-    """It stops the write as any other record that can't be written."""
+def test_a_header_that_can_not_be_encoded_fails(net: FakeNet, waits: list[int]) -> None:
+    """Its record stops the write, as any other that can't be written."""
     headers: Headers = (("\ud800", None),)
     with pytest.raises(LocalProtocolError, match="can't be encoded"):
         build_batch(rows(b"a"), headers={0: headers})
@@ -266,15 +268,15 @@ def test_a_header_that_is_no_text(net: FakeNet, waits: list[int]) -> None:
     assert log(net, P0) == [b"a"]
 
 
-def test_acks_are_needed(net: FakeNet, waits: list[int]) -> None:
-    """Without acknowledgements nothing could be said about losses."""
+def test_acknowledgements_are_required(net: FakeNet, waits: list[int]) -> None:
+    """Without acknowledgements losses would go unnoticed."""
     settings = replace(SETTINGS, producer=replace(SETTINGS.producer, acks=ACKS_NONE))
     with pytest.raises(ConfigError, match="acks=0"):
         producer(net, waits, settings)
 
 
-def test_requests_are_bounded(net: FakeNet, waits: list[int]) -> None:
-    """A broker that leads many partitions gets their sets in several requests, one by one."""
+def test_the_size_of_requests_is_limited(net: FakeNet, waits: list[int]) -> None:
+    """A broker that leads many partitions gets several requests, one after the other."""
     settings = replace(SETTINGS, request_bytes=1_000)
     values = [b"a" * 600, b"b" * 600]
     producer(net, waits, settings).write({P0: rows(*values), P2: rows(*values), P1: rows(b"c")})
@@ -284,8 +286,8 @@ def test_requests_are_bounded(net: FakeNet, waits: list[int]) -> None:
     assert (len(produced(net, 0)), waits) == (4, [])
 
 
-def test_stopping_breaks_off_a_write(net: FakeNet, waits: list[int]) -> None:
-    """Whoever waits for a broker that hangs hears at once what was not acknowledged."""
+def test_stopping_ends_a_write(net: FakeNet, waits: list[int]) -> None:
+    """A caller that waits for a hanging broker gets at once what was not acknowledged."""
     settings = BatchSettings(producer=ProducerSettings(timeout_ms=60_000))
     sender = producer(net, waits, settings)
     sender.write({P0: rows(b"a")})
@@ -310,8 +312,8 @@ def test_stopping_breaks_off_a_write(net: FakeNet, waits: list[int]) -> None:
     assert waits == []
 
 
-def test_closing_hangs_up(net: FakeNet, waits: list[int]) -> None:
-    """Connections are kept between calls, and closed in the end."""
+def test_closing_closes_the_connections(net: FakeNet, waits: list[int]) -> None:
+    """Until then they are kept from call to call."""
     sender = producer(net, waits)
     sender.write({P0: rows(b"a")})
     opened = list(net.brokers[0]._conversations)
@@ -321,26 +323,28 @@ def test_closing_hangs_up(net: FakeNet, waits: list[int]) -> None:
     assert all(broker_conversation.is_over for broker_conversation in opened)
 
 
-def test_the_whole_cluster_is_asked_without_naming_a_topic(net: FakeNet, waits: list[int]) -> None:
-    """Asking what there is creates nothing, also where brokers create topics on demand."""
+def test_metadata_of_the_whole_cluster_names_no_topic(net: FakeNet, waits: list[int]) -> None:
+    """So it creates none, even if brokers create topics on demand."""
     net.cluster.auto_create = True
     view = producer(net, waits).whole_cluster()
     assert set(view.leaders) == {P0, P1, P2}
     assert list(net.cluster.topics) == ["t"]
 
 
-def test_a_broker_that_has_just_started_is_asked_again(net: FakeNet, waits: list[int]) -> None:
-    """It knows neither topics nor brokers yet; and for a moment none may answer."""
+def test_metadata_of_a_broker_that_has_just_started_is_requested_again(
+    net: FakeNet, waits: list[int]
+) -> None:
+    """It knows neither topics nor brokers so far, and for a moment no broker may respond."""
     net.brokers[0].script(ApiKey.METADATA, ScriptedReply(MetadataResponse(brokers=(), topics=())))
-    net.brokers[0].script(ApiKey.METADATA, *[Close()] * 2)  # an idle connection, then a new one
+    net.brokers[0].script(ApiKey.METADATA, *[Close()] * 2)  # the idle connection, and a new one
     net.brokers[1].script(ApiKey.METADATA, Close())
     view = producer(net, waits).whole_cluster()
     assert set(view.leaders) == {P0, P1, P2}
     assert waits == [70, 70]
 
 
-def test_a_topic_that_was_deleted_is_not_made_again(net: FakeNet, waits: list[int]) -> None:
-    """Asking for its leader by name would, where brokers create topics on demand."""
+def test_a_topic_that_was_deleted_is_not_created_again(net: FakeNet, waits: list[int]) -> None:
+    """A metadata request by name would, if brokers create topics on demand."""
     net.cluster.auto_create = True
     sender = producer(net, waits)
     sender.write({P0: rows(b"a")})

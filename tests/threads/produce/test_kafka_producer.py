@@ -1,4 +1,4 @@
-"""What callers of the public producer may do wrong, and what they wait for, without a broker."""
+"""Wrong calls of the public producer, and what its callers wait for, without a broker."""
 
 import sys
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def net(monkeypatch: pytest.MonkeyPatch) -> FakeNet:
     return net
 
 
-def made(net: FakeNet, **settings: object) -> KafkaProducer:
+def connected_producer(net: FakeNet, **settings: object) -> KafkaProducer:
     """A producer to the broker in memory."""
     broker = net.brokers.addresses[0]
     return KafkaProducer({"bootstrap.servers": f"{broker.host}:{broker.port}"}, **settings)
@@ -37,42 +37,42 @@ def made(net: FakeNet, **settings: object) -> KafkaProducer:
 
 @pytest.fixture
 def producer(net: FakeNet) -> Iterator[KafkaProducer]:
-    """A producer whose records wait until somebody flushes."""
-    with made(net, linger_ms=LONG_MS, delivery_timeout_ms=2 * LONG_MS) as producer:
+    """A producer whose records wait for a flush."""
+    with connected_producer(net, linger_ms=LONG_MS, delivery_timeout_ms=2 * LONG_MS) as producer:
         yield producer
 
 
 @pytest.mark.parametrize("stamp", [1.5, "5", -1, 2**63])
-def test_a_time_is_whole_milliseconds(producer: KafkaProducer, stamp: object) -> None:
-    """What is none is refused at once: ``time.time() * 1000`` is a float."""
+def test_a_timestamp_is_whole_milliseconds(producer: KafkaProducer, stamp: object) -> None:
+    """Anything else is refused at once, such as the float ``time.time() * 1000``."""
     with pytest.raises(IllegalArgumentError, match="timestamp_ms is"):
         producer.send("t", b"1", timestamp_ms=stamp)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("partition", [1.0, "1", 2, -1, [1]])
 def test_a_partition_is_a_number_of_the_topic(producer: KafkaProducer, partition: object) -> None:
-    """Others are refused at once, and so is what a partitioner makes of it."""
+    """Anything else is refused at once, before a partitioner sees it."""
     with pytest.raises(IllegalArgumentError, match="no partition"):
         producer.send("t", b"1", partition=partition)  # type: ignore[arg-type]
 
 
 def test_a_forked_child_does_not_wait_for_its_parents_futures(producer: KafkaProducer) -> None:
-    """No thread of the child would ever resolve them; known outcomes can be had."""
+    """No thread of the child would ever resolve them; known results are available."""
     known = producer.send("t", b"1")
     producer.flush(10)
-    open_one = producer.send("t", b"2")
+    pending = producer.send("t", b"2")
     producer._guard.forked = True
     try:
         assert known.get().offset == 0
         with pytest.raises(ConsumerForked):
-            open_one.get(0.1)
+            pending.get(0.1)
     finally:
         producer._guard.forked = False
 
 
-def test_a_full_buffer_lingers_no_longer(net: FakeNet) -> None:
-    """Else senders would wait for room until ``linger_ms`` or ``max_block_ms`` is over."""
-    with made(
+def test_a_full_buffer_is_sent_at_once(net: FakeNet) -> None:
+    """Otherwise senders would wait for ``linger_ms`` or ``max_block_ms``."""
+    with connected_producer(
         net,
         buffer_memory=200,
         linger_ms=LONG_MS,
@@ -84,13 +84,13 @@ def test_a_full_buffer_lingers_no_longer(net: FakeNet) -> None:
 
 
 def test_a_record_may_not_linger_until_it_is_too_old(net: FakeNet) -> None:
-    """It would fail without a try."""
+    """It would fail without an attempt."""
     with pytest.raises(ConfigError, match="linger_ms"):
-        made(net, linger_ms=120_000)
+        connected_producer(net, linger_ms=120_000)
 
 
 def test_a_callback_that_exits_ends_no_delivery(producer: KafkaProducer) -> None:
-    """``sys.exit()`` would end the writer's thread alone, and leave futures behind it waiting."""
+    """``sys.exit()`` would end the writer's thread only, and later futures would never resolve."""
     futures = [producer.send("t", b"%d" % number, partition=0) for number in range(3)]
     for future in futures:
         future.add_both(sys.exit)

@@ -1,4 +1,4 @@
-"""CRC-32 in Python: whichever library computes it, it is the same: in processes of their own."""
+"""CRC-32 in Python is the same with any library, in processes of their own."""
 
 import os
 import subprocess
@@ -6,16 +6,16 @@ import sys
 
 import pytest
 
-ASK = (
+PRINT_CHECKSUM = (
     "from zkconsumer.records import checksum as c;"
     "print(c.NAME, *c.libraries(), c.crc32_small(b'123456789'), c.crc32_large(b'123456789'))"
 )
 
 
-def requested(before: str = "") -> str:
-    """Ask a fresh process."""
+def printed(before: str = "") -> str:
+    """Return what a fresh process prints."""
     done = subprocess.run(
-        [sys.executable, "-c", before + ASK],
+        [sys.executable, "-c", before + PRINT_CHECKSUM],
         env=dict(os.environ),
         capture_output=True,
         text=True,
@@ -25,7 +25,7 @@ def requested(before: str = "") -> str:
 
 
 @pytest.mark.parametrize("module", ["isal", "isal.isal_zlib"])
-def test_zlib_computes_it_where_it_is_not(module: str) -> None:
-    """The extra is not needed. The number is the check value of CRC-32."""
-    found = requested(f"import sys; sys.modules[{module!r}] = None; ")
+def test_without_isal_zlib_computes_the_checksum(module: str) -> None:
+    """The extra is optional. The number is the check value of CRC-32."""
+    found = printed(f"import sys; sys.modules[{module!r}] = None; ")
     assert found == f"zlib zlib {0xCBF43926} {0xCBF43926}"

@@ -1,4 +1,4 @@
-"""On real threads: what the unit tests of the same name do not hold."""
+"""Codecs on real threads and without their libraries (the unit tests hold the rest)."""
 
 import subprocess
 import sys
@@ -16,8 +16,8 @@ TEXT = b"".join(b"line %d of a log\n" % number for number in range(9000))
 MEBIBYTE = 1 << 20
 
 
-def test_zstd_is_as_good_behind_damage_and_beside_others() -> None:
-    """Decompressors are used again: what one met before, or meets elsewhere, plays no part."""
+def test_zstd_decompressors_can_be_reused() -> None:
+    """Damaged frames before, and other threads meanwhile, do not affect the result."""
     texts = [bytes([at]) * 5000 + TEXT for at in range(8)]
     packed = [zstandard.compress(text) for text in texts]
 
@@ -42,7 +42,7 @@ OPTIONAL = [(Codec.LZ4, "lz4", "lz4.frame", "lz4"), (Codec.ZSTD, "zstd", "zstand
 def test_a_missing_library_names_the_extra(
     codec: Codec, extra: str, module: str, package: str
 ) -> None:
-    """Without its package both directions say what to install; the other codecs work."""
+    """Compression and decompression both say what to install; the other codecs work."""
     script = f"""
 import sys
 sys.modules["{package}"] = sys.modules["{module}"] = None

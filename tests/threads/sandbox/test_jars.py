@@ -20,7 +20,7 @@ PINNED = tuple(
 
 
 class Repository:
-    """Hands out jars and counts them; ``changed`` replaces what a jar holds."""
+    """A repository that notes the fetched jars; ``changed`` replaces their contents."""
 
     def __init__(self, changed: bytes | None = None) -> None:
         self.fetched: list[Jar] = []
@@ -36,12 +36,12 @@ class Repository:
 
 
 def no_network(jar: Jar, into: Path) -> Path:
-    """A download that fails."""
+    """Fail as a download without a network does."""
     raise SandboxError(f"can't download {jar.coordinate} into {into}")
 
 
 def test_missing_jars_are_fetched_in_order(tmp_path: Path) -> None:
-    """The class path has the order of the lock and the content of the jars."""
+    """The class path has the order of the lock file, and the contents of the jars."""
     cache = JarCache(tmp_path / "jars", Repository().fetch)
     assert cache.missing(PINNED) == 2
     paths = cache.class_path(PINNED)
@@ -50,13 +50,13 @@ def test_missing_jars_are_fetched_in_order(tmp_path: Path) -> None:
 
 
 def test_cached_jars_need_no_network(tmp_path: Path) -> None:
-    """What is there is not fetched again."""
+    """A jar in the cache is not fetched again."""
     paths = JarCache(tmp_path, Repository().fetch).class_path(PINNED)
     assert JarCache(tmp_path, no_network).class_path(PINNED) == paths
 
 
 def test_a_wrong_checksum_keeps_the_jar_out(tmp_path: Path) -> None:
-    """The message names both sums, and the next try downloads again."""
+    """The error names the found checksum, and the next attempt downloads again."""
     wrong = Repository(changed=b"tampered")
     found = hashlib.sha256(b"tampered").hexdigest()
     with pytest.raises(SandboxError, match=f"org.one:one:1 has the wrong checksum.*{found}"):
@@ -67,8 +67,8 @@ def test_a_wrong_checksum_keeps_the_jar_out(tmp_path: Path) -> None:
     assert right.fetched == list(CONTENTS)
 
 
-def test_a_failed_download_leaves_what_came_before(tmp_path: Path) -> None:
-    """The jars that came are whole and stay; the next try goes on behind them."""
+def test_a_failed_download_keeps_earlier_jars(tmp_path: Path) -> None:
+    """Complete jars stay, and the next attempt fetches only the others."""
     repository = Repository()
 
     def breaks_off(jar: Jar, into: Path) -> Path:
@@ -81,14 +81,14 @@ def test_a_failed_download_leaves_what_came_before(tmp_path: Path) -> None:
 
 
 def test_leftovers_of_a_killed_download_are_removed(tmp_path: Path) -> None:
-    """Folders of earlier tries do not pile up."""
+    """Folders of earlier attempts do not pile up."""
     (tmp_path / ".download-old").mkdir()
     JarCache(tmp_path, Repository().fetch).class_path(PINNED)
     assert not list(tmp_path.glob(".download-*"))
 
 
 def test_two_at_once_fetch_each_jar_once(tmp_path: Path) -> None:
-    """The second waits for the first and finds the jars there."""
+    """The later ones wait for the first, and find its jars."""
     repository = Repository()
     results: list[list[Path]] = []
     scope = ThreadScope("test")
@@ -105,7 +105,7 @@ def test_two_at_once_fetch_each_jar_once(tmp_path: Path) -> None:
 
 
 def test_a_cache_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
-    """One line names the folder."""
+    """The error is one line, and names the folder."""
     (tmp_path / "file").touch()
     with pytest.raises(SandboxError, match=r"can't write the jar cache .*file"):
         JarCache(tmp_path / "file", Repository().fetch).class_path(PINNED)
@@ -119,6 +119,6 @@ def test_a_cache_that_cannot_be_written_is_reported(tmp_path: Path) -> None:
         ({"XDG_CACHE_HOME": "relative"}, "/home/me/.cache/zkconsumer/jars"),
     ],
 )
-def test_the_cache_is_where_the_system_keeps_such(environ: dict[str, str], folder: str) -> None:
-    """The XDG rules: a relative path counts as unset."""
+def test_the_cache_folder_follows_the_xdg_rules(environ: dict[str, str], folder: str) -> None:
+    """A relative path counts as unset."""
     assert cache_folder(environ, Path("/home/me")) == Path(folder)

@@ -1,4 +1,4 @@
-"""Which Java runs the servers: in processes of their own."""
+"""Which Java runs the servers, in processes of their own."""
 
 from pathlib import Path
 
@@ -9,10 +9,10 @@ from zkconsumer.sandbox.java import check_kerberos
 
 
 @pytest.mark.parametrize(("version", "fits"), [("17.0.1", True), ("25.0.2", False), ("", False)])
-def test_brokers_with_kerberos_want_a_java_that_is_not_too_new(
+def test_brokers_with_kerberos_need_a_java_that_is_not_too_new(
     tmp_path: Path, version: str, fits: bool
 ) -> None:
-    """The others don't find their key: told before anything starts, with what helps."""
+    """Newer ones don't find their key: the error comes before anything starts, with the remedy."""
     java = tmp_path / "java"
     java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
     java.chmod(0o755)

@@ -1,4 +1,4 @@
-"""Ports on loopback."""
+"""Free ports on loopback."""
 
 import random
 import socket
@@ -10,7 +10,7 @@ from zkconsumer.sandbox.ports import is_free, pick_free, require_free
 
 
 def test_a_free_port_lies_below_those_of_outgoing_connections() -> None:
-    """So the system gives it to nobody while its server is down."""
+    """So the system gives it to no outgoing connection while its server is down."""
     taken: set[int] = set()
     ports = {pick_free(taken) for _ in range(20)}
     assert len(ports) == 20
@@ -19,8 +19,8 @@ def test_a_free_port_lies_below_those_of_outgoing_connections() -> None:
         assert max(ports) < int(file.read().split()[0])
 
 
-def test_a_port_that_someone_listens_on_is_taken() -> None:
-    """The message names the port and who wanted it."""
+def test_a_port_that_is_listened_on_is_taken() -> None:
+    """The error names the port and the server that needs it."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
         assert not is_free(port)
@@ -29,8 +29,8 @@ def test_a_port_that_someone_listens_on_is_taken() -> None:
     assert is_free(port)
 
 
-def test_programs_that_seed_alike_take_different_ports() -> None:
-    """Tests that run side by side are seeded alike, and each starts servers of its own."""
+def test_programs_with_the_same_random_seed_get_different_ports() -> None:
+    """Parallel test processes have the same seed, and each starts servers of its own."""
     chosen = []
     for _ in range(2):
         random.seed(8)

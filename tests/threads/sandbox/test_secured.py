@@ -1,4 +1,4 @@
-"""What a secured sandbox is made of: on real threads."""
+"""The parts of a secured sandbox, on real threads."""
 
 from zkconsumer.net.client_credentials import ClientCredentials
 from zkconsumer.net.oauth import FetchedTokens
@@ -6,7 +6,7 @@ from zkconsumer.sandbox.tokens import TokenServer
 
 
 def test_tokens_are_given_to_our_client() -> None:
-    """By the grant of client credentials."""
+    """The sandbox's token server supports the client credentials grant."""
     server = TokenServer("client")
     try:
         credentials = ClientCredentials(

@@ -1,4 +1,4 @@
-"""The client of a registry: what it asks, and how little harm a hostile one does."""
+"""The schema registry client: its requests, and how it copes with hostile responses."""
 
 import base64
 import threading
@@ -28,36 +28,36 @@ def _registry() -> Iterator[RegistryServer]:
 
 
 def client(registry: RegistryServer, kind: str = "avro", **options: str) -> RegistryClient:
-    """Options with ``_`` for a point."""
+    """A client of this registry; options have ``_`` instead of a dot."""
     given = {name.replace("_", "."): value for name, value in options.items()}
     return RegistryClient(RegistrySettings.of(registry.url, given), kind)
 
 
 def test_schemas_are_found_by_id_guid_and_subject(registry: RegistryServer) -> None:
-    """With what they refer to, those first that others refer to."""
+    """References come with them, each after those that it refers to itself."""
     to_base = {"name": "b", "subject": "base", "version": 1}
     base, middle = {"schema": "base"}, {"schema": "middle", "references": [to_base]}
     registry.by_subject = {"base": [base], "a/b": [middle]}
     refers = [{"name": "m", "subject": "a/b", "version": 1}, to_base]
     registry.by_id[7] = {"schema": "top", "references": refers}
     registry.by_guid[str(GUID)] = {"schema": "{}", "schemaType": "JSON", "references": None}
-    asked = client(registry)
-    found = asked.find(7)
+    registry_client = client(registry)
+    found = registry_client.find(7)
     assert found is not None
     assert (found.kind, found.text) == ("avro", "top")
     assert found.references == (("b", "base"), ("m", "middle"))
-    by_guid = asked.find(GUID)
+    by_guid = registry_client.find(GUID)
     assert by_guid is not None
     assert by_guid.kind == "json"
-    latest = asked.find("a/b")
+    latest = registry_client.find("a/b")
     assert latest is not None
     assert latest.text == "middle"
-    assert asked.find(8) is None
-    assert asked.find("nobody") is None
+    assert registry_client.find(8) is None
+    assert registry_client.find("nobody") is None
 
 
-def test_protobuf_is_asked_for_serialized(registry: RegistryServer) -> None:
-    """Else a registry gives the text of a ``.proto`` file."""
+def test_protobuf_schemas_are_requested_serialized(registry: RegistryServer) -> None:
+    """Otherwise the registry would return the text of a ``.proto`` file."""
     registry.by_id[1] = {"schema": "", "schemaType": "PROTOBUF"}
     client(registry, "protobuf").find(1)
     assert registry.requests == ["/schemas/ids/1?format=serialized"]
@@ -70,10 +70,10 @@ def test_protobuf_is_asked_for_serialized(registry: RegistryServer) -> None:
         ({"schema_registry_basic_auth_user_info": "me:secret"}, b"me:secret"),
     ],
 )
-def test_users_are_known_by_their_password(
+def test_a_user_and_password_are_sent(
     registry: RegistryServer, options: dict[str, str], wanted: bytes
 ) -> None:
-    """By the names of Confluent's clients; without it, a sentence says which."""
+    """The options have the names of Confluent's clients; without them the error names one."""
     registry.by_id[1] = {"schema": '"int"'}
     registry.authorization = "Basic " + base64.b64encode(wanted).decode()
     assert client(registry, **options).find(1) is not None
@@ -85,7 +85,7 @@ def test_users_are_known_by_their_password(
 
 
 def test_a_token_is_sent(registry: RegistryServer) -> None:
-    """As OAuth has it."""
+    """It is sent as a bearer token, as OAuth does."""
     registry.by_id[1] = {"schema": '"int"'}
     registry.authorization = "Bearer abc"
     assert client(registry, bearer_auth_token="abc").find(1) is not None
@@ -95,8 +95,8 @@ def _echo(handler: BaseHTTPRequestHandler) -> None:
     respond(handler, 500, f"no route for {handler.headers['Authorization']}".encode())
 
 
-def test_what_a_registry_repeats_of_a_secret_is_not_shown(registry: RegistryServer) -> None:
-    """The page shows its answers to whoever looks at messages."""
+def test_a_secret_that_a_registry_repeats_is_not_shown(registry: RegistryServer) -> None:
+    """The page shows the registry's errors to everybody who reads messages."""
     registry.responder = _echo
     with pytest.raises(
         SchemaError, match=r"responded with 500: no route for \.\.\. \.\.\.$"
@@ -162,12 +162,12 @@ def _other(handler: BaseHTTPRequestHandler) -> None:
         (_other, "responded with 404"),
     ],
 )
-def test_hostile_answers_end_in_a_sentence(
+def test_hostile_responses_are_an_error_of_one_sentence(
     registry: RegistryServer, responder: object, reason: str
 ) -> None:
-    """Within the time-out, and without control characters."""
+    """It comes within the time-out, and has no control characters."""
     registry.responder = responder  # type: ignore[assignment]
-    timeout_ms = "300" if responder is _trickle else "10000"  # a busy machine reads 4 MB slowly
+    timeout_ms = "300" if responder is _trickle else "10000"  # 4 MB take time on a busy machine
     with pytest.raises(SchemaError, match=reason) as caught:
         client(registry, request_timeout_ms=timeout_ms).find(1)
     assert str(caught.value).isprintable()
@@ -176,16 +176,18 @@ def test_hostile_answers_end_in_a_sentence(
 
 @pytest.mark.parametrize("responder", [_silent, _cut])
 def test_all_requests_together_have_a_budget(registry: RegistryServer, responder: object) -> None:
-    """However many schemas somebody's bytes name, and however often one is tried again."""
+    """It holds however many schemas the values name, and however often one is retried."""
     registry.responder = responder  # type: ignore[assignment]
     clock = ManualClock()
     clock.step_ms = 100
-    asked = RegistryClient(RegistrySettings.of(registry.url), "avro", budget_ms=500, clock=clock)
+    registry_client = RegistryClient(
+        RegistrySettings.of(registry.url), "avro", budget_ms=500, clock=clock
+    )
     for number in range(50):
         with pytest.raises(SchemaError):
-            asked.find(number)
+            registry_client.find(number)
     with pytest.raises(SchemaError, match="used up the time limit for schemas"):
-        asked.find(51)
+        registry_client.find(51)
     assert len(registry.requests) <= 5
 
 
@@ -197,10 +199,10 @@ def test_all_requests_together_have_a_budget(registry: RegistryServer, responder
         ("\ud800", "not valid text"),
     ],
 )
-def test_references_that_lead_nowhere_make_no_schema(
+def test_unresolvable_references_make_a_schema_unusable(
     registry: RegistryServer, subject: str, reason: str
 ) -> None:
-    """It is of no use to anybody, and no fault of the registry: values of it are bad."""
+    """That is no failure of the registry, so its values are what is bad."""
     refers = {"schema": "", "references": [{"name": "c", "subject": subject, "version": 1}]}
     registry.by_subject["c"] = [refers]
     registry.by_id[1] = refers
@@ -208,8 +210,8 @@ def test_references_that_lead_nowhere_make_no_schema(
         client(registry).find(1)
 
 
-def test_references_that_were_deleted_are_asked_for(registry: RegistryServer) -> None:
-    """Registries give them to whoever says so, as long as something refers to them."""
+def test_deleted_references_are_requested(registry: RegistryServer) -> None:
+    """Registries return them on request, as long as another schema refers to them."""
     to_base = {"name": "b", "subject": "base", "version": 1}
     registry.by_subject["base"] = [{"schema": ""}]
     registry.by_id[1] = {"schema": "", "schemaType": "PROTOBUF", "references": [to_base]}
@@ -218,8 +220,8 @@ def test_references_that_were_deleted_are_asked_for(registry: RegistryServer) ->
     assert registry.requests[1] == wanted
 
 
-def test_a_registry_of_before_guids_has_none(registry: RegistryServer) -> None:
-    """A header is anybody's; for ids the same answer says that this is no registry."""
+def test_a_registry_without_guids_has_no_schema_for_one(registry: RegistryServer) -> None:
+    """Anybody can send such a header; for an id the same response says that it is no registry."""
 
     def no_endpoint(handler: BaseHTTPRequestHandler) -> None:
         respond(handler, 404, {"error_code": 404, "message": "HTTP 404 Not Found"})
@@ -233,8 +235,8 @@ def test_a_registry_of_before_guids_has_none(registry: RegistryServer) -> None:
         client(registry).find(GUID)
 
 
-def test_a_registry_that_is_not_there_says_so() -> None:
-    """Nobody listens at port 1."""
+def test_a_registry_that_is_away_is_an_error() -> None:
+    """Nothing listens at port 1."""
     settings = RegistrySettings.of("http://127.0.0.1:1")
     with pytest.raises(SchemaError, match=r"can't be reached: http://127\.0\.0\.1:1"):
         RegistryClient(settings, "avro").find(1)
@@ -255,21 +257,21 @@ def test_a_registry_that_is_not_there_says_so() -> None:
     ],
 )
 def test_wrong_settings_are_refused(url: str, options: dict[str, str], reason: str) -> None:
-    """Before anything is asked."""
+    """They are before any request."""
     with pytest.raises(ConfigError, match=reason):
         RegistrySettings.of(url, options)
 
 
 @pytest.mark.parametrize("name", ["ssl.ca.location", "ssl.truststore.location"])
-def test_files_that_can_not_be_used_are_refused(tmp_path: Path, name: str) -> None:
-    """The authorities of https; by the name that was given."""
+def test_unusable_certificate_files_are_refused(tmp_path: Path, name: str) -> None:
+    """The error names the option of the certificate authorities that was used."""
     settings = RegistrySettings.of("https://h", {name: str(tmp_path / "none.pem")})
     with pytest.raises(ConfigError, match=name.replace(".", r"\.")):
         RegistryClient(settings, "avro")
 
 
 def test_a_folder_has_schemas_by_id_guid_and_subject(tmp_path: Path) -> None:
-    """A subject's file serves for other ids, but not in Avro, where it would give nonsense."""
+    """A subject's file also serves for other ids, except in Avro, where values would be garbage."""
     (tmp_path / "7.avsc").write_text('"int"')
     (tmp_path / f"{GUID}.avsc").write_text('"long"')
     (tmp_path / "t-value.avsc").write_text('"string"')

@@ -1,4 +1,4 @@
-"""Streams end between batches: on real threads."""
+"""Streams end between two batches, on real threads."""
 
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
@@ -12,8 +12,8 @@ from zkconsumer.spark.batch_gate import BatchGate
 ROWS: Any = None
 
 
-def test_who_ends_a_stream_waits_for_the_batch_in_hand() -> None:
-    """It is written wholly, and no other one is begun."""
+def test_ending_a_stream_waits_for_its_current_batch() -> None:
+    """That batch is written completely, and no other one is begun."""
     begun, go_on, written = Event(), Event(), list[int]()
 
     def write(_rows: object, number: int) -> None:

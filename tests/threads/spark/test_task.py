@@ -27,17 +27,17 @@ SCHEMA = arrow_schema(spark_schema())
 def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[RangeBench]:
     """A broker on loopback with a hundred records in ``t-0``, and a worker without connections."""
     monkeypatch.setattr(task_module, "_pools", {})
-    one = bench(are_old=request.param)
-    one.net.cluster.append(TP, values(*range(100)))
+    world = bench(are_old=request.param)
+    world.net.cluster.append(TP, values(*range(100)))
     with LoopbackServer() as server:
-        one.net.brokers.listen_on_loopback(server)
-        yield one
+        world.net.brokers.listen_on_loopback(server)
+        yield world
         for pool in task_module._pools.values():
             pool.stop()
 
 
 def partition(world: RangeBench, start: int, end: int, **settings: object) -> ZkInputPartition:
-    """A task as it arrives on an executor."""
+    """Return a task as it arrives on an executor."""
     task = ZkInputPartition(
         range_=OffsetRange(TopicPartition("t", 0), start, end),
         leader=world.leader(),
@@ -52,37 +52,37 @@ def partition(world: RangeBench, start: int, end: int, **settings: object) -> Zk
 
 
 def offsets_of(batches: Iterator[pa.RecordBatch]) -> list[int]:
-    """All offsets in order; no batch is empty."""
+    """Return all offsets in order, and check that no batch is empty."""
     found = list(batches)
     assert all(batch.num_rows and batch.schema.equals(SCHEMA) for batch in found)
     return [offset for batch in found for offset in batch.column("offset").to_pylist()]
 
 
-def test_only_what_stands_for_no_task_has_no_rows() -> None:
-    """Spark makes one partition out of none; what is no task of ours must not go unread."""
+def test_only_spark_s_placeholder_has_no_rows() -> None:
+    """Spark makes one partition if there is none; any other partition must be a task of ours."""
     assert list(read_task(InputPartition(None), SCHEMA)) == []
-    for strange in (InputPartition(7), object()):
+    for other in (InputPartition(7), object()):
         with pytest.raises(TypeError, match="no task of this source"):
-            read_task(strange, SCHEMA)  # type: ignore[arg-type]  # on purpose
+            read_task(other, SCHEMA)  # type: ignore[arg-type]  # on purpose
 
 
-def test_a_task_reads_its_range_and_a_second_try_the_same(world: RangeBench) -> None:
-    """In as many batches as there are fetches; on one connection, without asking for the leader."""
+def test_a_task_reads_its_range_and_a_retry_the_same(world: RangeBench) -> None:
+    """There is a batch for each fetch, on one connection, without a lookup of the leader."""
     task = partition(world, 5, 95, fetch_bytes=300)
     assert offsets_of(read_partition(task, SCHEMA)) == list(range(5, 95))
     assert offsets_of(read_partition(task, SCHEMA)) == list(range(5, 95))
     requests = world.net.brokers[0].requests
     first = next(at for at, request in enumerate(requests) if request.api_key is ApiKey.FETCH)
-    # Whoever is known to be old is asked nothing else.
+    # A broker that is known to be old is sent no request for its versions.
     assert (first == 0) == world.are_old
     requests = requests[first:]
     assert {request.api_key for request in requests} == {ApiKey.FETCH}
     assert {request.version for request in requests} == {0}
-    # The second task's requests go on counting where the first one's ended.
+    # The second task's requests continue the first one's correlation ids.
     assert [request.correlation_id for request in requests] == list(range(len(requests)))
 
 
-def test_an_empty_range_asks_nobody(world: RangeBench) -> None:
+def test_an_empty_range_sends_no_request(world: RangeBench) -> None:
     """There is nothing to read."""
     assert offsets_of(read_partition(partition(world, 7, 7), SCHEMA)) == []
     assert world.net.brokers[0].requests == []
@@ -91,7 +91,7 @@ def test_an_empty_range_asks_nobody(world: RangeBench) -> None:
 def test_lost_offsets_end_the_task_or_are_logged(
     world: RangeBench, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """As ``failOnDataLoss`` says, to the offset."""
+    """``failOnDataLoss`` decides; both name the exact offsets."""
     world.net.cluster.log(TP).delete_before(40)
     with pytest.raises(DataLost, match=r"\[5, 40\)"):
         list(read_partition(partition(world, 5, 95), SCHEMA))
@@ -101,7 +101,7 @@ def test_lost_offsets_end_the_task_or_are_logged(
 
 
 def test_a_limit_ends_a_task_early(world: RangeBench) -> None:
-    """The next task is not disturbed."""
+    """The next task is not affected."""
     task = partition(world, 0, 100, fetch_bytes=300)
     batches = read_partition(task, SCHEMA)
     next(batches)
@@ -109,8 +109,8 @@ def test_a_limit_ends_a_task_early(world: RangeBench) -> None:
     assert offsets_of(read_partition(task, SCHEMA)) == list(range(100))
 
 
-def test_connections_are_kept_by_what_they_are_made_with(world: RangeBench) -> None:
-    """Client id, time-out, security and whether brokers are asked; the rest makes no difference."""
+def test_connections_are_kept_by_their_settings(world: RangeBench) -> None:
+    """Client id, time-outs, security and assumed versions count, and nothing else."""
     task = partition(world, 0, 9)
     kept = connections_for(task)
     assert connections_for(partition(world, 0, 5, fetch_bytes=5)) is kept
@@ -120,8 +120,8 @@ def test_connections_are_kept_by_what_they_are_made_with(world: RangeBench) -> N
     assert connections_for(replace(task, security=secured)) is not kept
 
 
-def test_no_text_of_a_task_has_a_secret(world: RangeBench) -> None:
-    """It may be logged, and shown in Spark's pages; the task carries it all the same."""
+def test_the_repr_of_a_task_has_no_secret(world: RangeBench) -> None:
+    """It may be logged, and shown in Spark's pages; the pickled task still has the password."""
     secured = SecuritySettings(
         protocol="SASL_PLAINTEXT",
         sasl_mechanism="PLAIN",

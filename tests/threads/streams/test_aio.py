@@ -1,4 +1,4 @@
-"""``async for`` over a stream: the loop stays free, several streams share it, all of it comes."""
+"""``async for`` over a stream: the event loop stays free, streams share it, and nothing is lost."""
 
 import asyncio
 import threading
@@ -22,24 +22,24 @@ pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
 # --- messages ------------------------------------------------------------------------------------
 
 
-def test_what_is_queued_comes_in_order_and_the_end_ends_the_loop() -> None:
-    """As with a plain for, and again after the end."""
+def test_queued_messages_come_in_order_until_the_end() -> None:
+    """The end ends the iteration, as with a plain for, and again if it is repeated."""
     claim = claim_of(committed=0)
     stream, queue = stream_of(chunk_of(claim, [0, 1]), chunk_of(claim, [2], next_offset=5))
     queue.close()
 
     async def main() -> list[int]:
-        got: list[int] = []
-        await collect(stream, got)
-        await collect(stream, got)
-        return got
+        received: list[int] = []
+        await collect(stream, received)
+        await collect(stream, received)
+        return received
 
     assert run(main) == [0, 1, 2]
     assert claim.consumed_offset == 5
 
 
-def test_a_message_is_consumed_when_the_next_is_asked_for() -> None:
-    """The delivery modes hold as they do without a loop."""
+def test_a_message_is_consumed_when_the_next_is_requested() -> None:
+    """The delivery modes hold as they do without an event loop."""
     claim = claim_of(committed=5)
     stream, _ = stream_of(chunk_of(claim, [5, 6]))
 
@@ -53,53 +53,53 @@ def test_a_message_is_consumed_when_the_next_is_asked_for() -> None:
     assert run(main) == [5, 6]
 
 
-def test_what_comes_while_a_task_waits_wakes_it() -> None:
-    """From another thread, chunk by chunk, with the end behind it."""
+def test_a_message_wakes_a_waiting_task() -> None:
+    """Another thread offers chunk by chunk, and then the end."""
     stream, queue = stream_of()
     claim = claim_of(committed=0)
 
     async def main() -> list[int]:
-        got: list[int] = []
-        task = asyncio.create_task(collect(stream, got))
+        received: list[int] = []
+        task = asyncio.create_task(collect(stream, received))
         for offset in range(5):
             await until_waiting(queue)
             await asyncio.to_thread(queue.offer, chunk_of(claim, [offset]), ignore)
-            await until(lambda n=offset: len(got) > n, "the message")  # type: ignore[misc]
+            await until(lambda n=offset: len(received) > n, "the message")  # type: ignore[misc]
         await asyncio.to_thread(queue.close)
         await asyncio.wait_for(task, 10)
-        return got
+        return received
 
     assert run(main) == list(range(5))
     assert not is_listened_to(queue)
 
 
 def test_several_streams_share_a_loop_with_a_producer_thread_each() -> None:
-    """Everything comes once and in order, through queues that are full most of the time."""
+    """Every message comes once and in order, through queues that are mostly full."""
     count = 400
     pairs = [stream_of() for _ in range(3)]
     small = [new_queue(2) for _ in pairs]
     streams: list[Stream] = [KafkaStream(queue, clock=SystemClock()) for queue in small]
 
     def produce(queue: StreamQueue) -> None:
-        claim, room = claim_of(committed=0), threading.Event()
+        claim, capacity = claim_of(committed=0), threading.Event()
         for first in range(0, count, 4):
-            while not queue.offer(chunk_of(claim, range(first, first + 4)), room.set):
-                assert room.wait(10), "nobody said that there is room"
-                room.clear()
+            while not queue.offer(chunk_of(claim, range(first, first + 4)), capacity.set):
+                assert capacity.wait(10), "no callback for capacity"
+                capacity.clear()
         queue.close()
 
     async def main() -> list[list[int]]:
-        got: list[list[int]] = [[] for _ in streams]
+        received: list[list[int]] = [[] for _ in streams]
         producers = [asyncio.to_thread(produce, queue) for queue in small]
-        readers = [collect(*pair) for pair in zip(streams, got, strict=True)]
+        readers = [collect(*pair) for pair in zip(streams, received, strict=True)]
         await asyncio.wait_for(asyncio.gather(*producers, *readers), 30)
-        return got
+        return received
 
     assert run(main) == [list(range(count))] * 3
 
 
-def test_the_loop_ticks_on_while_a_task_waits() -> None:
-    """Waiting blocks nobody, and costs nothing."""
+def test_a_waiting_task_does_not_block_the_event_loop() -> None:
+    """Other tasks run at full speed meanwhile."""
     stream, queue = stream_of()
 
     async def main() -> int:
@@ -114,8 +114,8 @@ def test_the_loop_ticks_on_while_a_task_waits() -> None:
     assert run(main) > 100
 
 
-def test_the_loop_ticks_on_while_there_is_much_to_read() -> None:
-    """A reader that never waits gives others their turn every few milliseconds."""
+def test_a_busy_reader_does_not_block_the_event_loop() -> None:
+    """A reader that never waits lets other tasks run every few milliseconds."""
     claim, queue = claim_of(committed=0), new_queue(1_000)
     for first in range(0, 100_000, 1_000):
         queue.offer(chunk_of(claim, range(first, first + 1_000)), ignore)
@@ -123,10 +123,10 @@ def test_the_loop_ticks_on_while_there_is_much_to_read() -> None:
     stream: Stream = KafkaStream(queue, clock=SystemClock())
 
     async def main() -> tuple[int, list[float]]:
-        got: list[int] = []
+        received: list[int] = []
         async with ticking() as gaps:
-            await collect(stream, got)
-        return len(got), gaps
+            await collect(stream, received)
+        return len(received), gaps
 
     count, gaps = run(main)
     assert count == 100_000
@@ -138,7 +138,7 @@ def test_the_loop_ticks_on_while_there_is_much_to_read() -> None:
 
 
 def test_no_message_in_time_raises_and_the_stream_goes_on() -> None:
-    """``consumer.timeout.ms`` holds, again and again, and what comes later is delivered."""
+    """``consumer.timeout.ms`` holds each time, and later messages are delivered."""
     claim = claim_of(committed=0)
     stream, queue = stream_of(timeout_ms=20)
 
@@ -153,8 +153,8 @@ def test_no_message_in_time_raises_and_the_stream_goes_on() -> None:
     assert not is_listened_to(queue)
 
 
-def test_what_is_queued_comes_even_with_a_timeout_of_zero() -> None:
-    """0 means not to wait, not to give up at once."""
+def test_queued_messages_come_even_with_a_timeout_of_zero() -> None:
+    """0 means not to wait, but messages that are there come."""
     stream, _ = stream_of(chunk_of(claim_of(), [0]), timeout_ms=0)
 
     async def main() -> int:
@@ -167,7 +167,7 @@ def test_what_is_queued_comes_even_with_a_timeout_of_zero() -> None:
 
 
 def test_a_failed_rebalance_wakes_a_task_and_the_stream_goes_on() -> None:
-    """Raised once, in the task that waits."""
+    """It is raised once, in the waiting task."""
     stream, queue = stream_of()
     claim = claim_of(committed=0)
 
@@ -183,8 +183,8 @@ def test_a_failed_rebalance_wakes_a_task_and_the_stream_goes_on() -> None:
     assert run(main) == 0
 
 
-def test_what_cannot_be_read_is_raised_behind_its_records() -> None:
-    """As without a loop: once, and then the other partitions."""
+def test_an_unreadable_record_is_raised_after_those_before_it() -> None:
+    """It is once, as without an event loop, and then come other partitions."""
     broken = chunk_of(claim_of(T0), [3], error=PartitionFailed(T0, 4, "CRC"))
     stream, queue = stream_of(broken, chunk_of(claim_of(T1), [9]))
 
@@ -198,43 +198,43 @@ def test_what_cannot_be_read_is_raised_behind_its_records() -> None:
     assert queue.chunk_count() == 0
 
 
-def test_a_pause_of_delivery_holds_a_task_until_trust() -> None:
-    """In mid-chunk, without blocking the loop; a time-out would come as usual."""
+def test_a_task_waits_while_delivery_is_paused() -> None:
+    """It does within a chunk, without blocking the event loop; time-outs come as usual."""
     gate, queue = DeliveryGate(SystemClock(), 0), new_queue(10)
     queue.offer(chunk_of(claim_of(), [0, 1, 2]), ignore)
     stream: Stream = KafkaStream(queue, clock=SystemClock(), gate=gate)
     timed: Stream = KafkaStream(new_queue(1), clock=SystemClock(), gate=gate, timeout_ms=30)
 
     async def main() -> list[int]:
-        got: list[int] = [(await anext(stream)).offset]
+        received: list[int] = [(await anext(stream)).offset]
         gate.suspect()
-        task = asyncio.create_task(collect(stream, got))
+        task = asyncio.create_task(collect(stream, received))
         await until_waiting(queue)
         with pytest.raises(ConsumerTimeout):
             await anext(timed)
-        held = list(got)
+        held = list(received)
         await asyncio.to_thread(gate.trust)
         queue.close()
         await asyncio.wait_for(task, 10)
-        return [*held, -1, *got]
+        return [*held, -1, *received]
 
     assert run(main) == [0, -1, 0, 1, 2]
 
 
-# --- being called -------------------------------------------------------------------------------
+# --- signals to a waiting task ------------------------------------------------------------------
 
 
-def test_a_wait_hears_every_ring_that_comes_after_it_looked() -> None:
-    """Rings from other threads, one after the other, many at a time, and before it rests."""
+def test_a_wait_ends_with_any_signal_after_its_check() -> None:
+    """Signals may come from other threads, several at a time, and before it sleeps."""
 
     async def main() -> None:
         wait = _Wait(asyncio.get_running_loop())
         for _ in range(3):
-            resting = asyncio.create_task(wait.sleep(60))
+            sleeping = asyncio.create_task(wait.sleep(60))
             await asyncio.sleep(0)
             for _ in range(5):
                 await asyncio.to_thread(wait.signal)
-            await asyncio.wait_for(resting, 5)
+            await asyncio.wait_for(sleeping, 5)
         wait.signal()
         await asyncio.sleep(0)
         await asyncio.wait_for(wait.sleep(60), 5)
@@ -243,7 +243,7 @@ def test_a_wait_hears_every_ring_that_comes_after_it_looked() -> None:
 
 
 class RacingQueue(ChunkQueue):
-    """A queue that is filled just before somebody listens."""
+    """A queue that gets a chunk just before a listener is registered."""
 
     def listen(self, on_change: Callable[[], None] | None) -> None:
         """Fill, then listen."""
@@ -252,8 +252,8 @@ class RacingQueue(ChunkQueue):
         super().listen(on_change)
 
 
-def test_what_comes_just_before_a_task_listens_is_seen() -> None:
-    """It looks once more before it waits."""
+def test_a_message_just_before_the_wait_is_noticed() -> None:
+    """The task checks the queue again before it waits."""
     stream: Stream = KafkaStream(RacingQueue(10), clock=SystemClock(), timeout_ms=100)
 
     async def main() -> int:

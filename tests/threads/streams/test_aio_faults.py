@@ -1,4 +1,4 @@
-"""``async for`` over a stream that is cancelled, shared, left by its loop, or commits ahead."""
+"""``async for`` over a stream that is cancelled, shared, abandoned, or commits ahead."""
 
 import asyncio
 import threading
@@ -22,15 +22,15 @@ pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
 # --- cancelling ----------------------------------------------------------------------------------
 
 
-def test_a_cancelled_wait_loses_nothing_and_leaves_nothing_behind() -> None:
-    """The message comes to the next who asks; no listener and no timer is left."""
+def test_a_cancelled_wait_loses_no_message() -> None:
+    """The next reader gets it, and no listener or timer is left."""
     stream, queue = stream_of()
     claim = claim_of(committed=0)
 
     async def main() -> int:
         task = asyncio.create_task(stream.__anext__())
         await until_waiting(queue)
-        queue.offer(chunk_of(claim, [0]), ignore)  # it is called, and cancelled before it runs
+        queue.offer(chunk_of(claim, [0]), ignore)  # wakes the task, which is cancelled before
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
@@ -42,7 +42,7 @@ def test_a_cancelled_wait_loses_nothing_and_leaves_nothing_behind() -> None:
 
 
 def test_short_timeouts_of_the_caller_lose_nothing() -> None:
-    """``wait_for`` around every message, while a thread feeds the stream at the same pace."""
+    """Each message has a ``wait_for``, while a thread offers messages at the same rate."""
     count = 300
     queue, claim = new_queue(count), claim_of(committed=0)
     stream: Stream = KafkaStream(queue, clock=SystemClock())
@@ -54,19 +54,19 @@ def test_short_timeouts_of_the_caller_lose_nothing() -> None:
             go_on.wait(0.0005 if offset % 20 else 0.01)
 
     async def main() -> tuple[list[int], int]:
-        got: list[int] = []
+        received: list[int] = []
         timeouts = 0
         producer = asyncio.create_task(asyncio.to_thread(produce))
-        while len(got) < count:
+        while len(received) < count:
             try:
-                got.append((await asyncio.wait_for(anext(stream), 0.0005)).offset)
+                received.append((await asyncio.wait_for(anext(stream), 0.0005)).offset)
             except TimeoutError:
                 timeouts += 1
         await producer
-        return got, timeouts
+        return received, timeouts
 
-    got, timeouts = run(main)
-    assert got == list(range(count))
+    received, timeouts = run(main)
+    assert received == list(range(count))
     assert timeouts > 0
 
 
@@ -74,7 +74,7 @@ def test_short_timeouts_of_the_caller_lose_nothing() -> None:
 
 
 def test_nobody_else_reads_while_a_task_waits() -> None:
-    """Neither a plain for nor another task; afterwards both may."""
+    """Neither a plain for nor another task may; afterwards both may again."""
     stream, queue = stream_of()
     claim = claim_of(committed=0)
 
@@ -93,8 +93,8 @@ def test_nobody_else_reads_while_a_task_waits() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_loop_that_is_closed_under_its_task_gives_the_stream_back() -> None:
-    """The task never goes on; whoever puts gets no error, and the next reader is served."""
+def test_a_closed_event_loop_releases_the_stream() -> None:
+    """Its task never runs again; offering raises no error, and the next reader works."""
     stream, queue = stream_of()
     claim = claim_of(committed=0)
     loop = asyncio.new_event_loop()
@@ -118,7 +118,7 @@ async def _next_offset(stream: Stream) -> int:
 
 
 class SlowCommits:
-    """Commits that wait until they are let go; then they do what they are told to."""
+    """Commits that wait for the test, and then succeed or raise the given errors."""
 
     def __init__(self, *errors: OffsetCommitFailed) -> None:
         self.go = threading.Event()
@@ -135,7 +135,7 @@ class SlowCommits:
 
 
 def at_most_once(commit: CommitAhead, *chunks: Chunk) -> Stream:
-    """A stream over these chunks that commits them ahead."""
+    """Make a stream over these chunks that commits them ahead."""
     queue = new_queue(10)
     for chunk in chunks:
         assert queue.offer(chunk, ignore)
@@ -145,7 +145,7 @@ def at_most_once(commit: CommitAhead, *chunks: Chunk) -> Stream:
 
 
 def test_a_commit_ahead_does_not_block_the_loop() -> None:
-    """It runs elsewhere; the message comes once it is through."""
+    """It runs in another thread, and the message comes once it is done."""
     commits = SlowCommits()
     stream = at_most_once(commits.commit, chunk_of(claim_of(committed=0), [0, 1]))
 
@@ -162,8 +162,8 @@ def test_a_commit_ahead_does_not_block_the_loop() -> None:
     assert commits.requested == [2]
 
 
-def test_a_commit_ahead_outlives_the_task_that_asked_for_it() -> None:
-    """Cancelled while it runs: the next task waits for the same one instead of another."""
+def test_a_commit_ahead_outlives_its_cancelled_task() -> None:
+    """The next task waits for the same commit instead of starting another one."""
     commits = SlowCommits()
     stream = at_most_once(commits.commit, chunk_of(claim_of(committed=0), [0, 1]))
 
@@ -181,8 +181,8 @@ def test_a_commit_ahead_outlives_the_task_that_asked_for_it() -> None:
     assert commits.requested == [2]
 
 
-def test_a_commit_ahead_that_fails_is_raised_and_tried_again() -> None:
-    """As without a loop."""
+def test_a_failed_commit_ahead_is_raised_and_retried() -> None:
+    """It is as without an event loop."""
     commits = SlowCommits(OffsetCommitFailed("g", {T0: "no answer"}))
     commits.go.set()
     stream = at_most_once(commits.commit, chunk_of(claim_of(committed=0), [0, 1]))
@@ -197,7 +197,7 @@ def test_a_commit_ahead_that_fails_is_raised_and_tried_again() -> None:
 
 
 def test_an_awaitable_of_a_message_can_become_a_task() -> None:
-    """``anext(stream)`` is a coroutine, as ``create_task`` wants it."""
+    """``anext(stream)`` is a coroutine, as ``create_task`` requires."""
     stream, _ = stream_of(chunk_of(claim_of(), [0]))
     made: Awaitable[object] = stream.__anext__()
     assert asyncio.iscoroutine(made)

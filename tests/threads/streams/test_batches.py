@@ -1,4 +1,4 @@
-"""Messages in lists: what a list holds, when it is consumed, and where it ends early."""
+"""Batches of messages: what they contain, when they are consumed, and where they end early."""
 
 import asyncio
 import logging
@@ -42,7 +42,7 @@ def stream_of(
     delivery: Delivery = Delivery.AT_LEAST_ONCE,
     gate: DeliveryGate | None = None,
 ) -> tuple[Stream, StreamQueue]:
-    """A stream over these chunks that passes over poison, and commits ahead what it has to."""
+    """Make a stream over these chunks that skips poison, and commits ahead if its mode does."""
     queue = new_queue(100)
     for chunk in chunks:
         assert queue.offer(chunk, ignore)
@@ -59,15 +59,15 @@ def stream_of(
 
 
 def places(batch: Batch) -> list[tuple[int, int]]:
-    """(partition, offset) of each."""
+    """Return partition and offset of each message."""
     return [(message.partition, message.offset) for message in batch]
 
 
-# --- what a list holds ---------------------------------------------------------------------------
+# --- the messages of a batch ---------------------------------------------------------------------
 
 
-def test_a_batch_spans_chunks_and_partitions_and_is_cut_where_it_is_full() -> None:
-    """In the order of the queue; the rest of a chunk comes with the next one."""
+def test_a_batch_spans_chunks_and_partitions_until_it_is_full() -> None:
+    """Messages come in the order of the queue, and the next batch has the rest of a chunk."""
     one, two = claim_of(T0, committed=0), claim_of(T1, committed=7)
     stream, queue = stream_of(
         chunk_of(one, [0, 1]), chunk_of(two, [7]), chunk_of(one, [2, 3, 4]), chunk_of(two, [8])
@@ -79,8 +79,8 @@ def test_a_batch_spans_chunks_and_partitions_and_is_cut_where_it_is_full() -> No
     assert queue.used_bytes() == 0
 
 
-def test_messages_in_a_batch_are_what_single_ones_are() -> None:
-    """Key, value and place, decoded on access."""
+def test_messages_in_a_batch_are_as_single_ones() -> None:
+    """They have key, value, partition and offset, and are decoded on access."""
     queue = new_queue(10)
     queue.offer(chunk_of(claim_of(T1), [7]), ignore)
     stream: KafkaStream[bytes, str] = KafkaStream(
@@ -96,16 +96,16 @@ def test_messages_in_a_batch_are_what_single_ones_are() -> None:
     )
 
 
-def test_a_batch_is_full_with_so_many_bytes() -> None:
-    """Large messages don't make a large batch."""
+def test_a_batch_is_limited_in_bytes() -> None:
+    """A batch of large messages has fewer of them."""
     claim = claim_of(committed=0)
     stream, _ = stream_of(*[chunk_of(claim, [offset]) for offset in range(4)])
     assert [len(next(stream.batches(max_bytes=1, timeout_ms=0))) for _ in range(3)] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("arguments", [{"max_records": 0}, {"timeout_ms": -1}, {"max_bytes": 0}])
-def test_what_makes_no_sense_is_refused(arguments: dict[str, int]) -> None:
-    """At once, not at the first batch."""
+def test_invalid_arguments_are_refused(arguments: dict[str, int]) -> None:
+    """They are at once, not at the first batch."""
     stream, _ = stream_of()
     with pytest.raises(ValueError, match="can't make batches of"):
         stream.batches(**arguments)
@@ -114,8 +114,8 @@ def test_what_makes_no_sense_is_refused(arguments: dict[str, int]) -> None:
 # --- waiting -------------------------------------------------------------------------------------
 
 
-def test_a_batch_that_is_not_full_waits_for_its_time() -> None:
-    """What comes meanwhile is in it."""
+def test_a_batch_that_is_not_full_waits_for_its_time_out() -> None:
+    """Messages that come meanwhile are in it."""
     claim = claim_of(committed=0)
     stream, queue = stream_of(chunk_of(claim, [0]))
     timer = threading.Timer(0.02, lambda: queue.offer(chunk_of(claim, [1]), ignore))
@@ -125,14 +125,14 @@ def test_a_batch_that_is_not_full_waits_for_its_time() -> None:
 
 
 def test_a_full_batch_does_not_wait() -> None:
-    """However long it might."""
+    """It comes at once, however long its time-out."""
     claim = claim_of(committed=0)
     stream, _ = stream_of(chunk_of(claim, [0, 1]))
     assert len(next(stream.batches(max_records=2, timeout_ms=10**6))) == 2
 
 
-def test_an_empty_batch_gives_the_caller_his_turn() -> None:
-    """After ``timeout_ms``, at once with 0; asking for it consumed what was in hand."""
+def test_an_empty_batch_returns_control_to_the_caller() -> None:
+    """It does after ``timeout_ms``; requesting it has consumed the batch before."""
     claim = claim_of(committed=0)
     stream, queue = stream_of(chunk_of(claim, [0]))
     batches = stream.batches(timeout_ms=0)
@@ -143,7 +143,7 @@ def test_an_empty_batch_gives_the_caller_his_turn() -> None:
 
 
 def test_the_stream_times_out_over_empty_batches() -> None:
-    """``consumer.timeout.ms`` counts from the last message; and again after each time-out."""
+    """``consumer.timeout.ms`` counts from the last message, and again from each time-out."""
     stream, _ = stream_of(timeout_ms=60)
     batches = stream.batches(timeout_ms=20)
     for _ in range(2):
@@ -158,8 +158,8 @@ def test_the_stream_times_out_over_empty_batches() -> None:
 
 
 @pytest.mark.parametrize("delivery", Delivery)
-def test_a_batch_is_consumed_when_the_next_is_asked_for(delivery: Delivery) -> None:
-    """All of it, in all of its partitions; where what is in hand counts, with the hand-over."""
+def test_a_batch_is_consumed_when_the_next_is_requested(delivery: Delivery) -> None:
+    """All its partitions are; in modes that count delivered messages, it is at delivery."""
     one, two = claim_of(T0, committed=0), claim_of(T1, committed=7)
     stream, _ = stream_of(
         chunk_of(one, [0, 1], next_offset=3),
@@ -168,12 +168,12 @@ def test_a_batch_is_consumed_when_the_next_is_asked_for(delivery: Delivery) -> N
         delivery=delivery,
     )
     batches = stream.batches(max_records=5, timeout_ms=0)
-    got = places(next(batches))
+    first_batch = places(next(batches))
     if delivery.commits_ahead:
-        assert got == [(0, 0), (0, 1)]
+        assert first_batch == [(0, 0), (0, 1)]
         assert (one.delivered_offset, one.consumed_offset) == (2, 2)
         return
-    assert got == [(0, 0), (0, 1), (1, 7), (1, 8), (0, 3)]
+    assert first_batch == [(0, 0), (0, 1), (1, 7), (1, 8), (0, 3)]
     assert (one.delivered_offset, two.delivered_offset) == (4, 9)
     expected = (4, 9) if delivery.consumes_delivered else (0, 7)
     consumed = one.consumed_offset, two.consumed_offset
@@ -186,8 +186,8 @@ def test_a_batch_is_consumed_when_the_next_is_asked_for(delivery: Delivery) -> N
     assert (one.consumed_offset, one.delivered_offset) == (5, 5)
 
 
-def test_at_most_once_commits_a_chunk_only_when_all_before_it_is_handed_over() -> None:
-    """So a crash loses the rest of one chunk a partition, as message by message."""
+def test_at_most_once_commits_a_chunk_once_all_before_it_was_delivered() -> None:
+    """So a crash loses the rest of one chunk of each partition, as with single messages."""
     claim, committed = claim_of(committed=0), list[int]()
     queue = new_queue(10)
 
@@ -206,28 +206,28 @@ def test_at_most_once_commits_a_chunk_only_when_all_before_it_is_handed_over() -
     assert committed == [2, 3, 5]
 
 
-def test_single_messages_and_batches_go_on_from_each_other() -> None:
-    """One position: in mid-chunk, behind a batch of several chunks, and by old iterators."""
+def test_single_messages_and_batches_share_one_position() -> None:
+    """They do within a chunk, after a batch of several chunks, and with old iterators."""
     one, two = claim_of(T0, committed=0), claim_of(T1, committed=7)
     stream, _ = stream_of(
         chunk_of(one, [0, 1, 2]), chunk_of(two, [7, 8, 9]), chunk_of(one, [3, 4, 5])
     )
     reading, batches = iter(stream), stream.batches(max_records=4, timeout_ms=0)
-    got = [(0, next(reading).offset)]
-    got += places(next(batches))
+    received = [(0, next(reading).offset)]
+    received += places(next(batches))
     assert (one.consumed_offset, two.consumed_offset) == (1, 7)
-    got += [(1, next(reading).offset)]
+    received += [(1, next(reading).offset)]
     assert (one.consumed_offset, two.consumed_offset) == (3, 9)
-    got += places(next(batches))
+    received += places(next(batches))
     assert two.consumed_offset == 10
-    assert got == [(0, 0), (0, 1), (0, 2), (1, 7), (1, 8), (1, 9), (0, 3), (0, 4), (0, 5)]
+    assert received == [(0, 0), (0, 1), (0, 2), (1, 7), (1, 8), (1, 9), (0, 3), (0, 4), (0, 5)]
 
 
 # --- ends ----------------------------------------------------------------------------------------
 
 
-def test_records_come_before_what_cannot_be_read() -> None:
-    """The batch ends there; the error comes with the next one, and then what follows."""
+def test_a_batch_ends_before_an_unreadable_record() -> None:
+    """The next batch raises the error, and then come other messages."""
     one, two = claim_of(T0, committed=0), claim_of(T1, committed=9)
     stream, queue = stream_of(
         chunk_of(one, [0]),
@@ -245,8 +245,8 @@ def test_records_come_before_what_cannot_be_read() -> None:
     assert queue.used_bytes() == 0
 
 
-def test_poison_that_is_passed_over_is_met_when_what_lies_before_it_is_consumed() -> None:
-    """Not while it is in hand."""
+def test_poison_is_skipped_once_the_messages_before_it_are_consumed() -> None:
+    """It is not while the batch before it is still being processed."""
     claim = claim_of(committed=0)
     poison = Poison(T0, 1, 4, PartitionFailed(T0, 1, "CRC"))
     stream, _ = stream_of(chunk_of(claim, [0], next_offset=4, poison=poison), chunk_of(claim, [4]))
@@ -257,8 +257,8 @@ def test_poison_that_is_passed_over_is_met_when_what_lies_before_it_is_consumed(
     assert (claim.consumed_offset, claim.delivered_offset) == (4, 5)
 
 
-def test_a_failed_rebalance_and_the_end_come_behind_what_was_queued() -> None:
-    """Both end a batch early; the end comes again and again."""
+def test_a_failed_rebalance_and_the_end_come_after_queued_messages() -> None:
+    """Both end a batch early, and the end repeats."""
     claim = claim_of(committed=0)
     stream, queue = stream_of(chunk_of(claim, [0]))
     queue.fail(RebalanceFailed("any"))
@@ -278,8 +278,8 @@ def test_a_failed_rebalance_and_the_end_come_behind_what_was_queued() -> None:
 # --- claims that are given up, and pauses --------------------------------------------------------
 
 
-def test_nothing_of_a_claim_that_was_given_up_is_in_a_batch() -> None:
-    """Neither queued, nor in mid-chunk, nor what was taken off the queue already."""
+def test_a_batch_has_no_messages_of_a_claim_that_was_given_up() -> None:
+    """Queued chunks are dropped, and so is the rest of a chunk that was begun."""
     lost, kept = claim_of(T0, committed=0), claim_of(T1, committed=5)
     stream, queue = stream_of(chunk_of(lost, [0, 1, 2]), chunk_of(lost, [3]), chunk_of(kept, [5]))
     batches = stream.batches(max_records=2, timeout_ms=0)
@@ -292,7 +292,7 @@ def test_nothing_of_a_claim_that_was_given_up_is_in_a_batch() -> None:
 
 
 class Revoking(ChunkQueue):
-    """A queue whose claim is given up when its stream waits for more."""
+    """A queue whose claim is given up once its stream waits for more."""
 
     def __init__(self, claim: PartitionClaim) -> None:
         super().__init__(10)
@@ -305,8 +305,8 @@ class Revoking(ChunkQueue):
         return super().head(timeout_ms)
 
 
-def test_what_is_given_up_while_a_batch_waits_is_left_out() -> None:
-    """It was gathered, and not handed over."""
+def test_messages_given_up_while_a_batch_waits_are_left_out() -> None:
+    """They were gathered, but not delivered."""
     lost, kept = claim_of(T0, committed=0), claim_of(T1, committed=5)
     queue = Revoking(lost)
     for chunk in (chunk_of(lost, [0]), chunk_of(kept, [5, 6]), chunk_of(lost, [1])):
@@ -321,7 +321,7 @@ def test_what_is_given_up_while_a_batch_waits_is_left_out() -> None:
 
 
 def test_a_pause_holds_a_batch_back() -> None:
-    """Empty batches meanwhile; afterwards all of it comes."""
+    """Batches are empty meanwhile, and afterwards nothing is missing."""
     gate = DeliveryGate(SystemClock(), 0)
     claim = claim_of(committed=0)
     stream, _ = stream_of(chunk_of(claim, [0, 1]), chunk_of(claim, [2]), gate=gate)
@@ -335,7 +335,7 @@ def test_a_pause_holds_a_batch_back() -> None:
 
 
 def test_within_the_allowed_silence_batches_go_on() -> None:
-    """As single messages do."""
+    """Single messages do so, too."""
     gate = DeliveryGate(SystemClock(), 10**6)
     gate.suspect()
     stream, _ = stream_of(chunk_of(claim_of(committed=0), [0, 1]), gate=gate)
@@ -343,7 +343,7 @@ def test_within_the_allowed_silence_batches_go_on() -> None:
 
 
 def test_a_forked_child_gets_no_batch() -> None:
-    """In mid-chunk, and with batches that the parent began to read; the parent reads on."""
+    """It gets an error, within a chunk and from an old iterator; the parent reads on."""
     stream, queue = stream_of(chunk_of(claim_of(committed=0), range(6)))
     queue.close()
     batches = stream.batches(max_records=2)
@@ -360,7 +360,7 @@ def test_a_forked_child_gets_no_batch() -> None:
 
 
 def test_nobody_gets_a_batch_while_a_task_waits() -> None:
-    """One reader at a time."""
+    """A stream has one reader at a time."""
     stream, queue = stream_of()
 
     async def main() -> None:
@@ -376,8 +376,8 @@ def test_nobody_gets_a_batch_while_a_task_waits() -> None:
     asyncio.run(main())
 
 
-def test_a_jump_inside_a_batch_is_said(caplog: pytest.LogCaptureFixture) -> None:
-    """As between two single messages."""
+def test_a_jump_within_a_batch_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """It is as between two single messages."""
     claim = claim_of(committed=0)
     stream, _ = stream_of(chunk_of(claim, [0]), chunk_of(claim, [50, 51]))
     with caplog.at_level(logging.WARNING):

@@ -1,4 +1,4 @@
-"""On real threads: what the unit tests of the same name do not hold."""
+"""The chunk queue, on real threads (the unit tests of the same name hold the rest)."""
 
 import sys
 import threading
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures(each_queue.__name__)
 
 
 def test_a_waiting_stream_gets_what_comes() -> None:
-    """A take without a time-out waits until something is there."""
+    """A take without a time-out waits for a chunk."""
     queue, claim = new_queue(1), claim_of()
     taken: list[object] = []
     scope = ThreadScope("queue")
@@ -29,7 +29,7 @@ def test_a_waiting_stream_gets_what_comes() -> None:
 
 
 def test_two_threads_that_offer_lose_and_repeat_nothing() -> None:
-    """Two fetchers that wait for each other's room in a tiny queue get everything through."""
+    """Two fetchers that wait for capacity in a tiny queue deliver all chunks."""
     queue, count = new_queue(2), 300
     old_interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
@@ -56,13 +56,13 @@ def test_two_threads_that_offer_lose_and_repeat_nothing() -> None:
 
 
 def producer(queue: StreamQueue, chunks: list[Chunk]) -> Callable[[], None]:
-    """A fetcher's behaviour: offer, and when refused wait to be called."""
+    """Behave as a fetcher: offer chunks, and wait for the callback when the queue is full."""
 
     def run() -> None:
-        room = threading.Event()
+        capacity = threading.Event()
         for chunk in chunks:
-            while not queue.offer(chunk, room.set):
-                assert room.wait(10), "nobody said that there is room"
-                room.clear()
+            while not queue.offer(chunk, capacity.set):
+                assert capacity.wait(10), "no callback for capacity"
+                capacity.clear()
 
     return run

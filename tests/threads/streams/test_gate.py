@@ -1,4 +1,4 @@
-"""Streams that wait while nobody knows what is owned, and how such a pause begins and ends."""
+"""Streams that pause while it is unknown what they own, and how such a pause begins and ends."""
 
 import threading
 import time
@@ -24,8 +24,8 @@ from zkconsumer.streams.stream import KafkaStream
 Stream = KafkaStream[bytes, bytes]
 
 
-class Ear:
-    """An observer that keeps what it hears; ``meanwhile`` runs while it hears it."""
+class EventLog:
+    """An observer that keeps the events it gets; ``meanwhile`` runs before the next one."""
 
     def __init__(self) -> None:
         self.received: list[Event] = []
@@ -38,16 +38,16 @@ class Ear:
         self.received.append(event)
 
 
-def gate_of(clock: Clock, allowed_ms: int, *ears: Ear) -> DeliveryGate:
-    """A gate whose events these hear."""
-    return DeliveryGate(clock, allowed_ms, Observation(MemberName("g", "c"), ears))
+def gate_of(clock: Clock, allowed_ms: int, *logs: EventLog) -> DeliveryGate:
+    """Make a gate with these observers."""
+    return DeliveryGate(clock, allowed_ms, Observation(MemberName("g", "c"), logs))
 
 
 # --- the gate ------------------------------------------------------------------------------------
 
 
-def test_it_is_shut_from_the_allowed_silence_on_until_it_is_trusted() -> None:
-    """Open at first, open in the first part of a silence, shut then, open again after it."""
+def test_the_gate_is_shut_after_the_allowed_silence_until_it_is_trusted() -> None:
+    """It is open at first and early in a silence, then shut, and open again after the silence."""
     clock = ManualClock()
     gate = gate_of(clock, 100)
     assert not gate.is_shut()
@@ -63,8 +63,8 @@ def test_it_is_shut_from_the_allowed_silence_on_until_it_is_trusted() -> None:
     assert not gate.is_shut()
 
 
-def test_a_silence_counts_from_its_begin_however_often_it_is_said() -> None:
-    """Being told again does not start it anew; the next silence does."""
+def test_a_silence_counts_from_its_first_report() -> None:
+    """Another report does not restart it; the next silence has its own start."""
     clock = ManualClock()
     gate = gate_of(clock, 100)
     gate.suspect()
@@ -77,17 +77,17 @@ def test_a_silence_counts_from_its_begin_however_often_it_is_said() -> None:
     assert not gate.is_shut()
 
 
-def test_no_silence_allowed_shuts_it_at_once() -> None:
-    """With a share of 0."""
+def test_without_an_allowed_silence_the_gate_shuts_at_once() -> None:
+    """The allowed share of the session time-out is 0."""
     gate = gate_of(ManualClock(), 0)
     gate.suspect()
     assert gate.is_shut()
 
 
-def test_a_pause_is_told_once_at_each_end_however_many_streams_meet_it() -> None:
-    """Paused with the silence so far, then resumed; again for the next pause."""
-    clock, ear = ManualClock(), Ear()
-    gate = gate_of(clock, 100, ear)
+def test_a_pause_is_observed_once_at_each_end() -> None:
+    """The events have the silence so far, however many streams are paused."""
+    clock, log = ManualClock(), EventLog()
+    gate = gate_of(clock, 100, log)
     for silent_ms in (150, 100):
         gate.suspect()
         clock.advance(silent_ms)
@@ -96,7 +96,7 @@ def test_a_pause_is_told_once_at_each_end_however_many_streams_meet_it() -> None
         assert gate.is_shut()
         gate.trust()
         gate.trust()
-    assert ear.received == [
+    assert log.received == [
         DeliveryPaused(150),
         DeliveryResumed(),
         DeliveryPaused(100),
@@ -104,27 +104,27 @@ def test_a_pause_is_told_once_at_each_end_however_many_streams_meet_it() -> None
     ]
 
 
-def test_a_silence_that_no_stream_met_is_no_pause() -> None:
-    """Too short, or nobody asked: nothing was paused, so nothing is told."""
-    ear = Ear()
-    gate = gate_of(ManualClock(), 0, ear)
+def test_a_silence_without_a_waiting_stream_is_no_pause() -> None:
+    """No stream checked the gate meanwhile, so there is no event."""
+    log = EventLog()
+    gate = gate_of(ManualClock(), 0, log)
     gate.suspect()
     gate.trust()
-    assert ear.received == []
+    assert log.received == []
 
 
-def test_a_pause_that_ends_while_its_begin_is_told_is_told_in_order() -> None:
-    """Resumed never comes before paused, and never fails to come."""
-    ear = Ear()
-    gate = gate_of(ManualClock(), 0, ear)
-    ear.meanwhile = gate.trust
+def test_the_events_of_a_very_short_pause_come_in_order() -> None:
+    """Resumed never comes before paused, and is never missing."""
+    log = EventLog()
+    gate = gate_of(ManualClock(), 0, log)
+    log.meanwhile = gate.trust
     gate.suspect()
     assert gate.is_shut()
-    assert ear.received == [DeliveryPaused(0), DeliveryResumed()]
+    assert log.received == [DeliveryPaused(0), DeliveryResumed()]
 
 
-def test_trust_wakes_everybody() -> None:
-    """Each waker is called, also where nothing was paused."""
+def test_trust_wakes_all_streams() -> None:
+    """Each waker is called, even if nothing was paused."""
     gate, woken = gate_of(ManualClock(), 0), []
     gate.add_waker(lambda: woken.append("one"))
     gate.add_waker(lambda: woken.append("two"))
@@ -132,11 +132,11 @@ def test_trust_wakes_everybody() -> None:
     assert woken == ["one", "two"]
 
 
-# --- answers of ZooKeeper ------------------------------------------------------------------------
+# --- responses of ZooKeeper ----------------------------------------------------------------------
 
 
-def test_it_is_open_for_so_long_after_a_request_that_was_answered() -> None:
-    """Counted from when that was sent, however late the answer came."""
+def test_the_gate_is_open_for_a_time_after_an_answered_request() -> None:
+    """The time counts from when the request was sent, however late the response came."""
     clock = ManualClock()
     gate = gate_of(clock, 100)
     gate.received(950, 10)
@@ -148,7 +148,7 @@ def test_it_is_open_for_so_long_after_a_request_that_was_answered() -> None:
     assert not gate.is_shut()
 
 
-def test_answers_out_of_order_take_nothing_back() -> None:
+def test_responses_out_of_order_do_not_shorten_the_time() -> None:
     """The latest request counts."""
     clock = ManualClock()
     gate = gate_of(clock, 100)
@@ -158,8 +158,8 @@ def test_answers_out_of_order_take_nothing_back() -> None:
     assert not gate.is_shut()
 
 
-def test_a_connection_that_broke_shuts_it_no_later_than_silence_would() -> None:
-    """And no later than so long after it broke."""
+def test_a_broken_connection_shuts_the_gate_no_later_than_silence() -> None:
+    """Nor later than the allowed silence after it broke."""
     clock = ManualClock()
     gate = gate_of(clock, 100)
     gate.received(1_000, 10)
@@ -168,15 +168,15 @@ def test_a_connection_that_broke_shuts_it_no_later_than_silence_would() -> None:
     clock.advance(40)
     assert gate.is_shut()
     gate.received(1_100, 10)
-    assert gate.is_shut(), "an answer, but nobody knows yet what is owned"
+    assert gate.is_shut(), "a response, but what is owned is not known so far"
     gate.trust()
     assert not gate.is_shut()
     clock.advance(100)
     assert gate.is_shut()
 
 
-def test_no_silence_allowed_is_two_answers_long_where_the_connection_stands() -> None:
-    """Or a session that is well would be taken for a silent one between any two."""
+def test_without_an_allowed_silence_a_connection_has_two_response_times() -> None:
+    """Otherwise a healthy session would count as silent between any two responses."""
     clock = ManualClock()
     gate = gate_of(clock, 0)
     gate.received(1_000, 50)
@@ -189,10 +189,10 @@ def test_no_silence_allowed_is_two_answers_long_where_the_connection_stands() ->
     assert gate.is_shut()
 
 
-def test_a_pause_that_is_over_in_a_moment_is_not_told() -> None:
-    """The caller's own code kept our threads from running, say."""
-    clock, ear, woken = ManualClock(), Ear(), []
-    gate = gate_of(clock, 100, ear)
+def test_a_pause_of_a_moment_is_not_observed() -> None:
+    """The caller's own code may have kept our threads from running."""
+    clock, log, woken = ManualClock(), EventLog(), []
+    gate = gate_of(clock, 100, log)
     gate.add_waker(lambda: woken.append("woken"))
     gate.received(1_000, 10)
     clock.advance(5_000)
@@ -200,29 +200,29 @@ def test_a_pause_that_is_over_in_a_moment_is_not_told() -> None:
     clock.advance(499)
     assert gate.is_shut()
     gate.received(6_490, 10)
-    assert (ear.received, woken) == ([], ["woken"])
+    assert (log.received, woken) == ([], ["woken"])
 
 
-def test_a_pause_on_a_connection_that_stands_is_told_when_it_lasts() -> None:
-    """With the time since the last answer; nobody is woken for answers that nobody waits for."""
-    clock, ear, woken = ManualClock(), Ear(), []
-    gate = gate_of(clock, 100, ear)
+def test_a_lasting_pause_on_an_open_connection_is_observed() -> None:
+    """The event has the time since the last response; streams are woken only if they wait."""
+    clock, log, woken = ManualClock(), EventLog(), []
+    gate = gate_of(clock, 100, log)
     gate.add_waker(lambda: woken.append("woken"))
     gate.received(1_000, 10)
     for passed_ms in (150, 499, 1):
         clock.advance(passed_ms)
-        assert ear.received == []
+        assert log.received == []
         assert gate.is_shut()
     gate.received(1_640, 10)
     gate.received(1_645, 10)
-    assert ear.received == [DeliveryPaused(650), DeliveryResumed()]
+    assert log.received == [DeliveryPaused(650), DeliveryResumed()]
     assert woken == ["woken"]
 
 
 @pytest.mark.parametrize("way", ["one by one", "batches"])
 @pytest.mark.parametrize("engine", ["pure", pytest.param("native", marks=needs_native_engine)])
-def test_who_stood_still_amid_a_chunk_hands_out_nothing_more(engine: str, way: str) -> None:
-    """No thread has said anything: the reader itself sees the time."""
+def test_a_reader_that_slept_within_a_chunk_delivers_nothing_more(engine: str, way: str) -> None:
+    """No thread has reported a silence: the reader itself checks the time."""
     clock, claim = ManualClock(), claim_of(committed=0)
     gate = gate_of(clock, 100)
     queue = native_queue() if engine == "native" else ChunkQueue(10)
@@ -252,7 +252,7 @@ def test_who_stood_still_amid_a_chunk_hands_out_nothing_more(engine: str, way: s
 @pytest.mark.parametrize("clock", [SystemClock(), ManualClock()], ids=["machine", "another"])
 @pytest.mark.parametrize("make", [Lease, PureLease], ids=["engine", "pure"])
 def test_a_lease_ends_when_its_clock_says_so(make: type[Lease], clock: Clock) -> None:
-    """By whatever it reads that clock."""
+    """It does whether native code or Python reads that clock."""
     lease = make(clock)
     assert lease.now_s() < lease.until_s
     for left_ms, is_over in ((10_000, False), (-1, True), (60_000, False), (-10_000, True)):
@@ -267,8 +267,8 @@ def test_a_lease_ends_when_its_clock_says_so(make: type[Lease], clock: Clock) ->
 # --- streams at the gate -------------------------------------------------------------------------
 
 
-def test_nothing_is_handed_over_while_it_is_shut_also_in_mid_chunk() -> None:
-    """Time-outs as usual, with the rest of the chunk and the queue kept for later."""
+def test_nothing_is_delivered_while_the_gate_is_shut() -> None:
+    """Time-outs come as usual; the rest of a chunk and the queue are kept."""
     clock, claim, queue = ManualClock(), claim_of(committed=0), ChunkQueue(10)
     gate = gate_of(clock, 100)
     for chunk in (chunk_of(claim, [0, 1, 2]), chunk_of(claim, [3])):
@@ -286,8 +286,8 @@ def test_nothing_is_handed_over_while_it_is_shut_also_in_mid_chunk() -> None:
     assert [next(stream).offset, next(stream).offset] == [2, 3]
 
 
-def test_a_chunk_is_not_begun_while_it_is_shut() -> None:
-    """What is queued stays there."""
+def test_a_chunk_is_not_begun_while_the_gate_is_shut() -> None:
+    """It stays in the queue."""
     clock, claim, queue = ManualClock(), claim_of(committed=0), ChunkQueue(10)
     gate = gate_of(clock, 0)
     queue.offer(chunk_of(claim, [0]), ignore)
@@ -298,8 +298,8 @@ def test_a_chunk_is_not_begun_while_it_is_shut() -> None:
     assert (claim.delivered_offset, queue.chunk_count()) == (None, 1)
 
 
-def test_an_error_is_heard_while_it_is_shut() -> None:
-    """What is no message need not wait."""
+def test_an_error_is_raised_while_the_gate_is_shut() -> None:
+    """Only messages must wait."""
     clock, queue = ManualClock(), ChunkQueue(10)
     gate = gate_of(clock, 0)
     stream: Stream = KafkaStream(queue, clock=clock, timeout_ms=0, gate=gate)
@@ -311,8 +311,8 @@ def test_an_error_is_heard_while_it_is_shut() -> None:
         next(stream)
 
 
-def test_the_timeout_counts_in_a_pause_and_is_slept_not_spun() -> None:
-    """As long as configured, with next to no processor time, however much is queued."""
+def test_the_timeout_counts_in_a_pause_without_spinning() -> None:
+    """It takes as long as configured and hardly any CPU, however much is queued."""
     queue, claim = ChunkQueue(100), claim_of(committed=0)
     for offset in range(50):
         queue.offer(chunk_of(claim, [offset]), ignore)
@@ -327,7 +327,7 @@ def test_the_timeout_counts_in_a_pause_and_is_slept_not_spun() -> None:
 
 
 class RacingClock(ManualClock):
-    """A clock in whose hands the silence ends just when a stream asks how long it lasts."""
+    """A clock that ends the silence just when a stream reads how long it lasts."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -340,8 +340,8 @@ class RacingClock(ManualClock):
         return super().now_ms()
 
 
-def test_a_pause_that_ends_while_a_stream_looks_costs_no_message() -> None:
-    """A stream that is held up between two messages doesn't take its chunk for finished."""
+def test_a_pause_that_ends_during_the_check_costs_no_message() -> None:
+    """A stream that is stopped between two messages does not take its chunk for finished."""
     clock, claim, queue = RacingClock(), claim_of(committed=0), ChunkQueue(10)
     gate = gate_of(clock, 0)
     queue.offer(chunk_of(claim, [0, 1, 2]), ignore)
@@ -353,7 +353,7 @@ def test_a_pause_that_ends_while_a_stream_looks_costs_no_message() -> None:
 
 
 def test_trust_wakes_a_stream_by_its_queue() -> None:
-    """It need not look around by itself."""
+    """The stream need not poll the gate."""
     gate, queue = gate_of(ManualClock(), 0), ChunkQueue(10)
     _stream: Stream = KafkaStream(queue, clock=ManualClock(), gate=gate)
     changes: list[str] = []
@@ -364,24 +364,24 @@ def test_trust_wakes_a_stream_by_its_queue() -> None:
 
 @contextmanager
 def reading(stream: Stream) -> Iterator[list[tuple[int, int]]]:
-    """A thread that reads the stream to its end; gives what it got, as it comes."""
-    got: list[tuple[int, int]] = []
+    """Read the stream to its end in a thread; yield the list that it fills."""
+    received: list[tuple[int, int]] = []
     scope = ThreadScope("gate")
     scope.spawn(
         "reader",
-        lambda: got.extend((message.partition, message.offset) for message in stream),
+        lambda: received.extend((message.partition, message.offset) for message in stream),
         stop=ignore,
     )
-    yield got
+    yield received
     assert scope.close(10_000) == []
     assert scope.first_error() is None
 
 
-def test_trust_lets_every_waiting_stream_go_on() -> None:
-    """Streams that wait without a time-out, one in mid-chunk and one with an unread chunk."""
+def test_trust_resumes_every_waiting_stream() -> None:
+    """Both wait without a time-out, with chunks in their queues."""
     clock, gate_clock = SystemClock(), ManualClock()
-    ear = Ear()
-    gate = gate_of(gate_clock, 0, ear)
+    log = EventLog()
+    gate = gate_of(gate_clock, 0, log)
     gate.suspect()
     queues = [ChunkQueue(10), ChunkQueue(10)]
     first: Stream = KafkaStream(queues[0], clock=clock, gate=gate)
@@ -389,49 +389,49 @@ def test_trust_lets_every_waiting_stream_go_on() -> None:
     queues[0].offer(chunk_of(claim_of(T0), [0, 1]), ignore)
     queues[1].offer(chunk_of(claim_of(T1), [5]), ignore)
     with reading(first) as one, reading(second) as two:
-        wait_until(lambda: ear.received, what="the pause")
+        wait_until(lambda: log.received, what="the pause")
         assert (one, two) == ([], [])
         gate.trust()
         wait_until(lambda: len(one) == 2 and two, what="the messages")
         for queue in queues:
             queue.close()
     assert (one, two) == ([(0, 0), (0, 1)], [(1, 5)])
-    assert ear.received == [DeliveryPaused(0), DeliveryResumed()]
+    assert log.received == [DeliveryPaused(0), DeliveryResumed()]
 
 
 def test_a_shutdown_ends_a_stream_that_waits_at_the_gate() -> None:
-    """Everything is given up, then the end is said: iteration ends without anything more."""
+    """The claim is given up and the queue closed: the iteration ends without a message."""
     gate = gate_of(SystemClock(), 0)
     claim, queue = claim_of(T0), ChunkQueue(10)
     queue.offer(chunk_of(claim, [0, 1]), ignore)
     stream: Stream = KafkaStream(queue, clock=SystemClock(), gate=gate)
     assert next(stream).offset == 0
     gate.suspect()
-    with reading(stream) as got:
+    with reading(stream) as received:
         claim.active = False
         queue.discard_inactive()
         queue.close()
-    assert got == []
+    assert received == []
 
 
 @pytest.mark.timeout(10)
 def test_a_claim_that_is_given_up_frees_its_memory_while_the_stream_waits() -> None:
-    """Nothing calls the stream when a session ends; it looks around by itself."""
+    """The end of a session does not wake the stream, so it checks at intervals."""
     gate = gate_of(SystemClock(), 0)
     claim, queue = claim_of(T0), ChunkQueue(10)
     queue.offer(chunk_of(claim, [0, 1]), ignore)
     stream: Stream = KafkaStream(queue, clock=SystemClock(), gate=gate)
     assert next(stream).offset == 0
     gate.suspect()
-    with reading(stream) as got:
+    with reading(stream) as received:
         claim.active = False
         wait_until(lambda: queue.used_bytes() == 0, what="the memory")
         queue.close()
-    assert got == []
+    assert received == []
 
 
-def test_suspicion_and_trust_in_quick_turns_lose_nothing() -> None:
-    """A stream that reads while the gate flaps gets every message once, in order."""
+def test_a_flapping_gate_loses_no_message() -> None:
+    """A stream that reads meanwhile gets every message once, in order."""
     gate = gate_of(SystemClock(), 0)
     claim, queue, count = claim_of(committed=0), ChunkQueue(10_000), 20_000
     for first in range(0, count, 10):

@@ -1,4 +1,4 @@
-"""The native queue between threads that hold no GIL, in forked children, and under signals."""
+"""The native queue between threads without the GIL, in forked children, and with signals."""
 
 import gc
 import os
@@ -32,7 +32,7 @@ pytestmark = needs_native_engine
 def native_producer(
     queue: "NativeChunkQueue", claim: PartitionClaim, count: int, step: int
 ) -> Callable[[], None]:
-    """A native loop's behaviour: put, and wait for the wakeup when the queue is full."""
+    """Behave as a native loop: put record sets, and wait for the wakeup when the queue is full."""
 
     def run() -> None:
         wakeup = new_wakeup()
@@ -49,15 +49,15 @@ def native_producer(
 def python_producer(
     queue: "NativeChunkQueue", claim: PartitionClaim, count: int
 ) -> Callable[[], None]:
-    """A fetcher in Python: offer, and where there is no room wait to be called."""
+    """Behave as a fetcher in Python: offer chunks, and wait for the callback when it is full."""
 
     def run() -> None:
-        room = threading.Event()
+        capacity = threading.Event()
         for n in range(0, count, 5):
             chunk = chunk_of(claim, range(n, min(n + 5, count)))
-            while not queue.offer(chunk, room.set):
-                assert room.wait(20), "nobody said that there is room"
-                room.clear()
+            while not queue.offer(chunk, capacity.set):
+                assert capacity.wait(20), "no callback for capacity"
+                capacity.clear()
 
     return run
 
@@ -65,7 +65,7 @@ def python_producer(
 @pytest.mark.usefixtures("frequent_switches")
 @pytest.mark.parametrize(("max_chunks", "share_bytes"), [(2, 1 << 20), (1_000, 9_000), (3, 1)])
 def test_many_producers_lose_and_repeat_nothing(max_chunks: int, share_bytes: int) -> None:
-    """Native loops and fetchers in Python fill one small queue that a waiting stream empties."""
+    """Native loops and Python fetchers fill one small queue that a stream reads."""
     queue, count = native_queue(max_chunks, share_bytes), 600 if share_bytes > 1 else 60
     claims = [claim_of(TopicPartition("t", n)) for n in range(5)]
     scope = ThreadScope("queue")
@@ -73,7 +73,7 @@ def test_many_producers_lose_and_repeat_nothing(max_chunks: int, share_bytes: in
         scope.spawn("pump", native_producer(queue, claim, count, step), stop=ignore)
     for claim in claims[3:]:
         scope.spawn("fetcher", python_producer(queue, claim, count), stop=ignore)
-    got: dict[PartitionClaim, list[int]] = {claim: [] for claim in claims}
+    received: dict[PartitionClaim, list[int]] = {claim: [] for claim in claims}
     left = count * len(claims)
     while left:
         item = queue.head(20_000)
@@ -81,42 +81,42 @@ def test_many_producers_lose_and_repeat_nothing(max_chunks: int, share_bytes: in
         queue.remove()
         offsets = offsets_in(item)
         assert queue.used_bytes() <= share_bytes or len(offsets) == 1
-        got[item.claim] += offsets
+        received[item.claim] += offsets
         left -= len(offsets)
         queue.done_with(item)
     assert scope.close(5_000) == []
     assert scope.first_error() is None
-    assert all(offsets == list(range(count)) for offsets in got.values())
+    assert all(offsets == list(range(count)) for offsets in received.values())
     assert (queue.used_bytes(), queue.chunk_count()) == (0, 0)
 
 
 @pytest.mark.usefixtures("frequent_switches")
-def test_partitions_change_hands_while_native_loops_put() -> None:
-    """Nothing comes of a claim after the stream has seen that it was given up."""
+def test_claims_are_given_up_while_native_loops_put() -> None:
+    """Nothing of a claim comes after the stream has noticed that it was given up."""
     queue, rounds = native_queue(3, 20_000), 40
     scope = ThreadScope("queue")
     for number in range(rounds):
         claims = [claim_of(T0), claim_of(T1)]
         for claim in claims:
             scope.spawn(f"pump{number}", native_producer(queue, claim, 90, 9), stop=ignore)
-        got: dict[PartitionClaim, list[int]] = {claim: [] for claim in claims}
-        while sum(map(len, got.values())) < 100:
+        received: dict[PartitionClaim, list[int]] = {claim: [] for claim in claims}
+        while sum(map(len, received.values())) < 100:
             item = queue.take(20_000)
             assert isinstance(item, Chunk)
             if item.claim.active:
-                got[item.claim] += offsets_in(item)
+                received[item.claim] += offsets_in(item)
         for claim in claims:
             claim.active = False
         queue.discard_inactive()
-        assert all(offsets == list(range(len(offsets))) for offsets in got.values())
+        assert all(offsets == list(range(len(offsets))) for offsets in received.values())
         wait_until(lambda: not queue.take(0), what="an empty queue")
     assert scope.close(5_000) == []
     assert scope.first_error() is None
     wait_until(lambda: not queue.take(0) and not queue.used_bytes(), what="room")
 
 
-def test_a_waiting_stream_hears_of_a_native_chunk() -> None:
-    """The wait ends with the put, not with a nap."""
+def test_a_native_chunk_wakes_a_waiting_stream() -> None:
+    """The wait ends with the put, and not with the stream's next periodic check."""
     queue, claim = native_queue(), claim_of()
     taken: list[object] = []
     scope = ThreadScope("queue")
@@ -131,8 +131,8 @@ def test_a_waiting_stream_hears_of_a_native_chunk() -> None:
 # --- forks ---------------------------------------------------------------------------------------
 
 
-def test_in_a_child_a_queue_is_empty_and_takes_nothing() -> None:
-    """Whatever it is asked, it answers at once, and its parent notices nothing."""
+def test_in_a_forked_child_a_queue_is_empty_and_accepts_nothing() -> None:
+    """Every call returns at once, and the parent's queue is not affected."""
     queue, claim = native_queue(), claim_of()
     put(queue, claim, [0])
 
@@ -151,8 +151,8 @@ def test_in_a_child_a_queue_is_empty_and_takes_nothing() -> None:
 
 
 @pytest.mark.usefixtures("frequent_switches")
-def test_a_child_never_waits_for_a_mutex_that_a_thread_of_its_parent_held() -> None:
-    """Threads that put and take are in the queue at almost every moment; none comes along."""
+def test_a_forked_child_never_waits_for_its_parents_mutex() -> None:
+    """A thread of the parent holds it at almost any moment, and does not exist in the child."""
     queue, claim = native_queue(2, 20_000), claim_of()
     is_over = threading.Event()
 
@@ -178,8 +178,8 @@ def test_a_child_never_waits_for_a_mutex_that_a_thread_of_its_parent_held() -> N
         assert scope.close(5_000) == []
 
 
-def test_a_child_lets_go_of_a_queue_without_touching_it() -> None:
-    """What it frees are Python's objects; a descriptor may be somebody else's there by now."""
+def test_a_forked_child_frees_a_queue_without_touching_descriptors() -> None:
+    """It frees Python objects only; a descriptor may belong to something else by then."""
     kept = [native_queue()]
     put(kept[0], claim_of(), range(100))
     gone = weakref.ref(kept[0])
@@ -195,8 +195,8 @@ def test_a_child_lets_go_of_a_queue_without_touching_it() -> None:
     assert offsets_in(kept[0].take(0)) == list(range(100))
 
 
-def test_a_child_that_is_forked_inside_of_a_wait_is_told_and_leaves_the_wakeup_alone() -> None:
-    """By a signal handler; its parent's wait goes on, and ends with the next chunk."""
+def test_a_child_that_is_forked_within_a_wait_raises() -> None:
+    """A signal handler forks; the parent's wait goes on, and ends with the next chunk."""
     queue, claim = native_queue(), claim_of()
     stream = KafkaStream[bytes, bytes](queue, clock=SystemClock())
     reading, writing = os.pipe()
@@ -230,8 +230,8 @@ def test_a_child_that_is_forked_inside_of_a_wait_is_told_and_leaves_the_wakeup_a
 
 
 @pytest.mark.parametrize("wait", ["head", "pause"])
-def test_a_signal_ends_a_wait_at_once_where_its_handler_raises(wait: str) -> None:
-    """And where it does not, the wait goes on."""
+def test_a_handler_that_raises_ends_a_wait_at_once(wait: str) -> None:
+    """If the handler does not raise, the wait goes on."""
     queue = native_queue()
     calls: list[int] = []
 
@@ -253,8 +253,8 @@ def test_a_signal_ends_a_wait_at_once_where_its_handler_raises(wait: str) -> Non
     assert offsets_in(queue.head(None)) == [0]
 
 
-def test_a_handler_may_shut_down_and_read_inside_of_a_wait() -> None:
-    """It closes, discards, and takes from the queue that it interrupts."""
+def test_a_handler_may_close_and_read_within_a_wait() -> None:
+    """It may even take from the queue whose wait it interrupts."""
     queue, claim = native_queue(), claim_of()
     taken: list[object] = []
 
@@ -274,8 +274,8 @@ def test_a_handler_may_shut_down_and_read_inside_of_a_wait() -> None:
     assert (offsets_in(taken[0]), offsets_in(item)) == ([1], [2])
 
 
-def test_a_chunk_that_a_handler_interrupts_in_the_making_is_not_lost() -> None:
-    """Making the object of a native chunk calls Python, where a handler may raise, or read."""
+def test_a_chunk_whose_construction_is_interrupted_is_not_lost() -> None:
+    """Constructing it calls Python, where a signal handler may raise, or read the queue."""
     queue, claim = native_queue(), claim_of()
     calls: list[int] = []
     seen: list[object] = []
@@ -299,13 +299,13 @@ def test_a_chunk_that_a_handler_interrupts_in_the_making_is_not_lost() -> None:
     assert queue.native.named_items() == []
 
 
-def test_room_that_is_made_between_two_looks_is_not_missed() -> None:
-    """A stream that takes while a producer is refused: it gets in, or is called."""
-    queue, claim, rung = native_queue(1), claim_of(), []
+def test_capacity_made_between_two_checks_is_not_missed() -> None:
+    """If the stream takes a chunk just then, the producer succeeds, or is called back."""
+    queue, claim, calls = native_queue(1), claim_of(), []
     put(queue, claim, [0])
 
     class Racing:
-        """Lets the stream take before the producer waits."""
+        """A native queue from which the stream takes just before the producer waits."""
 
         def __init__(self, native: object) -> None:
             self._native = native
@@ -316,6 +316,6 @@ def test_room_that_is_made_between_two_looks_is_not_missed() -> None:
             return getattr(self._native, name)
 
     queue._store = Racing(queue.native)  # type: ignore[assignment]
-    assert queue.offer(chunk_of(claim, [1]), lambda: rung.append(1))
+    assert queue.offer(chunk_of(claim, [1]), lambda: calls.append(1))
     queue._store = queue.native
     assert offsets_in(queue.take(0)) == [1]

@@ -1,4 +1,4 @@
-"""On real threads: what the unit tests of the same name do not hold."""
+"""Dead letters, on real threads (the unit tests of the same name hold the rest)."""
 
 from pathlib import Path
 
@@ -6,8 +6,8 @@ from tests.support.dead_letters import dead_letter_file, dead_letters, poison
 from zkconsumer.scope import ThreadScope
 
 
-def test_several_streams_write_whole_lines(tmp_path: Path) -> None:
-    """Each of theirs, none mixed with another."""
+def test_dead_letters_of_several_streams_are_not_mixed_up(tmp_path: Path) -> None:
+    """Each line is complete."""
     path = tmp_path / "letters"
     file, scope = dead_letter_file(path), ThreadScope("letters")
 

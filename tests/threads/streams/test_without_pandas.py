@@ -1,4 +1,4 @@
-"""Batches of the native core don't import pandas, which costs a third of a second."""
+"""Arrow batches of the native core don't import pandas, which would take a third of a second."""
 
 import subprocess
 import sys
@@ -26,8 +26,8 @@ print(*sorted(name for name in sys.modules if name == "pandas"))
 
 
 @pytest.mark.skipif(ENGINE is not Engine.NATIVE, reason="the pure engine has rows, not runs")
-def test_the_first_batch_comes_without_it() -> None:
-    """Not even where it is installed, as it is here."""
+def test_the_first_batch_does_not_import_pandas() -> None:
+    """It does not even if pandas is installed, as it is here."""
     pytest.importorskip("pandas")
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False

@@ -1,4 +1,4 @@
-"""The error when batches are requested and pyarrow is not installed."""
+"""The error of Arrow batches without pyarrow."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ from zkconsumer.streams import {module}
 
 @pytest.mark.parametrize("module", ["arrow", "polled_batches"])
 def test_the_extra_is_named(module: str) -> None:
-    """Both consumers import their batch module at the first request for batches."""
+    """Both kinds of consumers import pyarrow with the first Arrow batch."""
     program = PROGRAM.format(module=module)
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False

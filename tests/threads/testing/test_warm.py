@@ -1,4 +1,4 @@
-"""A forked process is as one that was started: the same program, told both ways."""
+"""Forked test processes behave as started ones: the same program runs both ways."""
 
 import json
 import os
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only there orph
 
 @contextmanager
 def ignoring(number: signal.Signals) -> Iterator[None]:
-    """Have what is started meanwhile ignore a signal."""
+    """Let processes that are started meanwhile ignore a signal."""
     before = signal.signal(number, signal.SIG_IGN)
     try:
         yield
@@ -35,7 +35,7 @@ def ignoring(number: signal.Signals) -> Iterator[None]:
 
 @contextmanager
 def masking(mask: int) -> Iterator[None]:
-    """Have what is started meanwhile make its files so."""
+    """Let processes that are started meanwhile have this file mode mask."""
     before = os.umask(mask)
     try:
         yield
@@ -45,7 +45,7 @@ def masking(mask: int) -> Iterator[None]:
 
 @contextmanager
 def seeded() -> Iterator[None]:
-    """Set a variable that is obeyed at the start."""
+    """Set a variable that Python reads only when it starts."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONHASHSEED", "7")
         yield
@@ -53,16 +53,16 @@ def seeded() -> Iterator[None]:
 
 @pytest.fixture
 def forked(monkeypatch: pytest.MonkeyPatch) -> list[int | None]:
-    """Note what became of each order: a process id; None: it started as ever."""
-    became: list[int | None] = []
+    """Record the result of each fork: a process id, or None if it was started instead."""
+    forks: list[int | None] = []
     fork = warm._Forker.fork
 
     def note(*given: Any) -> int | None:
-        became.append(fork(*given))
-        return became[-1]
+        forks.append(fork(*given))
+        return forks[-1]
 
     monkeypatch.setattr(warm._Forker, "fork", note)
-    return became
+    return forks
 
 
 def forker() -> int:
@@ -72,24 +72,24 @@ def forker() -> int:
     return warm._forker.process.pid
 
 
-def outcome(run: Run, deed: str, **more: Any) -> tuple[int, dict[str, object], str]:
-    """The status, what it said of itself, and the last line of its errors."""
-    done = run([*PROGRAM, deed, "two words"], capture_output=True, text=True, timeout=60, **more)
+def outcome(run: Run, action: str, **more: Any) -> tuple[int, dict[str, object], str]:
+    """Return the exit status, the process's description of itself, and the end of its errors."""
+    done = run([*PROGRAM, action, "two words"], capture_output=True, text=True, timeout=60, **more)
     return done.returncode, json.loads(done.stdout), done.stderr[-20:]
 
 
-@pytest.mark.parametrize("deed", ["0", "3", "fail"])
-def test_it_is_as_one_that_subprocess_starts(deed: str) -> None:
-    """Words, folder, environment, the parent, the status and what an exception leaves."""
+@pytest.mark.parametrize("action", ["0", "3", "fail"])
+def test_a_forked_process_is_as_one_that_subprocess_starts(action: str) -> None:
+    """Arguments, folder, environment, parent, exit status and tracebacks are the same."""
     more = {"cwd": REPOSITORY, "env": {**os.environ, "WORD": "said"}}
-    forked = outcome(warm.run, deed, **more)
-    assert forked == outcome(subprocess.run, deed, **more)
+    forked = outcome(warm.run, action, **more)
+    assert forked == outcome(subprocess.run, action, **more)
     assert forked[1]["parent"] == os.getpid()
     assert forked[1]["word"] == "said"
 
 
-def test_it_may_lead_a_session_and_be_given_input() -> None:
-    """By the same keywords; what the environment lacks it lacks, too."""
+def test_a_forked_process_may_lead_a_session_and_read_input() -> None:
+    """The keywords are those of subprocess; unset variables are unset in it, too."""
     with warm.Popen(
         [*PROGRAM, "read"],
         cwd=REPOSITORY,
@@ -98,13 +98,17 @@ def test_it_may_lead_a_session_and_be_given_input() -> None:
         start_new_session=True,
         text=True,
     ) as process:
-        told = json.loads(process.communicate("all of it", timeout=60)[0])
-    assert (told["session"], told["input"], told["word"]) == (True, "all of it", None)
+        described = json.loads(process.communicate("all of it", timeout=60)[0])
+    assert (described["session"], described["input"], described["word"]) == (
+        True,
+        "all of it",
+        None,
+    )
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_a_signal_ends_it_as_any_other(number: signal.Signals) -> None:
-    """Each line is there at once, where no buffer was wanted."""
+def test_a_signal_ends_a_forked_process(number: signal.Signals) -> None:
+    """With PYTHONUNBUFFERED, each line is written at once."""
     with warm.Popen(
         [*PROGRAM, "wait"],
         cwd=REPOSITORY,
@@ -122,8 +126,8 @@ def test_a_signal_ends_it_as_any_other(number: signal.Signals) -> None:
 
 
 @pytest.mark.parametrize("leads_session", [False, True])
-def test_a_signal_is_heard_as_soon_as_it_is_there(leads_session: bool) -> None:
-    """And a session has its leader: nobody has to wait for that."""
+def test_a_signal_works_as_soon_as_the_process_exists(leads_session: bool) -> None:
+    """So does one to its session: the caller need not wait for that."""
     for _ in range(5):
         with warm.Popen[bytes](
             [*PROGRAM, "wait"],
@@ -146,10 +150,10 @@ def test_a_signal_is_heard_as_soon_as_it_is_there(leads_session: bool) -> None:
     ],
     ids=["limit", "signal", "mask", "variable"],
 )
-def test_what_processes_inherit_is_that_of_the_moment(
+def test_a_forked_process_inherits_the_current_state(
     unusual: Callable[[], AbstractContextManager[None]], forked: list[int | None]
 ) -> None:
-    """Limits, ignored signals, the mask, variables: and not one behind it starts with them."""
+    """It has current limits, ignored signals, mask and variables; later processes don't."""
     before = outcome(warm.run, "0", cwd=REPOSITORY)
     with unusual():
         meanwhile = outcome(warm.run, "0", cwd=REPOSITORY)
@@ -159,15 +163,15 @@ def test_what_processes_inherit_is_that_of_the_moment(
 
 
 @pytest.mark.parametrize("more", [{"umask": 0o77}, {"process_group": 0}])
-def test_keywords_that_a_fork_knows_nothing_of_are_obeyed(more: Mapping[str, Any]) -> None:
-    """It starts as ever."""
+def test_unsupported_keywords_start_a_process_instead(more: Mapping[str, Any]) -> None:
+    """It then behaves as one of subprocess."""
     assert outcome(warm.run, "0", cwd=REPOSITORY, **more) == outcome(
         subprocess.run, "0", cwd=REPOSITORY, **more
     )
 
 
-def test_what_cannot_be_loaded_is_told_by_itself(forked: list[int | None]) -> None:
-    """And the next one is forked as before."""
+def test_a_module_that_can_not_be_loaded_is_an_error_as_usual(forked: list[int | None]) -> None:
+    """The next process is forked as before."""
     before = forker()
     done = warm.run(
         [sys.executable, "-m", "tests.support.nowhere"],
@@ -183,10 +187,10 @@ def test_what_cannot_be_loaded_is_told_by_itself(forked: list[int | None]) -> No
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSTOP])
-def test_a_forker_that_is_gone_is_renewed(
+def test_a_forker_that_is_gone_is_replaced(
     number: signal.Signals, forked: list[int | None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever became of it, who asks gets a process."""
+    """Whether it was killed or hangs, the caller gets a process."""
     before = forker()
     os.kill(before, number)
     with monkeypatch.context() as patch:
@@ -197,8 +201,8 @@ def test_a_forker_that_is_gone_is_renewed(
     assert [pid is not None for pid in forked] == [True, False, True]
 
 
-def test_a_forker_ends_with_who_started_it() -> None:
-    """Nothing is left open, and no process."""
+def test_a_forker_ends_with_its_parent() -> None:
+    """No file is left open, and no process running."""
     program = (
         "import sys; from tests.support import warm\n"
         "warm.run([sys.executable, '-m', 'tests.support.introduced', '0'])\n"
@@ -216,8 +220,8 @@ def test_a_forker_ends_with_who_started_it() -> None:
     assert not is_alive(int(done.stdout.splitlines()[-1]))
 
 
-def test_what_is_obeyed_at_a_start_is_no_matter_of_a_fork(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another engine, another interpreter, no module: those are started."""
+def test_what_only_a_start_can_do_is_not_forked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another engine, another hash seed, or a program that is no module is started."""
     forked: list[object] = []
     monkeypatch.setattr(warm._Forker, "fork", lambda *given: forked.append(given))
     other = {**os.environ, "ZKCONSUMER_PURE": "1", "PYTHONHASHSEED": "7"}

@@ -1,4 +1,4 @@
-"""What each address answers, and to whom."""
+"""The response of each address, and who may get it."""
 
 import asyncio
 from dataclasses import replace
@@ -37,7 +37,7 @@ PAGES = (
 
 
 class Served:
-    """An application on a cluster that never was."""
+    """The application, on a cluster that is made up."""
 
     def __init__(
         self, *, token: str | None = None, snapshot: ClusterSnapshot | None = None
@@ -60,25 +60,25 @@ class Served:
         )
 
     def get(self, address: str, **headers: str) -> Answered:
-        """Ask for something."""
+        """Send a GET request."""
         return request(self.app, address, headers)
 
 
 @pytest.fixture(scope="module")
 def open_site() -> Served:
-    """Without a token."""
+    """A site that needs no token."""
     return Served()
 
 
 @pytest.fixture
 def locked() -> Served:
-    """With one."""
+    """A site that needs a token."""
     return Served(token=TOKEN)
 
 
 @pytest.mark.parametrize("address", PAGES)
 def test_every_page_is_shown(open_site: Served, address: str) -> None:
-    """As HTML that nobody keeps."""
+    """Each is HTML that no cache may keep."""
     response = open_site.get(address, accept="text/html")
     assert response.status == 200
     assert response.headers["content-type"].startswith("text/html")
@@ -89,7 +89,7 @@ def test_every_page_is_shown(open_site: Served, address: str) -> None:
 
 @pytest.mark.parametrize("address", PAGES)
 def test_pages_are_shown_before_anything_was_read(address: str) -> None:
-    """Then what is not there may still come."""
+    """A page may be missing until the first snapshot; only the health check fails."""
     nothing = ClusterSnapshot(taken_ms=NOW_MS, zookeeper_connect="zk:2181")
     served = Served(snapshot=nothing)
     assert served.get(address, accept="text/html").status in {200, 404}
@@ -115,10 +115,10 @@ def test_pages_are_shown_before_anything_was_read(address: str) -> None:
         ("/static/nothing.js", 404),
     ],
 )
-def test_what_is_not_there_is_said_in_either_language(
+def test_what_does_not_exist_is_reported_as_html_or_json(
     open_site: Served, address: str, status: int
 ) -> None:
-    """As a page to people, as JSON to programs; with the safe headers, too."""
+    """People get a page, programs get JSON; both have the security headers."""
     for accept in ("text/html", "application/json"):
         response = open_site.get(address, accept=accept)
         assert response.status == status
@@ -128,8 +128,8 @@ def test_what_is_not_there_is_said_in_either_language(
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
-def test_nothing_is_changed_by_any_method(open_site: Served, method: str) -> None:
-    """What pages of ours send is not understood; what others send is not even looked at."""
+def test_no_method_changes_anything(open_site: Served, method: str) -> None:
+    """Our own pages' requests get 405; those of other sites are refused before that."""
     for address in (*PAGES, "/api/groups", "/metrics", "/events"):
         assert request(open_site.app, address, FORM, method=method).status == 405
         assert request(open_site.app, address, method=method).status == 403
@@ -137,16 +137,16 @@ def test_nothing_is_changed_by_any_method(open_site: Served, method: str) -> Non
         assert request(open_site.app, address, evil, method=method).status == 403
 
 
-def test_another_name_for_this_machine_is_refused(open_site: Served) -> None:
-    """Else a web site could read the page through a visitor's browser."""
+def test_an_unknown_host_name_is_refused(open_site: Served) -> None:
+    """Otherwise a web site could read the page through a visitor's browser (DNS rebinding)."""
     for host in ("evil.example", "evil.example:8380", ""):
         response = open_site.get("/api/groups", host=host)
         assert response.status == 421
         assert "billing" not in response.text
 
 
-def test_groups_are_told_in_short(open_site: Served) -> None:
-    """Both kinds."""
+def test_the_api_summarizes_groups_of_both_kinds(open_site: Served) -> None:
+    """Each has its state, members and lag; the cluster's state counts them."""
     reported = {
         (group["kind"], group["group_id"]): group
         for group in open_site.get("/api/groups").json["groups"]
@@ -161,8 +161,8 @@ def test_groups_are_told_in_short(open_site: Served) -> None:
     assert state["healthy"] is True
 
 
-def test_charts_ask_for_a_stretch_of_time(open_site: Served) -> None:
-    """The last hour unless said otherwise; ids may hold slashes; points are bounded."""
+def test_charts_request_a_time_range(open_site: Served) -> None:
+    """It defaults to the last hour; group ids may hold slashes; points are limited."""
     open_site.past.requested.clear()
     open_site.get("/api/groups/zookeeper/billing/lag")
     open_site.get("/api/groups/coordinator/a%2Fb%3F/lag?since=5&until=9&points=1000000")
@@ -174,15 +174,15 @@ def test_charts_ask_for_a_stretch_of_time(open_site: Served) -> None:
 
 
 def test_metrics_have_the_exporters_names(open_site: Served) -> None:
-    """For each group."""
+    """Each group's lag has the name and labels of the Kafka exporter."""
     response = open_site.get("/metrics")
     assert response.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert "kafka_consumergroup_lag{" in response.text
     assert f'consumergroup="{CHECKOUT.group_id}"' in response.text
 
 
-def test_health_is_lost_with_time(open_site: Served) -> None:
-    """What is shown becomes too old to be relied on."""
+def test_a_snapshot_that_is_too_old_is_unhealthy(open_site: Served) -> None:
+    """Once it is a minute old, the health check fails and says why."""
     assert open_site.get("/healthz").status == 200
     open_site.clock.advance(60_000)
     try:
@@ -194,7 +194,7 @@ def test_health_is_lost_with_time(open_site: Served) -> None:
 
 
 def test_nodes_are_shown_as_they_are_now(open_site: Served) -> None:
-    """Lazily: only of the group that was asked for, and only while ZooKeeper is there."""
+    """They are read on request, of the requested group alone, while ZooKeeper is there."""
     tree = GroupTree()
     tree.join("billing", "billing_h-1400000000000-1a2b3c4d", {"orders": 1})
     address = "/groups/zookeeper/billing/znodes"
@@ -212,8 +212,8 @@ def test_nodes_are_shown_as_they_are_now(open_site: Served) -> None:
     assert open_site.get(address, accept="text/html").status == 200
 
 
-def test_few_wait_for_zookeeper_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that hangs would take all threads otherwise, and no page would come any more."""
+def test_requests_that_wait_for_zookeeper_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a ZooKeeper that hangs would take all threads, and no page would be served."""
     monkeypatch.setattr(app_module, "ASKING_ZOOKEEPER", 1)
     served = Served()
     served.store = GroupTree().store
@@ -230,7 +230,7 @@ def test_few_wait_for_zookeeper_at_once(monkeypatch: pytest.MonkeyPatch) -> None
     assert ["too many requests for nodes" in name for name in second] == [True, True]
 
 
-def test_whoever_still_waits_at_the_end_is_told_so() -> None:
+def test_a_request_that_is_cancelled_at_shutdown_gets_503() -> None:
     """The server cancels it; the log must not call that a fault."""
 
     async def hang(scope: Scope, receive: Receive, send: Send) -> None:
@@ -256,8 +256,8 @@ def test_whoever_still_waits_at_the_end_is_told_so() -> None:
     assert asyncio.run(run())[0]["status"] == 503
 
 
-def test_a_fault_of_ours_is_told_without_its_inside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The log has it; whoever asked sees that there was one, with the safe headers."""
+def test_an_internal_error_is_reported_without_its_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log has the message; the response has the type alone, and the security headers."""
     served = Served()
 
     def fail(*_: object) -> None:
@@ -277,13 +277,13 @@ def test_a_fault_of_ours_is_told_without_its_inside(monkeypatch: pytest.MonkeyPa
 
 
 def refuse(*_: object) -> None:
-    """As ZooKeeper does that is away."""
+    """Fail as ZooKeeper does while it is away."""
     raise RegistryError("zk1 does not answer")
 
 
 @pytest.mark.parametrize("address", [*PAGES, "/nothing", "/api/groups", "/metrics", "/events"])
-def test_without_the_token_nothing_is_told(locked: Served, address: str) -> None:
-    """People are sent to the login, programs are told what is missing."""
+def test_without_the_token_nothing_is_shown(locked: Served, address: str) -> None:
+    """People are redirected to the login; programs get 401 and the scheme to use."""
     people = locked.get(address, accept="text/html")
     assert people.status == 303
     assert people.headers["location"].startswith("/login?next=%2F")
@@ -297,8 +297,8 @@ def test_without_the_token_nothing_is_told(locked: Served, address: str) -> None
         assert status == (404 if address == "/nothing" else 200)
 
 
-def test_a_login_gives_a_cookie_and_leads_on(locked: Served) -> None:
-    """The cookie is for us alone; a log-out takes it away."""
+def test_a_login_sets_a_cookie_and_redirects(locked: Served) -> None:
+    """Only this site and no script gets the cookie; a logout deletes it."""
     form = locked.get("/login?next=%2Fgroups", accept="text/html")
     assert form.status == 200
     assert "billing" not in form.text
@@ -320,15 +320,15 @@ def test_a_login_gives_a_cookie_and_leads_on(locked: Served) -> None:
 @pytest.mark.parametrize(
     "body", [b"", b"token=", b"token=wrong", b"\xff\xfe=%ff", b"token=" + b"x" * 9_000]
 )
-def test_a_wrong_token_is_none(locked: Served, body: bytes) -> None:
-    """It is said so, without a cookie."""
+def test_a_wrong_token_is_refused(locked: Served, body: bytes) -> None:
+    """The response says so, and sets no cookie."""
     response = request(locked.app, "/login", {**FORM, **HTML}, method="POST", body=body)
     assert response.status == 403
     assert "set-cookie" not in response.headers
 
 
-def test_a_login_is_not_sent_by_others_nor_endless(locked: Served) -> None:
-    """Forms of other sites are refused; so is what is longer than any token."""
+def test_a_login_from_another_site_or_too_long_is_refused(locked: Served) -> None:
+    """No token is that long; a redirect to another site is replaced by the front page."""
     evil = {**FORM, "origin": "http://evil.example"}
     body = f"token={TOKEN}".encode()
     assert request(locked.app, "/login", evil, method="POST", body=body).status == 403
@@ -337,8 +337,8 @@ def test_a_login_is_not_sent_by_others_nor_endless(locked: Served) -> None:
     assert sent.headers["location"] == "/"
 
 
-def test_who_has_no_token_hears_that_it_is_sick_but_not_why(locked: Served) -> None:
-    """A health check needs none; reasons name hosts."""
+def test_without_the_token_health_is_shown_but_not_the_reason(locked: Served) -> None:
+    """A health check needs no token, but a reason names hosts."""
     assert locked.get("/healthz").status == 200
     locked.states.publish(problem="zk1:2181 does not answer")
     assert locked.get("/healthz").status == 503
@@ -347,7 +347,7 @@ def test_who_has_no_token_hears_that_it_is_sick_but_not_why(locked: Served) -> N
 
 
 def test_files_of_the_page_need_no_token(locked: Served) -> None:
-    """The login is shown with its style; nothing else lies there."""
+    """The login page is shown with its style; a missing file reveals nothing."""
     response = locked.get("/static/chart.js")
     assert response.status == 200
     assert "javascript" in response.headers["content-type"]
@@ -357,8 +357,8 @@ def test_files_of_the_page_need_no_token(locked: Served) -> None:
     assert "zk1" in Served().get("/static/nothing.css", accept="text/html").text
 
 
-def test_no_name_that_can_not_be_encoded_breaks_a_page() -> None:
-    """Half a character, as JSON of a broker can hold it: all else is shown."""
+def test_a_name_that_can_not_be_encoded_breaks_no_page() -> None:
+    """A lone surrogate, as a broker's JSON may hold it, is escaped; the rest is shown."""
     snapshot = snapshot_at(STEPS)
     [first, *others] = snapshot.brokers
     unsupported = replace(first, broker=Broker(1, "h\ud800", 9092), problem="\ud800 is nowhere")
@@ -373,8 +373,8 @@ def test_no_name_that_can_not_be_encoded_breaks_a_page() -> None:
     assert served.get("/metrics").status == 200
 
 
-def test_no_request_is_too_odd_for_an_answer(locked: Served) -> None:
-    """A form of a thousand fields, a target that is no path."""
+def test_malformed_requests_get_a_response(locked: Served) -> None:
+    """A form of a thousand fields gets 400, a target that is no path gets 404."""
     many = "&".join(f"a{number}=1" for number in range(1_000)).encode()
     assert request(locked.app, "/login", {**HTML, **FORM}, method="POST", body=many).status == 400
     assert Served().get("nothing", accept="text/html").status == 404

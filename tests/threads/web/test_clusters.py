@@ -1,4 +1,4 @@
-"""Several clusters in one application: an overview, and each below an address of its own."""
+"""Several clusters in one application: an overview, and each cluster below its own address."""
 
 from dataclasses import replace
 
@@ -16,7 +16,7 @@ TOKEN = "0123456789abcdef-secret"
 
 
 def site(snapshot: ClusterSnapshot, token: str | None, *, ready: bool = True) -> Site:
-    """One cluster."""
+    """Return the site of one cluster."""
     states = StatesByHand(snapshot, ready=ready)
     return Site(
         source=states,
@@ -30,7 +30,7 @@ def site(snapshot: ClusterSnapshot, token: str | None, *, ready: bool = True) ->
 
 
 class Clusters:
-    """A shop in trouble, and a plant that is well."""
+    """The application on two clusters: "shop" has problems, "plant" has none."""
 
     def __init__(self, token: str | None = None) -> None:
         shop = snapshot_at(STEPS)
@@ -39,18 +39,18 @@ class Clusters:
         self.app = build_clusters_app(self.sites)
 
     def get(self, address: str, **headers: str) -> Answered:
-        """Ask as a browser."""
+        """Send a GET request as a browser does."""
         return request(self.app, address, {"accept": "text/html", **headers})
 
 
 @pytest.fixture(scope="module")
 def clusters() -> Clusters:
-    """Without a token."""
+    """The application without a token."""
     return Clusters()
 
 
 def test_the_overview_shows_the_worst_first(clusters: Clusters) -> None:
-    """With the sentence of each, and a link to it."""
+    """Each cluster has its summary, and a link to its pages."""
     page = clusters.get("/").text
     assert page.index('href="/clusters/shop/"') < page.index('href="/clusters/plant/"')
     assert "<title>shop: " in page
@@ -63,8 +63,8 @@ def test_the_overview_shows_the_worst_first(clusters: Clusters) -> None:
     "path",
     ["/", "/groups", "/topics", "/topics/orders", "/groups/zookeeper/billing", "/manual/doctor"],
 )
-def test_each_cluster_stays_below_its_address(clusters: Clusters, path: str) -> None:
-    """All links of its pages lead to itself, to the overview, or to what all share."""
+def test_links_stay_below_the_cluster_s_address(clusters: Clusters, path: str) -> None:
+    """Others lead to the overview, or to files that all clusters share."""
     page = clusters.get(f"/clusters/shop{path}")
     assert page.status == 200
     for part in page.text.split('href="')[1:]:
@@ -76,8 +76,8 @@ def test_each_cluster_stays_below_its_address(clusters: Clusters, path: str) -> 
             assert f'{name}="/clusters/shop/' in page.text
 
 
-def test_programs_ask_each_cluster(clusters: Clusters) -> None:
-    """JSON, metrics and health of each; the health of all."""
+def test_programs_can_query_each_cluster(clusters: Clusters) -> None:
+    """Each has its own JSON, metrics and health; there is one health check of all."""
     groups = clusters.get("/clusters/shop/api/groups").json["groups"]
     assert "billing" in {group["group_id"] for group in groups}
     assert clusters.get("/clusters/plant/api/groups").json["groups"] == []
@@ -91,8 +91,8 @@ def test_programs_ask_each_cluster(clusters: Clusters) -> None:
     )
 
 
-def test_nothing_of_any_without_the_token() -> None:
-    """Neither names nor states; health says no more than that."""
+def test_without_the_token_no_cluster_is_shown() -> None:
+    """Neither names nor states are; the health check has no reasons."""
     locked = Clusters(TOKEN)
     for path in ("/", "/clusters/shop/", "/clusters/shop/healthz", "/clusters/shop/login"):
         response = locked.get(path)
@@ -105,24 +105,24 @@ def test_nothing_of_any_without_the_token() -> None:
     assert 'href="/clusters/shop/"' in admitted.text
 
 
-def test_who_is_not_told_is_said_to_those_who_may_know() -> None:
-    """On each page and on the overview; not before a login."""
+def test_a_failed_notification_is_shown_after_a_login() -> None:
+    """It is on the overview and on each page of that cluster, but not on the login page."""
     clusters = Clusters(TOKEN)
     sites = dict(clusters.sites)
     sites["shop"] = replace(sites["shop"], untold=lambda: "notifying ops: <away>")
     app = build_clusters_app(sites)
-    for path, is_said in (
+    for path, is_shown in (
         ("/", True),
         ("/clusters/shop/groups", True),
         ("/clusters/plant/", False),
     ):
         headers = {"accept": "text/html", "authorization": f"Bearer {TOKEN}"}
-        assert ("notifying ops: &lt;away&gt;" in request(app, path, headers).text) == is_said
+        assert ("notifying ops: &lt;away&gt;" in request(app, path, headers).text) == is_shown
     assert "notifying ops" not in request(app, "/login", {"accept": "text/html"}).text
 
 
-def test_one_that_is_not_read_is_not_well() -> None:
-    """The overview says so, and its own health; that of all only where none is well."""
+def test_a_cluster_that_was_not_read_so_far_is_unhealthy() -> None:
+    """The overview says so; the health check of all fails only if no cluster is healthy."""
     clusters = Clusters()
     nothing = ClusterSnapshot(taken_ms=NOW_MS, zookeeper_connect="far:2181")
     app = build_clusters_app({**clusters.sites, "far": site(nothing, None, ready=False)})

@@ -1,4 +1,4 @@
-"""Clients that keep the page waiting: each is closed in time, and costs nobody else anything."""
+"""Slow clients of the web server: each is closed in time, and delays no other client."""
 
 import select
 import socket
@@ -26,7 +26,7 @@ TOKEN = "0123456789abcdef-secret"
 
 
 def read_all(client: socket.socket) -> bytes:
-    """What comes until the server closes."""
+    """Return all that comes until the server closes the connection."""
     found = b""
     while piece := client.recv(1 << 16):
         found += piece
@@ -34,14 +34,14 @@ def read_all(client: socket.socket) -> bytes:
 
 
 def work(page: GatedPage, client: socket.socket) -> None:
-    """Have the page work for this client."""
+    """Let the page work on a request of this client."""
     before = page.app.working
     client.sendall(HEAD % b"/work")
     wait_until(lambda: page.app.working > before, what="the page to work on it")
 
 
-def test_who_says_nothing_is_let_go() -> None:
-    """Also after a first request, and with half of one."""
+def test_a_silent_client_is_closed() -> None:
+    """So is a client that is silent after its first request, or after half of one."""
     with gated(QUICK) as page, page.connect() as silent, page.connect() as idle:
         idle.sendall(HEAD % b"/")
         assert b"200 OK" in idle.recv(1_000)
@@ -52,8 +52,8 @@ def test_who_says_nothing_is_let_go() -> None:
         until_closed(idle)
 
 
-def test_a_head_that_comes_byte_by_byte_gains_no_time() -> None:
-    """Neither does the one of a second request."""
+def test_a_request_head_that_comes_byte_by_byte_gains_no_time() -> None:
+    """The head of a later request has the same time limit as the first one."""
     with gated(QUICK) as page, page.connect() as slow:
         slow.sendall(HEAD % b"/")
         assert b"200 OK" in slow.recv(1_000)
@@ -67,7 +67,7 @@ def test_a_head_that_comes_byte_by_byte_gains_no_time() -> None:
 
 @pytest.mark.parametrize("path", [b"/body", b"/work", b"/"])
 def test_a_body_that_comes_byte_by_byte_gains_no_time(path: bytes) -> None:
-    """Whether it is waited for, something else is, or the answer was given without it."""
+    """Its limit holds while the page waits for it, while it works, and after the response."""
     with gated(QUICK) as page, page.connect() as slow:
         slow.sendall(b"GET %s HTTP/1.1\r\nHost: a\r\nContent-Length: 9999\r\n\r\n" % path)
         while not is_closed(slow, 0.02):
@@ -80,7 +80,7 @@ def test_a_body_that_comes_byte_by_byte_gains_no_time(path: bytes) -> None:
 
 
 def test_a_body_without_end_is_not_read() -> None:
-    """What is sent waits in the client's machine, and it can read the answer."""
+    """TCP holds the rest back in the client's machine, and the client can read the response."""
     with gated(PATIENT) as page, page.connect() as client:
         client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999\r\n\r\n")
         sent = 0
@@ -91,8 +91,8 @@ def test_a_body_without_end_is_not_read() -> None:
 
 
 @pytest.mark.parametrize("path", [b"/large", b"/stream"])
-def test_a_response_that_is_not_taken_is_given_up(path: bytes) -> None:
-    """A large one, and one that goes on and on."""
+def test_a_response_that_is_not_read_is_abandoned(path: bytes) -> None:
+    """A large response is, and so is one that never ends."""
     with gated(QUICK) as page, page.connect(receive_buffer=4_096) as client:
         client.sendall(HEAD % path)
         wait_until(lambda: len(page.server.server_state.connections) == 1, what="the request")
@@ -100,8 +100,8 @@ def test_a_response_that_is_not_taken_is_given_up(path: bytes) -> None:
         page.app.end_work()
 
 
-def test_a_response_may_be_taken_slowly() -> None:
-    """In twice the time that nothing may be taken, as long as something is."""
+def test_a_response_may_be_read_slowly() -> None:
+    """It may take longer than the limit in all, if something is read within each limit."""
     pause, limits = threading.Event(), replace(QUICK, taking_ms=1_000)
     with gated(limits) as page, page.connect(receive_buffer=65_536) as client:
         client.sendall(HEAD % b"/large")
@@ -114,7 +114,7 @@ def test_a_response_may_be_taken_slowly() -> None:
 
 
 def test_an_address_closes_its_own_silent_connections_first() -> None:
-    """Others keep theirs; what is answered is nobody's to close."""
+    """Other addresses keep theirs, and a connection with a request in work is never closed."""
     with gated(PATIENT) as page, ExitStack() as stack:
         other = stack.enter_context(page.connect("127.0.0.2"))
         busy = stack.enter_context(page.connect("127.0.0.3"))
@@ -127,8 +127,8 @@ def test_an_address_closes_its_own_silent_connections_first() -> None:
         assert b"200 OK" in busy.recv(1_000)
 
 
-def test_the_health_check_is_answered_when_all_places_are_taken() -> None:
-    """Other requests hear that they have to wait, with the safe headers."""
+def test_the_health_check_is_answered_when_all_connections_are_in_use() -> None:
+    """Other requests get 503 with Retry-After, and the security headers."""
     with gated(PATIENT) as page, ExitStack() as stack:
         for number in range(PATIENT.connections):
             work(page, stack.enter_context(page.connect(f"127.0.0.{number + 1}")))
@@ -145,18 +145,18 @@ def test_the_health_check_is_answered_when_all_places_are_taken() -> None:
         wait_until(lambda: page.get("/").status == 200, what="a place to be free")
 
 
-def test_who_has_shown_a_token_is_not_closed_for_strangers() -> None:
-    """However many come."""
+def test_an_authenticated_connection_is_not_closed_for_others() -> None:
+    """However many connections without a token come, the one with a token stays open."""
     with gated(PATIENT, TOKEN) as page, ExitStack() as stack:
         known = stack.enter_context(page.connect())
         known.sendall(
             b"GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer %s\r\n\r\n" % TOKEN.encode()
         )
         assert b"200 OK" in known.recv(1_000)
-        strangers = [
+        anonymous = [
             stack.enter_context(page.connect(f"127.0.0.{number % 9 + 1}")) for number in range(30)
         ]
-        until_closed(strangers[0])
+        until_closed(anonymous[0])
         assert not is_closed(known)
 
 
@@ -173,10 +173,10 @@ def test_who_has_shown_a_token_is_not_closed_for_strangers() -> None:
         (b"GET / HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: upgrade\r\n", b"200"),
     ],
 )
-def test_odd_requests_are_answered_and_told_once(
+def test_malformed_requests_are_answered_and_logged_once(
     head: bytes, status: bytes, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Strangers fill no log, and get nothing special."""
+    """Clients that send garbage can't fill the log."""
     with gated(replace(PATIENT, next_ms=100)) as page:
         for _ in range(20):
             with page.connect() as client:
@@ -185,25 +185,25 @@ def test_odd_requests_are_answered_and_told_once(
     assert len(caplog.records) == (status == b"400")
 
 
-def test_a_fault_of_ours_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
-    """With its trace, however often somebody causes it."""
+def test_an_internal_error_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Its traceback is logged once, however often a client causes it."""
     with gated(PATIENT) as page:
         for _ in range(5):
             assert page.get("/fault").status == 500
     assert caplog.text.count("Traceback") == 1
 
 
-def test_many_requests_at_once_are_answered_in_turn() -> None:
-    """Pipelining: nothing is lost, and the connection is used on."""
+def test_pipelined_requests_are_answered_in_turn() -> None:
+    """No request is lost, and the connection stays usable."""
     with gated(PATIENT) as page, page.connect() as client:
         client.sendall((HEAD % b"/") * 500 + b"GET / HTTP/1.0\r\n\r\n")
         assert read_all(client).count(b"200 OK") == 501
 
 
-def test_the_end_waits_for_nobody_who_keeps_it_waiting(
+def test_shutdown_does_not_wait_for_slow_clients(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Silent ones, half requests, responses that are not taken."""
+    """Silent clients, half requests and unread responses are cut; work in progress is finished."""
     with ExitStack() as stack:
         page = stack.enter_context(gated(PATIENT))
         clients = [

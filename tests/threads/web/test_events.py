@@ -1,4 +1,4 @@
-"""Server-sent events: who is told what, and who is let go."""
+"""Server-sent events: which client gets which state, and which clients are disconnected."""
 
 import asyncio
 import json
@@ -18,11 +18,11 @@ LONG_S = 10.0
 
 
 class EventListener:
-    """A browser that listens.
+    """A browser that listens for events.
 
     Attributes:
-        reported: the text that came.
-        slow: takes nothing more while it is set.
+        reported: the text that was received.
+        taking: while it is not set, the browser reads nothing.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class EventListener:
         self._came = asyncio.Event()
 
     async def send(self, message: Message) -> None:
-        """Take a message."""
+        """Receive a message of the response, once the browser reads."""
         await self.taking.wait()
         if message["type"] == "http.response.start":
             self.started = message
@@ -46,7 +46,7 @@ class EventListener:
         self._came.set()
 
     async def receive(self) -> Message:
-        """Nothing, until it leaves."""
+        """Wait until the browser leaves, then report the disconnect."""
         await self._left.wait()
         return {"type": "http.disconnect"}
 
@@ -55,7 +55,7 @@ class EventListener:
         self._left.set()
 
     async def until(self, there: Callable[[], object]) -> None:
-        """Wait for something to have come."""
+        """Wait until this condition holds; it is checked after each message."""
         while not there():
             self._came.clear()
             await asyncio.wait_for(self._came.wait(), LONG_S)
@@ -68,7 +68,7 @@ async def listening(
     last_seen: int | None = None,
     address: str = "",
 ) -> AsyncIterator[tuple[EventListener, "asyncio.Task[bool]"]]:
-    """A client that listens, and goes with the block."""
+    """Connect a client that listens, and disconnect it at the end of the block."""
     client = EventListener()
     task = asyncio.ensure_future(
         hub.serve(key, last_seen, client.receive, client.send, address=address)
@@ -82,12 +82,12 @@ async def listening(
 
 
 def run(test: Callable[[StatesByHand], Awaitable[None]]) -> None:
-    """Run it on a loop."""
+    """Run a test on an event loop of its own."""
     asyncio.run(asyncio.wait_for(test(StatesByHand(snapshot_at(STEPS))), 2 * LONG_S))
 
 
 def test_each_state_is_an_event() -> None:
-    """With its number, which a browser gives back when it comes again."""
+    """Its id is the state's number, which a browser sends when it reconnects."""
 
     async def test(states: StatesByHand) -> None:
         hub = EventHub(states)
@@ -112,8 +112,8 @@ def test_each_state_is_an_event() -> None:
 
 
 @pytest.mark.parametrize("last_seen", [0, 7])
-def test_who_has_seen_another_state_is_told_at_once(last_seen: int) -> None:
-    """An older one, or one of an earlier server whose numbers went further."""
+def test_a_client_that_has_seen_another_state_gets_the_current_one_at_once(last_seen: int) -> None:
+    """It has seen an older state, or one of an earlier server whose numbers were higher."""
 
     async def test(states: StatesByHand) -> None:
         async with listening(EventHub(states), None, last_seen) as (client, _):
@@ -123,8 +123,8 @@ def test_who_has_seen_another_state_is_told_at_once(last_seen: int) -> None:
     run(test)
 
 
-def test_who_is_slow_is_told_of_the_latest_alone() -> None:
-    """Nothing piles up."""
+def test_a_slow_client_gets_the_latest_state_only() -> None:
+    """No states pile up for a client that does not read."""
 
     async def test(states: StatesByHand) -> None:
         async with listening(EventHub(states)) as (client, _):
@@ -139,26 +139,26 @@ def test_who_is_slow_is_told_of_the_latest_alone() -> None:
     run(test)
 
 
-def test_a_look_is_news_for_those_who_see_the_group() -> None:
-    """Lists wait for the next reading: many viewers must not make all pages anew each second."""
+def test_a_state_of_one_group_is_sent_to_its_viewers_only() -> None:
+    """Lists get the next full read: otherwise every list would be rebuilt each second."""
 
     async def test(states: StatesByHand) -> None:
         hub = EventHub(states)
-        async with listening(hub, BILLING) as (looker, _), listening(hub) as (lister, _):
+        async with listening(hub, BILLING) as (group_client, _), listening(hub) as (list_client, _):
             states.publish(covered=frozenset([BILLING]))
-            await looker.until(lambda: len(looker.reported) == 2)
+            await group_client.until(lambda: len(group_client.reported) == 2)
             states.publish(covered=frozenset([CHECKOUT]))
             states.publish(covered=None)
-            await lister.until(lambda: len(lister.reported) == 2)
-            await looker.until(lambda: len(looker.reported) == 3)
-            assert "id: 4\n" in lister.reported[1]
-            assert "id: 4\n" in looker.reported[2]
+            await list_client.until(lambda: len(list_client.reported) == 2)
+            await group_client.until(lambda: len(group_client.reported) == 3)
+            assert "id: 4\n" in list_client.reported[1]
+            assert "id: 4\n" in group_client.reported[2]
 
     run(test)
 
 
-def test_a_silent_server_says_that_it_is_there() -> None:
-    """So that proxies and browsers don't give up."""
+def test_a_server_without_news_sends_heartbeats() -> None:
+    """They keep proxies and browsers from giving up."""
 
     async def test(states: StatesByHand) -> None:
         async with listening(EventHub(states, heartbeat_s=0.01)) as (client, _):
@@ -168,8 +168,8 @@ def test_a_silent_server_says_that_it_is_there() -> None:
     run(test)
 
 
-def test_there_is_room_for_so_many() -> None:
-    """Who comes in addition is told to come later; when one leaves there is room again."""
+def test_the_number_of_clients_is_limited() -> None:
+    """Another client is refused until one of them leaves."""
 
     async def test(states: StatesByHand) -> None:
         hub = EventHub(states, clients_max=1)
@@ -183,8 +183,8 @@ def test_there_is_room_for_so_many() -> None:
     run(test)
 
 
-def test_one_address_takes_no_places_from_others() -> None:
-    """It may have what is free, and loses its oldest for those who have fewer."""
+def test_one_address_can_not_use_up_the_limit() -> None:
+    """It may use what is free, but loses its oldest client to an address with fewer clients."""
 
     async def test(states: StatesByHand) -> None:
         hub = EventHub(states, clients_max=3)
@@ -198,15 +198,15 @@ def test_one_address_takes_no_places_from_others() -> None:
             async with listening(hub, address="b"):
                 assert await asyncio.wait_for(oldest, LONG_S)
                 assert hub.listeners == 3
-                # Two and one: to take one more would only turn it around.
+                # "a" has two and "b" one: another one for "b" would only swap their shares.
                 late = EventListener()
                 assert not await hub.serve(None, None, late.receive, late.send, address="b")
 
     run(test)
 
 
-def test_who_takes_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A cable that was pulled out holds no place for ever."""
+def test_a_client_that_reads_nothing_is_disconnected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client whose cable was pulled must not count against the limit for ever."""
     monkeypatch.setattr(events, "_SEND_TIMEOUT_S", 0.05)
 
     async def test(states: StatesByHand) -> None:
@@ -220,8 +220,8 @@ def test_who_takes_nothing_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     run(test)
 
 
-def test_at_the_end_all_are_let_go() -> None:
-    """Their answers are finished, and nobody is taken any more."""
+def test_closing_disconnects_all_clients() -> None:
+    """Their responses are finished, and no new client is accepted."""
 
     async def test(states: StatesByHand) -> None:
         hub = EventHub(states)

@@ -1,4 +1,4 @@
-"""The page of a cluster whose leaders come late or not at all: what was found stands."""
+"""The page of a cluster whose leaders are late or away: a diagnosis stays until it is refuted."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -25,7 +25,7 @@ WELL = GroupKey(GroupKind.COORDINATOR, "well")
 
 @pytest.fixture
 def world() -> Iterator[StatusWorld]:
-    """A group that committed beyond the end of a log, and one that has read all of it."""
+    """A group that committed beyond the end of a log, and one without lag."""
     with closing(StatusWorld()) as found:
         found.topic(OFFSETS_TOPIC)
         reads = {"m": {"t": (0, 1)}}
@@ -36,69 +36,69 @@ def world() -> Iterator[StatusWorld]:
 
 
 class Watched:
-    """A cluster that is read and looked at by turns, a look a second."""
+    """A cluster that is read in full and group by group in turn, once a second."""
 
     def __init__(self, world: StatusWorld) -> None:
         self.clock: ManualClock = world.clock
         self.reader: SnapshotReader = world.reader()
         self.publisher = Publisher("zk:2181", 1_000, lambda _state, _rebalances: None, self.clock)
-        self.turns = 0
+        self.reads_done = 0
 
-    def turn(self, pass_ms: int = 1_000) -> None:
-        """Read once more."""
+    def next_read(self, pass_ms: int = 1_000) -> None:
+        """Read once more: the whole cluster, or the two groups alone."""
         self.clock.advance(pass_ms)
-        self.turns += 1
-        if self.turns % 2:
+        self.reads_done += 1
+        if self.reads_done % 2:
             self.publisher.publish(self.reader.read(), read_ms=1)
         else:
             self.publisher.publish_look(self.reader.look([BEYOND, WELL]), [BEYOND, WELL])
 
     def verdict(self, key: GroupKey) -> Verdict:
-        """What the page says of a group."""
+        """Return the page's verdict on a group."""
         return group_row(self.publisher.current, key).verdict
 
     def codes(self, key: GroupKey) -> set[Code]:
-        """The doctor's findings of a group."""
+        """Return the codes of the doctor's findings on a group."""
         return {it.code for it in self.publisher.current.judgements.findings(key)}
 
     def partition(self, key: GroupKey) -> GroupPartition:
-        """The first partition of a group."""
+        """Return a group's state of partition 0."""
         return self.publisher.current.snapshot.groups[key].by_partition[T0]
 
     def found(self) -> str:
-        """What was seen of the offset beyond the end; "" if that is no finding."""
+        """Return the evidence of the offset beyond the end; "" if there is no such finding."""
         findings = self.publisher.current.judgements.findings(BEYOND)
         seen = [it.evidence[0] for it in findings if it.code is Code.OFFSET_BEYOND_END]
         return seen[0] if seen else ""
 
 
 def test_findings_stand_while_a_leader_is_away(world: StatusWorld) -> None:
-    """For minutes, in reads and looks alike; and what was well is not, until it is read again."""
+    """They do for minutes, in both kinds of reads; a healthy group is "not read" meanwhile."""
     watched = Watched(world)
     for _ in range(4):
-        watched.turn()
+        watched.next_read()
     assert watched.found()
     well = watched.verdict(WELL)
     leader = world.cluster.brokers[0]
     leader.down = True
     leader.break_all()
     for _ in range(40):
-        watched.turn(10_000)
-        assert watched.found(), watched.turns
+        watched.next_read(10_000)
+        assert watched.found(), watched.reads_done
     assert watched.found().endswith("the log ends at 100, as read 6 min ago")
     assert watched.verdict(WELL).word == "not read"
     leader.down = False
     for _ in range(2):
-        watched.turn()
+        watched.next_read()
     assert watched.found()
     assert watched.verdict(WELL) == well
 
 
 def test_a_finding_stands_while_an_offset_is_refused(world: StatusWorld) -> None:
-    """The last known offset of one partition is shown, with its age, beside the error."""
+    """The partition's last known offset is shown with its age, beside the error."""
     watched = Watched(world)
     for _ in range(4):
-        watched.turn()
+        watched.next_read()
     found, unmoved = watched.found(), watched.partition(BEYOND)
     assert found
     refused = -int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
@@ -106,11 +106,11 @@ def test_a_finding_stands_while_an_offset_is_refused(world: StatusWorld) -> None
         group = world.groups[name]
         world.groups[name] = replace(group, offsets={**group.offsets, T0: refused})
     for _ in range(40):
-        watched.turn(10_000)
+        watched.next_read(10_000)
         shown = watched.partition(BEYOND)
         assert "TOPIC_AUTHORIZATION_FAILED" in str(shown.problem)
         assert shown.committed == unmoved.committed
-        assert watched.found(), watched.turns
+        assert watched.found(), watched.reads_done
         assert Code.PARTITION_PROBLEM in watched.codes(BEYOND)
         assert watched.verdict(BEYOND).diagnosis is not None
         assert watched.verdict(BEYOND).tone is Tone.BAD
@@ -119,11 +119,11 @@ def test_a_finding_stands_while_an_offset_is_refused(world: StatusWorld) -> None
 
 
 def test_a_finding_ends_with_its_cause(world: StatusWorld) -> None:
-    """In the next read of the offset."""
+    """It is gone after the next read of the offset."""
     watched = Watched(world)
     for _ in range(2):
-        watched.turn()
+        watched.next_read()
     assert watched.found()
     world.groups["beyond"] = world.groups["well"]
-    watched.turn()
+    watched.next_read()
     assert not watched.found()

@@ -1,4 +1,4 @@
-"""Messages on the page: for whom, of what, and how they are shown."""
+"""Messages on the page: who may see them, which are read, and how they are shown."""
 
 import json
 import logging
@@ -27,7 +27,7 @@ PATH = "/topics/orders/messages"
 
 
 def message(offset: int, value: bytes, timestamp: int = NOW_MS) -> SeenMessage:
-    """One with a header."""
+    """A message with one header."""
     decode = BytesDecoder().decode
     return SeenMessage(
         topic="orders",
@@ -43,7 +43,7 @@ def message(offset: int, value: bytes, timestamp: int = NOW_MS) -> SeenMessage:
 
 
 class MessagesPage:
-    """A page that may show messages."""
+    """An application that may show messages."""
 
     def __init__(self, token: str | None = TOKEN, *, shown: bool = True) -> None:
         self.queries: list[MessageQuery] = []
@@ -64,7 +64,7 @@ class MessagesPage:
         self.app = build_app(self.site)
 
     def read(self, query: MessageQuery) -> BrowseResult:
-        """Tell what was asked for."""
+        """Record the query and return the prepared result; partition 2 has no broker."""
         self.queries.append(query)
         self.blocking.wait(10)
         if query.partition == 2:
@@ -72,14 +72,14 @@ class MessagesPage:
         return self.result
 
     def get(self, address: str, token: str = TOKEN) -> Answered:
-        """Ask as a browser."""
+        """Send a GET request as a browser does."""
         return request(
             self.app, address, {"accept": "text/html", "authorization": f"Bearer {token}"}
         )
 
 
 def test_hostile_bytes_are_harmless(caplog: pytest.LogCaptureFixture) -> None:
-    """Escaped; the policy stays; the log says who and what, and nothing of the contents."""
+    """They are escaped; the audit log names the reader and the query, but no contents."""
     served = MessagesPage()
     with caplog.at_level(logging.INFO, "zkconsumer.web.audit"):
         page = served.get(f"{PATH}?filter={SECRET}&partition=1")
@@ -100,10 +100,10 @@ def test_hostile_bytes_are_harmless(caplog: pytest.LogCaptureFixture) -> None:
     )
 
 
-def test_the_log_names_the_cluster_where_there_are_several(
+def test_the_audit_log_names_the_cluster_if_there_are_several(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """Topics have the same names in many."""
+    """Several clusters may have topics of the same name."""
     app = build_clusters_app({"plant": MessagesPage().site, "shop": MessagesPage().site})
     headers = {"accept": "text/html", "authorization": f"Bearer {TOKEN}"}
     with caplog.at_level(logging.INFO, "zkconsumer.web.audit"):
@@ -114,8 +114,8 @@ def test_the_log_names_the_cluster_where_there_are_several(
 
 
 @pytest.mark.parametrize("address", [PATH, f"{PATH}.ndjson"])
-def test_none_without_a_token(address: str) -> None:
-    """Nor where they were not asked for, nor on a page that needs no token."""
+def test_no_messages_are_shown_without_a_token(address: str) -> None:
+    """Nor are they if the option is off, or on a site that needs no token."""
     served = MessagesPage()
     assert served.get(address, token="another-wrong-token").status != 200
     assert served.queries == []
@@ -126,8 +126,8 @@ def test_none_without_a_token(address: str) -> None:
     assert f'href="{PATH}"' in served.get("/topics/orders").text
 
 
-def test_what_is_asked_for() -> None:
-    """Offsets, times in UTC, numbers within bounds; what makes no sense says so."""
+def test_the_address_is_parsed_into_a_query() -> None:
+    """Offsets, UTC times and limited counts are understood; an invalid value is named."""
     served = MessagesPage()
     served.get(f"{PATH}?start=offset&at=5&n=1&partition=3")
     served.get(f"{PATH}?start=time&at=2026-11-20T09:41&n=9999999")
@@ -138,7 +138,7 @@ def test_what_is_asked_for() -> None:
     assert (offset.start, offset.at, offset.limit, offset.partition) == ("offset", 5, 1, 3)
     assert (time.start, time.at, time.limit, time.partition) == ("time", NOW_MS, 200, None)
     assert (last.start, last.limit, last.passes) == ("last", 50, None)
-    for query, said in (
+    for query, problem in (
         ("start=offset&at=x", "is not an offset"),
         ("start=time&at=x", "is not a time"),
         ("start=time&at=99999w+ago", "before 1970"),
@@ -149,14 +149,14 @@ def test_what_is_asked_for() -> None:
     ):
         page = served.get(f"{PATH}?{query}")
         assert page.status == 200
-        assert said in page.text
+        assert problem in page.text
     assert served.get("/topics/nothing/messages").status == 404
     assert served.get("/topics/nothing/messages.ndjson").status == 404
     assert served.get(f"{PATH}.ndjson?start=offset&at=x").status == 400
 
 
-def test_a_time_may_be_told_from_now() -> None:
-    """On the page and in the download."""
+def test_a_time_may_be_relative() -> None:
+    """A time such as "15m ago" works on the page and in the download."""
     served = MessagesPage()
     for path in (PATH, f"{PATH}.ndjson"):
         assert served.get(f"{path}?start=time&at=15m+ago").status == 200
@@ -165,8 +165,8 @@ def test_a_time_may_be_told_from_now() -> None:
     ] * 2
 
 
-def test_a_time_of_no_calendar_is_none() -> None:
-    """The time of a record is whatever its producer wrote."""
+def test_a_timestamp_outside_the_calendar_is_shown_as_none() -> None:
+    """A record's timestamp is whatever its producer wrote."""
     served = MessagesPage()
     served.result = BrowseResult(messages=(message(1, b"x", 2**62), message(2, b"y", -1)))
     page = served.get(PATH)
@@ -175,7 +175,7 @@ def test_a_time_of_no_calendar_is_none() -> None:
 
 
 def test_download() -> None:
-    """Lines of JSON, as a file."""
+    """The download is a file of JSON lines."""
     served = MessagesPage()
     response = served.get(f"{PATH}.ndjson?n=5000&filter=x")
     assert response.headers["content-type"] == "application/x-ndjson"
@@ -187,8 +187,8 @@ def test_download() -> None:
     assert response.headers["zkconsumer-notes"] == "a note"
 
 
-def test_what_a_download_lacks_is_said() -> None:
-    """In a header that nothing in a note can break."""
+def test_a_download_has_its_notes_in_a_header() -> None:
+    """No text of a note can break the header or add another one."""
     served = MessagesPage()
     served.result = BrowseResult(notes=("t-0: \r\nX: caf\u00e9", "n" * 9_000))
     response = served.get(f"{PATH}.ndjson")
@@ -199,8 +199,8 @@ def test_what_a_download_lacks_is_said() -> None:
     assert "zkconsumer-notes" not in served.get(f"{PATH}.ndjson").headers
 
 
-def test_the_page_leads_to_the_download_however_its_address_is_written() -> None:
-    """Browsers and people encode more than they must."""
+def test_the_page_links_to_the_download_however_its_address_is_encoded() -> None:
+    """Browsers and people percent-encode more than they must."""
     page = MessagesPage().get("/topics/%6frders/messages?n=20&filter=x&follow=1")
     assert f'href="{PATH}.ndjson?filter=x&amp;n=5000">Download up to 5,000 as' in page.text
     alone = MessagesPage().get(f"{PATH}?partition=1&start=offset&at=7&n=1")
@@ -208,7 +208,7 @@ def test_the_page_leads_to_the_download_however_its_address_is_written() -> None
 
 
 def test_many_headers_with_long_names_are_cut() -> None:
-    """A record holds hundreds of thousands of them."""
+    """A record can hold hundreds of thousands of headers."""
     decode = BytesDecoder().decode
     served = MessagesPage()
     many = replace(message(1, b"x"), headers=((f"name{'n' * 10_000}", decode(None)),) * 5_000)
@@ -218,8 +218,8 @@ def test_many_headers_with_long_names_are_cut() -> None:
     assert "and 4,980 more headers" in page.text
 
 
-def test_a_live_page_follows_the_last_ones() -> None:
-    """By the events of each reading; others stand still."""
+def test_a_live_page_follows_the_last_messages() -> None:
+    """It is updated after each read of the cluster; a page of an offset or a time never is."""
     served = MessagesPage()
     assert "data-events" in served.get(f"{PATH}?follow=1").text
     assert "data-events" not in served.get(PATH).text
@@ -231,17 +231,17 @@ def test_a_live_page_follows_the_last_ones() -> None:
     assert "data-events" not in served.get(f"{PATH}?follow=1&start=offset&at=0").text
 
 
-def test_few_look_at_once() -> None:
-    """Whoever waits for a broker must not take all threads."""
+def test_concurrent_reads_of_messages_are_limited() -> None:
+    """Requests that wait for a broker must not use up all threads."""
     served = MessagesPage()
     served.blocking.clear()
 
-    def ask() -> None:
+    def get_page() -> None:
         served.get(PATH)
 
     scope = ThreadScope("looks")
     for name in "ab":
-        scope.spawn(name, ask, stop=served.blocking.set)
+        scope.spawn(name, get_page, stop=served.blocking.set)
     try:
         wait_until(lambda: len(served.queries) == 2, what="both to read")
         busy = served.get(PATH)

@@ -1,11 +1,11 @@
-"""On real threads: what the unit tests of the same name do not hold."""
+"""Static files, on real threads (the unit tests of the same name hold the rest)."""
 
 from tests.support.asgi_client import request
 from zkconsumer.web.files import PageFiles
 
 
-def test_browsers_keep_what_they_have() -> None:
-    """It is asked for again, and costs no bytes where it is the same."""
+def test_a_file_that_did_not_change_is_not_sent_again() -> None:
+    """The browser revalidates its copy, and gets 304 without a body."""
     app = PageFiles()
     styles = request(app, "/page.css", {})
     assert styles.headers["cache-control"] == "no-cache"

@@ -1,4 +1,4 @@
-"""How quickly tokens can be guessed: on real threads."""
+"""How fast tokens can be guessed, on real threads."""
 
 import pytest
 
@@ -8,13 +8,13 @@ from zkconsumer.web.throttling import GUESS_EACH_MS, GUESSES_AT_ONCE
 
 
 def log_in(served: Served, token: str) -> int:
-    """Send the form."""
+    """Send the login form, and return the status."""
     body = f"token={token}".encode()
     return request(served.app, "/login", {**FORM, **HTML}, method="POST", body=body).status
 
 
-def test_the_form_takes_no_guesses_at_speed(caplog: pytest.LogCaptureFixture) -> None:
-    """Not even the right one then; who is logged in notices nothing of it."""
+def test_guesses_by_the_form_are_throttled(caplog: pytest.LogCaptureFixture) -> None:
+    """Even the right token is refused then; clients that are logged in are not affected."""
     served = Served(token=TOKEN)
     session = {
         "cookie": f"{served.tokens.cookie_name}={served.tokens.cookie(served.clock.wall_ms())}"
@@ -36,8 +36,8 @@ def test_the_form_takes_no_guesses_at_speed(caplog: pytest.LogCaptureFixture) ->
     assert log_in(served, TOKEN) == 303
 
 
-def test_the_header_takes_no_guesses_at_speed() -> None:
-    """At no address, open ones included: they must not tell whether it was right."""
+def test_guesses_by_the_header_are_throttled() -> None:
+    """They are at every address: public ones must not reveal whether the token was right."""
     served = Served(token=TOKEN)
     served.states.publish(problem="zk1:2181 does not answer")
     right, wrong = f"Bearer {TOKEN}", "Bearer wrong-token-wrong"
@@ -55,8 +55,8 @@ def test_the_header_takes_no_guesses_at_speed() -> None:
     assert served.get("/api/state", authorization=right).status == 200
 
 
-def test_what_is_no_guess_does_not_count() -> None:
-    """A proxy's own password, an old cookie, no token at all."""
+def test_a_failed_request_without_a_guess_does_not_count() -> None:
+    """A proxy's own password, an old cookie and a missing token are no guesses."""
     served = Served(token=TOKEN)
     for _ in range(3 * GUESSES_AT_ONCE):
         assert served.get("/api/state", authorization="Basic dTpw").status == 401

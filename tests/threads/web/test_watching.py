@@ -1,4 +1,4 @@
-"""The watch: what it reads when, and what it publishes."""
+"""The cluster watch: what it reads and when, and which states it publishes."""
 
 import re
 import threading
@@ -41,7 +41,7 @@ LONG_MS = 10_000
 
 
 def seen(at_ms: int, *, offset: int = 40, members: tuple[str, ...] = ("a",)) -> ClusterSnapshot:
-    """A cluster with one group, as it is seen at a time."""
+    """A cluster with one group, as it was read at this time."""
     partition = GroupPartition(
         TP, committed=(CommittedOffset(offset, "zookeeper", at_ms),), log_end=100, log_at_ms=at_ms
     )
@@ -50,7 +50,7 @@ def seen(at_ms: int, *, offset: int = 40, members: tuple[str, ...] = ("a",)) -> 
 
 
 class ScriptedCluster:
-    """A cluster whose snapshots a test hands out, a reading or look each."""
+    """A cluster whose snapshots a test provides, one for each read."""
 
     def __init__(self) -> None:
         self.zookeeper = GroupTree().store
@@ -61,24 +61,24 @@ class ScriptedCluster:
         self.closed = threading.Event()
 
     def reader(self) -> "ScriptedCluster":
-        """Itself."""
+        """Return itself, as the reader."""
         return self
 
     def read(self, first: Collection[str] = ()) -> ClusterSnapshot:
-        """What was handed out last; waits for the first."""
+        """Return the latest snapshot that the test provided; waits for the first."""
         self.firsts.append(tuple(first))
-        got = self.whole.get(LONG_MS)
-        if got is not None:
-            self.latest = got
+        provided = self.whole.get(LONG_MS)
+        if provided is not None:
+            self.latest = provided
         return self.latest
 
     def look(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
-        """The same."""
+        """Return the latest snapshot, and note the groups."""
         self.snapshots.append(tuple(keys))
         return self.latest
 
     def close(self, timeout_ms: int = 0) -> None:
-        """End a reading that waits."""
+        """End a read that waits."""
         del timeout_ms
         self.closed.set()
         self.whole.put(self.latest)
@@ -88,7 +88,7 @@ class ScriptedCluster:
 def watching(
     cluster: ScriptedCluster, *, interval_ms: int = 20, groups: str | None = None
 ) -> Iterator[ClusterWatch]:
-    """A watch of it."""
+    """Watch this cluster."""
 
     @contextmanager
     def open_it() -> Iterator[ScriptedCluster]:
@@ -107,13 +107,13 @@ def watching(
 
 
 def newer(watch: ClusterWatch, number: int) -> ClusterState:
-    """The next state."""
+    """Return the next state."""
     assert comes_newer(watch, number, LONG_MS)
     return watch.current
 
 
 def comes_newer(watch: ClusterWatch, number: int, timeout_ms: int) -> bool:
-    """Whether there is a state with a greater number in time."""
+    """Return whether a state with a greater number comes within the time-out."""
     came = threading.Event()
     unsubscribe = watch.subscribe(lambda _state: came.set())
     try:
@@ -123,7 +123,7 @@ def comes_newer(watch: ClusterWatch, number: int, timeout_ms: int) -> bool:
 
 
 def test_before_the_first_reading_there_is_a_state_that_says_so() -> None:
-    """It has a number, a time, and nothing else."""
+    """It has number 0 and no groups, and a problem that says so."""
     cluster = ScriptedCluster()
     with watching(cluster) as watch:
         state = watch.current
@@ -143,15 +143,15 @@ def test_before_the_first_reading_there_is_a_state_that_says_so() -> None:
 
 
 def test_only_chosen_groups_are_shown() -> None:
-    """By a match anywhere in the id."""
+    """The pattern may match anywhere in a group's id."""
     cluster = ScriptedCluster()
     with watching(cluster, groups="^other") as watch:
         cluster.whole.put(seen(2_000))
         assert newer(watch, 0).snapshot.groups == {}
 
 
-def test_what_is_looked_at_is_read_in_between_while_it_is() -> None:
-    """And first in the next whole reading; no longer when nobody looks."""
+def test_a_group_that_is_watched_is_read_in_between() -> None:
+    """It is read between full reads for as long as a client watches it."""
     cluster = ScriptedCluster()
     with watching(cluster, interval_ms=LONG_MS) as watch:
         cluster.whole.put(seen(2_000))
@@ -164,8 +164,8 @@ def test_what_is_looked_at_is_read_in_between_while_it_is() -> None:
         wait_until(lambda: not comes_newer(watch, watch.current.number, 100), what="rest")
 
 
-def test_looks_go_on_while_a_reading_takes_long() -> None:
-    """A grid moves, however large the cluster is; not before it was read for the first time."""
+def test_reads_of_a_group_go_on_while_a_full_read_takes_long() -> None:
+    """The page of a group is updated in any cluster, but not before the first full read."""
     cluster = ScriptedCluster()
     with watching(cluster, interval_ms=1) as watch, watch.watch(KEY):
         wait_until(lambda: cluster.firsts, what="the first reading")
@@ -179,8 +179,8 @@ def test_looks_go_on_while_a_reading_takes_long() -> None:
         assert watch.current.snapshot.taken_ms == 3_000
 
 
-def test_a_look_that_was_overtaken_is_not_shown() -> None:
-    """It would show other groups as they were before the reading."""
+def test_a_read_of_a_group_that_was_overtaken_is_not_shown() -> None:
+    """It would show other groups as they were before the full read."""
     publisher = Publisher("zk:2181", 1_000, lambda _state, _rebalances: None, ManualClock())
     publisher.publish(seen(200_000_000_000_000), read_ms=7)
     publisher.publish_look(seen(199_999_999_999_999, offset=1), [KEY])
@@ -194,8 +194,8 @@ def test_a_look_that_was_overtaken_is_not_shown() -> None:
     assert publisher.current.covered is None
 
 
-def test_a_look_after_the_clock_was_set_back_is_shown() -> None:
-    """It is newer by the clock that nobody sets."""
+def test_a_read_of_a_group_after_the_clock_was_set_back_is_shown() -> None:
+    """By the monotonic clock it is newer."""
     publisher = Publisher("zk:2181", 1_000, lambda _state, _rebalances: None, ManualClock())
     publisher.publish(seen(3_700_000), read_ms=7)
     later = replace(seen(101_000, offset=70), clock_ahead_ms=-3_600_000)
@@ -203,8 +203,8 @@ def test_a_look_after_the_clock_was_set_back_is_shown() -> None:
     assert publisher.current.snapshot is later
 
 
-def test_a_look_keeps_what_it_did_not_change() -> None:
-    """Lags of other groups are not worked out again; a changed group's are."""
+def test_a_read_of_a_group_reuses_unchanged_results() -> None:
+    """The lag of a group is computed again only if the group has changed."""
     cluster = ScriptedCluster()
     with watching(cluster, interval_ms=LONG_MS) as watch:
         cluster.whole.put(seen(2_000))
@@ -216,8 +216,8 @@ def test_a_look_keeps_what_it_did_not_change() -> None:
             wait_until(lambda: watch.current.judgements.lag(KEY).total == 30, what="the new offset")
 
 
-def test_rebalances_are_told_with_the_state_that_shows_them() -> None:
-    """Who records them gets each once it is new."""
+def test_rebalances_are_reported_with_the_state_that_shows_them() -> None:
+    """The recorder gets each rebalance once, when it is new."""
     cluster = ScriptedCluster()
     reported: list[tuple[int, tuple[Rebalance, ...]]] = []
 
@@ -248,8 +248,8 @@ def test_rebalances_are_told_with_the_state_that_shows_them() -> None:
     assert received == [1, 2]
 
 
-def test_what_stands_still_is_told_by_a_look_half_a_minute_earlier() -> None:
-    """Not by the one just before."""
+def test_a_state_is_compared_with_one_of_half_a_minute_earlier() -> None:
+    """Progress is not judged by the state just before."""
     cluster = ScriptedCluster()
     with watching(cluster, interval_ms=1) as watch:
         befores: list[int | None] = []
@@ -261,7 +261,7 @@ def test_what_stands_still_is_told_by_a_look_half_a_minute_earlier() -> None:
 
 
 def stuck(at_ms: int, read_ms: int) -> ClusterSnapshot:
-    """A member that commits nothing, at a time; the group was read at another."""
+    """A cluster at one time, with a member that commits nothing, which was read at another time."""
     partition = GroupPartition(
         TP,
         "a-0",
@@ -274,37 +274,41 @@ def stuck(at_ms: int, read_ms: int) -> ClusterSnapshot:
     return snapshot_of(group, at_ms=at_ms, log_ends={TP: 100})
 
 
-def told_of(*snapshots: ClusterSnapshot) -> set[Code]:
-    """What the doctor says of the group in the last of them."""
+def codes_after(*snapshots: ClusterSnapshot) -> set[Code]:
+    """Publish these snapshots, and return the doctor's findings on the group in the last."""
     publisher = Publisher("zk:2181", 5_000, lambda _state, _rebalances: None, ManualClock())
     for snapshot in snapshots:
         publisher.publish(snapshot, read_ms=1)
     return {finding.code for finding in publisher.current.judgements.findings(KEY)}
 
 
-def test_whoever_stands_still_for_long_is_found() -> None:
-    """Though what is compared for rebalances is much younger; never by what is merely old."""
+def test_a_group_without_commits_for_long_is_diagnosed() -> None:
+    """It takes minutes of unchanged reads; a group that was not read lately is not diagnosed."""
     times = range(1_000, 1_000 + LONG_BEFORE_MS + EARLIER_MS, 5_000)
     now_ms = times[-1]
-    assert Code.COMMITS_PAUSED in told_of(*(stuck(time_ms, time_ms) for time_ms in times))
-    assert Code.COMMITS_PAUSED not in told_of(*(stuck(time_ms, time_ms) for time_ms in times[:-20]))
+    assert Code.COMMITS_PAUSED in codes_after(*(stuck(time_ms, time_ms) for time_ms in times))
+    assert Code.COMMITS_PAUSED not in codes_after(
+        *(stuck(time_ms, time_ms) for time_ms in times[:-20])
+    )
     moved = seen(now_ms)
-    assert Code.COMMITS_PAUSED not in told_of(
+    assert Code.COMMITS_PAUSED not in codes_after(
         *(stuck(time_ms, time_ms) for time_ms in times[:-1]), moved
     )
     unread = [stuck(time_ms, min(time_ms, now_ms - 120_000)) for time_ms in times]
-    assert Code.COMMITS_PAUSED not in told_of(*unread)
+    assert Code.COMMITS_PAUSED not in codes_after(*unread)
     ahead = replace(stuck(10**9, 10**9), clock_ahead_ms=10**9)
-    assert Code.COMMITS_PAUSED in told_of(ahead, *(stuck(time_ms, time_ms) for time_ms in times))
+    assert Code.COMMITS_PAUSED in codes_after(
+        ahead, *(stuck(time_ms, time_ms) for time_ms in times)
+    )
 
 
 def found_by(publisher: Publisher) -> dict[Code, Diagnosis]:
-    """What the doctor says of the group now."""
+    """Return the doctor's current findings on the group, by code."""
     return {it.code: it for it in publisher.current.judgements.findings(KEY)}
 
 
-def test_whoever_stood_still_when_it_was_last_read_still_does() -> None:
-    """Its coordinator may be silent for long: that is no reason to take it for well again."""
+def test_a_diagnosis_stays_while_the_group_can_not_be_read() -> None:
+    """A coordinator that is silent for long is no reason to call the group healthy."""
     publisher = Publisher("zk:2181", 5_000, lambda _state, _rebalances: None, ManualClock())
     read_ms = LONG_BEFORE_MS + EARLIER_MS
     for time_ms in range(1_000, 4 * LONG_BEFORE_MS, 5_000):
@@ -329,8 +333,8 @@ def beyond(seen_ms: int, log_at_ms: int) -> ClusterSnapshot:
     return snapshot_of(group, at_ms=at_ms, log_ends={TP: 100})
 
 
-def test_a_finding_does_not_come_and_go_with_the_order_in_which_parts_are_read() -> None:
-    """Reads and looks by turns, logs that come late, and a leader that answers no more."""
+def test_a_diagnosis_does_not_flap_with_the_order_of_reads() -> None:
+    """Full reads and reads of a group alternate, log ends come late, and a leader goes silent."""
     publisher = Publisher("zk:2181", 1_000, lambda _state, _rebalances: None, ManualClock())
     publisher.publish(beyond(1_000, 1_001), read_ms=1)
     for number in range(1, 400):
@@ -341,12 +345,12 @@ def test_a_finding_does_not_come_and_go_with_the_order_in_which_parts_are_read()
         else:
             publisher.publish_look(state, [KEY])
         assert Code.OFFSET_BEYOND_END in found_by(publisher), number
-        (told,) = (it for it in observe(publisher.current).conditions if it.subject == KEY)
-        assert told.trouble is not None
+        (condition,) = (it for it in observe(publisher.current).conditions if it.subject == KEY)
+        assert condition.trouble is not None
 
 
 def test_a_cluster_that_can_no_longer_be_read_is_shown_as_it_was() -> None:
-    """With the reason; one that never could be is not ready."""
+    """The state has the reason; a cluster that was never read is not ready."""
     cluster = ScriptedCluster()
     failure = PartFailure(part=CLUSTER_PART, reason="no answer", since_ms=2_000)
     with watching(cluster, interval_ms=1) as watch:
@@ -360,14 +364,14 @@ def test_a_cluster_that_can_no_longer_be_read_is_shown_as_it_was() -> None:
     assert state.judgements.lag(KEY).total == 60
 
 
-def test_a_cluster_that_can_not_be_opened_is_tried_again() -> None:
-    """Until it can; each time the reason is shown."""
-    cluster, tries = ScriptedCluster(), list[int]()
+def test_opening_a_cluster_is_retried() -> None:
+    """Each failed attempt publishes its reason."""
+    cluster, attempts = ScriptedCluster(), list[int]()
 
     @contextmanager
     def open_it() -> Iterator[ScriptedCluster]:
-        tries.append(1)
-        if len(tries) < 3:
+        attempts.append(1)
+        if len(attempts) < 3:
             raise RegistryError("zk:2181 does not answer")
         yield cluster
 
@@ -382,8 +386,8 @@ def test_a_cluster_that_can_not_be_opened_is_tried_again() -> None:
     assert watch.error() is None
 
 
-def test_settings_that_can_never_work_end_it() -> None:
-    """Whoever serves is told, and ends, too."""
+def test_invalid_settings_end_the_watch() -> None:
+    """The server is notified, so that it can end as well."""
     died: list[BaseException] = []
 
     def open_it() -> AbstractContextManager[ScriptedCluster]:
@@ -396,29 +400,29 @@ def test_settings_that_can_never_work_end_it() -> None:
         assert isinstance(watch.error(), ConfigError)
 
 
-def test_of_several_clusters_one_with_wrong_settings_ends_no_other() -> None:
-    """What is wrong is shown, and tried again, less and less often: a file may come later."""
-    clock, tries = SystemClock(), list[int]()
+def test_of_several_clusters_one_with_invalid_settings_is_retried() -> None:
+    """The error is shown, and retried with growing pauses: a missing file may appear later."""
+    clock, attempts = SystemClock(), list[int]()
 
     def open_it() -> AbstractContextManager[ScriptedCluster]:
-        tries.append(clock.now_ms())
+        attempts.append(clock.now_ms())
         raise ConfigError("ssl.truststore.location: no such file")
 
     settings = WatchSettings(zookeeper_connect="zk:2181", retry_ms=20, ends=False)
     with closing(ClusterWatch(open_it, settings)) as watch:
         watch.start()
-        wait_until(lambda: len(tries) > 4, what="further tries")
+        wait_until(lambda: len(attempts) > 4, what="further tries")
         assert watch.current.problem == "ssl.truststore.location: no such file"
         assert watch.error() is None
-    pauses = [later - earlier for earlier, later in pairwise(tries)]
+    pauses = [later - earlier for earlier, later in pairwise(attempts)]
     assert all(pause >= 20 * 2**number for number, pause in enumerate(pauses))
 
 
-def test_a_fault_of_ours_is_shown_and_got_over(caplog: pytest.LogCaptureFixture) -> None:
-    """Whatever it is, in reading or in whoever listens; it is tried again, less and less often."""
+def test_an_internal_error_is_shown_and_retried(caplog: pytest.LogCaptureFixture) -> None:
+    """Any exception of a read or a listener is, with growing pauses, and logged once."""
 
     class Faulty(ScriptedCluster):
-        """Its first readings fail, as no error of ours does."""
+        """A cluster whose first reads raise an error that is not one of ours."""
 
         def read(self, first: Collection[str] = ()) -> ClusterSnapshot:
             if len(self.firsts) < 3:
@@ -430,11 +434,11 @@ def test_a_fault_of_ours_is_shown_and_got_over(caplog: pytest.LogCaptureFixture)
             super().look(keys)
             raise RecursionError("too deep")
 
-    cluster, died, heard = Faulty(), list[BaseException](), list[ClusterState]()
+    cluster, died, states = Faulty(), list[BaseException](), list[ClusterState]()
 
     def listen(state: ClusterState) -> None:
-        heard.append(state)
-        if len(heard) == 2:
+        states.append(state)
+        if len(states) == 2:
             raise RuntimeError("a listener's fault")
 
     @contextmanager
@@ -447,9 +451,9 @@ def test_a_fault_of_ours_is_shown_and_got_over(caplog: pytest.LogCaptureFixture)
         with watch.watch(KEY):
             watch.start()
             wait_until(lambda: len(cluster.firsts) >= 3, what="three tries")
-            wait_until(lambda: len(heard) >= 3, what="the problem to be shown")
-            assert "a bug in zkconsumer: KeyError" in str(heard[0].problem)
-            assert len(str(heard[0].problem)) < 300
+            wait_until(lambda: len(states) >= 3, what="the problem to be shown")
+            assert "a bug in zkconsumer: KeyError" in str(states[0].problem)
+            assert len(str(states[0].problem)) < 300
             cluster.whole.put(seen(2_000))
             wait_until(lambda: watch.current.ready, what="the cluster")
             wait_until(lambda: cluster.snapshots, what="a look")
@@ -460,11 +464,11 @@ def test_a_fault_of_ours_is_shown_and_got_over(caplog: pytest.LogCaptureFixture)
     assert len(traces) == 1
 
 
-def test_settings_that_have_worked_may_work_again() -> None:
-    """A file that is being replaced must not end the page, nor that of other clusters."""
+def test_settings_that_worked_before_are_retried() -> None:
+    """A file that is being replaced must not end the page, or those of other clusters."""
 
     class Ending(ScriptedCluster):
-        """Its session ends after the first reading."""
+        """A cluster whose session ends after the first read."""
 
         def read(self, first: Collection[str] = ()) -> ClusterSnapshot:
             if self.firsts:
@@ -472,12 +476,12 @@ def test_settings_that_have_worked_may_work_again() -> None:
             return super().read(first)
 
     cluster = Ending()
-    tries: list[int] = []
+    attempts: list[int] = []
 
     @contextmanager
     def open_it() -> Iterator[ScriptedCluster]:
-        tries.append(1)
-        if len(tries) > 1:
+        attempts.append(1)
+        if len(attempts) > 1:
             raise ConfigError("ssl.truststore.location: no such file")
         yield cluster
 
@@ -485,14 +489,14 @@ def test_settings_that_have_worked_may_work_again() -> None:
     with closing(ClusterWatch(open_it, settings)) as watch:
         cluster.whole.put(seen(1_000))
         watch.start()
-        wait_until(lambda: len(tries) > 3, what="further tries")
+        wait_until(lambda: len(attempts) > 3, what="further tries")
         assert watch.current.ready
         assert watch.current.problem == "ssl.truststore.location: no such file"
         assert watch.error() is None
 
 
-def test_closing_ends_a_reading_that_hangs() -> None:
-    """And no thread is left."""
+def test_closing_ends_a_read_that_hangs() -> None:
+    """No thread is left."""
     cluster = ScriptedCluster()
     with watching(cluster) as watch:
         wait_until(lambda: cluster.firsts, what="the reading")
@@ -502,25 +506,25 @@ def test_closing_ends_a_reading_that_hangs() -> None:
 
 
 @pytest.mark.parametrize("part", ["members", "offsets", "log"])
-def test_a_group_of_which_a_part_could_not_be_read_for_long_is_not_well(part: str) -> None:
-    """It kept up when it was last read: whether it does now nobody knows."""
+def test_a_group_that_was_not_read_in_full_for_long_is_not_healthy(part: str) -> None:
+    """It kept up when it was last read, but whether it still does is not known."""
     publisher = Publisher("zk:2181", 1_000, lambda _state, _rebalances: None, ManualClock())
-    words = set[str]()
+    verdicts = set[str]()
     for time_ms in range(1_000, 70_000, 1_000):
-        publisher.publish(_read_up(time_ms, part), read_ms=1)
+        publisher.publish(_without_lag(time_ms, part), read_ms=1)
         verdict = group_row(publisher.current, KEY).verdict
-        words.add(verdict.word)
+        verdicts.add(verdict.word)
         assert (verdict.tone is Tone.OK) == (time_ms <= 61_000), time_ms
-    assert words == {"keeps up", "not read"}
+    assert verdicts == {"keeps up", "not read"}
     assert group_row(publisher.current, KEY).verdict.sentence == (
         "g: it could not be read for 1 min 8 s; what was known then: keeps up"
     )
     assert group_row(publisher.current, KEY).caught_up == NOT_KNOWN
-    (told,) = (it for it in observe(publisher.current).conditions if it.subject == KEY)
-    assert told.trouble is None
+    (condition,) = (it for it in observe(publisher.current).conditions if it.subject == KEY)
+    assert condition.trouble is None
 
 
-def _read_up(at_ms: int, lost: str) -> ClusterSnapshot:
+def _without_lag(at_ms: int, lost: str) -> ClusterSnapshot:
     """A group without lag, of which one part was last read at the first second."""
     read = {part: 1_000 if part == lost else at_ms for part in ("members", "offsets", "log")}
     partition = GroupPartition(

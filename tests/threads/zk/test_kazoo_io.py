@@ -1,4 +1,4 @@
-"""kazoo's connection with our reading and writing, over a socket pair."""
+"""kazoo's connection with our reads and writes, over a socket pair."""
 
 import socket
 import struct
@@ -19,14 +19,14 @@ TIMEOUT_S = 0.05
 
 
 class KazooClientDouble:
-    """The part of kazoo's client that matters here."""
+    """The part of kazoo's client that matters here: its request queue."""
 
     def __init__(self) -> None:
         self._queue: deque[bytes] = deque()
 
 
 class LengthPrefixedConnection:
-    """A connection whose answers are a length and text; ``close`` as text ends it."""
+    """A connection whose responses are a length and a text; the text ``close`` ends it."""
 
     def __init__(self) -> None:
         self._socket, self.server = socket.socketpair()
@@ -64,34 +64,34 @@ class LengthPrefixedConnection:
         self._read_sock.recv(1)
 
     def close(self) -> None:
-        """End."""
+        """Close all sockets."""
         for sock in (self._socket, self.server, self._read_sock, self.wakeup):
             sock.close()
 
     def queue(self, request: bytes) -> None:
-        """As kazoo does: queue, then ring."""
+        """Queue a request and signal it, as kazoo does."""
         self.client._queue.append(request)
         self.wakeup.send(b"\0")
 
 
 def frame(text: bytes) -> bytes:
-    """An answer."""
+    """Encode a response."""
     return struct.pack(">i", len(text)) + text
 
 
 @pytest.fixture
 def connection() -> Iterator[LengthPrefixedConnection]:
-    """A connection that reads and writes in our way."""
+    """A connection with our reads and writes installed."""
     connection = LengthPrefixedConnection()
     assert install(connection)
     with closing(connection):
         yield connection
 
 
-def test_answers_that_came_together_are_taken_together(
+def test_responses_that_came_together_are_read_together(
     connection: LengthPrefixedConnection,
 ) -> None:
-    """One go for three; the beginning of the fourth waits for its rest."""
+    """One call reads three; the beginning of the fourth waits for its rest."""
     fourth = frame(b"four")
     connection.server.sendall(frame(b"one") + frame(b"") + frame(b"three") + fourth[:6])
     assert connection._read_socket(TIMEOUT_S) is None
@@ -101,8 +101,8 @@ def test_answers_that_came_together_are_taken_together(
     assert connection.responses[3:] == [b"four"]
 
 
-def test_an_answer_larger_than_a_chunk_is_read_whole(connection: LengthPrefixedConnection) -> None:
-    """As many receives as it takes."""
+def test_a_response_larger_than_a_chunk_is_read_whole(connection: LengthPrefixedConnection) -> None:
+    """It takes as many receives as needed."""
     large = bytes(range(256)) * 1000
     scope = ThreadScope("server")
     scope.spawn(
@@ -114,15 +114,15 @@ def test_an_answer_larger_than_a_chunk_is_read_whole(connection: LengthPrefixedC
     assert scope.close(5_000) == []
 
 
-def test_nothing_is_read_behind_the_last_answer(connection: LengthPrefixedConnection) -> None:
-    """The answer to a good-bye ends the loop, whatever else came."""
+def test_nothing_is_read_after_the_last_response(connection: LengthPrefixedConnection) -> None:
+    """The response to a close ends the loop, whatever follows it."""
     connection.server.sendall(frame(b"close") + frame(b"more"))
     assert connection._read_socket(TIMEOUT_S) == CLOSE_RESPONSE
     assert connection.responses == [b"close"]
 
 
-def test_a_new_connection_begins_with_nothing_read(connection: LengthPrefixedConnection) -> None:
-    """What an old server said last is not the new one's answer."""
+def test_a_new_connection_begins_with_an_empty_buffer(connection: LengthPrefixedConnection) -> None:
+    """What was left of the old connection is not taken for a response of the new one."""
     connection.server.sendall(frame(b"close") + frame(b"old")[:5])
     connection._read_socket(TIMEOUT_S)
     connection._connect()
@@ -131,15 +131,17 @@ def test_a_new_connection_begins_with_nothing_read(connection: LengthPrefixedCon
     assert (connection.connected, connection.responses) == (1, [b"close", b"new"])
 
 
-def test_silence_is_kazoos_time_out(connection: LengthPrefixedConnection) -> None:
-    """In the middle of an answer, too."""
+def test_a_silent_server_raises_kazoos_time_out(connection: LengthPrefixedConnection) -> None:
+    """It does even in the middle of a response."""
     connection.server.sendall(frame(b"half")[:6])
     with pytest.raises(KazooTimeoutError):
         connection._read_socket(TIMEOUT_S)
 
 
-def test_the_end_of_the_connection_drops_it(connection: LengthPrefixedConnection) -> None:
-    """Whether it ends in order or not."""
+def test_the_end_of_the_connection_raises_kazoos_error(
+    connection: LengthPrefixedConnection,
+) -> None:
+    """A read and a write both raise ConnectionDropped."""
     connection.server.close()
     with pytest.raises(ConnectionDropped):
         connection._read_socket(TIMEOUT_S)
@@ -148,31 +150,31 @@ def test_the_end_of_the_connection_drops_it(connection: LengthPrefixedConnection
 
 
 def test_a_server_that_reads_slowly_gets_all_of_it(connection: LengthPrefixedConnection) -> None:
-    """A full socket is waited for, up to the time-out."""
+    """A write waits for a full socket, up to the time-out."""
     message = b"m" * 2_000_000
-    got = bytearray()
+    received = bytearray()
 
     def receive() -> None:
-        while len(got) < len(message):
-            got.extend(connection.server.recv(100_000))
+        while len(received) < len(message):
+            received.extend(connection.server.recv(100_000))
 
     scope = ThreadScope("server")
     scope.spawn("receive", receive, stop=lambda: None)
     connection._write(message, 5.0)
     assert scope.close(5_000) == []
-    assert bytes(got) == message
+    assert bytes(received) == message
 
 
-def test_a_server_that_does_not_read_is_kazoos_time_out(
+def test_a_server_that_does_not_read_raises_kazoos_time_out(
     connection: LengthPrefixedConnection,
 ) -> None:
-    """Nothing is waited for without end."""
+    """A write does not wait for ever."""
     with pytest.raises(KazooTimeoutError):
         connection._write(b"m" * 5_000_000, TIMEOUT_S)
 
 
-def test_all_requests_that_rang_are_sent_at_once(connection: LengthPrefixedConnection) -> None:
-    """One that was queued and has not rung yet waits for its ring."""
+def test_all_signalled_requests_are_sent_at_once(connection: LengthPrefixedConnection) -> None:
+    """A request that is queued but not signalled so far waits for its signal."""
     for number in range(5):
         connection.queue(b"%d" % number)
     connection.client._queue.append(b"late")
@@ -181,8 +183,8 @@ def test_all_requests_that_rang_are_sent_at_once(connection: LengthPrefixedConne
     assert list(connection.client._queue) == [b"late"]
 
 
-def test_a_ring_without_a_request_is_taken() -> None:
-    """It stayed from requests that failed with a connection; the loop would spin otherwise."""
+def test_a_signal_without_a_request_is_consumed() -> None:
+    """It is left of requests that failed with a connection; otherwise the loop would spin."""
     connection = LengthPrefixedConnection()
 
     def nothing_queued(read_timeout: float, connect_timeout: float) -> None:
@@ -200,10 +202,10 @@ def test_a_ring_without_a_request_is_taken() -> None:
             connection.server.recv(1, socket.MSG_DONTWAIT)
 
 
-def test_a_request_that_can_not_be_sent_keeps_the_bell(
+def test_a_failed_send_restores_kazoos_wakeup_socket(
     connection: LengthPrefixedConnection,
 ) -> None:
-    """The connection is dropped, as by any write; kazoo's parts are its own again."""
+    """The connection is dropped, as by any failed write, and kazoo gets its own parts back."""
     wakeup = connection._read_sock
     for text in (b"first", b"second"):
         connection.queue(text)
@@ -215,7 +217,7 @@ def test_a_request_that_can_not_be_sent_keeps_the_bell(
         connection._write(b"at once", TIMEOUT_S)
 
 
-def test_another_kazoo_is_left_as_it_is() -> None:
-    """Without the inner parts that are replaced, nothing is."""
-    strange = object()
-    assert install(strange) is False
+def test_an_unknown_version_of_kazoo_is_not_changed() -> None:
+    """If the inner parts to replace are missing, none is replaced."""
+    unknown = object()
+    assert install(unknown) is False

@@ -1,4 +1,4 @@
-"""Which session is in force, and what may be sent into it: on real threads."""
+"""Which session is in force, and what may be sent in it, on real threads."""
 
 import threading
 
@@ -22,7 +22,7 @@ def tracker() -> SessionTracker:
 
 
 def test_a_waiting_thread_goes_on_as_soon_as_there_is_a_connection() -> None:
-    """It does not wait for its time-out."""
+    """It does not wait until its time-out."""
     tracker = SessionTracker("zk:2181", SystemClock())
     tracker.report(CONNECTED, 7)
     tracker.report(SUSPENDED)
@@ -40,7 +40,7 @@ def test_a_waiting_thread_goes_on_as_soon_as_there_is_a_connection() -> None:
 
 
 def test_a_waiting_thread_learns_that_its_session_is_over() -> None:
-    """Instead of waiting for a session that can't come back."""
+    """It gets SessionLost instead of waiting for a session that can't come back."""
     tracker = SessionTracker("zk:2181", SystemClock())
     tracker.report(CONNECTED, 7)
     tracker.report(SUSPENDED)

@@ -1,4 +1,4 @@
-"""Streams are read at once, to their ends; a failure or a signal ends all of them."""
+"""Streams are read concurrently, to their ends; a failure or a signal ends all of them."""
 
 import io
 from collections.abc import Iterator, Sequence
@@ -17,10 +17,10 @@ from zkconsumer.scope import Mailbox
 
 
 class Endless(PerfSource):
-    """Streams of which some never end by themselves.
+    """A source of which some streams never end by themselves.
 
     Args:
-        streams: lists of messages; None at the end waits until it is stopped.
+        streams: lists of messages; a None waits until the source is stopped.
     """
 
     def __init__(self, *streams: Sequence[Sequence[HasValue] | Exception | None]) -> None:
@@ -41,7 +41,7 @@ class Endless(PerfSource):
 
     @contextmanager
     def opening(self) -> Iterator[PerfSource]:
-        """Be opened."""
+        """Open and close the source, and count both."""
         self.opened += 1
         try:
             yield self
@@ -64,7 +64,7 @@ FIVE = [Value(b"12345")] * 5
 def run(
     source: Endless, *, messages: int | None = None, stop: StopSignals | None = None
 ) -> tuple[Measurement, list[Interval]]:
-    """Measure, with a report of every third message."""
+    """Measure a source, with a report after every third message."""
     reported: list[Interval] = []
     limits = PerfLimits(
         messages=messages,
@@ -78,8 +78,8 @@ def run(
 
 
 @pytest.mark.parametrize("messages", [[], FIVE])
-def test_nothing_is_a_failure_where_there_may_be_something(messages: list[Value]) -> None:
-    """Who reads nothing fails of it; who reads something says that it is not all."""
+def test_partitions_that_can_not_be_read_are_reported(messages: list[Value]) -> None:
+    """If nothing was read it is an error; otherwise the result names the reason."""
     source = Endless([messages], [])
     source.unreadable = ConnectionLost("no leader")
     if messages:
@@ -93,14 +93,14 @@ def test_nothing_is_a_failure_where_there_may_be_something(messages: list[Value]
 
 
 class WithoutSignals(StopSignals):
-    """Of whom no signal is wanted."""
+    """Stop signals that never touch the process's own signal handlers."""
 
     def leave(self) -> None:
-        """Leave the signals of the tests alone."""
+        """Do nothing: no handler was set."""
 
 
 def test_all_streams_are_read_to_their_end() -> None:
-    """Empty lists are no end."""
+    """An empty list of messages does not end a stream."""
     found, reported = run(Endless([FIVE, [], FIVE], [], [FIVE]))
     counts = [
         (stream.stream, stream.count.message_count, stream.count.byte_count)
@@ -116,8 +116,8 @@ def test_all_streams_are_read_to_their_end() -> None:
     ]
 
 
-def test_waiting_at_the_end_is_no_reading() -> None:
-    """Neither its seconds nor its time count."""
+def test_waiting_at_the_end_is_not_measured() -> None:
+    """Time after the last message counts neither as elapsed nor as a second of the rate."""
 
     class Late(Endless):
         def _lists(self, stream: Sequence[Sequence[HasValue] | Exception | None]) -> Lists:
@@ -130,22 +130,22 @@ def test_waiting_at_the_end_is_no_reading() -> None:
 
 
 def test_each_stream_ends_at_the_limit() -> None:
-    """It is not asked for more, and what came beyond the limit is not counted."""
+    """A stream is not read beyond it, and messages beyond it are not counted."""
     found, _ = run(Endless([FIVE, FIVE, None], [FIVE]), messages=7)
     assert [stream.count.message_count for stream in found.streams] == [7, 5]
     assert found.end is End.LIMIT
 
 
-def test_a_failure_ends_all() -> None:
-    """And is raised, when the source is closed."""
+def test_a_failure_ends_all_streams() -> None:
+    """It is raised once the source is closed."""
     source = Endless([FIVE, ConnectionLost("gone")], [FIVE])
     with pytest.raises(ConnectionLost, match="gone"):
         run(source)
     assert source.closed == 1
 
 
-def test_a_signal_ends_all() -> None:
-    """What was read is told."""
+def test_a_signal_ends_all_streams() -> None:
+    """What was read so far is reported."""
     stop = WithoutSignals()
 
     class Signalled(Endless):
@@ -159,8 +159,8 @@ def test_a_signal_ends_all() -> None:
     assert (found.end, found.message_count) == (End.INTERRUPTED, 10)
 
 
-def test_the_rate_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One line, written over; nothing of it is left, and a file never sees it."""
+def test_the_rate_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line is overwritten each time and cleared at the end; a file gets nothing."""
     monkeypatch.setenv("TERM", "xterm")
     screen, file = FakeTerminal(), io.StringIO()
     for stream in (screen, file):
@@ -175,8 +175,8 @@ def test_the_rate_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) 
     assert (blank.strip(), rest, file.getvalue()) == ("", "", "")
 
 
-def test_it_ends_with_what_was_there_at_the_begin() -> None:
-    """Though more comes all the time; with a limit of one's own it goes on to that."""
+def test_a_measurement_ends_with_what_was_there_at_the_beginning() -> None:
+    """It does not follow a growing log, unless a limit of messages says so."""
 
     class Live(Endless):
         def whole(self) -> int | None:

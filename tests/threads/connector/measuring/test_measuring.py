@@ -1,4 +1,4 @@
-"""A connector's numbers: what it hears, and what it looks at: on real threads."""
+"""A connector's metrics on real threads: what it counts, and what it reads on demand."""
 
 import threading
 
@@ -15,50 +15,50 @@ NAME = MemberName("g", "g_1")
 
 
 def measuring(clock: ManualClock) -> Measuring:
-    """One that looks at nothing yet."""
+    """The metrics of a connector without streams."""
     return Measuring(NAME, client_id="c", clock=clock, random=lambda: 0.5)
 
 
-def test_nobody_waits_for_a_reader_that_was_interrupted() -> None:
-    """Its handler may end the connector, whose threads tell of it; and may ask for numbers, too."""
-    ours = measuring(ManualClock())
-    with ours._counting:
-        teller = threading.Thread(  # noqa: TID251 - not one of ours
-            target=ours.observe, args=(NAME, RebalanceTryFailed(1, 2, "x"))
+def test_observing_does_not_wait_for_an_interrupted_reader() -> None:
+    """A signal handler may close the connector, whose threads report it, or read metrics."""
+    own = measuring(ManualClock())
+    with own._counting:
+        reporter = threading.Thread(  # noqa: TID251 - not one of ours
+            target=own.observe, args=(NAME, RebalanceTryFailed(1, 2, "x"))
         )
-        teller.start()
-        teller.join(5)
-        assert not teller.is_alive()
-        assert ours.read().failed_tries == 0
-    assert ours.read().failed_tries == 1
+        reporter.start()
+        reporter.join(5)
+        assert not reporter.is_alive()
+        assert own.read().failed_tries == 0
+    assert own.read().failed_tries == 1
 
 
 # --- of a connector -------------------------------------------------------------------------------
 
 
-def test_a_connector_tells_the_numbers_of_its_streams() -> None:
-    """Under the original's names; its end takes them away, and those of nobody else."""
+def test_a_connector_has_the_metrics_of_its_streams() -> None:
+    """They have the original's names; closing removes its own and no other connector's."""
     group = Group(time=SystemClock())
     with MemoryConnector(ControlledMember(group, "a")) as connector:
         streams = connector.create_message_streams({"t": 1})["t"]
         member = connector.member
         member.deliver(T0, [0, 1])
         next(streams[0])
-        found = connector.metrics()
+        metrics = connector.metrics()
         owned = "kafka.consumer:type=ZookeeperConsumerConnector,name=OwnedPartitionsCount"
-        assert found[f"{owned},clientId=g,groupId=g"] == {"Value": 2}
+        assert metrics[f"{owned},clientId=g,groupId=g"] == {"Value": 2}
         messages = "kafka.consumer:type=ConsumerTopicMetrics,name=MessagesPerSec,clientId=g"
-        assert found[f"{messages},topic=t"]["Count"] == 1
+        assert metrics[f"{messages},topic=t"]["Count"] == 1
         with MemoryConnector(ControlledMember(group, "b")) as other:
             assert other.metrics()
-        assert connector.metrics().keys() == found.keys()
+        assert connector.metrics().keys() == metrics.keys()
         assert other.metrics() == {}
     assert connector.metrics() == {}
     assert connector.numbers().messages.events == 1
 
 
-def test_the_streams_of_a_filter_are_told_apart_by_their_numbers() -> None:
-    """One that got no partition has no topic yet, and no gauge."""
+def test_the_streams_of_a_filter_are_distinguished_by_thread_number() -> None:
+    """A stream without a partition has no topic so far, and no gauge."""
     group = Group(partitions=1, time=SystemClock())
     with MemoryConnector(ControlledMember(group, "a")) as connector:
         connector.create_message_streams_by_filter(Whitelist("t"), 2)

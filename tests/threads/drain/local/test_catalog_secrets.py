@@ -1,4 +1,4 @@
-"""No message has what a catalog's properties say: on real sockets."""
+"""No error reveals secrets of a catalog's properties, on real sockets."""
 
 import traceback
 from pathlib import Path
@@ -27,10 +27,10 @@ SECRET = "S3CR/ET"
     ],
 )
 @pytest.mark.parametrize("where", ["command line", "configuration"])
-def test_a_failing_catalog_tells_no_secret(
+def test_a_failing_catalog_reveals_no_secret(
     tmp_path: Path, properties: dict[str, str], where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nor does what is logged of it, its causes included."""
+    """Neither does the logged traceback, causes included."""
     if where == "configuration":
         for name, value in properties.items():
             monkeypatch.setenv(f"PYICEBERG_CATALOG__LAKEHOUSE__{name.upper()}", value)

@@ -1,4 +1,4 @@
-"""Columns with others nested in them, in an Iceberg table: numbered, added to, and read again."""
+"""Nested columns in an Iceberg table: numbered, extended, and read again."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -52,7 +52,7 @@ class NestedColumnsTable:
     """A folder with a drain's table.
 
     Args:
-        path: of the folder.
+        path: the folder.
     """
 
     def __init__(self, path: Path) -> None:
@@ -63,7 +63,7 @@ class NestedColumnsTable:
         self._batch = 0
 
     def land(self, *parts: tuple[pa.DataType, list[Any]]) -> None:
-        """A batch with values of these types, a file each."""
+        """Land a batch with values of these types, one file for each."""
         self._batch += 1
         naming = FileNaming(
             folder=".",
@@ -89,24 +89,24 @@ class NestedColumnsTable:
         return LandedFile(staged=path, path=path, size_bytes=size, values=where)
 
     def read(self) -> Table:
-        """The table as anybody finds it who has pyiceberg."""
+        """Load the table as any user of pyiceberg does."""
         where = {"type": "sql", "uri": f"sqlite:///{self.path}/catalog.db"}
         return load_catalog("default", **where).load_table("kafka.messages")
 
     def values(self, **scan: Any) -> list[Any]:
-        """Those that a reader finds."""
+        """Return the values that a reader gets."""
         found: list[Any] = self.read().scan(**scan).to_arrow().column("value_decoded").to_pylist()
         return found
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> NestedColumnsTable:
-    """An empty one."""
+    """An empty table."""
     return NestedColumnsTable(tmp_path)
 
 
 def numbers_in(field: pa.Field) -> Iterator[int]:
-    """Of a field, and of all that is nested in it."""
+    """Yield the ids of a field and of all fields nested in it."""
     yield int(field.metadata[b"PARQUET:field_id"])
     kind = field.type
     if pa.types.is_map(kind):
@@ -119,8 +119,8 @@ def numbers_in(field: pa.Field) -> Iterator[int]:
         yield from numbers_in(item)
 
 
-def test_what_is_nested_is_added_where_it_belongs(world: NestedColumnsTable) -> None:
-    """In structs, in lists and in maps; rows of before have null there."""
+def test_nested_fields_are_added_in_place(world: NestedColumnsTable) -> None:
+    """They are in structs, lists and maps; earlier rows read as null there."""
     old = {
         "id": 1,
         "a.b": "x",
@@ -151,7 +151,7 @@ def test_what_is_nested_is_added_where_it_belongs(world: NestedColumnsTable) -> 
 
 
 def test_readers_skip_files_by_nested_fields(world: NestedColumnsTable) -> None:
-    """By bounds of numbers and short texts; of decimals there are none, nor of what is repeated."""
+    """Numbers and short texts have bounds; decimals and repeated fields have none."""
     kind = merged(OLD, pa.struct([("text", pa.string())]))
     for at, text in ((1, "a"), (5, "b" * 1_000), (9, "c")):
         lines = [{"sku": text}] * at
@@ -174,8 +174,8 @@ def test_readers_skip_files_by_nested_fields(world: NestedColumnsTable) -> None:
     assert [number in (file.lower_bounds or ()) for file in long] == [False]
 
 
-def test_a_column_of_another_type_is_told(world: NestedColumnsTable) -> None:
-    """Somebody made it so; what is there is not changed."""
+def test_a_column_of_another_type_is_an_error(world: NestedColumnsTable) -> None:
+    """Somebody else created it, so it is not changed."""
     world.table.file_columns(DRAIN)
     with world.read().update_schema() as update:
         update.union_by_name(pa.schema([("value_decoded", pa.int64())]))
@@ -197,8 +197,8 @@ _TYPES = st.recursive(
 
 @settings(max_examples=examples(12), deadline=None)
 @given(st.lists(_TYPES, min_size=1, max_size=3))
-def test_each_column_has_one_number_for_ever(kinds: list[pa.DataType]) -> None:
-    """However the type grows: numbers are the table's, no two the same, and none changes."""
+def test_each_column_keeps_its_id(kinds: list[pa.DataType]) -> None:
+    """However the type grows, ids are the table's, are unique, and never change."""
     with TemporaryDirectory() as folder:
         world = NestedColumnsTable(Path(folder))
         grown = pa.struct([("first", pa.int64())])
@@ -220,8 +220,8 @@ def test_each_column_has_one_number_for_ever(kinds: list[pa.DataType]) -> None:
         assert firsts.count(None) == len(kinds)
 
 
-def test_names_that_the_table_takes_for_one_are_told(world: NestedColumnsTable) -> None:
-    """It knows nested columns by names with dots between."""
+def test_ambiguous_nested_names_are_an_error(world: NestedColumnsTable) -> None:
+    """Iceberg names nested columns with dots in between, as a name may hold them itself."""
     kind = pa.struct([("a.b", pa.int64()), ("a", pa.struct([("b", pa.int64())]))])
     with pytest.raises(DrainError, match=r"value_decoded\.a\.b"):
         world.land((kind, [None]))

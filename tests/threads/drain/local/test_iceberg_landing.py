@@ -1,4 +1,4 @@
-"""How a batch comes into an Iceberg table: what is asked for once, and what for each file."""
+"""Landing a batch in an Iceberg table: what is looked up once, and what for each file."""
 
 from functools import partial
 from pathlib import Path
@@ -29,11 +29,11 @@ PLAN = BatchPlan(number=1, created_ms=0, positions={TP: 0}, starts={TP: 0}, rang
 
 
 class DatedWriter:
-    """Writes a row for each of some days. See ``RowWriter``.
+    """Writes one row for each of five days. See ``RowWriter``.
 
     Args:
-        files: opens them.
-        table: gives their columns.
+        files: opens the files.
+        table: defines their columns.
     """
 
     def __init__(self, files: LocalFiles, table: IcebergTable) -> None:
@@ -58,8 +58,8 @@ class DatedWriter:
         return WrittenRows(parts, paths)
 
 
-def test_a_catalog_is_asked_once_for_the_files_of_a_batch(tmp_path: Path) -> None:
-    """However many there are; and not at all where the table has the batch."""
+def test_the_files_of_a_batch_are_opened_once(tmp_path: Path) -> None:
+    """They are however many there are, and not again once the table has the batch."""
     storage = LocalStorage(str(tmp_path))
     files = LocalFiles(storage)
     BatchJournal(storage).begin(
@@ -75,10 +75,10 @@ def test_a_catalog_is_asked_once_for_the_files_of_a_batch(tmp_path: Path) -> Non
         "a",
     )
     table = IcebergTable(TableName(), storage, {})
-    asked: list[str] = []
+    opens: list[str] = []
 
     def opened() -> LocalFiles:
-        asked.append("files")
+        opens.append("files")
         return files
 
     landing = IcebergLanding(storage, opened, table, DatedWriter(files, table))
@@ -86,5 +86,5 @@ def test_a_catalog_is_asked_once_for_the_files_of_a_batch(tmp_path: Path) -> Non
     assert len(manifest.files) == DAYS
     for _ in range(2):
         landing.publish(PLAN, manifest)
-        assert asked == ["files"]
+        assert opens == ["files"]
     assert len(table.state("0123abcd").files) == DAYS

@@ -1,4 +1,4 @@
-"""The Iceberg table of a drain: batches come into it once, and readers find them."""
+"""The Iceberg table of a drain: each batch is added once, and readers find it."""
 
 import sqlite3
 from collections.abc import Mapping
@@ -40,7 +40,7 @@ class DrainTable:
     """A drain's folder, and its table.
 
     Args:
-        path: of the folder.
+        path: the folder.
     """
 
     def __init__(self, path: Path) -> None:
@@ -51,7 +51,7 @@ class DrainTable:
         self.table = IcebergTable(TableName(), self.storage, {}, pause=self.pauses.append)
 
     def landed(self, number: int) -> Manifest:
-        """A batch of offsets ``10 * number`` and so on, of two days, where it belongs."""
+        """Write a batch of ten offsets from ``10 * number`` on, of two days, at its final path."""
         naming = FileNaming(
             folder=".",
             topic=TOPIC,
@@ -98,32 +98,32 @@ class DrainTable:
         return LandedFile(staged=f"{folder}/{path}", path=path, size_bytes=size, values=where)
 
     def append(self, manifest: Manifest, drain: str = DRAIN) -> None:
-        """Make a batch visible."""
+        """Add a batch to the table."""
         self.table.append(drain, manifest, self.footer)
 
     def footer(self, file: LandedFile) -> FileFooter:
-        """Of a file of the batch."""
+        """Return the footer of a file of the batch."""
         return read_footer(self.files, file.path)
 
     def read(self) -> Table:
-        """The table as anybody finds it who has pyiceberg."""
+        """Load the table as any user of pyiceberg does."""
         where = {"type": "sql", "uri": f"sqlite:///{self.path}/catalog.db"}
         return load_catalog("default", **where).load_table("kafka.messages")
 
     def offsets(self, **scan: Any) -> list[int]:
-        """Those that a reader finds."""
+        """Return the offsets that a reader gets."""
         found: list[int] = self.read().scan(**scan).to_arrow().column("offset").to_pylist()
         return sorted(found)
 
 
 @pytest.fixture
 def world(tmp_path: Path) -> DrainTable:
-    """An empty one."""
+    """An empty table."""
     return DrainTable(tmp_path)
 
 
-def test_a_batch_comes_into_the_table_once(world: DrainTable) -> None:
-    """However often it is published; and its summary says what it has."""
+def test_a_batch_is_added_to_the_table_once(world: DrainTable) -> None:
+    """It is however often it is published; its summary says which offsets it has."""
     for number in (1, 2):
         manifest = world.landed(number)
         world.append(manifest)
@@ -132,9 +132,12 @@ def test_a_batch_comes_into_the_table_once(world: DrainTable) -> None:
     assert world.offsets() == list(range(10, 30))
     summary = world.read().metadata.snapshots[1].summary
     assert summary is not None
-    said = summary.additional_properties
-    assert (said["zkconsumer.drain"], said["zkconsumer.batch"]) == (DRAIN, "2")
-    assert said["zkconsumer.offsets"] == f'{{"{TOPIC}": {{"7": [20, 30]}}}}'
+    summary_properties = summary.additional_properties
+    assert (summary_properties["zkconsumer.drain"], summary_properties["zkconsumer.batch"]) == (
+        DRAIN,
+        "2",
+    )
+    assert summary_properties["zkconsumer.offsets"] == f'{{"{TOPIC}": {{"7": [20, 30]}}}}'
     state = world.table.state(DRAIN)
     assert [(commit.number, *commit.offsets) for commit in state.commits] == [
         (2, (TOPIC, 7, 20, 30)),
@@ -147,8 +150,8 @@ def test_a_batch_comes_into_the_table_once(world: DrainTable) -> None:
     )
 
 
-def test_a_batch_stays_once_where_snapshots_expire(world: DrainTable) -> None:
-    """What is left is the property; and the table says that it does not know all."""
+def test_a_batch_is_not_added_again_after_its_snapshot_expired(world: DrainTable) -> None:
+    """A property remembers it; the state says that some commits are no longer known."""
     first, second = world.landed(1), world.landed(2)
     world.append(first)
     world.append(second)
@@ -162,10 +165,10 @@ def test_a_batch_stays_once_where_snapshots_expire(world: DrainTable) -> None:
 
 
 @pytest.mark.parametrize("same", [True, False])
-def test_a_commit_between_look_and_commit_is_seen(
+def test_a_concurrent_commit_is_noticed(
     world: DrainTable, monkeypatch: pytest.MonkeyPatch, *, same: bool
 ) -> None:
-    """Of the same batch by another drain, or of another one."""
+    """It is if it adds the same batch, and if another program changed the table."""
     manifest = world.landed(1)
     rival = DrainTable(world.path)
     before = Table._do_commit
@@ -188,10 +191,10 @@ def test_a_commit_between_look_and_commit_is_seen(
     assert len(commits) == (2 if same else 3)
 
 
-def test_a_table_that_changes_all_the_time_is_told(
+def test_a_table_that_changes_all_the_time_is_an_error(
     world: DrainTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without an end it would not be."""
+    """Attempts have growing pauses, and an end."""
     manifest = world.landed(1)
 
     def refuse(*_: object, **__: object) -> None:
@@ -210,7 +213,7 @@ def test_a_table_that_changes_all_the_time_is_told(
 def test_columns_are_added_though_others_change_the_table(
     world: DrainTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A commit between the look and the change is waited for, and the change tried again."""
+    """A concurrent commit makes the change fail, and it is retried."""
     world.append(world.landed(1))
     before = Table._do_commit
     refused: list[str] = []
@@ -227,8 +230,8 @@ def test_columns_are_added_though_others_change_the_table(
     assert len(world.pauses) == 1
 
 
-def test_a_table_that_lost_batches_gets_no_more(world: DrainTable) -> None:
-    """Readers would find the newest alone; nor is a table made for it."""
+def test_a_table_that_lost_batches_is_not_appended_to(world: DrainTable) -> None:
+    """Readers would find the newest batch only; nor is a new table created for it."""
     for number in (1, 2):
         world.append(world.landed(number))
     third = world.landed(3)
@@ -246,8 +249,8 @@ def test_a_table_that_lost_batches_gets_no_more(world: DrainTable) -> None:
         bare.append(third)
 
 
-def test_a_table_that_was_rolled_back_gets_no_more(world: DrainTable) -> None:
-    """Until it is rolled forward again."""
+def test_a_table_that_was_rolled_back_is_not_appended_to(world: DrainTable) -> None:
+    """It is again once it was rolled forward."""
     for number in (1, 2):
         world.append(world.landed(number))
     third = world.landed(3)
@@ -263,8 +266,8 @@ def test_a_table_that_was_rolled_back_gets_no_more(world: DrainTable) -> None:
     assert world.offsets() == list(range(10, 40))
 
 
-def test_a_table_whose_batches_have_all_expired_gets_more(world: DrainTable) -> None:
-    """A property still tells which was the last."""
+def test_a_table_whose_snapshots_all_expired_is_appended_to(world: DrainTable) -> None:
+    """A property still says which batch was the last."""
     for number in (1, 2):
         world.append(world.landed(number))
     with world.read().transaction() as theirs:
@@ -289,14 +292,14 @@ def test_another_drains_table_is_refused(world: DrainTable) -> None:
         world.table.state("another")
 
 
-def test_nothing_is_made_where_a_table_is_looked_for(world: DrainTable) -> None:
-    """A verification changes nothing."""
+def test_reading_the_state_creates_nothing(world: DrainTable) -> None:
+    """A verification must not change anything."""
     assert world.table.state(DRAIN).files == ()
     assert list(world.path.iterdir()) == []
 
 
 def test_columns_that_the_table_lacks_are_added(world: DrainTable) -> None:
-    """What was landed before reads as null there."""
+    """Rows that were landed before read as null there."""
     world.append(world.landed(1))
     wider = pa.schema([*SCHEMA, ("schema_id", pa.int32())])
     columns = world.table.file_columns(DRAIN, wider)
@@ -309,8 +312,8 @@ def test_columns_that_the_table_lacks_are_added(world: DrainTable) -> None:
     assert world.offsets() == list(range(10, 30))
 
 
-def test_readers_skip_files_by_what_the_manifests_say(world: DrainTable) -> None:
-    """Topic, date, and bounds of offsets; a name is kept whole."""
+def test_readers_skip_files_by_the_manifests(world: DrainTable) -> None:
+    """They have topic, date and bounds of offsets; topic names are not truncated."""
     for number in (1, 2):
         world.append(world.landed(number))
     table = world.read()
@@ -326,7 +329,7 @@ def test_readers_skip_files_by_what_the_manifests_say(world: DrainTable) -> None
 def test_readers_find_rows_whatever_the_tables_spec_has_become(
     world: DrainTable, change: str
 ) -> None:
-    """Files go by the spec of topic and date, which the table has still."""
+    """Files keep to the partition spec of topic and date, which the table still has."""
     world.append(world.landed(1))
     with world.read().update_spec() as update:
         if change == "one more field":
@@ -345,7 +348,7 @@ def test_readers_find_rows_whatever_the_tables_spec_has_become(
 
 
 def test_a_table_without_topic_is_refused(world: DrainTable) -> None:
-    """There is no spec then that its files could go by."""
+    """It has no partition spec that the files could keep to."""
     manifest = world.landed(1)
     with world.read().update_schema() as update:
         update.rename_column("topic", "subject")
@@ -353,18 +356,18 @@ def test_a_table_without_topic_is_refused(world: DrainTable) -> None:
         world.append(manifest)
 
 
-def test_files_in_a_wrong_partition_are_told(
+def test_files_in_a_wrong_partition_are_reported(
     world: DrainTable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Who filters would miss them; rows alone do not tell."""
+    """A reader that filters would miss them, while a count of all rows would not show it."""
     monkeypatch.setattr(iceberg_table, "partition_of", lambda *_: Record(TOPIC, 1))
     world.append(world.landed(1))
     [wrong] = world.table.state(DRAIN).misplaced
     assert "/date=1970-01-01/" in wrong
 
 
-def test_the_files_alone_have_everything(world: DrainTable) -> None:
-    """Numbers of columns, topic and date are in each, for readers that go by nothing else."""
+def test_the_files_are_self_contained(world: DrainTable) -> None:
+    """Column ids, topic and date are in each file, for readers that ignore the folders."""
     world.append(world.landed(1))
     for file in world.path.glob("topic=*/*/*"):
         rows = pq.read_table(file, partitioning=None)
@@ -385,12 +388,12 @@ def test_the_files_alone_have_everything(world: DrainTable) -> None:
     ],
 )
 def test_locations_have_a_scheme(uri: str, location: str) -> None:
-    """So that nobody takes them for a path of another file system."""
+    """Without one they could be taken for paths of another file system."""
     assert location_of(uri) == location
 
 
 def test_a_bucket_can_not_hold_the_catalog(world: DrainTable) -> None:
-    """Its file is to be locked, and written in place."""
+    """The catalog's file must be locked and written in place."""
 
     class Bucket(LocalStorage):
         def uri(self, path: str) -> str:
@@ -402,7 +405,7 @@ def test_a_bucket_can_not_hold_the_catalog(world: DrainTable) -> None:
 
 
 def test_hdfs_can_not_hold_a_table(world: DrainTable) -> None:
-    """Also where a path has no scheme, and Spark's own file system is HDFS."""
+    """It can't either if a path has no scheme and Spark's default file system is HDFS."""
 
     class Hadoops(LocalStorage):
         def uri(self, path: str) -> str:
@@ -412,8 +415,8 @@ def test_hdfs_can_not_hold_a_table(world: DrainTable) -> None:
         IcebergTable(TableName("lakehouse"), Hadoops(str(world.path)), {})
 
 
-def test_a_catalog_that_is_not_there_is_told(world: DrainTable, tmp_path: Path) -> None:
-    """In a sentence."""
+def test_a_missing_catalog_is_an_error(world: DrainTable, tmp_path: Path) -> None:
+    """The error names the table, the catalog and the location."""
     where: Mapping[str, str] = {"type": "sql", "uri": f"sqlite:////{tmp_path}/no/where.db"}
     table = IcebergTable(TableName("lakehouse", "a.b"), world.storage, where)
     with pytest.raises(DrainError, match=r"^the Iceberg table a\.b of catalog lakehouse at file"):
@@ -422,7 +425,7 @@ def test_a_catalog_that_is_not_there_is_told(world: DrainTable, tmp_path: Path) 
 
 @pytest.mark.parametrize("sign", ["#", "?"])
 def test_a_path_that_pyiceberg_would_cut_is_refused(tmp_path: Path, sign: str) -> None:
-    """Its table would come to lie elsewhere."""
+    """The table would be written somewhere else."""
     (tmp_path / f"a{sign}b").mkdir()
     with pytest.raises(
         ConfigError, match=r"an Iceberg table can't be at file://.*: its path contains [#?]"
@@ -431,7 +434,7 @@ def test_a_path_that_pyiceberg_would_cut_is_refused(tmp_path: Path, sign: str) -
 
 
 def test_a_path_that_looks_encoded_is_taken_as_it_is(tmp_path: Path) -> None:
-    """The catalog is not in a folder of the decoded name."""
+    """The catalog is not created in a folder of the decoded name."""
     decoded, path = tmp_path / "a b", tmp_path / "a%20b"
     decoded.mkdir()
     path.mkdir()
@@ -443,7 +446,7 @@ def test_a_path_that_looks_encoded_is_taken_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_damaged_summary_is_no_proof(world: DrainTable) -> None:
-    """What is not as it was written says nothing."""
+    """Offsets that are not in the written form are ignored."""
     world.append(world.landed(1))
     with sqlite3.connect(world.path / "catalog.db") as catalog:
         [(uri,)] = catalog.execute("select metadata_location from iceberg_tables").fetchall()

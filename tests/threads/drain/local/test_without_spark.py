@@ -1,4 +1,4 @@
-"""The local engine runs where there is no Spark: nothing that it loads asks for it."""
+"""The local engine runs without Spark: nothing that it loads imports it."""
 
 import subprocess
 import sys
@@ -15,7 +15,7 @@ sys.exit(main(["drain", "verify", sys.argv[1]]))
 
 
 def test_nothing_of_spark_is_imported(tmp_path: object) -> None:
-    """Not even where a drain is looked for: the command says that there is none."""
+    """Even the verification of a missing drain gets as far as saying that there is none."""
     done = subprocess.run(
         [sys.executable, "-c", BLOCKED, str(tmp_path)],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""What the tasks of a process decode with a registry beside them."""
+"""How the decoding tasks of one process share a schema registry."""
 
 import json
 
@@ -14,8 +14,8 @@ from zkconsumer.schemas import remembered
 from zkconsumer.schemas.wire_format import SchemaKey
 
 
-def test_tasks_of_a_process_share_what_a_registry_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each schema is requested once; what was not there, again after seconds."""
+def test_tasks_of_a_process_share_schemas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each schema is requested once; a missing one is requested again after seconds."""
     clock = ManualClock()
     monkeypatch.setattr(remembered, "SystemClock", lambda: clock)
     late, known = (avro_value(key, USER, {"id": 1, "name": None}) for key in (2, 1))
@@ -23,14 +23,14 @@ def test_tasks_of_a_process_share_what_a_registry_said(monkeypatch: pytest.Monke
         registry.by_id[1] = {"schema": json.dumps(USER)}
         tasks = TaskDecoding(DecodeSettings(format="avro", registry=registry.url), "t0", (), None)
 
-        def met() -> list[SchemaKey]:
+        def schemas_used() -> list[SchemaKey]:
             findings = Findings()
             assert len(list(tasks.decoded([batch([known, late])], findings))) == 2
             return [use.schema for use in findings.schemas]
 
-        assert [met(), met()] == [[1], [1]]
+        assert [schemas_used(), schemas_used()] == [[1], [1]]
         assert registry.requests == ["/schemas/ids/1", "/schemas/ids/2"]
         registry.by_id[2] = {"schema": json.dumps(USER)}
         clock.advance(5_000)
-        assert [met(), met()] == [[1, 2], [1, 2]]
+        assert [schemas_used(), schemas_used()] == [[1, 2], [1, 2]]
         assert registry.requests[2:] == ["/schemas/ids/2"]

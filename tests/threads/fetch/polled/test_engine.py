@@ -1,4 +1,4 @@
-"""On real threads: what the unit tests of the same name do not hold."""
+"""The fetch engine of a poll, on real threads (the unit tests of the same name hold the rest)."""
 
 import threading
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ class Fakes:
         self.brokers.listen_in_memory(self.network)
         for broker in self.brokers:
             for api in (ApiKey.API_VERSIONS, ApiKey.LIST_GROUPS, ApiKey.HEARTBEAT):
-                broker.script(api, *[Close()] * 100)  # as 0.8.1 does with what it lacks
+                broker.script(api, *[Close()] * 100)  # as 0.8.1 does with unknown requests
 
     def write(self, tp: TopicPartition, count: int) -> None:
         """Append records."""
@@ -52,7 +52,7 @@ class Fakes:
 
     @contextmanager
     def rig(self, settings: CoreFetchSettings = QUICK) -> Iterator[PollRig]:
-        """An engine that reads from them."""
+        """Run an engine that reads from these brokers."""
         addresses = self.brokers.addresses
         with PollRig(addresses, ["t"], settings, connector=self.network) as rig:
             yield rig
@@ -60,7 +60,7 @@ class Fakes:
 
 @pytest.fixture
 def fakes() -> Fakes:
-    """Brokers with some records."""
+    """Two brokers with thirty records in each partition."""
     made = Fakes()
     for tp in PARTITIONS:
         made.write(tp, 30)
@@ -68,13 +68,13 @@ def fakes() -> Fakes:
 
 
 def check(rig: PollRig, count: int = 30) -> None:
-    """All records of all partitions, once and in order."""
+    """Check that all records of all partitions come, once and in order."""
     rig.poll_until(lambda: all(len(rig.offsets(tp)) >= count for tp in PARTITIONS), "all records")
     assert all(rig.offsets(tp) == list(range(count)) for tp in PARTITIONS)
 
 
-def test_everything_is_read_and_what_comes_later(fakes: Fakes) -> None:
-    """Records of all brokers are read, also those that are written later."""
+def test_all_records_are_read_and_later_ones_too(fakes: Fakes) -> None:
+    """They are of both brokers; positions, log end offsets and statistics agree with them."""
     with fakes.rig() as rig:
         rig.start({tp: Reset(EARLIEST) if tp.partition else AtOffset(0) for tp in PARTITIONS})
         check(rig)
@@ -89,8 +89,8 @@ def test_everything_is_read_and_what_comes_later(fakes: Fakes) -> None:
         assert stats.brokers == 2
 
 
-def test_failures_of_all_kinds_lose_and_double_nothing(fakes: Fakes) -> None:
-    """Closed connections, lost leaders, errors of ListOffsets."""
+def test_failures_of_all_kinds_lose_and_repeat_nothing(fakes: Fakes) -> None:
+    """Connections are closed, leaders are lost, and ListOffsets fails."""
     for broker in fakes.brokers:
         broker.script(ApiKey.FETCH, Close(), Fail(ErrorCode.NOT_LEADER_FOR_PARTITION), Close())
         broker.script(ApiKey.LIST_OFFSETS, Fail(ErrorCode.NOT_LEADER_FOR_PARTITION))
@@ -99,8 +99,8 @@ def test_failures_of_all_kinds_lose_and_double_nothing(fakes: Fakes) -> None:
         check(rig)
 
 
-def test_leaders_move(fakes: Fakes) -> None:
-    """When their broker goes down; and back."""
+def test_a_moved_leader_is_followed(fakes: Fakes) -> None:
+    """Partitions of a broker that goes down are read from the other one."""
     with fakes.rig() as rig:
         rig.start({tp: AtOffset(0) for tp in PARTITIONS})
         check(rig)
@@ -113,8 +113,8 @@ def test_leaders_move(fakes: Fakes) -> None:
         check(rig, 35)
 
 
-def test_a_hanging_broker_holds_up_nobody_else(fakes: Fakes) -> None:
-    """Neither the partitions of others nor the end."""
+def test_a_hanging_broker_does_not_block_others(fakes: Fakes) -> None:
+    """Neither other brokers' partitions nor closing wait for it."""
     fakes.brokers[1].script(ApiKey.FETCH, Hang())
     with fakes.rig() as rig:
         rig.start({tp: AtOffset(0) for tp in PARTITIONS})
@@ -126,7 +126,7 @@ def test_a_hanging_broker_holds_up_nobody_else(fakes: Fakes) -> None:
 
 
 def test_seeking_and_pausing(fakes: Fakes) -> None:
-    """By the caller's word only."""
+    """A partition is read from the position that was set last, and not while it is paused."""
     tp = PARTITIONS[0]
     with fakes.rig() as rig:
         rig.engine.add([tp])
@@ -148,25 +148,25 @@ def test_seeking_and_pausing(fakes: Fakes) -> None:
             rig.engine.seek(TopicPartition("u", 0), AtOffset(0))
 
 
-def test_positions_are_asked_for_where_one_is_missing_and_only_then(fakes: Fakes) -> None:
-    """The thread that asks starts with the first question: known offsets need no broker's word."""
+def test_positions_are_looked_up_only_if_one_is_missing(fakes: Fakes) -> None:
+    """The thread that does so starts with the first lookup."""
     known, missing = PARTITIONS[0], PARTITIONS[1]
 
-    def requests() -> bool:
+    def has_lookup_thread() -> bool:
         return any(thread.name == "poll-rig/positions" for thread in threading.enumerate())
 
     with fakes.rig() as rig:
         wait_until(lambda: set(PARTITIONS) <= set(rig.metadata.view.leaders), what="the leaders")
         rig.start({known: AtOffset(0)})
         rig.poll_until(lambda: len(rig.offsets(known)) == 30, "all records")
-        assert not requests()
+        assert not has_lookup_thread()
         rig.start({missing: Reset(LATEST)})
-        assert requests()
+        assert has_lookup_thread()
         wait_until(lambda: rig.engine.position(missing) == PositionView(30), what="the end")
 
 
-def test_a_thread_that_dies_is_heard_of(fakes: Fakes, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fault of ours must not look like an empty topic."""
+def test_the_death_of_a_thread_is_raised(fakes: Fakes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bug of ours must not look like an empty topic."""
 
     def fail(_: FetchConnection) -> Rest:
         raise RuntimeError("a fault")
@@ -181,8 +181,8 @@ def test_a_thread_that_dies_is_heard_of(fakes: Fakes, monkeypatch: pytest.Monkey
     assert not rig.scope.close(5_000)
 
 
-def test_what_could_not_be_made_of_records_stays_to_be_handed_out(fakes: Fakes) -> None:
-    """Their positions, too: what never arrived must not be committed."""
+def test_records_that_could_not_be_converted_stay_undelivered(fakes: Fakes) -> None:
+    """Their positions stay as well: what was not delivered must not be committed."""
     tp = PARTITIONS[0]
 
     def fail(_: object) -> None:
@@ -199,7 +199,7 @@ def test_what_could_not_be_made_of_records_stays_to_be_handed_out(fakes: Fakes) 
 
 
 def test_a_fetcher_without_partitions_may_retire(fakes: Fakes) -> None:
-    """And is replaced when its broker gets some again."""
+    """It is replaced when its broker gets partitions again."""
     tp = PARTITIONS[0]
     with fakes.rig() as rig:
         rig.start({tp: AtOffset(0)})
@@ -225,8 +225,8 @@ def _has_offsets(rig: PollRig, tp: TopicPartition, count: int) -> bool:
 
 
 @pytest.mark.parametrize("sessions", [True, False])
-def test_an_answer_that_never_comes_is_asked_for_once_more(fakes: Fakes, *, sessions: bool) -> None:
-    """Over a second connection, again and again; each record comes once."""
+def test_a_request_without_a_response_is_hedged(fakes: Fakes, *, sessions: bool) -> None:
+    """It is sent over a second connection, each time; each record comes once."""
     settings = replace(QUICK, request_timeout_ms=6_000, sessions=sessions)
     tp = PARTITIONS[0]
     with fakes.rig(settings) as rig:
@@ -242,10 +242,10 @@ def test_an_answer_that_never_comes_is_asked_for_once_more(fakes: Fakes, *, sess
         assert rig.engine.stats().failed_fetches == 0
 
 
-def test_a_view_that_nobody_told_of_is_seen_all_the_same(
+def test_a_view_without_a_notification_is_noticed(
     fakes: Fakes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """At the next call of whoever reads: the keeper may have had it before the engine was there."""
+    """The next poll does so: the view may have come before the engine existed."""
     monkeypatch.setattr(PollRig, "_changed", lambda _rig, _view: None)
     with fakes.rig() as rig:
         wait_until(lambda: bool(rig.metadata.view.leaders), what="a view")
@@ -254,8 +254,10 @@ def test_a_view_that_nobody_told_of_is_seen_all_the_same(
 
 
 @pytest.mark.parametrize("isolation", list(IsolationLevel))
-def test_what_no_answer_has_told_is_not_known(fakes: Fakes, isolation: IsolationLevel) -> None:
-    """Neither the ends of a log nor how far they are; nor what nobody reads."""
+def test_ends_and_lag_are_unknown_without_a_response(
+    fakes: Fakes, isolation: IsolationLevel
+) -> None:
+    """Neither an added partition nor one that is not read has any."""
     with fakes.rig(replace(QUICK, isolation=isolation)) as rig:
         tp = PARTITIONS[0]
         rig.engine.add([tp])

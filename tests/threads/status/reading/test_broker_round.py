@@ -1,4 +1,4 @@
-"""Many brokers at once, each on a thread of its own."""
+"""Requests to many brokers at once, each in a thread of its own."""
 
 import threading
 from collections.abc import Iterator
@@ -21,19 +21,19 @@ B0, B1 = Broker(0, "b0", 9092), Broker(1, "b1", 9092)
 
 @pytest.fixture
 def brokers() -> Iterator[BrokerRound]:
-    """Two of them, and what asks."""
-    asking = BrokerRound(SpokenCluster().dialer(), SystemClock())
-    yield asking
-    asking.close(LONG_MS)
+    """Two brokers, with what sends requests to them."""
+    broker_round = BrokerRound(SpokenCluster().dialer(), SystemClock())
+    yield broker_round
+    broker_round.close(LONG_MS)
 
 
 def deadline(limit_ms: int = LONG_MS) -> Deadline:
-    """So much time from now on."""
+    """A deadline this far from now."""
     return Deadline(SystemClock(), limit_ms)
 
 
-def test_all_are_asked_at_once(brokers: BrokerRound) -> None:
-    """Each answer comes only when both were asked."""
+def test_all_brokers_are_requested_concurrently(brokers: BrokerRound) -> None:
+    """Each response comes only once both were requested."""
     both = threading.Barrier(2, timeout=LONG_MS / 1000)
 
     def request(connection: NegotiatedConnection) -> int:
@@ -43,8 +43,8 @@ def test_all_are_asked_at_once(brokers: BrokerRound) -> None:
     assert brokers.request({B0: request, B1: request}, deadline()) == {B0: 0, B1: 1}
 
 
-def test_who_is_late_is_left_behind_and_not_asked_again_meanwhile(brokers: BrokerRound) -> None:
-    """It is, once it has answered."""
+def test_a_late_broker_is_not_requested_again_meanwhile(brokers: BrokerRound) -> None:
+    """It is once its late response has come."""
     go_on = threading.Event()
 
     def hang(connection: NegotiatedConnection) -> int:
@@ -67,24 +67,24 @@ def test_who_is_late_is_left_behind_and_not_asked_again_meanwhile(brokers: Broke
     )
 
 
-def test_what_goes_wrong_is_told(brokers: BrokerRound) -> None:
-    """An error of ours, too, and at once."""
+def test_failures_are_results(brokers: BrokerRound) -> None:
+    """So are bugs of ours, and they come at once."""
 
     def refuse(_: NegotiatedConnection) -> int:
         raise BrokerError(30, "ListGroups", "not allowed")
 
-    def fall(_: NegotiatedConnection) -> int:
+    def fail(_: NegotiatedConnection) -> int:
         raise ValueError("oops")
 
-    responses = brokers.request({B0: refuse, B1: fall}, deadline())
+    responses = brokers.request({B0: refuse, B1: fail}, deadline())
     assert responses == {
         B0: Unanswered("broker 0 (b0:9092): not allowed"),
         B1: Unanswered("broker 1 (b1:9092): ValueError: oops"),
     }
 
 
-def test_after_the_end_nobody_is_asked(brokers: BrokerRound) -> None:
-    """It says so."""
+def test_after_the_close_no_request_is_sent(brokers: BrokerRound) -> None:
+    """Each broker's result says so."""
     brokers.close(LONG_MS)
     [response] = brokers.request({B0: lambda connection: connection.broker.id}, deadline()).values()
     assert isinstance(response, Unanswered)

@@ -1,4 +1,4 @@
-"""Snapshots of a cluster that is read through its brokers alone."""
+"""Snapshots of a cluster that is read through its brokers only."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ GROUP = GroupKey(GroupKind.COORDINATOR, "app")
 
 @pytest.fixture
 def world() -> Iterator[StatusWorld]:
-    """A cluster with a group at broker 1, and one in a ZooKeeper that nobody gave."""
+    """A cluster with a group at broker 1, and one in a ZooKeeper that is not configured."""
     world = StatusWorld()
     world.zookeeper_group()
     world.cluster.leaders[TopicPartition(OFFSETS_TOPIC, 0)] = 0
@@ -35,7 +35,7 @@ def world() -> Iterator[StatusWorld]:
 
 @pytest.fixture
 def reader(world: StatusWorld) -> Iterator[SnapshotReader]:
-    """Without a ZooKeeper."""
+    """A reader without a ZooKeeper."""
     made = SnapshotReader(
         None,
         world.cluster.dialer(timeout_ms=500),
@@ -47,14 +47,14 @@ def reader(world: StatusWorld) -> Iterator[SnapshotReader]:
     made.close(LONG_MS)
 
 
-def test_there_must_be_somebody_to_ask(world: StatusWorld) -> None:
-    """A ZooKeeper, or a broker."""
+def test_a_reader_needs_a_zookeeper_or_a_broker(world: StatusWorld) -> None:
+    """Without both it is refused."""
     with pytest.raises(ConfigError, match="neither a ZooKeeper nor a broker"):
         SnapshotReader(None, world.cluster.dialer())
 
 
 def test_groups_logs_and_leaders_are_those_that_brokers_know(reader: SnapshotReader) -> None:
-    """What a ZooKeeper keeps is unknown by type, and nothing fails for want of it."""
+    """Values of ZooKeeper are None, and none of them counts as a failure."""
     snapshot = reader.read()
     assert snapshot.failures == ()
     assert (snapshot.zookeeper_connect, snapshot.address) == (None, "b0:9092,b1:9092")
@@ -72,10 +72,10 @@ def test_groups_logs_and_leaders_are_those_that_brokers_know(reader: SnapshotRea
     assert second.topic_partition == T1
 
 
-def test_a_look_reads_a_group_again_and_leaves_zookeepers_out(
+def test_a_partial_read_leaves_zookeeper_groups_out(
     world: StatusWorld, reader: SnapshotReader
 ) -> None:
-    """There is nobody to ask for those."""
+    """A coordinator's group is read again, while there is no ZooKeeper to read others from."""
     reader.read()
     world.groups["app"].offsets = {T0: 61, T1: 100}
     snapshot = reader.look([GROUP, GroupKey(GroupKind.ZOOKEEPER, "g")])
@@ -85,10 +85,10 @@ def test_a_look_reads_a_group_again_and_leaves_zookeepers_out(
     assert snapshot.zookeeper == "none"
 
 
-def test_a_look_asks_for_the_logs_of_what_nobody_owns(
+def test_a_partial_read_includes_log_ends_of_unowned_partitions(
     world: StatusWorld, reader: SnapshotReader
 ) -> None:
-    """Its offsets alone tell which these are."""
+    """Only the group's committed offsets tell which partitions these are."""
     world.groups["app"] = SpokenGroup(coordinator=1, state="Empty", offsets={T0: 60})
     before = reader.read().groups[GROUP].partitions[0].log_at_ms
     world.clock.advance(5)
@@ -105,14 +105,14 @@ def test_a_look_asks_for_the_logs_of_what_nobody_owns(
         (BrokerGeneration.V0_9, GroupState.UNKNOWN, "unknown"),
     ],
 )
-def test_who_only_keeps_offsets_may_meet_in_the_zookeeper_that_there_is(
+def test_a_group_with_offsets_only_may_have_members_in_zookeeper(
     world: StatusWorld,
     reader: SnapshotReader,
     generation: BrokerGeneration | None,
     state: GroupState,
     zookeeper: str,
 ) -> None:
-    """Nobody is said to be in no group by somebody who can't know."""
+    """Its state is unknown on brokers that may have a ZooKeeper which is not configured."""
     world.groups["app"] = SpokenGroup(
         coordinator=1, protocol_type="", state="Empty", offsets={T0: 60}
     )
@@ -124,10 +124,10 @@ def test_who_only_keeps_offsets_may_meet_in_the_zookeeper_that_there_is(
     assert reader.look([GROUP]).groups[GROUP].state is state
 
 
-def test_brokers_that_list_no_groups_are_said_to_fail(
+def test_brokers_that_can_not_list_groups_are_failures(
     world: StatusWorld, reader: SnapshotReader
 ) -> None:
-    """Theirs are all in ZooKeeper, which nobody gave: none seen is not none there."""
+    """Their groups are in ZooKeeper, which is not configured: an empty list would be wrong."""
 
     def without(response: Answer) -> Answer:
         return lambda frame: Word.CLOSE if frame.api_key is ApiKey.LIST_GROUPS else response(frame)
@@ -160,10 +160,10 @@ def test_brokers_that_are_away_are_named(world: StatusWorld, reader: SnapshotRea
     assert GROUP in snapshot.groups
 
 
-def test_brokers_that_hang_cost_their_time_alone(
+def test_brokers_that_hang_cost_their_time_limit_only(
     world: StatusWorld, reader: SnapshotReader
 ) -> None:
-    """The reading ends, and says who was silent."""
+    """The read ends, and its failure names the brokers."""
     world.cluster.words.update(dict.fromkeys(range(2), Word.SILENCE))
     snapshot = reader.read()
     [failure] = snapshot.failures

@@ -1,4 +1,4 @@
-"""Groups of coordinators, and what groups have committed to Kafka."""
+"""Groups of coordinators, and the offsets that groups have committed to Kafka."""
 
 from collections.abc import Iterator
 
@@ -29,8 +29,8 @@ class World:
 
     Attributes:
         cluster: the brokers.
-        groups: what they coordinate.
-        clock: what the reader takes times from.
+        groups: the groups that they coordinate.
+        clock: the reader's clock.
         reader: the reader.
     """
 
@@ -42,33 +42,33 @@ class World:
         self.reader = CoordinatorReader(self._brokers, self.clock)
 
     def serve(self, api: ApiKey, last: int) -> None:
-        """All brokers serve less of an API."""
+        """Let all brokers serve fewer versions of an API."""
         for broker in self.cluster.brokers:
             broker.serves = {**MODERN, api: VersionRange(0, last)}
 
     def close(self) -> None:
-        """End."""
+        """Close all connections."""
         self._brokers.close(LONG_MS)
 
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    """One for each test."""
+    """A world for each test."""
     made = World()
     yield made
     made.close()
 
 
 def deadline(limit_ms: int = LONG_MS) -> Deadline:
-    """So much time from now on."""
+    """A deadline this far from now."""
     return Deadline(SystemClock(), limit_ms)
 
 
 # --- Groups ---------------------------------------------------------------------------------------
 
 
-def test_every_broker_tells_of_its_own(world: World) -> None:
-    """Who is in them, who has what, by what assignor."""
+def test_every_broker_describes_its_own_groups(world: World) -> None:
+    """Their members, assignments and assignors are read."""
     world.groups["a"] = SpokenGroup(0, members={"m2": {"t": (1,)}, "m1": {"t": (2, 0)}})
     world.groups["b"] = SpokenGroup(1, state="PreparingRebalance")
     read = world.reader.read_groups(BOTH, deadline())
@@ -89,8 +89,8 @@ def test_every_broker_tells_of_its_own(world: World) -> None:
 
 
 @pytest.mark.parametrize("stale", [0, 1])
-def test_a_group_that_two_brokers_list(world: World, stale: int) -> None:
-    """Who has its members knows more than who has just lost it."""
+def test_of_two_brokers_the_one_with_members_counts(world: World, stale: int) -> None:
+    """The other one has just lost the group, and still lists it."""
     world.groups["a"] = SpokenGroup(1 - stale, members={"m": {"t": (0,)}})
     other = SpokenGroups(SpokenCluster(), {"a": SpokenGroup(stale, state="Empty")})
     world.cluster.brokers[stale].response = other.cluster.brokers[stale].response
@@ -99,7 +99,7 @@ def test_a_group_that_two_brokers_list(world: World, stale: int) -> None:
 
 
 def test_brokers_of_0_8_have_no_groups(world: World) -> None:
-    """They are not even asked; that is an answer."""
+    """They get no request, and count as having responded."""
     for broker in world.cluster.brokers:
         broker.become(BrokerGeneration.V0_8_2)
     read = world.reader.read_groups(BOTH, deadline())
@@ -107,8 +107,8 @@ def test_brokers_of_0_8_have_no_groups(world: World) -> None:
     assert (read.groups, read.failures) == ({}, {})
 
 
-def test_groups_that_are_no_consumers(world: World) -> None:
-    """Those of others are named, and not taken apart; one that only has offsets is one."""
+def test_groups_of_other_protocols_are_listed_only(world: World) -> None:
+    """Their members are not parsed; a group that only has offsets is a consumer group."""
     world.groups["connect"] = SpokenGroup(0, protocol_type="connect")
     world.groups["offsets"] = SpokenGroup(0, protocol_type="")
     groups = world.reader.read_groups(BOTH, deadline()).groups
@@ -116,21 +116,21 @@ def test_groups_that_are_no_consumers(world: World) -> None:
     assert (groups["offsets"].problems, groups["offsets"].members) == ((), ())
 
 
-def test_an_assignment_that_nobody_can_read(world: World) -> None:
-    """A problem of that member."""
+def test_an_assignment_that_can_not_be_parsed_is_a_problem(world: World) -> None:
+    """It is one of that member."""
     world.groups["a"] = SpokenGroup(0, members={"m": {"t": (0,)}}, raw=b"\0\0\0\0")
     [member] = world.reader.read_groups(BOTH, deadline()).groups["a"].members
     assert "can't be parsed" in str(member.problem)
 
 
-def test_a_group_that_goes_while_it_is_asked_for(world: World) -> None:
-    """Its coordinator says that it is dead: there is none."""
+def test_a_group_that_vanishes_while_it_is_read_is_left_out(world: World) -> None:
+    """Its coordinator describes it as dead."""
     world.groups["a"] = SpokenGroup(0, state="Dead")
     assert world.reader.read_groups(BOTH, deadline()).groups == {}
 
 
-def test_a_group_that_is_not_described(world: World) -> None:
-    """It is there all the same, and why no more is known."""
+def test_a_group_that_can_not_be_described_is_listed(world: World) -> None:
+    """Its problem says why no more is known."""
     world.groups["a"] = SpokenGroup(0, error=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     group = world.reader.read_groups(BOTH, deadline()).groups["a"]
     assert "GROUP_AUTHORIZATION_FAILED" in group.problems[0]
@@ -138,7 +138,7 @@ def test_a_group_that_is_not_described(world: World) -> None:
 
 
 def test_a_broker_that_hangs_hides_only_its_groups(world: World) -> None:
-    """It is named."""
+    """Groups of other brokers are read, and the silent broker is a failure."""
     world.groups["a"] = SpokenGroup(0)
     world.groups["b"] = SpokenGroup(1)
     world.cluster.words[0] = Word.SILENCE
@@ -148,19 +148,19 @@ def test_a_broker_that_hangs_hides_only_its_groups(world: World) -> None:
     assert read.failures.keys() == {0}
 
 
-def test_many_groups(world: World) -> None:
-    """They are described in pieces, and none gets lost."""
+def test_many_groups_are_described_in_several_requests(world: World) -> None:
+    """None of them is lost."""
     for number in range(250):
         world.groups[f"g{number}"] = SpokenGroup(0, state="Empty")
     assert world.reader.read_groups(BOTH, deadline()).groups.keys() == world.groups.keys()
     assert world.cluster.requested(ApiKey.DESCRIBE_GROUPS) == [0, 0, 0]
 
 
-# --- Who keeps offsets ----------------------------------------------------------------------------
+# --- Coordinators of offsets ----------------------------------------------------------------------
 
 
-def test_who_keeps_the_offsets_of_groups(world: World) -> None:
-    """One broker knows of all; the next one is asked where it does not answer."""
+def test_coordinators_of_groups_are_found(world: World) -> None:
+    """Any broker can find all of them; if it does not respond, the next one is requested."""
     world.groups["a"] = SpokenGroup(1, listed=False)
     world.groups["b"] = SpokenGroup(0, listed=False)
     world.groups["c"] = SpokenGroup(0, error=ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -178,8 +178,8 @@ def test_who_keeps_the_offsets_of_groups(world: World) -> None:
 
 
 @pytest.mark.parametrize("last", [1, 2, 7])
-def test_offsets(world: World, last: int) -> None:
-    """All that there are, where one can ask so; else of the partitions that are named."""
+def test_offsets_of_a_group_are_read(world: World, last: int) -> None:
+    """All of them are if the version allows it, and otherwise those of the given partitions."""
     world.serve(ApiKey.OFFSET_FETCH, last)
     world.groups["a"] = SpokenGroup(
         1, offsets={T0: 5, T1: -ErrorCode.TOPIC_AUTHORIZATION_FAILED, T2: 0}
@@ -193,8 +193,8 @@ def test_offsets(world: World, last: int) -> None:
     assert found.get(T2) == (None if last == 1 else CommittedOffset(0, "kafka", at_ms, "of t-2"))
 
 
-def test_nothing_is_stored(world: World) -> None:
-    """That is an answer; a topic that the broker does not know has nothing stored, either."""
+def test_a_group_without_offsets_is_no_failure(world: World) -> None:
+    """Neither is one with offsets of an unknown topic only."""
     world.serve(ApiKey.OFFSET_FETCH, 1)
     world.groups["a"] = SpokenGroup(1, offsets={T1: -ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
     read = world.reader.read_offsets({B1: {"a": [T0, T1]}}, deadline())
@@ -203,8 +203,8 @@ def test_nothing_is_stored(world: World) -> None:
 
 
 @pytest.mark.parametrize("last", [1, 7])
-def test_a_group_that_moved(world: World, last: int) -> None:
-    """Its coordinator is to be looked for again; the other groups of the broker are there."""
+def test_a_group_that_moved_must_be_looked_up_again(world: World, last: int) -> None:
+    """The other groups of its former coordinator are read."""
     world.serve(ApiKey.OFFSET_FETCH, last)
     world.groups["a"] = SpokenGroup(0, offsets={T0: 5})
     world.groups["b"] = SpokenGroup(1, offsets={T0: 6})
@@ -214,8 +214,8 @@ def test_a_group_that_moved(world: World, last: int) -> None:
     assert "NOT_COORDINATOR" in read.failures["a"]
 
 
-def test_a_coordinator_that_is_away(world: World) -> None:
-    """Others are there; who keeps its groups now is to be found out."""
+def test_groups_of_a_coordinator_that_is_away_must_be_looked_up_again(world: World) -> None:
+    """Groups of other coordinators are read."""
     world.groups["a"] = SpokenGroup(0, offsets={T0: 5})
     world.groups["b"] = SpokenGroup(1, offsets={T0: 6})
     world.cluster.brokers[0].down = True
@@ -225,8 +225,8 @@ def test_a_coordinator_that_is_away(world: World) -> None:
     assert "b0:9092" in read.failures["a"]
 
 
-def test_a_group_that_its_coordinator_shares_out(world: World) -> None:
-    """DescribeGroups calls it dead; its members and what they have are found all the same."""
+def test_a_group_of_the_new_protocol_is_described(world: World) -> None:
+    """KIP-848: DescribeGroups calls it dead, so ConsumerGroupDescribe is used for its members."""
     members: dict[str, dict[str, tuple[int, ...]]] = {"m": {"t": (0, 1)}, "n": {"t": ()}}
     world.groups["k"] = SpokenGroup(1, members=members, state="Reconciling", type="consumer")
     group = world.reader.read_groups(BOTH, deadline()).groups["k"]
@@ -243,8 +243,8 @@ def test_a_group_that_its_coordinator_shares_out(world: World) -> None:
     }
 
 
-def test_a_group_that_its_coordinator_shares_out_and_does_not_describe(world: World) -> None:
-    """It is there; who is in it is not known."""
+def test_a_group_of_the_new_protocol_that_can_not_be_described_is_listed(world: World) -> None:
+    """Its members are not known then."""
     denied = ErrorCode.GROUP_AUTHORIZATION_FAILED
     world.groups["k"] = SpokenGroup(1, type="consumer", error=denied)
     group = world.reader.read_groups(BOTH, deadline()).groups["k"]
@@ -252,8 +252,8 @@ def test_a_group_that_its_coordinator_shares_out_and_does_not_describe(world: Wo
     assert not group.whole
 
 
-def test_a_group_of_a_type_that_nobody_describes(world: World) -> None:
-    """Such as a share group: its name is known, and that no more is."""
+def test_a_group_of_an_unknown_type_is_only_listed(world: World) -> None:
+    """A share group, for example, has a name and a problem that says so."""
     world.groups["s"] = SpokenGroup(0, protocol_type="share", type="share")
     group = world.reader.read_groups(BOTH, deadline()).groups["s"]
     assert "'share'" in group.problems[0]

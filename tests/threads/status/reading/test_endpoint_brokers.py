@@ -1,4 +1,4 @@
-"""Whose metrics an endpoint tells."""
+"""The broker whose metrics an endpoint serves."""
 
 import pytest
 
@@ -11,7 +11,7 @@ UNKNOWN = "no-such-host.invalid"
 
 
 def owner(endpoint: Endpoint, *brokers: tuple[str, int | None]) -> int | None:
-    """The broker that it belongs to, of those at these hosts with these JMX ports."""
+    """Return the broker of an endpoint, among brokers with these hosts and JMX ports."""
     registered = [
         BrokerStatus(broker=Broker(number, host, 9092), seen_ms=0, jmx_port=port)
         for number, (host, port) in enumerate(brokers)
@@ -32,18 +32,18 @@ def owner(endpoint: Endpoint, *brokers: tuple[str, int | None]) -> int | None:
         (Endpoint("127.0.0.9"), [("127.0.0.1", None)], None),
         (Endpoint(UNKNOWN), [("127.0.0.1", None)], None),
         (Endpoint(""), [("", None)], None),
-        # Two at one host: the port tells, if it is registered.
+        # Two brokers at one host: the registered JMX port decides.
         (Endpoint("127.0.0.1"), [("127.0.0.1", 1), ("localhost", 2)], None),
         (Endpoint("127.0.0.1", 2), [("127.0.0.1", 1), ("localhost", 2)], 1),
         (Endpoint("127.0.0.1", 3), [("127.0.0.1", 1), ("localhost", 2)], None),
         (Endpoint("127.0.0.1", 2), [("127.0.0.1", 2), ("localhost", 2)], None),
         (Endpoint("127.0.0.1", 3), [("127.0.0.1", None)], 0),
-        # Another Java of that host.
+        # Another Java process of that host.
         (Endpoint("127.0.0.1", 3), [("127.0.0.1", 1)], None),
     ],
 )
 def test_an_endpoint_belongs_to_the_one_broker_at_its_host(
     endpoint: Endpoint, brokers: list[tuple[str, int | None]], expected: int | None
 ) -> None:
-    """By name or address; where it is not surely one, it belongs to none."""
+    """The host may be a name or an address; if it is ambiguous, it belongs to no broker."""
     assert owner(endpoint, *brokers) == expected

@@ -1,4 +1,4 @@
-"""Starts and ends of logs: all leaders at once, in old versions and new; who does not answer."""
+"""Log start and end offsets, from all leaders at once, in old and new versions."""
 
 from collections.abc import Iterator
 
@@ -30,26 +30,28 @@ B0, B1 = Broker(0, "b0", 9092), Broker(1, "b1", 9092)
 
 @pytest.fixture
 def cluster() -> SpokenCluster:
-    """Two brokers."""
+    """Two brokers that lead three partitions."""
     return SpokenCluster(leaders={T0: 0, T1: 1, T2: 1})
 
 
 @pytest.fixture
 def brokers(cluster: SpokenCluster) -> Iterator[BrokerRound]:
-    """What asks them."""
-    asking = BrokerRound(cluster.dialer(), SystemClock())
-    yield asking
-    asking.close(LONG_MS)
+    """What sends requests to these brokers."""
+    broker_round = BrokerRound(cluster.dialer(), SystemClock())
+    yield broker_round
+    broker_round.close(LONG_MS)
 
 
 def deadline(limit_ms: int = LONG_MS, clock: Clock | None = None) -> Deadline:
-    """So much time from now on."""
+    """A deadline this far from now."""
     return Deadline(clock or SystemClock(), limit_ms)
 
 
 @pytest.mark.parametrize("last", [0, 1, 7])
-def test_all_leaders_are_asked(cluster: SpokenCluster, brokers: BrokerRound, last: int) -> None:
-    """Twice each, whatever version they serve; what they say has its time."""
+def test_each_leader_gets_two_requests(
+    cluster: SpokenCluster, brokers: BrokerRound, last: int
+) -> None:
+    """It does in any version; the offsets have the time at which they were read."""
     for broker in cluster.brokers:
         broker.serves = {**MODERN, ApiKey.LIST_OFFSETS: VersionRange(0, last)}
     clock = ManualClock()
@@ -60,8 +62,8 @@ def test_all_leaders_are_asked(cluster: SpokenCluster, brokers: BrokerRound, las
     assert cluster.requested(ApiKey.LIST_OFFSETS) == [0, 0, 1, 1]
 
 
-def test_brokers_of_0_8(cluster: SpokenCluster, brokers: BrokerRound) -> None:
-    """They can't say what they serve."""
+def test_brokers_of_0_8_are_read(cluster: SpokenCluster, brokers: BrokerRound) -> None:
+    """They have no ApiVersions."""
     for broker in cluster.brokers:
         broker.become(BrokerGeneration.V0_8_2)
     read = LogReader(brokers, SystemClock()).read({T0: B0, T1: B1}, deadline())
@@ -70,8 +72,8 @@ def test_brokers_of_0_8(cluster: SpokenCluster, brokers: BrokerRound) -> None:
     )
 
 
-def test_a_partition_that_fails(cluster: SpokenCluster, brokers: BrokerRound) -> None:
-    """It says why; nothing is asked again, and the others are there."""
+def test_a_partition_that_fails_is_a_problem(cluster: SpokenCluster, brokers: BrokerRound) -> None:
+    """It is not retried, and the other partitions are read."""
     cluster.fails[T2] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     read = LogReader(brokers, SystemClock()).read({T0: B1, T1: B1, T2: B1}, deadline())
     assert read.spans.keys() == {T1}
@@ -83,8 +85,10 @@ def test_a_partition_that_fails(cluster: SpokenCluster, brokers: BrokerRound) ->
     assert cluster.requested(ApiKey.LIST_OFFSETS) == [1, 1]
 
 
-def test_a_partition_without_an_offset(cluster: SpokenCluster, brokers: BrokerRound) -> None:
-    """An answer that says nothing is a problem, not an offset; and so is none."""
+def test_a_partition_without_an_offset_is_a_problem(
+    cluster: SpokenCluster, brokers: BrokerRound
+) -> None:
+    """The response may have no offset for it, or lack it altogether."""
     message = ListOffsetsResponse(
         topics=(ListedTopic(topic="t", partitions=(ListedPartition(partition=1, error_code=0),)),)
     )
@@ -99,8 +103,10 @@ def test_a_partition_without_an_offset(cluster: SpokenCluster, brokers: BrokerRo
     }
 
 
-def test_a_broker_that_is_away(cluster: SpokenCluster, brokers: BrokerRound) -> None:
-    """Its partitions say why; the others are there."""
+def test_partitions_of_a_broker_that_is_away_are_problems(
+    cluster: SpokenCluster, brokers: BrokerRound
+) -> None:
+    """They have the reason, and the other partitions are read."""
     cluster.brokers[0].down = True
     read = LogReader(brokers, SystemClock()).read({T0: B0, T1: B1}, deadline())
     assert read.spans.keys() == {T1}
@@ -109,8 +115,10 @@ def test_a_broker_that_is_away(cluster: SpokenCluster, brokers: BrokerRound) -> 
     assert read.problems == {T0: read.failures[0]}
 
 
-def test_a_broker_that_hangs(cluster: SpokenCluster, brokers: BrokerRound) -> None:
-    """It costs the time that there is, and no more; the others' answers count."""
+def test_a_broker_that_hangs_costs_the_time_limit_only(
+    cluster: SpokenCluster, brokers: BrokerRound
+) -> None:
+    """The other brokers' responses count."""
     logs = LogReader(brokers, SystemClock())
     assert logs.read({T0: B0, T1: B1}, deadline()).failures == {}
     cluster.words[0] = Word.SILENCE
@@ -120,8 +128,10 @@ def test_a_broker_that_hangs(cluster: SpokenCluster, brokers: BrokerRound) -> No
     assert read.problems.keys() == {T0}
 
 
-def test_nothing_to_ask(cluster: SpokenCluster, brokers: BrokerRound) -> None:
-    """Nobody is asked."""
+def test_without_partitions_no_request_is_sent(
+    cluster: SpokenCluster, brokers: BrokerRound
+) -> None:
+    """The result is empty."""
     read = LogReader(brokers, SystemClock()).read({}, deadline())
     assert (read.spans, read.problems, read.failures) == ({}, {}, {})
     assert cluster.requested(ApiKey.LIST_OFFSETS) == []
@@ -130,7 +140,7 @@ def test_nothing_to_ask(cluster: SpokenCluster, brokers: BrokerRound) -> None:
 def test_ends_bear_the_time_before_they_are_requested(
     cluster: SpokenCluster, brokers: BrokerRound
 ) -> None:
-    """What is committed while the leader answers may lie beyond them; what was, can't."""
+    """Offsets committed after that time may lie beyond the ends; earlier ones can't."""
     clock = ManualClock()
     began_ms = clock.wall_ms()
     response = cluster.brokers[0].response

@@ -1,4 +1,4 @@
-"""A few groups read again: what is asked, what is shown, and what a reading can't undo."""
+"""Partial reads of a few groups: what is requested and shown, and what a full read keeps."""
 
 import threading
 from collections.abc import Iterator, Sequence
@@ -33,44 +33,44 @@ ROUNDS = 40
 
 @pytest.fixture
 def world() -> Iterator[StatusWorld]:
-    """One for each test."""
+    """A world for each test."""
     made = StatusWorld()
     yield made
     made.close()
 
 
 def failing(snapshot: ClusterSnapshot) -> dict[str, str]:
-    """Why each part could not be read."""
+    """Return the reasons of the parts that could not be read."""
     return {failure.part: failure.reason for failure in snapshot.failures}
 
 
 def offsets(snapshot: ClusterSnapshot, key: GroupKey) -> list[dict[str, int]]:
-    """What is committed where, partition by partition."""
+    """Return the committed offsets by storage, partition by partition."""
     return [
         {entry.storage: entry.offset for entry in partition.committed}
         for partition in snapshot.groups[key].partitions
     ]
 
 
-def test_the_first_look_reads_everything(world: StatusWorld) -> None:
-    """There is nothing yet to show the rest of."""
+def test_the_first_partial_read_reads_everything(world: StatusWorld) -> None:
+    """There is no snapshot so far to take the rest from."""
     world.zookeeper_group()
     snapshot = world.reader().look([G])
     assert [topic.name for topic in snapshot.topics] == ["t"]
     assert snapshot.groups[G].state is GroupState.STABLE
 
 
-def test_a_look_during_which_the_clock_is_set_back_is_not_shown(world: StatusWorld) -> None:
-    """Its times lie ahead; the next look is."""
+def test_a_partial_read_during_which_the_clock_is_set_back_is_dropped(world: StatusWorld) -> None:
+    """Its times would lie ahead; the next partial read counts."""
     world.zookeeper_group()
     reader = world.reader()
     reader.read()
     world.clock.advance(SHORT_MS)
     world.tree.commit("g", *T0, b"41")
-    look = reader._selected.look
+    partial_read = reader._selected.look
 
     def read_meanwhile(*plan: Any) -> Any:
-        found = look(*plan)
+        found = partial_read(*plan)
         world.clock.set_back(3_600_000)
         reader.read()
         return found
@@ -84,8 +84,8 @@ def test_a_look_during_which_the_clock_is_set_back_is_not_shown(world: StatusWor
     assert offsets(reader.look([G]), G)[0] == {"zookeeper": 42}
 
 
-def test_only_what_is_wanted_is_read(world: StatusWorld) -> None:
-    """Members, owners, offsets and log ends; another group keeps its age."""
+def test_a_partial_read_reads_only_the_given_group(world: StatusWorld) -> None:
+    """Its members, owners, offsets and log ends are read; other groups keep their age."""
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
     world.zookeeper_group("h")
@@ -109,13 +109,13 @@ def test_only_what_is_wanted_is_read(world: StatusWorld) -> None:
     assert snapshot.groups[C] == before.groups[C]
     assert list(snapshot.groups) == list(before.groups)
     more = {api: len(world.cluster.requested(api)) - number for api, number in requested.items()}
-    # The start and the end of each log, asked of each of its two leaders.
+    # Two requests, for log start and log end offsets, to each of the two leaders.
     assert more[ApiKey.LIST_OFFSETS] == 4
     assert {more[api] for api in (ApiKey.LIST_GROUPS, ApiKey.OFFSET_FETCH, ApiKey.METADATA)} == {0}
 
 
-def test_a_group_of_a_coordinator(world: StatusWorld) -> None:
-    """It is described, its offsets and its log ends are asked for."""
+def test_a_coordinator_s_group_is_read_again(world: StatusWorld) -> None:
+    """Its description, offsets and log ends are requested."""
     world.topic(OFFSETS_TOPIC)
     world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
     reader = world.reader()
@@ -133,8 +133,8 @@ def test_a_group_of_a_coordinator(world: StatusWorld) -> None:
     assert len(world.cluster.requested(ApiKey.LIST_GROUPS)) == listed
 
 
-def test_a_zookeeper_group_with_offsets_in_kafka(world: StatusWorld) -> None:
-    """Its keeper is asked, too."""
+def test_a_zookeeper_group_s_offsets_in_kafka_are_read_again(world: StatusWorld) -> None:
+    """Their coordinator gets a request, too."""
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
     world.groups["g"] = SpokenGroup(1, listed=False, offsets={T0: 41})
@@ -144,8 +144,8 @@ def test_a_zookeeper_group_with_offsets_in_kafka(world: StatusWorld) -> None:
     assert offsets(reader.look([G]), G)[0] == {"zookeeper": 40, "kafka": 42}
 
 
-def test_groups_that_come_and_go(world: StatusWorld) -> None:
-    """One that nobody knew of is shown; one that is gone is not; one that never was is nothing."""
+def test_groups_that_appear_and_vanish(world: StatusWorld) -> None:
+    """A new group is shown and a deleted one is not; one that never existed is no failure."""
     world.zookeeper_group()
     world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}})
     reader = world.reader()
@@ -153,15 +153,15 @@ def test_groups_that_come_and_go(world: StatusWorld) -> None:
     world.zookeeper_group("h")
     world.tree.delete("/consumers/g")
     world.groups["c"] = SpokenGroup(1, state="Dead", members={})
-    strange = [GroupKey(GroupKind.ZOOKEEPER, name) for name in ("nobody", "a/b")]
-    snapshot = reader.look([G, H, C, *strange, GroupKey(GroupKind.COORDINATOR, "nobody")])
+    unknown = [GroupKey(GroupKind.ZOOKEEPER, name) for name in ("nobody", "a/b")]
+    snapshot = reader.look([G, H, C, *unknown, GroupKey(GroupKind.COORDINATOR, "nobody")])
     assert list(snapshot.groups) == [H]
     assert failing(snapshot) == {}
     assert next(iter(reader.read().groups)) == H
 
 
-def test_zookeeper_that_is_away(world: StatusWorld) -> None:
-    """The group is shown as it was, with its age, and why; and all is well when it is back."""
+def test_while_zookeeper_is_away_the_group_keeps_its_age(world: StatusWorld) -> None:
+    """It is shown as it was, with the reason; once ZooKeeper is back it is read again."""
     world.zookeeper_group()
     reader = world.reader(look_ms=SHORT_MS)
     before = reader.read()
@@ -178,8 +178,8 @@ def test_zookeeper_that_is_away(world: StatusWorld) -> None:
     assert reader.look([G]).groups[G].seen_ms == world.clock.wall_ms()
 
 
-def test_a_failed_look_is_forgotten(world: StatusWorld) -> None:
-    """By a later reading of everything, since nobody may look again."""
+def test_the_failure_of_a_partial_read_expires(world: StatusWorld) -> None:
+    """A later full read drops it, since there may be no other partial read."""
     world.zookeeper_group()
     reader = world.reader()
     reader.read()
@@ -191,8 +191,8 @@ def test_a_failed_look_is_forgotten(world: StatusWorld) -> None:
     assert failing(reader.read()) == {}
 
 
-def test_a_broker_that_hangs(world: StatusWorld) -> None:
-    """What it leads is old; the rest is fresh. After a reading it is not waited for any more."""
+def test_a_broker_that_hangs_does_not_delay_partial_reads(world: StatusWorld) -> None:
+    """Its partitions keep their age, others are current; after a full read it is not awaited."""
     world.zookeeper_group()
     world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}})
     reader = world.reader(look_ms=SHORT_MS, brokers_ms=SHORT_MS)
@@ -210,8 +210,8 @@ def test_a_broker_that_hangs(world: StatusWorld) -> None:
     assert len(world.cluster.brokers[1].requested(ApiKey.LIST_OFFSETS)) == lists
 
 
-def test_a_coordinator_that_moved(world: StatusWorld) -> None:
-    """The next reading of everything finds out where to."""
+def test_a_coordinator_that_moved_is_a_failure(world: StatusWorld) -> None:
+    """The next full read looks it up."""
     world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}})
     reader = world.reader()
     before = reader.read()
@@ -223,8 +223,8 @@ def test_a_coordinator_that_moved(world: StatusWorld) -> None:
     assert snapshot.groups[C].members == before.groups[C].members
 
 
-def test_a_commit_between_the_end_of_the_log_and_the_offset(world: StatusWorld) -> None:
-    """The log has grown since its end was read: nothing lies beyond it."""
+def test_a_commit_after_the_log_end_was_read_is_not_beyond_it(world: StatusWorld) -> None:
+    """The log has grown since then, so whether the offset lies beyond it is unknown."""
     world.zookeeper_group()
     reader = world.reader(look_ms=LONG_MS)
     reader.read()
@@ -236,7 +236,7 @@ def test_a_commit_between_the_end_of_the_log_and_the_offset(world: StatusWorld) 
         reported = response(frame)
         if frame.api_key is ApiKey.LIST_OFFSETS:
             ends += 1
-            if ends == 2:  # the start, then the end
+            if ends == 2:  # first the log start offsets, then the log end offsets
                 world.clock.advance(1)
                 answered.set()
         return reported
@@ -256,8 +256,8 @@ def test_a_commit_between_the_end_of_the_log_and_the_offset(world: StatusWorld) 
     assert not is_beyond(group.partitions[0], group.partitions[0].committed[0])
 
 
-def test_an_owner_that_is_written_over(world: StatusWorld) -> None:
-    """Seen at once, although nothing came or went."""
+def test_an_overwritten_owner_is_noticed(world: StatusWorld) -> None:
+    """It is at once, although no node was created or deleted."""
     world.zookeeper_group()
     reader = world.reader()
     reader.read()
@@ -266,58 +266,58 @@ def test_an_owner_that_is_written_over(world: StatusWorld) -> None:
         assert reader.look([G]).groups[G].partitions[0].owner == f"{MEMBER}-{number}"
 
 
-def look_later(world: StatusWorld, reader: SnapshotReader) -> None:
-    """A second later somebody has committed, and somebody looks."""
+def read_partially_later(world: StatusWorld, reader: SnapshotReader) -> None:
+    """Commit an offset a second later, and read the group."""
     world.clock.advance(1_000)
     world.tree.commit("g", *T0, b"50")
     assert offsets(reader.look([G]), G)[0] == {"zookeeper": 50}
 
 
-def assert_looked(snapshot: ClusterSnapshot, world: StatusWorld) -> None:
-    """The snapshot shows what the look saw."""
+def assert_shows_partial_read(snapshot: ClusterSnapshot, world: StatusWorld) -> None:
+    """Check that the snapshot shows the result of that partial read."""
     assert snapshot.groups[G].seen_ms == world.clock.wall_ms()
     assert offsets(snapshot, G)[0] == {"zookeeper": 50}
 
 
-def test_a_look_while_everything_is_read(world: StatusWorld) -> None:
-    """The group was read before the look, and is taken after it."""
+def test_a_partial_read_during_a_full_read_is_kept(world: StatusWorld) -> None:
+    """The full read read the group before it, and publishes after it."""
     world.zookeeper_group()
     reader = world.reader()
     reader.read()
     broker = world.cluster.brokers[0]
     response = broker.response
 
-    def answer_after_a_look(frame: RequestFrame) -> Said | None:
+    def answer_after_a_partial_read(frame: RequestFrame) -> Said | None:
         broker.response = response
         wait_until(
             lambda: bool(reader._zookeeper._groups_part._reported._items),
             what="the groups to be read",
         )
-        look_later(world, reader)
+        read_partially_later(world, reader)
         return response(frame)
 
-    broker.response = answer_after_a_look
-    assert_looked(reader.read(), world)
+    broker.response = answer_after_a_partial_read
+    assert_shows_partial_read(reader.read(), world)
 
 
-def test_a_look_while_everything_is_put_together(
+def test_a_partial_read_while_a_snapshot_is_assembled_is_kept(
     world: StatusWorld, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What is put together was taken before the look, and is shown after it."""
+    """The full read's parts were taken before it, and its snapshot is shown after it."""
     world.zookeeper_group()
     reader = world.reader()
     reader.read()
 
-    def assemble_after_a_look(*args: Any, **options: Any) -> ClusterSnapshot:
-        look_later(world, reader)
+    def assemble_after_a_partial_read(*args: Any, **options: Any) -> ClusterSnapshot:
+        read_partially_later(world, reader)
         return assemble(*args, **options)
 
-    monkeypatch.setattr(reader_state, "assemble", assemble_after_a_look)
-    assert_looked(reader.read(), world)
+    monkeypatch.setattr(reader_state, "assemble", assemble_after_a_partial_read)
+    assert_shows_partial_read(reader.read(), world)
 
 
-def test_one_reads_and_another_looks(world: StatusWorld) -> None:
-    """At the same time, and again and again: what is shown never goes back."""
+def test_concurrent_full_and_partial_reads_never_go_back(world: StatusWorld) -> None:
+    """Whichever ends first, later snapshots never show older values."""
     world.zookeeper_group()
     world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}})
     reader = world.reader(look_ms=LONG_MS, brokers_ms=LONG_MS)
@@ -344,8 +344,8 @@ def test_one_reads_and_another_looks(world: StatusWorld) -> None:
     assert {cluster_snapshot.failures for cluster_snapshot in seen} == {()}
 
 
-def test_a_group_that_its_coordinator_shares_out_is_found_again(world: StatusWorld) -> None:
-    """Another question than that for older ones, which call it dead."""
+def test_a_group_of_the_new_protocol_is_read_again(world: StatusWorld) -> None:
+    """It needs ConsumerGroupDescribe, since DescribeGroups calls it dead."""
     world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0,)}}, type="consumer")
     reader = world.reader()
     reader.read()

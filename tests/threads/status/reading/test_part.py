@@ -1,4 +1,4 @@
-"""A part of a snapshot that is read on a thread of its own."""
+"""A part of a snapshot that is read in a thread of its own."""
 
 import threading
 from collections.abc import Iterator
@@ -25,32 +25,32 @@ def clock() -> ManualClock:
 
 @pytest.fixture
 def rounds(clock: ManualClock) -> RoundClock:
-    """The clock by which snapshots are read."""
+    """The clock of reads."""
     return RoundClock(clock)
 
 
 @pytest.fixture
 def part(rounds: RoundClock) -> Iterator[Part[int]]:
-    """A part and its thread."""
+    """A part, and the scope of its threads."""
     scope = ThreadScope("test-part")
     yield Part("numbers", scope, rounds)
     assert scope.close(LONG_MS) == []
 
 
 def deadline(limit_ms: int = LONG_MS) -> Deadline:
-    """Build a deadline this long from now."""
+    """A deadline this far from now."""
     return Deadline(SystemClock(), limit_ms)
 
 
-def test_each_read_returns_its_result(part: Part[int]) -> None:
-    """A part can be read any number of times."""
+def test_a_part_returns_what_was_read(part: Part[int]) -> None:
+    """It does each time that it is started."""
     for number in range(3):
         part.start(lambda number=number: number)  # type: ignore[misc]
         assert part.result(deadline()) == number
 
 
-def test_a_late_result_is_returned_by_the_next_read(part: Part[int]) -> None:
-    """A read that is still running is not started a second time."""
+def test_a_late_result_is_the_next_one(part: Part[int]) -> None:
+    """No second read is started while the first one hangs."""
     go_on = threading.Event()
 
     def hang() -> int:
@@ -73,7 +73,7 @@ def test_a_late_result_is_returned_by_the_next_read(part: Part[int]) -> None:
 def test_a_result_from_before_the_clock_was_set_back_is_dropped(
     part: Part[int], rounds: RoundClock, clock: ManualClock
 ) -> None:
-    """Its times lie in the future, and would count as the newest."""
+    """Its times lie ahead, so that it would count as the newest."""
     part.start(lambda: 1)
     clock.set_back(3_600_000)
     assert rounds.follow() == 3_600_000
@@ -83,16 +83,16 @@ def test_a_result_from_before_the_clock_was_set_back_is_dropped(
     assert part.result(deadline()) == 2
 
 
-def test_errors_are_returned_as_a_reason(part: Part[int]) -> None:
-    """This includes unexpected errors, such as a bug of ours."""
+def test_failures_are_results(part: Part[int]) -> None:
+    """So are bugs of ours."""
 
     def refuse() -> int:
         raise RegistryError("no answer")
 
-    def fall() -> int:
+    def fail() -> int:
         raise ValueError("oops")
 
     part.start(refuse)
     assert part.result(deadline()) == Unanswered("no answer")
-    part.start(fall)
+    part.start(fail)
     assert part.result(deadline()) == Unanswered("ValueError: oops")

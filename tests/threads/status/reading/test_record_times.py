@@ -1,4 +1,4 @@
-"""When the record at an offset was written."""
+"""The timestamp of the record at an offset."""
 
 from collections.abc import Callable, Iterator
 
@@ -30,19 +30,19 @@ Serve = Callable[[FetchPartition], bytes]
 
 
 def records(*offsets: int, value: bytes = b"v") -> list[Record]:
-    """Written at ten times their offset."""
+    """Make records whose timestamps are ten times their offsets."""
     kind = TimestampType.CREATE_TIME
     return [Record(offset, None, value, 10 * offset, kind) for offset in offsets]
 
 
 def serving(data: bytes) -> Serve:
-    """A log that serves always the same."""
+    """Make a log that returns the same bytes for every fetch."""
     return lambda _: data
 
 
 @pytest.fixture
 def world() -> Iterator["World"]:
-    """A broker."""
+    """A broker with logs, and a reader of timestamps."""
     world = World()
     yield world
     world.times.close()
@@ -52,9 +52,9 @@ class World:
     """One broker with the logs of a topic.
 
     Attributes:
-        logs: what it serves of each partition, one entry mostly.
-        errors: or with which error it answers.
-        leaves_out: as from 0.10.1 on, an entry that does not fit, but for the first of all.
+        logs: what it serves of each partition, mostly one entry.
+        errors: the error codes of partitions that fail.
+        leaves_out: whether entries that don't fit are left out, as from 0.10.1 on.
     """
 
     def __init__(self) -> None:
@@ -65,7 +65,7 @@ class World:
         self.times = RecordTimes(dialer_to(self.broker), SystemClock())
 
     def read(self, wanted: dict[int, int], timeout_ms: int = 5_000) -> dict[int, int]:
-        """The times of these offsets, by partition."""
+        """Return the timestamps at these offsets, by partition."""
         by_tp = {TopicPartition("t", number): offset for number, offset in wanted.items()}
         found = self.times.read(by_tp, dict.fromkeys(by_tp, ADDRESS), timeout_ms=timeout_ms)
         return {tp.partition: at_ms for tp, at_ms in found.items()}
@@ -99,7 +99,7 @@ class World:
         )
 
     def fetches(self) -> list[list[FetchPartition]]:
-        """What was asked, request by request."""
+        """Return the requested partitions of each fetch."""
         requests = [request_frame.request for request_frame in self.broker.requested(ApiKey.FETCH)]
         return [
             list(request.topics[0].partitions)
@@ -109,8 +109,8 @@ class World:
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
-def test_all_formats(world: World, codec: Codec) -> None:
-    """That of 0.11 and of 0.10, packed or not; older ones have no times."""
+def test_timestamps_of_all_formats_are_read(world: World, codec: Codec) -> None:
+    """Those of 0.11 and 0.10 are, compressed or not; older ones have no timestamps."""
     some = records(4, 5, 6, 7)
     world.logs = {
         0: lambda _: build_batch(some, codec=codec),
@@ -121,8 +121,8 @@ def test_all_formats(world: World, codec: Codec) -> None:
     assert len(world.broker.requested(ApiKey.FETCH)) == 1
 
 
-def test_a_record_that_is_not_there_counts_as_the_next(world: World) -> None:
-    """Compacted away, or a marker behind which the next batch has to be asked for."""
+def test_a_missing_record_counts_as_the_next(world: World) -> None:
+    """It was compacted away, or is a marker, after which another fetch is needed."""
 
     def transactions(requested: FetchPartition) -> bytes:
         if requested.fetch_offset <= 6:
@@ -133,8 +133,8 @@ def test_a_record_that_is_not_there_counts_as_the_next(world: World) -> None:
     assert world.read({0: 5, 1: 6}) == {0: 90, 1: 70}
 
 
-def test_a_large_batch_is_asked_for_whole(world: World) -> None:
-    """What came cut off says how much is needed."""
+def test_a_large_batch_is_fetched_with_its_full_size(world: World) -> None:
+    """Its truncated beginning says how large it is."""
     large = build_batch(records(4, 5, value=b"v" * 100_000))
     world.logs = {0: lambda _: large, 1: lambda _: build_batch(records(4))}
     assert world.read({0: 5, 1: 4}) == {0: 50, 1: 40}
@@ -142,8 +142,8 @@ def test_a_large_batch_is_asked_for_whole(world: World) -> None:
     assert sizes == [4 * 1024, len(large)]
 
 
-def test_what_can_not_be_told_is_missing(world: World) -> None:
-    """An error, an end, garbage: none of them keeps the others from being told."""
+def test_unknown_timestamps_are_left_out(world: World) -> None:
+    """An error, the end of a log or garbage does not affect the other partitions."""
     world.logs = {
         1: lambda _: b"",
         2: lambda _: b"\0" * 100,
@@ -153,22 +153,22 @@ def test_what_can_not_be_told_is_missing(world: World) -> None:
     assert world.read({0: 1, 1: 1, 2: 1, 3: 3}) == {3: 30}
 
 
-def test_brokers_without_times_are_not_read_from(world: World) -> None:
-    """It would be for nothing."""
+def test_brokers_without_timestamps_get_no_fetch(world: World) -> None:
+    """Their records have no timestamps."""
     world.broker.serves = old(BrokerGeneration.V0_9)
     world.broker.generation = BrokerGeneration.V0_9
     assert world.read({0: 1}) == {}
     assert world.broker.requested(ApiKey.FETCH) == []
 
 
-def test_a_broker_that_hangs_takes_its_time_alone(world: World) -> None:
-    """And no more than that."""
+def test_a_broker_that_hangs_costs_the_time_out_only(world: World) -> None:
+    """Its timestamps are left out."""
     world.broker.response = lambda frame: Word.SILENCE if frame.api_key is ApiKey.FETCH else None
     assert world.read({0: 1}, timeout_ms=200) == {}
 
 
-def test_many_partitions_come_in_several_answers(world: World) -> None:
-    """None of which is too large for our memory."""
+def test_large_responses_are_split(world: World) -> None:
+    """None of them is too large for our memory."""
     large = build_batch(records(4, value=b"v" * 1_500_000))
     world.logs = {number: lambda _: large for number in range(7)}
     assert world.read(dict.fromkeys(range(7), 4)) == dict.fromkeys(range(7), 40)
@@ -176,8 +176,8 @@ def test_many_partitions_come_in_several_answers(world: World) -> None:
     assert counts == [7, 2, 2, 2, 1]
 
 
-def test_what_a_broker_leaves_out_is_asked_for_alone(world: World) -> None:
-    """Of those that did not fit beside the first, the larger ones one by one."""
+def test_partitions_that_a_broker_leaves_out_are_fetched_again(world: World) -> None:
+    """Of those that did not fit beside the first, larger ones are fetched one by one."""
     world.leaves_out = True
     sizes = (5_000, 5_000, 20_000, 50_000, 50_000)
     world.logs = {
@@ -189,8 +189,8 @@ def test_what_a_broker_leaves_out_is_asked_for_alone(world: World) -> None:
     assert requested == [[0, 1, 2, 3, 4], [1, 2, 3, 4], [3], [4]]
 
 
-def test_an_end_that_is_one_is_not_asked_again(world: World) -> None:
-    """Nothing is left out there."""
+def test_the_end_of_a_log_is_not_fetched_again(world: World) -> None:
+    """A single partition without records was not left out."""
     world.logs = {0: lambda _: b""}
     assert world.read({0: 100}) == {}
     assert len(world.fetches()) == 1

@@ -1,4 +1,4 @@
-"""Request metrics of places that do not answer as they should; real ones are in integration."""
+"""Request metrics of endpoints that misbehave; real ones are tested in integration."""
 
 import json
 import sys
@@ -22,18 +22,18 @@ BEAN = "kafka.network:name=RequestsPerSec,request=Produce,type=RequestMetrics,ve
 
 @contextmanager
 def serving(body: bytes, status: int = 200) -> Iterator[tuple[str, list[str]]]:
-    """An HTTP server that always answers the same; gives its address and what it was asked."""
-    asked: list[str] = []
+    """Run an HTTP server with one response; yield its address and the requested paths."""
+    paths: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            asked.append(self.path)
+            paths.append(self.path)
             self.send_response(status)
             self.end_headers()
             self.wfile.write(body)
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
         scope = ThreadScope("metrics", clock=SystemClock())
@@ -41,7 +41,7 @@ def serving(body: bytes, status: int = 200) -> Iterator[tuple[str, list[str]]]:
             "server", lambda: server.serve_forever(poll_interval=0.01), stop=server.shutdown
         )
         try:
-            yield f"http://127.0.0.1:{server.server_port}", asked
+            yield f"http://127.0.0.1:{server.server_port}", paths
         finally:
             scope.close(5_000)
 
@@ -53,7 +53,7 @@ def read(
     brokers: Sequence[BrokerStatus] = (),
     timeout_ms: int = 5_000,
 ) -> list[RequestMetrics]:
-    """What these places tell."""
+    """Read the request metrics of these endpoints."""
     return list(
         read_request_metrics(
             Jmx({place: f"JMX at {place}" for place in jmx}, java),
@@ -65,15 +65,15 @@ def read(
     )
 
 
-def test_jolokia() -> None:
-    """It is asked for these MBeans alone."""
+def test_jolokia_is_asked_for_request_counters_only() -> None:
+    """The path names these MBeans."""
     body = json.dumps({"status": 200, "value": {BEAN: {"Count": 3}}}).encode()
-    with serving(body) as (url, asked):
+    with serving(body) as (url, paths):
         (found,) = read(url + "/jolokia")
     assert [str(count) for count in found.refused()] == [
         "Produce version 2, 3 times, by an unnamed client library"
     ]
-    assert asked == ["/jolokia/read/kafka.network:name=*RequestsPerSec,type=RequestMetrics,*/Count"]
+    assert paths == ["/jolokia/read/kafka.network:name=*RequestsPerSec,type=RequestMetrics,*/Count"]
 
 
 @pytest.mark.parametrize(
@@ -90,8 +90,8 @@ def test_jolokia() -> None:
         (b"", 403, "it responded with 403"),
     ],
 )
-def test_strange_answers_are_a_problem(body: bytes, status: int, problem: str) -> None:
-    """Said in a line, however they look."""
+def test_malformed_responses_are_a_problem(body: bytes, status: int, problem: str) -> None:
+    """The problem is one printable line, whatever the response."""
     with serving(body, status) as (url, _):
         (found,) = read(url + "/jolokia")
     assert found.problem is not None
@@ -100,8 +100,8 @@ def test_strange_answers_are_a_problem(body: bytes, status: int, problem: str) -
     assert len(found.problem) < 1_000
 
 
-def test_two_addresses_of_a_broker_are_its() -> None:
-    """An exporter and Jolokia of one host; a name and an address of it."""
+def test_several_endpoints_belong_to_one_broker() -> None:
+    """An exporter and Jolokia are on one host, which has a name and an address."""
     body = json.dumps({"value": {BEAN: {"Count": 3}}}).encode()
     with serving(body) as (url, _), serving(b"") as (other, _):
         by_name = url.replace("127.0.0.1", "localhost")
@@ -113,14 +113,14 @@ def test_two_addresses_of_a_broker_are_its() -> None:
     assert [metrics.broker for metrics in found] == [1, 1, 1]
 
 
-def test_nobody_there_is_a_problem_without_its_password() -> None:
-    """Nothing is listening at port 1."""
+def test_an_endpoint_that_refuses_connections_is_a_problem() -> None:
+    """Nothing listens at port 1."""
     (found,) = read("http://127.0.0.1:1/metrics")
     assert "Connection refused" in str(found.problem)
 
 
 def java(folder: Path, program: str) -> Path:
-    """A program that is called as Java is."""
+    """Write a program that is called in place of Java."""
     file = folder / "java"
     file.write_text(f"#!{sys.executable}\nimport sys, time\n{program}\n")
     file.chmod(0o755)
@@ -140,30 +140,32 @@ def java(folder: Path, program: str) -> Path:
         ("print('b:1\\t' + 'x' * (9 << 20)); time.sleep(60)", "no response within 5000 ms"),
     ],
 )
-def test_a_java_that_can_t_read_is_a_problem(tmp_path: Path, program: str, problem: str) -> None:
-    """Also one that says half of it, or too much."""
+def test_a_failing_java_is_a_problem(tmp_path: Path, program: str, problem: str) -> None:
+    """So is one that prints half of the output, or too much."""
     (found,) = read(jmx=("b:1",), java=java(tmp_path, program))
     assert str(found.problem).startswith(problem)
     assert found.counts == ()
 
 
-def test_it_has_no_class_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not even that of who asks, which may have all of Kafka and Hadoop."""
+def test_java_is_started_without_a_class_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The caller's may contain all of Kafka and Hadoop."""
     monkeypatch.setenv("CLASSPATH", "/opt/kafka/libs/all.jar")
     program = java(tmp_path, "import os; print(os.environ.get('CLASSPATH', 'none'))")
     (found,) = read(jmx=("b:1",), java=program)
     assert found.problem == "reading JMX needs a JDK of 11 or later: none"
 
 
-def test_no_java_is_said_of_each_place() -> None:
-    """Nothing is started."""
+def test_a_missing_java_is_a_problem_of_each_endpoint() -> None:
+    """No process is started."""
     assert [found.problem for found in read(jmx=("a:1", "b:1"), java="none on PATH")] == [
         "reading JMX needs a JDK of 11 or later: none on PATH"
     ] * 2
 
 
-def test_registered_places() -> None:
-    """Those that have one, and could be a host."""
+def test_registered_jmx_endpoints() -> None:
+    """They are of brokers that register a JMX port and a valid host."""
 
     def status(number: int, host: str, port: int | None) -> BrokerStatus:
         return BrokerStatus(broker=Broker(number, host, 9092), seen_ms=0, jmx_port=port)

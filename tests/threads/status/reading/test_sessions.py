@@ -1,11 +1,11 @@
-"""Which sessions are alive: the word of who counts them, and nobody else's: on real threads."""
+"""Which ZooKeeper sessions are alive, as the source of that list says, on real threads."""
 
 from tests.support.status_world import MEMBER, StatusWorld
 from zkconsumer.status.model import GroupKey, GroupKind, GroupState
 
 
-def test_a_snapshot_with_sessions() -> None:
-    """An owner of one that is over is none; who came after the list is alive."""
+def test_a_snapshot_uses_the_live_sessions() -> None:
+    """An owner whose session has ended does not count; one that is newer than the list does."""
     world = StatusWorld()
     key = GroupKey(GroupKind.ZOOKEEPER, "g")
     try:
@@ -26,8 +26,8 @@ def test_a_snapshot_with_sessions() -> None:
         world.close()
 
 
-def test_a_snapshot_without_sessions() -> None:
-    """Nobody is asked unless somebody wants it; and who does not tell in time is no failure."""
+def test_a_snapshot_may_lack_the_live_sessions() -> None:
+    """They are read only if configured, and no list in time is no failure."""
     world = StatusWorld()
     try:
         assert world.reader().read().live_sessions is None

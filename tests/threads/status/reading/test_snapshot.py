@@ -1,4 +1,4 @@
-"""Whole snapshots: what is put together, what is kept, and what is never asked."""
+"""Full snapshots: what they contain, what is kept of earlier ones, and what is never requested."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -31,24 +31,24 @@ SHORT_MS = 1_000
 
 @pytest.fixture
 def world() -> Iterator[StatusWorld]:
-    """One for each test."""
+    """A world for each test."""
     made = StatusWorld()
     yield made
     made.close()
 
 
 def zookeeper_group(snapshot: ClusterSnapshot, group: str = "g") -> GroupStatus:
-    """That group."""
+    """Return a group of ZooKeeper."""
     return snapshot.groups[GroupKey(GroupKind.ZOOKEEPER, group)]
 
 
 def coordinator_group(snapshot: ClusterSnapshot, group: str = "g") -> GroupStatus:
-    """That group."""
+    """Return a group of a coordinator."""
     return snapshot.groups[GroupKey(GroupKind.COORDINATOR, group)]
 
 
 def committed(group: GroupStatus) -> dict[TopicPartition, dict[str, int]]:
-    """What it has committed where."""
+    """Return a group's committed offsets by partition and storage."""
     return {
         partition.topic_partition: {entry.storage: entry.offset for entry in partition.committed}
         for partition in group.partitions
@@ -56,12 +56,12 @@ def committed(group: GroupStatus) -> dict[TopicPartition, dict[str, int]]:
 
 
 def failing(snapshot: ClusterSnapshot) -> list[str]:
-    """The parts that could not be read."""
+    """Return the parts that could not be read."""
     return [failure.part for failure in snapshot.failures]
 
 
-def test_a_whole_cluster(world: StatusWorld) -> None:
-    """Groups of both kinds, with the ends of the logs."""
+def test_a_snapshot_of_a_whole_cluster(world: StatusWorld) -> None:
+    """It has groups of both kinds, with log start and end offsets."""
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
     world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0,)}}, offsets={T1: 7})
@@ -93,7 +93,7 @@ def test_a_whole_cluster(world: StatusWorld) -> None:
 
 
 def test_a_zookeeper_group_with_offsets_in_kafka(world: StatusWorld) -> None:
-    """One group, although its coordinator lists it, too; and who keeps its offsets."""
+    """It is one group, although a coordinator lists it, too, since it stores its offsets."""
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
     gone = TopicPartition("gone", 3)
@@ -109,8 +109,8 @@ def test_a_zookeeper_group_with_offsets_in_kafka(world: StatusWorld) -> None:
     }
 
 
-def test_an_id_that_groups_of_both_kinds_use(world: StatusWorld) -> None:
-    """Both are shown."""
+def test_groups_of_both_kinds_may_have_the_same_id(world: StatusWorld) -> None:
+    """Both are shown, with the offsets that they share in Kafka."""
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
     world.groups["g"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T0: 41})
@@ -120,8 +120,8 @@ def test_an_id_that_groups_of_both_kinds_use(world: StatusWorld) -> None:
     assert {partition.owner for partition in coordinator_group(snapshot).partitions} == {"m"}
 
 
-def test_who_keeps_offsets_is_not_asked_while_nobody_does(world: StatusWorld) -> None:
-    """The question would make the cluster create a topic."""
+def test_coordinators_are_not_looked_up_without_an_offsets_topic(world: StatusWorld) -> None:
+    """The lookup would make the cluster create that topic."""
     world.zookeeper_group()
     reader = world.reader()
     assert reader.read().failures == ()
@@ -133,24 +133,24 @@ def test_who_keeps_offsets_is_not_asked_while_nobody_does(world: StatusWorld) ->
     assert len(world.cluster.requested(ApiKey.FIND_COORDINATOR)) == 1
 
 
-def test_a_group_without_offsets_in_kafka_rests(world: StatusWorld) -> None:
-    """For a while: it may be set to other places later."""
+def test_a_group_without_offsets_in_kafka_is_read_less_often(world: StatusWorld) -> None:
+    """It is not skipped for ever, as it may store its offsets there later."""
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
     reader = world.reader(quiet_ms=1_000)
 
-    def times_asked() -> int:
+    def requests_so_far() -> int:
         reader.read()
         return len(world.cluster.requested(ApiKey.OFFSET_FETCH))
 
-    assert [times_asked(), times_asked()] == [1, 1]
+    assert [requests_so_far(), requests_so_far()] == [1, 1]
     world.clock.advance(1_000)
     world.groups["g"] = SpokenGroup(0, listed=False, offsets={T0: 41})
-    assert [times_asked(), times_asked()] == [2, 3]
+    assert [requests_so_far(), requests_so_far()] == [2, 3]
 
 
-def test_a_group_that_has_yet_to_commit_does_not_rest(world: StatusWorld) -> None:
-    """Its first offsets are shown at once; who has none, and no members, rests."""
+def test_a_group_that_has_not_committed_so_far_is_read_each_time(world: StatusWorld) -> None:
+    """Its first offsets are shown at once; a group without offsets and members is skipped."""
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
     world.tree.delete("/consumers/g/offsets/t/0")
@@ -163,8 +163,8 @@ def test_a_group_that_has_yet_to_commit_does_not_rest(world: StatusWorld) -> Non
     assert len(requested) == 3
 
 
-def test_offsets_of_a_group_of_which_nothing_is_known(world: StatusWorld) -> None:
-    """Before 0.10.2 one has to name partitions: then all that there are."""
+def test_offsets_of_a_group_without_known_partitions(world: StatusWorld) -> None:
+    """Before 0.10.2 the request must name partitions: it names all that exist."""
     world.topic(OFFSETS_TOPIC)
     for broker in world.cluster.brokers:
         broker.serves = {**MODERN, ApiKey.OFFSET_FETCH: VersionRange(0, 1)}
@@ -175,8 +175,8 @@ def test_offsets_of_a_group_of_which_nothing_is_known(world: StatusWorld) -> Non
     assert group.state is GroupState.EMPTY
 
 
-def test_a_coordinator_that_moved_is_looked_for_again(world: StatusWorld) -> None:
-    """What was known stays meanwhile, and says that it could not be read."""
+def test_a_coordinator_that_moved_is_looked_up_again(world: StatusWorld) -> None:
+    """Known offsets stay meanwhile, and a failure says that they could not be read."""
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
     world.groups["g"] = SpokenGroup(0, listed=False, offsets={T0: 41})
@@ -192,8 +192,8 @@ def test_a_coordinator_that_moved_is_looked_for_again(world: StatusWorld) -> Non
     assert zookeeper_group(found).coordinator == B1
 
 
-def test_a_broker_that_is_away(world: StatusWorld) -> None:
-    """What it told before is kept, with its age; since when it fails is told."""
+def test_what_a_broker_that_is_away_reported_is_kept(world: StatusWorld) -> None:
+    """It is with its age, and failures say since when they last."""
     world.topic(OFFSETS_TOPIC)
     world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
     reader = world.reader()
@@ -224,16 +224,16 @@ def test_a_broker_that_is_away(world: StatusWorld) -> None:
     assert reader.read().failures == ()
 
 
-def test_a_broker_that_hangs_is_waited_for_once(world: StatusWorld) -> None:
-    """Who was silent about logs is not asked for groups, too."""
+def test_a_broker_that_hangs_is_awaited_once(world: StatusWorld) -> None:
+    """A broker that did not respond about logs gets no request for groups."""
     world.cluster.words[1] = Word.SILENCE
     snapshot = world.reader(brokers_ms=SHORT_MS).read()
     assert failing(snapshot) == ["groups of broker 1", "log ends of broker 1"]
     assert world.cluster.requested(ApiKey.LIST_GROUPS) == [0]
 
 
-def test_zookeeper_that_is_away(world: StatusWorld) -> None:
-    """All that came from there is kept; the logs are asked for all the same."""
+def test_what_zookeeper_reported_is_kept_while_it_is_away(world: StatusWorld) -> None:
+    """Log ends are read nevertheless."""
     world.zookeeper_group()
     reader = world.reader()
     before = reader.read()
@@ -249,16 +249,16 @@ def test_zookeeper_that_is_away(world: StatusWorld) -> None:
     assert reader.read().failures == ()
 
 
-def test_nothing_was_ever_there(world: StatusWorld) -> None:
-    """A snapshot all the same, which says why it is empty."""
+def test_the_first_snapshot_may_be_empty(world: StatusWorld) -> None:
+    """Its failures say why."""
     world.tree.server.disconnect(world.tree.store.session_id)
     snapshot = world.reader().read()
     assert (snapshot.brokers, snapshot.topics, snapshot.groups) == ((), (), {})
     assert len(snapshot.failures) == 2
 
 
-def test_what_is_gone_goes(world: StatusWorld) -> None:
-    """Topics, groups, and what was known of them; an offset of a topic that is gone stays."""
+def test_deleted_topics_and_groups_vanish(world: StatusWorld) -> None:
+    """So does what was known of them; a group's offset of a deleted topic stays."""
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
     world.zookeeper_group("h")
@@ -275,8 +275,8 @@ def test_what_is_gone_goes(world: StatusWorld) -> None:
     assert committed(zookeeper_group(snapshot))[T0] == {"zookeeper": 40}
 
 
-def test_a_leader_that_is_not_registered(world: StatusWorld) -> None:
-    """Nobody is asked, and it says so."""
+def test_a_leader_that_is_not_registered_is_a_problem(world: StatusWorld) -> None:
+    """No request is sent for its partitions."""
     world.tree.delete("/brokers/ids/1")
     snapshot = world.reader().read()
     assert snapshot.failures == ()
@@ -285,8 +285,8 @@ def test_a_leader_that_is_not_registered(world: StatusWorld) -> None:
     assert (one.log_end, one.problem) == (None, "its leader, broker 1, is not registered")
 
 
-def test_a_broker_without_an_address(world: StatusWorld) -> None:
-    """Why it can't be asked, at each of its partitions; unless somebody knows its address."""
+def test_a_broker_without_an_address_is_a_problem(world: StatusWorld) -> None:
+    """Each of its partitions says why, unless the address is known from elsewhere."""
     world.tree.write("/brokers/ids/1", b"{}")
     snapshot = world.reader().read()
     zero, one = snapshot.topics[0].partitions
@@ -305,8 +305,8 @@ def test_a_broker_without_an_address(world: StatusWorld) -> None:
     ] * 2
 
 
-def test_a_coordinator_that_restarts(world: StatusWorld) -> None:
-    """Its groups stay for a while; others take them over, or they are gone."""
+def test_groups_of_a_coordinator_that_restarts_are_kept(world: StatusWorld) -> None:
+    """They are for a while; then another coordinator has them, or they vanish."""
     for name in ("c", "d"):
         world.groups[name] = SpokenGroup(1, members={"m": {"t": (0, 1)}})
     reader = world.reader()
@@ -326,14 +326,14 @@ def test_a_coordinator_that_restarts(world: StatusWorld) -> None:
 
 
 def test_a_group_that_is_not_described_has_no_state(world: StatusWorld) -> None:
-    """Not stable, not dead: nobody knows."""
+    """Whether it is stable or dead is unknown."""
     world.groups["c"] = SpokenGroup(1, error=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     group = coordinator_group(world.reader().read(), "c")
     assert (group.state, group.whole) == (GroupState.UNKNOWN, False)
 
 
-def test_a_member_that_has_nothing(world: StatusWorld) -> None:
-    """What it reads, and nobody has, is shown as such."""
+def test_unassigned_partitions_of_a_member_s_topics_are_shown(world: StatusWorld) -> None:
+    """They have no owner."""
     world.groups["c"] = SpokenGroup(1, members={"m": {"t": ()}})
     group = coordinator_group(world.reader().read(), "c")
     assert [(partition[0], partition.owner) for partition in group.partitions] == [
@@ -344,7 +344,7 @@ def test_a_member_that_has_nothing(world: StatusWorld) -> None:
 
 
 def test_topics_are_read_less_often(world: StatusWorld) -> None:
-    """Unlike groups, they seldom change."""
+    """They change less often than groups."""
     reader = world.reader(cluster_every_ms=1_000)
     reader.read()
     world.zookeeper_group()
@@ -357,8 +357,8 @@ def test_topics_are_read_less_often(world: StatusWorld) -> None:
     assert [topic.name for topic in reader.read().topics] == ["t", "u"]
 
 
-def test_a_clock_that_is_set_back_holds_nothing_up(world: StatusWorld) -> None:
-    """An hour that comes again is shown as it is, in ZooKeeper, in Kafka and of logs."""
+def test_after_the_clock_was_set_back_values_are_current(world: StatusWorld) -> None:
+    """Values of ZooKeeper, Kafka and logs have the new time."""
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
     world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
@@ -378,8 +378,8 @@ def test_a_clock_that_is_set_back_holds_nothing_up(world: StatusWorld) -> None:
     } == {now_ms}
 
 
-def test_a_clock_that_is_set_back_makes_nothing_younger(world: StatusWorld) -> None:
-    """Who has long been silent is abandoned when it would have been, and what fails has its age."""
+def test_after_the_clock_was_set_back_ages_are_kept(world: StatusWorld) -> None:
+    """A silent group is abandoned when it would have been, and failures keep their age."""
     world.topic(OFFSETS_TOPIC)
     world.groups["silent"] = SpokenGroup(0, state="Empty", offsets={T0: 7})
     world.groups["away"] = SpokenGroup(1, members={"m": {"t": (0, 1)}})
@@ -406,7 +406,7 @@ def test_a_clock_that_is_set_back_makes_nothing_younger(world: StatusWorld) -> N
 
 @pytest.mark.parametrize("back_ms", [1, SET_BACK_MS - 1])
 def test_a_clock_that_is_slewed_is_not_followed_back(world: StatusWorld, back_ms: int) -> None:
-    """Times of reading never decrease, without a new beginning."""
+    """Times of snapshots never decrease, unless the clock is really set back."""
     reader = world.reader()
     before = reader.read()
     world.clock.set_back(back_ms)

@@ -1,4 +1,4 @@
-"""On real threads: what the unit tests of the same name do not hold."""
+"""The recorded history, on real threads (the unit tests of the same name hold the rest)."""
 
 import os
 import sqlite3
@@ -42,7 +42,7 @@ TP = TopicPartition("t", 0)
 
 
 def seen(at_ms: int, lag: int) -> ClusterSnapshot:
-    """A group with a lag at a time."""
+    """A group with this lag, read at this time."""
     partition = GroupPartition(
         TP,
         committed=(CommittedOffset(100, "zookeeper", at_ms),),
@@ -53,7 +53,7 @@ def seen(at_ms: int, lag: int) -> ClusterSnapshot:
 
 
 def large(at_ms: int, partition_count: int = 3_000) -> ClusterSnapshot:
-    """A group whose sample needs more than a page."""
+    """A group whose sample needs more than one page of the database."""
     partitions = [
         GroupPartition(
             TopicPartition("t", number),
@@ -67,7 +67,7 @@ def large(at_ms: int, partition_count: int = 3_000) -> ClusterSnapshot:
 
 
 def rebalance(began_ms: int, ended_ms: int | None) -> Rebalance:
-    """One of the group."""
+    """A rebalance of the group."""
     reasons = (Reason(RebalanceReason.JOINED, "ä member"),)
     return Rebalance(
         key=KEY, began_ms=began_ms, not_before_ms=None, ended_ms=ended_ms, reasons=reasons
@@ -76,7 +76,7 @@ def rebalance(began_ms: int, ended_ms: int | None) -> Rebalance:
 
 @contextmanager
 def recorder_of(path: Path, sample_ms: int = 1) -> Iterator[Recorder]:
-    """A recorder that runs."""
+    """A running recorder."""
     clock = ManualClock(wall_ms=10_000)
     recorder = Recorder(path, RecorderSettings(sample_ms=sample_ms), clock)
     with closing(recorder):
@@ -85,20 +85,20 @@ def recorder_of(path: Path, sample_ms: int = 1) -> Iterator[Recorder]:
 
 
 def lags(past: RecordedPast) -> list[int | None]:
-    """What is known of the group's lag."""
+    """Return the group's recorded lags."""
     return list(past.lag_series(KEY, 0, 20_000, 20_000).total)
 
 
 def record(recorder: Recorder, states: StatesByHand, snapshot: ClusterSnapshot) -> None:
-    """Take up a snapshot, and wait until it is written."""
+    """Record a snapshot, and wait until it is written."""
     past = RecordedPast(recorder)
     at_ms = snapshot.groups[KEY].seen_ms
     recorder.take(states.publish(snapshot), ())
     wait_until(lambda: past.lag_series(KEY, at_ms, at_ms, 1).times_ms, what="the sample")
 
 
-def test_what_was_seen_outlives_the_process(tmp_path: Path) -> None:
-    """Lags and rebalances; a rebalance is told as it ended."""
+def test_the_history_outlives_the_process(tmp_path: Path) -> None:
+    """Lags and rebalances are kept; a rebalance has the end that was reported last."""
     path = tmp_path / "past"
     states = StatesByHand(seen(1_000, 5))
     with recorder_of(path) as recorder:
@@ -126,13 +126,13 @@ def test_what_was_seen_outlives_the_process(tmp_path: Path) -> None:
 
 
 def test_a_whole_cluster_is_recorded(tmp_path: Path) -> None:
-    """With all groups and partitions."""
+    """The lag of every group and partition is."""
     states = StatesByHand(snapshot_at(STEPS))
     with recorder_of(tmp_path / "past") as recorder:
         past = RecordedPast(recorder)
         recorder.take(states.current, ())
         series = wait_until(
-            lambda: [one] if (one := past.lag_series(BILLING, 0, NOW_MS, 10)).times_ms else [],
+            lambda: [read] if (read := past.lag_series(BILLING, 0, NOW_MS, 10)).times_ms else [],
             what="it",
         )[0]
     lag = states.current.judgements.lag(BILLING)
@@ -143,7 +143,7 @@ def test_a_whole_cluster_is_recorded(tmp_path: Path) -> None:
 
 
 def test_samples_keep_their_distance(tmp_path: Path) -> None:
-    """What is looked at each second is not recorded each second; the same is never twice."""
+    """A group that is read each second is not recorded each second."""
     states = StatesByHand(seen(10_000, 1))
     with recorder_of(tmp_path / "past", sample_ms=4_000) as recorder:
         record(recorder, states, seen(10_000, 1))
@@ -152,8 +152,8 @@ def test_samples_keep_their_distance(tmp_path: Path) -> None:
         assert lags(RecordedPast(recorder)) == [1, 3]
 
 
-def test_a_chart_shows_the_worst_of_each_stretch(tmp_path: Path) -> None:
-    """The peak of a second is not lost in a day; each is a moment that was."""
+def test_a_chart_shows_the_largest_lag_of_each_interval(tmp_path: Path) -> None:
+    """A peak of a second is not lost in a day; each point is a sample with its own time."""
     path = tmp_path / "past"
     with recorder_of(path) as recorder:
         states = StatesByHand(seen(0, 0))
@@ -164,10 +164,10 @@ def test_a_chart_shows_the_worst_of_each_stretch(tmp_path: Path) -> None:
     assert series.total == (9, 3)
 
 
-def test_a_chart_of_very_many_partitions_has_fewer_moments(
+def test_a_chart_of_very_many_partitions_has_fewer_points(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody can make it work through all that a large group ever did."""
+    """No request can make the page read all that was ever recorded of a large group."""
     monkeypatch.setattr(past, "NUMBERS", 2_000)
     count = 200
     path = tmp_path / "past"
@@ -180,8 +180,10 @@ def test_a_chart_of_very_many_partitions_has_fewer_moments(
     assert 10 <= len(series.times_ms) <= past.LEAST_POINTS + 1
 
 
-def test_a_full_disk_is_said_and_got_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing ends by it; when there is room again it goes on, rebalances included."""
+def test_a_full_disk_is_reported_and_recording_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When there is space again, all rebalances are written, those of meanwhile included."""
     full = True
 
     def open_small(path: Path) -> sqlite3.Connection:
@@ -205,7 +207,7 @@ def test_a_full_disk_is_said_and_got_over(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_damaged_file_is_set_aside(tmp_path: Path) -> None:
-    """It stays there for whoever wants it; a new one is begun at once."""
+    """It is renamed for whoever needs it, and a new file is begun at once."""
     path = tmp_path / "past"
     history_with(path, [(at_ms, 1) for at_ms in range(1_000)]).close()
     damaged = bytearray(path.read_bytes())
@@ -224,8 +226,8 @@ def test_a_damaged_file_is_set_aside(tmp_path: Path) -> None:
     assert aside.read_bytes()[:4096] == damaged[:4096]
 
 
-def test_what_another_server_has_begun_anew_is_not_set_aside(tmp_path: Path) -> None:
-    """Two of them write to one file; one finds the damage first, the other the good file."""
+def test_a_file_that_another_server_has_replaced_is_not_set_aside(tmp_path: Path) -> None:
+    """Two servers share a file: one finds the damage, the other its good replacement."""
     path, begun = tmp_path / "past", tmp_path / "begun"
     open_for_writing(begun).close()
     path.write_bytes(os.urandom(8_000))
@@ -256,8 +258,8 @@ def test_what_another_server_has_begun_anew_is_not_set_aside(tmp_path: Path) -> 
         assert lags(RecordedPast(recorder)) == [7]
 
 
-def test_a_file_that_was_removed_is_begun_anew(tmp_path: Path) -> None:
-    """Else all would go to a file without a name."""
+def test_a_file_that_was_removed_is_created_again(tmp_path: Path) -> None:
+    """Otherwise all samples would go to a file without a name."""
     path = tmp_path / "past"
     states = StatesByHand(seen(1_000, 5))
     with recorder_of(path) as recorder:
@@ -281,10 +283,10 @@ def test_a_file_that_was_removed_is_begun_anew(tmp_path: Path) -> None:
         "CREATE TRIGGER t AFTER INSERT ON samples BEGIN DELETE FROM samples; END",
     ],
 )
-def test_what_only_looks_like_a_history_is_set_aside(
+def test_a_file_that_only_looks_like_a_history_is_set_aside(
     statement: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Another version's, or one in which somebody has planted code: one line, and a new one."""
+    """It is of another version, or has planted code: one line is logged, a new file begun."""
     path = tmp_path / "past"
     with closing(open_for_writing(path)) as connection:
         connection.execute(statement)
@@ -306,8 +308,8 @@ def test_what_only_looks_like_a_history_is_set_aside(
     assert "is unusable" in lines[0]
 
 
-def test_lags_beyond_all_numbers_of_sqlite_end_no_recording(tmp_path: Path) -> None:
-    """A log may end where its broker likes."""
+def test_lags_too_large_for_sqlite_do_not_end_recording(tmp_path: Path) -> None:
+    """A broker may report any log end offset; the total is stored as the largest integer."""
     snapshot = seen(2_000, 7)
     partitions = [
         GroupPartition(
@@ -329,8 +331,8 @@ def test_lags_beyond_all_numbers_of_sqlite_end_no_recording(tmp_path: Path) -> N
     assert lags_stored == [(2**63 - 1,)]
 
 
-def test_the_recorder_holds_up_nobody(tmp_path: Path) -> None:
-    """Of states that come faster than they are written the latest counts; rebalances all do."""
+def test_the_recorder_does_not_block_its_callers(tmp_path: Path) -> None:
+    """If states come faster than they are written, the latest counts; no rebalance is lost."""
     states = StatesByHand(seen(1_000, 5))
     recorder = Recorder(
         tmp_path / "past", RecorderSettings(sample_ms=1), ManualClock(wall_ms=10_000)

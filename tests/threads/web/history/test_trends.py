@@ -1,4 +1,4 @@
-"""The lag of groups in equal stretches of time."""
+"""The largest lag of each group in equal intervals of time."""
 
 from pathlib import Path
 
@@ -8,8 +8,8 @@ from zkconsumer.status.model import GroupKey, GroupKind
 from zkconsumer.web.history.past import RecordedPast
 
 
-def test_the_largest_of_each_stretch(tmp_path: Path) -> None:
-    """What lies before or after is left out, and who was never seen."""
+def test_trends_have_the_largest_lag_of_each_interval(tmp_path: Path) -> None:
+    """Samples outside the range are left out, and so are groups without samples."""
     samples = {900: 99, 1_000: 3, 1_400: 8, 1_999: 5, 3_000: 1, 4_000: 77}
     states = StatesByHand(seen(1, 0))
     nobody = GroupKey(GroupKind.COORDINATOR, KEY.group_id)
@@ -22,8 +22,8 @@ def test_the_largest_of_each_stretch(tmp_path: Path) -> None:
         assert past.trends([KEY], 5_000, 9_000, 4) == {}
 
 
-def test_a_file_that_is_damaged_has_no_trends(tmp_path: Path) -> None:
-    """The list of groups is shown all the same."""
+def test_a_damaged_file_has_no_trends(tmp_path: Path) -> None:
+    """That is no error: the list of groups is shown without them."""
     path = tmp_path / "past"
     with recorder_of(path) as recorder:
         past = RecordedPast(recorder)

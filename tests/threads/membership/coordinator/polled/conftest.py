@@ -14,7 +14,7 @@ MakeMember = Callable[..., MemberInTest]
 
 @pytest.fixture
 def broker() -> CoordinatorDouble:
-    """One that knows the topic ``t`` with four partitions."""
+    """A coordinator that knows the topic ``t`` with four partitions."""
     return CoordinatorDouble({"t": 4})
 
 
@@ -46,7 +46,7 @@ def make() -> Iterator[MakeMember]:
 
 @pytest.fixture
 def member(broker: CoordinatorDouble, make: MakeMember) -> MemberInTest:
-    """One that has all partitions."""
+    """A member that owns all partitions."""
     member = make(broker, "t")
     member.poll_until("all", lambda: member.has == tps("t", 0, 1, 2, 3))
     return member

@@ -1,4 +1,4 @@
-"""Several members, with their threads, while their coordinator has a bad time; seeded."""
+"""Several members, with their threads, while their coordinator fails in many ways; seeded."""
 
 import random
 from dataclasses import replace
@@ -27,15 +27,15 @@ CODES = (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
 SETTINGS = replace(QUICK, session_timeout_ms=800, heartbeat_interval_ms=30)
 
 
-class BadTime:
-    """What goes wrong with the coordinator, one thing after another."""
+class Failures:
+    """What goes wrong with the coordinator, one failure after another."""
 
     def __init__(self, broker: CoordinatorDouble, seed: int) -> None:
         self._broker = broker
         self._random = random.Random(seed)
 
-    def strike(self) -> None:
-        """Something breaks, or is mended."""
+    def fail_or_recover(self) -> None:
+        """Cause a failure, or end them all."""
         broker, kind = self._broker, self._random.choice(KINDS)
         match self._random.randrange(7):
             case 0:
@@ -51,16 +51,16 @@ class BadTime:
                 with broker.lock:
                     broker.group.move(broker.now_ms())
             case _:
-                self.mend()
+                self.recover()
 
-    def mend(self) -> None:
-        """All is well, but for the connections on which nobody answers."""
+    def recover(self) -> None:
+        """End all failures; requests that got no response stay without one."""
         self._broker.silent.clear()
         self._broker.found = HERE
 
 
 class CommittingMember:
-    """A member that commits what it has, ever further, and notes what it is told of it."""
+    """A member that commits growing offsets of its partitions, and notes the outcomes."""
 
     def __init__(self, member: MemberInTest, first: int) -> None:
         self.member = member
@@ -87,8 +87,10 @@ class CommittingMember:
 
 @pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
 @pytest.mark.parametrize("seed", range(2))
-def test_a_bad_time_passes(make: MakeMember, strategy: str, seed: int) -> None:
-    """No partition is in two hands, no commit is said to be done that is not, and all ends well."""
+def test_a_group_survives_failures_of_its_coordinator(
+    make: MakeMember, strategy: str, seed: int
+) -> None:
+    """No partition has two owners, no successful commit is lost, and the group recovers."""
     broker = CoordinatorDouble({"t": 6})
     settings = replace(SETTINGS, strategies=(strategy,))
     members = [
@@ -96,17 +98,17 @@ def test_a_bad_time_passes(make: MakeMember, strategy: str, seed: int) -> None:
         for number in range(3)
     ]
     readers = [CommittingMember(member, number) for number, member in enumerate(members)]
-    trouble = BadTime(broker, seed)
-    chance = random.Random(seed)
+    failures = Failures(broker, seed)
+    rng = random.Random(seed)
     for _ in range(150):
-        if chance.random() < 0.2:
-            trouble.strike()
-        for reader in chance.sample(readers, chance.randrange(len(readers) + 1)):
+        if rng.random() < 0.2:
+            failures.fail_or_recover()
+        for reader in rng.sample(readers, rng.randrange(len(readers) + 1)):
             reader.read()
         for member, other in combinations(members, 2):
             assert not member.has & other.has
-        wait_ms(chance.randrange(10))
-    trouble.mend()
+        wait_ms(rng.randrange(10))
+    failures.recover()
     poll_until(
         "all is shared evenly",
         lambda: all(len(member.has) == 2 for member in members),

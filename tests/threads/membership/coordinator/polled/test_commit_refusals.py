@@ -1,4 +1,4 @@
-"""Commits that are refused, looked for elsewhere, or cut short by a close."""
+"""Commits that are refused, that need a new coordinator lookup, or that a close cuts short."""
 
 import pytest
 
@@ -30,7 +30,7 @@ ALL = tps("t", 0, 1, 2, 3)
 
 
 @pytest.mark.parametrize(
-    ("code", "error", "theirs"),
+    ("code", "error", "kafka_python_error"),
     [
         (ErrorCode.GROUP_AUTHORIZATION_FAILED, GroupFailed, GroupAuthorizationFailedError),
         (
@@ -48,9 +48,9 @@ def test_refusals_have_their_own_errors(
     member: MemberInTest,
     code: ErrorCode,
     error: type[Exception],
-    theirs: type[Exception],
+    kafka_python_error: type[Exception],
 ) -> None:
-    """Ours and kafka-python's; and the callback of an asynchronous commit gets the same."""
+    """Each is also kafka-python's error, and an asynchronous commit's callback gets the same."""
     broker.refuse(OffsetCommitRequest, code)
     with pytest.raises(error):
         member.member.commit(at(7), timeout_ms=5_000)
@@ -60,7 +60,7 @@ def test_refusals_have_their_own_errors(
     member.member.commit_async(at(7), reported)
     member.poll_until("told", lambda: reported.notes)
     assert isinstance(reported.notes[0][1], error)
-    assert isinstance(reported.notes[0][1], theirs)
+    assert isinstance(reported.notes[0][1], kafka_python_error)
 
 
 @pytest.mark.parametrize(
@@ -71,10 +71,10 @@ def test_refusals_have_their_own_errors(
         (ErrorCode.INVALID_GROUP_ID, GroupFailed),
     ],
 )
-def test_positions_that_may_not_be_read(
+def test_offsets_that_may_not_be_read_are_an_error(
     broker: CoordinatorDouble, member: MemberInTest, code: ErrorCode, error: type[Exception]
 ) -> None:
-    """There is no None where something may be committed."""
+    """None would say that nothing is committed."""
     if code is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
         error = TopicAuthorizationFailed
     broker.refuse(OffsetFetchRequest, code)
@@ -82,8 +82,10 @@ def test_positions_that_may_not_be_read(
         member.member.committed([ONE], timeout_ms=5_000)
 
 
-def test_a_group_that_may_not_be_looked_for(broker: CoordinatorDouble, make: MakeMember) -> None:
-    """A commit does not wait for what will not come."""
+def test_a_coordinator_lookup_that_is_denied_fails_at_once(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """A commit does not wait for a coordinator that it will never get."""
     broker.found = ErrorCode.GROUP_AUTHORIZATION_FAILED
     member = make(broker)
     with pytest.raises(GroupFailed, match="FindCoordinator"):
@@ -95,10 +97,10 @@ def test_a_group_that_may_not_be_looked_for(broker: CoordinatorDouble, make: Mak
 # --- without membership ------------------------------------------------------------------------
 
 
-def test_who_assigns_partitions_to_itself_commits_as_nobody(
+def test_a_consumer_with_assigned_partitions_commits_without_membership(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """No group is joined for it; a group that has members refuses."""
+    """It joins no group, and a group with members refuses its commits."""
     alone = make(broker)
     alone.member.commit(at(7), timeout_ms=5_000)
     assert alone.member.committed([ONE], timeout_ms=5_000) == at(7)
@@ -113,7 +115,7 @@ def test_who_assigns_partitions_to_itself_commits_as_nobody(
 def test_the_coordinator_is_found_again_for_a_commit(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """Also where nothing else asks for it, and the connection was idle for too long."""
+    """It is even if nothing else needs it, and after the idle connection was closed."""
     alone = make(broker)
     alone.member.commit(at(7), timeout_ms=5_000)
     broker.break_lines()
@@ -130,8 +132,10 @@ def test_the_coordinator_is_found_again_for_a_commit(
 # --- closing -----------------------------------------------------------------------------------
 
 
-def test_close_finishes_what_was_asked_for(broker: CoordinatorDouble, member: MemberInTest) -> None:
-    """And runs the callbacks."""
+def test_close_finishes_asynchronous_commits(
+    broker: CoordinatorDouble, member: MemberInTest
+) -> None:
+    """It runs their callbacks, too."""
     reported = Told()
     for offset in range(1, 20):
         member.member.commit_async(at(offset), reported)
@@ -140,10 +144,8 @@ def test_close_finishes_what_was_asked_for(broker: CoordinatorDouble, member: Me
     assert broker.offsets == at(19)
 
 
-def test_close_says_of_every_commit_what_became_of_it(
-    broker: CoordinatorDouble, make: MakeMember
-) -> None:
-    """None is left without a word, and none is said to be done."""
+def test_close_settles_every_commit(broker: CoordinatorDouble, make: MakeMember) -> None:
+    """Each callback gets an error, since none of them is known to be written."""
     member = make(broker, "t", request_timeout_ms=60_000)
     member.poll_until("all", lambda: member.has)
     broker.silent |= {OffsetCommitRequest}
@@ -156,10 +158,10 @@ def test_close_says_of_every_commit_what_became_of_it(
     assert [type(error) for _, error in reported.notes] == [OffsetCommitTimedOut] * 3
 
 
-def test_close_ends_a_question_in_another_thread(
+def test_close_ends_a_request_in_another_thread(
     broker: CoordinatorDouble, member: MemberInTest
 ) -> None:
-    """Nobody waits for an answer that will not come."""
+    """No caller waits for a response that will not come."""
     broker.silent |= {OffsetFetchRequest}
     ended: list[Exception] = []
 
@@ -176,8 +178,10 @@ def test_close_ends_a_question_in_another_thread(
     assert len(ended) == 1
 
 
-def test_what_is_lost_is_refused_at_once(broker: CoordinatorDouble, member: MemberInTest) -> None:
-    """Also where there is no coordinator that could be asked."""
+def test_a_commit_of_a_lost_partition_fails_at_once(
+    broker: CoordinatorDouble, member: MemberInTest
+) -> None:
+    """It does even while there is no coordinator."""
     broker.found = ErrorCode.COORDINATOR_NOT_AVAILABLE
     broker.break_lines()
     started = SystemClock().now_ms()
@@ -186,20 +190,20 @@ def test_what_is_lost_is_refused_at_once(broker: CoordinatorDouble, member: Memb
     assert SystemClock().now_ms() - started < 20_000
 
 
-def test_a_lost_answer_about_offsets_costs_a_moment(
+def test_a_lost_response_of_offset_fetch_costs_a_moment(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """Not all that a request may take: another try is made after a tenth of it."""
+    """It does not cost the request time-out: a retry is sent after a tenth of it."""
     alone = make(broker, request_timeout_ms=30_000)
     alone.member.commit(at(7), timeout_ms=5_000)
     broker.silent |= {OffsetFetchRequest}
 
-    def answer_again() -> None:
+    def respond_again() -> None:
         wait_until(lambda: broker.attempts.get(OffsetFetchRequest), what="the first try")
         broker.silent.clear()
 
     scope = ThreadScope("answering")
-    scope.spawn("again", answer_again, stop=lambda: None)
+    scope.spawn("again", respond_again, stop=lambda: None)
     began_ms = SystemClock().now_ms()
     assert alone.member.committed([ONE], timeout_ms=60_000) == at(7)
     assert SystemClock().now_ms() - began_ms < 15_000

@@ -27,11 +27,11 @@ from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 ALL = tps("t", 0, 1, 2, 3)
 
 
-# --- what goes well ----------------------------------------------------------------------------
+# --- commits that succeed ----------------------------------------------------------------------
 
 
 def test_a_commit_is_read_back(broker: CoordinatorDouble, member: MemberInTest) -> None:
-    """With its text and its leader epoch; what was never committed is None."""
+    """It is with its metadata and leader epoch; what was never committed is None."""
     member.member.commit(at(7), timeout_ms=5_000)
     assert broker.offsets == at(7)
     found = member.member.committed([ONE, OTHER], timeout_ms=5_000)
@@ -39,7 +39,7 @@ def test_a_commit_is_read_back(broker: CoordinatorDouble, member: MemberInTest) 
 
 
 def test_brokers_of_0_9_keep_no_leader_epochs(make: MakeMember) -> None:
-    """The position is stored without."""
+    """The offset and its metadata are stored without one."""
     broker = CoordinatorDouble({"t": 4}, versions=OF_0_9)
     member = make(broker, "t")
     member.poll_until("all", lambda: member.has == ALL)
@@ -47,17 +47,15 @@ def test_brokers_of_0_9_keep_no_leader_epochs(make: MakeMember) -> None:
     assert member.member.committed([ONE], timeout_ms=5_000) == {ONE: OffsetAndMetadata(7, "note")}
 
 
-def test_nothing_to_commit_and_nothing_to_read(
-    broker: CoordinatorDouble, member: MemberInTest
-) -> None:
-    """No request is sent."""
+def test_empty_calls_send_no_request(broker: CoordinatorDouble, member: MemberInTest) -> None:
+    """Neither an empty commit nor an empty lookup does."""
     member.member.commit({}, timeout_ms=0)
     assert member.member.committed([], timeout_ms=0) == {}
     assert not broker.kinds(OffsetCommitRequest)
 
 
 def test_callbacks_run_in_order_and_in_the_callers_thread(member: MemberInTest) -> None:
-    """All before the next synchronous commit returns."""
+    """All of them run before the next synchronous commit returns."""
     reported = Told()
     for offset in range(1, 200):
         member.member.commit_async(at(offset), reported)
@@ -66,8 +64,8 @@ def test_callbacks_run_in_order_and_in_the_callers_thread(member: MemberInTest) 
     assert reported.threads == {threading.get_ident()}
 
 
-def test_what_waits_goes_out_together(broker: CoordinatorDouble, member: MemberInTest) -> None:
-    """One request a commit would be slower than the work."""
+def test_waiting_commits_are_sent_together(broker: CoordinatorDouble, member: MemberInTest) -> None:
+    """One request for each commit could not keep up."""
     reported = Told()
     broker.silent |= {HeartbeatRequest}
     beats = broker.attempts.get(HeartbeatRequest, 0)
@@ -85,7 +83,7 @@ def test_what_waits_goes_out_together(broker: CoordinatorDouble, member: MemberI
 def test_a_callback_that_raises_is_logged(
     member: MemberInTest, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The others are told all the same."""
+    """The other callbacks run nevertheless."""
     reported = Told()
 
     def fail(_offsets: Offsets, _error: Exception | None) -> None:
@@ -99,7 +97,7 @@ def test_a_callback_that_raises_is_logged(
 
 
 def test_a_callback_may_commit_again(broker: CoordinatorDouble, member: MemberInTest) -> None:
-    """And the next callback is not run inside of it."""
+    """The next callback does not run inside that commit."""
     reported = Told()
     inside: list[int] = []
 
@@ -114,7 +112,7 @@ def test_a_callback_may_commit_again(broker: CoordinatorDouble, member: MemberIn
     assert broker.offsets == at(6)
 
 
-# --- what passes -------------------------------------------------------------------------------
+# --- failures that pass ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -126,10 +124,10 @@ def test_a_callback_may_commit_again(broker: CoordinatorDouble, member: MemberIn
         ErrorCode.REQUEST_TIMED_OUT,
     ],
 )
-def test_what_passes_is_tried_again(
+def test_a_retriable_error_is_retried(
     broker: CoordinatorDouble, member: MemberInTest, code: ErrorCode
 ) -> None:
-    """Within the time; the caller hears nothing of it."""
+    """It is within the time-out, and the caller gets no error."""
     broker.refuse(OffsetCommitRequest, code, code, code)
     member.member.commit(at(7), timeout_ms=5_000)
     assert broker.offsets == at(7)
@@ -142,7 +140,7 @@ def test_what_passes_is_tried_again(
 @pytest.mark.parametrize(
     "code", [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR]
 )
-def test_what_does_not_pass_in_time_is_no_commit(
+def test_a_retriable_error_that_lasts_is_raised(
     broker: CoordinatorDouble, member: MemberInTest, code: ErrorCode
 ) -> None:
     """The error names the partition and the last reason."""
@@ -154,10 +152,10 @@ def test_what_does_not_pass_in_time_is_no_commit(
         member.member.committed([ONE], timeout_ms=100)
 
 
-def test_a_connection_that_breaks_under_a_commit(
+def test_a_commit_is_sent_again_after_its_connection_broke(
     broker: CoordinatorDouble, member: MemberInTest
 ) -> None:
-    """It is sent again, to wherever the coordinator is."""
+    """It is sent again, to the current coordinator."""
     broker.silent |= {OffsetCommitRequest}
     reported = Told()
     member.member.commit_async(at(7), reported)
@@ -169,10 +167,10 @@ def test_a_connection_that_breaks_under_a_commit(
     assert broker.offsets == at(7)
 
 
-def test_a_commit_without_an_answer_is_in_doubt(
+def test_a_commit_without_a_response_is_in_doubt(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """The caller gets control back in time and is told that nobody knows."""
+    """The caller gets control back in time, with an error that says so."""
     member = make(broker, "t", request_timeout_ms=60_000)
     member.poll_until("all", lambda: member.has == ALL)
     broker.silent |= {OffsetCommitRequest}
@@ -183,22 +181,22 @@ def test_a_commit_without_an_answer_is_in_doubt(
     assert broker.offsets == {}
 
 
-def test_positions_wait_for_open_transactions(
+def test_committed_offsets_wait_for_open_transactions(
     broker: CoordinatorDouble, member: MemberInTest
 ) -> None:
-    """KIP-447: the stable position is asked for, until it is there."""
+    """KIP-447: the stable offset is requested again until there is one."""
     broker.refuse(OffsetFetchRequest, *[ErrorCode.UNSTABLE_OFFSET_COMMIT] * 3)
     assert member.member.committed([ONE], timeout_ms=5_000) == {ONE: None}
     assert [request.require_stable for request in broker.kinds(OffsetFetchRequest)] == [True] * 4
 
 
-# --- what is refused ---------------------------------------------------------------------------
+# --- commits that are refused ------------------------------------------------------------------
 
 
-def test_who_was_thrown_out_commits_nothing(
+def test_a_member_that_was_removed_commits_nothing(
     broker: CoordinatorDouble, member: MemberInTest
 ) -> None:
-    """Before it hears of it, by the coordinator; afterwards, by itself."""
+    """The coordinator refuses it at first; once the member knows, it sends no request."""
     broker.throw_out(member.member.member_id)
     with pytest.raises(CommitFailed, match="Poll"):
         member.member.commit(at(7), timeout_ms=5_000)
@@ -208,8 +206,10 @@ def test_who_was_thrown_out_commits_nothing(
     assert (broker.offsets, len(broker.kinds(OffsetCommitRequest))) == ({}, requested)
 
 
-def test_nothing_is_committed_for_others(broker: CoordinatorDouble, make: MakeMember) -> None:
-    """Neither what another member has, nor anything in the handler of a loss."""
+def test_partitions_of_others_are_not_committed(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """Neither another member's are, nor lost ones in the handler of the loss."""
     first, second = make(broker, "t", name="first"), make(broker, "t", name="second")
     poll_until("both have half", lambda: len(first.has) == len(second.has) == 2, first, second)
     theirs = next(iter(second.has))
@@ -230,10 +230,10 @@ def test_nothing_is_committed_for_others(broker: CoordinatorDouble, make: MakeMe
     assert broker.offsets == {}
 
 
-def test_a_commit_from_before_a_loss_does_not_go_out_after_it(
+def test_a_commit_from_before_a_loss_is_not_sent_after_it(
     broker: CoordinatorDouble, member: MemberInTest
 ) -> None:
-    """Although the partition came back in the meantime: others may have gone on from there."""
+    """It is not even if the partition came back: another owner may have read on meanwhile."""
     reported = Told()
     broker.refuse(OffsetCommitRequest, *[ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 1_000)
     member.member.commit_async(at(7), reported)
@@ -246,10 +246,10 @@ def test_a_commit_from_before_a_loss_does_not_go_out_after_it(
     assert broker.offsets == {}
 
 
-def test_a_commit_of_what_stays_survives_a_rebalance(
+def test_a_commit_of_a_kept_partition_survives_a_rebalance(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """A cooperative member goes out under its new generation where the old one was refused."""
+    """A cooperative member sends it again in the new generation after the old one's refusal."""
     member = make(broker, "t", settings=replace(QUICK, strategies=("cooperative-sticky",)))
     member.poll_until("all", lambda: member.has == ALL)
     reported = Told()
@@ -264,8 +264,10 @@ def test_a_commit_of_what_stays_survives_a_rebalance(
     assert broker.offsets == at(7)
 
 
-def test_between_two_generations(broker: CoordinatorDouble, member: MemberInTest) -> None:
-    """The coordinator wants the rebalance over first."""
+def test_a_commit_during_a_rebalance_is_refused(
+    broker: CoordinatorDouble, member: MemberInTest
+) -> None:
+    """The coordinator accepts it only once the rebalance is over."""
     broker.refuse(OffsetCommitRequest, ErrorCode.REBALANCE_IN_PROGRESS)
     with pytest.raises(RebalanceInProgress):
         member.member.commit(at(7), timeout_ms=5_000)

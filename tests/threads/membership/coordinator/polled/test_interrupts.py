@@ -1,4 +1,4 @@
-"""A signal handler's exception in a poll, wherever it strikes: the next polls make a member."""
+"""A signal handler's exception anywhere in a poll: the next polls restore the membership."""
 
 from dataclasses import replace
 from functools import partial
@@ -18,7 +18,7 @@ FIRST = TopicPartition("t", 0)
 
 
 def committed(member: MemberInTest, offset: int) -> bool:
-    """Commit as the error tells: a cooperative member keeps what it has while it joins anew."""
+    """Try to commit; False while the group rebalances, in which a cooperative member owns on."""
     try:
         member.member.commit({FIRST: OffsetAndMetadata(offset)}, timeout_ms=5_000)
     except RebalanceInProgressError:
@@ -27,14 +27,14 @@ def committed(member: MemberInTest, offset: int) -> bool:
 
 
 @pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
-def test_a_poll_that_is_broken_off_leaves_no_member_without_records(
+def test_an_interrupted_poll_leaves_no_member_without_partitions(
     make: MakeMember, strategy: str
 ) -> None:
-    """What is given up and taken over in it may be half done: then it joins anew."""
+    """A revocation or take-over may be half done by then, and the member joins again."""
     broker = CoordinatorDouble({"t": 4})
     member = make(broker, "t", settings=replace(QUICK, strategies=(strategy,)))
     member.poll_until("all", lambda: member.has == ALL)
-    unheard = 0
+    uninterrupted = 0
     for address in count(step=5):
         member.member.rejoin()
         generation = member.member.generation
@@ -48,9 +48,9 @@ def test_a_poll_that_is_broken_off_leaves_no_member_without_records(
             if not interrupt_at_check(
                 address, interrupt, lambda: member.poll_until("another round", again)
             ):
-                unheard += 1
+                uninterrupted += 1
         except Interrupted:
             member.poll_until("all again", again)
         member.poll_until("a commit", partial(committed, member, address))
-        if unheard == 2 or address > 600:
+        if uninterrupted == 2 or address > 600:
             return

@@ -1,4 +1,4 @@
-"""A member's life: it joins, shares partitions, revokes, leaves; without a network."""
+"""A member joins, shares, gives up partitions and leaves, with a coordinator without a network."""
 
 import threading
 from dataclasses import replace
@@ -27,7 +27,7 @@ STRATEGIES = ("range", "roundrobin", "sticky", "cooperative-sticky")
 
 
 def even(*members: MemberInTest) -> bool:
-    """Whether these members share the topic's partitions evenly, each partition with one member."""
+    """Return whether these members own all partitions evenly, each in one hand only."""
     shares = [member.has for member in members]
     return frozenset().union(*shares) == ALL and all(
         len(share) == len(ALL) // len(members) for share in shares
@@ -39,7 +39,7 @@ def even(*members: MemberInTest) -> bool:
 def test_two_members_share_and_the_one_that_stays_gets_all(
     make: MakeMember, versions: dict[int, int], strategy: str
 ) -> None:
-    """Each partition has one owner; a closed member leaves, so nobody waits for its session."""
+    """Each partition has one owner; a leaving member says so, and its session is not awaited."""
     broker = CoordinatorDouble({"t": 4}, versions=versions)  # type: ignore[arg-type]
     settings = replace(QUICK, strategies=(strategy,))
     first = make(broker, "t", settings=settings, name="first")
@@ -54,7 +54,7 @@ def test_two_members_share_and_the_one_that_stays_gets_all(
 
 
 def test_a_cooperative_member_keeps_what_stays(broker: CoordinatorDouble, make: MakeMember) -> None:
-    """It revokes only the partitions that move, and keeps reading the others meanwhile."""
+    """It gives up only what the other member gets, and reads the rest meanwhile."""
     settings = replace(QUICK, strategies=("cooperative-sticky",))
     first = make(broker, "t", settings=settings, name="first")
     first.poll_until("all", lambda: first.has == ALL)
@@ -72,10 +72,10 @@ def test_a_cooperative_member_keeps_what_stays(broker: CoordinatorDouble, make: 
     assert revoked[0] == second.has
 
 
-def test_a_member_has_no_partitions_once_its_session_may_have_expired(
+def test_a_member_delivers_nothing_once_its_session_may_be_over(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """Without a network others may own the partitions, so nothing is delivered."""
+    """Without a network others may own its partitions by now."""
     settings = replace(QUICK, session_timeout_ms=300)
     member = make(broker, "t", settings=settings, request_timeout_ms=60_000)
     member.poll_until("all", lambda: member.has == ALL)
@@ -87,10 +87,10 @@ def test_a_member_has_no_partitions_once_its_session_may_have_expired(
     member.poll_until("all again", lambda: member.has == ALL)
 
 
-def test_a_removed_member_is_notified_of_its_loss_and_rejoins(
+def test_a_removed_member_gets_its_loss_and_joins_again(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """The loss is reported before the new assignment, and nothing is revoked on top of it."""
+    """The handler gets the loss before the new assignment, and no revocation."""
     member = make(broker, "t")
     member.poll_until("all", lambda: member.has == ALL)
     broker.throw_out(member.member.member_id)
@@ -99,10 +99,10 @@ def test_a_removed_member_is_notified_of_its_loss_and_rejoins(
     assert member.handler.notes == [("taken", ALL), ("lost", ALL), ("taken", ALL)]
 
 
-def test_a_caller_that_stops_polling_leaves_the_group_and_rejoins(
+def test_a_caller_that_does_not_poll_leaves_and_joins_again(
     broker: CoordinatorDouble, make: MakeMember, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """After max.poll.interval.ms the others get its partitions; leaving and return are logged."""
+    """max.poll.interval.ms: other members don't wait for one that is stuck. Both are logged."""
     member = make(broker, "t", settings=replace(QUICK, max_poll_interval_ms=200))
     member.poll_until("all", lambda: member.has == ALL)
     wait_until(lambda: broker.kinds(LeaveGroupRequest), what="it leaves")
@@ -114,10 +114,10 @@ def test_a_caller_that_stops_polling_leaves_the_group_and_rejoins(
     assert member.member.counts.notices == 2
 
 
-def test_a_static_member_comes_back_without_a_rebalance(
+def test_a_static_member_restarts_without_a_rebalance(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """A static member (KIP-345) does not leave at close, and its partitions wait for it."""
+    """KIP-345: it does not leave, and its partitions are kept for it."""
     long = replace(QUICK, session_timeout_ms=20_000)
     settings = replace(long, instance_id="i1")
     other = make(broker, "t", settings=replace(long, instance_id="i2"), name="other")
@@ -132,8 +132,10 @@ def test_a_static_member_comes_back_without_a_rebalance(
     assert (broker.group.generation, other.member.counts.joined) == (generation, joins)
 
 
-def test_two_members_with_the_same_instance_id(broker: CoordinatorDouble, make: MakeMember) -> None:
-    """The older member is fenced: every poll raises that, and it does not join again."""
+def test_the_older_of_two_members_with_one_instance_id_is_fenced(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """Each of its polls raises that, and it does not take the id back."""
     settings = replace(QUICK, instance_id="i1")
     older = make(broker, "t", settings=settings, name="older")
     older.poll_until("all", lambda: older.has == ALL)
@@ -147,10 +149,8 @@ def test_two_members_with_the_same_instance_id(broker: CoordinatorDouble, make: 
     assert newer.has == ALL
 
 
-def test_a_final_refusal_is_over_after_unsubscribe(
-    broker: CoordinatorDouble, make: MakeMember
-) -> None:
-    """After unsubscribe() a new subscription may join again."""
+def test_a_final_refusal_ends_with_unsubscribe(broker: CoordinatorDouble, make: MakeMember) -> None:
+    """After that a new subscription can join."""
     member = make(broker, "t", settings=replace(QUICK, instance_id="i1"))
     broker.refuse(JoinGroupRequest, ErrorCode.FENCED_INSTANCE_ID)
     with pytest.raises(GroupFailed):
@@ -160,10 +160,10 @@ def test_a_final_refusal_is_over_after_unsubscribe(
     member.poll_until("all", lambda: member.has == ALL)
 
 
-def test_the_deadline_of_an_unsubscribe_ends_with_it(
+def test_a_handler_that_fails_while_leaving_leaves_no_deadline_behind(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """Even if the handler raises, later commits and lookups have their own timeouts."""
+    """Commits and lookups after another subscription have time-outs of their own."""
 
     def fail(_partitions: frozenset[TopicPartition], _why: RevocationKind) -> None:
         raise ValueError("the caller's")
@@ -176,15 +176,15 @@ def test_the_deadline_of_an_unsubscribe_ends_with_it(
     member.handler.on_give_up = lambda _partitions, _why: None
     member.subscribe("t")
     member.poll_until("all again", lambda: member.has == ALL)
-    one = TopicPartition("t", 0)
-    member.member.commit({one: OffsetAndMetadata(7)}, timeout_ms=5_000)
-    assert member.member.committed([one], timeout_ms=5_000) == {one: OffsetAndMetadata(7)}
+    tp = TopicPartition("t", 0)
+    member.member.commit({tp: OffsetAndMetadata(7)}, timeout_ms=5_000)
+    assert member.member.committed([tp], timeout_ms=5_000) == {tp: OffsetAndMetadata(7)}
 
 
-def test_a_subscription_made_while_the_member_leaves_is_joined(
+def test_a_subscription_made_while_leaving_joins_again(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """The handler subscribes during unsubscribe(): the member joins, and commits as a member."""
+    """If the handler subscribes while the member leaves, it joins again and commits as a member."""
 
     def subscribe(_partitions: frozenset[TopicPartition], _why: RevocationKind) -> None:
         member.handler.on_give_up = lambda _partitions, _why: None
@@ -200,10 +200,10 @@ def test_a_subscription_made_while_the_member_leaves_is_joined(
     assert broker.offsets == {TopicPartition("t", 0): OffsetAndMetadata(7)}
 
 
-def test_an_interrupted_unsubscribe_leaves_the_group(
+def test_an_interrupted_leave_is_sent_nevertheless(
     broker: CoordinatorDouble, make: MakeMember, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The next join has a new member id; the group does not wait for the old session to end."""
+    """The member joins under a new id, and the group does not wait for the old one's session."""
     member = make(broker, "t", settings=replace(QUICK, session_timeout_ms=60_000))
     member.poll_until("all", lambda: member.has == ALL)
 
@@ -220,10 +220,10 @@ def test_an_interrupted_unsubscribe_leaves_the_group(
     member.member.commit({TopicPartition("t", 0): OffsetAndMetadata(7)}, timeout_ms=5_000)
 
 
-def test_an_interrupted_close_does_not_wait_for_hanging_commits(
+def test_an_interrupted_close_does_not_wait_for_commits(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """After Ctrl-C in the last commit neither it nor earlier commits are waited for."""
+    """After Ctrl-C it waits neither for the handler's commit nor for those before it."""
     member = make(broker, "t", request_timeout_ms=60_000)
     member.poll_until("all", lambda: member.has == ALL)
     broker.silent |= {OffsetCommitRequest}
@@ -240,10 +240,10 @@ def test_an_interrupted_close_does_not_wait_for_hanging_commits(
     assert SystemClock().now_ms() - begun_ms < 20_000
 
 
-def test_a_refusal_is_raised_once_and_the_next_poll_tries_again(
+def test_a_refusal_is_raised_once_and_the_next_poll_retries(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """An ACL may be fixed while the consumer polls."""
+    """An ACL may be corrected while the consumer polls."""
     broker.refuse(JoinGroupRequest, ErrorCode.GROUP_AUTHORIZATION_FAILED)
     member = make(broker, "t")
     with pytest.raises(GroupFailed, match="GROUP_AUTHORIZATION_FAILED") as caught:
@@ -252,15 +252,15 @@ def test_a_refusal_is_raised_once_and_the_next_poll_tries_again(
     member.poll_until("all", lambda: member.has == ALL)
 
 
-def test_a_broker_too_old_for_groups(make: MakeMember) -> None:
-    """The error names the alternative, groups in ZooKeeper."""
+def test_a_broker_too_old_for_groups_is_an_error(make: MakeMember) -> None:
+    """The error names ZooKeeper groups as the alternative."""
     member = make(CoordinatorDouble({"t": 1}, versions=OF_0_8_2), "t")
     with pytest.raises(GroupFailed, match="zookeeper_connect"):
         member.poll_until("never", lambda: False)
 
 
-def test_a_broker_too_old_for_static_members(make: MakeMember) -> None:
-    """The error names the request that the broker lacks."""
+def test_a_broker_too_old_for_static_members_is_an_error(make: MakeMember) -> None:
+    """The error names the request that the setting needs a newer version of."""
     member = make(
         CoordinatorDouble({"t": 1}, versions=OF_0_9), "t", settings=replace(QUICK, instance_id="i")
     )
@@ -268,8 +268,8 @@ def test_a_broker_too_old_for_static_members(make: MakeMember) -> None:
         member.poll_until("never", lambda: False)
 
 
-def test_a_coordinator_too_old_for_heartbeats_of_static_members(make: MakeMember) -> None:
-    """A heartbeat without the instance id would not be fenced, so none is sent."""
+def test_a_coordinator_too_old_for_static_heartbeats_is_an_error(make: MakeMember) -> None:
+    """It accepted the join, but a heartbeat without an instance id can't be fenced."""
     broker = CoordinatorDouble({"t": 1}, versions={ApiKey.HEARTBEAT: 2})
     member = make(broker, "t", settings=replace(QUICK, instance_id="i"))
     with pytest.raises(GroupFailed, match="it lacks HEARTBEAT 3") as caught:
@@ -278,10 +278,10 @@ def test_a_coordinator_too_old_for_heartbeats_of_static_members(make: MakeMember
     assert not broker.kinds(HeartbeatRequest)
 
 
-def test_a_broker_of_0_9_refuses_a_session_of_45_s(
+def test_a_session_time_out_too_long_for_0_9_is_shortened(
     make: MakeMember, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The later default is too long for it: the member joins with its maximum, and logs that."""
+    """The default of later releases exceeds its maximum: that is used instead, and logged."""
     broker = CoordinatorDouble({"t": 4}, versions=OF_0_9, longest_session_ms=30_000)
     member = make(broker, "t", settings=replace(QUICK, session_timeout_ms=45_000))
     member.poll_until("all", lambda: member.has == ALL)
@@ -290,7 +290,7 @@ def test_a_broker_of_0_9_refuses_a_session_of_45_s(
 
 
 def test_strategies_must_exist(broker: CoordinatorDouble, make: MakeMember) -> None:
-    """An empty list or an unknown strategy is refused before anything is started."""
+    """An unknown one is refused before any thread is started."""
     for names in ((), ("range", "fastest")):
         with pytest.raises((ConfigError, KeyError)):
             make(broker, "t", settings=replace(QUICK, strategies=names))
@@ -299,10 +299,10 @@ def test_strategies_must_exist(broker: CoordinatorDouble, make: MakeMember) -> N
 # --- rebalances that go wrong ------------------------------------------------------------------
 
 
-def test_an_error_of_the_handler_is_raised_and_the_member_stays(
+def test_an_error_of_the_handler_is_raised_and_the_group_goes_on(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """A handler's call that raised counts as made."""
+    """A call of the handler that raised counts as done."""
     member = make(broker, "t")
     member.poll_until("all", lambda: member.has == ALL)
 
@@ -318,8 +318,10 @@ def test_an_error_of_the_handler_is_raised_and_the_member_stays(
         member.close()
 
 
-def test_a_change_of_subscription(broker: CoordinatorDouble, make: MakeMember) -> None:
-    """Partitions of the old topic are revoked, those of the new one are assigned."""
+def test_a_changed_subscription_changes_the_partitions(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """Those of a former topic are revoked, and those of a new one are taken over."""
     broker.partitions["u"] = (0,)
     member = make(broker, "t", settings=replace(QUICK, strategies=("cooperative-sticky",)))
     member.poll_until("all", lambda: member.has == ALL)
@@ -333,10 +335,8 @@ def test_a_change_of_subscription(broker: CoordinatorDouble, make: MakeMember) -
     assert (member.member.generation, member.member.state) == (-1, "unjoined")
 
 
-def test_the_handler_may_commit_while_the_member_closes(
-    broker: CoordinatorDouble, make: MakeMember
-) -> None:
-    """Its last commit is sent before the LeaveGroup request."""
+def test_the_handler_can_commit_while_leaving(broker: CoordinatorDouble, make: MakeMember) -> None:
+    """Its last commit comes before the LeaveGroup request."""
     member = make(broker, "t")
     member.poll_until("all", lambda: member.has == ALL)
 
@@ -354,8 +354,8 @@ def test_the_handler_may_commit_while_the_member_closes(
 # --- closing -----------------------------------------------------------------------------------
 
 
-def test_close_without_time(broker: CoordinatorDouble, make: MakeMember) -> None:
-    """The handler is called even with a timeout of 0."""
+def test_close_without_time_calls_the_handler(broker: CoordinatorDouble, make: MakeMember) -> None:
+    """It does even if LeaveGroup gets no response."""
     member = make(broker, "t")
     member.poll_until("all", lambda: member.has == ALL)
     broker.silent |= {LeaveGroupRequest}
@@ -363,8 +363,8 @@ def test_close_without_time(broker: CoordinatorDouble, make: MakeMember) -> None
     assert member.handler.owned == frozenset()
 
 
-def test_close_without_a_reachable_coordinator(make: MakeMember) -> None:
-    """A close does not wait for a coordinator that cannot be found."""
+def test_close_without_a_coordinator_is_quick(make: MakeMember) -> None:
+    """There is nobody to send LeaveGroup to."""
     broker = CoordinatorDouble({"t": 1})
     broker.found = Broker(9, "nowhere", 1)
     broker.deaf = True

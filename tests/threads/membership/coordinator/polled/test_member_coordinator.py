@@ -1,4 +1,4 @@
-"""A member whose coordinator is lost, hangs or says what nobody can read."""
+"""A member whose coordinator is lost, hangs, or sends responses that can't be read."""
 
 from dataclasses import replace
 
@@ -23,8 +23,8 @@ ALL = tps("t", 0, 1, 2, 3)
 STRATEGIES = ("range", "roundrobin", "sticky", "cooperative-sticky")
 
 
-def test_a_lost_coordinator_costs_nothing(broker: CoordinatorDouble, make: MakeMember) -> None:
-    """Connections break, the coordinator is another broker for a while, then nobody: all passes."""
+def test_a_lost_coordinator_costs_no_partition(broker: CoordinatorDouble, make: MakeMember) -> None:
+    """Connections break, it is another broker for a while, then none: the member stays."""
     member = make(broker, "t")
     member.poll_until("all", lambda: member.has == ALL)
     wait_until(lambda: member.member.counts.heartbeats, what="a heartbeat")
@@ -45,7 +45,7 @@ def test_a_lost_coordinator_costs_nothing(broker: CoordinatorDouble, make: MakeM
 
 
 def test_a_useless_coordinator_is_not_hammered(broker: CoordinatorDouble, make: MakeMember) -> None:
-    """The brokers name one where nobody listens: asked again after pauses that grow."""
+    """If the named coordinator refuses connections, retries have growing pauses."""
     settings = replace(QUICK, retry_backoff_ms=50, retry_backoff_max_ms=200)
     member = make(broker, "t", settings=settings)
     member.poll_until("all", lambda: member.has == ALL)
@@ -57,10 +57,10 @@ def test_a_useless_coordinator_is_not_hammered(broker: CoordinatorDouble, make: 
 
 
 @pytest.mark.parametrize("kind", [JoinGroupRequest, SyncGroupRequest])
-def test_a_coordinator_killed_in_the_middle_of_a_rebalance(
+def test_a_coordinator_may_be_killed_during_a_rebalance(
     broker: CoordinatorDouble, make: MakeMember, kind: type[object]
 ) -> None:
-    """JoinGroup or SyncGroup is answered by nobody; then another broker has the group."""
+    """JoinGroup or SyncGroup gets no response, and then another broker has the group."""
     first = make(broker, "t", name="first")
     first.poll_until("all", lambda: first.has == ALL)
     broker.silent |= {kind}
@@ -78,8 +78,8 @@ def _requested(broker: CoordinatorDouble, kind: type[object]) -> int:
     return broker.attempts.get(kind, 0)
 
 
-def test_the_leader_hears_of_new_partitions(broker: CoordinatorDouble, make: MakeMember) -> None:
-    """Also of a topic that it does not read itself."""
+def test_the_leader_notices_new_partitions(broker: CoordinatorDouble, make: MakeMember) -> None:
+    """It does even of a topic that it does not read itself."""
     leader = make(broker, "t", name="leader")
     leader.poll_until("all", lambda: leader.has == ALL)
     other = make(broker, "u", name="other")
@@ -94,10 +94,10 @@ def test_the_leader_hears_of_new_partitions(broker: CoordinatorDouble, make: Mak
     poll_until("the new partition", lambda: len(leader.has) == 5, leader, other)
 
 
-def test_nothing_new_is_no_reason_to_join_again(
+def test_unchanged_metadata_causes_no_rebalance(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """The metadata came again, or without a topic that it was not asked for."""
+    """The same metadata came again, or came without one of the topics."""
     leader = make(broker, "t")
     leader.poll_until("all", lambda: leader.has == ALL)
     leader.member.on_topics_changed()
@@ -105,16 +105,16 @@ def test_nothing_new_is_no_reason_to_join_again(
     leader.member.on_topics_changed()
     beats = leader.member.counts.heartbeats
     leader.poll_until("time passes", lambda: leader.member.counts.heartbeats > beats + 2)
-    found = leader.member.numbers()
-    assert (found["join-total"], found["commit-total"], found["lost-total"]) == (1, 0, 0)
-    assert found["heartbeat-total"] > beats
-    assert 0 <= found["last-heartbeat-seconds-ago"] < 30
+    metrics = leader.member.numbers()
+    assert (metrics["join-total"], metrics["commit-total"], metrics["lost-total"]) == (1, 0, 0)
+    assert metrics["heartbeat-total"] > beats
+    assert 0 <= metrics["last-heartbeat-seconds-ago"] < 30
 
 
-def test_a_join_that_hangs_does_not_hold_up_the_next(
+def test_a_join_that_hangs_does_not_delay_the_next(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """Another subscription begins while the first one's JoinGroup is not answered."""
+    """Another subscription joins while the first one's JoinGroup has no response."""
     member = make(broker, "t", request_timeout_ms=60_000)
     broker.silent |= {JoinGroupRequest}
     member.poll_until("it joins", lambda: _requested(broker, JoinGroupRequest))
@@ -124,10 +124,10 @@ def test_a_join_that_hangs_does_not_hold_up_the_next(
     member.poll_until("all", lambda: member.has == ALL, timeout_s=10)
 
 
-def test_a_join_answered_too_late_is_taken_back(
+def test_a_join_that_completes_after_unsubscribe_leaves_again(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
-    """Who unsubscribed meanwhile would hold up the others as a member that nobody plays."""
+    """Otherwise the group would wait for a member that no consumer acts for."""
     first = make(broker, "t", settings=replace(QUICK, session_timeout_ms=20_000), name="first")
     first.poll_until("all", lambda: first.has == ALL)
     second = make(broker, "t", name="second")
@@ -138,10 +138,10 @@ def test_a_join_answered_too_late_is_taken_back(
     first.poll_until("it is gone", lambda: len(broker.group.members) == 1 and first.has == ALL)
 
 
-def test_a_leader_that_learns_no_partitions_says_why_and_tries_again(
+def test_a_leader_without_metadata_raises_and_retries(
     broker: CoordinatorDouble, make: MakeMember, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The caller hears what the brokers said; the group is shared as soon as they answer."""
+    """The error has the brokers' reason; the group is assigned as soon as they respond."""
 
     def view(topics: object, *, timeout_ms: int) -> ClusterView:
         del topics, timeout_ms
@@ -150,14 +150,14 @@ def test_a_leader_that_learns_no_partitions_says_why_and_tries_again(
     with monkeypatch.context() as patch:
         patch.setattr(broker, "view", view)
         member = make(broker, "t")
-        told = r"group g: the group's leader can't assign: broker:9092 is silent"
-        with pytest.raises(GroupFailed, match=told):
+        expected = r"group g: the group's leader can't assign: broker:9092 is silent"
+        with pytest.raises(GroupFailed, match=expected):
             member.poll_until("never", lambda: False)
     member.poll_until("all", lambda: member.has == ALL)
 
 
-def test_an_answer_that_cannot_be_read_is_told(broker: CoordinatorDouble, make: MakeMember) -> None:
-    """The leader assigned nonsense: every poll says so, and none waits for ever in silence."""
+def test_an_unreadable_assignment_is_raised(broker: CoordinatorDouble, make: MakeMember) -> None:
+    """The leader sent garbage: every poll raises it, and none waits for ever."""
     broker.nonsense = True
     member = make(broker, "t")
     with pytest.raises(GroupFailed, match="Assignment"):
@@ -166,10 +166,10 @@ def test_an_answer_that_cannot_be_read_is_told(broker: CoordinatorDouble, make: 
     member.poll_until("all", lambda: member.has == ALL)
 
 
-def test_a_thread_that_dies_of_a_bug_is_told_for_ever(
+def test_the_death_of_a_thread_is_raised_by_every_poll(
     broker: CoordinatorDouble, make: MakeMember, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Nobody waits for what will not come, and unsubscribing does not hide it."""
+    """No poll waits in vain, and unsubscribing does not hide it; close raises the bug."""
 
     def view(topics: object, *, timeout_ms: int) -> ClusterView:
         del topics, timeout_ms
@@ -187,14 +187,14 @@ def test_a_thread_that_dies_of_a_bug_is_told_for_ever(
         member.close()
 
 
-# --- the handler -------------------------------------------------------------------------------
+# --- closing -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", [JoinGroupRequest, SyncGroupRequest, HeartbeatRequest])
 def test_close_is_prompt_when_the_coordinator_hangs(
     broker: CoordinatorDouble, make: MakeMember, kind: type[object]
 ) -> None:
-    """Whatever it does not answer."""
+    """It is for whichever request gets no response."""
     broker.silent |= {kind, LeaveGroupRequest}
     member = make(broker, "t", request_timeout_ms=60_000)
     member.poll_until("it asks", lambda: _requested(broker, kind))

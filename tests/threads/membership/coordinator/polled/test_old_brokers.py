@@ -1,4 +1,4 @@
-"""Groups on brokers of 0.8: no members, but offsets from 0.8.1 on, for who assigns partitions."""
+"""Groups on brokers of 0.8: no members, but from 0.8.1 on offsets for assigned partitions."""
 
 import pytest
 
@@ -15,10 +15,10 @@ from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 @pytest.mark.parametrize(
     ("versions", "version"), [(OF_0_8_2, 1), (OF_0_8_1, 0)], ids=["0.8.2", "0.8.1"]
 )
-def test_offsets_of_who_chose_his_partitions(
+def test_offsets_of_assigned_partitions(
     make: MakeMember, versions: dict[ApiKey, int], version: int
 ) -> None:
-    """In Kafka, or by way of the broker in ZooKeeper: written and read back as no member."""
+    """They are written and read without membership, in Kafka or by the broker in ZooKeeper."""
     broker = CoordinatorDouble({"t": 4}, versions=versions)
     member = make(broker)
     assert member.member.committed([ONE, OTHER], timeout_ms=5_000) == {ONE: None, OTHER: None}
@@ -35,8 +35,8 @@ def test_offsets_of_who_chose_his_partitions(
     assert {request.generation_id for request in broker.kinds(OffsetCommitRequest)} == {-1}
 
 
-def test_a_keeper_of_offsets_that_is_gone_is_looked_for_again(make: MakeMember) -> None:
-    """Any broker will do."""
+def test_a_broker_of_offsets_that_is_gone_is_replaced(make: MakeMember) -> None:
+    """On 0.8.1 any broker can write offsets."""
     broker = CoordinatorDouble({"t": 4}, versions=OF_0_8_1)
     member = make(broker)
     member.member.commit(at(7), timeout_ms=5_000)
@@ -48,15 +48,17 @@ def test_a_keeper_of_offsets_that_is_gone_is_looked_for_again(make: MakeMember) 
 @pytest.mark.parametrize(
     "versions", [OF_0_8_2, OF_0_8_1, OF_0_8_0], ids=["0.8.2", "0.8.1", "0.8.0"]
 )
-def test_who_subscribes_is_told_what_to_do(make: MakeMember, versions: dict[ApiKey, int]) -> None:
-    """So that it goes on where the group's offsets are; also after these were asked for."""
+def test_a_subscription_is_refused_with_the_alternative(
+    make: MakeMember, versions: dict[ApiKey, int]
+) -> None:
+    """ZooKeeper groups with offsets in Kafka would continue at the group's offsets."""
     member = make(CoordinatorDouble({"t": 4}, versions=versions), "t")
     with pytest.raises(GroupFailed, match=r"zookeeper_connect, with offsets_storage='kafka'"):
         member.poll_until("never", lambda: False)
 
 
-def test_who_has_asked_for_offsets_is_told_so_as_well(make: MakeMember) -> None:
-    """A broker that only keeps offsets is not taken for a coordinator."""
+def test_a_subscription_after_a_commit_is_refused_as_well(make: MakeMember) -> None:
+    """A broker that only stores offsets is not taken for a coordinator."""
     member = make(CoordinatorDouble({"t": 4}, versions=OF_0_8_1))
     member.member.commit(at(7), timeout_ms=5_000)
     member.subscribe("t")
@@ -65,7 +67,7 @@ def test_who_has_asked_for_offsets_is_told_so_as_well(make: MakeMember) -> None:
 
 
 def test_brokers_of_0_8_0_keep_no_offsets(make: MakeMember) -> None:
-    """Neither does waiting help."""
+    """The error comes at once, as waiting would not help."""
     member = make(CoordinatorDouble({"t": 4}, versions=OF_0_8_0))
     for call in (
         lambda: member.member.committed([ONE], timeout_ms=5_000),

@@ -1,8 +1,8 @@
 """Members that come, go and fall behind at random, each with a program that reads and commits.
 
-Logs are numbers: to read is to note an offset and to go on to the next. What is held against them
-is what users count on: nothing is passed over; and nothing is read twice unless somebody was told
-that he had lost it.
+Logs are numbers: to read is to note an offset and to go on to the next. The tests check what users
+rely on: no offset is skipped, and none is read twice unless a member was notified that it had lost
+the partition.
 """
 
 import random
@@ -21,7 +21,7 @@ STEPS = 60
 
 
 class ChurnProgram(PolledMember):
-    """Reads a few offsets of each partition a poll, and commits them at the next, or when told."""
+    """Reads a few offsets of each partition a round; commits them when polled or revoked."""
 
     def __init__(self, group: Group, read: list[tuple[TopicPartition, int]], **settings: object):
         self.read = read
@@ -29,14 +29,14 @@ class ChurnProgram(PolledMember):
         super().__init__(group, **settings)
 
     def take_over(self, added: Partitions, owned: Partitions) -> None:
-        """Go on where the group stands."""
+        """Start at the group's committed offsets."""
         super().take_over(added, owned)
         found = self.membership.committed(added, timeout_ms=TIMEOUT_MS)
         for tp, it in found.items():
             self.positions[tp] = 0 if it is None else it.offset
 
     def give_up(self, partitions: Partitions, why: RevocationKind) -> None:
-        """Commit what was read, where it may still be."""
+        """Commit what was read, unless the partitions are lost."""
         if why is RevocationKind.REVOKED:
             self.commit(partitions)
         for tp in partitions:
@@ -44,7 +44,7 @@ class ChurnProgram(PolledMember):
         super().give_up(partitions, why)
 
     def commit(self, partitions: Partitions) -> None:
-        """Commit where it stands."""
+        """Commit the positions of these partitions."""
         offsets = {tp: OffsetAndMetadata(self.positions[tp]) for tp in partitions}
         try:
             self.membership.commit(offsets, timeout_ms=TIMEOUT_MS)
@@ -52,7 +52,7 @@ class ChurnProgram(PolledMember):
             assert "lost" in str(self.received) or not partitions <= self.membership.deliverable()
 
     def turn(self) -> None:
-        """One round of its loop."""
+        """Run one round of the program's loop."""
         try:
             self.membership.poll()
         except RebalanceFailed:
@@ -64,32 +64,34 @@ class ChurnProgram(PolledMember):
 
 
 def final_offsets(group: Group) -> dict[TopicPartition, int]:
-    """Where the group stands."""
+    """Return the group's committed offsets."""
     return {
         TopicPartition("t", number): int(group.offset(number) or 0) for number in range(PARTITIONS)
     }
 
 
-def churn(group: Group, seed: int, *, rough: bool) -> tuple[list[tuple[TopicPartition, int]], str]:
-    """Let programs come and go; gives what all of them read, and what they heard."""
-    chance = random.Random(seed)
+def churn(
+    group: Group, seed: int, *, with_losses: bool
+) -> tuple[list[tuple[TopicPartition, int]], str]:
+    """Let programs come and go; return what all of them read, and which calls they got."""
+    rng = random.Random(seed)
     read: list[tuple[TopicPartition, int]] = []
-    settings = {"rebalance_backoff_ms": 40, "rebalance_max_retries": 5 if rough else 500}
+    settings = {"rebalance_backoff_ms": 40, "rebalance_max_retries": 5 if with_losses else 500}
     programs: list[ChurnProgram] = []
     gone: list[ChurnProgram] = []
     for _ in range(STEPS):
-        dice = chance.random()
+        dice = rng.random()
         if (dice < 0.1 and len(programs) < 4) or not programs:
             programs.append(ChurnProgram(group, read, **settings))
             programs[-1].membership.subscribe(frozenset("t"), open_ended=False)
         elif dice < 0.16 and len(programs) > 1:
-            gone.append(programs.pop(chance.randrange(len(programs))))
+            gone.append(programs.pop(rng.randrange(len(programs))))
             gone[-1].membership.close(TIMEOUT_MS)
-        elif dice < 0.22 and rough:
-            group.server.expire(chance.choice(programs).store.session_id)
+        elif dice < 0.22 and with_losses:
+            group.server.expire(rng.choice(programs).store.session_id)
         for program in programs:
-            # One that is at work for a while does not poll.
-            if chance.random() < 0.8:
+            # A program that is busy for a while does not poll.
+            if rng.random() < 0.8:
                 program.turn()
 
     def owned() -> int:
@@ -104,11 +106,11 @@ def churn(group: Group, seed: int, *, rough: bool) -> tuple[list[tuple[TopicPart
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_in_an_orderly_group_every_offset_is_read_once(seed: int) -> None:
-    """Members that come and go hand over to the offset, whoever is at work just then."""
+def test_with_orderly_hand_overs_every_offset_is_read_once(seed: int) -> None:
+    """Members that come and go hand over exactly, although some are busy at the time."""
     group = in_memory()
     group.set_topic("t", PARTITIONS)
-    read, received = churn(group, seed, rough=False)
+    read, received = churn(group, seed, with_losses=False)
     assert "lost" not in received
     assert len(read) == len(set(read))
     assert sorted(read) == [
@@ -118,10 +120,10 @@ def test_in_an_orderly_group_every_offset_is_read_once(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_in_a_rough_one_nothing_is_passed_over(seed: int) -> None:
-    """Sessions end, and nobody waits long for those at work: some offsets are read again."""
+def test_with_lost_sessions_no_offset_is_skipped(seed: int) -> None:
+    """Busy members are not awaited for long either, so that some offsets are read again."""
     group = in_memory()
     group.set_topic("t", PARTITIONS)
-    read, _ = churn(group, seed, rough=True)
+    read, _ = churn(group, seed, with_losses=True)
     for tp, end in final_offsets(group).items():
         assert {offset for partition, offset in read if partition == tp} >= set(range(end))

@@ -24,31 +24,31 @@ from zkconsumer.model import OffsetAndMetadata, TopicPartition
 
 BOTH = frozenset((T0, T1))
 QUICK = {"rebalance_backoff_ms": 50, "rebalance_max_retries": 4}
-"""A caller has 100 ms to come to a poll."""
+"""Settings that give a caller 100 ms to poll during a rebalance."""
 SLOW = {"rebalance_backoff_ms": 300, "rebalance_max_retries": 10}
-"""He has time to begin, on the slowest machine."""
+"""Settings that leave the caller enough time to start, even on a slow machine."""
 
 
 @pytest.fixture
 def group() -> Group:
-    """A group of nobody."""
+    """A group without members."""
     return in_memory()
 
 
 @pytest.fixture
 def member(group: Group) -> Iterator[PolledMember]:
     """A member that has not subscribed."""
-    with PolledMember(group) as one:
-        yield one
+    with PolledMember(group) as polled_member:
+        yield polled_member
 
 
 def offsets(number: int, *partitions: TopicPartition) -> Offsets:
-    """The same offset for each."""
+    """Map each of these partitions, or both, to this offset."""
     return {tp: OffsetAndMetadata(number) for tp in partitions or BOTH}
 
 
-def test_it_joins_while_it_polls_and_hears_its_share(group: Group, member: PolledMember) -> None:
-    """It is registered as a Scala member would be; and gone when it closed, with a last word."""
+def test_a_member_joins_while_it_polls(group: Group, member: PolledMember) -> None:
+    """It is registered as a Scala member; closing revokes its partitions and deletes its nodes."""
     assert (member.membership.member_id, member.membership.generation) == ("", -1)
     member.joined()
     assert member.received == [("assigned", frozenset({0, 1}))]
@@ -64,8 +64,8 @@ def test_it_joins_while_it_polls_and_hears_its_share(group: Group, member: Polle
     assert (group.ids(), group.owners()) == ([], {})
 
 
-def test_what_is_subscribed_amid_a_poll_is_joined_in_it(member: PolledMember) -> None:
-    """As the topics of a pattern are: the caller is woken to come once more."""
+def test_a_subscription_during_a_poll_wakes_the_caller(member: PolledMember) -> None:
+    """The same poll joins, as for topics of a pattern: the caller is woken for one more round."""
     member.wakeup.wait(0)
     assert not member.wakeup._signalled
     member.membership.subscribe(frozenset("t"), open_ended=True)
@@ -75,7 +75,7 @@ def test_what_is_subscribed_amid_a_poll_is_joined_in_it(member: PolledMember) ->
 def test_two_members_share_and_only_what_moves_is_given_up(
     group: Group, member: PolledMember
 ) -> None:
-    """What stays is delivered all the time; what goes is committed by the handler first."""
+    """Kept partitions are delivered all the time; the handler commits a moving one first."""
     member.joined()
 
     def commit(partitions: Partitions, _why: RevocationKind) -> None:
@@ -98,8 +98,8 @@ def test_two_members_share_and_only_what_moves_is_given_up(
     assert member.membership.deliverable() == BOTH
 
 
-def test_a_caller_who_does_not_poll_in_time_has_lost_them(group: Group) -> None:
-    """The group does not wait; he hears of it, and what he commits is refused."""
+def test_a_caller_that_does_not_poll_in_time_loses_partitions(group: Group) -> None:
+    """The group does not wait; its commits of them are refused, and the next poll reports it."""
     with PolledMember(group, **QUICK).joined() as busy, PolledMember(group) as other:
         other.membership.subscribe(frozenset("t"), open_ended=False)
         other.poll_until(lambda: other.owned, "a share of a busy member's")
@@ -114,8 +114,8 @@ def test_a_caller_who_does_not_poll_in_time_has_lost_them(group: Group) -> None:
         assert busy.received[1] == ("lost", numbers(frozenset({moved})))
 
 
-def test_a_slow_listener_is_not_waited_for_for_ever(group: Group) -> None:
-    """What it commits in the end is refused."""
+def test_the_wait_for_a_slow_listener_is_limited(group: Group) -> None:
+    """What the listener commits after that is refused."""
     with PolledMember(group, **SLOW).joined() as slow, PolledMember(group) as other:
         refused: list[CommitFailed] = []
 
@@ -132,8 +132,8 @@ def test_a_slow_listener_is_not_waited_for_for_ever(group: Group) -> None:
         slow.on_give_up = lambda _partitions, _why: None
 
 
-def test_a_commit_is_served_while_a_rebalance_waits(group: Group, member: PolledMember) -> None:
-    """The caller commits between two polls: what is about to go is among it."""
+def test_a_commit_is_written_while_a_rebalance_waits(group: Group, member: PolledMember) -> None:
+    """The caller commits between two polls, a partition that is being handed over included."""
     member.joined()
     with PolledMember(group) as other:
         other.membership.subscribe(frozenset("t"), open_ended=False)
@@ -148,8 +148,10 @@ def test_a_commit_is_served_while_a_rebalance_waits(group: Group, member: Polled
         assert member.received[1] == ("revoked", numbers(frozenset({going})))
 
 
-def test_the_end_of_the_session_takes_all_at_once(group: Group, member: PolledMember) -> None:
-    """Nothing is delivered from that moment on; the next polls bring it back."""
+def test_the_end_of_the_session_takes_all_partitions_at_once(
+    group: Group, member: PolledMember
+) -> None:
+    """Nothing is delivered from that moment on; the next polls join again."""
     member.joined()
     group.server.expire(member.store.session_id)
     assert member.membership.deliverable() <= BOTH
@@ -158,8 +160,8 @@ def test_the_end_of_the_session_takes_all_at_once(group: Group, member: PolledMe
     assert member.membership.deliverable() == BOTH
 
 
-def test_silence_of_zookeeper_stops_delivery_for_its_length(group: Group) -> None:
-    """A disconnected member can't know what it owns; it wakes the caller when that is over."""
+def test_delivery_stops_while_zookeeper_is_silent(group: Group) -> None:
+    """A disconnected member can't know what it owns; the caller is woken when it is back."""
     with PolledMember(group, zookeeper_silence_percent=0).joined() as member:
         group.server.disconnect(member.store.session_id)
         assert member.membership.deliverable() == frozenset()
@@ -170,8 +172,8 @@ def test_silence_of_zookeeper_stops_delivery_for_its_length(group: Group) -> Non
         assert len(member.received) == 1
 
 
-def test_what_happens_is_counted(group: Group, member: PolledMember) -> None:
-    """The counts are those of ``metrics()``."""
+def test_the_metrics_count_what_happens(group: Group, member: PolledMember) -> None:
+    """Commits, losses and rebalances appear in ``metrics()``."""
     member.joined()
     member.membership.commit(offsets(1), timeout_ms=TIMEOUT_MS)
     group.server.expire(member.store.session_id)
@@ -183,8 +185,10 @@ def test_what_happens_is_counted(group: Group, member: PolledMember) -> None:
     assert found["failed-rebalance-total"] >= 0
 
 
-def test_a_commit_waits_for_zookeeper(group: Group, member: PolledMember) -> None:
-    """Until its time is over, or ZooKeeper is back."""
+def test_a_commit_waits_for_zookeeper_until_its_time_out(
+    group: Group, member: PolledMember
+) -> None:
+    """It is written if ZooKeeper is back by then, and an error otherwise."""
     member.joined()
     group.server.disconnect(member.store.session_id)
     with pytest.raises(OffsetCommitFailed):
@@ -196,10 +200,8 @@ def test_a_commit_waits_for_zookeeper(group: Group, member: PolledMember) -> Non
     assert group.offset(0) == group.offset(1) == "4"
 
 
-def test_asynchronous_commits_are_answered_in_order_by_polls(
-    group: Group, member: PolledMember
-) -> None:
-    """A synchronous one comes after them, their callbacks before it; what they raise is logged."""
+def test_callbacks_of_asynchronous_commits_run_in_order(group: Group, member: PolledMember) -> None:
+    """They run before a later synchronous commit; what they raise is logged."""
     member.joined()
     reported: list[tuple[int, str]] = []
 
@@ -222,7 +224,7 @@ def test_asynchronous_commits_are_answered_in_order_by_polls(
 def test_without_a_subscription_anything_can_be_committed(
     group: Group, member: PolledMember
 ) -> None:
-    """As a consumer that assigns partitions to itself; it never joins."""
+    """A consumer with assigned partitions does so, and never joins."""
     member.membership.poll()
     member.membership.commit(offsets(6, T0), timeout_ms=TIMEOUT_MS)
     assert group.offset(0) == "6"
@@ -233,8 +235,8 @@ def test_without_a_subscription_anything_can_be_committed(
         member.membership.commit(offsets(-1, T0), timeout_ms=TIMEOUT_MS)
 
 
-def test_other_topics_mean_leaving_and_joining(group: Group, member: PolledMember) -> None:
-    """None are none; and unsubscribing leaves the session alive."""
+def test_other_topics_need_another_join(group: Group, member: PolledMember) -> None:
+    """Without topics the member leaves the group, but its session stays alive."""
     group.set_topic("u", 1)
     member.joined()
     member.membership.subscribe(frozenset("tu"), open_ended=True)
@@ -252,18 +254,16 @@ def test_other_topics_mean_leaving_and_joining(group: Group, member: PolledMembe
     member.joined()
 
 
-def test_new_partitions_come_by_themselves(group: Group, member: PolledMember) -> None:
-    """Nothing is given up for them."""
+def test_new_partitions_are_taken_over(group: Group, member: PolledMember) -> None:
+    """No partition is given up for them."""
     member.joined()
     group.set_topic("t", 3)
     member.poll_until(lambda: len(member.owned) == 3, "the third one")
     assert member.received[1:] == [("assigned", frozenset({2}))]
 
 
-def test_a_handler_that_fails_does_not_hold_up_the_group(
-    group: Group, member: PolledMember
-) -> None:
-    """Its error comes out of poll; the partition goes all the same."""
+def test_a_handler_that_fails_does_not_block_the_group(group: Group, member: PolledMember) -> None:
+    """Poll raises its error, and the partition is handed over nevertheless."""
     member.joined()
 
     def fail(_partitions: Partitions, _why: RevocationKind) -> None:
@@ -280,8 +280,8 @@ def test_a_handler_that_fails_does_not_hold_up_the_group(
     assert group.ids() == []
 
 
-def test_what_the_group_can_not_do_comes_out_of_poll(group: Group) -> None:
-    """And is tried again by later polls."""
+def test_a_failed_rebalance_is_raised_by_poll(group: Group) -> None:
+    """Later polls retry it."""
     group.admin.create(f"/consumers/{GROUP}/owners/t/1", b"hung-0", ephemeral=True)
     with PolledMember(group, **QUICK) as member:
         member.membership.subscribe(frozenset("t"), open_ended=False)
@@ -295,7 +295,7 @@ def test_what_the_group_can_not_do_comes_out_of_poll(group: Group) -> None:
 def test_an_offset_that_can_not_be_read_is_not_taken_for_none(
     group: Group, member: PolledMember
 ) -> None:
-    """Its partition is not read; the other one is."""
+    """The partition with the invalid node is not read; the other one is."""
     group.write(f"/consumers/{GROUP}/offsets/t/1", b"rubbish")
     member.membership.subscribe(frozenset("t"), open_ended=False)
     with pytest.raises(PartitionFailed, match=r"t-1 stopped: .*rubbish"):
@@ -305,8 +305,8 @@ def test_an_offset_that_can_not_be_read_is_not_taken_for_none(
         member.membership.committed(BOTH, timeout_ms=TIMEOUT_MS)
 
 
-def test_a_close_without_zookeeper_is_quick_and_says_lost(group: Group) -> None:
-    """Nothing can be committed or released; the session's end does it."""
+def test_a_close_without_zookeeper_is_quick_and_reports_a_loss(group: Group) -> None:
+    """Nothing can be committed; the owner nodes go with the session."""
     member = PolledMember(group).joined()
     group.server.disconnect(member.store.session_id)
     member.membership.close(1_000)
@@ -320,8 +320,8 @@ def test_a_close_without_zookeeper_is_quick_and_says_lost(group: Group) -> None:
     member.membership.close(1_000)
 
 
-def test_leaving_takes_no_longer_than_it_may(group: Group) -> None:
-    """The control thread is at work: what it could not hand over is lost."""
+def test_leaving_respects_its_time_out(group: Group) -> None:
+    """If the control thread is busy until then, the partitions are lost instead of revoked."""
     released = threading.Event()
     with PolledMember(group).joined() as member:
         reply: Reply[bool] = Reply()
@@ -337,8 +337,8 @@ def test_leaving_takes_no_longer_than_it_may(group: Group) -> None:
         assert member.received[1:] == [("lost", frozenset({0, 1}))]
 
 
-def test_asking_for_a_rebalance_is_one(group: Group, member: PolledMember) -> None:
-    """It reads everything anew; where nothing changed, nothing moves."""
+def test_a_requested_rebalance_reads_the_group_again(group: Group, member: PolledMember) -> None:
+    """A partition that was lost unnoticed is claimed again, and the other one does not move."""
     member.joined()
     group.admin.delete_many([f"/consumers/{GROUP}/owners/t/1"])
     member.membership.rejoin()
@@ -347,10 +347,10 @@ def test_asking_for_a_rebalance_is_one(group: Group, member: PolledMember) -> No
     member.membership.on_topics_changed()
 
 
-def test_a_caller_who_is_gone_leaves_the_group(
+def test_a_caller_that_stops_polling_leaves_the_group(
     group: Group, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Others get his partitions; his next poll joins again, and says so."""
+    """Others can get its partitions; its next poll joins again, which is logged."""
     with PolledMember(group, max_poll_interval_ms=1_000, **QUICK).joined() as member:
         wait_until(lambda: not group.ids(), what="leaving")
         assert group.owners() == {}
@@ -363,8 +363,8 @@ def test_a_caller_who_is_gone_leaves_the_group(
         wait_until(lambda: not group.ids(), what="leaving again")
 
 
-def test_who_left_while_zookeeper_was_away_has_lost_what_he_had(group: Group) -> None:
-    """Others may have read on: it is not his of before, also where it comes back to him."""
+def test_leaving_while_zookeeper_is_away_loses_the_partitions(group: Group) -> None:
+    """Others may have read on meanwhile, so a partition that comes back is a new assignment."""
     with PolledMember(group, max_poll_interval_ms=1_000, **QUICK).joined() as member:
         session_id = member.store.session_id
         group.server.disconnect(session_id)
@@ -376,8 +376,8 @@ def test_who_left_while_zookeeper_was_away_has_lost_what_he_had(group: Group) ->
 
 
 @pytest.mark.parametrize("leave", ["unsubscribe", "close"])
-def test_a_last_commit_is_that_of_a_member(group: Group, leave: str) -> None:
-    """What is not its own any more is refused, on the way out as before."""
+def test_the_last_commit_is_made_as_a_member(group: Group, leave: str) -> None:
+    """While leaving, a commit of a partition of others is refused as before."""
     member = PolledMember(group).joined()
     foreign = TopicPartition("t", 9)
 
@@ -396,7 +396,7 @@ def test_a_last_commit_is_that_of_a_member(group: Group, leave: str) -> None:
     member.membership.close(TIMEOUT_MS)
 
 
-def test_commits_of_what_was_lost_with_the_session_are_refused(
+def test_commits_of_partitions_lost_with_the_session_are_refused(
     group: Group, member: PolledMember
 ) -> None:
     """A listener that commits in on_partitions_lost does not overwrite the next owner's."""
@@ -405,7 +405,7 @@ def test_commits_of_what_was_lost_with_the_session_are_refused(
 
     def commit(partitions: Partitions, why: RevocationKind) -> None:
         assert why is RevocationKind.LOST
-        # By then the control thread may well have joined again, and have them back.
+        # By now the control thread may have joined again and own them once more.
         with pytest.raises(CommitFailed):
             member.membership.commit(offsets(2, *partitions), timeout_ms=TIMEOUT_MS)
         refused.append(True)

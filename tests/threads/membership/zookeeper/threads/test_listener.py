@@ -1,4 +1,4 @@
-"""On real threads: what the unit tests of the same name do not hold."""
+"""The rebalance listener, on real threads (the unit tests of the same name hold the rest)."""
 
 import pytest
 
@@ -13,8 +13,8 @@ from zkconsumer.model import TopicPartition
 T0 = TopicPartition("t", 0)
 
 
-def test_a_shutdown_in_the_listener_of_a_real_thread_does_not_block() -> None:
-    """It returns at once; whoever joined meanwhile has been answered; the streams end."""
+def test_a_shutdown_in_the_listener_does_not_block() -> None:
+    """It returns at once; the call that joins returns, too, and the streams end."""
     group = Group(time=SystemClock())
     member = ControlledMember(group, "a")
     with MemoryConnector(member) as connector:
@@ -28,7 +28,7 @@ def test_a_shutdown_in_the_listener_of_a_real_thread_does_not_block() -> None:
 
 
 def test_a_shutdown_in_the_listener_alone_leaves_no_session() -> None:
-    """Nobody else may ever call it: what it asked for is brought to its end."""
+    """The shutdown is completed even if nobody calls it again."""
     group = Group(time=SystemClock())
     member = ControlledMember(group, "a")
     connector = MemoryConnector(member)
@@ -40,8 +40,8 @@ def test_a_shutdown_in_the_listener_alone_leaves_no_session() -> None:
     assert (group.ids(), group.owners()) == ([], {})
 
 
-def test_a_commit_in_the_listener_of_a_real_thread_does_not_block() -> None:
-    """It is served there and then, on the thread that would otherwise serve it later."""
+def test_a_commit_in_the_listener_does_not_block() -> None:
+    """It is written at once, in the thread that would otherwise write it later."""
     group = Group(time=SystemClock())
     counts: list[int] = []
     connector = MemoryConnector(ControlledMember(group, "a", auto_commit=False))
@@ -56,8 +56,8 @@ def test_a_commit_in_the_listener_of_a_real_thread_does_not_block() -> None:
     assert group.offset(0) == "1"
 
 
-def test_it_is_set_before_the_streams_are_created() -> None:
-    """Later the first rebalance would have passed it by; after the end there is none to come."""
+def test_a_listener_is_set_before_the_streams_are_created() -> None:
+    """Later it would miss the first rebalance, and after the shutdown there is none."""
     connector = MemoryConnector(ControlledMember(Group(time=SystemClock()), "a"))
     connector.set_consumer_rebalance_listener(NotedListener())
     connector.set_consumer_rebalance_listener(None)

@@ -1,4 +1,4 @@
-"""On real threads: what the unit tests of the same name do not hold."""
+"""Listeners that fail, on real threads (the unit tests of the same name hold the rest)."""
 
 import pytest
 
@@ -10,8 +10,8 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConsumerClosed
 
 
-def test_one_that_ends_the_thread_ends_the_member_and_not_the_group() -> None:
-    """``SystemExit`` is nothing to go on behind: the session ends, the streams say why."""
+def test_a_listener_that_exits_ends_its_member_but_not_the_group() -> None:
+    """After ``SystemExit`` the member's session ends, and its streams raise the reason."""
     group = Group(time=SystemClock())
     member = ControlledMember(group, "a")
 
@@ -31,17 +31,17 @@ def test_one_that_ends_the_thread_ends_the_member_and_not_the_group() -> None:
     other.shutdown()
 
 
-def test_a_shutdown_does_not_wait_for_one_that_never_returns() -> None:
-    """Its time is limited; with the session go the nodes, and the others have everything."""
+def test_a_shutdown_does_not_wait_for_a_listener_that_hangs() -> None:
+    """Its time is limited; the nodes go with the session, so that others can claim all."""
     group = Group(time=SystemClock())
-    let_go: list[bool] = []
+    released: list[bool] = []
     connector = MemoryConnector(ControlledMember(group, "a"), shutdown_timeout_ms=300)
     connector.set_consumer_rebalance_listener(
-        NotedListener(lambda _share: wait_until(lambda: let_go, what="the test's end"))
+        NotedListener(lambda _share: wait_until(lambda: released, what="the test's end"))
     )
     [stream] = connector.create_message_streams({"t": 1})["t"]
     connector.shutdown()
     assert (group.ids(), group.owners()) == ([], {})
-    let_go.append(True)
+    released.append(True)
     assert list(stream) == []
     wait_until(lambda: connector.closed, what="the end of the thread")
