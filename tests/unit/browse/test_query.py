@@ -55,7 +55,7 @@ OTHER = TopicPartition("t", 1)
 ADDED = TopicPartition("t", 2)
 
 
-def test_a_look_that_follows_goes_on_where_the_last_one_ended() -> None:
+def test_a_following_query_continues_where_the_last_one_ended() -> None:
     """Each offset is read once, unread partitions come first, and a new partition is read whole."""
     first = MessageQuery(topic="t")
     positions = positions_after(first, [TP, OTHER], {TP: (0, 10)}, {})

@@ -85,7 +85,9 @@ def test_a_filter_sees_json_even_if_it_is_shown_as_hex() -> None:
     assert found.raw_value == b'{"a": 7}'
 
 
-def test_a_record_of_empty_headers_takes_no_gigabytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_with_a_million_empty_headers_takes_no_gigabytes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A million empty headers are left out of the result, with a note, and take little memory."""
     count = 1_000_000
     data = build_batch(

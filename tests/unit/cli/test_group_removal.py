@@ -127,7 +127,7 @@ class ActBeforeTransaction:
         return self._multi(ops, session_id=session_id)
 
 
-def test_who_joins_meanwhile_keeps_everything(
+def test_a_member_that_joins_meanwhile_stops_the_deletion(
     server: MemoryZkServer, store: MemoryZkStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A member may join between the check for members and the transaction."""

@@ -178,7 +178,7 @@ def test_an_automatic_commit_does_not_go_back_from_an_explicit_one() -> None:
 
 
 @pytest.mark.parametrize("named", [4, 100])
-def test_an_explicit_one_does_not_outlast_a_log_that_went_back(named: int) -> None:
+def test_an_explicit_commit_does_not_outlast_a_log_that_was_truncated(named: int) -> None:
     """Once the log went back, automatic commits follow it instead of an explicit offset.
 
     After an unclean election or a reset, that offset belongs to another log.
