@@ -161,7 +161,7 @@ def test_a_core_handles_any_sequence_of_events(sequence: list[ev.Event], rng: Ra
         if script.stands_in(RebalanceState.OUTSIDE):
             script.step = None
         elif rng.random() < 0.5:
-            script.message.clear()
+            script.actions.clear()
             script.run_on()
-            assert len(script.message) <= 20
+            assert len(script.actions) <= 20
             assert script.stands_in(RebalanceState.OWNING)

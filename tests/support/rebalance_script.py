@@ -39,7 +39,7 @@ class Script:
     """A rebalance core that a test controls.
 
     Attributes:
-        message: every action that the core requested, completed or not.
+        actions: every action that the core requested, completed or not.
         step: the step that waits for its result.
         members: the members of the group, each with one stream of topic t.
         partition_count: the number of partitions of topic t.
@@ -61,7 +61,7 @@ class Script:
         )
         self.core = RebalanceCore(settings, random)
         self.now_ms = 0
-        self.message: list[ev.Action] = []
+        self.actions: list[ev.Action] = []
         self.begun: list[ev.RebalanceCause] = []
         self.step: ev.Step | None = None
         self.members: tuple[str, ...] = (ME,)
@@ -84,7 +84,7 @@ class Script:
         assert not any(isinstance(action, STEPS) for action in actions[:-1]), "a step is the last"
         if actions and isinstance(actions[-1], STEPS):
             self.step = actions[-1]
-        self.message += actions
+        self.actions += actions
         return actions
 
     def open(self, kind: type[A]) -> A:
@@ -159,7 +159,7 @@ class Script:
         self.send(ev.Join())
         self.run_on()
         assert self.core.state is RebalanceState.OWNING
-        self.message.clear()
+        self.actions.clear()
         return self
 
     def until(self, kind: type[ev.Step]) -> "Script":
@@ -188,7 +188,7 @@ class Script:
 
     def kinds(self) -> list[str]:
         """The type names of all actions requested so far."""
-        return [type(action).__name__ for action in self.message]
+        return [type(action).__name__ for action in self.actions]
 
     def _respond(self, response: ev.StepResult) -> list[ev.Action]:
         self.step = None
@@ -219,4 +219,4 @@ def joining() -> Script:
 
 def attempts(script: Script) -> list[int]:
     """Return the numbers of all failed attempts."""
-    return [action.attempt for action in script.message if isinstance(action, ev.RetryLater)]
+    return [action.attempt for action in script.actions if isinstance(action, ev.RetryLater)]
