@@ -116,7 +116,7 @@ class ArrowPolls(Iteration):
         def made(slices: Slices) -> "RecordBatch":
             # Before the conversion, so that positions are restored if it fails.
             starts.update(starts_of(slices))
-            fit, others = polled_batches.that_fit(slices)
+            fit, others = polled_batches.split_by_size(slices)
             left.update(starts_of(others))
             return polled_batches.batch_of(fit, schema)
 

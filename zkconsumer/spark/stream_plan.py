@@ -39,7 +39,7 @@ from zkconsumer.spark.stream_offsets import StreamOffsets
 
 log = logging.getLogger(__name__)
 
-LOOK_EVERY_MS: Final = 1_000
+REFRESH_INTERVAL_MS: Final = 1_000
 """The interval of looking up partitions and members while Spark polls for offsets."""
 
 IDLE_PAUSE_MS: Final = 100
@@ -193,7 +193,7 @@ class StreamPlan:
 
     def _look_for_partitions(self) -> Sequence[TopicPartition]:
         now_ms = self._clock.now_ms()
-        if self._partitions_ms is None or now_ms - self._partitions_ms >= LOOK_EVERY_MS:
+        if self._partitions_ms is None or now_ms - self._partitions_ms >= REFRESH_INTERVAL_MS:
             self._partitions = self._cluster.partitions(self._options.subscription)
             self._partitions_ms = now_ms
         return self._partitions
@@ -258,7 +258,7 @@ class StreamPlan:
 
     def _glance_at_members(self) -> None:
         now_ms = self._clock.now_ms()
-        if self._members_ms is not None and now_ms - self._members_ms < LOOK_EVERY_MS:
+        if self._members_ms is not None and now_ms - self._members_ms < REFRESH_INTERVAL_MS:
             return
         try:
             self._refuse_live()

@@ -28,7 +28,7 @@ from zkconsumer.streams.waiting import Waiting
 
 K = TypeVar("K")
 V = TypeVar("V")
-MOST_BYTES = 2**31 - 1
+MAX_COLUMN_BYTES = 2**31 - 1
 """Limit of one column's data: Arrow counts it with an int32."""
 
 SCHEMA = pa.schema(
@@ -169,7 +169,7 @@ def _batch_of(
     """Return a batch of a cursor's next messages, the position after them, and the next offset."""
     assert cursor.chunk is not None
     parts, position = _peeked(cursor, most)
-    while (count := sum(map(len, parts))) > 1 and data_bytes(parts) > MOST_BYTES:
+    while (count := sum(map(len, parts))) > 1 and data_bytes(parts) > MAX_COLUMN_BYTES:
         parts, position = _peeked(cursor, count // 2)
     last = parts[-1]
     last_offset = last[-1][0] if isinstance(last, list) else last.last_offset

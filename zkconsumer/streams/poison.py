@@ -168,7 +168,7 @@ class PoisonPolicy:
             return cls(mode, dead_letters=letters, observation=observation)
         return cls(mode, observation=observation)
 
-    def meet(self, poison: Poison) -> None:
+    def handle(self, poison: Poison) -> None:
         """Apply the policy; raise unless the stream may go on after it. Thread: a stream's.
 
         Raises:

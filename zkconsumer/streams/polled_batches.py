@@ -16,7 +16,7 @@ except ModuleNotFoundError as error:
 from zkconsumer.errors import IllegalArgumentError
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.slices import RecordSlice
-from zkconsumer.streams.arrow import MOST_BYTES
+from zkconsumer.streams.arrow import MAX_COLUMN_BYTES
 from zkconsumer.streams.arrow import SCHEMA as SCHEMA_OF_STREAMS
 from zkconsumer.streams.arrow_capsule import capsule_of, chosen
 from zkconsumer.streams.arrow_columns import assemble
@@ -51,11 +51,11 @@ def capsule(
     return capsule_of(SCHEMA, read, requested_schema)
 
 
-def that_fit(slices: Slices) -> tuple[Slices, Slices]:
+def split_by_size(slices: Slices) -> tuple[Slices, Slices]:
     """Split off the slices that fit into one batch, at least the first; return both parts."""
     fit: dict[TopicPartition, RecordSlice] = {}
     left: dict[TopicPartition, RecordSlice] = {}
-    free_bytes = MOST_BYTES
+    free_bytes = MAX_COLUMN_BYTES
     for tp, part in slices.items():
         free_bytes -= part.size_bytes
         (fit if free_bytes >= 0 or not fit else left)[tp] = part

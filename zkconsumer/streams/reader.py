@@ -148,7 +148,9 @@ class ChunkReader(Generic[K, V]):
             elif not self._cursor.is_through:
                 return Need.NOTHING
             elif (poison := chunk.poison) is not None and self._met is not chunk:
-                return BlockingTask(chunk=chunk, behind=True, run=partial(self._meet, poison))
+                return BlockingTask(
+                    chunk=chunk, behind=True, run=partial(self._handle_poison, poison)
+                )
             else:
                 self._finish(chunk)
         return self._look(is_shut=is_shut)
@@ -266,8 +268,8 @@ class ChunkReader(Generic[K, V]):
         self._queue.done_with(chunk)
         self._finished = None
 
-    def _meet(self, poison: Poison) -> bool:
-        self._poison.meet(poison)
+    def _handle_poison(self, poison: Poison) -> bool:
+        self._poison.handle(poison)
         return True
 
 

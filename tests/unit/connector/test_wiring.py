@@ -396,7 +396,7 @@ def test_poison_messages_are_written_to_the_configured_file(tmp_path: Path) -> N
         observers=(Listening(),),
     )
     error = PartitionFailed(T0, 5, "bad checksum")
-    parts.streaming.poison.meet(Poison(T0, 5, 6, error))
+    parts.streaming.poison.handle(Poison(T0, 5, 6, error))
     assert json.loads(file.read_text())["time"] == "2017-07-14T02:40:00.000+00:00"
     assert MessagePoisoned(T0, 5, 6, "dead_letter", str(error)) in events
     assert parts.streaming.clock is parts.clock is clock

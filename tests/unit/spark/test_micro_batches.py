@@ -13,7 +13,7 @@ from zkconsumer.spark.checkpoint import KEPT, Checkpoint
 from zkconsumer.spark.input_partition import ZkInputPartition
 from zkconsumer.spark.micro_batches import MicroBatches, Trigger
 from zkconsumer.spark.options import source_options
-from zkconsumer.spark.stream_plan import LOOK_EVERY_MS, StreamPlan
+from zkconsumer.spark.stream_plan import REFRESH_INTERVAL_MS, StreamPlan
 
 T0 = TopicPartition("t", 0)
 
@@ -80,7 +80,7 @@ class MicroBatchWorld:
         self, *, available_now: bool = True, stopped: Callable[[], bool] = lambda: False
     ) -> int:
         """Run a driver until it ends, and return its number of batches."""
-        self.clock.advance(LOOK_EVERY_MS)
+        self.clock.advance(REFRESH_INTERVAL_MS)
         plan = StreamPlan(self.options, self.cluster, None, clock=self.clock, wait=self.wait)
         plan.begin()
         batches = MicroBatches(plan, Checkpoint(self.files, "ck"), self.land, self.clock)

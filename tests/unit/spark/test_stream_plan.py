@@ -12,7 +12,7 @@ from zkconsumer.spark.data_loss import OffsetsLost
 from zkconsumer.spark.group_progress import GroupProgress
 from zkconsumer.spark.options import source_options
 from zkconsumer.spark.stream_offsets import StreamOffsets
-from zkconsumer.spark.stream_plan import IDLE_PAUSE_MS, LOOK_EVERY_MS, StreamPlan
+from zkconsumer.spark.stream_plan import IDLE_PAUSE_MS, REFRESH_INTERVAL_MS, StreamPlan
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -45,7 +45,7 @@ class StreamPlanWorld:
 
     def run(self, start: StreamOffsets) -> StreamOffsets:
         """Plan one batch, a second after the one before."""
-        self.clock.advance(LOOK_EVERY_MS)
+        self.clock.advance(REFRESH_INTERVAL_MS)
         return self.plan.latest(start, unlimited=False)
 
     def ranges(self, start: StreamOffsets, end: StreamOffsets) -> list[str]:
@@ -203,7 +203,7 @@ def test_an_idle_query_sees_a_member_join_within_a_second() -> None:
     assert world.plan.latest(end, unlimited=False) is end
     assert not +world.zookeeper.requests
     world.join()
-    world.clock.advance(LOOK_EVERY_MS)
+    world.clock.advance(REFRESH_INTERVAL_MS)
     with pytest.raises(ConfigError, match="live members: g_joins"):
         world.plan.latest(end, unlimited=False)
 

@@ -119,7 +119,7 @@ def test_a_batch_is_one_chunk_or_a_part_of_it() -> None:
 
 def test_no_column_exceeds_the_offsets_of_an_int32(monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch ends before a column exceeds an int32's offsets; a single message always fits."""
-    monkeypatch.setattr(arrow, "MOST_BYTES", 50)
+    monkeypatch.setattr(arrow, "MAX_COLUMN_BYTES", 50)
     stream, queue = stream_of(chunk_of(claim_of(committed=0), range(5)))
     queue.close()
     assert [offsets_of(batch) for batch in stream.arrow_batches()] == [[0, 1], [2], [3, 4]]

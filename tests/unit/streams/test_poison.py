@@ -51,7 +51,7 @@ def test_raise_raises_the_poisons_own_error() -> None:
     for message in (poison(), poison(next_offset=None)):
         for chosen in (policy("raise", notes=notes), RAISE):
             with pytest.raises(PartitionFailed) as raised:
-                chosen.meet(message)
+                chosen.handle(message)
             assert raised.value is message.error
     reason = str(poison().error)
     assert notes.events == [
@@ -64,7 +64,7 @@ def test_skip_logs_and_continues(caplog: pytest.LogCaptureFixture) -> None:
     """Skipping logs which offset is lost and where the stream continues."""
     notes = Notes()
     with caplog.at_level(logging.ERROR):
-        policy("skip", notes=notes).meet(poison())
+        policy("skip", notes=notes).handle(poison())
     assert "t-0: continuing at offset 6" in caplog.text
     assert "CRC" in caplog.text
     assert notes.events == [MessagePoisoned(T0, 5, 6, "skip", str(poison().error))]
@@ -75,7 +75,7 @@ def test_no_policy_passes_poison_whose_next_offset_is_unknown(mode: str, tmp_pat
     """If the next offset is unknown, every policy raises, and no dead letter is written."""
     notes, path = Notes(), tmp_path / "letters"
     with pytest.raises(PartitionFailed):
-        policy(mode, path, notes).meet(poison(next_offset=None))
+        policy(mode, path, notes).handle(poison(next_offset=None))
     assert [event.policy for event in notes.events if isinstance(event, MessagePoisoned)] == [
         "raise"
     ]
@@ -108,7 +108,7 @@ def test_the_stream_continues_once_the_dead_letter_is_written(
     """After the dead letter is written the stream continues, and observers are notified."""
     notes, path = Notes(), tmp_path / "letters"
     with caplog.at_level(logging.ERROR):
-        policy("dead_letter", path, notes).meet(poison())
+        policy("dead_letter", path, notes).handle(poison())
     assert [line["offset"] for line in dead_letters(path)] == [5]
     assert [type(event) for event in notes.events] == [MessagePoisoned]
 
@@ -212,11 +212,11 @@ def test_a_letter_that_cannot_be_written_holds_the_stream_and_is_tried_again(
     home.rename(tmp_path / "away")
     for _ in range(2):
         with pytest.raises(DeadLetterFailed, match=r"t-0 offset 5.*No such file"):
-            chosen.meet(poison())
+            chosen.handle(poison())
     assert [type(event) for event in notes.events] == [ErrorSeen, ErrorSeen]
     (tmp_path / "away").rename(home)
     with caplog.at_level(logging.ERROR):
-        chosen.meet(poison())
+        chosen.handle(poison())
     assert [line["offset"] for line in dead_letters(home / "letters")] == [5]
 
 

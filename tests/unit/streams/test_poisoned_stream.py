@@ -26,7 +26,7 @@ class FullDisk(PoisonPolicy):
         self.failures = failures
         self.met: list[int] = []
 
-    def meet(self, poison: Poison) -> None:
+    def handle(self, poison: Poison) -> None:
         """See ``PoisonPolicy``."""
         self.met.append(poison.offset)
         if len(self.met) <= self.failures:

@@ -14,7 +14,7 @@ from zkconsumer.records.consumer_record import RecordOrigin
 from zkconsumer.records.engine import ENGINE, Engine
 from zkconsumer.records.slices import RecordSlice
 from zkconsumer.streams import polled_batches
-from zkconsumer.streams.polled_batches import SCHEMA, batch_of, that_fit
+from zkconsumer.streams.polled_batches import SCHEMA, batch_of, split_by_size
 
 A, B = TopicPartition("t", 0), TopicPartition("u", 7)
 Decode = Callable[..., Any]
@@ -65,12 +65,12 @@ def test_a_batch_holds_the_records(
 
 def test_slices_that_one_batch_can_not_hold_are_left(monkeypatch: pytest.MonkeyPatch) -> None:
     """Slices that one batch can't hold are left for the next, but the first always fits."""
-    monkeypatch.setattr(polled_batches, "MOST_BYTES", 5)
+    monkeypatch.setattr(polled_batches, "MAX_COLUMN_BYTES", 5)
     big = slice_of(DECODERS[0], [(None, b"1234567", 0)])
     small = slice_of(DECODERS[0], [(None, b"1", 0)])
-    fit, left = that_fit({A: big, B: small})
+    fit, left = split_by_size({A: big, B: small})
     assert (list(fit), list(left)) == ([A], [B])
-    fit, left = that_fit({A: small, B: small})
+    fit, left = split_by_size({A: small, B: small})
     assert (list(fit), list(left)) == ([A, B], [])
 
 

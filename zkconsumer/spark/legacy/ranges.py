@@ -1,6 +1,6 @@
 """Computes the offset ranges of a direct stream's batches. Pure.
 
-Each batch time keeps its ranges, so that a repeated batch has the same messages.
+The ranges of each batch time are remembered, so that a repeated batch has the same messages.
 Source: Spark 2.4 ``DirectKafkaInputDStream`` (``currentOffsets``, ``clamp``).
 """
 
@@ -12,7 +12,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.spark.legacy.values import OffsetRange, TopicAndPartition
 
 REMEMBERED = 1_000
-"""The number of batches whose ranges are kept: more than can wait, or be repeated."""
+"""The number of batches whose ranges are remembered: more than can wait, or be repeated."""
 
 
 class BatchRanges:
@@ -20,41 +20,41 @@ class BatchRanges:
 
     Args:
         offsets: where the first batch starts, by partition.
-        most: the maximum number of a partition's messages in a batch; None: no limit.
+        max_offsets: the maximum number of a partition's messages in a batch; None: no limit.
     """
 
-    def __init__(self, offsets: Mapping[TopicPartition, int], *, most: int | None) -> None:
+    def __init__(self, offsets: Mapping[TopicPartition, int], *, max_offsets: int | None) -> None:
         self._offsets = dict(offsets)
-        self._most = most
-        self._kept: dict[int, tuple[OffsetRange, ...]] = {}
+        self._max_offsets = max_offsets
+        self._remembered: dict[int, tuple[OffsetRange, ...]] = {}
 
     @property
     def offsets(self) -> Mapping[TopicPartition, int]:
         """Where the next batch starts, by partition."""
         return dict(self._offsets)
 
-    def of(self, time: datetime) -> tuple[OffsetRange, ...] | None:
+    def remembered(self, time: datetime) -> tuple[OffsetRange, ...] | None:
         """Return the ranges of an earlier batch; None if there was none at that time."""
-        return self._kept.get(_instant_ms(time))
+        return self._remembered.get(_instant_ms(time))
 
     def next(self, latest: Mapping[TopicPartition, int]) -> tuple[OffsetRange, ...]:
         """Return the next batch up to the log ends; a log that became shorter adds no messages."""
         ranges = []
         for tp, offset in sorted(self._offsets.items()):
             until = max(offset, latest[tp])
-            if self._most is not None:
-                until = min(until, offset + self._most)
+            if self._max_offsets is not None:
+                until = min(until, offset + self._max_offsets)
             ranges.append(OffsetRange(tp.topic, tp.partition, offset, until))
         return tuple(ranges)
 
-    def keep(self, time: datetime, ranges: Sequence[OffsetRange]) -> None:
-        """Record a batch: the next one starts after it."""
-        self._kept[_instant_ms(time)] = tuple(ranges)
+    def remember(self, time: datetime, ranges: Sequence[OffsetRange]) -> None:
+        """Remember a batch: the next one starts after it."""
+        self._remembered[_instant_ms(time)] = tuple(ranges)
         for range_ in ranges:
             tp = TopicPartition(range_.topic, range_.partition)
             self._offsets[tp] = max(self._offsets[tp], range_.untilOffset)
-        for old in sorted(self._kept)[:-REMEMBERED]:
-            del self._kept[old]
+        for old in sorted(self._remembered)[:-REMEMBERED]:
+            del self._remembered[old]
 
 
 def given_offsets(

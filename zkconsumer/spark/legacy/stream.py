@@ -63,18 +63,18 @@ class DirectStream:
             ZkConsumerError: the cluster can't be read.
         """
         with cluster_of(self._params) as reader:
-            ranges = self._ranges.of(time)
+            ranges = self._ranges.remembered(time)
             if ranges is None:
                 known = self._ranges.offsets
                 ranges = self._ranges.next(reader.latest(sorted(known), known=known))
             partitions = planned(reader, self._params, ranges, {})
         # Only now, when nothing can fail any more: a batch that is not created must not be skipped.
-        self._ranges.keep(time, ranges)
+        self._ranges.remember(time, ranges)
         return KafkaRDD(base.ctx, partitions, self._read)
 
     def ranges_of(self, time: datetime) -> list[OffsetRange]:
         """Return the ranges of an earlier batch."""
-        return list(self._ranges.of(time) or ())
+        return list(self._ranges.remembered(time) or ())
 
 
 def _restored(
@@ -146,7 +146,7 @@ def direct_stream(
         offsets = _first_offsets(topics, params)
     rate = int(ssc.sparkContext.getConf().get(MAX_RATE) or 0)
     most = max(1, int(rate * _batch_seconds(ssc))) if rate > 0 else None
-    stream = DirectStream(uuid.uuid4().hex, params, BatchRanges(offsets, most=most), read)
+    stream = DirectStream(uuid.uuid4().hex, params, BatchRanges(offsets, max_offsets=most), read)
     return KafkaDStream(_clock(ssc), stream)
 
 

@@ -29,56 +29,56 @@ def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_batches_follow_each_other() -> None:
-    """A new batch starts where the last batch that was kept has ended."""
-    ranges = BatchRanges({P0: 5, P1: 0}, most=None)
+    """A new batch starts where the last batch that was remembered has ended."""
+    ranges = BatchRanges({P0: 5, P1: 0}, max_offsets=None)
     first = ranges.next({P0: 9, P1: 0})
     assert first == (OffsetRange("t", 0, 5, 9), OffsetRange("t", 1, 0, 0))
     assert ranges.next({P0: 9, P1: 0}) == first
-    ranges.keep(START, first)
+    ranges.remember(START, first)
     assert ranges.next({P0: 12, P1: 1}) == (OffsetRange("t", 0, 9, 12), OffsetRange("t", 1, 0, 1))
 
 
 def test_a_log_that_became_shorter_adds_nothing() -> None:
     """If a log became shorter the range is empty, and the stream does not go back."""
-    ranges = BatchRanges({P0: 5}, most=None)
+    ranges = BatchRanges({P0: 5}, max_offsets=None)
     assert ranges.next({P0: 3}) == (OffsetRange("t", 0, 5, 5),)
 
 
 def test_a_restored_stream_repeats_its_batches() -> None:
     """A checkpoint holds the ranges of batches, and recomputing a batch advances nothing."""
-    ranges = BatchRanges({P0: 0}, most=None)
+    ranges = BatchRanges({P0: 0}, max_offsets=None)
     first = ranges.next({P0: 4})
-    ranges.keep(START, first)
-    ranges.keep(START + timedelta(seconds=1), ranges.next({P0: 8}))
+    ranges.remember(START, first)
+    ranges.remember(START + timedelta(seconds=1), ranges.next({P0: 8}))
     restored: BatchRanges = pickle.loads(pickle.dumps(ranges))
-    assert restored.of(START) == first
-    restored.keep(START, first)
+    assert restored.remembered(START) == first
+    restored.remember(START, first)
     assert restored.offsets == {P0: 8}
 
 
 def test_old_batches_are_forgotten() -> None:
     """The number of batches whose ranges are remembered is bounded."""
-    ranges = BatchRanges({P0: 0}, most=None)
+    ranges = BatchRanges({P0: 0}, max_offsets=None)
     for number in range(REMEMBERED + 2):
-        ranges.keep(START + timedelta(seconds=number), ranges.next({P0: number}))
-    assert ranges.of(START + timedelta(seconds=1)) is None
-    assert ranges.of(START + timedelta(seconds=2)) is not None
+        ranges.remember(START + timedelta(seconds=number), ranges.next({P0: number}))
+    assert ranges.remembered(START + timedelta(seconds=1)) is None
+    assert ranges.remembered(START + timedelta(seconds=2)) is not None
 
 
 @pytest.mark.usefixtures("berlin")
 def test_the_repeated_hour_when_clocks_are_put_back_is_two_hours() -> None:
     """When clocks are put back, a batch is not mistaken for the one an hour earlier."""
-    ranges = BatchRanges({P0: 0}, most=None)
+    ranges = BatchRanges({P0: 0}, max_offsets=None)
     first, second = (
         datetime.fromtimestamp(seconds)  # noqa: DTZ006 - as Spark creates them
         for seconds in (1445733000, 1445733000 + 3600)
     )
     assert first == second
-    ranges.keep(first, ranges.next({P0: 4}))
-    assert ranges.of(second) is None
-    ranges.keep(second, ranges.next({P0: 9}))
-    assert ranges.of(first) == (OffsetRange("t", 0, 0, 4),)
-    assert ranges.of(second) == (OffsetRange("t", 0, 4, 9),)
+    ranges.remember(first, ranges.next({P0: 4}))
+    assert ranges.remembered(second) is None
+    ranges.remember(second, ranges.next({P0: 9}))
+    assert ranges.remembered(first) == (OffsetRange("t", 0, 0, 4),)
+    assert ranges.remembered(second) == (OffsetRange("t", 0, 4, 9),)
 
 
 @given(
@@ -86,11 +86,11 @@ def test_the_repeated_hour_when_clocks_are_put_back_is_two_hours() -> None:
 )
 def test_nothing_is_left_out_or_read_twice(ends: list[int], most: int | None) -> None:
     """Whatever the log's end does, batches are consecutive and none exceeds the limit."""
-    ranges = BatchRanges({P0: 0}, most=most)
+    ranges = BatchRanges({P0: 0}, max_offsets=most)
     reached = 0
     for number, end in enumerate(ends):
         batch = ranges.next({P0: end})
-        ranges.keep(START + timedelta(seconds=number), batch)
+        ranges.remember(START + timedelta(seconds=number), batch)
         assert batch[0].fromOffset == reached
         assert batch[0].count() <= (most or 200)
         reached = batch[0].untilOffset
