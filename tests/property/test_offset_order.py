@@ -11,9 +11,9 @@ from tests.support.engines import IS_BUILT, needs_native
 from tests.support.flipped_logs import FlippedBroker, LogEntry, make_log, read_log
 from tests.support.shares import examples
 from zkconsumer.records.decode import decode_record_set
-from zkconsumer.records.engine import believed
+from zkconsumer.records.engine import trusted_range
 from zkconsumer.records.entries import cut_off_entry
-from zkconsumer.records.offset_order import SetPosition, offsets_rise
+from zkconsumer.records.offset_order import SetPosition, find_descent
 
 if IS_BUILT:
     from zkconsumer.native import _core
@@ -48,7 +48,7 @@ def test_valid_sets_are_accepted(seed: int, magic: int, gap: int, data: st.DataO
     start = data.draw(st.integers(log[at].first, log[at].last))
     whole = b"".join(entry.data for entry in log[at:])
     part = memoryview(whole)[: data.draw(st.integers(0, len(whole)))]
-    found = believed(
+    found = trusted_range(
         part,
         fetch_offset=start,
         high_watermark=log[-1].last + 1,
@@ -126,7 +126,7 @@ def test_contradictory_offsets_are_not_accepted(
     for number, bit in flips:
         log[number] = log[number].claiming(flipped(log[number].claimed, bit))
     whole = memoryview(FlippedBroker(log, end).fetch(start, 10_000))
-    found = believed(
+    found = trusted_range(
         whole, fetch_offset=start, high_watermark=end, is_again=False, max_decompressed_bytes=ROOM
     )
     assert found.error is None or found.error.position == found.stop
@@ -158,7 +158,7 @@ def test_both_engines_accept_the_same_entries(
     part = memoryview(bytes(whole[: data.draw(st.integers(0, len(whole)))]))
     place = SetPosition(0, data.draw(st.integers(0, 40)), is_first=data.draw(st.booleans()))
     end = data.draw(st.sampled_from([-1, 0, log[-1].last + 1, 1 << 40, (1 << 63) - 1]))
-    assert native_reader.offsets_rise(part, place, end) == offsets_rise(part, place, end)
+    assert native_reader.find_descent(part, place, end) == find_descent(part, place, end)
 
 
 @needs_native
@@ -194,7 +194,7 @@ def test_a_stale_high_watermark_costs_another_fetch(magic: int) -> None:
     """Brokers from 2.2 on read it before the log; the next response has a later one."""
     log = make_log(random.Random(1), magic, 5)
     whole = memoryview(b"".join(entry.data for entry in log))
-    found = believed(
+    found = trusted_range(
         whole,
         fetch_offset=0,
         high_watermark=log[3].first,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from zkconsumer.model import OffsetRange, Record, TopicPartition
-from zkconsumer.records.rows import Headers, Row, made
+from zkconsumer.records.rows import Headers, Row, as_records
 from zkconsumer.records.slices import FetchedRecords, RecordSlice
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class RangePart:
 
     def records(self) -> list[Record]:
         """Build all records."""
-        records = made(self.rows)
+        records = as_records(self.rows)
         for run in self.runs:
             records += run.records()
         return records

@@ -84,7 +84,7 @@ def read_batches(data: bytes, position: int, gathered: GatheredBatches) -> int:
     return position
 
 
-def passed_over(error: CorruptRecord, fetch_offset: int) -> bool:
+def is_before_fetch_offset(error: CorruptRecord, fetch_offset: int) -> bool:
     """Return whether a corrupt entry is skipped, as the fetch offset is past it."""
     return error.next_offset is not None and error.next_offset <= fetch_offset
 
@@ -93,7 +93,7 @@ def _header(data: bytes, entry: Entry, fetch_offset: int) -> BatchHeader | None:
     try:
         return sound_header(data, entry)
     except CorruptRecord as error:
-        if passed_over(error, fetch_offset):
+        if is_before_fetch_offset(error, fetch_offset):
             return None
         raise
 

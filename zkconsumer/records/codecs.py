@@ -113,7 +113,7 @@ def compress(codec: Codec, data: bytes, *, magic: int) -> bytes:
                 content_checksum=False,
                 store_size=False,
             )
-            return lz4_header.spoiled(packed) if magic == 0 else packed
+            return lz4_header.with_kafka_checksum(packed) if magic == 0 else packed
         case Codec.ZSTD:
             zstd_packed: bytes = _zstandard().ZstdCompressor().compress(data)
             return zstd_packed

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from zkconsumer.errors import CorruptRecord, without_frames
-from zkconsumer.records.batch import GatheredBatches, passed_over, read_batches
+from zkconsumer.records.batch import GatheredBatches, is_before_fetch_offset, read_batches
 from zkconsumer.records.batch_header import MAGIC, NO_LEADER_EPOCH, corrupt_batch
 from zkconsumer.records.entries import cut_off_entry, entry_at, offset_behind
 from zkconsumer.records.legacy import MAGICS, read_messages
@@ -147,6 +147,6 @@ def _read_alike(data: bytes, position: int, gathered: GatheredBatches) -> int:
     if error.next_offset is None:
         # Nothing says that it was a batch: then it counts as a message, of one offset.
         error.next_offset = offset_behind(entry.offset)
-    if passed_over(error, gathered.fetch_offset):
+    if is_before_fetch_offset(error, gathered.fetch_offset):
         return entry.stop
     raise error

@@ -59,15 +59,15 @@ decode_fetched: FetchedDecoder = pure_fetched.decode_fetched
 
 if ENGINE is Engine.NATIVE:
     from zkconsumer.records import native_fetched
-    from zkconsumer.records.native_reader import offsets_rise
+    from zkconsumer.records.native_reader import find_descent
 
     decode_fetched = native_fetched.decode_fetched
 else:
-    offsets_rise = offset_order.offsets_rise
+    find_descent = offset_order.find_descent
 
 
-believed = partial(offset_order.believed, find=offsets_rise)
-"""Validate the offsets of a fetched set; see ``offset_order.believed``."""
+trusted_range = partial(offset_order.trusted_range, find=find_descent)
+"""Validate the offsets of a fetched set; see ``offset_order.trusted_range``."""
 
 __all__ = [
     "CRC",
@@ -75,6 +75,6 @@ __all__ = [
     "SWITCH",
     "WHY",
     "Engine",
-    "believed",
     "decode_fetched",
+    "trusted_range",
 ]

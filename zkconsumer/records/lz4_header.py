@@ -35,7 +35,7 @@ def repaired(frame: bytes, *, magic: int) -> bytes:
     return frame[:checksum_at] + bytes((standard,)) + frame[checksum_at + 1 :]
 
 
-def spoiled(frame: bytes) -> bytes:
+def with_kafka_checksum(frame: bytes) -> bytes:
     """Return a standard frame with the checksum of magic 0."""
     checksum_at = _checksum_position(frame)
     checksum = _checksum(frame[:checksum_at])

@@ -68,8 +68,8 @@ def gathered_by(
     return gathered
 
 
-def offsets_rise(data: memoryview, entry_position: SetPosition, end: int) -> SetPosition | None:
-    """Check offsets as ``offset_order.offsets_rise`` does, with the core."""
+def find_descent(data: memoryview, entry_position: SetPosition, end: int) -> SetPosition | None:
+    """Do what ``offset_order.find_descent`` does, with the core's ``offsets_rise``."""
     position, low, is_first = entry_position
     found = _core.offsets_rise(data, position=position, low=low, is_first=is_first, end=end)
     return None if found is None else SetPosition(*found)

@@ -69,10 +69,10 @@ class SetPosition(NamedTuple):
 
 
 OrderFinder = Callable[[memoryview, SetPosition, int], SetPosition | None]
-"""The type of ``offsets_rise``, of either engine."""
+"""The type of ``find_descent``, of either engine."""
 
 
-class Believed(NamedTuple):
+class TrustedRange(NamedTuple):
     """The readable part of a set: the bytes from ``start`` to ``stop``, which are whole entries.
 
     Attributes:
@@ -97,8 +97,8 @@ class _Entry(NamedTuple):
     is_whole: bool
 
 
-def offsets_rise(data: memoryview, entry_position: SetPosition, end: int) -> SetPosition | None:
-    """Check that each entry from a position on is at or above the one before it, and below ``end``.
+def find_descent(data: memoryview, entry_position: SetPosition, end: int) -> SetPosition | None:
+    """Find where offsets descend: an entry below the one before it, or not below ``end``.
 
     An incomplete entry, or bytes that no reader would take for an entry, end the walk without
     error.
@@ -184,7 +184,7 @@ def _count_alike(data: memoryview, entry_position: SetPosition, end: int) -> int
     return count
 
 
-def believed(
+def trusted_range(
     data: memoryview,
     *,
     fetch_offset: int,
@@ -192,7 +192,7 @@ def believed(
     is_again: bool,
     max_decompressed_bytes: int,
     find: OrderFinder,
-) -> Believed:
+) -> TrustedRange:
     """Validate the offsets of a set.
 
     Entries that are corrupt in themselves are left to their reader, and count for nothing.
@@ -203,7 +203,7 @@ def believed(
         high_watermark: of the same response, or of a later one.
         is_again: whether a response to the same request was rejected before this one.
         max_decompressed_bytes: the limit when decompressing to find where a set begins.
-        find: the engine's ``offsets_rise``.
+        find: the engine's ``find_descent``.
     """
     start = through = 0  # the ends of the ignored entries, and of those that may be
     entry_position = SetPosition(0, fetch_offset, is_first=True)
@@ -235,9 +235,9 @@ def believed(
                     next_offset=next_offset,
                     raw=bytes(data[entry.position : entry.stop]),
                 )
-                return Believed(start, entry.position, error)
+                return TrustedRange(start, entry.position, error)
         entry_position = behind
-    return Believed(len(data) if through == len(data) else start, len(data), None)
+    return TrustedRange(len(data) if through == len(data) else start, len(data), None)
 
 
 def _fault(

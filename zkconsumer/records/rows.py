@@ -41,19 +41,19 @@ class Rows(Sequence[Record]):
     def __getitem__(self, index: int | slice) -> "Record | Rows":
         if isinstance(index, slice):
             return Rows(self.plain[index])
-        (record,) = made((self.plain[index],))
+        (record,) = as_records((self.plain[index],))
         return record
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence):
             return NotImplemented
-        return self.plain == list(plain(other))
+        return self.plain == list(as_tuples(other))
 
     def __repr__(self) -> str:
-        return f"Rows({made(self.plain)!r})"
+        return f"Rows({as_records(self.plain)!r})"
 
 
-def made(rows: Iterable[Row]) -> list[Record]:
+def as_records(rows: Iterable[Row]) -> list[Record]:
     """Return a record of each row, bypassing the constructor for speed."""
     make, kind, types = tuple.__new__, Record, _TYPES
     return [
@@ -62,6 +62,6 @@ def made(rows: Iterable[Row]) -> list[Record]:
     ]
 
 
-def plain(records: Sequence[Record]) -> Sequence[Row]:
+def as_tuples(records: Sequence[Record]) -> Sequence[Row]:
     """Return the rows of ``Rows``; other sequences as they are: a record is a row, too."""
     return records.plain if isinstance(records, Rows) else records

@@ -15,7 +15,7 @@ from operator import length_hint
 from typing import Any, Generic, Never, Protocol, Self, TypeVar
 
 from zkconsumer.fetch.claim import Chunk
-from zkconsumer.records.rows import Row, plain
+from zkconsumer.records.rows import Row, as_tuples
 from zkconsumer.streams.lease import Lease
 from zkconsumer.streams.message import Decoder, MessageAndMetadata, Origin, message_of
 
@@ -123,7 +123,7 @@ class PythonChunkCursor(Generic[K, V]):
         if chunk is not None:
             tp = chunk.claim.topic_partition
             self._origin = Origin(tp, self._key_decoder, self._value_decoder)
-        self.position = iter(() if chunk is None else plain(chunk.records))
+        self.position = iter(() if chunk is None else as_tuples(chunk.records))
         self._chunk = chunk
 
     @property

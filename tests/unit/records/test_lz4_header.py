@@ -40,13 +40,13 @@ def test_any_other_checksum_is_damage() -> None:
 
 def test_spoiling_writes_the_checksum_that_0_8_brokers_need() -> None:
     """The non-standard checksum also covers the frame's magic."""
-    assert lz4_header.spoiled(STANDARD) == OF_KAFKA_0_8
+    assert lz4_header.with_kafka_checksum(STANDARD) == OF_KAFKA_0_8
 
 
 def test_a_content_size_moves_the_checksum() -> None:
     """The checksum comes after the content size, if there is one."""
     frame = WITH_CONTENT_SIZE + b"?" + bytes(4)
-    spoiled = lz4_header.spoiled(frame)
+    spoiled = lz4_header.with_kafka_checksum(frame)
     repaired = lz4_header.repaired(spoiled, magic=0)
     assert spoiled[:14] == repaired[:14] == WITH_CONTENT_SIZE
     assert lz4_header.repaired(repaired, magic=1) == repaired != spoiled

@@ -8,8 +8,8 @@ from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set, wrap_message_set
 from zkconsumer.records.build_batch import build_batch
 from zkconsumer.records.codecs import Codec
-from zkconsumer.records.engine import believed
-from zkconsumer.records.offset_order import Believed, SetPosition, offsets_rise
+from zkconsumer.records.engine import trusted_range
+from zkconsumer.records.offset_order import SetPosition, TrustedRange, find_descent
 
 __all__ = ["each_engine"]
 pytestmark = pytest.mark.usefixtures("each_engine")
@@ -27,9 +27,9 @@ def messages(*offsets: int, size: int = 8) -> bytes:
 MESSAGE_BYTES = len(messages(0))
 
 
-def judge(data: bytes, *, fetch_offset: int = 0, is_again: bool = False) -> Believed:
+def judge(data: bytes, *, fetch_offset: int = 0, is_again: bool = False) -> TrustedRange:
     """Return which part of a set is trusted."""
-    return believed(
+    return trusted_range(
         memoryview(data),
         fetch_offset=fetch_offset,
         high_watermark=END,
@@ -40,7 +40,7 @@ def judge(data: bytes, *, fetch_offset: int = 0, is_again: bool = False) -> Beli
 
 def end_of_rise(data: bytes) -> SetPosition | None:
     """Return where the offsets of a set stop rising, or None."""
-    return offsets_rise(memoryview(data), SetPosition(0, 0, is_first=True), END)
+    return find_descent(memoryview(data), SetPosition(0, 0, is_first=True), END)
 
 
 def test_offsets_are_below_the_end_of_the_log() -> None:
@@ -53,9 +53,9 @@ def test_offsets_are_below_the_end_of_the_log() -> None:
 def test_a_first_message_below_the_previous_set_is_not_trusted() -> None:
     """Neither it nor the entry before it is trusted; a truncated message is ignored."""
     start = SetPosition(0, 7, is_first=True)
-    assert offsets_rise(memoryview(messages(7)), start, END) is None
-    assert offsets_rise(memoryview(messages(6)), start, END) == start
-    assert offsets_rise(memoryview(messages(6)[:-1]), start, END) is None
+    assert find_descent(memoryview(messages(7)), start, END) is None
+    assert find_descent(memoryview(messages(6)), start, END) == start
+    assert find_descent(memoryview(messages(6)[:-1]), start, END) is None
 
 
 def test_the_first_response_is_cut_before_the_first_of_two_entries() -> None:

@@ -11,7 +11,7 @@ from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.records.memory import records_bytes
-from zkconsumer.records.rows import Rows, made, plain
+from zkconsumer.records.rows import Rows, as_records, as_tuples
 
 FOUR = records(4, 5, 9, 10, magic=1)
 PLAIN = [tuple(record) for record in FOUR]
@@ -23,10 +23,11 @@ def test_records_are_made_on_access() -> None:
     assert (len(ROWS), ROWS[1], ROWS[-1]) == (4, FOUR[1], FOUR[3])
     assert {type(ROWS[2]), *map(type, ROWS), *map(type, reversed(ROWS))} == {Record}
     assert list(ROWS) == FOUR
-    assert made(ROWS.plain) == FOUR
+    assert as_records(ROWS.plain) == FOUR
     assert [type(row.timestamp_type) for row in ROWS] == [TimestampType] * 4
     assert [
-        record.timestamp_type for record in made([(1, None, None, -1, kind) for kind in (-1, 0, 1)])
+        record.timestamp_type
+        for record in as_records([(1, None, None, -1, kind) for kind in (-1, 0, 1)])
     ] == [
         TimestampType.NONE,
         TimestampType.CREATE_TIME,
@@ -56,9 +57,9 @@ def test_rows_equal_a_sequence_of_the_same_records() -> None:
 
 def test_other_sequences_are_plain_already() -> None:
     """A record is a tuple, too."""
-    assert plain(ROWS) is ROWS.plain
-    assert plain(FOUR) is FOUR
-    assert {type(row) for row in plain(ROWS)} == {tuple}
+    assert as_tuples(ROWS) is ROWS.plain
+    assert as_tuples(FOUR) is FOUR
+    assert {type(row) for row in as_tuples(ROWS)} == {tuple}
 
 
 @pytest.mark.parametrize("magic", [0, 1])
@@ -68,7 +69,7 @@ def test_the_garbage_collector_does_not_track_decoded_rows(magic: int, codec: Co
     some = [Record(number, b"k", bytes(9), magic - 1) for number in range(50)]
     data = build_message_set(some, magic=magic, codec=codec)
     decoded = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=10_000)
-    rows = plain(decoded.records)
+    rows = as_tuples(decoded.records)
     assert len(rows) == 50
     gc.collect()
     assert not any(map(gc.is_tracked, rows))

@@ -10,7 +10,7 @@ Source: Kafka 0.8.2.2 ``PartitionTopicInfo.enqueue``, 3.9 ``CompletedFetch``.
 from dataclasses import dataclass, replace
 
 from zkconsumer.errors import CorruptRecord
-from zkconsumer.records.engine import believed
+from zkconsumer.records.engine import trusted_range
 from zkconsumer.records.entries import HEADER_BYTES, CutOff, cut_off_entry, offset_at
 from zkconsumer.records.fetched import FetchedRecords
 
@@ -90,7 +90,7 @@ def judged(
         The readable set; None if nothing lies at the offset or beyond, in the set or in the log.
     """
     data = arrived.data
-    found = believed(
+    found = trusted_range(
         data,
         fetch_offset=arrived.fetch_offset,
         high_watermark=high_watermark,
