@@ -193,7 +193,7 @@ class ErrorCode(IntEnum):
         return self.advice is not Advice.NOTHING
 
     @property
-    def may_pass(self) -> bool:
+    def may_retry_fetch(self) -> bool:
         """Whether to retry a fetch, perhaps at another broker; also true for an unknown code."""
         return self.retriable or self is ErrorCode.UNKNOWN
 

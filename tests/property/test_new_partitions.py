@@ -31,7 +31,7 @@ def test_a_partition_is_new_if_a_snapshot_lacked_it(snapshots: list[Sizes], by_n
             for topic, count in snapshot.items()
             if by_name and not count
         }
-        new.saw(replace(NOTHING_KNOWN, partitions=partitions, errors=errors), watched, now_ms)
+        new.record(replace(NOTHING_KNOWN, partitions=partitions, errors=errors), watched, now_ms)
         there = [TopicPartition(topic, n) for topic, ids in partitions.items() for n in ids]
         for tp in there:
             shown = [tp.partition < counts[tp.topic] for counts in snapshots[: now_ms + 1]]

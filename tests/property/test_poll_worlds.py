@@ -160,7 +160,7 @@ def _paused_partitions_are_delivered(patch: pytest.MonkeyPatch) -> None:
 
 
 def _the_leader_is_not_proved(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(PartitionState, "prove", lambda _: None)
+    patch.setattr(PartitionState, "await_validation", lambda _: None)
 
 
 def _records_are_dropped_with_the_error(patch: pytest.MonkeyPatch) -> None:

@@ -186,7 +186,7 @@ class PollWorld:
         for tp, state in self.engine._shared.look(
             lambda partition_states: dict(partition_states.states)
         ).items():
-            if state.phase is not Phase.LACKING:
+            if state.phase is not Phase.NO_POSITION:
                 continue
             self._seek(tp, AtOffset(self.logs[tp].start))
         for turns in range(600):
@@ -348,7 +348,7 @@ class PollWorld:
                 rest = worker.line.turn()
                 rest_ms, wakes = rest.duration_ms, rest.can_wake
             else:
-                rest_ms, wakes = worker.turn(), True
+                rest_ms, wakes = worker.run_due_lookups(), True
         finally:
             self._busy.discard(worker)
         rest_ms = 1 << 40 if rest_ms is None else rest_ms

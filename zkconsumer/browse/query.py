@@ -117,7 +117,7 @@ def positions_after(
     return {**positions, **read}
 
 
-def passed_over(
+def skipped_offsets(
     query: MessageQuery, logs: Mapping[TopicPartition, tuple[int, int]]
 ) -> Iterator[str]:
     """Yield the reasons why a query from positions misses messages."""

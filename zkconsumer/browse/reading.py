@@ -12,9 +12,9 @@ from zkconsumer.browse.query import (
     BrowseLimits,
     MessageQuery,
     backwards,
-    passed_over,
     positions_after,
     ranges_of,
+    skipped_offsets,
 )
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
@@ -90,7 +90,7 @@ class MessageBrowser:
         return BrowseResult(
             messages=scan.found,
             scanned=scan.scanned,
-            notes=(*notes, *passed_over(query, logs), *scan.notes),
+            notes=(*notes, *skipped_offsets(query, logs), *scan.notes),
             positions=positions_after(query, partitions, logs, scan.positions),
         )
 

@@ -72,7 +72,7 @@ class ClusterClient:
     """Sends requests to whichever brokers can respond. Thread: any; calls share no connection.
 
     Args:
-        dialer: opens connections, by a twin that is stopped with this client; or a pool of them,
+        dialer: opens connections, by a sibling that is stopped with this client; or a pool of them,
             which stays the caller's.
         bootstrap: the brokers to try while none is known; their ids are below 0.
         request_timeout_ms: how long one broker may take for one response.

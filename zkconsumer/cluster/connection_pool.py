@@ -31,7 +31,7 @@ class ConnectionPool:
     """A pool of connections to brokers. Thread: any.
 
     Args:
-        dialer: opens connections, by a twin that is stopped with this pool.
+        dialer: opens connections, by a sibling that is stopped with this pool.
         clock: measures how long a connection was idle.
         idle_per_broker: the number of idle connections kept for each broker.
 
@@ -51,7 +51,7 @@ class ConnectionPool:
     def _reset(self) -> None:
         """Reset: no connections, and a new lock."""
         self._process_id = os.getpid()
-        self._dialer = self._origin.twin()
+        self._dialer = self._origin.sibling()
         self._repeats = Repeats(log, self._clock)
         # Reentrant: a signal handler may stop it in the middle of a call.
         self._lock = threading.RLock()

@@ -81,7 +81,7 @@ class LeaderRequests:
         self._pool = pool
         self._view_of = view_of
         self._request_timeout_ms = request_timeout_ms
-        self._quiet_ms = HedgePace(request_timeout_ms).quiet_ms
+        self._quiet_ms = HedgePace(request_timeout_ms).hedge_delay_ms
         self._clock = clock
         self.unreachable: dict[Broker, str] = {}
 

@@ -217,7 +217,7 @@ class MetadataManager:
         current = self._vanished.kept(before, kept_current(before, view), watched, now_ms)
         with self._lock:
             # Before the view is published: users of it may call ``is_new``.
-            self._new.saw(current, watched, now_ms)
+            self._new.record(current, watched, now_ms)
             # Forget topics that are no longer watched.
             self._new.watch(self._watched)
         self.view = current

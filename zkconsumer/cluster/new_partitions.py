@@ -47,7 +47,7 @@ class NewPartitions:
         self._seen_ms = {tp: ms for tp, ms in self._seen_ms.items() if tp.topic in topics}
         self._unclear &= topics
 
-    def saw(self, view: ClusterView, watched: frozenset[str] | None, now_ms: int) -> None:
+    def record(self, view: ClusterView, watched: frozenset[str] | None, now_ms: int) -> None:
         """Record the next view.
 
         Args:
@@ -57,7 +57,7 @@ class NewPartitions:
         """
         topics = view.partitions.keys() | self._old.keys() if watched is None else watched
         for topic in topics:
-            self._saw_topic(topic, view, now_ms)
+            self._record_topic(topic, view, now_ms)
         self._covered_all = watched is None
 
     def is_new(self, tp: TopicPartition, now_ms: int) -> bool | None:
@@ -72,7 +72,7 @@ class NewPartitions:
         seen_ms = self._seen_ms.get(tp)
         return seen_ms is None or now_ms - seen_ms < self._lapse_ms
 
-    def _saw_topic(self, topic: str, view: ClusterView, now_ms: int) -> None:
+    def _record_topic(self, topic: str, view: ClusterView, now_ms: int) -> None:
         ids = frozenset(view.partitions.get(topic, ()))
         if not ids and view.errors.get(topic, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION) not in _ABSENT:
             # Not authorised, perhaps: that does not tell which partitions exist.

@@ -23,7 +23,7 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.model import Broker
-from zkconsumer.net.hedging import FIRST_QUIET_MS, HedgePace, Sent, TimeLimits, first_response
+from zkconsumer.net.hedging import FIRST_HEDGE_DELAY_MS, HedgePace, Sent, TimeLimits, first_response
 from zkconsumer.net.in_flight import Received
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.wire.api import Request
@@ -41,8 +41,8 @@ def first_dial_ms(request_timeout_ms: int) -> int:
     It is more than the time of one silence if request time-outs are short: TLS, versions and SASL
     take several responses.
     """
-    quiet_ms = HedgePace(request_timeout_ms).quiet_ms
-    return max(quiet_ms, min(FIRST_QUIET_MS, request_timeout_ms // 4))
+    quiet_ms = HedgePace(request_timeout_ms).hedge_delay_ms
+    return max(quiet_ms, min(FIRST_HEDGE_DELAY_MS, request_timeout_ms // 4))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +108,7 @@ class RequestRound(Generic[T]):
         self._clock = clock
         self._reasons = reasons
         self.failures: dict[Broker, ZkConsumerError] = {}
-        self._quiet_ms = HedgePace(request_timeout_ms).quiet_ms
+        self._quiet_ms = HedgePace(request_timeout_ms).hedge_delay_ms
         self._first_dial_ms = first_dial_ms(request_timeout_ms)
         self._has_others = len(self._first_pass) > 1
         self._taken: list[NegotiatedConnection] = []

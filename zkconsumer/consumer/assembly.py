@@ -193,7 +193,7 @@ class _Wiring:
                 most_ms=max(1, min(config.heartbeat_interval_ms, config.max_poll_interval_ms // 2)),
                 death=self._scope.first_error,
                 is_ending=lambda: one_caller.is_ending,
-                gather_ms=partial(engine.gather_ms, config.max_poll_records),
+                gathering_wait_ms=partial(engine.gathering_wait_ms, config.max_poll_records),
             ),
             measures=self._measures,
             stops=(engine.stop, self._metadata.stop, self._client.stop, self._dialer.stop),

@@ -39,7 +39,8 @@ class PollLoop:
         death: returns the error of the first thread of the consumer that died, None if none did.
             Without it a poll could wait for ever.
         is_ending: returns whether the consumer was closed, or is to be.
-        gather_ms: returns how long to wait for more records before taking any; 0: do not wait.
+        gathering_wait_ms: returns how long to wait for more records before taking any; 0: do not
+            wait.
 
     Attributes:
         is_resting: whether a poll is waiting: a signal handler that interrupts it finds nothing
@@ -55,7 +56,7 @@ class PollLoop:
         most_ms: int,
         death: Callable[[], BaseException | None] = lambda: None,
         is_ending: Callable[[], bool] = lambda: False,
-        gather_ms: Callable[[], int] = lambda: 0,
+        gathering_wait_ms: Callable[[], int] = lambda: 0,
     ) -> None:
         self.is_resting = False
         self._rounds = rounds
@@ -64,7 +65,7 @@ class PollLoop:
         self._most_ms = most_ms
         self._death = death
         self._is_ending = is_ending
-        self._gather_ms = gather_ms
+        self._gathering_wait_ms = gathering_wait_ms
 
     def run(self, timeout_ms: int | None, take: Callable[[], T]) -> T:
         """Run rounds until ``take`` returns a true value, or time is up; return its last result.
@@ -82,7 +83,7 @@ class PollLoop:
         while True:
             self.check()
             self._rounds.turn()
-            wait_ms = min(self._left_ms(deadline_ms), self._gather_ms())
+            wait_ms = min(self._left_ms(deadline_ms), self._gathering_wait_ms())
             if wait_ms <= 0:
                 found = take()
                 wait_ms = self._left_ms(deadline_ms)

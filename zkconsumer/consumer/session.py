@@ -285,7 +285,7 @@ class PollSession:
         if self.subscription.mode is not Mode.PATTERN or not view.brokers:
             return
         try:
-            self.subscription.saw(view)
+            self.subscription.refresh_matches(view)
             self._notify(open_ended=True)
         except BaseException:
             self._has_new_view = True

@@ -87,7 +87,7 @@ class Subscription:
         self.topics = frozenset()
         self.assigned = frozenset()
 
-    def saw(self, view: ClusterView) -> bool:
+    def refresh_matches(self, view: ClusterView) -> bool:
         """Update the topics that match the pattern; return whether they changed."""
         matches = self._matches
         if matches is None:

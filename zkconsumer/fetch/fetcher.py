@@ -17,7 +17,7 @@ from zkconsumer.cluster.offset_times import TimedOffset, read_times, times_reque
 from zkconsumer.errors import ProtocolError, RequestTimedOut, TransportError, ZkConsumerError
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.core.effects import Effects
-from zkconsumer.fetch.core.fetch_connection import FetchConnection, Rest
+from zkconsumer.fetch.core.fetch_connection import FetchConnection, Wait
 from zkconsumer.fetch.core.partition_state import PositionLookup
 from zkconsumer.fetch.core.positions import begin_lookups
 from zkconsumer.fetch.core.shared_state import ResponseCounts, SharedFetchState
@@ -168,25 +168,25 @@ class PythonFetchLoop:
         self._unpack()
         quiet_ms = self._line.exchange.pause_left_ms()
         if quiet_ms > 0:
-            self._rest(Rest(quiet_ms, can_wake=False))
+            self._wait(Wait(quiet_ms, can_wake=False))
             return False
         return not (self._is_asking and self._look_up())
 
     def _fetch_once(self) -> None:
         """Fetch the partitions that are ready, or wait if none is."""
         self._partitions.begin_turn()
-        rest = self._line.turn()
+        wait = self._line.turn()
         if self._after_exchange():
-            self._rest(rest)
+            self._wait(wait)
 
-    def _rest(self, rest: Rest) -> None:
+    def _wait(self, wait: Wait) -> None:
         """Wait for the next turn; freed capacity, or an added partition, ends the wait."""
-        if rest.duration_ms is None:
+        if wait.duration_ms is None:
             self._take(self._mailbox.get(_CAPACITY_CHECK_MS if len(self._partitions) else None))
-        elif not rest.can_wake:
-            self._take(self._mailbox.get(min(rest.duration_ms, _CAPACITY_CHECK_MS)))
-        elif rest.duration_ms > 0:
-            self._take(self._mailbox.get(rest.duration_ms))
+        elif not wait.can_wake:
+            self._take(self._mailbox.get(min(wait.duration_ms, _CAPACITY_CHECK_MS)))
+        elif wait.duration_ms > 0:
+            self._take(self._mailbox.get(wait.duration_ms))
 
     # --- positions ------------------------------------------------------------------------
 

@@ -104,10 +104,10 @@ def _epoch(tp: TopicPartition, view: ClusterView) -> int:
 
 def is_open(end: EpochEnd | int | None) -> bool:
     """Return whether to retry: the leader was silent, or may not know yet that it leads."""
-    return isinstance(end, int) and ErrorCode.of(end).may_pass
+    return isinstance(end, int) and ErrorCode.of(end).may_retry_fetch
 
 
-def cut_back_to(fetch_offset: int, end: EpochEnd | int | None) -> int:
+def truncated_to(fetch_offset: int, end: EpochEnd | int | None) -> int:
     """Return the smaller of the fetch offset and the offset at which the leader's epoch begins.
 
     Args:

@@ -21,8 +21,8 @@ from zkconsumer.fetch.leader_epochs import (
     Doubts,
     EpochEnds,
     LeaderEpochs,
-    cut_back_to,
     is_open,
+    truncated_to,
 )
 from zkconsumer.fetch.loop import FetchLoop, LeaderUnusable, LoopFactory, LoopKey
 from zkconsumer.fetch.settings import FetchSettings
@@ -271,7 +271,7 @@ class LeaderFinder:
         claim, read_until = find.claim, find.fetch_offset
         tp = claim.topic_partition
         assert read_until is not None
-        offset = cut_back_to(read_until, end)
+        offset = truncated_to(read_until, end)
         if offset == read_until:
             return find
         log.warning(

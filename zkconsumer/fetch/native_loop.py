@@ -214,7 +214,7 @@ class NativeFetchLoop(PythonFetchLoop):
 
     @property
     def _quiet_ms(self) -> int:
-        return self._line.exchange.pace.quiet_ms + self._settings.max_wait_ms
+        return self._line.exchange.pace.hedge_delay_ms + self._settings.max_wait_ms
 
     def _run_until_called(self, line: RawStream) -> "_End":
         """Run the pump until called; it returns in between only to report to observers."""

@@ -31,7 +31,7 @@ from zkconsumer.errors import (
 from zkconsumer.fetch.core.arrivals import is_reported_only
 from zkconsumer.fetch.core.completed import PackedSet, unpack_piece
 from zkconsumer.fetch.core.effects import Effects
-from zkconsumer.fetch.core.fetch_connection import AT_ONCE, FetchConnection
+from zkconsumer.fetch.core.fetch_connection import NO_WAIT, FetchConnection
 from zkconsumer.fetch.core.partition_state import PartitionState
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.positions import PositionResolver
@@ -208,7 +208,7 @@ class _RangeReading:
         elif state.source is None:
             yield from self._find_leader()
         elif state.is_asking:
-            self._resolver.turn()
+            self._resolver.run_due_lookups()
             yield from self._after_lookup()
         else:
             yield from self._fetch(state.source)
@@ -270,17 +270,17 @@ class _RangeReading:
     def _fetch(self, source: Broker) -> _Yielded:
         line, state = self._line_to(source), self._state
         responses, suspect_offset = state.responses, state.suspect_offset
-        rest = line.turn() if line.failure is None else AT_ONCE
+        wait = line.turn() if line.failure is None else NO_WAIT
         if line.failure is not None:
             yield from self._on_failure(line.failure)
         elif state.responses > responses:
             self._connections.is_reused = False
             yield from self._after_response(source, suspect_offset)
-        elif rest.duration_ms is None:
+        elif wait.duration_ms is None:
             # A range always has something to request: this must not repeat without end either.
             yield from self._failed("there is nothing to request")
-        elif rest.duration_ms:
-            self._context.pause(rest.duration_ms)
+        elif wait.duration_ms:
+            self._context.pause(wait.duration_ms)
 
     def _unpack(self, packed: PackedSet) -> _Yielded:
         """Unpack the next piece of a set."""

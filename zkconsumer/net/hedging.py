@@ -20,14 +20,14 @@ from zkconsumer.net.negotiated_connection import NegotiatedConnection
 
 R = TypeVar("R")
 
-FIRST_QUIET_MS = 2_000
+FIRST_HEDGE_DELAY_MS = 2_000
 """How long a broker may be silent before a request is hedged, at a request timeout of 30 s."""
 
 SLOW_TIMES: Final = 10
 """A fetch response that keeps arriving over a slow link may take so many times the request timeout.
 Requested again, it would take as long, and so without end."""
 
-_LEAST_QUIET_MS = 50
+_LEAST_HEDGE_DELAY_MS = 50
 _LEAST_POLL_MS = 10
 _LONGEST_POLL_MS = 100
 """The longest wait on one of two connections before the other is polled; the first are shorter."""
@@ -41,25 +41,27 @@ class HedgePace:
 
     Args:
         request_timeout_ms: the request timeout; a fifteenth of it is the initial time, between
-            50 ms and ``FIRST_QUIET_MS``.
+            50 ms and ``FIRST_HEDGE_DELAY_MS``.
     """
 
     def __init__(self, request_timeout_ms: int) -> None:
-        self._first_ms = max(_LEAST_QUIET_MS, min(FIRST_QUIET_MS, request_timeout_ms // 15))
+        self._first_ms = max(
+            _LEAST_HEDGE_DELAY_MS, min(FIRST_HEDGE_DELAY_MS, request_timeout_ms // 15)
+        )
         self._most_ms = max(self._first_ms, request_timeout_ms)
-        self.quiet_ms = self._first_ms
+        self.hedge_delay_ms = self._first_ms
 
-    def won(self) -> None:
+    def on_hedge_won(self) -> None:
         """Record that the response to the hedge came first."""
-        self.quiet_ms = self._first_ms
+        self.hedge_delay_ms = self._first_ms
 
-    def lost(self) -> None:
+    def on_hedge_lost(self) -> None:
         """Record that the response to the original request came first."""
-        self.quiet_ms = min(self.quiet_ms * 2, self._most_ms)
+        self.hedge_delay_ms = min(self.hedge_delay_ms * 2, self._most_ms)
 
     def on_response(self) -> None:
         """Record a response to a request that was not hedged."""
-        self.quiet_ms = max(self._first_ms, self.quiet_ms // 2)
+        self.hedge_delay_ms = max(self._first_ms, self.hedge_delay_ms // 2)
 
 
 class PendingRequest(Protocol):

@@ -100,7 +100,7 @@ class BrokerDialer:
         self._connector = connector
         self._lock = ForkedLock()
         self._dialling: set[BrokerConnection] = set()
-        self._twins: weakref.WeakSet[BrokerDialer] = weakref.WeakSet()
+        self._siblings: weakref.WeakSet[BrokerDialer] = weakref.WeakSet()
         self._stopped = False
 
     @property
@@ -152,26 +152,26 @@ class BrokerDialer:
         if isinstance(self._connector, StoppableConnector):
             self._connector.stop()
         with self._lock:
-            dialling, twins = list(self._dialling), list(self._twins)
+            dialling, siblings = list(self._dialling), list(self._siblings)
         for connection in dialling:
             connection.close()
-        for twin in twins:
-            twin.stop()
+        for sibling in siblings:
+            sibling.stop()
 
-    def twin(self) -> "BrokerDialer":
+    def sibling(self) -> "BrokerDialer":
         """Return another dialer that shares the known versions and the loaded security files.
 
-        Stopping the twin leaves this dialer running; stopping this dialer stops both.
+        Stopping the sibling leaves this dialer running; stopping this dialer stops both.
         """
-        twin = copy(self)
+        sibling = copy(self)
         connector = self._connector
-        own = connector.twin() if isinstance(connector, StoppableConnector) else connector
-        twin._begin(own)  # noqa: SLF001 - an instance of this class
+        own = connector.sibling() if isinstance(connector, StoppableConnector) else connector
+        sibling._begin(own)  # noqa: SLF001 - an instance of this class
         with self._lock:
-            self._twins.add(twin)
+            self._siblings.add(sibling)
         if self._stopped:
-            twin.stop()
-        return twin
+            sibling.stop()
+        return sibling
 
     def _dial(
         self, broker: Broker, deadline_ms: int, opened: list[BrokerConnection]

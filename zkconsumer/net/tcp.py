@@ -139,7 +139,7 @@ class TcpConnector:
             with contextlib.suppress(OSError):
                 unconnected.shutdown(socket.SHUT_RDWR)
 
-    def twin(self) -> "TcpConnector":
+    def sibling(self) -> "TcpConnector":
         """Return another connector with the same settings, stopped separately."""
         return TcpConnector(self._receive_buffer_bytes, clock=self._clock)
 

@@ -62,6 +62,6 @@ class StoppableConnector(Connector, Protocol):
         """Interrupt connecting, and refuse later calls; open connections stay open. Thread: any."""
         ...
 
-    def twin(self) -> "StoppableConnector":
+    def sibling(self) -> "StoppableConnector":
         """Return another connector with the same settings, stopped separately."""
         ...

@@ -129,7 +129,7 @@ class VersionSearch:
 
     def _request(self, probe: Probe) -> NegotiatedVersions | Probe:
         """Send a probe; also over a second connection, if the broker is silent on the first."""
-        quiet_ms = HedgePace(self.answer_ms).quiet_ms
+        quiet_ms = HedgePace(self.answer_ms).hedge_delay_ms
         sent = [self._send(probe, self.deadline_ms)]
 
         def once_more(_: ZkConsumerError | None) -> _SentProbe | None:

@@ -27,7 +27,7 @@ class Routes:
         timeout_ms: int,
         creating: bool = True,
     ) -> None:
-        self._dialer = dialer.twin()
+        self._dialer = dialer.sibling()
         self._creating = creating
         self._limit_ms = timeout_ms * max(1, len(brokers))
         # No second round: the caller counts its attempts, and pauses between them itself.

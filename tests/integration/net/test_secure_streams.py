@@ -92,7 +92,7 @@ def ports(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             called.append(port)
             return super().connect(host, port, timeout_ms=timeout_ms)
 
-        def twin(self) -> TcpConnector:
+        def sibling(self) -> TcpConnector:
             return RecordingConnector()
 
     monkeypatch.setattr(fetch_wiring, "TcpConnector", RecordingConnector)

@@ -109,11 +109,11 @@ def test_a_poll_gathers_records_within_its_time_out() -> None:
     clock, rounds = ManualClock(), Rounds()
     wakeup = ManualWakeup(clock)
     gathering: list[int] = [250, 40, 0]
-    loop = PollLoop(rounds, wakeup, clock, most_ms=300, gather_ms=lambda: gathering.pop(0))
+    loop = PollLoop(rounds, wakeup, clock, most_ms=300, gathering_wait_ms=lambda: gathering.pop(0))
     assert loop.run(5_000, lambda: "x") == "x"
     assert (rounds.turns, wakeup.waits) == (3, [250, 40])
     wakeup.waits.clear()
-    always = PollLoop(rounds, wakeup, clock, most_ms=300, gather_ms=lambda: 250)
+    always = PollLoop(rounds, wakeup, clock, most_ms=300, gathering_wait_ms=lambda: 250)
     assert always.run(100, lambda: "x") == "x"
     assert wakeup.waits == [101]
     assert always.run(0, lambda: "x") == "x"

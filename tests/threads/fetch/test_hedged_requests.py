@@ -87,7 +87,7 @@ def test_stopping_closes_both_connections() -> None:
     with FetchBench() as bench:
         bench.brokers[0].script(ApiKey.FETCH, *[Hang()] * 10)
         loop = bench.loop(settings=replace(SETTINGS, request_timeout_ms=60_000))
-        loop._line.exchange.pace.quiet_ms = 100
+        loop._line.exchange.pace.hedge_delay_ms = 100
         loop.add(claim_on(new_queue(10)), 0)
         bench.run(loop)
         wait_for(lambda: bench.requested(ApiKey.FETCH) == 2, "the second request")

@@ -47,12 +47,12 @@ def test_stop_ends_a_dial(broker: SpokenBroker, dialer: BrokerDialer) -> None:
 
 
 def test_a_twin_connects_on_its_own() -> None:
-    """Stopping a twin over TCP leaves the other one's connects alone."""
+    """Stopping a sibling over TCP leaves the other one's connects alone."""
     connector = TcpConnector()
     elder = BrokerDialer(
         connector, client_id="test", connect_timeout_ms=SHORT_MS, request_timeout_ms=SHORT_MS
     )
-    elder.twin().stop()
+    elder.sibling().stop()
     with pytest.raises(ConnectFailed, match="can't connect"):
         elder.dial(Broker(-1, "127.0.0.1", 1))
 

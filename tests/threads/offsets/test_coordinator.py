@@ -146,7 +146,7 @@ def test_a_current_connect_is_ended() -> None:
             """Let the pending connect go on."""
             stopped.set()
 
-        def twin(self) -> "Slow":
+        def sibling(self) -> "Slow":
             """Return itself, for another call."""
             return self
 

@@ -7,9 +7,9 @@ from zkconsumer.browse.query import (
     SCANNED,
     UNKNOWN,
     MessageQuery,
-    passed_over,
     positions_after,
     ranges_of,
+    skipped_offsets,
 )
 from zkconsumer.model import TopicPartition
 
@@ -72,10 +72,10 @@ def test_a_following_query_continues_where_the_last_one_ended() -> None:
 def test_a_following_query_reports_offsets_that_it_missed() -> None:
     """A leader that lags behind is waited for; deleted offsets are reported as deleted."""
     query = MessageQuery(topic="t", start="positions", positions={TP: 5, OTHER: UNKNOWN})
-    assert list(passed_over(query, {TP: (0, 5), OTHER: (3, 4), ADDED: (8, 9)})) == []
-    (lagging,) = passed_over(query, {TP: (0, 4)})
+    assert list(skipped_offsets(query, {TP: (0, 5), OTHER: (3, 4), ADDED: (8, 9)})) == []
+    (lagging,) = skipped_offsets(query, {TP: (0, 4)})
     assert "ends before offset 5" in lagging
     assert list(ranges_of(query, {TP: (0, 4)}, {})) == []
     assert positions_after(query, [], {TP: (0, 4)}, {})[TP] == 5
-    (deleted,) = passed_over(query, {TP: (7, 9)})
+    (deleted,) = skipped_offsets(query, {TP: (7, 9)})
     assert "offsets 5 to 7 were deleted" in deleted

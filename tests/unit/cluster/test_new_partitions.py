@@ -29,7 +29,7 @@ def after_views(*views: ClusterView, watched: frozenset[str] | None = T) -> NewP
     new = NewPartitions()
     new.watch(watched)
     for number, cluster_view in enumerate(views):
-        new.saw(cluster_view, watched, number * 1_000)
+        new.record(cluster_view, watched, number * 1_000)
     return new
 
 
@@ -91,8 +91,8 @@ def test_a_topic_watched_again_starts_over() -> None:
     new.watch(frozenset({"u"}))
     assert new.is_new(T1, 0) is None
     new.watch(frozenset({"t", "u"}))
-    new.saw(view(T0, T1, U0), frozenset({"t", "u"}), 1_000)
+    new.record(view(T0, T1, U0), frozenset({"t", "u"}), 1_000)
     assert new.is_new(T1, 1_000) is False
     new.watch(T)
-    new.saw(view(T0, T1, T2), T, 2_000)
+    new.record(view(T0, T1, T2), T, 2_000)
     assert (new.is_new(T1, 2_000), new.is_new(T2, 2_000)) == (False, True)

@@ -180,12 +180,12 @@ def test_patterns_match_from_the_start_and_exclude_internal_topics() -> None:
     metadata.learn(
         {"web1": 1, "myweb": 1, "_x": 1, "__consumer_offsets": 1, "_own": 1}, internal=["_own"]
     )
-    assert subscription.saw(metadata.view)
+    assert subscription.refresh_matches(metadata.view)
     assert subscription.topics == {"web1", "_x"}
-    assert not subscription.saw(metadata.view)
+    assert not subscription.refresh_matches(metadata.view)
     with_internal = Subscription(exclude_internal=False)
     with_internal.subscribe((), re.compile("__con|_own"))
-    with_internal.saw(metadata.view)
+    with_internal.refresh_matches(metadata.view)
     assert with_internal.topics == {"__consumer_offsets", "_own"}
 
 
@@ -195,7 +195,7 @@ def test_without_a_pattern_a_view_changes_nothing() -> None:
     metadata.learn({"b": 2})
     subscription = Subscription()
     subscription.subscribe(["a"], None)
-    assert not subscription.saw(metadata.view)
+    assert not subscription.refresh_matches(metadata.view)
     assert subscription.topics == {"a"}
 
 

@@ -6,7 +6,7 @@ from tests.support.chunks import T0, claim_of
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
-from zkconsumer.fetch.leader_epochs import Doubt, LeaderEpochs, cut_back_to, is_open
+from zkconsumer.fetch.leader_epochs import Doubt, LeaderEpochs, is_open, truncated_to
 from zkconsumer.model import Broker
 
 ONE, OTHER = b"1" * 16, b"2" * 16
@@ -100,4 +100,4 @@ def test_the_response_decides_where_reading_continues(
 ) -> None:
     """After offset 150 was to be read; an undecided response is requested again."""
     assert is_open(end) is is_asked_again
-    assert cut_back_to(150, end) == offset
+    assert truncated_to(150, end) == offset

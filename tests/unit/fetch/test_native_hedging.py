@@ -56,15 +56,15 @@ def test_silence_does_not_end_a_request(has_received: bool, received: str) -> No
 def test_responses_reset_the_hedging_delay() -> None:
     """Each response resets it after hedged requests in vain, whichever request it belongs to."""
     pace = HedgePace(30_000)
-    first_ms = pace.quiet_ms
+    first_ms = pace.hedge_delay_ms
     for _ in range(2):
-        pace.lost()
+        pace.on_hedge_lost()
     ends = [ended(_core.PUMP_CALLED, is_for_us=False), ended(_core.PUMP_CALLED)]
     loop = SimpleNamespace(
         _line=SimpleNamespace(exchange=SimpleNamespace(pace=pace)),
         _quiet_ms=1,
         _run=lambda _line, _quiet_ms: ends.pop(0),
     )
-    assert pace.quiet_ms == 4 * first_ms
+    assert pace.hedge_delay_ms == 4 * first_ms
     NativeFetchLoop._run_until_called(cast("Any", loop), cast("Any", None))
-    assert (pace.quiet_ms, ends) == (first_ms, [])
+    assert (pace.hedge_delay_ms, ends) == (first_ms, [])

@@ -94,19 +94,19 @@ def test_dialing_a_broker_that_hangs_ends_in_time(broker: SpokenBroker, api: Api
 
 
 def test_twins_are_stopped_separately(broker: SpokenBroker, dialer: BrokerDialer) -> None:
-    """What one learns, the other knows; stopping the original stops its twins, too."""
+    """What one learns, the other knows; stopping the original stops its siblings, too."""
     broker.become(BrokerGeneration.V0_8_2)
     first = dialer.dial(ADDRESS)
-    first_twin, second_twin = dialer.twin(), dialer.twin()
-    first_twin.stop()
+    first_sibling, second_sibling = dialer.sibling(), dialer.sibling()
+    first_sibling.stop()
     with pytest.raises(ConnectionLost, match="aborted"):
-        first_twin.dial(ADDRESS)
+        first_sibling.dial(ADDRESS)
     accepted = broker.accepted
-    second_twin.dial(ADDRESS).close()
+    second_sibling.dial(ADDRESS).close()
     dialer.dial(ADDRESS).close()
     assert broker.accepted == accepted + 2
     dialer.stop()
-    for stopped in (second_twin, dialer, dialer.twin()):
+    for stopped in (second_sibling, dialer, dialer.sibling()):
         with pytest.raises(ConnectionLost, match="aborted"):
             stopped.dial(ADDRESS)
     assert broker.accepted == accepted + 2
@@ -124,7 +124,7 @@ def test_a_twin_does_not_read_files_again(certificates: Certificates, tmp_path: 
     )
     original = dialer_of(client)
     authority.unlink()
-    assert original.twin().twin().protocol == "SSL"
+    assert original.sibling().sibling().protocol == "SSL"
 
 
 def test_a_call_that_times_out_closes_the_connection(

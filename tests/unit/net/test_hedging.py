@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.manual_clock import ManualClock
 from zkconsumer.errors import ConnectFailed, ConnectionLost, RequestTimedOut, ZkConsumerError
 from zkconsumer.net.connection import Received
-from zkconsumer.net.hedging import FIRST_QUIET_MS, HedgePace, TimeLimits, first_response
+from zkconsumer.net.hedging import FIRST_HEDGE_DELAY_MS, HedgePace, TimeLimits, first_response
 
 QUIET_MS = 2_000
 TIMEOUT_MS = 30_000
@@ -218,18 +218,21 @@ def test_a_response_is_never_missed(first_ms: list[int], second_ms: list[int]) -
         assert not first.closed
 
 
-@given(st.integers(1, 600_000), st.lists(st.sampled_from(["won", "lost", "on_response"])))
+@given(
+    st.integers(1, 600_000),
+    st.lists(st.sampled_from(["on_hedge_won", "on_hedge_lost", "on_response"])),
+)
 def test_the_quiet_time_grows_with_useless_hedges_and_shrinks_again(
     request_timeout_ms: int, events: list[str]
 ) -> None:
     """The quiet time never falls below the first one, nor exceeds the request time-out."""
     pace = HedgePace(request_timeout_ms)
-    first_ms = pace.quiet_ms
-    assert first_ms <= max(50, min(FIRST_QUIET_MS, request_timeout_ms / 10))
+    first_ms = pace.hedge_delay_ms
+    assert first_ms <= max(50, min(FIRST_HEDGE_DELAY_MS, request_timeout_ms / 10))
     for event in events:
-        before_ms = pace.quiet_ms
+        before_ms = pace.hedge_delay_ms
         getattr(pace, event)()
-        assert first_ms <= pace.quiet_ms <= max(first_ms, request_timeout_ms)
-        if event == "won":
-            assert pace.quiet_ms == first_ms
-        assert (pace.quiet_ms > before_ms) <= (event == "lost")
+        assert first_ms <= pace.hedge_delay_ms <= max(first_ms, request_timeout_ms)
+        if event == "on_hedge_won":
+            assert pace.hedge_delay_ms == first_ms
+        assert (pace.hedge_delay_ms > before_ms) <= (event == "on_hedge_lost")

@@ -67,7 +67,7 @@ def test_a_broker_whose_version_is_known_is_not_asked(broker: SpokenBroker) -> N
     """The first bytes of the first connection are the request itself, in the known version."""
     assumed = of_generation(BrokerGeneration.V0_8_0)
     dialer = dialer_to(broker, assumed=assumed)
-    for broker_dialer in (dialer, dialer.twin()):
+    for broker_dialer in (dialer, dialer.sibling()):
         connection = broker_dialer.dial(ADDRESS)
         assert connection.versions is assumed
         assert version_sent(broker, connection) == 0

@@ -7,7 +7,7 @@ from tests.support.manual_clock import ManualClock
 from tests.support.spoken_broker import Said, SpokenBroker, Word
 from tests.support.spoken_dialling import ADDRESS, answering, version_sent
 from zkconsumer.errors import ConnectFailed, RequestTimedOut
-from zkconsumer.net.hedging import FIRST_QUIET_MS
+from zkconsumer.net.hedging import FIRST_HEDGE_DELAY_MS
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
@@ -100,9 +100,9 @@ def open_connections(broker: SpokenBroker) -> int:
 @pytest.mark.parametrize(
     ("late_ms", "took_ms"),
     [
-        ([NEVER_MS], FIRST_QUIET_MS),
-        ([FIRST_QUIET_MS - 1], FIRST_QUIET_MS - 1),
-        ([FIRST_QUIET_MS + 100, NEVER_MS], FIRST_QUIET_MS + 100),
+        ([NEVER_MS], FIRST_HEDGE_DELAY_MS),
+        ([FIRST_HEDGE_DELAY_MS - 1], FIRST_HEDGE_DELAY_MS - 1),
+        ([FIRST_HEDGE_DELAY_MS + 100, NEVER_MS], FIRST_HEDGE_DELAY_MS + 100),
     ],
     ids=["lost", "late", "the second lost"],
 )
@@ -113,7 +113,10 @@ def test_the_first_connection_with_a_response_is_used(
     network = LateNetwork(broker, list(late_ms))
     connection = network.dialer().dial(ADDRESS)
     assert took_ms <= network.clock.now_ms() <= took_ms + 100
-    assert network.connected_at_ms == [0, FIRST_QUIET_MS][: 1 + (took_ms >= FIRST_QUIET_MS)]
+    assert (
+        network.connected_at_ms
+        == [0, FIRST_HEDGE_DELAY_MS][: 1 + (took_ms >= FIRST_HEDGE_DELAY_MS)]
+    )
     assert open_connections(broker) == 1
     assert version_sent(broker, connection) == 12
     connection.close()
@@ -132,7 +135,7 @@ def test_a_later_response_of_a_probe_may_be_lost(broker: SpokenBroker) -> None:
     broker.response = losing_responses
     network = LateNetwork(broker, [])
     connection = network.dialer().dial(ADDRESS)
-    assert FIRST_QUIET_MS <= network.clock.now_ms() <= FIRST_QUIET_MS + 100
+    assert FIRST_HEDGE_DELAY_MS <= network.clock.now_ms() <= FIRST_HEDGE_DELAY_MS + 100
     assert broker.accepted == 2
     assert open_connections(broker) == 1
     connection.close()
@@ -147,7 +150,7 @@ def test_an_old_broker_is_recognized_even_if_a_probe_is_lost(
     network = LateNetwork(broker, [0] * lost + [NEVER_MS])
     connection = network.dialer().dial(ADDRESS)
     assert connection.versions.generation is BrokerGeneration.V0_8_1
-    assert FIRST_QUIET_MS <= network.clock.now_ms() <= FIRST_QUIET_MS + 100
+    assert FIRST_HEDGE_DELAY_MS <= network.clock.now_ms() <= FIRST_HEDGE_DELAY_MS + 100
     assert open_connections(broker) == 1
     connection.close()
 

@@ -144,7 +144,7 @@ class Arrivals:
             # The leader is out of date, or it doesn't know where our epoch ended: look that up now.
             state.doubts += 1
             state.phase = Phase.FETCHING
-            state.prove()
+            state.await_validation()
             reported = f"it reported offset {offset} out of range"
             self._lose_leader(state, f"{reported}, but its log is [{start}, {end}]")
         elif self.settings.reset is None:
@@ -172,7 +172,7 @@ class Arrivals:
         if state.fetched != lookup.fetched:
             self.effects.resolve_positions = True  # fetched meanwhile: look up again
             return
-        state.unproven = False
+        state.awaits_validation = False
         state.succeed()
         if end is not None:
             self._judge(state, PositionView(end.end_offset, end.epoch))
@@ -258,7 +258,7 @@ class Arrivals:
             state.replica = None
             self._fail(state)
             return
-        state.phase = Phase.DOUBTFUL
+        state.phase = Phase.CHECKING_RANGE
         self.effects.resolve_positions = True
 
     def _judge(self, state: PartitionState, end: PositionView) -> None:
@@ -319,17 +319,19 @@ class Arrivals:
         error, tp = ErrorCode.of(code), state.topic_partition
         if error is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             self._fail(state)
-            state.get_stuck(Trouble(TopicAuthorizationFailed((tp.topic,)), passes=True))
+            state.get_stuck(Trouble(TopicAuthorizationFailed((tp.topic,)), is_retriable=True))
             self.effects.notify_caller = True
             return
-        if error.may_pass:
+        if error.may_retry_fetch:
             self._lose_leader(state, f"{what}: {error_name(code)}")
             return
         offset = -1 if state.fetched is None else state.fetched.offset
         reason = f"{what}: {error_name(code)}: {error.text}"
-        passes = state.fetched is None
+        is_retriable = state.fetched is None
         self._fail(state)
-        state.get_stuck(Trouble(PartitionFailed(tp, offset, reason, code=code), passes=passes))
+        state.get_stuck(
+            Trouble(PartitionFailed(tp, offset, reason, code=code), is_retriable=is_retriable)
+        )
         self.effects.notify_caller = True
 
     def _lose_leader(self, state: PartitionState, reason: str) -> None:

@@ -60,8 +60,8 @@ _SESSION_ERRORS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
-    """The wait before the next turn.
+class Wait:
+    """How long to wait before the next turn.
 
     Attributes:
         duration_ms: the longest wait; None: until woken.
@@ -72,7 +72,7 @@ class Rest:
     can_wake: bool = True
 
 
-AT_ONCE: Final = Rest(0)
+NO_WAIT: Final = Wait(0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,7 +147,7 @@ class FetchConnection:
         if early is not None:
             self._unanswered(early.plan)
         if self.exchange.close():
-            self._claims.lost()
+            self._claims.on_response_lost()
 
     def send_early(self) -> None:
         """Send the next request if none is in flight; its response is the next turn's."""
@@ -165,28 +165,28 @@ class FetchConnection:
         failure, self.failure = self.failure, None
         return failure
 
-    def turn(self) -> Rest:
+    def turn(self) -> Wait:
         """Connect, or send a request if one is due; or receive the response to an early one."""
         early, self._early = self._early, None
         if early is not None:
             return self._received(early)
         left_ms = self.exchange.pause_left_ms()
         if left_ms > 0:
-            return Rest(left_ms, can_wake=False)
+            return Wait(left_ms, can_wake=False)
         if self._refusal is not None and self._shared.look(self._is_unheard):
-            return Rest(self._settings.retry_backoff_max_ms)
+            return Wait(self._settings.retry_backoff_max_ms)
         self._refusal = None
         connection = self.exchange.connection
         plan = self._plan()
         if not plan.wanted:
             due_ms = plan.due_ms
-            return Rest(None if due_ms is None else max(1, due_ms - self._clock.now_ms()))
+            return Wait(None if due_ms is None else max(1, due_ms - self._clock.now_ms()))
         if connection is None or not connection.is_idle:
             self._give_back(plan.wanted.values())
             self._connect()
-            return AT_ONCE
+            return NO_WAIT
         asking = self._begin(connection, plan)
-        return AT_ONCE if asking is None else self._received(asking)
+        return NO_WAIT if asking is None else self._received(asking)
 
     def _plan(self, arriving: Collection[Arriving] = ()) -> FetchPlan:
         has_hard_bounds = self.exchange.has_hard_bounds
@@ -203,7 +203,7 @@ class FetchConnection:
     def _unanswered(self, plan: FetchPlan) -> None:
         """Release all partitions of a request that gets no response."""
         self._shared.count(Counters(in_flight=-1, failed_fetches=1))
-        self._claims.lost()
+        self._claims.on_response_lost()
         self._give_back(plan.wanted.values())
 
     def _connect(self) -> None:
@@ -239,18 +239,18 @@ class FetchConnection:
     def _request(self, step: SessionStep, max_wait_ms: int) -> FetchRequest:
         return fetch_request(self._settings, entries_of(step), max_wait_ms=max_wait_ms, step=step)
 
-    def _received(self, asking: _Asking) -> Rest:
+    def _received(self, asking: _Asking) -> Wait:
         """Wait for the response and hand it over."""
         try:
             step, response = self._respond(asking)
         except ZkConsumerError as error:
             self._unanswered(asking.plan)
             self._broke_off(error)
-            return Rest(asking.plan.rest_ms)
+            return Wait(asking.plan.rest_ms)
         duration_ms = self._clock.now_ms() - asking.sent_ms
         self._shared.count(Counters(in_flight=-1, fetches=1, fetch_time_ms=duration_ms))
         received = self.take(step, response, duration_ms)
-        return AT_ONCE if received else Rest(asking.plan.rest_ms)
+        return NO_WAIT if received else Wait(asking.plan.rest_ms)
 
     def _broke_off(self, error: ZkConsumerError) -> None:
         if isinstance(error, TransportError | ProtocolError):
@@ -271,7 +271,7 @@ class FetchConnection:
         )
         if second is None:
             return asking.step, asking.sent.response()
-        self._claims.lost()
+        self._claims.on_response_lost()
         return again, second.response()
 
     def take(self, step: SessionStep, response: FetchResponse, duration_ms: int) -> bool:
@@ -441,7 +441,7 @@ class FetchConnection:
         throttle_ms = response.throttle_time_ms
         if throttle_ms > 0:
             self._shared.count(Counters(throttle_time_ms=throttle_ms))
-            self.exchange.obey_quota(response)
+            self.exchange.apply_throttle_time(response)
 
 
 def begin_fetch(

@@ -157,7 +157,7 @@ class HedgedExchange:
             nonlocal hedge
             if failure is not None or self._second is not None:
                 return None
-            longest_ms = self.pace.quiet_ms
+            longest_ms = self.pace.hedge_delay_ms
             request = again()
             what = type(request).__name__
             log.info(
@@ -168,7 +168,10 @@ class HedgedExchange:
             hedge = self.send(second, request, longest_ms, at_most)
             return hedge
 
-        quiet_ms, timeout_ms = self.pace.quiet_ms + waits_ms, self._request_timeout_ms + waits_ms
+        quiet_ms, timeout_ms = (
+            self.pace.hedge_delay_ms + waits_ms,
+            self._request_timeout_ms + waits_ms,
+        )
         if is_silent:
             quiet_ms, timeout_ms = 0, max(1, timeout_ms - quiet_ms)
         responder = first_response(
@@ -181,7 +184,7 @@ class HedgedExchange:
         self._settle(is_second=responder is not first)
         return None if responder is first else hedge
 
-    def obey_quota(self, response: FetchResponse) -> None:
+    def apply_throttle_time(self, response: FetchResponse) -> None:
         """Send nothing for the throttle time of a response.
 
         Before version 8 brokers delay responses themselves. The pause applies nonetheless if such
@@ -207,10 +210,10 @@ class HedgedExchange:
         second, self._second = self._second, None
         if is_second:
             assert second is not None
-            self.pace.won()
+            self.pace.on_hedge_won()
             self._use(second)
         elif second is not None:
-            self.pace.lost()
+            self.pace.on_hedge_lost()
         else:
             self.pace.on_response()
 

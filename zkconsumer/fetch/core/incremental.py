@@ -152,7 +152,7 @@ class FetchSessionState:
         self._note_ids(step)
         return True
 
-    def lost(self) -> None:
+    def on_response_lost(self) -> None:
         """Forget the session after a lost response: the broker's state is unknown."""
         self._forget_session(self._session_id)
 

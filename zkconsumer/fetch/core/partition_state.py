@@ -5,15 +5,15 @@ the last buffered one. What is buffered always begins at the one and ends at the
 
 | phase | what is going on | left by |
 |---|---|---|
-| LACKING | no position; nothing is fetched | a seek |
+| NO_POSITION | no position; nothing is fetched | a seek |
 | RESETTING | the positions thread looks up the policy's offset | its result |
 | FETCHING | requests go to ``source`` | trouble |
-| DOUBTFUL | the broker says "out of range"; the ends of the log are looked up | their result |
+| CHECKING_RANGE | the broker says "out of range"; the log's ends are looked up | their result |
 | OUTSIDE | out of range; buffered records are handed out first | then the reset policy |
 | STUCK | an error is reported, after what is buffered | a seek; or the report |
 
-A FETCHING partition may be ``unproven``: the leader changed, and a lookup must show that its log is
-the one that was read (KIP-320); nothing is fetched before that.
+A FETCHING partition may be one that ``awaits_validation``: the leader changed, and a lookup must
+show that its log is the one that was read (KIP-320); nothing is fetched before that.
 
 A seek drops ``requested`` and ``lookup``, and so invalidates everything under way: a response
 counts only while the state still holds the very object that it answers.
@@ -34,10 +34,10 @@ from zkconsumer.wire.absent import NO_EPOCH
 class Phase(Enum):
     """Phase of a partition's fetching; see the module."""
 
-    LACKING = "no position"
+    NO_POSITION = "no position"
     RESETTING = "the position is asked for"
     FETCHING = "fetching"
-    DOUBTFUL = "said to be out of range"
+    CHECKING_RANGE = "said to be out of range"
     OUTSIDE = "out of range"
     STUCK = "an error"
 
@@ -48,12 +48,12 @@ class Trouble:
 
     Attributes:
         error: the error.
-        passes: whether to retry once it is reported; else the caller has to seek.
+        is_retriable: whether to retry once it is reported; else the caller has to seek.
         is_reported: whether the caller has got it.
     """
 
     error: ZkConsumerError
-    passes: bool = False
+    is_retriable: bool = False
     is_reported: bool = False
 
 
@@ -115,7 +115,7 @@ class PartitionState:
         replica: id of the broker that the leader prefers for our fetches (KIP-392).
         replica_until_ms: when that preference expires.
         source: the broker to fetch from: the replica, else the leader.
-        unproven: the leader's log is to be compared with what was fetched.
+        awaits_validation: the leader's log is to be compared with what was fetched.
         requested: the request in flight, or the one whose response is being unpacked.
         early: the request after that one, sent before unpacking.
         packed: the set to unpack after what is buffered; ``requested`` is its request.
@@ -134,7 +134,7 @@ class PartitionState:
     """
 
     topic_partition: TopicPartition
-    phase: Phase = Phase.LACKING
+    phase: Phase = Phase.NO_POSITION
     position: PositionView | None = None
     fetched: PositionView | None = None
     waiting: deque[BufferedChunk] = field(default_factory=deque)
@@ -149,7 +149,7 @@ class PartitionState:
     replica: int | None = None
     replica_until_ms: int = 0
     source: Broker | None = None
-    unproven: bool = False
+    awaits_validation: bool = False
     requested: PartitionRequest | None = None
     early: PartitionRequest | None = None
     packed: PackedSet | None = None
@@ -186,20 +186,20 @@ class PartitionState:
     @property
     def may_fetch(self) -> bool:
         """Whether a request may include it, as far as the partition itself goes."""
-        return self.phase is Phase.FETCHING and not self.unproven and not self.is_paused
+        return self.phase is Phase.FETCHING and not self.awaits_validation and not self.is_paused
 
     @property
     def is_asking(self) -> bool:
         """Whether a lookup about it is under way, or due."""
-        return self.phase in (Phase.RESETTING, Phase.DOUBTFUL) or (
-            self.phase is Phase.FETCHING and self.unproven
+        return self.phase in (Phase.RESETTING, Phase.CHECKING_RANGE) or (
+            self.phase is Phase.FETCHING and self.awaits_validation
         )
 
     def seek(self, start: Start) -> None:
         """Continue reading at another start position."""
         if isinstance(start, AtOffset):
             self._stand(PositionView(start.offset, start.leader_epoch))
-            self.prove()
+            self.await_validation()
         else:
             self.reset(start.policy)
 
@@ -216,7 +216,7 @@ class PartitionState:
     def step_back(self, start: PositionView) -> None:
         """Drop what is buffered, and fetch from where the leader's log may agree with ours."""
         self._stand(start)
-        self.prove()
+        self.await_validation()
 
     def go_on_at(self, offset: int) -> None:
         """Continue after sound records that another loop handed out."""
@@ -229,7 +229,7 @@ class PartitionState:
         assert position is not None
         self._stand(position)
         # A comparison with a new leader's log is still due.
-        self.prove()
+        self.await_validation()
 
     def get_stuck(self, trouble: Trouble) -> None:
         """Report an error to the caller, after what is buffered."""
@@ -239,7 +239,7 @@ class PartitionState:
 
     def received(self) -> None:
         """Record that the error was reported; retry unless it needs a seek."""
-        if self.trouble is not None and self.trouble.passes:
+        if self.trouble is not None and self.trouble.is_retriable:
             self.trouble = None
             self.phase = Phase.RESETTING if self.fetched is None else Phase.FETCHING
 
@@ -270,7 +270,7 @@ class PartitionState:
         """Return whether this request starts at the next offset to fetch."""
         return (
             self.phase is Phase.FETCHING
-            and not self.unproven
+            and not self.awaits_validation
             and self.fetched == requested.start
             and self.suspect_offset != requested.start.offset
             and self.needed_bytes <= requested.max_bytes
@@ -278,10 +278,10 @@ class PartitionState:
             and self.topic_id == requested.topic_id
         )
 
-    def prove(self) -> None:
-        """Have the leader's log compared with what was fetched, if the last epoch is known."""
+    def await_validation(self) -> None:
+        """Have the position validated by the leader's epochs, if the last epoch is known."""
         fetched = self.fetched
-        self.unproven = fetched is not None and fetched.leader_epoch != NO_EPOCH
+        self.awaits_validation = fetched is not None and fetched.leader_epoch != NO_EPOCH
         self.lookup = None
 
     def lead_by(self, leader: Broker | None, leader_epoch: int) -> None:
@@ -292,7 +292,7 @@ class PartitionState:
             self.lookup = None
             if not is_first:
                 self.replica = None
-                self.prove()
+                self.await_validation()
         self.leader = leader
 
     def is_of(self, topic_id: bytes | None) -> bool:
@@ -324,7 +324,7 @@ class PartitionState:
         self.drop_requests()
         self.lookup = None
         self.policy = self.trouble = None
-        self.unproven = False
+        self.awaits_validation = False
         self.needed_bytes = 0
         self.shrink()
         self.suspect_offset = None

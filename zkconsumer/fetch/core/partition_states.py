@@ -36,7 +36,7 @@ class PartitionStates:
         states: all partitions.
         line: partitions with news for the caller, in the order of their turns.
         failures: brokers' errors about the client (``AuthenticationFailed``), each raised once.
-        fresh: partitions without any fetch response so far; see ``collecting.gather_ms``.
+        fresh: partitions without any fetch response so far; see ``collecting.gathering_wait_ms``.
         gathering_since_ms: since when records are held back for these; None: they are not.
         effects: follow-up actions for the shell; taken with ``take_effects``.
     """
@@ -271,15 +271,15 @@ class PartitionStates:
         state = self._asking(lookup)
         if state is not None:
             state.fail(now_ms, self.settings.retry_backoff_max_ms)
-            state.get_stuck(Trouble(error, passes=True))
+            state.get_stuck(Trouble(error, is_retriable=True))
             self.touch(state)
 
-    def lacks_leaders(self) -> bool:
+    def has_leaderless_partitions(self) -> bool:
         """Return whether a partition waits for a leader."""
         return any(
             state.leader is None and not state.is_paused
             for state in self.states.values()
-            if state.phase in (Phase.FETCHING, Phase.RESETTING, Phase.DOUBTFUL)
+            if state.phase in (Phase.FETCHING, Phase.RESETTING, Phase.CHECKING_RANGE)
         )
 
     def touch(self, state: PartitionState) -> None:
@@ -332,7 +332,7 @@ class PartitionStates:
         state.named_epoch = view.named_epochs.get(tp, NO_EPOCH)
         is_refused = view.errors.get(tp.topic) == ErrorCode.TOPIC_AUTHORIZATION_FAILED
         if is_refused and state.phase in (Phase.FETCHING, Phase.RESETTING):
-            state.get_stuck(Trouble(TopicAuthorizationFailed((tp.topic,)), passes=True))
+            state.get_stuck(Trouble(TopicAuthorizationFailed((tp.topic,)), is_retriable=True))
         self._assign_fetcher(state)
         self._changed(state)
 

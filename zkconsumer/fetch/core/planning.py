@@ -311,7 +311,7 @@ def plan_lookups(states: PartitionStates, now_ms: int) -> PositionLookups:
             policy = state.policy
             assert policy is not None
             resets.append((lookup, policy))
-        elif state.phase is Phase.DOUBTFUL:
+        elif state.phase is Phase.CHECKING_RANGE:
             edges.append(lookup)
         else:
             epochs.append(lookup)

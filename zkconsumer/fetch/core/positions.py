@@ -74,9 +74,9 @@ class PositionResolver:
         while not self._stopping:
             # Before the turn: wakeups from here on may be about news that the turn misses.
             self._wakeup.clear()
-            self._wakeup.wait(self.turn())
+            self._wakeup.wait(self.run_due_lookups())
 
-    def turn(self) -> int | None:
+    def run_due_lookups(self) -> int | None:
         """Run the due lookups; return how long to wait after, in ms, or None: until woken."""
         lookups = self._shared.change(begin_lookups)
         if lookups.all():
@@ -85,7 +85,7 @@ class PositionResolver:
         rest_ms = lookups.due_ms
         if rest_ms is not None:
             rest_ms = max(1, rest_ms - self._clock.now_ms())
-        if self._shared.look(PartitionStates.lacks_leaders):
+        if self._shared.look(PartitionStates.has_leaderless_partitions):
             self._update_metadata()
             most_ms = self._settings.retry_backoff_max_ms
             rest_ms = most_ms if rest_ms is None else min(rest_ms, most_ms)

@@ -6,7 +6,7 @@ It sends requests while the caller processes the records of earlier responses.
 from collections.abc import Callable
 
 from zkconsumer.clock import Clock
-from zkconsumer.fetch.core.fetch_connection import FetchConnection, Rest
+from zkconsumer.fetch.core.fetch_connection import FetchConnection, Wait
 from zkconsumer.scope import WakeEvent
 
 _IDLE_MS = 60_000
@@ -45,18 +45,18 @@ class BrokerFetcher:
             while not self._stopping:
                 # Before the turn: wakeups from here on may be about news that the turn misses.
                 self._wakeup.clear()
-                rest = self.line.turn()
-                if not self._rested(rest):
+                wait = self.line.turn()
+                if not self._waited(wait):
                     return
         finally:
             self.line.close()
 
-    def _rested(self, rest: Rest) -> bool:
+    def _waited(self, wait: Wait) -> bool:
         """Wait for the next turn; return False to end."""
-        if rest.duration_ms is None:
+        if wait.duration_ms is None:
             return self._wakeup.wait(_IDLE_MS) or not self._retire()
-        until_ms = self._clock.now_ms() + rest.duration_ms
+        until_ms = self._clock.now_ms() + wait.duration_ms
         while not self._stopping and (left_ms := until_ms - self._clock.now_ms()) > 0:
-            if self._wakeup.wait(left_ms) and rest.can_wake:
+            if self._wakeup.wait(left_ms) and wait.can_wake:
                 break
         return True

@@ -136,7 +136,7 @@ def _reported(states: PartitionStates, state: PartitionState, now_ms: int) -> Zk
     return trouble.error.with_traceback(None)
 
 
-def gather_ms(states: PartitionStates, now_ms: int, *, enough: int) -> int:
+def gathering_wait_ms(states: PartitionStates, now_ms: int, *, enough: int) -> int:
     """Return how much longer to hold records back after an assignment, in ms; 0: no longer.
 
     Responses arrive one by one, and a caller that takes the first gets one partition's records

@@ -24,7 +24,7 @@ from zkconsumer.fetch.core.shared_state import Counters, ResponseCounts, SharedF
 from zkconsumer.fetch.core.starts import PositionView, Start
 from zkconsumer.fetch.polled import collecting
 from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
-from zkconsumer.fetch.polled.collecting import gather_ms
+from zkconsumer.fetch.polled.collecting import gathering_wait_ms
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.records.codecs import Codec
@@ -191,7 +191,7 @@ class PollEngine:
             self._shared.change(lambda states, now_ms: collecting.put_back(states, before, now_ms))
             raise
 
-    def gather_ms(self, enough: int) -> int:
+    def gathering_wait_ms(self, enough: int) -> int:
         """Return how long a poll is to wait for first responses, in ms; see ``collecting``.
 
         Args:
@@ -199,7 +199,9 @@ class PollEngine:
         """
         if not self._shared.look(lambda states: bool(states.fresh)):
             return 0
-        return self._shared.change(lambda states, now_ms: gather_ms(states, now_ms, enough=enough))
+        return self._shared.change(
+            lambda states, now_ms: gathering_wait_ms(states, now_ms, enough=enough)
+        )
 
     def position(self, tp: TopicPartition) -> PositionView | None:
         """Return the caller's position; None if unknown, or the partition is not here."""

@@ -23,7 +23,7 @@ class BrokerRound:
     """Queries brokers, with a thread for each. Thread: any.
 
     Args:
-        dialer: opens connections; its twin, which is used, is stopped with this object.
+        dialer: opens connections; its sibling, which is used, is stopped with this object.
         clock: for deadlines.
     """
 

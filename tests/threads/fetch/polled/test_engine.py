@@ -21,7 +21,7 @@ from zkconsumer.errors import (
     OffsetOutOfRange,
     ZkConsumerError,
 )
-from zkconsumer.fetch.core.fetch_connection import FetchConnection, Rest
+from zkconsumer.fetch.core.fetch_connection import FetchConnection, Wait
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST, AtOffset, PositionView, Reset
 from zkconsumer.model import Record, TopicPartition
@@ -168,7 +168,7 @@ def test_positions_are_looked_up_only_if_one_is_missing(fakes: Fakes) -> None:
 def test_the_death_of_a_thread_is_raised(fakes: Fakes, monkeypatch: pytest.MonkeyPatch) -> None:
     """A bug of ours must not look like an empty topic."""
 
-    def fail(_: FetchConnection) -> Rest:
+    def fail(_: FetchConnection) -> Wait:
         raise RuntimeError("a fault")
 
     monkeypatch.setattr(FetchConnection, "turn", fail)

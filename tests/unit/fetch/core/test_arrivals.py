@@ -380,7 +380,7 @@ def test_a_leader_that_cannot_report_the_epoch_yet_is_not_accepted(code: int) ->
     """Nothing is fetched meanwhile, since the log may have been truncated below the position."""
     states = states_with(LATEST)
     read(states, 5)
-    assert checked_by_new_leader(states, int(code)).unproven
+    assert checked_by_new_leader(states, int(code)).awaits_validation
 
 
 def test_the_check_is_repeated_with_the_next_leader() -> None:
@@ -391,7 +391,7 @@ def test_the_check_is_repeated_with_the_next_leader() -> None:
     states.see(view({TP: OTHER}, epoch=2))
     (lookup,) = begin_lookups(states, 60_000).epochs
     states.on_epoch_end(lookup, EpochEnd(1, 5), 60_000)
-    assert not state.unproven
+    assert not state.awaits_validation
     assert state.phase is Phase.FETCHING
 
 

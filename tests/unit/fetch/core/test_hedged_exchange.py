@@ -91,9 +91,9 @@ def test_a_quota_is_obeyed_if_the_broker_leaves_it_to_the_client(
     exchange, clock, _ = new_exchange(version)
     exchange.open()
     assert exchange.pause_left_ms() <= 0
-    exchange.obey_quota(FetchResponse(throttle_time_ms=500, topics=topics))
+    exchange.apply_throttle_time(FetchResponse(throttle_time_ms=500, topics=topics))
     assert max(0, exchange.pause_left_ms()) == pause_ms
-    exchange.obey_quota(
+    exchange.apply_throttle_time(
         FetchResponse(topics=topics)
     )  # a response without a quota does not end the pause
     assert max(0, exchange.pause_left_ms()) == pause_ms

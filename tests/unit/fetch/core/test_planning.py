@@ -370,7 +370,7 @@ def test_lookups_wait_for_a_leader_and_for_their_pause() -> None:
     states.seek(TP, Reset(EARLIEST))
     states.see(view({}))
     assert not begin_lookups(states, 0).all()
-    assert states.lacks_leaders()
+    assert states.has_leaderless_partitions()
     states.see(view({TP: BROKER}))
     lookups = begin_lookups(states, 0)
     ((lookup, policy),) = lookups.resets

@@ -109,7 +109,7 @@ class ResolverBench:
     def doubt(self, tp: TopicPartition = TP) -> None:
         """Let a broker have reported that the offset is out of range."""
         self.seek(tp, AtOffset(50))
-        self.state(tp).phase = Phase.DOUBTFUL
+        self.state(tp).phase = Phase.CHECKING_RANGE
 
 
 def failing(error: Exception) -> Callable[[TopicPartition, int], OffsetOrCode]:
@@ -126,10 +126,10 @@ def test_an_answered_lookup_is_sent_once() -> None:
     bench = ResolverBench(TP, TP1)
     bench.seek(TP, Reset(EARLIEST))
     bench.seek(TP1, Reset(LATEST))
-    assert bench.resolver.turn() == 0
+    assert bench.resolver.run_due_lookups() == 0
     assert bench.client.listed == [({TP: -2, TP1: -1}, 3_000, COMMITTED)]
     assert bench.state().position == bench.state(TP1).position == PositionView(7)
-    assert bench.resolver.turn() is None
+    assert bench.resolver.run_due_lookups() is None
     assert (len(bench.client.listed), bench.metadata.updates) == (1, 0)
 
 
@@ -142,7 +142,7 @@ def test_a_time_after_all_records_is_the_end_of_the_log(time_ms: int) -> None:
     )
     bench.seek(TP, Reset(ByTime(time_ms)))
     bench.seek(TP1, Reset(ByTime(time_ms)))
-    bench.resolver.turn()
+    bench.resolver.run_due_lookups()
     assert [times for times, _, _ in bench.client.listed] == [
         {TP: time_ms, TP1: time_ms},
         {TP: -1},
@@ -156,10 +156,10 @@ def test_a_response_without_an_offset_is_retried_after_a_pause() -> None:
     bench = ResolverBench(TP)
     bench.client.offsets = lambda _tp, _time: TimedOffset(-1)
     bench.seek(TP, Reset(LATEST))
-    assert bench.resolver.turn() == 0
+    assert bench.resolver.run_due_lookups() == 0
     assert len(bench.client.listed) == 1
     assert bench.state().position is None
-    assert bench.resolver.turn() == 100
+    assert bench.resolver.run_due_lookups() == 100
 
 
 @pytest.mark.parametrize("passed_ms", [0, 30, 99])
@@ -168,12 +168,12 @@ def test_a_failed_lookup_is_due_when_its_pause_is_over(passed_ms: int) -> None:
     bench = ResolverBench(TP)
     bench.client.offsets = failing(ConnectionLost("gone"))
     bench.seek(TP, Reset(EARLIEST))
-    assert bench.resolver.turn() == 0
+    assert bench.resolver.run_due_lookups() == 0
     bench.clock.advance(passed_ms)
-    assert bench.resolver.turn() == 100 - passed_ms
+    assert bench.resolver.run_due_lookups() == 100 - passed_ms
     assert len(bench.client.listed) == 1
     bench.clock.advance(100 - passed_ms)
-    assert bench.resolver.turn() == 0
+    assert bench.resolver.run_due_lookups() == 0
     assert len(bench.client.listed) == 2
 
 
@@ -186,7 +186,7 @@ def test_the_time_out_grows_without_responses_and_is_then_reset() -> None:
 
     def take_turn() -> None:
         bench.clock.advance(5_000)
-        bench.resolver.turn()
+        bench.resolver.run_due_lookups()
 
     take_turn()
     take_turn()
@@ -212,7 +212,7 @@ def test_the_time_out_never_exceeds_that_of_a_request() -> None:
     bench = ResolverBench(TP, request_timeout_ms=500)
     for _ in range(2):
         bench.seek(TP, Reset(EARLIEST))
-        bench.resolver.turn()
+        bench.resolver.run_due_lookups()
     assert [deadline for _, deadline, _ in bench.client.listed] == [500, 500]
 
 
@@ -222,7 +222,7 @@ def test_a_failed_lookup_refreshes_the_metadata(caplog: pytest.LogCaptureFixture
     bench.client.offsets = failing(ConnectionLost("gone"))
     bench.seek(TP, Reset(EARLIEST))
     bench.effects.refresh_metadata = False
-    bench.resolver.turn()
+    bench.resolver.run_due_lookups()
     assert bench.effects.refresh_metadata
     assert "t-0: ListOffsets: NETWORK_EXCEPTION" in caplog.text
 
@@ -233,10 +233,10 @@ def test_refused_credentials_are_raised_and_the_lookup_retried() -> None:
     refusal = AuthenticationFailed("who are you?")
     bench.client.offsets = failing(refusal)
     bench.seek(TP, Reset(EARLIEST))
-    bench.resolver.turn()
+    bench.resolver.run_due_lookups()
     trouble = bench.state().trouble
     assert trouble is not None
-    assert (trouble.error, trouble.passes) == (refusal, True)
+    assert (trouble.error, trouble.is_retriable) == (refusal, True)
 
 
 def test_metadata_is_refreshed_for_partitions_without_a_leader() -> None:
@@ -245,12 +245,12 @@ def test_metadata_is_refreshed_for_partitions_without_a_leader() -> None:
     third = TopicPartition("t", 2)
     bench.shared.change(lambda states, _: states.add([third]))
     bench.seek(third, AtOffset(0))
-    assert bench.resolver.turn() == 1_000
+    assert bench.resolver.run_due_lookups() == 1_000
     assert bench.metadata.updates == 1
     bench.client.offsets = failing(ConnectionLost("gone"))
     bench.seek(TP, Reset(EARLIEST))
-    assert bench.resolver.turn() == 0
-    assert bench.resolver.turn() == 100
+    assert bench.resolver.run_due_lookups() == 0
+    assert bench.resolver.run_due_lookups() == 100
     assert bench.metadata.updates == 2
 
 
@@ -259,7 +259,7 @@ def test_the_ends_of_a_log_are_looked_up_uncommitted() -> None:
     bench = ResolverBench(TP)
     bench.client.offsets = lambda _tp, time: TimedOffset(10 if time == -2 else 20)
     bench.doubt()
-    assert bench.resolver.turn() == 0
+    assert bench.resolver.run_due_lookups() == 0
     assert bench.client.listed == [
         ({TP: -2}, 3_000, IsolationLevel.READ_UNCOMMITTED),
         ({TP: -1}, 3_000, IsolationLevel.READ_UNCOMMITTED),
@@ -279,11 +279,11 @@ def test_a_failed_lookup_of_one_end_is_repeated(
         ErrorCode.NOT_LEADER_FOR_PARTITION if time == failing_time else TimedOffset(10)
     )
     bench.doubt()
-    bench.resolver.turn()
+    bench.resolver.run_due_lookups()
     assert bench.state().trouble is None
     assert "t-0: ListOffsets: NOT_LEADER_FOR_PARTITION" in caplog.text
     bench.clock.advance(100)
-    bench.resolver.turn()
+    bench.resolver.run_due_lookups()
     assert [deadline for _, deadline, _ in bench.client.listed] == [3_000] * 2 + [6_000] * 2
 
 
@@ -293,9 +293,9 @@ def test_ends_without_offsets_count_as_no_response(missing: int) -> None:
     bench = ResolverBench(TP)
     bench.client.offsets = lambda _tp, time: TimedOffset(-1 if time == missing else 10)
     bench.doubt()
-    bench.resolver.turn()
+    bench.resolver.run_due_lookups()
     assert bench.state().trouble is None
-    assert bench.resolver.turn() == 100
+    assert bench.resolver.run_due_lookups() == 100
 
 
 def test_the_end_of_an_epoch_is_looked_up_with_a_new_leader() -> None:
@@ -308,6 +308,6 @@ def test_the_end_of_an_epoch_is_looked_up_with_a_new_leader() -> None:
     bench.shared.change(lambda states, now_ms: fetched(states, {TP: batch(0, 3, epoch=1)}, now_ms))
     bench.shared.change(lambda states, _: states.see(view({TP: OTHER}, epoch=2)))
     bench.client.end = EpochEnd(1, 3)
-    assert bench.resolver.turn() == 0
+    assert bench.resolver.run_due_lookups() == 0
     assert bench.client.epochs == [({TP: (2, 1)}, 3_000)]
-    assert not bench.state().unproven
+    assert not bench.state().awaits_validation

@@ -5,7 +5,7 @@ from typing import cast
 import pytest
 
 from zkconsumer.clock import SystemClock
-from zkconsumer.fetch.core.fetch_connection import FetchConnection, Rest
+from zkconsumer.fetch.core.fetch_connection import FetchConnection, Wait
 from zkconsumer.fetch.polled import broker_fetcher
 from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
 
@@ -16,10 +16,10 @@ class IdleConnection:
     def __init__(self, duration_ms: int | None) -> None:
         self.turns, self.closed, self._duration_ms = 0, 0, duration_ms
 
-    def turn(self) -> Rest:
+    def turn(self) -> Wait:
         """See ``FetchConnection``."""
         self.turns += 1
-        return Rest(self._duration_ms)
+        return Wait(self._duration_ms)
 
     def close(self) -> None:
         """See ``FetchConnection``."""
@@ -43,12 +43,12 @@ def test_a_fetcher_that_is_woken_does_not_end(monkeypatch: pytest.MonkeyPatch) -
     connection = IdleConnection(None)
     fetcher = BrokerFetcher(cast("FetchConnection", connection), SystemClock(), pytest.fail)
 
-    def turn() -> Rest:
+    def turn() -> Wait:
         connection.turns += 1
         fetcher.wake()
         if connection.turns == 3:
             fetcher._stopping = True
-        return Rest(None)
+        return Wait(None)
 
     monkeypatch.setattr(connection, "turn", turn)
     fetcher.run()

@@ -17,7 +17,7 @@ from zkconsumer.errors import (
 from zkconsumer.fetch.core import fetch_connection
 from zkconsumer.fetch.core.completed import unpack
 from zkconsumer.fetch.core.effects import Effects
-from zkconsumer.fetch.core.fetch_connection import AT_ONCE, FetchConnection, Rest
+from zkconsumer.fetch.core.fetch_connection import NO_WAIT, FetchConnection, Wait
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.settings import CoreFetchSettings
 from zkconsumer.fetch.core.shared_state import SharedFetchState
@@ -118,9 +118,9 @@ class ConnectionBench:
 def test_a_connection_is_opened_and_then_used_for_fetches() -> None:
     """Requests of a session follow one another."""
     bench = ConnectionBench(response(batch(0, 2), session_id=5), response(session_id=5))
-    assert bench.connection.turn() == AT_ONCE
-    assert bench.connection.turn() == AT_ONCE
-    assert bench.connection.turn() == Rest(0)
+    assert bench.connection.turn() == NO_WAIT
+    assert bench.connection.turn() == NO_WAIT
+    assert bench.connection.turn() == Wait(0)
     first, second = bench.scripted.requests
     assert (first.session_epoch, second.session_id, second.session_epoch) == (0, 5, 1)
     assert second.topics[0].partitions[0].fetch_offset == 2
@@ -171,7 +171,7 @@ def test_the_next_set_is_requested_before_one_is_unpacked(
     bench.connection.turn()
     assert sent == [2]
     assert bench.shared.counters.in_flight == 1
-    assert bench.connection.turn() == AT_ONCE
+    assert bench.connection.turn() == NO_WAIT
     _, early, third = bench.scripted.requests
     assert (early.session_epoch, third.session_epoch) == (1, 2)
     assert early.topics[0].partitions[0].fetch_offset == 2
@@ -192,7 +192,7 @@ def test_an_early_request_at_a_wrong_offset_is_repeated() -> None:
         if back:
             bench.shared.change(lambda states, _: states.seek(TP, AtOffset(1)))
         bench.clock.advance(1_000)
-        assert bench.connection.turn() == AT_ONCE
+        assert bench.connection.turn() == NO_WAIT
         assert bench.shared.counters.fetched_records == (2 if back else 0)
         bench.connection.turn()
         again = bench.scripted.requests[-1].topics[0].partitions[0]
@@ -229,7 +229,7 @@ def test_a_quota_pauses_the_connection() -> None:
     bench = ConnectionBench(response(batch(0, 1), throttle_time_ms=700))
     bench.connection.turn()
     bench.connection.turn()
-    assert bench.connection.turn() == Rest(700, can_wake=False)
+    assert bench.connection.turn() == Wait(700, can_wake=False)
     assert bench.shared.counters.throttle_time_ms == 700
 
 
@@ -238,7 +238,7 @@ def test_an_excessive_throttle_time_is_limited_and_logged(caplog: pytest.LogCapt
     bench = ConnectionBench(response(batch(0, 1), throttle_time_ms=2**31 - 1))
     bench.connection.turn()
     bench.connection.turn()
-    assert bench.connection.turn() == Rest(300_000, can_wake=False)
+    assert bench.connection.turn() == Wait(300_000, can_wake=False)
     assert "throttles this client for 2147483647 ms" in caplog.text
 
 
@@ -250,7 +250,7 @@ def test_an_empty_response_of_a_quota_is_no_failure(session_id: int) -> None:
     bench.connection.turn()
     bench.connection.turn()
     assert bench.connection.failure is None
-    assert bench.connection.turn() == Rest(700, can_wake=False)
+    assert bench.connection.turn() == Wait(700, can_wake=False)
     assert bench.scripted.is_idle
     assert not any(effects.refresh_metadata for effects in bench.effects)
     bench.clock.advance(700)
@@ -265,11 +265,11 @@ def test_a_closed_connection_is_reopened_at_once() -> None:
     bench.connection.turn()
     bench.connection.turn()
     assert bench.effects[-1].refresh_metadata or bench.effects[-2].refresh_metadata
-    assert bench.connection.turn() == AT_ONCE
+    assert bench.connection.turn() == NO_WAIT
     bench.connection.turn()
-    assert bench.connection.turn() == Rest(200, can_wake=False)
+    assert bench.connection.turn() == Wait(200, can_wake=False)
     bench.clock.advance(200)
-    assert bench.connection.turn() == AT_ONCE
+    assert bench.connection.turn() == NO_WAIT
     bench.connection.turn()
     assert bench.shared.look(lambda states: len(states.states[TP].waiting)) == 1
 
@@ -292,7 +292,7 @@ def test_refused_credentials_are_raised_before_the_next_attempt() -> None:
     bench.scripted.refusal = AuthenticationFailed("wrong password")
     bench.connection.turn()
     bench.clock.advance(5_000)
-    assert bench.connection.turn() == Rest(1_000)
+    assert bench.connection.turn() == Wait(1_000)
     with pytest.raises(AuthenticationFailed):
         bench.shared.change(lambda states, now_ms: collect(states, 1, now_ms, None))
     bench.scripted.refusal = None
@@ -309,7 +309,7 @@ def test_an_error_of_the_whole_response_drops_its_records() -> None:
         response(batch(0, 1), error_code=ErrorCode.UNKNOWN),
     )
     bench.connection.turn()
-    assert bench.connection.turn() == AT_ONCE
+    assert bench.connection.turn() == NO_WAIT
     bench.connection.turn()
-    assert bench.connection.turn() == Rest(100, can_wake=False)
+    assert bench.connection.turn() == Wait(100, can_wake=False)
     assert bench.shared.look(lambda states: len(states.states[TP].waiting)) == 0

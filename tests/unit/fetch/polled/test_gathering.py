@@ -5,12 +5,12 @@ from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed
 from zkconsumer.fetch.core.partition_states import PartitionStates
 from zkconsumer.fetch.core.starts import AtOffset
-from zkconsumer.fetch.polled.collecting import MOST_MS, gather_ms
+from zkconsumer.fetch.polled.collecting import MOST_MS, gathering_wait_ms
 
 
 def remaining_ms(states: PartitionStates, now_ms: int = 0, enough: int = 500) -> int:
     """Return how much longer a poll waits."""
-    return gather_ms(states, now_ms, enough=enough)
+    return gathering_wait_ms(states, now_ms, enough=enough)
 
 
 def one_of_two() -> PartitionStates:

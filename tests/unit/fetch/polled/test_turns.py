@@ -202,7 +202,7 @@ def test_putting_back_does_not_forget_that_the_leader_is_new() -> None:
     collect(states, 2, 0, None, before)
     put_back(states, before, 0)
     assert position_of(states) == PositionView(2, 1)
-    assert states.states[TP].unproven
+    assert states.states[TP].awaits_validation
     assert states.take_effects().resolve_positions
 
 
