@@ -108,7 +108,7 @@ class QuietSession:
         self.poll()
         (search,) = self.orders()
         assert isinstance(search, ev.FindCoordinator)
-        session.location.found(COORDINATOR)
+        session.location.set_address(COORDINATOR)
         session.notify(ev.CoordinatorLocated(search.round))
         self.rejoin(partitions)
 

@@ -143,9 +143,9 @@ FAULTS: Mapping[str, tuple[Swap, ...]] = {
     "shrugs off void generations": _swap(
         error_table,
         "TABLE",
-        _with({Handling.RESET_GENERATION: Handling.FINE, Handling.RESET_MEMBER: Handling.FINE}),
+        _with({Handling.RESET_GENERATION: Handling.OK, Handling.RESET_MEMBER: Handling.OK}),
     ),
-    "ignores rebalances": _swap(error_table, "TABLE", _with({Handling.REJOIN: Handling.FINE})),
+    "ignores rebalances": _swap(error_table, "TABLE", _with({Handling.REJOIN: Handling.OK})),
 }
 COOPERATIVE = {"passes over old claims"}
 """Rare faults that only cooperative groups can have: their worlds have no other groups."""

@@ -32,7 +32,7 @@ def test_commits_are_retried_unless_the_caller_says_otherwise(
     def send(message: Message) -> None:
         assert isinstance(message, CommitRequest)
         sent.append(message)
-        message.reply.give(3)
+        message.reply.set_result(3)
 
     named = {T0: OffsetAndMetadata(5)}
     with MemoryConnector(ControlledMember(Group(time=SystemClock()), "a")) as connector:

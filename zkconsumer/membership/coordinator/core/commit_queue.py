@@ -177,7 +177,7 @@ class CommitQueue:
             job.on_postponed("the coordinator has not responded yet", doubtful=True)
         job.expire()
 
-    def found(self) -> None:
+    def on_coordinator_found(self) -> None:
         """Record that a coordinator was found, so that commits are sent without delay."""
         self._failures = 0
         self._due_ms = 0
@@ -228,7 +228,7 @@ class CommitQueue:
 
     def _pause(self, now_ms: int, *, failed: bool) -> None:
         if not failed:
-            self.found()
+            self.on_coordinator_found()
             return
         self._due_ms = now_ms + self._backoff.delay_ms(self._failures, 0.0)
         self._failures += 1

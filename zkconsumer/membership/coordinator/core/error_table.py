@@ -26,7 +26,7 @@ class MembershipRequest(Enum):
 class Handling(Enum):
     """The reaction to an error code."""
 
-    FINE = auto()
+    OK = auto()
     """Nothing to do."""
     RETRY = auto()
     """Send the request again after a pause."""
@@ -34,7 +34,7 @@ class Handling(Enum):
     """Look up the coordinator, then send the request again."""
     REJOIN = auto()
     """Join again with the same identity; keep what we own until then."""
-    TAKE_ID = auto()
+    ADOPT_MEMBER_ID = auto()
     """Join again with the member id in the response (KIP-394)."""
     RESET_GENERATION = auto()
     """Our generation is over and our partitions are lost; the member id may still be known."""
@@ -66,7 +66,7 @@ TABLE: Mapping[MembershipRequest, Mapping[int, Handling]] = {
         E.COORDINATOR_LOAD_IN_PROGRESS: Handling.RETRY,
         # The broker could not write its log in time.
         E.REBALANCE_IN_PROGRESS: Handling.RETRY,
-        E.MEMBER_ID_REQUIRED: Handling.TAKE_ID,
+        E.MEMBER_ID_REQUIRED: Handling.ADOPT_MEMBER_ID,
         E.UNKNOWN_MEMBER_ID: Handling.RESET_MEMBER,
         E.FENCED_INSTANCE_ID: Handling.FENCED,
         # A group of KIP-848: a static member of the other protocol is still in it.
@@ -113,8 +113,8 @@ TABLE: Mapping[MembershipRequest, Mapping[int, Handling]] = {
 def handling(request: MembershipRequest, code: int) -> Handling:
     """Return the reaction to a response's error code."""
     if code == E.NONE:
-        return Handling.FINE
-    default = Handling.FINE if request is MembershipRequest.COMMIT else Handling.FATAL
+        return Handling.OK
+    default = Handling.OK if request is MembershipRequest.COMMIT else Handling.FATAL
     return TABLE[request].get(code, default)
 
 

@@ -24,9 +24,9 @@ class JoinReason(Enum):
     MEMBER_ID = "need to re-join with the given member-id"
     VOID = "the generation was reset"
     FAILED = "the last try failed"
-    CAME_BACK = "the consumer polls again"
-    MISFIT = "received assignment does not match the current subscription"
-    ASKED = "the caller asked for a rebalance"
+    POLLED_AGAIN = "the consumer polls again"
+    WRONG_ASSIGNMENT = "received assignment does not match the current subscription"
+    REQUESTED = "the caller asked for a rebalance"
 
 
 # --- events that come from outside -------------------------------------------------------------
@@ -62,7 +62,7 @@ class TimerExpired:
 
 @dataclass(frozen=True, slots=True)
 class RejoinTriggered:
-    """A reason to join again: ``TOPICS`` (for leaders only) or ``ASKED``."""
+    """A reason to join again: ``TOPICS`` (for leaders only) or ``REQUESTED``."""
 
     cause: JoinReason
 

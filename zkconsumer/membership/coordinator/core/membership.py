@@ -133,7 +133,7 @@ class MembershipCore:
             case ev.Polled():
                 self._polled()
             case ev.RejoinTriggered(cause):
-                if self.identity.leading or cause is ev.JoinReason.ASKED:
+                if self.identity.leading or cause is ev.JoinReason.REQUESTED:
                     self._request(cause)
             case ev.TimerExpired():
                 pass
@@ -195,7 +195,7 @@ class MembershipCore:
         if not self._search.on_response(event.round):
             return
         if isinstance(event, ev.CoordinatorLocated):
-            self._search.found()
+            self._search.on_coordinator_found()
             self._heartbeat.on_coordinator_found(self._now_ms)
         elif event.code is None or handling(MembershipRequest.FIND, event.code) is Handling.RETRY:
             self._search.pause(self._now_ms)
@@ -233,7 +233,7 @@ class MembershipCore:
         advice = "raise it, or lower max.poll.records"
         self._actions.append(ev.Notice(f"{text}: leaving the group ({advice})"))
         self._leave_group("consumer poll timeout has expired.")
-        self._reset("the consumer stopped polling", ev.JoinReason.CAME_BACK, forget_member=True)
+        self._reset("the consumer stopped polling", ev.JoinReason.POLLED_AGAIN, forget_member=True)
         self._is_polling = False
         self._left_unpolled = True
 
@@ -243,7 +243,7 @@ class MembershipCore:
         if not self.identity.is_sender_of(event) or not self._heartbeat.in_flight:
             return
         reaction = handling(MembershipRequest.HEARTBEAT, event.code)
-        if reaction is Handling.FINE:
+        if reaction is Handling.OK:
             self._heartbeat.on_response(self._now_ms)
         elif reaction is Handling.REJOIN:
             self._heartbeat.on_response(self._now_ms, rebalancing=True)
@@ -325,10 +325,10 @@ class MembershipCore:
         self._misfits += 1
         if self._misfits > 1 and self._settings.instance_id is not None:
             self._misfits = 0
-            reason = str(ev.JoinReason.MISFIT.value)
+            reason = str(ev.JoinReason.WRONG_ASSIGNMENT.value)
             self._actions.append(ev.SendLeave(self.identity.member_id, reason))
-            self._reset(reason, ev.JoinReason.MISFIT, forget_member=True)
-        self._join_reason = ev.JoinReason.MISFIT
+            self._reset(reason, ev.JoinReason.WRONG_ASSIGNMENT, forget_member=True)
+        self._join_reason = ev.JoinReason.WRONG_ASSIGNMENT
         self._join_pauses.pause(self._now_ms)
 
     # --- refusals -----------------------------------------------------------------------

@@ -38,7 +38,7 @@ class CoordinatorSearch:
         """Stop awaiting a response."""
         self._open_round = None
 
-    def found(self) -> None:
+    def on_coordinator_found(self) -> None:
         """Record that the coordinator is known."""
         self.located = True
         self._pauses.over()

@@ -106,7 +106,7 @@ class GroupMember:
 
     def rejoin(self) -> None:
         """See ``Membership``."""
-        self._events.report(ev.RejoinTriggered(ev.JoinReason.ASKED))
+        self._events.report(ev.RejoinTriggered(ev.JoinReason.REQUESTED))
 
     def unsubscribe(self, timeout_ms: int) -> None:
         """See ``Membership``."""

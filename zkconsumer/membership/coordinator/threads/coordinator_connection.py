@@ -156,26 +156,26 @@ class CoordinatorLocation:
         self._lock = threading.RLock()
         self._count = 0
         self._failures = 0
-        self._rests_until_ms = 0
+        self._backoff_until_ms = 0
         self.address: CoordinatorAddress | None = None
 
     @property
-    def rests(self) -> bool:
+    def is_backing_off(self) -> bool:
         """Whether to wait before the next lookup, since the last addresses failed."""
-        return self._clock.now_ms() < self._rests_until_ms
+        return self._clock.now_ms() < self._backoff_until_ms
 
     def on_response(self) -> None:
         """Record a response of the coordinator."""
         self._failures = 0
 
-    def found(self, broker: Broker, *, coordinates: bool = True) -> CoordinatorAddress:
+    def set_address(self, broker: Broker, *, coordinates: bool = True) -> CoordinatorAddress:
         """Set a new address and return it."""
         with self._lock:
             self._count += 1
             self.address = CoordinatorAddress(broker, self._count, coordinates)
             return self.address
 
-    def lose(self, address: CoordinatorAddress) -> bool:
+    def invalidate(self, address: CoordinatorAddress) -> bool:
         """Forget this address; return whether it was the current one."""
         with self._lock:
             if self.address != address:
@@ -189,7 +189,7 @@ class CoordinatorLocation:
             self.address = None
             if self._failures:
                 rest_ms = self._backoff.delay_ms(self._failures - 1, 0.0)
-                self._rests_until_ms = self._clock.now_ms() + rest_ms
+                self._backoff_until_ms = self._clock.now_ms() + rest_ms
             self._failures += 1
         for connection in self._connections:
             connection.cut()

@@ -111,7 +111,7 @@ class GroupThread:
         location = self._session.location
         if location.address is not None and (location.address.coordinates or for_offsets):
             return location.address
-        if location.rests:
+        if location.is_backing_off:
             return ConnectionLost("the connection to the coordinator broke repeatedly")
         try:
             return self._find(for_offsets=for_offsets)
@@ -137,11 +137,11 @@ class GroupThread:
                 raise
             broker = self._cluster.coordinator_of_offsets(timeout_ms=self._timeout_ms)
             log.info("%s: its offsets are in ZooKeeper, accessed through %s", terms.name, broker)
-            return location.found(broker, coordinates=False)
+            return location.set_address(broker, coordinates=False)
         if isinstance(found, int):
             return found
         log.info("%s: its coordinator is %s", terms.name, found)
-        return location.found(found)
+        return location.set_address(found)
 
     def _beat(self, order: ev.SendHeartbeat) -> None:
         session = self._session

@@ -125,7 +125,7 @@ class MemberSession:
 
     def on_connection_lost(self, address: CoordinatorAddress, reason: str) -> None:
         """Record that a connection to this address broke."""
-        if self.location.lose(address):
+        if self.location.invalidate(address):
             log.info("%s: lost the coordinator, %s: %s", self.terms.name, address.broker, reason)
             self.notify(ev.CoordinatorLost())
 

@@ -204,6 +204,6 @@ class OffsetTraffic:
 def _membership_code(codes: Iterable[int]) -> int:
     """Return the code that concerns our membership, if any."""
     concerning = [
-        code for code in codes if handling(MembershipRequest.COMMIT, code) is not Handling.FINE
+        code for code in codes if handling(MembershipRequest.COMMIT, code) is not Handling.OK
     ]
     return concerning[0] if concerning else int(ErrorCode.NONE)

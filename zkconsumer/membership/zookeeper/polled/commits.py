@@ -43,7 +43,7 @@ class _Pending:
     done: CommitDone | None
 
 
-class CallersCommits:
+class ManualCommits:
     """The caller's commits. Thread: the caller's; ``committed``: any.
 
     Args:
@@ -103,7 +103,7 @@ class CallersCommits:
             return
         self._in_callback = True
         try:
-            while self._pending and self._pending[0].reply.look():
+            while self._pending and self._pending[0].reply.is_done():
                 pending = self._pending.popleft()
                 self._notify(pending, self._translated(pending.reply.error))
         finally:
@@ -168,7 +168,7 @@ class CallersCommits:
             else:
                 self._send(CommitRequest(wanted, retry=True, reply=reply, claims=claims))
         except ZkConsumerError as error:
-            reply.fail(without_frames(error))
+            reply.set_error(without_frames(error))
         return reply
 
     def _write(self, offsets: Offsets) -> int:

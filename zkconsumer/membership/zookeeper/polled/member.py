@@ -16,7 +16,7 @@ from zkconsumer.membership.zookeeper.assembly import MemberRuntime
 from zkconsumer.membership.zookeeper.configured import MemberContext
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.polled.bridge import Bridge
-from zkconsumer.membership.zookeeper.polled.commits import CallersCommits
+from zkconsumer.membership.zookeeper.polled.commits import ManualCommits
 from zkconsumer.membership.zookeeper.polled.counts import ZookeeperGroupCounts
 from zkconsumer.membership.zookeeper.polled.handler_calls import HandlerCalls
 from zkconsumer.membership.zookeeper.polled.subscription import FailureQueue, PollSubscription
@@ -91,7 +91,7 @@ class ZookeeperMember:
         self._left: ObservedReply[None] | None = None
         self._as_member = False
         self._closed = False
-        self._commits = CallersCommits(
+        self._commits = ManualCommits(
             self._group_id,
             send=self._send,
             offsets=context.offsets,
@@ -230,7 +230,7 @@ class ZookeeperMember:
         """Join with the wanted topics, or leave, if they differ from the last request."""
         control = self._control
         join = self._join
-        if join is not None and self._join_reply.look() and self._join_reply.error is not None:
+        if join is not None and self._join_reply.is_done() and self._join_reply.error is not None:
             # The control thread has withdrawn it, or ended; the next poll tries again.
             self._join = self._requested = None
             self._fail(self._join_reply.error)
@@ -254,7 +254,7 @@ class ZookeeperMember:
         """Call the handler until the reply is there; return the first error."""
         failed: Exception | None = None
         while True:
-            is_done = response.look() or self._control.done
+            is_done = response.is_done() or self._control.done
             try:
                 self._calls.run()
             except Exception as error:  # noqa: BLE001 - the caller's code: raised at the end

@@ -70,12 +70,12 @@ class CommitService:
 
     def serve(self, request: CommitRequest) -> None:
         """Execute the caller's commit and reply to it."""
-        request.reply.settle(lambda: self._checked(lambda: self._commit(request)))
+        request.reply.complete(lambda: self._checked(lambda: self._commit(request)))
 
     def serve_ahead(self, request: CommitAheadRequest) -> None:
         """Commit for a stream that hands the chunk over afterwards, and reply to it."""
         claim, offset = request.claim, request.offset
-        request.reply.settle(lambda: self._checked(lambda: self._commit_ahead(claim, offset)))
+        request.reply.complete(lambda: self._checked(lambda: self._commit_ahead(claim, offset)))
 
     def _checked(self, commit: Callable[[], T]) -> T:
         """Commit; after a failure request a rebalance, since the partitions may be lost."""

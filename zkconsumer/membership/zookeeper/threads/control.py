@@ -159,13 +159,13 @@ class ControlThread:
                 self._join(message)
             case WithdrawRequest(join, reply):
                 self._withdraw(join)
-                reply.give(None)
+                reply.set_result(None)
             case CommitRequest():
                 self.commit(message)
             case CommitAheadRequest():
                 self._commits.serve_ahead(message)
             case ControlTask(work, reply):
-                reply.settle(work)
+                reply.complete(work)
             case CloseRequest():
                 self._close = message
             case ThreadDied(error):
@@ -261,7 +261,7 @@ class ControlThread:
     def _settled(self) -> None:
         if self._joining is not None:
             self._journal.joined()
-            self._joining.reply.give(None)
+            self._joining.reply.set_result(None)
             self._joining = None
 
     def _give_up(self, attempts: int, reason: str) -> None:
@@ -270,7 +270,7 @@ class ControlThread:
             # Withdrawn after this turn, since a step of the core may still be open; but queued
             # before the caller gets the error and may join again.
             self.mailbox.put(WithdrawRequest(self._joining))
-            self._joining.reply.fail(error)
+            self._joining.reply.set_error(error)
             self._joining = None
         elif self._subscription is not None:
             for queue in self._subscription.queues():
@@ -279,7 +279,7 @@ class ControlThread:
     def _join(self, request: JoinRequest) -> None:
         self._finish_leaving()
         if self._unfinished:
-            request.reply.fail(RebalanceFailed(f"{self}: {_UNFINISHED}"))
+            request.reply.set_error(RebalanceFailed(f"{self}: {_UNFINISHED}"))
             return
         self._subscription = request.subscription
         self._joining = self._last_join = request
@@ -366,7 +366,7 @@ class ControlThread:
         failure = ConsumerClosed(f"{self}: the control thread died: {error!r}")
         failure.__cause__ = error
         if self._joining is not None:
-            self._joining.reply.fail(failure)
+            self._joining.reply.set_error(failure)
         if self._subscription is not None:
             for queue in self._subscription.queues():
                 queue.fail(failure)
@@ -376,20 +376,20 @@ class ControlThread:
         """Refuse every message that still awaits a reply; ``done`` is set, so no more follow."""
         closed = ConsumerClosed(f"{self}: shut down")
         if self._joining is not None:
-            self._joining.reply.fail(closed)
+            self._joining.reply.set_error(closed)
             self._joining = None
         for message in (self._close, *self._backlog, *self.mailbox.drain()):
             match message:
                 case CloseRequest(reply=end_reply) | WithdrawRequest(reply=end_reply):
-                    end_reply.give(None)
+                    end_reply.set_result(None)
                 case CommitRequest(reply=commit_reply):
-                    commit_reply.fail(closed)
+                    commit_reply.set_error(closed)
                 case CommitAheadRequest(reply=ahead_reply):
-                    ahead_reply.give(value=False)
+                    ahead_reply.set_result(value=False)
                 case JoinRequest(reply=join_reply):
-                    join_reply.fail(closed)
+                    join_reply.set_error(closed)
                 case ControlTask(reply=task_reply):
-                    task_reply.fail(closed)
+                    task_reply.set_error(closed)
                 case _:
                     pass
 

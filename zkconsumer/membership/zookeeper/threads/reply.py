@@ -21,26 +21,26 @@ class Reply(Generic[T]):
     def __init__(self) -> None:
         self._box: Mailbox[tuple[T | None, BaseException | None]] = Mailbox()
 
-    def give(self, value: T) -> None:
+    def set_result(self, value: T) -> None:
         """Provide the value."""
         self._box.put((value, None))
 
-    def fail(self, error: BaseException) -> None:
+    def set_error(self, error: BaseException) -> None:
         """Provide an error, which is raised in the waiting thread."""
         self._box.put((None, error))
 
-    def settle(self, work: Callable[[], T]) -> None:
+    def complete(self, work: Callable[[], T]) -> None:
         """Provide what ``work`` returns or raises, so that the waiting thread never hangs.
 
         Raises:
             BaseException: an error that is not one of ours, provided as well; it ends the thread.
         """
         try:
-            self.give(work())
+            self.set_result(work())
         except ZkConsumerError as error:
-            self.fail(without_frames(error))
+            self.set_error(without_frames(error))
         except BaseException as error:
-            self.fail(error)
+            self.set_error(error)
             raise
 
     def wait(self, timeout_ms: int | None) -> tuple[T | None, bool]:
@@ -66,7 +66,7 @@ class ObservedReply(Reply[T], Generic[T]):
         signal: called when the reply is given; must only notify.
 
     Attributes:
-        error: the error given instead of a value, after ``look``.
+        error: the error given instead of a value, after ``is_done``.
     """
 
     __slots__ = ("_given", "_signal", "error")
@@ -77,17 +77,17 @@ class ObservedReply(Reply[T], Generic[T]):
         self._given = False
         self.error: ZkConsumerError | None = None
 
-    def give(self, value: T) -> None:
+    def set_result(self, value: T) -> None:
         """See ``Reply``."""
-        super().give(value)
+        super().set_result(value)
         self._signal()
 
-    def fail(self, error: BaseException) -> None:
+    def set_error(self, error: BaseException) -> None:
         """See ``Reply``."""
-        super().fail(error)
+        super().set_error(error)
         self._signal()
 
-    def look(self) -> bool:
+    def is_done(self) -> bool:
         """Return whether a value or an error was given. Not to be mixed with ``wait``.
 
         Raises:

@@ -10,6 +10,6 @@ def test_a_waiting_thread_gets_the_reply() -> None:
     scope = ThreadScope("reply")
     received: list[object] = []
     scope.spawn("waiter", lambda: received.append(reply.wait(5_000)), stop=lambda: None)
-    reply.give("here")
+    reply.set_result("here")
     assert scope.close(5_000) == []
     assert received == [("here", True)]

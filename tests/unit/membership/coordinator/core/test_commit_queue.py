@@ -121,7 +121,7 @@ def test_a_coordinator_that_was_found_gets_the_commits_at_once(queued: Queued) -
     queued.queue.postpone_all("no coordinator", 0)
     queued.queue.postpone_all("no coordinator", 0)
     assert queued.queue.next_due_ms() == 20
-    queued.queue.found()
+    queued.queue.on_coordinator_found()
     assert queued.queue.next_due_ms() == 0
     queued.queue.postpone_all("no coordinator", 0)
     assert queued.queue.next_due_ms() == 10

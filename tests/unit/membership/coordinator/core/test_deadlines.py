@@ -99,7 +99,7 @@ def test_joins_that_fail_are_repeated_after_pauses_that_grow() -> None:
     (taken,) = member.poll()
     assert isinstance(taken, ev.TakeOver)
     member.notify(ev.CallbackDone(taken.round))
-    (action,) = member.notify(ev.RejoinTriggered(ev.JoinReason.ASKED))
+    (action,) = member.notify(ev.RejoinTriggered(ev.JoinReason.REQUESTED))
     assert isinstance(action, ev.SendJoin)
     refused = ev.JoinCompleted(round=action.round, code=E.COORDINATOR_LOAD_IN_PROGRESS)
     member.notify(refused)

@@ -15,7 +15,7 @@ from zkconsumer.membership.coordinator.core.error_table import (
 @pytest.mark.parametrize("request_", list(MembershipRequest))
 def test_code_0_is_fine_for_every_request(request_: MembershipRequest) -> None:
     """Code 0 is fine for every request, without a row in the table."""
-    assert handling(request_, 0) is Handling.FINE
+    assert handling(request_, 0) is Handling.OK
     assert 0 not in TABLE[request_]
 
 
@@ -27,7 +27,7 @@ def test_code_0_is_fine_for_every_request(request_: MembershipRequest) -> None:
         (MembershipRequest.JOIN, E.NOT_COORDINATOR, Handling.RELOCATE),
         (MembershipRequest.JOIN, E.COORDINATOR_NOT_AVAILABLE, Handling.RELOCATE),
         (MembershipRequest.JOIN, E.FENCED_INSTANCE_ID, Handling.FENCED),
-        (MembershipRequest.JOIN, E.MEMBER_ID_REQUIRED, Handling.TAKE_ID),
+        (MembershipRequest.JOIN, E.MEMBER_ID_REQUIRED, Handling.ADOPT_MEMBER_ID),
         (MembershipRequest.JOIN, E.INCONSISTENT_GROUP_PROTOCOL, Handling.FATAL),
         (MembershipRequest.JOIN, E.GROUP_MAX_SIZE_REACHED, Handling.FATAL),
         (MembershipRequest.SYNC, E.REBALANCE_IN_PROGRESS, Handling.REJOIN),
@@ -36,12 +36,12 @@ def test_code_0_is_fine_for_every_request(request_: MembershipRequest) -> None:
         (MembershipRequest.HEARTBEAT, E.REBALANCE_IN_PROGRESS, Handling.REJOIN),
         (MembershipRequest.HEARTBEAT, E.NOT_COORDINATOR, Handling.RELOCATE),
         (MembershipRequest.HEARTBEAT, E.FENCED_INSTANCE_ID, Handling.FENCED),
-        (MembershipRequest.COMMIT, E.OFFSET_METADATA_TOO_LARGE, Handling.FINE),
+        (MembershipRequest.COMMIT, E.OFFSET_METADATA_TOO_LARGE, Handling.OK),
         (MembershipRequest.COMMIT, E.ILLEGAL_GENERATION, Handling.RESET_GENERATION),
         (MembershipRequest.FIND, E.COORDINATOR_NOT_AVAILABLE, Handling.RETRY),
         (MembershipRequest.FIND, E.GROUP_AUTHORIZATION_FAILED, Handling.FATAL),
         (MembershipRequest.SYNC, E.UNKNOWN, Handling.FATAL),
-        (MembershipRequest.COMMIT, 9999, Handling.FINE),
+        (MembershipRequest.COMMIT, 9999, Handling.OK),
     ],
 )
 def test_codes_are_handled_as_kafka_documents(

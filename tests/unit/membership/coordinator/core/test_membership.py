@@ -179,7 +179,7 @@ def test_a_member_that_stops_polling_leaves_and_joins_at_its_next_poll() -> None
     assert (revoked.partitions, revoked.why) == (parts(A0), RevocationKind.LOST)
     (join,) = member.notify(ev.CallbackDone(revoked.round))
     assert isinstance(join, ev.SendJoin)
-    assert (join.member_id, join.cause) == ("", ev.JoinReason.CAME_BACK)
+    assert (join.member_id, join.cause) == ("", ev.JoinReason.POLLED_AGAIN)
 
 
 def test_a_silent_member_without_partitions_waits_for_a_poll_too() -> None:
@@ -201,7 +201,7 @@ def test_a_static_member_with_an_unsubscribed_topic_assigned_leaves_and_rejoins(
     assert member.notify(ev.SyncCompleted(sync.round, 0, foreign)) == []
     (join,) = of_kind(member.later(10_000), ev.SendJoin)
     assert isinstance(join, ev.SendJoin)
-    assert (join.member_id, join.cause) == ("me", ev.JoinReason.MISFIT)
+    assert (join.member_id, join.cause) == ("me", ev.JoinReason.WRONG_ASSIGNMENT)
     sync = member.joined(join)
     (leave,) = member.notify(ev.SyncCompleted(sync.round, 0, foreign))
     assert isinstance(leave, ev.SendLeave)

@@ -67,7 +67,7 @@ def test_an_illegal_generation_is_ignored_while_joining_the_next() -> None:
     member.take(parts(A0))
     beat = member.later(3_000)[-1]
     assert isinstance(beat, ev.SendHeartbeat)
-    (join,) = member.notify(ev.RejoinTriggered(ev.JoinReason.ASKED))
+    (join,) = member.notify(ev.RejoinTriggered(ev.JoinReason.REQUESTED))
     assert isinstance(join, ev.SendJoin)
     assert member.notify(ev.HeartbeatCompleted("me", 1, E.ILLEGAL_GENERATION)) == []
     assert member.core.owned == parts(A0)
@@ -186,7 +186,7 @@ def test_only_the_leader_joins_again_for_new_partitions() -> None:
     member = Member()
     member.take(parts(A0))
     assert member.notify(ev.RejoinTriggered(ev.JoinReason.TOPICS)) == []
-    assert of_kind(member.notify(ev.RejoinTriggered(ev.JoinReason.ASKED)), ev.SendJoin)
+    assert of_kind(member.notify(ev.RejoinTriggered(ev.JoinReason.REQUESTED)), ev.SendJoin)
 
 
 def test_a_leader_that_cannot_assign_raises_and_joins_again() -> None:

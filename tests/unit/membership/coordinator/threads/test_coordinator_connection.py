@@ -80,7 +80,7 @@ class Located:
     def rest_ms(self) -> int:
         """Return how long no lookup may be made."""
         waited_ms = 0
-        while self.location.rests:
+        while self.location.is_backing_off:
             self.clock.advance(1)
             waited_ms += 1
         return waited_ms
@@ -94,10 +94,10 @@ def located() -> Located:
 
 def test_a_connection_is_kept_as_long_as_the_address(located: Located) -> None:
     """For another address another connection is opened at once, and the former one closed."""
-    address = located.location.found(BROKER)
+    address = located.location.set_address(BROKER)
     first = located.connection.connection(address)
     assert located.connection.connection(address) is first
-    other = located.location.found(BROKER, coordinates=False)
+    other = located.location.set_address(BROKER, coordinates=False)
     second = located.connection.connection(other)
     assert second is not first
     assert located.connection.connection(other) is second
@@ -107,7 +107,7 @@ def test_a_connection_is_kept_as_long_as_the_address(located: Located) -> None:
 def test_a_connection_that_is_cut_while_it_is_opened_is_not_used(located: Located) -> None:
     """Whoever cut the connection relies on its end."""
     located.dialer.meanwhile = located.connection
-    address = located.location.found(BROKER)
+    address = located.location.set_address(BROKER)
     with pytest.raises(ConnectionLost, match=r"broker:9092.*closed by this client"):
         located.connection.connection(address)
     assert [line.closed for line in located.dialer.connections] == [1]
@@ -117,7 +117,7 @@ def test_a_connection_that_is_cut_while_it_is_opened_is_not_used(located: Locate
 
 def test_a_connection_that_was_stopped_is_not_opened_again(located: Located) -> None:
     """Its thread is about to end."""
-    address = located.location.found(BROKER)
+    address = located.location.set_address(BROKER)
     located.connection.connection(address)
     located.connection.stop()
     with pytest.raises(ConnectionLost):
@@ -127,12 +127,12 @@ def test_a_connection_that_was_stopped_is_not_opened_again(located: Located) -> 
 
 def test_an_address_is_lost_once(located: Located) -> None:
     """Only the first report of the loss counts; later ones may come after another lookup."""
-    former = located.location.found(BROKER)
+    former = located.location.set_address(BROKER)
     located.connection.connection(former)
-    assert located.location.lose(former)
-    assert not located.location.lose(former)
-    present = located.location.found(BROKER)
-    assert not located.location.lose(former)
+    assert located.location.invalidate(former)
+    assert not located.location.invalidate(former)
+    present = located.location.set_address(BROKER)
+    assert not located.location.invalidate(former)
     assert located.location.address == present
     assert [line.closed for line in located.dialer.connections] == [1]
 
@@ -141,11 +141,11 @@ def test_the_second_failure_in_a_row_is_followed_by_a_rest(located: Located) -> 
     """A broken connection is opened again at once; a coordinator that keeps failing has to wait."""
     rest_times_ms = []
     for _ in range(5):
-        located.location.found(BROKER)
+        located.location.set_address(BROKER)
         located.location.forget()
         rest_times_ms.append(located.rest_ms())
     assert rest_times_ms == [0, 10, 20, 40, 40]
-    located.location.found(BROKER)
+    located.location.set_address(BROKER)
     located.location.on_response()
     located.location.forget()
     assert located.rest_ms() == 0

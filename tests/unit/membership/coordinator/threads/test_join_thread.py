@@ -144,14 +144,14 @@ def test_a_successful_join_resets_the_pauses_of_coordinator_lookups(
     )
     connection = JoinConnection(code, thread.stop)
     quiet.dialer.dial = lambda *_args, **_settings: connection  # type: ignore[method-assign,assignment]
-    session.location.found(COORDINATOR)
+    session.location.set_address(COORDINATOR)
     session.location.forget()
     quiet.events.report(ev.Subscribed(frozenset({"t"})))
     quiet.poll()
     (search,) = quiet.orders()
     assert isinstance(search, ev.FindCoordinator)
-    address = session.location.found(COORDINATOR)
+    address = session.location.set_address(COORDINATOR)
     session.notify(ev.CoordinatorLocated(search.round))
     thread.run()
-    session.location.lose(address)
-    assert session.location.rests is rests
+    session.location.invalidate(address)
+    assert session.location.is_backing_off is rests

@@ -20,7 +20,7 @@ from zkconsumer.errors import (
 )
 from zkconsumer.membership.protocol import Offsets
 from zkconsumer.membership.zookeeper.polled import commits
-from zkconsumer.membership.zookeeper.polled.commits import CallersCommits
+from zkconsumer.membership.zookeeper.polled.commits import ManualCommits
 from zkconsumer.membership.zookeeper.threads.commits import NOT_READ_HERE
 from zkconsumer.membership.zookeeper.threads.messages import CommitRequest, ControlTask, Message
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
@@ -72,7 +72,7 @@ class Caller:
         self.closed: ZkConsumerError | None = None
         self.sent: list[Message] = []
         self.signals = 0
-        self.commits = CallersCommits(
+        self.commits = ManualCommits(
             "g",
             send=self._send,
             offsets=OffsetSide(store=ScriptedOffsets(), unguarded=self.store),
@@ -95,12 +95,12 @@ class Caller:
         """Respond to a message as the control thread."""
         match message:
             case ControlTask(work, reply):
-                reply.settle(work)
+                reply.complete(work)
             case CommitRequest(reply=commit_reply):
                 if self.refusal is None:
-                    commit_reply.give(1)
+                    commit_reply.set_result(1)
                 else:
-                    commit_reply.fail(self.refusal)
+                    commit_reply.set_error(self.refusal)
             case _:
                 pytest.fail(f"not the caller's: {message}")
 
