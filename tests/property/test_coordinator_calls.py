@@ -7,9 +7,9 @@ from tests.support.shares import examples
 from zkconsumer.offsets import coordinator_state as st
 
 OUTCOMES = [
-    *(st.Tried(outcome=outcome) for outcome in st.ResponseOutcome),
-    *(st.Tried(reason="broke", closed=closed) for closed in (False, True)),
-    st.Tried(reason="nobody", all_hung_up=True),
+    *(st.AttemptResult(outcome=outcome) for outcome in st.ResponseOutcome),
+    *(st.AttemptResult(reason="broke", closed=closed) for closed in (False, True)),
+    st.AttemptResult(reason="nobody", all_hung_up=True),
 ]
 """The last one is the least helpful."""
 MOST_STEPS = 5_000

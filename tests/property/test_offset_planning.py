@@ -1,15 +1,15 @@
-"""Promises of every plan of offsets, whatever the group, the logs and the aim."""
+"""Promises of every plan of offsets, whatever the group, the logs and the target."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.migration.plan import Fate
+from zkconsumer.offsets.migration.plan import Action
 from zkconsumer.offsets.planning import (
-    Aim,
+    GroupAndLogs,
     LogRange,
+    OffsetTarget,
     Outside,
-    Present,
     ShiftBy,
     ToCurrent,
     ToEarliest,
@@ -26,7 +26,7 @@ logs = st.builds(lambda start, length: LogRange(start, start + length), offsets,
 fetched = st.one_of(
     st.builds(FetchedOffset, st.none() | offsets), st.just(FetchedOffset(None, "garbage"))
 )
-aims: st.SearchStrategy[Aim] = st.one_of(
+targets: st.SearchStrategy[OffsetTarget] = st.one_of(
     st.builds(ToEarliest),
     st.builds(ToLatest),
     st.builds(ToCurrent),
@@ -35,7 +35,7 @@ aims: st.SearchStrategy[Aim] = st.one_of(
     st.builds(ToTime, st.dictionaries(partitions, st.integers(-1, 60)), st.booleans()),
 )
 presents = st.builds(
-    Present,
+    GroupAndLogs,
     stored=st.dictionaries(partitions, fetched),
     partitions=st.sets(partitions),
     logs=st.dictionaries(partitions, logs),
@@ -44,16 +44,16 @@ presents = st.builds(
 scopes = st.none() | st.sets(partitions)
 
 
-@given(aims, presents, scopes, st.none() | st.sampled_from(Outside), st.booleans())
+@given(targets, presents, scopes, st.none() | st.sampled_from(Outside), st.booleans())
 def test_planned_writes_are_safe(
-    aim: Aim,
-    present: Present,
+    target: OffsetTarget,
+    present: GroupAndLogs,
     scope: set[TopicPartition] | None,
     outside: Outside | None,
     force: bool,
 ) -> None:
     """They are within the log unless configured otherwise, in scope, and not of a live group."""
-    made = plan_offsets(aim, present, scope=scope, outside=outside, force=force)
+    made = plan_offsets(target, present, scope=scope, outside=outside, force=force)
     for tp, move in made.plan.writes.items():
         assert tp in present.partitions
         assert scope is None or tp in scope
@@ -67,27 +67,27 @@ def test_planned_writes_are_safe(
     if not made.plan.refusals:
         assert force or not present.members
         assert made.plan.moves
-        assert all(move.fate is not Fate.KEEP for move in made.plan.moves)
+        assert all(move.action is not Action.KEEP for move in made.plan.moves)
 
 
-@given(aims, presents, scopes)
+@given(targets, presents, scopes)
 def test_a_plan_that_was_executed_leaves_nothing_to_do(
-    aim: Aim, present: Present, scope: set[TopicPartition] | None
+    target: OffsetTarget, present: GroupAndLogs, scope: set[TopicPartition] | None
 ) -> None:
     """Only a shift would shift again."""
-    if isinstance(aim, ShiftBy):
+    if isinstance(target, ShiftBy):
         return
-    first = plan_offsets(aim, present, scope=scope, force=True)
+    first = plan_offsets(target, present, scope=scope, force=True)
     done = dict(present.stored)
     for tp, move in first.plan.writes.items():
         assert isinstance(move.wanted, OffsetAndMetadata)
         done[tp] = FetchedOffset(move.wanted.offset, None, move.wanted.metadata)
-    after = Present(stored=done, partitions=present.partitions, logs=present.logs)
-    assert plan_offsets(aim, after, scope=scope, force=True).plan.writes == {}
+    after = GroupAndLogs(stored=done, partitions=present.partitions, logs=present.logs)
+    assert plan_offsets(target, after, scope=scope, force=True).plan.writes == {}
 
 
 @given(presents, st.integers(-70, 70))
-def test_shifting_moves_by_that_much_or_to_an_end(present: Present, count: int) -> None:
+def test_shifting_moves_by_that_much_or_to_an_end(present: GroupAndLogs, count: int) -> None:
     """It never moves in the other direction."""
     for tp, move in plan_offsets(ShiftBy(count), present, force=True).plan.writes.items():
         assert move.before is not None
@@ -104,11 +104,11 @@ def test_a_time_leads_to_what_the_leader_found(
     responses: dict[TopicPartition, tuple[LogRange, int]],
 ) -> None:
     """The offset is in its log, and its end only if no record is that new."""
-    present = Present(
+    present = GroupAndLogs(
         stored={}, partitions=set(responses), logs={tp: log for tp, (log, _) in responses.items()}
     )
-    aim = ToTime({tp: found for tp, (_, found) in responses.items()})
-    moves = plan_offsets(aim, present, scope=set(responses)).plan.moves
+    target = ToTime({tp: found for tp, (_, found) in responses.items()})
+    moves = plan_offsets(target, present, scope=set(responses)).plan.moves
     assert len(moves) == len(responses)
     for move in moves:
         log, found = responses[move.topic_partition]

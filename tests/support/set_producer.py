@@ -18,7 +18,7 @@ from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.dialling import dialer_of
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.net.transport import Connector
-from zkconsumer.produce.exchange import may_pass, outcomes_of, produce_request
+from zkconsumer.produce.exchange import is_retriable, outcomes_of, produce_request
 from zkconsumer.produce.outgoing import Outgoing, build_set, least_version
 from zkconsumer.produce.routes import Routes
 from zkconsumer.produce.settings import ProducerSettings
@@ -79,7 +79,7 @@ class Producer:
             try:
                 return self._send_once(tp, records, codec)
             except ZkConsumerError as error:
-                if not may_pass(error):
+                if not is_retriable(error):
                     raise
             self._routes.forget(tp)
             self._wait(self._settings.backoff_ms)

@@ -28,7 +28,7 @@ from zkconsumer.mirror.settings import MirrorSettings
 from zkconsumer.mirror.target import Target
 from zkconsumer.mirror.writer import Writer
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.produce.exchange import may_pass
+from zkconsumer.produce.exchange import is_retriable
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.consumer_record import RecordOrigin
 from zkconsumer.records.slices import RecordSlice
@@ -256,7 +256,7 @@ class MirrorStream(ConsumerRebalanceListener):
             except (TransportError, BrokerError) as error:
                 if self._stopping.is_set():
                     raise Woken("the target did not respond in time") from error
-                if not may_pass(error) or (most is not None and tries >= most):
+                if not is_retriable(error) or (most is not None and tries >= most):
                     raise
                 text = f"topic {topic} of the target can't be read, retrying: {error}"
                 self._repeats.happened(f"topic {topic} of the target", text)

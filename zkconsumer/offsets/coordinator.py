@@ -287,41 +287,41 @@ class CoordinatorChannel:
         )
         action: st.Pause | st.End | None = None
         while action is None:
-            tried = self._try(running, exchange)
-            action = call.after(tried, self._clock.now_ms())
+            result = self._try(running, exchange)
+            action = call.after(result, self._clock.now_ms())
             if isinstance(action, st.Pause):
                 running.stop.wait(action.delay_ms)
                 action = call.after_pause(self._clock.now_ms())
-            if running.stop.is_set and tried.outcome is not st.ResponseOutcome.DONE:
+            if running.stop.is_set and result.outcome is not st.ResponseOutcome.DONE:
                 raise ConnectionLost(f"group {self.group_id}: the offset request was interrupted")
         if isinstance(action, st.RequestFailed):
             raise self._given_up(action)
 
-    def _try(self, running: _Running, exchange: Exchange) -> st.Tried:
+    def _try(self, running: _Running, exchange: Exchange) -> st.AttemptResult:
         known, self._coordinator = self._coordinator, None
         try:
             found = known or self._look_up(running)
-            if isinstance(found, st.Tried):
+            if isinstance(found, st.AttemptResult):
                 return found
             try:
                 outcome = exchange(CoordinatorAttempt(found, running))
             except (TransportError, RemoteProtocolError) as error:
                 closed = isinstance(error, ConnectionLost | ConnectFailed)
-                return st.Tried(reason=_described(found, error), closed=closed)
+                return st.AttemptResult(reason=_described(found, error), closed=closed)
             if outcome is not st.ResponseOutcome.LOOK_UP:
                 self._coordinator = found
-            return st.Tried(outcome=outcome)
+            return st.AttemptResult(outcome=outcome)
         finally:
             running.pool.keep(self._coordinator)
 
-    def _look_up(self, running: _Running) -> Broker | st.Tried:
+    def _look_up(self, running: _Running) -> Broker | st.AttemptResult:
         """Look up the coordinator: request it from brokers in random order until one responds."""
         try:
             brokers = list(self._access.list_brokers())
         except TransportError as error:
-            return st.Tried(reason=str(error))
+            return st.AttemptResult(reason=str(error))
         if not brokers:
-            return st.Tried(reason="no broker is registered")
+            return st.AttemptResult(reason="no broker is registered")
         self._access.shuffle(brokers)
         reasons: dict[Broker, str] = {}
         lookup = running.round(who_coordinates(self.group_id), brokers, reasons)
@@ -331,7 +331,7 @@ class CoordinatorChannel:
             failures = lookup.failures.values()
             hung_up = sum(isinstance(failure, ConnectionLost) for failure in failures)
             reason = _some(sorted(reasons.values()))
-            return st.Tried(reason=reason, all_hung_up=hung_up == len(brokers))
+            return st.AttemptResult(reason=reason, all_hung_up=hung_up == len(brokers))
         if isinstance(reported.coordinator, Broker):
             log.debug("group %s: offsets are with %s", self.group_id, reported.coordinator)
             # The broker as it was listed, so that the connection of this lookup is reused.
@@ -343,7 +343,7 @@ class CoordinatorChannel:
         if reported.coordinator in st.FINAL_AT_LOOK_UP:
             about = f"group {self.group_id}: {reason}"
             raise BrokerError(reported.coordinator, "FindCoordinator", about)
-        return st.Tried(reason=reason)
+        return st.AttemptResult(reason=reason)
 
     def _given_up(self, end: st.RequestFailed) -> TransportError | UnsupportedVersion:
         where = f"group {self.group_id}: no offset coordinator responds: {end.reason}"

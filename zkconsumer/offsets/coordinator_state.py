@@ -47,7 +47,7 @@ class ResponseOutcome(Enum):
     LOOK_UP = "another broker may be the coordinator by now"
 
 
-def judge(codes: Iterable[int]) -> ResponseOutcome:
+def outcome_of(codes: Iterable[int]) -> ResponseOutcome:
     """Return the outcome of a response, from the error codes of all its partitions.
 
     The retriable codes differ from those of ``ErrorCode.retriable``, which is about topics: here
@@ -60,17 +60,17 @@ def judge(codes: Iterable[int]) -> ResponseOutcome:
     return ResponseOutcome.RETRY if found & _RETRY else ResponseOutcome.DONE
 
 
-def passes(code: int) -> bool:
+def is_retriable(code: int) -> bool:
     """Return whether this error code is retriable here."""
-    return judge((code,)) is not ResponseOutcome.DONE
+    return outcome_of((code,)) is not ResponseOutcome.DONE
 
 
 # --- The result of a try, and the next step -------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tried:
-    """The result of one try: a lookup of the coordinator if needed, and its requests.
+class AttemptResult:
+    """The result of one attempt: a lookup of the coordinator if needed, and its requests.
 
     Attributes:
         outcome: the outcome of the coordinator's response; None: there was no response.
@@ -134,16 +134,16 @@ class CoordinatorCall:
         self._rounds_hung_up = 0
         self._too_late: End = Finish()
 
-    def after(self, tried: Tried, now_ms: int) -> Pause | End:
+    def after(self, result: AttemptResult, now_ms: int) -> Pause | End:
         """Return the next step after a try."""
         inherited, self._inherited = self._inherited, False
-        self._rounds_hung_up = self._rounds_hung_up + 1 if tried.all_hung_up else 0
-        if tried.outcome is ResponseOutcome.DONE:
+        self._rounds_hung_up = self._rounds_hung_up + 1 if result.all_hung_up else 0
+        if result.outcome is ResponseOutcome.DONE:
             return Finish()
         if self._rounds_hung_up >= TOO_OLD_ROUNDS:
-            return RequestFailed(tried.reason, too_old=True)
-        self._too_late = self._end_with(tried, now_ms)
-        if inherited and tried.closed:
+            return RequestFailed(result.reason, too_old=True)
+        self._too_late = self._end_with(result, now_ms)
+        if inherited and result.closed:
             return Pause(0)
         if self._tries_left is not None:
             self._tries_left -= 1
@@ -153,20 +153,20 @@ class CoordinatorCall:
             return self._too_late
         return Pause(self._backoff_ms)
 
-    def _end_with(self, tried: Tried, now_ms: int) -> End:
+    def _end_with(self, result: AttemptResult, now_ms: int) -> End:
         """Return the end of the call if this is the last try.
 
         The deadline may have cut the last try short, so that its lack of a response says little:
         the result of an earlier try takes precedence.
         """
-        if tried.outcome is not None:
+        if result.outcome is not None:
             return Finish()
         earlier = self._too_late
         if now_ms < self._deadline_ms or not isinstance(earlier, RequestFailed):
-            return RequestFailed(tried.reason)
-        if earlier.reason == tried.reason:
+            return RequestFailed(result.reason)
+        if earlier.reason == result.reason:
             return earlier
-        return RequestFailed(f"{earlier.reason}; then {tried.reason}, as time was over")
+        return RequestFailed(f"{earlier.reason}; then {result.reason}, as time was over")
 
     def after_pause(self, now_ms: int) -> End | None:
         """Return the end of the call if the time is up after a pause; None: try again."""

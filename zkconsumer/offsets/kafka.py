@@ -33,7 +33,7 @@ from zkconsumer.offsets.coordinator_requests import (
     fetch_request,
     positions,
 )
-from zkconsumer.offsets.coordinator_state import ResponseOutcome, judge, passes
+from zkconsumer.offsets.coordinator_state import ResponseOutcome, is_retriable, outcome_of
 from zkconsumer.offsets.store import FetchedOffset, commit_refusal
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 
@@ -168,7 +168,7 @@ class FetchExchange:
         self._read = positions(exchange.request_hedged(self._request))
         self._broker = str(exchange.broker)
         codes = self._read.all_codes
-        outcome = judge(codes)
+        outcome = outcome_of(codes)
         if outcome is ResponseOutcome.DONE and ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in codes:
             self._unknown_tries += 1
             if self._unknown_tries < UNKNOWN_TRIES:
@@ -181,7 +181,7 @@ class FetchExchange:
         Raises:
             RequestTimedOut: it still has a retriable error.
         """
-        unsettled = sorted(code for code in self._read.all_codes if passes(code))
+        unsettled = sorted(code for code in self._read.all_codes if is_retriable(code))
         if unsettled:
             raise RequestTimedOut(
                 f"group {self._group_id}: no offsets in time: {self._broker} still reports "
@@ -216,11 +216,11 @@ class CommitExchange:
         }
         request = commit_request(self._group_id, due)
         self.responses |= commit_codes(exchange.request(request, at_least=IN_KAFKA_SINCE))
-        return judge(self.responses.get(tp, ErrorCode.NONE) for tp in due)
+        return outcome_of(self.responses.get(tp, ErrorCode.NONE) for tp in due)
 
     def is_unsettled(self, tp: TopicPartition) -> bool:
         """Return whether a retry may change the result of a partition."""
-        return passes(self.responses.get(tp, ErrorCode.NONE))
+        return is_retriable(self.responses.get(tp, ErrorCode.NONE))
 
 
 def fetched(read: Positions, tp: TopicPartition, about: str) -> FetchedOffset:

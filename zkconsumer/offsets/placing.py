@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import (
-    Fate,
+    Action,
     MigrationPlan,
     OffsetStorage,
     PartitionMove,
@@ -65,10 +65,10 @@ def plan_of_store(overall: OffsetPlan, stored: Stored, *, leads: bool) -> Offset
 
 def _of_store(move: PartitionMove, stored: Stored) -> PartitionMove:
     before = offset_in(stored.get(move.topic_partition))
-    if move.fate in {Fate.NO_SUCH_PARTITION, Fate.KEEP}:
+    if move.action in {Action.NO_SUCH_PARTITION, Action.KEEP}:
         return replace(move, before=before)
-    fate = Fate.SAME if same_offset(before, move.wanted) else Fate.WRITE
-    return replace(move, before=before, fate=fate)
+    action = Action.SAME if same_offset(before, move.wanted) else Action.WRITE
+    return replace(move, before=before, action=action)
 
 
 def _number(fetched: FetchedOffset) -> int:

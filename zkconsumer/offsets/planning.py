@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias, assert_never
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.migration.plan import (
-    Fate,
+    Action,
     MigrationPlan,
     Offset,
     PartitionMove,
@@ -83,11 +83,11 @@ class ToCurrent:
     """Keep the group's offset, moved into its log if outside; set to the end if there is none."""
 
 
-Aim: TypeAlias = ToEarliest | ToLatest | ToTime | ShiftBy | ToOffsets | ToCurrent
+OffsetTarget: TypeAlias = ToEarliest | ToLatest | ToTime | ShiftBy | ToOffsets | ToCurrent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Present:
+class GroupAndLogs:
     """The present state of a group and its logs.
 
     Attributes:
@@ -125,8 +125,8 @@ class OffsetPlan:
 
 
 def plan_offsets(
-    aim: Aim,
-    present: Present,
+    target: OffsetTarget,
+    present: GroupAndLogs,
     *,
     scope: Collection[TopicPartition] | None = None,
     outside: Outside | None = None,
@@ -135,18 +135,18 @@ def plan_offsets(
     """Return each partition's present and wanted offset, and the reasons not to write them.
 
     Args:
-        aim: the wanted position.
+        target: the wanted position.
         present: the present state.
         scope: the partitions to set; None: all with an entry of the group, or in the file.
         outside: what to do with an offset that is not in the log. None: refuse an offset that was
             given, and set a computed one to the nearest.
         force: continue although members are alive, or an entry or a log can't be read.
     """
-    builder = _PlanBuilder(aim, present, outside or _default_outside(aim), force=force)
-    wanted = sorted(_wanted(aim, present) if scope is None else scope)
+    builder = _PlanBuilder(target, present, outside or _default_outside(target), force=force)
+    wanted = sorted(_wanted(target, present) if scope is None else scope)
     moves = [builder.move(tp, named=scope is not None) for tp in wanted]
     refusals, notes = _liveness(present.members, force=force), builder.notes
-    if isinstance(aim, ToTime) and not aim.exact:
+    if isinstance(target, ToTime) and not target.exact:
         notes.append(
             "these brokers know only the times of whole segments: offsets are those of segment "
             "starts, and more is read again than was requested"
@@ -185,16 +185,16 @@ def named_partitions(
     return found
 
 
-def _wanted(aim: Aim, present: Present) -> Collection[TopicPartition]:
-    if isinstance(aim, ToOffsets):
-        return aim.offsets
+def _wanted(target: OffsetTarget, present: GroupAndLogs) -> Collection[TopicPartition]:
+    if isinstance(target, ToOffsets):
+        return target.offsets
     return [
         tp for tp, stored in present.stored.items() if stored.offset is not None or stored.error
     ]
 
 
-def _default_outside(aim: Aim) -> Outside:
-    return Outside.REFUSE if isinstance(aim, ToOffsets) else Outside.CLAMP
+def _default_outside(target: OffsetTarget) -> Outside:
+    return Outside.REFUSE if isinstance(target, ToOffsets) else Outside.CLAMP
 
 
 def _liveness(members: Sequence[str], *, force: bool) -> list[str]:
@@ -210,8 +210,10 @@ def _liveness(members: Sequence[str], *, force: bool) -> list[str]:
 class _PlanBuilder:
     """Plans one partition after the other, and collects refusals and notes."""
 
-    def __init__(self, aim: Aim, present: Present, outside: Outside, *, force: bool) -> None:
-        self._aim = aim
+    def __init__(
+        self, target: OffsetTarget, present: GroupAndLogs, outside: Outside, *, force: bool
+    ) -> None:
+        self._target = target
         self._present = present
         self._outside = outside
         self._force = force
@@ -230,54 +232,56 @@ class _PlanBuilder:
                 self.refusals.append(f"{tp}: there is no such partition")
             wanted = self._given(tp)
             return PartitionMove(
-                topic_partition=tp, wanted=wanted, before=before, fate=Fate.NO_SUCH_PARTITION
+                topic_partition=tp, wanted=wanted, before=before, action=Action.NO_SUCH_PARTITION
             )
-        if found.error is not None and isinstance(self._aim, ToCurrent):
+        if found.error is not None and isinstance(self._target, ToCurrent):
             # To treat it as no offset would skip all records left to read.
             self.refusals.append(f"{tp}: {found.error}: its current offset is unknown")
-            return PartitionMove(topic_partition=tp, wanted=None, before=None, fate=Fate.KEEP)
+            return PartitionMove(topic_partition=tp, wanted=None, before=None, action=Action.KEEP)
         if found.error is not None:
             self._refuse_unless_forced(f"{tp}: {found.error}", "it can't be restored then")
         wanted = self._goal(tp, before)
         if wanted is None:
-            return PartitionMove(topic_partition=tp, wanted=before, before=before, fate=Fate.KEEP)
-        fate = Fate.SAME if same_offset(before, wanted) else Fate.WRITE
-        return PartitionMove(topic_partition=tp, wanted=wanted, before=before, fate=fate)
+            return PartitionMove(
+                topic_partition=tp, wanted=before, before=before, action=Action.KEEP
+            )
+        action = Action.SAME if same_offset(before, wanted) else Action.WRITE
+        return PartitionMove(topic_partition=tp, wanted=wanted, before=before, action=action)
 
     def _given(self, tp: TopicPartition) -> Offset:
-        offset = self._aim.offsets.get(tp) if isinstance(self._aim, ToOffsets) else None
+        offset = self._target.offsets.get(tp) if isinstance(self._target, ToOffsets) else None
         return None if offset is None else OffsetAndMetadata(offset)
 
     def _goal(self, tp: TopicPartition, before: Offset) -> OffsetAndMetadata | None:
         """Return the wanted offset; None with a refusal if it is unknown."""
-        aim, log = self._aim, self._present.logs.get(tp)
+        target, log = self._target, self._present.logs.get(tp)
         goal: OffsetAndMetadata | None
-        match aim:
+        match target:
             case ToEarliest():
                 goal = None if log is None else OffsetAndMetadata(log.start)
             case ToLatest():
                 goal = None if log is None else OffsetAndMetadata(log.end)
             case ToTime():
-                goal = self._at_time(tp, aim.found.get(tp), log)
+                goal = self._at_time(tp, target.found.get(tp), log)
             case ShiftBy():
                 if before is None:
                     self.refusals.append(
                         f"{tp}: there is no offset to shift: set it to one end of the log"
                     )
                     return None
-                goal = OffsetAndMetadata(before.offset + aim.count)
+                goal = OffsetAndMetadata(before.offset + target.count)
             case ToOffsets():
-                if tp not in aim.offsets:
+                if tp not in target.offsets:
                     self.refusals.append(f"{tp}: the file has no offset for it")
                     return None
-                goal = OffsetAndMetadata(aim.offsets[tp])
+                goal = OffsetAndMetadata(target.offsets[tp])
             case ToCurrent():
                 goal = before
                 if goal is None and log is not None:
                     self.notes.append(f"{tp}: there is no offset: set to the end of its log")
                     goal = OffsetAndMetadata(log.end)
             case _:
-                assert_never(aim)
+                assert_never(target)
         return self._in_the_log(tp, goal, log)
 
     def _at_time(

@@ -71,7 +71,7 @@ def outcomes_of(
     return outcomes
 
 
-def is_of_records(error: ZkConsumerError) -> bool:
+def concerns_records(error: ZkConsumerError) -> bool:
     """Return whether a set was refused for its size or content: a smaller one may be accepted.
 
     For a single record this means that the partition will never accept it. (Corruption in transit
@@ -83,7 +83,7 @@ def is_of_records(error: ZkConsumerError) -> bool:
     return isinstance(error, LocalProtocolError)
 
 
-def may_pass(error: ZkConsumerError) -> bool:
+def is_retriable(error: ZkConsumerError) -> bool:
     """Return whether the same set may be accepted later."""
     if isinstance(error, BrokerError):
         return ErrorCode.of(error.code).retriable

@@ -24,8 +24,8 @@ from zkconsumer.net.in_flight import InFlight
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.produce.exchange import (
     ExchangeOutcome,
-    is_of_records,
-    may_pass,
+    concerns_records,
+    is_retriable,
     outcomes_of,
     produce_request,
 )
@@ -174,7 +174,7 @@ class Writing:
             error = self._failed.pop(tp)
             self._renumber(tp)
             # A refused set is halved until a single record is left, which is the cause.
-            is_alone = is_of_records(error)
+            is_alone = concerns_records(error)
             count = self._pending.drop_next(tp) if is_alone else self._pending.drop(tp)
             self._tries.pop(tp, None)
             self._resting.discard(tp)
@@ -375,9 +375,9 @@ class Writing:
                 self._rest(tp)
             self._tries[tp] += 1
             self._renumber(tp)
-        elif is_of_records(outcome) and self._pending.halve(tp):
+        elif concerns_records(outcome) and self._pending.halve(tp):
             return
-        elif may_pass(outcome) and self._has_tries(tp):
+        elif is_retriable(outcome) and self._has_tries(tp):
             self._tries[tp] += 1
             if self._tries[tp] == _TRIES_BEFORE_WARNING:
                 log.warning("%s: %s; still retrying", tp, outcome)
@@ -442,8 +442,10 @@ def _write_failed(
         unwritten=pending.counts(),
         written_count=sum(written_set.count for written_set in pending.written),
         written=written,
-        may_pass=all(may_pass(error) and not is_of_records(error) for error in failed.values()),
-        refused=frozenset(tp for tp, reason in failed.items() if is_of_records(reason)),
+        may_pass=all(
+            is_retriable(error) and not concerns_records(error) for error in failed.values()
+        ),
+        refused=frozenset(tp for tp, reason in failed.items() if concerns_records(reason)),
     )
     error.__cause__ = next(iter(failed.values()))
     return error

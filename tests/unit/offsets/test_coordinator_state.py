@@ -4,15 +4,20 @@ import pytest
 
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.offsets import coordinator_state as st
-from zkconsumer.offsets.coordinator_state import CoordinatorCall, ResponseOutcome, judge, passes
+from zkconsumer.offsets.coordinator_state import (
+    CoordinatorCall,
+    ResponseOutcome,
+    is_retriable,
+    outcome_of,
+)
 
 DONE, AGAIN, ELSEWHERE = (
-    st.Tried(outcome=outcome)
+    st.AttemptResult(outcome=outcome)
     for outcome in (ResponseOutcome.DONE, ResponseOutcome.RETRY, ResponseOutcome.LOOK_UP)
 )
-HUNG_UP = st.Tried(reason="all hung up", all_hung_up=True)
-SILENT = st.Tried(reason="nobody answers")
-BROKE = st.Tried(reason="reset", closed=True)
+HUNG_UP = st.AttemptResult(reason="all hung up", all_hung_up=True)
+SILENT = st.AttemptResult(reason="nobody answers")
+BROKE = st.AttemptResult(reason="reset", closed=True)
 PAUSE, NO_PAUSE = st.Pause(100), st.Pause(0)
 
 
@@ -25,7 +30,9 @@ def call(
     )
 
 
-def run(state: CoordinatorCall, *tries: st.Tried, now_ms: int = 0) -> list[st.Pause | st.End]:
+def run(
+    state: CoordinatorCall, *tries: st.AttemptResult, now_ms: int = 0
+) -> list[st.Pause | st.End]:
     """Return the next step after each attempt, all at one time."""
     return [state.after(tried, now_ms) for tried in tries]
 
@@ -49,9 +56,9 @@ def test_one_retriable_code_is_enough_to_retry(
     codes: tuple[int, ...], outcome: ResponseOutcome
 ) -> None:
     """One "not coordinator" is enough for a new lookup; other codes are final."""
-    assert judge(codes) is outcome
-    assert passes(ErrorCode.NOT_COORDINATOR)
-    assert not passes(ErrorCode.OFFSET_METADATA_TOO_LARGE)
+    assert outcome_of(codes) is outcome
+    assert is_retriable(ErrorCode.NOT_COORDINATOR)
+    assert not is_retriable(ErrorCode.OFFSET_METADATA_TOO_LARGE)
 
 
 def test_a_successful_response_ends_the_call() -> None:
@@ -78,7 +85,7 @@ def test_a_timeout_of_an_idle_connection_counts() -> None:
 
 
 @pytest.mark.parametrize("tried", [AGAIN, ELSEWHERE, SILENT, BROKE, HUNG_UP])
-def test_a_retriable_failure_is_retried_after_a_pause(tried: st.Tried) -> None:
+def test_a_retriable_failure_is_retried_after_a_pause(tried: st.AttemptResult) -> None:
     """Every retriable error code is retried."""
     state = call()
     assert state.after(tried, 0) == PAUSE
@@ -127,7 +134,7 @@ def test_brokers_that_close_the_connection_on_lookups_are_too_old() -> None:
 
 
 @pytest.mark.parametrize("other", [SILENT, BROKE, AGAIN])
-def test_another_failure_shows_that_brokers_are_not_too_old(other: st.Tried) -> None:
+def test_another_failure_shows_that_brokers_are_not_too_old(other: st.AttemptResult) -> None:
     """A broker that starts or stops closes connections, too."""
     assert run(call(), HUNG_UP, HUNG_UP, other, HUNG_UP)[-1] == PAUSE
 

@@ -1,9 +1,9 @@
 """One plan of new offsets, for two stores."""
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.offsets.migration.plan import Fate, OffsetStorage
+from zkconsumer.offsets.migration.plan import Action, OffsetStorage
 from zkconsumer.offsets.placing import merged, plan_of_store, stores_in_use
-from zkconsumer.offsets.planning import LogRange, Present, ShiftBy, plan_offsets
+from zkconsumer.offsets.planning import GroupAndLogs, LogRange, ShiftBy, plan_offsets
 from zkconsumer.offsets.store import FetchedOffset
 
 A, B, C = (TopicPartition("t", number) for number in range(3))
@@ -33,7 +33,7 @@ def test_each_store_gets_the_same_offsets() -> None:
     there = {A: FetchedOffset(3)}
     overall = plan_offsets(
         ShiftBy(-2),
-        Present(
+        GroupAndLogs(
             stored=merged({OffsetStorage.ZOOKEEPER: here, OffsetStorage.KAFKA: there}),
             partitions=[A, B],
             logs={A: LogRange(0, 10), B: LogRange(8, 10)},
@@ -41,8 +41,8 @@ def test_each_store_gets_the_same_offsets() -> None:
     )
     first = plan_of_store(overall, here, leads=True)
     second = plan_of_store(overall, there, leads=False)
-    assert [move.fate for move in first.plan.moves] == [Fate.WRITE, Fate.WRITE]
-    assert [move.fate for move in second.plan.moves] == [Fate.SAME, Fate.WRITE]
+    assert [move.action for move in first.plan.moves] == [Action.WRITE, Action.WRITE]
+    assert [move.action for move in second.plan.moves] == [Action.SAME, Action.WRITE]
     assert [move.before and move.before.offset for move in second.plan.moves] == [3, None]
     assert first.plan.expected == second.plan.expected
     assert (len(first.notes), second.notes) == (1, ())
@@ -51,8 +51,8 @@ def test_each_store_gets_the_same_offsets() -> None:
 def test_a_partition_that_is_left_alone_is_so_in_both_stores() -> None:
     """Such partitions are missing in the cluster, or can't be set."""
     overall = plan_offsets(
-        ShiftBy(1), Present(stored={A: FetchedOffset(5), B: BROKEN}, partitions=[B], logs={})
+        ShiftBy(1), GroupAndLogs(stored={A: FetchedOffset(5), B: BROKEN}, partitions=[B], logs={})
     )
     plan = plan_of_store(overall, {A: FetchedOffset(4)}, leads=True)
-    assert [move.fate for move in plan.plan.moves] == [Fate.NO_SUCH_PARTITION, Fate.KEEP]
+    assert [move.action for move in plan.plan.moves] == [Action.NO_SUCH_PARTITION, Action.KEEP]
     assert plan.plan.refusals == overall.plan.refusals != ()

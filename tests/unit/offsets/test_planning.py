@@ -4,14 +4,14 @@ import pytest
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.migration.plan import Fate, OffsetStorage, plan_roll_back
+from zkconsumer.offsets.migration.plan import Action, OffsetStorage, plan_roll_back
 from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_back, encode_roll_back
 from zkconsumer.offsets.planning import (
-    Aim,
+    GroupAndLogs,
     LogRange,
     OffsetPlan,
+    OffsetTarget,
     Outside,
-    Present,
     ShiftBy,
     ToCurrent,
     ToEarliest,
@@ -25,7 +25,7 @@ from zkconsumer.offsets.store import FetchedOffset
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 GONE = TopicPartition("gone", 0)
-PRESENT = Present(
+PRESENT = GroupAndLogs(
     stored={T0: FetchedOffset(30, metadata="mine"), T1: FetchedOffset(5), T2: FetchedOffset(None)},
     partitions=[T0, T1, T2],
     logs={T0: LogRange(10, 50), T1: LogRange(0, 5), T2: LogRange(7, 9)},
@@ -40,13 +40,13 @@ def wanted(plan: OffsetPlan) -> dict[TopicPartition, int | None]:
     }
 
 
-def fates(plan: OffsetPlan) -> dict[TopicPartition, Fate]:
+def actions(plan: OffsetPlan) -> dict[TopicPartition, Action]:
     """Return what is done about each partition."""
-    return {move.topic_partition: move.fate for move in plan.plan.moves}
+    return {move.topic_partition: move.action for move in plan.plan.moves}
 
 
 @pytest.mark.parametrize(
-    ("aim", "expected"),
+    ("target", "expected"),
     [
         (ToEarliest(), {T0: 10, T1: 0}),
         (ToLatest(), {T0: 50, T1: 5}),
@@ -59,9 +59,11 @@ def fates(plan: OffsetPlan) -> dict[TopicPartition, Fate]:
         (ToCurrent(), {T0: 30, T1: 5}),
     ],
 )
-def test_each_aim_gives_its_offsets(aim: Aim, expected: dict[TopicPartition, int]) -> None:
+def test_each_target_gives_its_offsets(
+    target: OffsetTarget, expected: dict[TopicPartition, int]
+) -> None:
     """By default all partitions are set for which the group, or the file, has an offset."""
-    plan = plan_offsets(aim, PRESENT)
+    plan = plan_offsets(target, PRESENT)
     assert plan.plan.refusals == ()
     assert wanted(plan) == expected
 
@@ -69,7 +71,7 @@ def test_each_aim_gives_its_offsets(aim: Aim, expected: dict[TopicPartition, int
 def test_an_offset_that_is_set_already_is_not_written() -> None:
     """So a second run has nothing to do."""
     plan = plan_offsets(ToLatest(), PRESENT)
-    assert fates(plan) == {T0: Fate.WRITE, T1: Fate.SAME}
+    assert actions(plan) == {T0: Action.WRITE, T1: Action.SAME}
     assert list(plan.plan.writes) == [T0]
 
 
@@ -97,7 +99,7 @@ def test_beyond_the_end_the_lag_is_0() -> None:
 
 def test_live_members_refuse_the_plan() -> None:
     """They would overwrite it with their commits; ``force`` goes on all the same."""
-    present = Present(
+    present = GroupAndLogs(
         stored=PRESENT.stored, partitions=PRESENT.partitions, logs=PRESENT.logs, members=["g_a"]
     )
     (refusal,) = plan_offsets(ToLatest(), present).plan.refusals
@@ -109,7 +111,7 @@ def test_live_members_refuse_the_plan() -> None:
 
 def test_only_a_forced_plan_has_a_note_of_live_members() -> None:
     """A plan that is refused for live members has no further note, and neither has force alone."""
-    present = Present(
+    present = GroupAndLogs(
         stored=PRESENT.stored, partitions=PRESENT.partitions, logs=PRESENT.logs, members=["g_a"]
     )
     assert plan_offsets(ToLatest(), present).notes == ()
@@ -121,7 +123,7 @@ def test_a_given_offset_must_be_in_the_log() -> None:
     far = ToOffsets({T0: 9, T1: 6, T2: 9})
     plan = plan_offsets(far, PRESENT)
     assert [text.split(":")[0] for text in plan.plan.refusals] == ["t-0", "t-1"]
-    assert fates(plan)[T0] is Fate.KEEP
+    assert actions(plan)[T0] is Action.KEEP
     clamped = plan_offsets(far, PRESENT, outside=Outside.CLAMP)
     assert wanted(clamped) == {T0: 10, T1: 5, T2: 9}
     assert clamped.notes == (
@@ -144,7 +146,7 @@ def test_both_ends_are_in_the_log() -> None:
 
 def test_the_current_offset_keeps_its_metadata() -> None:
     """This is so even if its offset is set back into the log."""
-    present = Present(
+    present = GroupAndLogs(
         stored={T0: FetchedOffset(60, metadata="mine")}, partitions=[T0], logs=PRESENT.logs
     )
     (move,) = plan_offsets(ToCurrent(), present).plan.moves
@@ -152,11 +154,11 @@ def test_the_current_offset_keeps_its_metadata() -> None:
 
 
 def test_no_offset_is_negative() -> None:
-    """A negative offset is refused whatever the aim, as no store accepts it."""
+    """A negative offset is refused whatever the target, as no store accepts it."""
     plan = plan_offsets(ShiftBy(-100), PRESENT, outside=Outside.KEEP)
     assert plan.plan.writes == {}
     assert len(plan.plan.refusals) == 2
-    blind = Present(stored=PRESENT.stored, partitions=PRESENT.partitions, logs={})
+    blind = GroupAndLogs(stored=PRESENT.stored, partitions=PRESENT.partitions, logs={})
     assert plan_offsets(ShiftBy(-100), blind, force=True).plan.writes == {}
 
 
@@ -171,7 +173,7 @@ def test_a_partition_without_an_offset_can_not_be_shifted() -> None:
 
 def test_an_unreadable_current_offset_is_not_guessed() -> None:
     """Force does not take an unreadable offset for none, which would skip all unread records."""
-    broken = Present(
+    broken = GroupAndLogs(
         stored={T0: FetchedOffset(None, "garbage")}, partitions=[T0], logs=PRESENT.logs
     )
     plan = plan_offsets(ToCurrent(), broken, force=True)
@@ -179,18 +181,18 @@ def test_an_unreadable_current_offset_is_not_guessed() -> None:
     assert plan.plan.writes == {}
 
 
-@pytest.mark.parametrize("aim", [ToEarliest(), ToLatest(), ToTime({T0: 3})])
-def test_a_leader_without_a_response_refuses_the_plan(aim: Aim) -> None:
+@pytest.mark.parametrize("target", [ToEarliest(), ToLatest(), ToTime({T0: 3})])
+def test_a_leader_without_a_response_refuses_the_plan(target: OffsetTarget) -> None:
     """Its log's ends are unknown, and force does not change that."""
-    blind = Present(stored={T0: FetchedOffset(30)}, partitions=[T0], logs={})
-    plan = plan_offsets(aim, blind, force=True)
+    blind = GroupAndLogs(stored={T0: FetchedOffset(30)}, partitions=[T0], logs={})
+    plan = plan_offsets(target, blind, force=True)
     assert "did not respond" in plan.plan.refusals[0]
     assert plan.plan.writes == {}
 
 
 def test_an_offset_that_can_not_be_checked_needs_force() -> None:
     """An offset given by the user is refused without ``force``."""
-    blind = Present(stored={T0: FetchedOffset(30)}, partitions=[T0], logs={})
+    blind = GroupAndLogs(stored={T0: FetchedOffset(30)}, partitions=[T0], logs={})
     assert plan_offsets(ToOffsets({T0: 31}), blind).plan.refusals
     forced = plan_offsets(ToOffsets({T0: 31}), blind, force=True)
     assert forced.plan.refusals == ()
@@ -213,14 +215,14 @@ def test_a_missing_partition_is_left_out_unless_it_was_named() -> None:
     """If it comes from a file or the group it is left out; if it was named it is a mistake."""
     plan = plan_offsets(ToOffsets({GONE: 4, T0: 40}), PRESENT)
     assert plan.plan.refusals == ()
-    assert fates(plan) == {GONE: Fate.NO_SUCH_PARTITION, T0: Fate.WRITE}
+    assert actions(plan) == {GONE: Action.NO_SUCH_PARTITION, T0: Action.WRITE}
     named = plan_offsets(ToEarliest(), PRESENT, scope=[GONE])
     assert named.plan.refusals == ("gone-0: there is no such partition",)
 
 
 def test_an_unreadable_offset_needs_force() -> None:
     """The roll-back file can't restore it."""
-    present = Present(
+    present = GroupAndLogs(
         stored={T0: FetchedOffset(None, "'abc' is no offset")},
         partitions=[T0],
         logs=PRESENT.logs,
@@ -240,7 +242,7 @@ def test_a_named_partition_missing_in_the_file_is_refused() -> None:
 
 def test_a_plan_that_sets_nothing_is_refused() -> None:
     """A mistyped group looks like this."""
-    nothing = Present(stored={}, partitions=[T0], logs=PRESENT.logs)
+    nothing = GroupAndLogs(stored={}, partitions=[T0], logs=PRESENT.logs)
     assert "nothing to set" in plan_offsets(ToLatest(), nothing).plan.refusals[0]
 
 

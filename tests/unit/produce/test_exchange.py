@@ -14,7 +14,7 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.produce.exchange import is_of_records, may_pass, outcomes_of, produce_request
+from zkconsumer.produce.exchange import concerns_records, is_retriable, outcomes_of, produce_request
 from zkconsumer.wire.messages.produce import (
     ProducedPartition,
     ProducedTopic,
@@ -76,7 +76,7 @@ def test_each_set_has_its_outcome() -> None:
 def test_retriable_codes_are_retried(code: ErrorCode) -> None:
     """Retriable codes are retried; sizes and single records are handled by sending smaller sets."""
     error = BrokerError(code, "Produce", "no")
-    assert may_pass(error) == code.retriable
+    assert is_retriable(error) == code.retriable
     of_records = {
         ErrorCode.MESSAGE_TOO_LARGE,
         ErrorCode.RECORD_LIST_TOO_LARGE,
@@ -85,7 +85,7 @@ def test_retriable_codes_are_retried(code: ErrorCode) -> None:
         ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
         ErrorCode.CORRUPT_MESSAGE,
     }
-    assert is_of_records(error) == (code in of_records)
+    assert concerns_records(error) == (code in of_records)
 
 
 @pytest.mark.parametrize(
@@ -101,5 +101,5 @@ def test_retriable_codes_are_retried(code: ErrorCode) -> None:
 )
 def test_transport_failures_are_retried(error: ZkConsumerError, retried: bool) -> None:
     """Our own mistakes and final decisions are not retried."""
-    assert may_pass(error) is retried
-    assert is_of_records(error) == isinstance(error, LocalProtocolError)
+    assert is_retriable(error) is retried
+    assert concerns_records(error) == isinstance(error, LocalProtocolError)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from zkconsumer.cli.tables import sentence, table
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import (
-    Fate,
+    Action,
     MigrationOutcome,
     Offset,
     OffsetStorage,
@@ -21,10 +21,10 @@ _COLUMNS = (
     *("PARTITION", ">LOG START", ">LOG END", ">OFFSET", ">NEW OFFSET", ">LAG", ">NEW LAG"),
     "RESULT",
 )
-_FATES = {
-    Fate.SAME: "the same",
-    Fate.KEEP: "kept",
-    Fate.NO_SUCH_PARTITION: "skipped: there is no such partition",
+_ACTIONS = {
+    Action.SAME: "the same",
+    Action.KEEP: "kept",
+    Action.NO_SUCH_PARTITION: "skipped: there is no such partition",
 }
 
 
@@ -107,7 +107,7 @@ def _partitions_json(plan: OffsetPlan, outcome: MigrationOutcome | None) -> list
             "wanted": number_of(move.wanted),
             "lag_before": plan.lag(tp, move.before),
             "lag_wanted": plan.lag(tp, move.wanted),
-            "fate": move.fate.value,
+            "fate": move.action.value,
         }
         entries.append({**entry, **outcomes.get(tp, {})})
     return entries
@@ -183,9 +183,9 @@ def _row(
 def _described(move: PartitionMove, failed: Mapping[TopicPartition, str] | None) -> str:
     if failed is not None and move.topic_partition in failed:
         return f"NOT SET: {failed[move.topic_partition]}"
-    if move.fate is Fate.WRITE:
+    if move.action is Action.WRITE:
         return "to be set" if failed is None else "set"
-    return _FATES[move.fate]
+    return _ACTIONS[move.action]
 
 
 def number_of(offset: Offset) -> int | None:

@@ -10,7 +10,14 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import OffsetStorage
 from zkconsumer.offsets.placing import Stored, merged, plan_of_store, stores_in_use
-from zkconsumer.offsets.planning import Aim, OffsetPlan, Outside, Present, ToOffsets, plan_offsets
+from zkconsumer.offsets.planning import (
+    GroupAndLogs,
+    OffsetPlan,
+    OffsetTarget,
+    Outside,
+    ToOffsets,
+    plan_offsets,
+)
 
 STORAGES: Final = {
     "zookeeper": (OffsetStorage.ZOOKEEPER,),
@@ -34,7 +41,7 @@ class ToOffset:
     offset: int
 
 
-Goal: TypeAlias = Aim | ResetToTime | ToOffset
+Goal: TypeAlias = OffsetTarget | ResetToTime | ToOffset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,15 +138,15 @@ def _plan(
     members: Sequence[str],
 ) -> OffsetPlan:
     logs = cluster.logs(scope)
-    present = Present(stored=stored, partitions=cluster.partitions, logs=logs, members=members)
+    present = GroupAndLogs(stored=stored, partitions=cluster.partitions, logs=logs, members=members)
     goal = request.goal
     match goal:
         case ResetToTime(time_ms):
-            aim: Aim = cluster.at_time(time_ms, logs)
+            target: OffsetTarget = cluster.at_time(time_ms, logs)
         case ToOffset(offset):
-            aim = ToOffsets(dict.fromkeys(scope, offset))
+            target = ToOffsets(dict.fromkeys(scope, offset))
         case _:
-            aim = goal
+            target = goal
     return plan_offsets(
-        aim, present, scope=request.scope, outside=request.outside, force=request.force
+        target, present, scope=request.scope, outside=request.outside, force=request.force
     )

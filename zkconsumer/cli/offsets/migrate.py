@@ -13,7 +13,7 @@ from zkconsumer.cli.offsets.opening import open_offsets
 from zkconsumer.cli.offsets.roll_back_file import roll_back_file
 from zkconsumer.cli.output import note, show
 from zkconsumer.errors import ConfigError
-from zkconsumer.offsets.migration.migrate import Migration, MigrationRequest, Undoing
+from zkconsumer.offsets.migration.migrate import Migration, MigrationRequest, RollBackRun
 from zkconsumer.offsets.migration.plan import (
     Ahead,
     MigrationRefused,
@@ -137,9 +137,9 @@ def _undo(args: argparse.Namespace) -> int:
         )
     with open_offsets(args) as cluster:
         storages = cluster.of(back.group_id, with_kafka=True)
-        undoing = Undoing(storages.group, storages.storage(back.target), back)
-        plan = undoing.plan(_request_of(args))
-        outcome = None if args.dry_run or plan.refusals else undoing.carry_out(plan)
+        run = RollBackRun(storages.group, storages.storage(back.target), back)
+        plan = run.plan(_request_of(args))
+        outcome = None if args.dry_run or plan.refusals else run.carry_out(plan)
         report = MigrationReport(
             group_id=back.group_id,
             source="the file",
@@ -165,7 +165,7 @@ def _check_request(args: argparse.Namespace) -> None:
 
 
 def _request_of(args: argparse.Namespace) -> MigrationRequest:
-    ahead = Ahead.SET_BACK if args.force else Ahead.KEEP if args.keep_ahead else Ahead.REFUSE
+    ahead = Ahead.REWIND if args.force else Ahead.KEEP if args.keep_ahead else Ahead.REFUSE
     topics = None if args.topic is None else frozenset(args.topic)
     return MigrationRequest(topics=topics, ahead=ahead, wait_limit_ms=args.wait_ms)
 

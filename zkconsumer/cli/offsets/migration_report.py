@@ -8,7 +8,7 @@ from zkconsumer.cli.formats.offset_plan import number_of, outcomes_json
 from zkconsumer.cli.tables import sentence, table
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import (
-    Fate,
+    Action,
     MigrationOutcome,
     MigrationPlan,
     Offset,
@@ -61,7 +61,7 @@ def as_json(report: MigrationReport) -> str:
                 **move.topic_partition._asdict(),
                 "wanted": number_of(move.wanted),
                 "before": number_of(move.before),
-                "fate": move.fate.value,
+                "fate": move.action.value,
                 **outcomes.get(move.topic_partition, {}),
             }
             for move in plan.moves
@@ -99,13 +99,13 @@ def _row(
 ) -> tuple[str, str, str, str]:
     """Return the row of a partition; ``failed`` is None if nothing was written."""
     wanted, error = _shown(move.wanted), (failed or {}).get(move.topic_partition)
-    fate = {
-        Fate.NO_SUCH_PARTITION: "skipped: there is no such partition",
-        Fate.KEEP: "kept: ahead",
-        Fate.SAME: "the same",
-        Fate.WRITE: "to be written" if failed is None else "written",
-    }[move.fate]
-    result = fate if error is None else f"NOT {wanted}: {error}"
+    action = {
+        Action.NO_SUCH_PARTITION: "skipped: there is no such partition",
+        Action.KEEP: "kept: ahead",
+        Action.SAME: "the same",
+        Action.WRITE: "to be written" if failed is None else "written",
+    }[move.action]
+    result = action if error is None else f"NOT {wanted}: {error}"
     return f"{move.topic_partition}", wanted, _shown(move.before), result
 
 

@@ -11,7 +11,7 @@ from zkconsumer.cli.offsets.jobs import status_of, write_all
 from zkconsumer.cli.offsets.opening import OffsetsCluster, open_offsets
 from zkconsumer.cli.output import note, show
 from zkconsumer.errors import ConfigError
-from zkconsumer.offsets.migration.migrate import MigrationRequest, Undoing
+from zkconsumer.offsets.migration.migrate import MigrationRequest, RollBackRun
 from zkconsumer.offsets.migration.plan import Ahead, MigrationRefused, OffsetStorage
 from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_backs
 from zkconsumer.offsets.planning import OffsetPlan
@@ -59,14 +59,14 @@ def _undo(
     """Plan all changes, then write all of them, unless it is a dry run or any is refused."""
     request = MigrationRequest(
         topics=None if args.topic is None else frozenset(args.topic),
-        ahead=Ahead.SET_BACK if args.force else Ahead.REFUSE,
+        ahead=Ahead.REWIND if args.force else Ahead.REFUSE,
     )
     jobs = []
     for back in backs:
         storages = cluster.of(back.group_id, with_kafka=back.target is OffsetStorage.KAFKA)
         members = tuple(storages.group.members()) if args.force else ()
         target = storages.storage(back.target)
-        plan = Undoing(storages.group, target, back, with_members=args.force).plan(request)
+        plan = RollBackRun(storages.group, target, back, with_members=args.force).plan(request)
         shown = OffsetPlan(plan=plan, logs=cluster.logs(sorted(plan.expected)))
         report = OffsetStoreReport(group_id=back.group_id, storage=back.target, plan=shown)
         jobs.append(Job(storages=storages, reports=(report,), members=members, force=args.force))

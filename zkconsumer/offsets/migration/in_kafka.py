@@ -24,7 +24,7 @@ from zkconsumer.offsets.coordinator import (
     CoordinatorChannel,
 )
 from zkconsumer.offsets.coordinator_requests import ALL_AT_ONCE_SINCE
-from zkconsumer.offsets.coordinator_state import ResponseOutcome, judge
+from zkconsumer.offsets.coordinator_state import ResponseOutcome, outcome_of
 from zkconsumer.offsets.kafka import CommitExchange, FetchExchange, fetched, result
 from zkconsumer.offsets.migration.plan import Offset, OffsetStorage
 from zkconsumer.offsets.store import FetchedOffset
@@ -136,7 +136,7 @@ class KafkaGroupOffsets:
         def exchange(coordinator: CoordinatorAttempt) -> ResponseOutcome:
             nonlocal groups
             groups = coordinator.request_hedged(lambda _: request).groups
-            return judge(group.error_code for group in groups)
+            return outcome_of(group.error_code for group in groups)
 
         self._channel.call(exchange, tries=None)
         names = [name for group in groups for name in _living(group)]

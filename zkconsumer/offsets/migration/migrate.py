@@ -24,7 +24,7 @@ from zkconsumer.offsets.migration.plan import (
 from zkconsumer.offsets.migration.roll_back import RollBack
 from zkconsumer.offsets.store import FetchedOffset
 
-__all__ = ["MigratedGroup", "Migration", "MigrationRequest", "Undoing"]
+__all__ = ["MigratedGroup", "Migration", "MigrationRequest", "RollBackRun"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +92,7 @@ class Migration:
         ]
 
 
-class Undoing:
+class RollBackRun:
     """Undoes a change of a group's offsets: ``plan``, then ``carry_out``."""
 
     def __init__(
@@ -111,7 +111,7 @@ class Undoing:
     def plan(self, request: MigrationRequest) -> MigrationPlan:
         """Wait until no member is alive, and compare the offsets; write nothing.
 
-        The plan includes offsets that were committed since only with ``Ahead.SET_BACK``. With
+        The plan includes offsets that were committed since only with ``Ahead.REWIND``. With
         ``with_members`` there is no wait.
 
         Raises:
@@ -126,7 +126,7 @@ class Undoing:
             if request.topics is None or tp.topic in request.topics
         }
         now = self._target.fetch(sorted(written))
-        return plan_roll_back(written, now, force=request.ahead is Ahead.SET_BACK)
+        return plan_roll_back(written, now, force=request.ahead is Ahead.REWIND)
 
     def carry_out(self, plan: MigrationPlan) -> MigrationOutcome:
         """Write the offsets of the plan, and read them back.

@@ -23,7 +23,7 @@ class OffsetStorage(StrEnum):
     KAFKA = "kafka"
 
 
-class Fate(StrEnum):
+class Action(StrEnum):
     """What the plan does with a partition; the values are what users read."""
 
     WRITE = "write"
@@ -37,7 +37,7 @@ class Ahead(StrEnum):
 
     REFUSE = "refuse"
     KEEP = "keep"
-    SET_BACK = "set back"
+    REWIND = "rewind"
 
 
 class MigrationRefused(ZkConsumerError):
@@ -56,13 +56,13 @@ class PartitionMove:
         topic_partition: the partition.
         wanted: the offset that the target should have.
         before: the offset that the target has.
-        fate: what is done with the partition.
+        action: what is done with the partition.
     """
 
     topic_partition: TopicPartition
     wanted: Offset
     before: Offset
-    fate: Fate
+    action: Action
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +82,7 @@ class MigrationPlan:
     @property
     def writes(self) -> dict[TopicPartition, PartitionMove]:
         """The moves to be written, by partition."""
-        return {move.topic_partition: move for move in self.moves if move.fate is Fate.WRITE}
+        return {move.topic_partition: move for move in self.moves if move.action is Action.WRITE}
 
     @property
     def changes(self) -> dict[TopicPartition, tuple[Offset, Offset]]:
@@ -93,9 +93,9 @@ class MigrationPlan:
     def expected(self) -> dict[TopicPartition, Offset]:
         """The offset that the target should have in the end, for each existing partition."""
         return {
-            move.topic_partition: move.before if move.fate is Fate.KEEP else move.wanted
+            move.topic_partition: move.before if move.action is Action.KEEP else move.wanted
             for move in self.moves
-            if move.fate is not Fate.NO_SUCH_PARTITION
+            if move.action is not Action.NO_SUCH_PARTITION
         }
 
 
@@ -126,10 +126,10 @@ def plan_migration(
             continue
         wanted = OffsetAndMetadata(found.offset, found.metadata)
         before = offset_in(target.get(tp))
-        fate = _fate(wanted, before, ahead) if exists(tp) else Fate.NO_SUCH_PARTITION
-        moves.append(PartitionMove(topic_partition=tp, wanted=wanted, before=before, fate=fate))
+        action = _action(wanted, before, ahead) if exists(tp) else Action.NO_SUCH_PARTITION
+        moves.append(PartitionMove(topic_partition=tp, wanted=wanted, before=before, action=action))
     if ahead is Ahead.REFUSE:
-        refusals += [_ahead_text(move) for move in moves if move.fate is Fate.KEEP]
+        refusals += [_ahead_text(move) for move in moves if move.action is Action.KEEP]
     if not moves and not refusals:
         refusals.append("the source has no offsets for it: check the group's name and the topics")
     known = {move.topic_partition for move in moves}
@@ -157,9 +157,9 @@ def plan_roll_back(
         error = None if (found := target.get(tp)) is None else found.error
         now = offset_in(found)
         if same_offset(now, before):
-            fate = Fate.SAME
+            action = Action.SAME
         else:
-            fate = Fate.WRITE
+            action = Action.WRITE
             if error is None and not same_offset(now, after) and not force:
                 refusals.append(
                     f"{tp}: the migration wrote {_number(after)}, and now there is {_number(now)}: "
@@ -167,7 +167,7 @@ def plan_roll_back(
                 )
         if error is not None:
             refusals.append(f"{tp}: {error}")
-        moves.append(PartitionMove(topic_partition=tp, wanted=before, before=now, fate=fate))
+        moves.append(PartitionMove(topic_partition=tp, wanted=before, before=now, action=action))
     return MigrationPlan(moves=tuple(moves), refusals=tuple(refusals))
 
 
@@ -205,12 +205,12 @@ def same_offset(first: Offset, second: Offset) -> bool:
     return (first.offset if first else None) == (second.offset if second else None)
 
 
-def _fate(wanted: OffsetAndMetadata, before: Offset, ahead: Ahead) -> Fate:
+def _action(wanted: OffsetAndMetadata, before: Offset, ahead: Ahead) -> Action:
     if before is not None and before.offset == wanted.offset:
-        return Fate.SAME
-    if before is not None and before.offset > wanted.offset and ahead is not Ahead.SET_BACK:
-        return Fate.KEEP
-    return Fate.WRITE
+        return Action.SAME
+    if before is not None and before.offset > wanted.offset and ahead is not Ahead.REWIND:
+        return Action.KEEP
+    return Action.WRITE
 
 
 def _ahead_text(move: PartitionMove) -> str:

@@ -9,12 +9,12 @@ import pytest
 from zkconsumer.cli.formats.offset_plan import OffsetStoreReport, plans_json, plans_text
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import MigrationOutcome, OffsetStorage
-from zkconsumer.offsets.planning import LogRange, OffsetPlan, Present, ToOffsets, plan_offsets
+from zkconsumer.offsets.planning import GroupAndLogs, LogRange, OffsetPlan, ToOffsets, plan_offsets
 from zkconsumer.offsets.store import FetchedOffset
 
 T0, T1, T2 = (TopicPartition("t", number) for number in (0, 1, 10))
 GONE = TopicPartition("gone", 0)
-PRESENT = Present(
+PRESENT = GroupAndLogs(
     stored={T0: FetchedOffset(30), T1: FetchedOffset(5), T2: FetchedOffset(None)},
     partitions=[T0, T1, T2],
     logs={T0: LogRange(10, 50), T1: LogRange(0, 5), T2: LogRange(7, 900)},

@@ -5,7 +5,12 @@ import pytest
 from tests.support.offset_places import MemoryPlace
 from zkconsumer.errors import RequestTimedOut
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.migration.migrate import MigratedGroup, Migration, MigrationRequest, Undoing
+from zkconsumer.offsets.migration.migrate import (
+    MigratedGroup,
+    Migration,
+    MigrationRequest,
+    RollBackRun,
+)
 from zkconsumer.offsets.migration.plan import Ahead, MigrationPlan, MigrationRefused, OffsetStorage
 from zkconsumer.offsets.migration.roll_back import RollBack
 
@@ -175,8 +180,8 @@ def test_a_roll_back_restores_the_former_offsets(world: TwoStoreWorld) -> None:
     plan = world.migration.plan(MigrationRequest())
     back = roll_back_of(plan)
     world.migration.carry_out(plan)
-    undoing = Undoing(world.group, world.target, back)
-    outcome = undoing.carry_out(undoing.plan(MigrationRequest()))
+    run = RollBackRun(world.group, world.target, back)
+    outcome = run.carry_out(run.plan(MigrationRequest()))
     assert outcome.verified
     assert world.target.held == {A: None, B: OffsetAndMetadata(2, "note")}
 
@@ -186,8 +191,8 @@ def test_only_requested_topics_are_rolled_back(world: TwoStoreWorld) -> None:
     world.source.held[OTHER] = OffsetAndMetadata(1)
     plan = world.migration.plan(MigrationRequest())
     world.migration.carry_out(plan)
-    undoing = Undoing(world.group, world.target, roll_back_of(plan))
-    undone = undoing.carry_out(undoing.plan(MigrationRequest(topics=frozenset("u"))))
+    run = RollBackRun(world.group, world.target, roll_back_of(plan))
+    undone = run.carry_out(run.plan(MigrationRequest(topics=frozenset("u"))))
     assert undone.verified
     assert numbers(world.target) == {A: 5, B: 7, OTHER: None}
 
@@ -197,14 +202,14 @@ def test_a_roll_back_is_refused_if_others_have_committed_since(world: TwoStoreWo
     plan = world.migration.plan(MigrationRequest())
     back = roll_back_of(plan)
     world.migration.carry_out(plan)
-    undoing = Undoing(world.group, world.target, back)
+    run = RollBackRun(world.group, world.target, back)
     world.target.held[A] = OffsetAndMetadata(50)
     with pytest.raises(MigrationRefused, match="somebody committed since"):
-        undoing.carry_out(undoing.plan(MigrationRequest()))
-    forced = undoing.plan(MigrationRequest(ahead=Ahead.SET_BACK))
+        run.carry_out(run.plan(MigrationRequest()))
+    forced = run.plan(MigrationRequest(ahead=Ahead.REWIND))
     world.target.present = ["m-1"]
     with pytest.raises(MigrationRefused, match="m-1"):
-        undoing.carry_out(forced)
+        run.carry_out(forced)
     world.target.present = []
-    assert undoing.carry_out(forced).verified
+    assert run.carry_out(forced).verified
     assert numbers(world.target) == {A: None, B: 2}

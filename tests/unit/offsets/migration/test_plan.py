@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.migration.plan import (
+    Action,
     Ahead,
-    Fate,
     MigrationOutcome,
     MigrationPlan,
     Offset,
@@ -33,16 +33,16 @@ def everything(_: TopicPartition) -> bool:
     return True
 
 
-def fates(plan: MigrationPlan) -> dict[TopicPartition, Fate]:
-    """Return the fate of each partition."""
-    return {move.topic_partition: move.fate for move in plan.moves}
+def actions(plan: MigrationPlan) -> dict[TopicPartition, Action]:
+    """Return the action for each partition."""
+    return {move.topic_partition: move.action for move in plan.moves}
 
 
 def test_offsets_that_the_target_lacks_are_written_and_equal_ones_are_not() -> None:
     """Smaller offsets are moved forward; -1 in ZooKeeper counts as none."""
     source = {A: found(5), B: found(7), C: found(None)}
     plan = plan_migration(source, {A: found(3), B: found(7)}, exists=everything)
-    assert fates(plan) == {A: Fate.WRITE, B: Fate.SAME}
+    assert actions(plan) == {A: Action.WRITE, B: Action.SAME}
     assert plan.refusals == ()
     assert plan.writes[A].before == OffsetAndMetadata(3)
     assert plan.expected == {A: OffsetAndMetadata(5), B: OffsetAndMetadata(7)}
@@ -57,10 +57,10 @@ def test_a_target_that_is_ahead_is_not_set_back_by_default() -> None:
         "sets it back",
     )
     kept = plan_migration(source, target, exists=everything, ahead=Ahead.KEEP)
-    assert (kept.refusals, fates(kept)) == ((), {A: Fate.KEEP, B: Fate.WRITE})
+    assert (kept.refusals, actions(kept)) == ((), {A: Action.KEEP, B: Action.WRITE})
     assert kept.expected[A] == OffsetAndMetadata(9)
-    forced = plan_migration(source, target, exists=everything, ahead=Ahead.SET_BACK)
-    assert (forced.refusals, fates(forced)) == ((), {A: Fate.WRITE, B: Fate.WRITE})
+    forced = plan_migration(source, target, exists=everything, ahead=Ahead.REWIND)
+    assert (forced.refusals, actions(forced)) == ((), {A: Action.WRITE, B: Action.WRITE})
 
 
 def test_an_unreadable_offset_refuses_the_whole_plan() -> None:
@@ -74,7 +74,7 @@ def test_an_unreadable_offset_refuses_the_whole_plan() -> None:
 def test_offsets_of_deleted_partitions_are_left_out() -> None:
     """They are reported and left out; nothing is expected of them."""
     plan = plan_migration({A: found(1), B: found(2)}, {}, exists=lambda tp: tp == A)
-    assert fates(plan) == {A: Fate.WRITE, B: Fate.NO_SUCH_PARTITION}
+    assert actions(plan) == {A: Action.WRITE, B: Action.NO_SUCH_PARTITION}
     assert set(plan.expected) == {A}
 
 
@@ -100,13 +100,13 @@ def test_no_offset_goes_back_by_default_and_every_one_is_accounted_for(
     for tp, move in plan.writes.items():
         assert move.wanted == offset_in(source[tp])
         if move.before is not None and move.wanted is not None:
-            assert ahead is Ahead.SET_BACK or move.wanted.offset > move.before.offset
+            assert ahead is Ahead.REWIND or move.wanted.offset > move.before.offset
     if plan.refusals:
         return
     for tp, wanted in plan.expected.items():
         assert wanted is not None
         assert wanted.offset >= max(
-            source[tp].offset or 0, 0 if ahead is Ahead.SET_BACK else offset_before(target, tp)
+            source[tp].offset or 0, 0 if ahead is Ahead.REWIND else offset_before(target, tp)
         )
 
 
@@ -120,7 +120,7 @@ def test_a_roll_back_undoes_exactly_what_was_written(
     source: dict[TopicPartition, FetchedOffset], target: dict[TopicPartition, FetchedOffset]
 ) -> None:
     """This holds if everything was written, and if the migration stopped half-way."""
-    plan = plan_migration(source, target, exists=everything, ahead=Ahead.SET_BACK)
+    plan = plan_migration(source, target, exists=everything, ahead=Ahead.REWIND)
     written = {
         tp: (partition_move.before, partition_move.wanted)
         for tp, partition_move in plan.writes.items()

@@ -16,7 +16,7 @@ from zkconsumer.membership.coordinator.core.claims import Claims
 from zkconsumer.membership.coordinator.core.commit_job import OVER, CommitJob
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.coordinator_requests import NOBODY, Signature
-from zkconsumer.offsets.coordinator_state import passes
+from zkconsumer.offsets.coordinator_state import is_retriable
 
 _OF_POSITION = frozenset(
     {ErrorCode.OFFSET_METADATA_TOO_LARGE, ErrorCode.INVALID_COMMIT_OFFSET_SIZE}
@@ -126,7 +126,7 @@ class CommitQueue:
         for tp in batch.offsets:
             code = codes.get(tp, int(ErrorCode.UNKNOWN))
             holders = [job for job in batch.jobs if tp in job.left]
-            if passes(code) or (moved_on and code in OVER):
+            if is_retriable(code) or (moved_on and code in OVER):
                 failed = True
                 for job in holders:
                     job.on_postponed(explained(code))

@@ -15,7 +15,7 @@ from zkconsumer.errors import (
 )
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.coordinator_requests import Positions
-from zkconsumer.offsets.coordinator_state import passes
+from zkconsumer.offsets.coordinator_state import is_retriable
 
 
 class ReadJob:
@@ -57,7 +57,9 @@ class ReadJob:
             codes = dict.fromkeys(self.left, positions.code)
         # A broker that has just started may not know all topics: "no offset" would be false.
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        final = {tp: code for tp, code in codes.items() if not (passes(code) or code == unknown)}
+        final = {
+            tp: code for tp, code in codes.items() if not (is_retriable(code) or code == unknown)
+        }
         if final:
             self.error = self._outcome(final)
             return None

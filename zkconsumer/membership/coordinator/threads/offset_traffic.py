@@ -30,7 +30,7 @@ from zkconsumer.membership.coordinator.threads.coordinator_connection import (
 from zkconsumer.membership.coordinator.threads.offset_jobs import OffsetJobs
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets import coordinator_requests as wire
-from zkconsumer.offsets.coordinator_state import ResponseOutcome, judge
+from zkconsumer.offsets.coordinator_state import ResponseOutcome, outcome_of
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 
 log = logging.getLogger(__name__)
@@ -195,7 +195,7 @@ class OffsetTraffic:
         return GroupFailed(self._session.terms.group_id, reason, code=located)
 
     def _judge(self, address: CoordinatorAddress, codes: Collection[int]) -> None:
-        if judge(codes) is ResponseOutcome.LOOK_UP:
+        if outcome_of(codes) is ResponseOutcome.LOOK_UP:
             self._session.on_connection_lost(address, "it no longer coordinates the group")
         else:
             self._session.location.on_response()
