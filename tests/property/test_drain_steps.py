@@ -55,7 +55,7 @@ def check_that_everything_landed_once(world: World) -> None:
     assert world.published() == whole({tp: world.log(tp) for tp in world.latest})
     assert world.committed == world.latest
     assert not world.storage.names(layout.STAGING)
-    held = BatchJournal(world.storage).held()
+    held = BatchJournal(world.storage).read_state()
     assert held.manifest is not None
 
 
@@ -158,7 +158,7 @@ def test_messages_that_expire_between_two_runs_are_reported(points: int) -> None
     world = some_world()
     before = world.log(T0)
     run_killed(world, points)
-    landed_before = BatchJournal(world.storage).held()
+    landed_before = BatchJournal(world.storage).read_state()
     world.earliest[T0] = 6
     world.grow(T0, 2)
     world.run()

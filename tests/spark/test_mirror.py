@@ -56,7 +56,7 @@ def settings(
 
     The wait for late writes is short: no process of these tests is killed while it writes.
     """
-    monkeypatch.setattr("zkconsumer.drain.mirroring.mirror._SETTLED_MS", 200)
+    monkeypatch.setattr("zkconsumer.drain.mirroring.mirror._LATE_WRITE_WAIT_MS", 200)
     return DrainSettings(
         path=str(tmp_path / "state"),
         zookeeper=cluster.zookeeper_connect,
@@ -184,4 +184,4 @@ def _die_in_batch(
         patch.setattr("zkconsumer.drain.mirroring.mirror.write_rows", die)
         with pytest.raises(Killed):
             drain(session, settings)
-    assert BatchJournal(storage).held().manifest is None
+    assert BatchJournal(storage).read_state().manifest is None

@@ -7,7 +7,7 @@ from zkconsumer.drain import layout
 from zkconsumer.drain.identity import DrainIdentity, refuse_another
 from zkconsumer.drain.manifest import Manifest
 from zkconsumer.drain.plan import BatchPlan
-from zkconsumer.drain.state import Held
+from zkconsumer.drain.state import JournalState
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import ConfigError, DrainError
 
@@ -122,7 +122,7 @@ class BatchJournal:
                 "two drains there would replace each other's batches: drain to another store"
             )
 
-    def held(self) -> Held:
+    def read_state(self) -> JournalState:
         """Read the stored state of the drain."""
         plans, landed = self._numbers()
         begun = self._storage.read(layout.IDENTITY) is not None
@@ -133,9 +133,9 @@ class BatchJournal:
             )
         self._check_numbers(plans, landed)
         if not plans:
-            return Held(begun=begun)
+            return JournalState(begun=begun)
         last = plans[-1]
-        return Held(
+        return JournalState(
             begun=begun,
             plan=self.plan(last),
             manifest=self.manifest(last) if landed and landed[-1] == last else None,

@@ -109,7 +109,7 @@ class Situation:
     until: Positions = field(default_factory=dict)
     created: Creations = field(default_factory=dict)
 
-    def shrunk(self) -> dict[TopicPartition, LogEnds]:
+    def truncated_logs(self) -> dict[TopicPartition, LogEnds]:
         """Return the partitions whose logs end before the offset up to which they are landed.
 
         This happens for a moment after a change of leaders; if it lasts, the topic was recreated or

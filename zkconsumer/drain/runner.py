@@ -92,13 +92,13 @@ class DrainRunner:
         self._begin()
         with self._journal.alone():
             # Not before: until now another process may have gone on here.
-            self._go_on(resume(self._journal.held()))
+            self._go_on(resume(self._journal.read_state()))
         return self._report
 
     def _begin(self) -> None:
-        held = self._journal.held()
+        journal = self._journal.read_state()
         self._sides.group.check()
-        if not held.begun:
+        if not journal.begun:
             self._journal.refuse_taken()
             # Check first, so that the path is not bound to mistyped settings.
             self._sides.source.look(None)
@@ -142,7 +142,7 @@ class DrainRunner:
         # Before comparing log ends, since a recreated topic may be longer.
         refuse_recreated(created_again(before, look.created), positions, self._journal.path)
         situation = self._situation(positions, look, {**before, **look.created})
-        self._refuse_shrunk(situation)
+        self._refuse_truncated(situation)
         number = state.next_number
         most = self._settings.max_offsets_per_batch
         plan = make_plan(number, self._sides.clock.wall_ms(), situation, most)
@@ -176,12 +176,12 @@ class DrainRunner:
             created=created,
         )
 
-    def _refuse_shrunk(self, situation: Situation) -> None:
-        shrunk = situation.shrunk()
-        if shrunk:
+    def _refuse_truncated(self, situation: Situation) -> None:
+        truncated = situation.truncated_logs()
+        if truncated:
             cut = ", ".join(
                 f"{tp} ends at {ends.latest}, but was landed up to {situation.positions[tp]}"
-                for tp, ends in sorted(shrunk.items())[:10]
+                for tp, ends in sorted(truncated.items())[:10]
             )
             raise DrainError(
                 f"{self._journal.path}: logs end before the offsets that were landed: {cut}. The "

@@ -32,7 +32,7 @@ class DrainStep(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class JournalState:
     """The content of a drain's storage.
 
     Attributes:
@@ -107,14 +107,14 @@ class DrainState:
 _FOLLOWING = {DrainStep.PUBLISH: DrainStep.COMMIT, DrainStep.COMMIT: DrainStep.CLEAN}
 
 
-def resume(held: Held) -> DrainState:
+def resume(journal: JournalState) -> DrainState:
     """Return the state that a run resumes from."""
-    if not held.begun:
+    if not journal.begun:
         return DrainState(step=DrainStep.BEGIN)
-    if held.plan is None:
+    if journal.plan is None:
         return DrainState(step=DrainStep.PLAN)
-    if held.manifest is None:
-        return DrainState(step=DrainStep.LAND, plan=held.plan)
-    if held.staged:
-        return DrainState(step=DrainStep.PUBLISH, plan=held.plan, manifest=held.manifest)
-    return DrainState(step=DrainStep.PLAN, plan=held.plan)
+    if journal.manifest is None:
+        return DrainState(step=DrainStep.LAND, plan=journal.plan)
+    if journal.staged:
+        return DrainState(step=DrainStep.PUBLISH, plan=journal.plan, manifest=journal.manifest)
+    return DrainState(step=DrainStep.PLAN, plan=journal.plan)

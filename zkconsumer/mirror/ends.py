@@ -5,7 +5,7 @@ from typing import Final
 
 from zkconsumer.model import TopicPartition
 
-LOOKS: Final = 30
+READINGS: Final = 30
 """How many reads in a row must report a lower log end, or an offset after it, to be believed."""
 
 
@@ -45,10 +45,10 @@ class Ends:
             self._cut_off.pop(tp, None)
             self.reached(tp, committed)
             return
-        *before, looks = self._cut_off.get(tp, (committed, end, 0))
-        looks = looks + 1 if before == [committed, end] else 1
-        self._cut_off[tp] = committed, end, looks
-        if looks >= LOOKS:
+        *before, readings = self._cut_off.get(tp, (committed, end, 0))
+        readings = readings + 1 if before == [committed, end] else 1
+        self._cut_off[tp] = committed, end, readings
+        if readings >= READINGS:
             self.reached(tp, end)
 
     def shorten(self, tp: TopicPartition, end: int) -> bool:
@@ -61,7 +61,7 @@ class Ends:
             self._shorter.pop(tp, None)
             return False
         snapshots = self._shorter[tp] = self._shorter.get(tp, 0) + 1
-        if snapshots < LOOKS:
+        if snapshots < READINGS:
             return False
         self.ends[tp] = end
         return True

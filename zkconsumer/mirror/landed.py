@@ -60,7 +60,7 @@ class Landed:
 
 
 @dataclass(frozen=True, slots=True)
-class Began:
+class ReadFrom:
     """A process begins to mirror a partition; earlier offsets are not its own.
 
     Attributes:
@@ -85,7 +85,7 @@ class ReadUntil:
     offset: int
 
 
-Line = Landed | Began | ReadUntil
+Line = Landed | ReadFrom | ReadUntil
 
 
 def runs_of(offsets: Sequence[int]) -> tuple[Run, ...]:
@@ -121,7 +121,7 @@ def to_line(landed: Line) -> bytes:
         "partition": landed.source.partition,
     }
     if not isinstance(landed, Landed):
-        line["from" if isinstance(landed, Began) else "until"] = landed.offset
+        line["from" if isinstance(landed, ReadFrom) else "until"] = landed.offset
         return _encoded(line)
     line |= {
         "offsets": [list(run) for run in landed.runs],
@@ -146,7 +146,7 @@ def from_line(line: bytes, location: str) -> Line:
         fields = json.loads(line)
         source = TopicPartition(_text(fields["topic"]), _number(fields["partition"]))
         if "from" in fields:
-            return Began(source, _number(fields["from"]))
+            return ReadFrom(source, _number(fields["from"]))
         if "until" in fields:
             return ReadUntil(source, _number(fields["until"]))
         landed = Landed(

@@ -10,7 +10,7 @@ from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 from zkconsumer.consumer.slice_polls import SliceConsumer
 from zkconsumer.errors import MirrorError, without_frames
-from zkconsumer.mirror.circles import refuse_circles
+from zkconsumer.mirror.cycles import refuse_cycles
 from zkconsumer.mirror.ends import Ends
 from zkconsumer.mirror.offset_ledger import OffsetLedger
 from zkconsumer.mirror.offsets_file import OffsetsFile
@@ -127,7 +127,7 @@ class Mirror:
             ZkConsumerError: another failure.
         """
         settings = self._settings
-        refuse_circles(settings)
+        refuse_cycles(settings)
         with ExitStack() as stack:
             file: OffsetsFile | None = None
             if settings.offsets_file is not None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from zkconsumer.mirror.batch import Dropped
 from zkconsumer.mirror.ends import Ends
-from zkconsumer.mirror.landed import Began, Landed, ReadUntil, Run
+from zkconsumer.mirror.landed import Landed, ReadFrom, ReadUntil, Run
 from zkconsumer.mirror.offsets_file import OffsetsFile
 from zkconsumer.mirror.partition_totals import PartitionAccount
 from zkconsumer.model import TopicPartition
@@ -105,7 +105,7 @@ class OffsetLedger:
             if is_new:
                 self._in_file[source] = began
         if is_new and self._file is not None:
-            self._file.append([Began(source, began)])
+            self._file.append([ReadFrom(source, began)])
         if jump and start is not None:
             log.warning(
                 "%s: offsets %d to %d are not mirrored: the source has no messages there (any "

@@ -16,7 +16,7 @@ from zkconsumer.scope import ThreadScope
 
 log = logging.getLogger(__name__)
 
-MOST_BYTES: Final = 32 << 20
+MAX_PENDING_BYTES: Final = 32 << 20
 """The limit of pending keys and values in bytes; one poll may exceed it."""
 
 _JOIN_MS: Final = 120_000
@@ -30,7 +30,7 @@ class WritePipeline:
         write: writes a batch; returns False if it was abandoned at the end.
         on_done: called after each batch, also after a partial write, on the writer's thread.
         most: the maximum number of messages pending.
-        most_bytes: the maximum of their bytes.
+        max_bytes: the maximum of their bytes.
     """
 
     def __init__(
@@ -39,12 +39,12 @@ class WritePipeline:
         on_done: Callable[[MirrorBatch], object],
         *,
         most: int,
-        most_bytes: int = MOST_BYTES,
+        max_bytes: int = MAX_PENDING_BYTES,
     ) -> None:
         self._write = write
         self._on_done = on_done
         self._most = most
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
         self._changed = threading.Condition()
         self._waiting: list[MirrorBatch] = []
         self._count = 0
@@ -63,7 +63,7 @@ class WritePipeline:
     def free_count(self) -> int:
         """The number of messages that may be put now; 0 or less: none."""
         with self._changed:
-            return self._most - self._count if self._size_bytes < self._most_bytes else 0
+            return self._most - self._count if self._size_bytes < self._max_bytes else 0
 
     @contextmanager
     def running(self) -> Iterator[None]:

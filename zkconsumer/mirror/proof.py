@@ -12,7 +12,7 @@ from hashlib import blake2b
 from zkconsumer.mirror.landed import Landed, Line, Run
 from zkconsumer.model import TopicPartition
 
-Place = tuple[TopicPartition, int]
+TargetOffset = tuple[TopicPartition, int]
 """A partition of the target, and an offset in it."""
 
 _SHOWN = 20
@@ -51,9 +51,9 @@ class Lines:
         self._longest = max(lengths, default=0)
         self._firsts = [line.first_offset for line in self._landed]
 
-    def locations(self, start: int, until: int) -> dict[int, list[Place]]:
+    def locations(self, start: int, until: int) -> dict[int, list[TargetOffset]]:
         """Return the target offsets of the messages in a range, as far as lines name them."""
-        found: dict[int, list[Place]] = {}
+        found: dict[int, list[TargetOffset]] = {}
         for line in self._landed[bisect_left(self._firsts, start - self._longest) :]:
             if line.first_offset >= until:
                 break
@@ -99,8 +99,8 @@ class MirroredPartition:
     def judge(
         self,
         source: Mapping[int, bytes],
-        locations: Mapping[int, list[Place]],
-        target: Mapping[Place, bytes],
+        locations: Mapping[int, list[TargetOffset]],
+        target: Mapping[TargetOffset, bytes],
         target_starts: Mapping[TopicPartition, int],
     ) -> None:
         """Add the result for a range.
@@ -135,7 +135,9 @@ class MirroredPartition:
             self.examples.append(text)
 
 
-def _difference(offset: int, wrong: Place, right: Place | None, *, is_there: bool) -> str:
+def _difference(
+    offset: int, wrong: TargetOffset, right: TargetOffset | None, *, is_there: bool
+) -> str:
     """Describe how the target differs, and why, as far as that can be told.
 
     Args:
@@ -174,7 +176,9 @@ def by_source(lines: Iterable[Line]) -> dict[TopicPartition, Lines]:
     return {tp: Lines(of_tp) for tp, of_tp in sorted(found.items())}
 
 
-def ranges_of(locations: Iterable[Place], *, gap: int) -> Iterator[tuple[TopicPartition, Run]]:
+def ranges_of(
+    locations: Iterable[TargetOffset], *, gap: int
+) -> Iterator[tuple[TopicPartition, Run]]:
     """Return the target ranges to read for these locations, with near ranges merged."""
     by_target: dict[TopicPartition, list[int]] = {}
     for target, offset in locations:
@@ -190,7 +194,7 @@ def ranges_of(locations: Iterable[Place], *, gap: int) -> Iterator[tuple[TopicPa
         yield target, (start, before + 1)
 
 
-def unlisted(
+def offsets_without_line(
     landed: Iterable[Landed], ends: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
     """Return how many offsets of each target partition no line names, from its first line on.

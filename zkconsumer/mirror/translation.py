@@ -7,7 +7,7 @@ that it had not read. It may read copies that a killed mirror left.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from zkconsumer.mirror.landed import Began, Landed, Line, ReadUntil, Run
+from zkconsumer.mirror.landed import Landed, Line, ReadFrom, ReadUntil, Run
 from zkconsumer.model import TopicPartition
 
 
@@ -85,7 +85,7 @@ def _unread(
         read = spans.setdefault(tp, [])
         offset = line.first_offset if isinstance(line, Landed) else line.offset
         until = line.until_offset if isinstance(line, Landed) else line.offset
-        if isinstance(line, Began) or not read or offset < read[-1][0]:
+        if isinstance(line, ReadFrom) or not read or offset < read[-1][0]:
             read.append((offset, until))
         read[-1] = (read[-1][0], max(until, read[-1][1]))
         if isinstance(line, Landed) and until > committed[tp]:

@@ -8,17 +8,17 @@ from pathlib import Path
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 from zkconsumer.errors import ConfigError, MirrorError
-from zkconsumer.mirror.landed import Began, Landed
+from zkconsumer.mirror.landed import Landed, ReadFrom
 from zkconsumer.mirror.offsets_file import read_offsets_file
 from zkconsumer.mirror.proof import (
     Lines,
     MirroredPartition,
-    Place,
+    TargetOffset,
     by_source,
     claimed_twice,
     digest_of,
+    offsets_without_line,
     ranges_of,
-    unlisted,
 )
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord
@@ -36,12 +36,12 @@ class MirrorProof:
 
     Attributes:
         partitions: the proof of each source partition that the file names.
-        unlisted: see ``proof.unlisted``.
+        offsets_without_line: see ``proof.offsets_without_line``.
         claimed_twice: see ``proof.claimed_twice``.
     """
 
     partitions: tuple[MirroredPartition, ...]
-    unlisted: Mapping[TopicPartition, int]
+    offsets_without_line: Mapping[TopicPartition, int]
     claimed_twice: Mapping[TopicPartition, int] = field(default_factory=dict)
 
     @property
@@ -98,7 +98,7 @@ def verify(
         ]
         return MirrorProof(
             tuple(partition for partition in proofs if partition is not None),
-            unlisted(landed, comparison.target_ends),
+            offsets_without_line(landed, comparison.target_ends),
             claimed_twice(landed),
         )
 
@@ -142,7 +142,7 @@ class _Comparison:
             # An offset is committed, but no line exists: all messages are missing.
             if committed is None or committed <= start:
                 return None
-            lines = Lines([Began(tp, start)])
+            lines = Lines([ReadFrom(tp, start)])
         until = lines.until if committed is None else committed
         proof = MirroredPartition(tp, lines.start, until)
         # Deleted messages can't be compared; their number is in the lines.
@@ -165,7 +165,7 @@ class _Comparison:
             for location in chain.from_iterable(locations.values())
             if self._target_starts[location[0]] <= location[1] < self.target_ends[location[0]]
         }
-        found: dict[Place, bytes] = {}
+        found: dict[TargetOffset, bytes] = {}
         for target, (first, behind) in ranges_of(wanted, gap=_NEAR):
             for record in self._read(self._target, target, first, behind):
                 if (target, record.offset) in wanted:

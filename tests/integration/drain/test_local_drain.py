@@ -100,7 +100,7 @@ class Rival:
 
     def requested(self) -> bool:
         """Run the other drain once; never ask the first one to stop."""
-        if self._journal.held().staged and not self.landed and not self.refusal:
+        if self._journal.read_state().staged and not self.landed and not self.refusal:
             try:
                 self.landed = drain_locally(self._settings).rows
             except DrainError as error:

@@ -99,7 +99,7 @@ def test_an_empty_object_is_a_file(storage: ObjectStorage) -> None:
         "a",
     )
     with pytest.raises(DrainError, match=rf"{layout.plan_file(1)} .*damaged"):
-        journal.held()
+        journal.read_state()
     with pytest.raises(DrainError, match=rf"{layout.manifest_file(1)} .*damaged"):
         journal.manifest(1)
     assert storage.files("_zkconsumer/a") == [StoredFile("b", 0)]

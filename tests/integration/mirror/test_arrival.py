@@ -75,7 +75,7 @@ def test_a_whole_topic_arrives_in_order(
     assert [
         (partition.messages, partition.mirrored, partition.copies) for partition in proof.partitions
     ] == [(1_500, 1_500, 0)] * 2
-    assert set(proof.unlisted.values()) == {0}
+    assert set(proof.offsets_without_line.values()) == {0}
 
 
 @pytest.mark.parametrize("metadata", ["zookeeper", "coordinator"])

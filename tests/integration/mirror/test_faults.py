@@ -100,7 +100,7 @@ def test_killed_at_every_point_it_loses_nothing(
         assert proof.is_proven
         assert (partition.messages, partition.mirrored) == (COUNT, COUNT)
         # A message that is there twice has two lines in the offsets file, or none.
-        assert partition.copies + sum(proof.unlisted.values()) == copies[victim.point]
+        assert partition.copies + sum(proof.offsets_without_line.values()) == copies[victim.point]
         assert tree.offsets(victim.group) == {TopicPartition(victim.topic, 0): COUNT}
     # One batch pending, one written during the last commit, one within the interval.
     assert max(copies.values()) <= 3 * BATCH
@@ -145,7 +145,7 @@ def test_brokers_and_zookeeper_are_killed_under_it(
         assert partition.messages == partition.mirrored >= len(sent[partition.source])
         assert partition.until == max(sent[partition.source]) + 1
         extra = len(found[partition.source.partition]) - partition.messages
-        assert extra == partition.copies + proof.unlisted[partition.source]
+        assert extra == partition.copies + proof.offsets_without_line[partition.source]
 
 
 def test_mirrors_that_join_and_leave_make_no_copies(cluster: Sandbox, broker_of: BrokerOf) -> None:

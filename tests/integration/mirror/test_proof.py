@@ -93,6 +93,6 @@ def test_planted_faults_are_found(cluster: Sandbox, broker_of: BrokerOf, tmp_pat
         (second, 0),
     ]
     write_all(target.brokers, {first: numbered(first, 2)})
-    assert proof(every).unlisted[first] == 2
+    assert proof(every).offsets_without_line[first] == 2
     with pytest.raises(MirrorError, match="has committed no offset of the partitions in"):
         proof_of(cluster, fresh_name("nobody"), servers, file)

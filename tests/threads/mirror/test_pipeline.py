@@ -67,7 +67,7 @@ def test_waiting_messages_are_limited_in_number_and_bytes() -> None:
     """The reader waits until batches are written."""
     writer = BlockedWriter()
     pipeline = WritePipeline(writer.write, writer.on_done, most=3)
-    small = WritePipeline(writer.write, writer.on_done, most=100, most_bytes=1)
+    small = WritePipeline(writer.write, writer.on_done, most=100, max_bytes=1)
     with pipeline.running():
         pipeline.put(batch(0, 1))
         assert pipeline.free_count == 1

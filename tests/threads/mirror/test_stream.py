@@ -11,7 +11,7 @@ from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import SystemClock
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, ConnectFailed, ZkConsumerError
-from zkconsumer.mirror.ends import LOOKS, Ends
+from zkconsumer.mirror.ends import READINGS, Ends
 from zkconsumer.mirror.offset_ledger import OffsetLedger
 from zkconsumer.mirror.settings import MirrorSettings, target_settings
 from zkconsumer.mirror.stream import MirrorStream
@@ -189,9 +189,9 @@ def test_a_log_truncated_below_a_commit_of_others_is_complete_after_a_while() ->
     reads = 0
     while not ledger.is_complete:
         reads += 1
-        assert reads <= LOOKS
+        assert reads <= READINGS
         stream._look_at_ends(consumer, pipeline, 10_000 * reads)
-    assert reads == LOOKS
+    assert reads == READINGS
 
 
 def test_a_partition_without_a_leader_does_not_hide_others() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from zkconsumer.cli.main import main
-from zkconsumer.mirror.landed import Began, Landed, Line, to_line
+from zkconsumer.mirror.landed import Landed, Line, ReadFrom, to_line
 from zkconsumer.model import TopicPartition
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -14,7 +14,7 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 @pytest.fixture
 def command(tmp_path: Path) -> list[str]:
     """Return the command line for a mirror that has copied 400 messages of each partition."""
-    lines: list[Line] = [Began(tp, 0) for tp in (T0, T1)]
+    lines: list[Line] = [ReadFrom(tp, 0) for tp in (T0, T1)]
     lines += [Landed(tp, ((0, 400),), tp, 1_000) for tp in (T0, T1)]
     (tmp_path / "moved").write_bytes(b"".join(map(to_line, lines)))
     files = {"--offsets-file": "moved", "--input-file": "old", "--output-file": "new"}
@@ -59,7 +59,7 @@ def test_messages_that_the_mirror_skipped_stop_the_translation(
     command: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """If the mirror started after the group's offset, those messages are only in the source."""
-    lines: list[Line] = [Began(T0, 500), Landed(T0, ((500, 600),), T0, 0)]
+    lines: list[Line] = [ReadFrom(T0, 500), Landed(T0, ((500, 600),), T0, 0)]
     (tmp_path / "moved").write_bytes(b"".join(map(to_line, lines)))
     (tmp_path / "old").write_text("a,t,0,300\n")
     assert main(command) == 1

@@ -76,7 +76,7 @@ def test_a_plan_records_expired_offsets() -> None:
 def test_a_log_that_ends_before_the_position_is_noticed() -> None:
     """Such a partition is reported and not planned."""
     situation = Situation(positions={A: 9}, ends={A: LogEnds(0, 4)}, starts={})
-    assert situation.shrunk() == {A: LogEnds(0, 4)}
+    assert situation.truncated_logs() == {A: LogEnds(0, 4)}
     assert make_plan(2, 0, situation) is None
 
 

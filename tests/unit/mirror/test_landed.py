@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.mirroring import OTHER, SOURCE
 from zkconsumer.errors import MirrorError
-from zkconsumer.mirror.landed import Began, Landed, ReadUntil, from_line, runs_of, to_line
+from zkconsumer.mirror.landed import Landed, ReadFrom, ReadUntil, from_line, runs_of, to_line
 
 GOOD = {
     "topic": "t",
@@ -41,9 +41,9 @@ def test_lines_round_trip(offsets: set[int], target_offset: int) -> None:
 
 def test_a_line_has_where_a_process_began_or_read_until() -> None:
     """These lines are distinct from those with messages."""
-    line = to_line(Began(SOURCE, 7))
+    line = to_line(ReadFrom(SOURCE, 7))
     assert json.loads(line) == {"topic": "clicks", "partition": 0, "from": 7}
-    assert from_line(line, "") == Began(SOURCE, 7)
+    assert from_line(line, "") == ReadFrom(SOURCE, 7)
     line = to_line(ReadUntil(SOURCE, 8))
     assert json.loads(line) == {"topic": "clicks", "partition": 0, "until": 8}
     assert from_line(line, "") == ReadUntil(SOURCE, 8)

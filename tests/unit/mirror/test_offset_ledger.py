@@ -8,7 +8,7 @@ import pytest
 from tests.support.mirroring import OTHER, SOURCE
 from zkconsumer.errors import ConfigError, MirrorError
 from zkconsumer.mirror.ends import Ends
-from zkconsumer.mirror.landed import Began, Landed, ReadUntil, runs_of
+from zkconsumer.mirror.landed import Landed, ReadFrom, ReadUntil, runs_of
 from zkconsumer.mirror.offset_ledger import OffsetLedger
 from zkconsumer.mirror.offsets_file import OffsetsFile, read_offsets_file
 
@@ -69,10 +69,10 @@ def test_the_offset_at_which_reading_began_is_a_line(tmp_path: Path) -> None:
     ledger.on_read(SOURCE, runs_of([20]), 20)
     file.close()
     assert list(read_offsets_file(path)) == [
-        Began(SOURCE, 4),
-        Began(OTHER, 3),
+        ReadFrom(SOURCE, 4),
+        ReadFrom(OTHER, 3),
         first,
-        Began(SOURCE, 20),
+        ReadFrom(SOURCE, 20),
     ]
 
 
@@ -87,7 +87,7 @@ def test_a_gap_at_the_end_is_in_the_file_before_it_is_committed(tmp_path: Path) 
         ledger.sync({SOURCE: due})
     ledger.on_read(SOURCE, runs_of([5]), 5)
     file.close()
-    assert list(read_offsets_file(path)) == [Began(SOURCE, 0), LINES[0], ReadUntil(SOURCE, 5)]
+    assert list(read_offsets_file(path)) == [ReadFrom(SOURCE, 0), LINES[0], ReadUntil(SOURCE, 5)]
 
 
 def test_lines_are_appended_to_the_existing_ones(tmp_path: Path) -> None:

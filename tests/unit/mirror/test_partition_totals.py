@@ -1,7 +1,7 @@
 """What a mirror counts by partition, and when the end of a log is reached."""
 
 from tests.support.mirroring import OTHER, SOURCE
-from zkconsumer.mirror.ends import LOOKS, Ends
+from zkconsumer.mirror.ends import READINGS, Ends
 from zkconsumer.mirror.landed import runs_of
 from zkconsumer.mirror.partition_totals import PartitionAccount, summed
 
@@ -42,7 +42,7 @@ def test_positions_never_go_back_and_sums_have_none() -> None:
 def test_a_log_that_stays_shorter_ends_there() -> None:
     """It was truncated or created again: its old end is never reached. One reading is no proof."""
     ends = Ends({SOURCE: 10, OTHER: 10}, {})
-    for _ in range(LOOKS - 1):
+    for _ in range(READINGS - 1):
         assert not ends.shorten(SOURCE, 4)
         ends.shorten(OTHER, 4)
     assert not ends.shorten(OTHER, 10)
@@ -58,10 +58,10 @@ def test_an_offset_beyond_the_end_counts_when_nothing_changes_for_long() -> None
     """The count begins again whenever the reader commits another offset, or the log grows."""
     ends = Ends({SOURCE: 10}, {})
     for committed, end in ((15, 10), (14, 10), (15, 10), (15, 11)):
-        for _ in range(LOOKS - 1):
+        for _ in range(READINGS - 1):
             ends.reached_by_others(SOURCE, committed, end)
     ends.reached_by_others(SOURCE, 3, 11)
-    for _ in range(LOOKS - 1):
+    for _ in range(READINGS - 1):
         ends.reached_by_others(SOURCE, 15, 11)
     assert ends.missing == {SOURCE}
     ends.reached_by_others(SOURCE, 15, 11)

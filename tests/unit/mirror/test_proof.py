@@ -3,16 +3,16 @@
 import pytest
 
 from tests.support.mirroring import OTHER, SOURCE
-from zkconsumer.mirror.landed import Began, Landed
+from zkconsumer.mirror.landed import Landed, ReadFrom
 from zkconsumer.mirror.proof import (
     Lines,
     MirroredPartition,
-    Place,
+    TargetOffset,
     by_source,
     claimed_twice,
     digest_of,
+    offsets_without_line,
     ranges_of,
-    unlisted,
 )
 from zkconsumer.model import TopicPartition
 
@@ -32,7 +32,7 @@ def lines() -> Lines:
     )
 
 
-def target() -> dict[Place, bytes]:
+def target() -> dict[TargetOffset, bytes]:
     """Return the digests of a target that agrees with these lines."""
     return {
         location: GOOD[offset]
@@ -42,7 +42,7 @@ def target() -> dict[Place, bytes]:
 
 
 def judge(
-    target_digests: dict[Place, bytes],
+    target_digests: dict[TargetOffset, bytes],
     source: set[int],
     starts: dict[TopicPartition, int] | None = None,
 ) -> MirroredPartition:
@@ -133,10 +133,10 @@ def test_nearby_target_offsets_are_read_together() -> None:
 
 def test_the_first_line_may_be_missing() -> None:
     """Messages before the first line must be there from where the mirror began."""
-    found = Lines([Landed(SOURCE, ((6, 9),), COPY_0, 0), Began(SOURCE, 8), Began(SOURCE, 2)])
+    found = Lines([Landed(SOURCE, ((6, 9),), COPY_0, 0), ReadFrom(SOURCE, 8), ReadFrom(SOURCE, 2)])
     assert (found.start, found.until) == (2, 9)
     assert found.locations(2, 7) == {6: [(COPY_0, 0)]}
-    alone = Lines([Began(SOURCE, 4)])
+    alone = Lines([ReadFrom(SOURCE, 4)])
     assert (alone.start, alone.until, alone.locations(0, 9)) == (4, 4, {})
 
 
@@ -155,6 +155,6 @@ def test_target_offsets_without_a_line_are_counted() -> None:
         Landed(SOURCE, ((3, 6),), COPY_0, 13),
         Landed(OTHER, ((0, 2),), COPY_0, 20),
     ]
-    assert unlisted(landed, {COPY_0: 25}) == {COPY_0: 4 + 3}
-    assert unlisted(landed, {}) == {COPY_0: 4}
+    assert offsets_without_line(landed, {COPY_0: 25}) == {COPY_0: 4 + 3}
+    assert offsets_without_line(landed, {}) == {COPY_0: 4}
     assert list(by_source(landed)) == [SOURCE, OTHER]

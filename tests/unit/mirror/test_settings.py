@@ -7,7 +7,7 @@ import pytest
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.errors import ConfigError
-from zkconsumer.mirror.circles import circle_of
+from zkconsumer.mirror.cycles import cycle_of
 from zkconsumer.mirror.settings import (
     MirrorSettings,
     TargetSettings,
@@ -144,7 +144,7 @@ def test_a_missing_target_and_unknown_codecs_are_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("topics", "prefix", "circle"),
+    ("topics", "prefix", "cycle"),
     [
         (Whitelist("a|b"), "", ("a", "a")),
         (Whitelist(".*"), "copy-", ("a", "copy-a")),
@@ -155,13 +155,13 @@ def test_a_missing_target_and_unknown_codecs_are_refused() -> None:
     ],
 )
 def test_a_mirror_within_one_cluster_must_not_be_circular(
-    topics: Whitelist | Blacklist, prefix: str, circle: tuple[str, str] | None
+    topics: Whitelist | Blacklist, prefix: str, cycle: tuple[str, str] | None
 ) -> None:
     """No target topic may be one that is mirrored, too."""
     settings = MirrorSettings(
         topics=topics, consumers=(), target=target_settings({}, "h:1"), topic_prefix=prefix
     )
-    assert circle_of(settings, ["b", "a", "c"]) == circle
+    assert cycle_of(settings, ["b", "a", "c"]) == cycle
 
 
 def test_the_idempotent_producer_can_be_disabled() -> None:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zkconsumer.mirror.landed import Began, Landed, Line, ReadUntil, runs_of
+from zkconsumer.mirror.landed import Landed, Line, ReadFrom, ReadUntil, runs_of
 from zkconsumer.mirror.translation import translate
 from zkconsumer.model import TopicPartition
 
@@ -17,7 +17,7 @@ def landed(start: int, until: int, at: int, source: TopicPartition = T0) -> Land
 
 def test_an_offset_is_translated_to_that_of_its_message() -> None:
     """This holds in the middle of a line, at its end, and at the start."""
-    lines: list[Line] = [Began(T0, 0), landed(0, 400, 7200), landed(400, 500, 7600)]
+    lines: list[Line] = [ReadFrom(T0, 0), landed(0, 400, 7200), landed(400, 500, 7600)]
     for offset, expected in ((0, 7200), (399, 7599), (400, 7600), (500, 7700)):
         found = translate({T0: offset}, lines)
         assert found.offsets == {T0: expected}
@@ -26,14 +26,14 @@ def test_an_offset_is_translated_to_that_of_its_message() -> None:
 
 def test_offsets_that_are_not_mirrored_yet_are_reported() -> None:
     """This includes a partition without a line; one that was never read needs nothing."""
-    lines: list[Line] = [Began(T0, 0), landed(0, 400, 0)]
+    lines: list[Line] = [ReadFrom(T0, 0), landed(0, 400, 0)]
     assert translate({T0: 401, T1: 5}, lines).not_yet == {T0, T1}
     assert translate({T0: 400, T1: 0}, lines).not_yet == frozenset()
 
 
 def test_gaps_are_skipped() -> None:
     """An offset without a message is translated to that of the next message."""
-    lines: list[Line] = [Began(T0, 0), Landed(T0, ((10, 12), (20, 22)), T0, 100)]
+    lines: list[Line] = [ReadFrom(T0, 0), Landed(T0, ((10, 12), (20, 22)), T0, 100)]
     translated = {
         offset: translate({T0: offset}, lines).offsets[T0] for offset in (0, 11, 15, 20, 22)
     }
@@ -42,38 +42,43 @@ def test_gaps_are_skipped() -> None:
 
 def test_messages_that_no_mirror_read_are_not_skipped() -> None:
     """Messages before the mirror began, or between two processes, may exist only in the source."""
-    late: list[Line] = [Began(T0, 500), landed(500, 600, 0)]
+    late: list[Line] = [ReadFrom(T0, 500), landed(500, 600, 0)]
     assert translate({T0: 300}, late).unread == {T0: 500}
     assert not translate({T0: 500}, late).unread
-    jumped: list[Line] = [Began(T0, 0), landed(0, 100, 0), Began(T0, 200), landed(200, 300, 100)]
+    jumped: list[Line] = [
+        ReadFrom(T0, 0),
+        landed(0, 100, 0),
+        ReadFrom(T0, 200),
+        landed(200, 300, 100),
+    ]
     for offset in (100, 150):
         assert translate({T0: offset}, jumped).unread == {T0: 200}
     for offset in (50, 200, 300):
         assert not translate({T0: offset}, jumped).unread
-    ended: list[Line] = [Began(T0, 0), landed(0, 5, 0), Began(T0, 9)]
+    ended: list[Line] = [ReadFrom(T0, 0), landed(0, 5, 0), ReadFrom(T0, 9)]
     assert translate({T0: 5}, ended).unread == {T0: 9}
 
 
 def test_a_mirror_that_restarts_after_a_gap_has_skipped_nothing() -> None:
     """Transaction markers and compacted messages are read, but not written."""
-    gap: list[Line] = [Began(T0, 0), landed(0, 100, 0), ReadUntil(T0, 110)]
-    went_on: list[Line] = [*gap, Began(T0, 110), landed(110, 120, 100)]
+    gap: list[Line] = [ReadFrom(T0, 0), landed(0, 100, 0), ReadUntil(T0, 110)]
+    went_on: list[Line] = [*gap, ReadFrom(T0, 110), landed(110, 120, 100)]
     for offset in (99, 100, 105, 110, 115, 120):
         assert not translate({T0: offset}, went_on).unread
     assert translate({T0: 105}, went_on).offsets == {T0: 100}
     assert not translate({T0: 110}, [*gap]).not_yet
     assert translate({T0: 111}, [*gap]).not_yet == {T0}
-    came_back: list[Line] = [*gap, Began(T0, 200), landed(200, 210, 150)]
+    came_back: list[Line] = [*gap, ReadFrom(T0, 200), landed(200, 210, 150)]
     for offset in (100, 105, 110, 150):
         assert translate({T0: offset}, came_back).unread == {T0: 200}
-    others: list[Line] = [Began(T0, 108), landed(111, 200, 100)]
+    others: list[Line] = [ReadFrom(T0, 108), landed(111, 200, 100)]
     for offset in (105, 110, 150, 200, 205):
         assert not translate({T0: offset}, [*came_back, *others]).unread
 
 
 def test_a_dropped_message_is_read_and_has_no_target_offset() -> None:
     """Such a partition gets no offset, and is reported."""
-    lines: list[Line] = [Began(T0, 0), ReadUntil(T0, 1)]
+    lines: list[Line] = [ReadFrom(T0, 0), ReadUntil(T0, 1)]
     found = translate({T0: 1}, lines)
     assert not found.not_yet
     assert found.without == {T0}
@@ -93,16 +98,16 @@ def test_partitions_without_an_offset_count_as_unread_in_mixed_targets() -> None
 
 def test_partitions_without_messages_are_reported() -> None:
     """No offset can be written for them."""
-    lines: list[Line] = [Began(T0, 0), landed(0, 5, 7)]
+    lines: list[Line] = [ReadFrom(T0, 0), landed(0, 5, 7)]
     assert translate({T0: 0, T1: 0}, lines).without == {T1}
-    assert translate({T1: 0}, [Began(T1, 0)]).without == {T1}
+    assert translate({T1: 0}, [ReadFrom(T1, 0)]).without == {T1}
 
 
 @st.composite
 def mirrored(draw: st.DrawFn) -> tuple[list[int], list[Line]]:
     """Return source offsets, and the lines of a mirror that was killed a few times."""
     offsets = sorted(draw(st.sets(st.integers(0, 60), min_size=1, max_size=12)))
-    lines: list[Line] = [Began(T0, 0)]
+    lines: list[Line] = [ReadFrom(T0, 0)]
     position, at = 0, draw(st.integers(0, 9))
     kills = draw(st.integers(0, 3))
     while position < len(offsets):

@@ -108,7 +108,7 @@ def text_of(proof: MirrorProof) -> str:
     lines = [table(_COLUMNS, map(_row, proof.partitions))]
     for partition in proof.partitions:
         lines += [f"{partition.source}: {example}\n" for example in partition.examples]
-    others = sum(proof.unlisted.values())
+    others = sum(proof.offsets_without_line.values())
     if others:
         lines.append(
             f"{others} offsets of the target are in no line: copies whose acknowledgement was "
@@ -146,7 +146,9 @@ def json_of(proof: MirrorProof) -> dict[str, object]:
             }
             for partition in proof.partitions
         ],
-        "unlisted": [{**tp._asdict(), "offsets": count} for tp, count in proof.unlisted.items()],
+        "unlisted": [
+            {**tp._asdict(), "offsets": count} for tp, count in proof.offsets_without_line.items()
+        ],
         "claimed_twice": [
             {**tp._asdict(), "offsets": count} for tp, count in proof.claimed_twice.items()
         ],

@@ -43,7 +43,7 @@ TRANSLATION = "translation"
 COPIES = "copies"
 """The names of notes in plans and manifests."""
 
-_SETTLED_MS = 3_000
+_LATE_WRITE_WAIT_MS = 3_000
 _TIMEOUT_MS = 60_000
 
 
@@ -167,7 +167,7 @@ class KafkaLanding:
         deadline = self._clock.now_ms() + _TIMEOUT_MS
         before = self._cluster.ends(starts)
         while self._clock.now_ms() < deadline:
-            self._pause.wait(_SETTLED_MS / 1000)
+            self._pause.wait(_LATE_WRITE_WAIT_MS / 1000)
             now = self._cluster.ends(starts)
             if now == before:
                 return

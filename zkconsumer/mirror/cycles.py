@@ -25,7 +25,7 @@ _BACKOFF_MS = 100
 Address = tuple[str, int]
 
 
-def refuse_circles(settings: MirrorSettings) -> None:
+def refuse_cycles(settings: MirrorSettings) -> None:
     """Compare the brokers of source and target; if they are the same, check the topics.
 
     Raises:
@@ -41,16 +41,16 @@ def refuse_circles(settings: MirrorSettings) -> None:
                 settings.topics.pattern,
             )
         if here & there:
-            circle = circle_of(settings, topics)
-            if circle is not None:
+            cycle = cycle_of(settings, topics)
+            if cycle is not None:
                 raise ConfigError(
-                    f"source and target are the same cluster, and topic {circle[0]} would be "
-                    f"mirrored into {circle[1]}, which is mirrored, too: give another "
+                    f"source and target are the same cluster, and topic {cycle[0]} would be "
+                    f"mirrored into {cycle[1]}, which is mirrored, too: give another "
                     "--target-bootstrap-servers, or a --topic-prefix that the filter excludes"
                 )
 
 
-def circle_of(settings: MirrorSettings, topics: Collection[str]) -> tuple[str, str] | None:
+def cycle_of(settings: MirrorSettings, topics: Collection[str]) -> tuple[str, str] | None:
     """Return a topic and its target topic, if that is mirrored again; pure.
 
     Args:
