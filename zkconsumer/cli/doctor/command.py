@@ -30,7 +30,7 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.scope import naps, wait_ms
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
-from zkconsumer.status.doctor.narrowing import about
+from zkconsumer.status.doctor.narrowing import restrict_to
 from zkconsumer.status.doctor.second_reading import Suspicion, beyond_ends, of_the_dead, suspicions
 from zkconsumer.status.doctor.sightings import Sightings
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind
@@ -194,7 +194,7 @@ def _look(args: argparse.Namespace, access: CommandCluster) -> DoctorReport:
     if unsure := of_the_dead(snapshot, keys) | beyond_ends(snapshot, keys):
         snapshot = reader.look(unsure)
     around = replace(settings, earlier=earlier, sightings=sightings.record(snapshot))
-    seen = about(snapshot, keys) if args.group else snapshot
+    seen = restrict_to(snapshot, keys) if args.group else snapshot
     return DoctorReport(
         snapshot=seen,
         apart_ms=None if earlier is None else around.elapsed_ms(snapshot),
@@ -242,7 +242,7 @@ def _write_so_far(
 ) -> None:
     """Print the certain findings of the first snapshot while waiting for the second."""
     unsure = of_the_dead(first, keys) | beyond_ends(first, keys)
-    for finding in examine(about(first, keys), around):
+    for finding in examine(restrict_to(first, keys), around):
         if finding.group not in unsure:
             note(f"so far: {heading(finding, coloured=False).rstrip()}")
 

@@ -18,7 +18,7 @@ from zkconsumer.printable import printable
 from zkconsumer.status.doctor.diagnosis import Diagnosis, Severity
 from zkconsumer.status.doctor.fix import Fix
 from zkconsumer.status.doctor.fixing import GONE, FixPlan, PlannedWrite, plan_fix
-from zkconsumer.status.doctor.incidents import unfolded
+from zkconsumer.status.doctor.incidents import flatten
 from zkconsumer.status.doctor.undo import UNCHANGED, UndoRecord, plan_undo
 from zkconsumer.zk.connect_string import parse_connect_string
 from zkconsumer.zk.store import DeleteOp, ZkStore
@@ -68,7 +68,7 @@ def repair(store: ZkStore, findings: Sequence[Diagnosis], undo: UndoFile, *, yes
     repaired: list[Diagnosis] = []
     failed = False
     try:
-        for finding in unfolded(list(findings)):
+        for finding in flatten(list(findings)):
             if finding.fix is None or not _wanted(finding, finding.fix, yes=yes):
                 continue
             done = _do(store, finding.fix, undo)

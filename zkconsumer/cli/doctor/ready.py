@@ -20,10 +20,10 @@ from zkconsumer.nearest import did_you_mean
 from zkconsumer.properties_file import load_properties
 from zkconsumer.sandbox.java import find_java
 from zkconsumer.status.doctor.diagnosis import Severity
-from zkconsumer.status.doctor.readiness import examine_readiness, ways
+from zkconsumer.status.doctor.readiness import examine_readiness, paths_for
 from zkconsumer.status.doctor.request_counts import RequestMetrics
 from zkconsumer.status.doctor.request_logs import TAIL_CHARS, RequestLog, read_request_log
-from zkconsumer.status.doctor.ways import NEXT, UpgradePath, Way
+from zkconsumer.status.doctor.upgrade_paths import NEXT, UpgradeMethod, UpgradePath
 from zkconsumer.status.model import ClusterSnapshot
 from zkconsumer.status.reading.readiness import read_readiness
 from zkconsumer.status.reading.request_metrics import (
@@ -187,24 +187,24 @@ def show_readiness(args: argparse.Namespace, access: CommandCluster) -> int:
     findings = examine_readiness(snapshot, facts, args.ready_for)
     report = DoctorReport(snapshot=snapshot, apart_ms=None, unsure=(), findings=findings)
     is_ready = not any(finding.severity > Severity.NOTE for finding in findings)
-    found = ways(snapshot, facts, args.ready_for)
+    found = paths_for(snapshot, facts, args.ready_for)
     if args.format == "json":
-        shown = [{"way": route.way, "steps": list(route.steps)} for route in found]
+        shown = [{"way": path.method, "steps": list(path.steps)} for path in found]
         ready = {"release": args.ready_for, "ready": is_ready, "ways": shown}
         show(json_text({**json.loads(as_json(report)), "ready_for": ready}))
     else:
         text = as_text(report, coloured=shows_colour())
-        show("\n".join([text, *_way_lines(found, args.ready_for)]))
+        show("\n".join([text, *_path_lines(found, args.ready_for)]))
     return 0 if is_ready else NOT_WELL
 
 
-def _way_lines(found: Sequence[UpgradePath], wanted: str) -> Iterator[str]:
+def _path_lines(found: Sequence[UpgradePath], wanted: str) -> Iterator[str]:
     if not found:
         yield f"The brokers already run {wanted} or later.\n"
-    for number, route in enumerate(found):
-        how = "by a mirror" if route.way is Way.MIRROR else "in place"
+    for number, path in enumerate(found):
+        how = "by a mirror" if path.method is UpgradeMethod.MIRROR else "in place"
         yield f"Or {how}:" if number else f"The way to {wanted}, {how}:"
-        yield from numbered_lines(route.steps)
+        yield from numbered_lines(path.steps)
         yield ""
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from zkconsumer.cli.files import read_text, whole_file
 from zkconsumer.errors import ConfigError
-from zkconsumer.status.doctor.undo import Undone, UndoRecord, decode_undo, encode_undo
+from zkconsumer.status.doctor.undo import UndoRecord, UndoStep, decode_undo, encode_undo
 
 
 class UndoFile:
@@ -23,14 +23,14 @@ class UndoFile:
         self.path = Path(name or _default_name(made_ms))
         self._zookeeper = zookeeper
         self._made_ms = made_ms
-        self._steps: tuple[Undone, ...] = ()
+        self._steps: tuple[UndoStep, ...] = ()
 
     @property
     def holds_anything(self) -> bool:
         """Whether there is anything to undo, and therefore a file."""
         return bool(self._steps)
 
-    def add(self, steps: Sequence[Undone]) -> None:
+    def add(self, steps: Sequence[UndoStep]) -> None:
         """Record steps on disk, before they are executed.
 
         Raises:
@@ -41,7 +41,7 @@ class UndoFile:
             raise ConfigError(f"{self.path} exists already: name another file with --undo-file")
         self._write((*self._steps, *steps))
 
-    def drop(self, steps: Sequence[Undone]) -> None:
+    def drop(self, steps: Sequence[UndoStep]) -> None:
         """Remove steps that were not done after all.
 
         Raises:
@@ -50,7 +50,7 @@ class UndoFile:
         if steps:
             self._write(tuple(step for step in self._steps if step not in steps))
 
-    def _write(self, steps: tuple[Undone, ...]) -> None:
+    def _write(self, steps: tuple[UndoStep, ...]) -> None:
         if not steps:
             self.path.unlink(missing_ok=True)
             self._steps = ()

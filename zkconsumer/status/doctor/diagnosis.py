@@ -116,10 +116,10 @@ class Diagnosis:
 
     def __post_init__(self) -> None:
         """Keep the first lines of evidence, and the number of further ones."""
-        object.__setattr__(self, "evidence", some(self.evidence))
+        object.__setattr__(self, "evidence", shorten(self.evidence))
 
 
-def some(lines: Sequence[str], limit: int = EVIDENCE_SHOWN) -> tuple[str, ...]:
+def shorten(lines: Sequence[str], limit: int = EVIDENCE_SHOWN) -> tuple[str, ...]:
     """Return the first lines of evidence, and the number of further ones if that saves a line."""
     rest = len(lines) - limit
     return tuple(lines) if rest <= 1 else (*lines[:limit], f"... and {rest} more")
@@ -128,7 +128,7 @@ def some(lines: Sequence[str], limit: int = EVIDENCE_SHOWN) -> tuple[str, ...]:
 def some_of_both(lines: Sequence[str], others: Sequence[str]) -> tuple[str, ...]:
     """Return the first lines of two kinds of evidence, so that neither crowds out the other."""
     half = EVIDENCE_SHOWN // 2 - 1
-    return (*some(lines, half), *some(others, half))
+    return (*shorten(lines, half), *shorten(others, half))
 
 
 def counted(number: int, noun: str) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 
 from zkconsumer.printable import shown
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, SetNode, Write, session_name
-from zkconsumer.status.doctor.undo import Undone
+from zkconsumer.status.doctor.undo import UndoStep
 from zkconsumer.zk.store import DeleteOp, SetOp, ZNode
 
 Nodes = Mapping[str, ZNode | None]
@@ -25,7 +25,7 @@ class PlannedWrite:
     """A write, and the record that undoes it, which must be saved before the write is done."""
 
     op: DeleteOp | SetOp
-    undone: Undone
+    undone: UndoStep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ def _plan_write(write: Write, node: ZNode | None) -> PlannedWrite | str:
         return changed
     if isinstance(write, SetNode) and node.data == write.data:
         return "it has that content already"
-    undone = Undone(
+    undone = UndoStep(
         path=write.path,
         before=node.data,
         after=write.data if isinstance(write, SetNode) else None,

@@ -127,10 +127,8 @@ class _Causes:
         return frozenset(diagnosis.code for diagnosis in found)
 
 
-def unfolded(findings: tuple[Diagnosis, ...] | list[Diagnosis]) -> list[Diagnosis]:
+def flatten(findings: tuple[Diagnosis, ...] | list[Diagnosis]) -> list[Diagnosis]:
     """Return all diagnoses in one list, each cause before its consequences."""
     return [
-        diagnosis
-        for cause in findings
-        for diagnosis in (cause, *unfolded(list(cause.consequences)))
+        diagnosis for cause in findings for diagnosis in (cause, *flatten(list(cause.consequences)))
     ]

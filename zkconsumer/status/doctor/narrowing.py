@@ -6,7 +6,7 @@ from dataclasses import replace
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, TopicStatus
 
 
-def about(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> ClusterSnapshot:
+def restrict_to(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> ClusterSnapshot:
     """Return the snapshot with these groups only, without failures and faulty topics of others.
 
     Groups of the other kind with the same ids remain, since each can disturb the other; so do

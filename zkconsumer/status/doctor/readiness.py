@@ -1,4 +1,4 @@
-"""Finds what blocks an upgrade to another release of Kafka, and the ways to it. Pure.
+"""Finds what blocks an upgrade to another release of Kafka, and the paths to it. Pure.
 
 The one rule: what could not be read is reported, and never counts as ready.
 
@@ -13,7 +13,7 @@ from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity, counte
 from zkconsumer.status.doctor.ready_clients import examine_clients
 from zkconsumer.status.doctor.request_counts import RequestMetrics
 from zkconsumer.status.doctor.request_logs import RequestLog
-from zkconsumer.status.doctor.ways import NEXT, UpgradePath, follows_directly, routes
+from zkconsumer.status.doctor.upgrade_paths import NEXT, UpgradePath, follows_directly, paths_from
 from zkconsumer.status.model import ClusterSnapshot, GroupKind, GroupState
 from zkconsumer.wire.releases import Release
 
@@ -95,11 +95,13 @@ def examine_readiness(
     return tuple(sorted(found, key=lambda finding: -finding.severity))
 
 
-def ways(snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str) -> tuple[UpgradePath, ...]:
-    """Return the ways to a release, the preferred one first; none if all brokers have it."""
+def paths_for(
+    snapshot: ClusterSnapshot, facts: ReadinessFacts, wanted: str
+) -> tuple[UpgradePath, ...]:
+    """Return the paths to a release, the preferred one first; none if all brokers have it."""
     known = _releases(snapshot, facts)
     unknown = [f"broker {at}" for at, release in known.items() if release is None]
-    return routes(
+    return paths_from(
         _oldest(known),
         names(unknown) or "the brokers, none of which is known",
         wanted,

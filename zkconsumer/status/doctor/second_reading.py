@@ -25,25 +25,25 @@ class Suspicion:
         key: the group.
         why: the observation, in a few words.
         wait_ms: how long a healthy group may take to move.
-        standing: the offsets that may be stuck; empty if the group rebalances.
+        stalled: the offsets that may be stuck; empty if the group rebalances.
     """
 
     key: GroupKey
     why: str
     wait_ms: int
-    standing: tuple[GroupPartition, ...] = ()
+    stalled: tuple[GroupPartition, ...] = ()
 
     def cleared(self, snapshot: ClusterSnapshot) -> bool:
         """Return whether the group has moved by now, or has no members any more."""
         group = snapshot.groups.get(self.key)
         if group is None or not group.members:
             return True
-        if not self.standing:
+        if not self.stalled:
             return group.state is not GroupState.REBALANCING
         now = group.by_partition
         return all(
             _moved(partition, now.get(partition.topic_partition), group)
-            for partition in self.standing
+            for partition in self.stalled
         )
 
 
@@ -58,18 +58,18 @@ def suspicions(
             continue
         if group.state is GroupState.REBALANCING:
             found.append(Suspicion(key=key, why="is rebalancing", wait_ms=around.settle_ms))
-        standing = tuple(
+        stalled = tuple(
             partition
             for partition in group.partitions
             if _may_stand(snapshot, group, partition, around)
         )
-        if standing:
+        if stalled:
             found.append(
                 Suspicion(
                     key=key,
                     why="its offsets may be stuck",
                     wait_ms=around.silence_ms,
-                    standing=standing,
+                    stalled=stalled,
                 )
             )
     return tuple(found)

@@ -21,7 +21,7 @@ UNCHANGED: Final = "it is unchanged"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Undone:
+class UndoStep:
     """One node before and after a repair.
 
     Attributes:
@@ -50,7 +50,7 @@ class UndoRecord:
 
     zookeeper: str
     made_ms: int
-    steps: tuple[Undone, ...]
+    steps: tuple[UndoStep, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ def plan_undo(record: UndoRecord, nodes: Mapping[str, ZNode | None]) -> UndoPlan
     return UndoPlan(ops=tuple(ops), skipped=skipped)
 
 
-def _plan_step(step: Undone, node: ZNode | None) -> CreateOp | SetOp | str:
+def _plan_step(step: UndoStep, node: ZNode | None) -> CreateOp | SetOp | str:
     if node is not None and node.data == step.before and node.ephemeral_owner == step.session_id:
         return UNCHANGED
     if step.after is None:
@@ -168,11 +168,11 @@ def _decoded(value: object) -> bytes:
             raise TypeError(f"{value!r} is not encoded bytes")
 
 
-def _step(entry: dict[str, object]) -> Undone:
+def _step(entry: dict[str, object]) -> UndoStep:
     path, after = _text(entry["path"]), entry["after"]
     if not is_path(path):
         raise ValueError(f"{path!r} is not a path")
-    return Undone(
+    return UndoStep(
         path=path,
         before=_decoded(entry["before"]),
         after=None if after is None else _decoded(after),

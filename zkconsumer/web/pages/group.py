@@ -5,7 +5,7 @@ from typing import Final
 
 from zkconsumer.status.burrow import BurrowStatus
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
-from zkconsumer.status.doctor.incidents import unfolded
+from zkconsumer.status.doctor.incidents import flatten
 from zkconsumer.status.grid import Grid
 from zkconsumer.status.model import GroupKey, GroupKind
 from zkconsumer.status.verify import Verification
@@ -91,7 +91,7 @@ def _blamed(findings: Sequence[Diagnosis], grid: Grid) -> dict[str, tuple[Tone, 
         if row.owner is not None and row.column is not None
     }
     found: dict[str, tuple[Tone, str, str]] = {}
-    for finding in unfolded(list(findings)):
+    for finding in flatten(list(findings)):
         if finding.severity > Severity.NOTE:
             word = _BLAME.get(finding.code, "in trouble")
             for culprit in finding.culprits:

@@ -7,9 +7,9 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, SetNode, Write, session_name
 from zkconsumer.status.doctor.fixing import FixPlan, plan_fix
 from zkconsumer.status.doctor.undo import (
-    Undone,
     UndoPlan,
     UndoRecord,
+    UndoStep,
     decode_undo,
     encode_undo,
     plan_undo,
@@ -39,8 +39,8 @@ def test_writes_have_the_version_that_was_read() -> None:
     plan = world.plan(fix_of(delete, change))
     assert [write.op for write in plan.writes] == [DeleteOp("/a", 2), SetOp("/b", b"3", 0)]
     assert [write.undone for write in plan.writes] == [
-        Undone(path="/a", before=b"1", after=None, session_id=0),
-        Undone(path="/b", before=b"2", after=b"3", session_id=0),
+        UndoStep(path="/a", before=b"1", after=None, session_id=0),
+        UndoStep(path="/b", before=b"2", after=b"3", session_id=0),
     ]
     assert plan == FixPlan(writes=plan.writes, skipped={})
 
@@ -140,9 +140,9 @@ def test_an_ephemeral_node_is_not_restored() -> None:
 def test_nodes_that_were_written_since_are_not_undone() -> None:
     """An undo skips nodes that were written, deleted or created again since."""
     steps = (
-        Undone(path="/a", before=b"1", after=None, session_id=0),
-        Undone(path="/b", before=b"1", after=b"2", session_id=0),
-        Undone(path="/c", before=b"1", after=b"2", session_id=0),
+        UndoStep(path="/a", before=b"1", after=None, session_id=0),
+        UndoStep(path="/b", before=b"1", after=b"2", session_id=0),
+        UndoStep(path="/c", before=b"1", after=b"2", session_id=0),
     )
     world = world_of(a=b"9", b=b"9")
     record = UndoRecord(zookeeper="zk", made_ms=5, steps=steps)
@@ -160,8 +160,8 @@ def test_nodes_that_were_written_since_are_not_undone() -> None:
 def test_the_last_write_is_undone_first() -> None:
     """The last write is undone first, so that parents exist before their children."""
     steps = (
-        Undone(path="/a/b", before=b"", after=None, session_id=0),
-        Undone(path="/a", before=b"", after=None, session_id=0),
+        UndoStep(path="/a/b", before=b"", after=None, session_id=0),
+        UndoStep(path="/a", before=b"", after=None, session_id=0),
     )
     back = plan_undo(UndoRecord(zookeeper="zk", made_ms=5, steps=steps), {})
     assert back.ops == (CreateOp("/a", b""), CreateOp("/a/b", b""))
@@ -195,7 +195,7 @@ def test_other_files_are_refused(text: str, why: str) -> None:
 )
 def test_damaged_files_are_refused(sound: str, damaged: str) -> None:
     """A damaged undo file is refused, wherever the damage is."""
-    step = Undone(path="/a", before=b"1", after=None, session_id=0)
+    step = UndoStep(path="/a", before=b"1", after=None, session_id=0)
     text = encode_undo(UndoRecord(zookeeper="zk", made_ms=5, steps=(step,)))
     assert sound in text
     with pytest.raises(ConfigError, match="is damaged"):

@@ -7,7 +7,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
 from zkconsumer.status.doctor.examine import examine
-from zkconsumer.status.doctor.incidents import unfolded
+from zkconsumer.status.doctor.incidents import flatten
 from zkconsumer.status.model import ClusterSnapshot
 
 STALE = "g_gone-1399996300000-0a0b0c0d"
@@ -61,7 +61,7 @@ def test_one_stale_registration_is_one_incident() -> None:
         Code.SUBSCRIPTIONS_UNEQUAL,
         Code.SUBSCRIBED_TOPIC_MISSING,
     }
-    assert unfolded(list(found)) == [incident, *incident.consequences]
+    assert flatten(list(found)) == [incident, *incident.consequences]
 
 
 def test_a_finding_that_the_registration_does_not_explain_stays() -> None:

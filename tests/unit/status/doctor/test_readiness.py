@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tests.support.sick_world import healthy
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
-from zkconsumer.status.doctor.readiness import ReadinessFacts, examine_readiness, ways
-from zkconsumer.status.doctor.ways import NEXT, Way
+from zkconsumer.status.doctor.readiness import ReadinessFacts, examine_readiness, paths_for
+from zkconsumer.status.doctor.upgrade_paths import NEXT, UpgradeMethod
 from zkconsumer.status.model import BrokersAlone, ClusterSnapshot, GroupState
 from zkconsumer.status.reading.readiness import magic_of
 from zkconsumer.wire.releases import Release
@@ -49,7 +49,7 @@ def test_a_cluster_of_0_8_has_to_be_mirrored() -> None:
     assert reported[Code.READY_ZOOKEEPER_GROUPS].severity is Severity.ERROR
     assert reported[Code.READY_MESSAGE_FORMATS].evidence == ("t: format 0",)
     assert reported[Code.READY_CLIENTS].severity is Severity.WARNING
-    by_mirror, _ = ways(snapshot, known_facts, "4.0")
+    by_mirror, _ = paths_for(snapshot, known_facts, "4.0")
     first_words = [step.split(":")[0].split()[0] for step in by_mirror.steps]
     assert first_words == ["Set", "Mirror", "Migrate", "Verify", "Switch"]
 
@@ -61,8 +61,8 @@ def test_3_9_is_reached_in_place() -> None:
     assert reported[Code.READY_BROKERS].severity is Severity.NOTE
     assert reported[Code.READY_ZOOKEEPER_GROUPS].severity is Severity.WARNING
     assert Code.READY_CLIENTS not in reported
-    in_place, _ = ways(snapshot, facts((0, 8, 2)), "3.9")
-    assert in_place.way is Way.IN_PLACE
+    in_place, _ = paths_for(snapshot, facts((0, 8, 2)), "3.9")
+    assert in_place.method is UpgradeMethod.IN_PLACE
     assert "Upgrade broker by broker to 3.9" in in_place.steps[0]
 
 
@@ -77,13 +77,13 @@ def test_a_broker_of_unknown_release_is_a_warning(wanted: str, known: int) -> No
     assert reported[Code.READY_NOT_SEEN].severity is Severity.WARNING
     assert Code.READY_BROKERS not in reported
     assert (Code.READY_CLIENTS in reported) is (wanted == "4.0")
-    (route,) = ways(snapshot, known_facts, wanted)
-    assert route.way is Way.MIRROR
+    (path,) = paths_for(snapshot, known_facts, wanted)
+    assert path.method is UpgradeMethod.MIRROR
     old = replace(known_facts, releases=dict.fromkeys(late, (2, 8)))
     if known:
         assert found(snapshot, old, wanted)[Code.READY_BROKERS].severity > Severity.NOTE
-    (route,) = ways(snapshot, old, wanted)
-    assert "Find out the release of broker" in route.steps[0]
+    (path,) = paths_for(snapshot, old, wanted)
+    assert "Find out the release of broker" in path.steps[0]
 
 
 def test_a_cluster_without_known_brokers_is_not_ready() -> None:
@@ -94,7 +94,7 @@ def test_a_cluster_without_known_brokers_is_not_ready() -> None:
         assert (
             found(snapshot, known_facts, wanted)[Code.READY_NOT_SEEN].severity is Severity.WARNING
         )
-        assert "none of which is known" in ways(snapshot, known_facts, wanted)[0].steps[0]
+        assert "none of which is known" in paths_for(snapshot, known_facts, wanted)[0].steps[0]
 
 
 def test_a_zookeeper_is_an_obstacle_to_4_even_for_late_brokers() -> None:
@@ -107,9 +107,9 @@ def test_a_zookeeper_is_an_obstacle_to_4_even_for_late_brokers() -> None:
 
 
 def test_a_cluster_of_the_release_is_ready() -> None:
-    """A cluster that has the release already has no findings and no route."""
+    """A cluster that has the release already has no findings and no path."""
     assert found(new_cluster(), facts((4, 1))) == {}
-    assert ways(new_cluster(), facts((4, 1)), "4.0") == ()
+    assert paths_for(new_cluster(), facts((4, 1)), "4.0") == ()
 
 
 def test_removed_settings_are_named_with_their_replacement() -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.support.sick_world import LONG_AGO_MS, NOW_MS, SickWorld, healthy
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
-from zkconsumer.status.doctor.narrowing import about
+from zkconsumer.status.doctor.narrowing import restrict_to
 from zkconsumer.status.doctor.second_reading import Suspicion, suspicions
 from zkconsumer.status.model import (
     ClusterSnapshot,
@@ -85,7 +85,7 @@ def test_an_offset_with_a_lag_and_no_recent_commit_is_suspected(
 ) -> None:
     """An offset is suspected of standing still if it has a lag and no recent commit."""
     found = suspected(with_first(change))
-    assert [suspicion.wait_ms for suspicion in found if suspicion.standing] == [
+    assert [suspicion.wait_ms for suspicion in found if suspicion.stalled] == [
         75_000
     ] * is_suspected
 
@@ -127,7 +127,7 @@ def test_a_snapshot_about_a_group_has_its_topics_and_its_twin() -> None:
         name: PartFailure(part=str(name), reason="", since_ms=0, group_id=name)
         for name in (None, "g", "h")
     }
-    seen = about(replace(whole, failures=tuple(failures.values())), [KEY])
+    seen = restrict_to(replace(whole, failures=tuple(failures.values())), [KEY])
     assert seen.failures == (failures[None], failures["g"])
     assert [topic.name for topic in seen.topics] == ["fine", "t", "u"]
     assert set(seen.groups) == {KEY, twin.key}

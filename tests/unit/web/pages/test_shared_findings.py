@@ -10,7 +10,7 @@ from zkconsumer.notify.troubles import observe
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.diagnosis import Code, Severity
 from zkconsumer.status.doctor.examine import examine
-from zkconsumer.status.doctor.narrowing import about
+from zkconsumer.status.doctor.narrowing import restrict_to
 from zkconsumer.status.model import GroupKey, GroupKind
 from zkconsumer.web.pages.cluster import cluster_page
 from zkconsumer.web.pages.group import group_page
@@ -59,7 +59,7 @@ def test_the_cluster_page_and_the_doctor_list_it_once() -> None:
 @pytest.mark.parametrize("key", [OLD, NEW])
 def test_the_doctor_lists_it_for_either_group(key: GroupKey) -> None:
     """``doctor --group`` lists it for either kind of group."""
-    found = examine(about(troubled_state().snapshot, [key]), Circumstances())
+    found = examine(restrict_to(troubled_state().snapshot, [key]), Circumstances())
     assert [diagnosis.group for diagnosis in found if diagnosis.code is Code.GROUP_OLD_AND_NEW] == [
         OLD
     ]

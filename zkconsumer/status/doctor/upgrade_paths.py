@@ -1,4 +1,4 @@
-"""The ways to another release of Kafka: each step is possible when its turn comes. Pure.
+"""The paths to another release of Kafka: each step is possible when its turn comes. Pure.
 
 The order of the steps follows from these facts:
 
@@ -36,15 +36,15 @@ class OriginRelease(Enum):
     V2_1 = (2, 1)
 
 
-class Way(StrEnum):
-    """A way to another release: a mirror to a new cluster, or an upgrade in place."""
+class UpgradeMethod(StrEnum):
+    """How to get to another release: a mirror to a new cluster, or an upgrade in place."""
 
     MIRROR = "mirror"
     IN_PLACE = "in-place"
 
 
 class Step(StrEnum):
-    """A step of a way; ``{wanted}`` is the target release, ``{new}`` that of the new cluster."""
+    """A step of a path; ``{wanted}`` is the target release, ``{new}`` that of the new cluster."""
 
     NEW_CLUSTER = (
         "Set up the new cluster ({new}, KRaft) beside this one. Create its topics, or let the "
@@ -110,11 +110,11 @@ _LEAVE_WITH_CLIENTS: Final = (Step.GROUPS_AND_CLIENTS, Step.VERIFY, Step.SWITCH_
 _UPGRADE: Final = (Step.TO_3_9, Step.GROUPS_HERE)
 _FURTHER: Final = (Step.CLIENTS, Step.TO_KRAFT, Step.CHECK_CLIENTS, Step.TO_4)
 
-STEPS: Final[Mapping[tuple[Way, str], Mapping[OriginRelease, tuple[Step, ...]]]] = {
-    (Way.IN_PLACE, "3.9"): dict.fromkeys(OriginRelease, (*_UPGRADE, Step.CHECK)),
-    (Way.IN_PLACE, "4.0"): dict.fromkeys(OriginRelease, (*_UPGRADE, *_FURTHER)),
-    (Way.MIRROR, "3.9"): dict.fromkeys(OriginRelease, (*_COPY, *_LEAVE)),
-    (Way.MIRROR, "4.0"): {
+STEPS: Final[Mapping[tuple[UpgradeMethod, str], Mapping[OriginRelease, tuple[Step, ...]]]] = {
+    (UpgradeMethod.IN_PLACE, "3.9"): dict.fromkeys(OriginRelease, (*_UPGRADE, Step.CHECK)),
+    (UpgradeMethod.IN_PLACE, "4.0"): dict.fromkeys(OriginRelease, (*_UPGRADE, *_FURTHER)),
+    (UpgradeMethod.MIRROR, "3.9"): dict.fromkeys(OriginRelease, (*_COPY, *_LEAVE)),
+    (UpgradeMethod.MIRROR, "4.0"): {
         OriginRelease.V0_8: (*_COPY, *_LEAVE_WITH_CLIENTS),
         OriginRelease.V0_9: (*_COPY, *_LEAVE_WITH_CLIENTS),
         OriginRelease.V0_10_0: (*_COPY, Step.CLIENTS_TO_3, *_LEAVE),
@@ -122,14 +122,14 @@ STEPS: Final[Mapping[tuple[Way, str], Mapping[OriginRelease, tuple[Step, ...]]]]
         OriginRelease.V2_1: (*_COPY, Step.CLIENTS, *_LEAVE),
     },
 }
-"""The steps of each way in order, for a cluster with a ZooKeeper."""
+"""The steps of each method in order, for a cluster with a ZooKeeper."""
 
 
 @dataclass(frozen=True, slots=True)
 class UpgradePath:
-    """A way with its steps, in words."""
+    """A method with its steps, in words."""
 
-    way: Way
+    method: UpgradeMethod
     steps: tuple[str, ...]
 
 
@@ -147,10 +147,10 @@ def follows_directly(oldest: Release, wanted: str, *, has_zookeeper: bool) -> bo
     return NEXT[wanted] < (4, 0) or (oldest >= BRIDGE and not has_zookeeper)
 
 
-def routes(
+def paths_from(
     oldest: Release | None, unknown: str, wanted: str, *, has_zookeeper: bool
 ) -> tuple[UpgradePath, ...]:
-    """Return the ways to a release, the preferred one first; none if all brokers have it.
+    """Return the paths to a release, the preferred one first; none if all brokers have it.
 
     Args:
         oldest: the release of the oldest broker; None: the release of some broker is unknown.
@@ -164,37 +164,43 @@ def routes(
             "from 0.8, which work for all releases, and whether an upgrade in place is possible "
             "is unknown."
         )
-        (mirror,) = _routes([Way.MIRROR], (0, 8), wanted, has_zookeeper=has_zookeeper)
-        return (UpgradePath(mirror.way, (find_out, *mirror.steps)),)
+        (mirror,) = _paths([UpgradeMethod.MIRROR], (0, 8), wanted, has_zookeeper=has_zookeeper)
+        return (UpgradePath(mirror.method, (find_out, *mirror.steps)),)
     if oldest >= NEXT[wanted]:
         return ()
     is_direct = follows_directly(oldest, wanted, has_zookeeper=has_zookeeper)
-    ways = [Way.IN_PLACE, Way.MIRROR] if is_direct else [Way.MIRROR, Way.IN_PLACE]
-    return _routes(ways, oldest, wanted, has_zookeeper=has_zookeeper)
+    methods = (
+        [UpgradeMethod.IN_PLACE, UpgradeMethod.MIRROR]
+        if is_direct
+        else [UpgradeMethod.MIRROR, UpgradeMethod.IN_PLACE]
+    )
+    return _paths(methods, oldest, wanted, has_zookeeper=has_zookeeper)
 
 
-def _routes(
-    ways: list[Way], oldest: Release, wanted: str, *, has_zookeeper: bool
+def _paths(
+    methods: list[UpgradeMethod], oldest: Release, wanted: str, *, has_zookeeper: bool
 ) -> tuple[UpgradePath, ...]:
     new = wanted if NEXT[wanted] < (4, 0) else f"{wanted} or later"
     return tuple(
         UpgradePath(
-            way,
+            method,
             tuple(
                 step.format(wanted=wanted, new=new)
-                for step in steps_of(way, oldest, wanted, has_zookeeper=has_zookeeper)
+                for step in steps_of(method, oldest, wanted, has_zookeeper=has_zookeeper)
             ),
         )
-        for way in ways
+        for method in methods
     )
 
 
-def steps_of(way: Way, oldest: Release, wanted: str, *, has_zookeeper: bool) -> tuple[Step, ...]:
-    """Return the steps of a way; without a ZooKeeper, those that need one are left out."""
-    steps = STEPS[way, wanted][origin_of(oldest)]
+def steps_of(
+    method: UpgradeMethod, oldest: Release, wanted: str, *, has_zookeeper: bool
+) -> tuple[Step, ...]:
+    """Return the steps of a path; without a ZooKeeper, those that need one are left out."""
+    steps = STEPS[method, wanted][origin_of(oldest)]
     if has_zookeeper:
         return steps
-    is_bridged = way is Way.IN_PLACE and wanted == "4.0" and oldest >= BRIDGE
+    is_bridged = method is UpgradeMethod.IN_PLACE and wanted == "4.0" and oldest >= BRIDGE
     return tuple(
         Step.TO_3_9_KRAFT if step is Step.TO_3_9 else step
         for step in steps
