@@ -110,7 +110,7 @@ def test_a_partial_read_shows_the_current_state(
             for step in steps:
                 story.happen(step)
             world.clock.advance(1)
-            on_snapshot = reader.look(KEYS)
+            on_snapshot = reader.read_groups(KEYS)
             assert on_snapshot.failures == ()
             assert shown(on_snapshot) == shown(world.reader().read())
         assert shown(reader.read()) == shown(world.reader().read())

@@ -151,7 +151,7 @@ class CommandCluster:
             self._reader = self.reader()
         return required(self._reader.read(first))
 
-    def look(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
+    def read_groups(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
         """Read some groups again, with their log ends; the rest of the snapshot is unchanged.
 
         Raises:
@@ -159,7 +159,7 @@ class CommandCluster:
         """
         if self._reader is None:
             return self.snapshot([key.group_id for key in keys])
-        return self._reader.look(keys)
+        return self._reader.read_groups(keys)
 
     def cluster(self) -> tuple[tuple[BrokerStatus, ...], tuple[TopicStatus, ...]]:
         """Return brokers and topics, ascending, from ZooKeeper alone: no broker is queried.

@@ -48,7 +48,7 @@ def print_unseen(snapshot: ClusterSnapshot, kind: GroupKind | None) -> bool:
     unread = [
         group
         for key, group in snapshot.groups.items()
-        if not group.whole and kind in {None, key.kind}
+        if not group.is_complete and kind in {None, key.kind}
     ]
     for group in unread:
         note(f"{group.key}: {'; '.join(group.problems)}")

@@ -116,11 +116,11 @@ def _groups(
         return [
             group
             for _, group in sorted(snapshot.groups.items())
-            if group.members and kind in {None, group.kind} and group.whole
+            if group.members and kind in {None, group.kind} and group.is_complete
         ]
     groups = [find_group(snapshot, group_id, kind) for group_id in group_ids]
     for group in groups:
-        if not group.whole:
+        if not group.is_complete:
             raise RegistryError(
                 f"group {group.group_id} can't be verified, since not all of it could be read: "
                 f"{'; '.join(group.problems)}"

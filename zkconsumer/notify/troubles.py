@@ -109,7 +109,7 @@ def _conditions(state: ClusterState, blind: frozenset[str]) -> Iterator[Conditio
         if state.covered is not None and key not in state.covered:
             continue
         unread = blind | _blind(state, key)
-        if not group.whole:
+        if not group.is_complete:
             unread |= {"members and owners"}
         yield Condition(subject=key, trouble=_group_trouble(state, key), blind=unread)
 

@@ -46,7 +46,7 @@ def zookeeper_state(
         partition_ids: of all topics; None if unknown.
         live_sessions: see ``verify``.
     """
-    if not group.whole:
+    if not group.is_complete:
         return GroupState.UNKNOWN
     if not group.members:
         kept = any(partition.committed for partition in group.partitions)

@@ -17,7 +17,7 @@ LEAST_WATCH_MS: Final = 60_000
 """The minimum time to watch a log that does not grow before drawing conclusions."""
 
 
-class Standing(StrEnum):
+class OffsetPlacement(StrEnum):
     """The position of a committed offset in the log; the values are what users read."""
 
     WITHIN = "within the log"
@@ -46,13 +46,13 @@ class PartitionLag(NamedTuple):
         topic_partition: the partition.
         records: the lag in records; None if unknown.
         time: the lag in time; None if unknown.
-        standing: the position of its offset in the log.
+        placement: the position of its offset in the log.
     """
 
     topic_partition: TopicPartition
     records: int | None
     time: TimeLag | None
-    standing: Standing
+    placement: OffsetPlacement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +94,7 @@ def records_behind(kind: GroupKind, partition: GroupPartition) -> int | None:
     return max(0, partition.log_end - committed.offset)
 
 
-def standing_of(kind: GroupKind, partition: GroupPartition) -> Standing:
+def placement_of(kind: GroupKind, partition: GroupPartition) -> OffsetPlacement:
     """Return the position of the committed offset in the log.
 
     A commit that was read after the log end may be beyond it, since the log has grown meanwhile:
@@ -102,16 +102,16 @@ def standing_of(kind: GroupKind, partition: GroupPartition) -> Standing:
     """
     committed = partition.effective(kind)
     if committed is None or (partition.log_start is None and partition.log_end is None):
-        return Standing.UNKNOWN
+        return OffsetPlacement.UNKNOWN
     if partition.log_start is not None and committed.offset < partition.log_start:
-        return Standing.BEFORE_START
+        return OffsetPlacement.BEFORE_START
     if partition.log_end is None:
-        return Standing.UNKNOWN
+        return OffsetPlacement.UNKNOWN
     if committed.offset <= partition.log_end:
-        return Standing.WITHIN
+        return OffsetPlacement.WITHIN
     if partition.log_at_ms is None or partition.log_at_ms < committed.seen_ms:
-        return Standing.UNKNOWN
-    return Standing.BEYOND_END
+        return OffsetPlacement.UNKNOWN
+    return OffsetPlacement.BEYOND_END
 
 
 def time_behind(
@@ -175,4 +175,4 @@ def _partition_lag(
             now_ms,
             written_ms=partition.next_written_ms,
         )
-    return PartitionLag(tp, records, time, standing_of(kind, partition))
+    return PartitionLag(tp, records, time, placement_of(kind, partition))

@@ -290,10 +290,10 @@ class GroupStatus:
         protocol: the assignor in use (coordinator), if any.
         coordinator: the broker that coordinates it, or stores its offsets.
         problems: what could not be read or parsed, in plain words.
-        whole: whether all members and owners could be read; if not, absence proves nothing.
+        is_complete: whether all members and owners could be read; if not, absence proves nothing.
         last_commit_ms: when it last committed, by the local clock; None if unknown.
-        unmoved_since_ms: since when its offsets in Kafka, which have no commit times, were seen
-            unchanged; None if it has none there, or has members.
+        offsets_unchanged_since_ms: since when its offsets in Kafka, which have no commit times,
+            were seen unchanged; None if it has none there, or has members.
         only_offsets: whether its coordinator only stores its offsets, and no member ever joined:
             the committing clients may be a group in ZooKeeper, or no group.
         only_listed: whether its coordinator lists it, but its members can't be read.
@@ -309,9 +309,9 @@ class GroupStatus:
     protocol: str | None = None
     coordinator: Broker | None = None
     problems: tuple[str, ...] = ()
-    whole: bool = True
+    is_complete: bool = True
     last_commit_ms: int | None = None
-    unmoved_since_ms: int | None = None
+    offsets_unchanged_since_ms: int | None = None
     only_offsets: bool = False
     only_listed: bool = False
 
@@ -351,7 +351,7 @@ class GroupStatus:
     @property
     def silent_since_ms(self) -> int | None:
         """Since when it has not committed, as far as known; it may be longer."""
-        known = [m for m in (self.last_commit_ms, self.unmoved_since_ms) if m is not None]
+        known = [m for m in (self.last_commit_ms, self.offsets_unchanged_since_ms) if m is not None]
         return max(known, default=None)
 
 

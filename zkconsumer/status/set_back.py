@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
-SET_BACK_MS: Final = 1_000
+CLOCK_SET_BACK_MS: Final = 1_000
 """The minimum set-back to follow: clocks are adjusted by less all the time."""
 _LOCAL_TIMES: Final = frozenset(
     {
@@ -21,7 +21,7 @@ _LOCAL_TIMES: Final = frozenset(
         "seen_ms",
         "since_ms",
         "taken_ms",
-        "unmoved_since_ms",
+        "offsets_unchanged_since_ms",
     }
 )
 """The fields of values in ``status`` that are times by the local clock; others are servers'."""
@@ -37,10 +37,10 @@ def was_set_back(before_ms: int, now_ms: int) -> bool:
         before_ms: how far it was ahead of the monotonic clock.
         now_ms: how far it is ahead now.
     """
-    return now_ms <= before_ms - SET_BACK_MS
+    return now_ms <= before_ms - CLOCK_SET_BACK_MS
 
 
-def moved_back(value: T, by_ms: int) -> T:
+def shift_times_back(value: T, by_ms: int) -> T:
     """Return a value with all times by the local clock in it moved back, so that ages stay."""
     moved: Any = _moved(value, by_ms)
     found: T = moved

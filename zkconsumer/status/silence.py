@@ -44,15 +44,15 @@ def is_deserted(group: GroupStatus) -> bool:
     The registration of a dead member counts as a member: live members assign a share to it, and it
     has a diagnosis of its own.
     """
-    return group.whole and group.state is GroupState.EMPTY
+    return group.is_complete and group.state is GroupState.EMPTY
 
 
-def with_silence(
+def with_abandonment(
     group: GroupStatus,
     *,
     now_ms: int,
     skew_ms: int,
-    unmoved_since_ms: int | None,
+    offsets_unchanged_since_ms: int | None,
     abandoned_after_ms: int,
 ) -> GroupStatus:
     """Return the group with the time since when it has been silent, and marked if abandoned.
@@ -61,11 +61,14 @@ def with_silence(
         group: with its offsets and its state.
         now_ms: the current time.
         skew_ms: how far ZooKeeper's clock is ahead of the local one.
-        unmoved_since_ms: since when its offsets in Kafka were seen unchanged, if that is tracked.
+        offsets_unchanged_since_ms: since when its offsets in Kafka were seen unchanged, if that is
+            tracked.
         abandoned_after_ms: the silence after which a group is abandoned.
     """
     group = replace(
-        group, last_commit_ms=last_commit_ms(group, skew_ms), unmoved_since_ms=unmoved_since_ms
+        group,
+        last_commit_ms=last_commit_ms(group, skew_ms),
+        offsets_unchanged_since_ms=offsets_unchanged_since_ms,
     )
     since_ms = group.silent_since_ms
     if since_ms is not None and now_ms - since_ms >= abandoned_after_ms and is_deserted(group):

@@ -109,7 +109,7 @@ class GroupTimeline:
     ) -> Rebalance | None:
         """Record the next status of the group.
 
-        A status that is not newer than the last is dropped, and so is one that is not whole:
+        A status that is not newer than the last is dropped, and so is one that is not complete:
         absence proves nothing then.
 
         Args:
@@ -121,7 +121,7 @@ class GroupTimeline:
             The rebalance that has begun, continued or ended by this; None without a change.
         """
         before, at_ms = self._last, group.seen_ms
-        if not group.whole or (before is not None and at_ms <= before.group.seen_ms):
+        if not group.is_complete or (before is not None and at_ms <= before.group.seen_ms):
             return None
         self._last = after = ObservedGroup(group, partition_ids)
         found = _Difference()

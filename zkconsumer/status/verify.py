@@ -96,7 +96,7 @@ class Verification:
         missing_topics: subscribed topics that do not exist.
         expectations: the result of each assignor (ZooKeeper groups with members only).
         counts: the number of partitions of each owner, as its node names it.
-        whole: whether all members and owners could be read; if not, there may be more faults.
+        is_complete: whether all members and owners could be read; if not, there may be more faults.
     """
 
     checked: int
@@ -105,12 +105,12 @@ class Verification:
     missing_topics: tuple[str, ...] = ()
     expectations: Mapping[Strategy, Expectation] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
-    whole: bool = True
+    is_complete: bool = True
 
     @property
     def sound(self) -> bool:
         """Whether there is no fault; a group without members is sound."""
-        return self.whole and not self.faults and not self.malformed
+        return self.is_complete and not self.faults and not self.malformed
 
     @property
     def strategies(self) -> tuple[Strategy, ...]:
@@ -143,7 +143,7 @@ def verify(
         missing_topics=tuple(sorted(topic for topic in read if topic not in partition_ids)),
         expectations=dict(_expectations(group, partition_ids, owners)),
         counts=dict(sorted(Counter(owners.values()).items())),
-        whole=group.whole,
+        is_complete=group.is_complete,
     )
 
 
@@ -154,7 +154,7 @@ def ownership_faults(
 ) -> tuple[MisownedPartition, ...]:
     """Return the partitions that are not owned as they should be, ascending; see ``verify``.
 
-    If the group was not read whole, nothing is reported as missing.
+    If the group was not read completely, nothing is reported as missing.
     """
     wanted = frozenset(
         TopicPartition(topic, number)
@@ -174,7 +174,7 @@ def ownership_faults(
     faults.extend(
         MisownedPartition(topic_partition=tp, fault=OwnershipFault.UNOWNED) for tp in wanted - owned
     )
-    if not group.whole:
+    if not group.is_complete:
         faults = [fault for fault in faults if fault.fault not in _OF_MISSING]
     return tuple(sorted(faults, key=lambda fault: fault.topic_partition))
 

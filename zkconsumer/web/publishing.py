@@ -74,7 +74,7 @@ class Publisher:
         with self._making:
             self._make(snapshot, read_ms, None)
 
-    def publish_look(self, snapshot: ClusterSnapshot, keys: Iterable[GroupKey]) -> None:
+    def publish_groups(self, snapshot: ClusterSnapshot, keys: Iterable[GroupKey]) -> None:
         """Publish a partial read, unless a full read has overtaken it."""
         with self._making:
             if snapshot.monotonic_ms >= self._current.snapshot.monotonic_ms:

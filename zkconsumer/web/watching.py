@@ -39,13 +39,16 @@ _CLOSE_MS: Final = 1_000
 
 
 class StateReader(Protocol):
-    """Reads snapshots, as ``SnapshotReader`` does. ``read`` and ``look`` have a thread each."""
+    """Reads snapshots, as ``SnapshotReader`` does.
+
+    Thread: one for ``read``, one for ``read_groups``.
+    """
 
     def read(self, first: Collection[str] = ()) -> ClusterSnapshot:
         """Read the whole cluster."""
         ...
 
-    def look(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
+    def read_groups(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
         """Read some groups again, after the first ``read``; the rest is as it was last seen."""
         ...
 
@@ -261,9 +264,9 @@ class ClusterWatch:
 
     def _look(self, looker: StateReader, keys: Collection[GroupKey]) -> None:
         try:
-            snapshot = self._chosen(looker.look(keys))
+            snapshot = self._chosen(looker.read_groups(keys))
             if not self._stop.is_set():
-                self._publisher.publish_look(snapshot, keys)
+                self._publisher.publish_groups(snapshot, keys)
         except ZkConsumerError as error:
             # The cluster was just closed; the reading thread finds out why.
             log.debug("reading groups: %s", error)

@@ -10,12 +10,12 @@ class NoBrokers:
     Attributes:
         zookeeper_connect: the connect string, with its chroot.
         is_cluster: whether a cluster has been there: its nodes exist, but all brokers are down.
-        elsewhere: connect strings of the same servers with registered brokers.
+        other_chroots: connect strings of the same servers with registered brokers.
     """
 
     zookeeper_connect: str
     is_cluster: bool
-    elsewhere: tuple[str, ...] = ()
+    other_chroots: tuple[str, ...] = ()
 
     @property
     def what(self) -> str:
@@ -35,13 +35,13 @@ class NoBrokers:
         """The observations in ZooKeeper that show the problem."""
         node = "/brokers/ids is empty" if self.is_cluster else "there is no /brokers"
         seen = f"{node} in {self.zookeeper_connect}"
-        return (seen, *(f"brokers are registered in {chroot}" for chroot in self.elsewhere))
+        return (seen, *(f"brokers are registered in {chroot}" for chroot in self.other_chroots))
 
     @property
     def repair(self) -> str:
         """The remedy, in a sentence."""
-        if self.elsewhere:
-            where = " or ".join(self.elsewhere)
+        if self.other_chroots:
+            where = " or ".join(self.other_chroots)
             return f"Did you mean {where} (the chroot comes after the last server)?"
         if self.is_cluster:
             return "Start the brokers, and check their logs for why they are down."

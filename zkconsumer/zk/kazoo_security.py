@@ -55,13 +55,13 @@ class TlsOpener:
         open_plainly: kazoo's own function to connect.
 
     Attributes:
-        why_refused: why the last connection could not be opened, if TLS was the reason.
+        tls_failure: why the last connection could not be opened, if TLS was the reason.
     """
 
     def __init__(self, context: ssl.SSLContext, open_plainly: Callable[..., Any]) -> None:
         self._context = context
         self._open_plainly = open_plainly
-        self.why_refused: str | None = None
+        self.tls_failure: str | None = None
 
     def open(self, *args: Any, hostname: str | None = None, **kwargs: Any) -> Any:
         """Connect, and complete the TLS handshake within the connection time-out."""
@@ -70,9 +70,9 @@ class TlsOpener:
             tls = self._context.wrap_socket(sock, server_hostname=hostname)
         except OSError as error:
             sock.close()
-            self.why_refused = _reason(error)
+            self.tls_failure = _reason(error)
             raise
-        self.why_refused = None
+        self.tls_failure = None
         return tls
 
 

@@ -184,7 +184,7 @@ class _KazooRawClient:
         try:
             self._tracker.await_connected(None, deadline_ms)
         except RegistryError as error:
-            raise self._no_response() from error
+            raise self._connection_error() from error
         if self._security.authenticates:
             # kazoo is connected before it has authenticated.
             self._check_authenticated()
@@ -192,13 +192,13 @@ class _KazooRawClient:
             raise RegistryError(
                 f"the chroot {self._servers.chroot} of zookeeper.connect does not exist at "
                 f"{self._servers.hosts}: is it spelled as in the brokers' zookeeper.connect? "
-                f"Brokers create it when they start, consumers never do{self._elsewhere()}"
+                f"Brokers create it when they start, consumers never do{self._other_chroots()}"
             )
         self.supports_multi = self._send_multi() if supports_multi is None else supports_multi
 
-    def _no_response(self) -> RegistryError:
+    def _connection_error(self) -> RegistryError:
         where = f"zookeeper.connect={self._servers.hosts}"
-        why = self._tls.why_refused if self._tls is not None else None
+        why = self._tls.tls_failure if self._tls is not None else None
         if why is not None:
             return RegistryError(f"no ZooKeeper server of {where} could be reached over TLS: {why}")
         return RegistryError(
@@ -213,7 +213,7 @@ class _KazooRawClient:
             # The recorded reason is more specific than the error of a request in flight.
             raise RegistryError(self._auth_failure or str(error)) from error
 
-    def _elsewhere(self) -> str:
+    def _other_chroots(self) -> str:
         where = f"{self._servers.hosts}{self._servers.chroot}"
         found = clusters_at(where, lambda paths: self.server_children(paths, self.session_id))
         return f". Brokers are registered in {' and '.join(found)}" if found else ""

@@ -80,7 +80,7 @@ def require_cluster(
     if store.exists_many([_BROKERS]) != [None]:
         return
     why = why_no_brokers(store, zookeeper_connect)
-    if why.elsewhere or not may_be_to_come:
+    if why.other_chroots or not may_be_to_come:
         raise RegistryError(str(why))
 
 
@@ -93,7 +93,7 @@ def why_no_brokers(store: ZkStore, zookeeper_connect: str) -> NoBrokers:
     return NoBrokers(
         zookeeper_connect=zookeeper_connect,
         is_cluster=store.exists_many([_BROKERS]) != [None],
-        elsewhere=clusters_at(zookeeper_connect, store.server_children),
+        other_chroots=clusters_at(zookeeper_connect, store.server_children),
     )
 
 

@@ -187,7 +187,7 @@ def test_a_group_id_that_old_and_new_consumers_use(broker_of: BrokerOf) -> None:
         connector.shutdown()
 
         def both_left() -> list[ClusterSnapshot]:
-            on_snapshot = reader.look([old, new])
+            on_snapshot = reader.read_groups([old, new])
             members_left = on_snapshot.groups[old].members
             if new in on_snapshot.groups:
                 members_left += on_snapshot.groups[new].members

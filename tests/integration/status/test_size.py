@@ -64,7 +64,9 @@ def test_a_large_cluster_is_read_at_little_cost(large_connect: str, batches: lis
                 assert len(batches) < BATCHES_MOST, batches
                 key = next(iter(snapshot.groups))
                 for _ in range(TRIES):
-                    on_snapshot, cost = cost_of(partial(reader.look, [key]), time.process_time)
+                    on_snapshot, cost = cost_of(
+                        partial(reader.read_groups, [key]), time.process_time
+                    )
                     looks.append(cost)
                     assert on_snapshot.failures == ()
             _check(snapshot)

@@ -51,7 +51,7 @@ class Watched:
         if self.reads_done % 2:
             self.publisher.publish(self.reader.read(), read_ms=1)
         else:
-            self.publisher.publish_look(self.reader.look([BEYOND, WELL]), [BEYOND, WELL])
+            self.publisher.publish_groups(self.reader.read_groups([BEYOND, WELL]), [BEYOND, WELL])
 
     def verdict(self, key: GroupKey) -> Verdict:
         """Return the page's verdict on a group."""

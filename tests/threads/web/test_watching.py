@@ -72,7 +72,7 @@ class ScriptedCluster:
             self.latest = provided
         return self.latest
 
-    def look(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
+    def read_groups(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
         """Return the latest snapshot, and note the groups."""
         self.snapshots.append(tuple(keys))
         return self.latest
@@ -183,9 +183,9 @@ def test_a_read_of_a_group_that_was_overtaken_is_not_shown() -> None:
     """It would show other groups as they were before the full read."""
     publisher = Publisher("zk:2181", 1_000, lambda _state, _rebalances: None, ManualClock())
     publisher.publish(seen(200_000_000_000_000), read_ms=7)
-    publisher.publish_look(seen(199_999_999_999_999, offset=1), [KEY])
+    publisher.publish_groups(seen(199_999_999_999_999, offset=1), [KEY])
     assert publisher.current.judgements.lag(KEY).total == 60
-    publisher.publish_look(seen(200_000_000_000_001, offset=70), [KEY])
+    publisher.publish_groups(seen(200_000_000_000_001, offset=70), [KEY])
     assert publisher.current.covered == frozenset([KEY])
     assert publisher.current.judgements.lag(KEY).total == 30
     assert publisher.current.read_duration_ms == 7
@@ -199,7 +199,7 @@ def test_a_read_of_a_group_after_the_clock_was_set_back_is_shown() -> None:
     publisher = Publisher("zk:2181", 1_000, lambda _state, _rebalances: None, ManualClock())
     publisher.publish(seen(3_700_000), read_ms=7)
     later = replace(seen(101_000, offset=70), clock_ahead_ms=-3_600_000)
-    publisher.publish_look(later, [KEY])
+    publisher.publish_groups(later, [KEY])
     assert publisher.current.snapshot is later
 
 
@@ -343,7 +343,7 @@ def test_a_diagnosis_does_not_flap_with_the_order_of_reads() -> None:
         if number % 2:
             publisher.publish(state, read_ms=1)
         else:
-            publisher.publish_look(state, [KEY])
+            publisher.publish_groups(state, [KEY])
         assert Code.OFFSET_BEYOND_END in found_by(publisher), number
         (condition,) = (it for it in observe(publisher.current).conditions if it.subject == KEY)
         assert condition.trouble is not None
@@ -430,8 +430,8 @@ def test_an_internal_error_is_shown_and_retried(caplog: pytest.LogCaptureFixture
                 raise KeyError("x" * 10_000)
             return super().read(first)
 
-        def look(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
-            super().look(keys)
+        def read_groups(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
+            super().read_groups(keys)
             raise RecursionError("too deep")
 
     cluster, died, states = Faulty(), list[BaseException](), list[ClusterState]()

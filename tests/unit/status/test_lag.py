@@ -5,11 +5,11 @@ import pytest
 from tests.support.status import group_of, snapshot_of
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.lag import (
-    Standing,
+    OffsetPlacement,
     TimeLag,
     group_lag,
+    placement_of,
     records_behind,
-    standing_of,
     time_behind,
 )
 from zkconsumer.status.model import CommittedOffset, GroupKind, GroupPartition, Storage
@@ -44,25 +44,27 @@ def test_a_lag_is_never_negative_and_unknown_without_both_ends(
 
 
 @pytest.mark.parametrize(
-    ("partition", "standing"),
+    ("partition", "placement"),
     [
-        (_partition(5, 10), Standing.WITHIN),
-        (_partition(10, 10), Standing.WITHIN),
-        (_partition(5, 10, log_start=5), Standing.WITHIN),
-        (_partition(4, 10, log_start=5), Standing.BEFORE_START),
-        (_partition(4, None, log_start=5), Standing.BEFORE_START),
-        (_partition(11, 10), Standing.BEYOND_END),
-        (_partition(11, 10, log_at_ms=9), Standing.UNKNOWN),
-        (_partition(11, 10, log_at_ms=None), Standing.UNKNOWN),
-        (_partition(5, None), Standing.UNKNOWN),
-        (_partition(5, None, log_start=None), Standing.UNKNOWN),
-        (_partition(None, 10), Standing.UNKNOWN),
-        (_partition(5, 10, log_start=None), Standing.WITHIN),
+        (_partition(5, 10), OffsetPlacement.WITHIN),
+        (_partition(10, 10), OffsetPlacement.WITHIN),
+        (_partition(5, 10, log_start=5), OffsetPlacement.WITHIN),
+        (_partition(4, 10, log_start=5), OffsetPlacement.BEFORE_START),
+        (_partition(4, None, log_start=5), OffsetPlacement.BEFORE_START),
+        (_partition(11, 10), OffsetPlacement.BEYOND_END),
+        (_partition(11, 10, log_at_ms=9), OffsetPlacement.UNKNOWN),
+        (_partition(11, 10, log_at_ms=None), OffsetPlacement.UNKNOWN),
+        (_partition(5, None), OffsetPlacement.UNKNOWN),
+        (_partition(5, None, log_start=None), OffsetPlacement.UNKNOWN),
+        (_partition(None, 10), OffsetPlacement.UNKNOWN),
+        (_partition(5, 10, log_start=None), OffsetPlacement.WITHIN),
     ],
 )
-def test_where_an_offset_stands_in_its_log(partition: GroupPartition, standing: Standing) -> None:
+def test_where_an_offset_stands_in_its_log(
+    partition: GroupPartition, placement: OffsetPlacement
+) -> None:
     """An offset counts as beyond the log end only if the log was read after the offset."""
-    assert standing_of(GroupKind.ZOOKEEPER, partition) is standing
+    assert placement_of(GroupKind.ZOOKEEPER, partition) is placement
 
 
 def test_the_larger_of_both_storages_counts_for_a_zookeeper_group() -> None:
@@ -121,10 +123,10 @@ def test_a_group_is_as_late_as_its_worst_partition() -> None:
         TimeLag(1500, True),
         None,
     ]
-    assert [partition.standing for partition in lag.partitions] == [
-        Standing.WITHIN,
-        Standing.WITHIN,
-        Standing.UNKNOWN,
+    assert [partition.placement for partition in lag.partitions] == [
+        OffsetPlacement.WITHIN,
+        OffsetPlacement.WITHIN,
+        OffsetPlacement.UNKNOWN,
     ]
 
 

@@ -17,7 +17,7 @@ from zkconsumer.status.model import (
     TopicStatus,
 )
 from zkconsumer.status.rates import WINDOW_MS, GroupRates, RateHistory
-from zkconsumer.status.set_back import SET_BACK_MS
+from zkconsumer.status.set_back import CLOCK_SET_BACK_MS
 
 KEY = GroupKey(GroupKind.ZOOKEEPER, "group")
 TP = TopicPartition("topic", 0)
@@ -111,7 +111,7 @@ def test_a_clock_that_was_set_back_begins_new_rates() -> None:
     assert history.rates(KEY).moved_ms == 10_000
     for at_ms in (10_000, 15_000):
         now = snapshot(at_ms, 1_000_000 + 2 * at_ms // 1_000, 20)
-        history.record(replace(now, clock_ahead_ms=-SET_BACK_MS))
+        history.record(replace(now, clock_ahead_ms=-CLOCK_SET_BACK_MS))
     assert history.rates(KEY) == GroupRates(written=2, read=0)
 
 

@@ -15,7 +15,7 @@ from zkconsumer.status.model import (
     TopicStatus,
 )
 from zkconsumer.status.series import Commits, CommitSample, History, LogEndSeries
-from zkconsumer.status.set_back import SET_BACK_MS
+from zkconsumer.status.set_back import CLOCK_SET_BACK_MS
 
 TP = TopicPartition("t", 0)
 
@@ -191,7 +191,7 @@ def test_the_history_has_every_partition_and_drops_those_that_are_gone() -> None
 
 def test_a_clock_that_was_set_back_begins_a_new_history() -> None:
     """When the clock was set back a new history begins, or nothing would be newer for a while."""
-    back_ms = SET_BACK_MS
+    back_ms = CLOCK_SET_BACK_MS
     history = History()
 
     def record(offset: int, at_ms: int, set_back_ms: int) -> GroupStatus:

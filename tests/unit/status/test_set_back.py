@@ -5,16 +5,16 @@ from dataclasses import replace
 from tests.support.status import group_of, snapshot_of
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.model import CommittedOffset, GroupPartition, MemberStatus, PartFailure, Seen
-from zkconsumer.status.set_back import SET_BACK_MS, moved_back, was_set_back
+from zkconsumer.status.set_back import CLOCK_SET_BACK_MS, shift_times_back, was_set_back
 
 TP = TopicPartition("t", 7)
 
 
 def test_a_clock_was_set_back_if_it_falls_behind_the_monotonic_clock() -> None:
     """A clock was set back if it falls behind the monotonic clock in one step, not by slewing."""
-    assert was_set_back(0, -SET_BACK_MS)
-    assert not was_set_back(0, 1 - SET_BACK_MS)
-    assert not was_set_back(0, SET_BACK_MS)
+    assert was_set_back(0, -CLOCK_SET_BACK_MS)
+    assert not was_set_back(0, 1 - CLOCK_SET_BACK_MS)
+    assert not was_set_back(0, CLOCK_SET_BACK_MS)
 
 
 def test_times_of_the_local_clock_move_and_those_of_servers_do_not() -> None:
@@ -31,4 +31,4 @@ def test_times_of_the_local_clock_move_and_those_of_servers_do_not() -> None:
         failure = PartFailure(part="p", reason="r", since_ms=at_ms)
         return {"a": (snapshot, [1], None, Seen(frozenset({1}), at_ms)), "b": failure}
 
-    assert moved_back(made(1_000), 300) == made(700)
+    assert shift_times_back(made(1_000), 300) == made(700)

@@ -22,7 +22,7 @@ from zkconsumer.status.model import (
     Storage,
 )
 from zkconsumer.status.series import History
-from zkconsumer.status.silence import ABANDONED_AFTER_MS, with_silence
+from zkconsumer.status.silence import ABANDONED_AFTER_MS, with_abandonment
 
 NOW_MS = 100_000_000
 MINUTE_MS = 60_000
@@ -36,11 +36,11 @@ def left(
     partition = GroupPartition(
         T0, committed=(committed,), log_start=50, log_end=100, log_at_ms=NOW_MS
     )
-    return with_silence(
+    return with_abandonment(
         replace(group_of(partition), state=GroupState.EMPTY, seen_ms=NOW_MS),
         now_ms=NOW_MS,
         skew_ms=1_000,
-        unmoved_since_ms=unmoved_ms,
+        offsets_unchanged_since_ms=unmoved_ms,
         abandoned_after_ms=ABANDONED_AFTER_MS,
     )
 
@@ -74,15 +74,15 @@ def test_a_group_is_abandoned_by_offsets_that_do_not_move() -> None:
 def test_a_group_with_members_is_never_abandoned(state: GroupState) -> None:
     """A group with members, or one that was not read completely, is never abandoned."""
     again = partial(
-        with_silence,
+        with_abandonment,
         now_ms=NOW_MS,
         skew_ms=0,
-        unmoved_since_ms=None,
+        offsets_unchanged_since_ms=None,
         abandoned_after_ms=ABANDONED_AFTER_MS,
     )
     group = replace(left(1), state=state, members=(member("g_a", {"t": 1}),))
     assert again(group).state is state
-    partly = replace(left(1), state=GroupState.EMPTY, whole=False)
+    partly = replace(left(1), state=GroupState.EMPTY, is_complete=False)
     assert again(partly).state is GroupState.EMPTY
 
 

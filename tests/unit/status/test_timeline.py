@@ -16,7 +16,7 @@ from zkconsumer.status.model import (
     GroupStatus,
     MemberStatus,
 )
-from zkconsumer.status.set_back import SET_BACK_MS
+from zkconsumer.status.set_back import CLOCK_SET_BACK_MS
 from zkconsumer.status.timeline import GroupTimeline, Moved, Rebalance, Timelines
 
 IDS = {"t": (0, 1)}
@@ -56,7 +56,7 @@ def test_a_group_at_rest_has_no_timeline() -> None:
 
 def test_an_incomplete_snapshot_says_nothing() -> None:
     """An incomplete snapshot says nothing: unread members and owners have not left."""
-    part = replace(_observed(2000, (None, None), state=GroupState.UNKNOWN), whole=False)
+    part = replace(_observed(2000, (None, None), state=GroupState.UNKNOWN), is_complete=False)
     timeline = _timeline(ALONE, part, replace(ALONE, seen_ms=3000))
     assert timeline.rebalances == ()
 
@@ -310,7 +310,7 @@ def test_all_groups_of_a_cluster_have_timelines() -> None:
 
 def test_a_clock_that_was_set_back_begins_new_timelines() -> None:
     """When the clock was set back new timelines begin, and later rebalances are recorded."""
-    timelines, back_ms = Timelines(), SET_BACK_MS
+    timelines, back_ms = Timelines(), CLOCK_SET_BACK_MS
     before = replace(ALONE, seen_ms=1000 + back_ms)
     timelines.record(snapshot_of(before, at_ms=1000 + back_ms))
     assert timelines.record(snapshot_of(ALONE, at_ms=1000, set_back_ms=back_ms)) == ()

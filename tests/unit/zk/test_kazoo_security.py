@@ -66,7 +66,7 @@ class TlsWorld:
         with pytest.raises(type(failure)) as caught:
             self.opener.open(ADDRESS, hostname="zk1")
         assert caught.value is failure
-        return self.opener.why_refused
+        return self.opener.tls_failure
 
 
 @pytest.fixture
@@ -184,7 +184,7 @@ def test_a_handshake_that_succeeds_clears_the_reason_of_earlier_ones(world: TlsW
     assert world.refusal(ConnectionResetError("reset by peer")) is not None
     world.context.failure = None
     assert world.opener.open(ADDRESS, hostname="zk1") == "encrypted"
-    assert world.opener.why_refused is None
+    assert world.opener.tls_failure is None
     assert [sock.closed for sock in world.sockets] == [True, False]
 
 
@@ -198,4 +198,4 @@ def test_a_server_that_refuses_connections_has_no_tls_reason() -> None:
     opener = TlsOpener(context, refuse)
     with pytest.raises(ConnectionRefusedError):
         opener.open(ADDRESS, hostname="zk1")
-    assert opener.why_refused is None
+    assert opener.tls_failure is None

@@ -123,10 +123,10 @@ def test_a_server_that_refuses_tls_is_distinguished_from_a_silent_one(
     servers = parse_connect_string("h:2181")
     made = _KazooRawClient(servers, 6_000, 1_000, ManualClock(), ZookeeperSecurity(tls=True))
     silent = "responded within 1000 ms (zookeeper.connection.timeout.ms): is one running there"
-    assert silent in str(made._no_response())
+    assert silent in str(made._connection_error())
     with pytest.raises(ConnectionResetError):
         made._kazoo.handler.create_connection(("10.0.0.1", 1), hostname="h", timeout=1.0)
-    assert str(made._no_response()) == (
+    assert str(made._connection_error()) == (
         "no ZooKeeper server of zookeeper.connect=h:2181 could be reached over TLS: it closed the "
         "connection: is this its secureClientPort? (reset by peer)"
     )

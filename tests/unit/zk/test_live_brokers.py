@@ -40,7 +40,7 @@ def test_a_forgotten_chroot_is_named() -> None:
     store = store_with("/zookeeper/quota", "/kafka/brokers/ids/0", "/other/brokers/ids", "/odd")
     found = why_no_brokers(store, "zk:1,zk:2")
     assert found == NoBrokers(
-        zookeeper_connect="zk:1,zk:2", is_cluster=False, elsewhere=("zk:1,zk:2/kafka",)
+        zookeeper_connect="zk:1,zk:2", is_cluster=False, other_chroots=("zk:1,zk:2/kafka",)
     )
     assert found.evidence == (
         "there is no /brokers in zk:1,zk:2",
@@ -62,7 +62,9 @@ def test_all_brokers_being_down_is_reported() -> None:
 
 def test_the_remedy_depends_on_the_cause() -> None:
     """The remedy depends on the cause: other chroots, brokers that are down, or both to check."""
-    elsewhere = NoBrokers(zookeeper_connect="zk:1", is_cluster=True, elsewhere=("zk:1/a", "zk:1/b"))
+    elsewhere = NoBrokers(
+        zookeeper_connect="zk:1", is_cluster=True, other_chroots=("zk:1/a", "zk:1/b")
+    )
     assert elsewhere.repair.startswith("Did you mean zk:1/a or zk:1/b (")
     down = NoBrokers(zookeeper_connect="zk:1", is_cluster=True)
     assert down.repair.startswith("Start the brokers")

@@ -192,7 +192,7 @@ def _look(args: argparse.Namespace, access: CommandCluster) -> DoctorReport:
     # Read doubtful groups again: members that left between the reads of groups and sessions are
     # gone by now, and offsets committed between the reads of logs and groups are within the logs.
     if unsure := of_the_dead(snapshot, keys) | beyond_ends(snapshot, keys):
-        snapshot = reader.look(unsure)
+        snapshot = reader.read_groups(unsure)
     around = replace(settings, earlier=earlier, sightings=sightings.record(snapshot))
     seen = restrict_to(snapshot, keys) if args.group else snapshot
     return DoctorReport(
@@ -232,7 +232,7 @@ def _wait(reader: SnapshotReader, doubts: Sequence[Suspicion], clock: Clock) -> 
         passed_ms = clock.now_ms() - began_ms
         left = [suspicion for suspicion in left if suspicion.wait_ms > passed_ms]
         if left:
-            snapshot = reader.look({suspicion.key for suspicion in left})
+            snapshot = reader.read_groups({suspicion.key for suspicion in left})
             left = [suspicion for suspicion in left if not suspicion.cleared(snapshot)]
     _write_left(None)
 

@@ -171,7 +171,9 @@ def _watch(args: argparse.Namespace, access: CommandCluster) -> int:
     for number in snapshots(args.interval_ms, args.count):
         if number:
             is_quick = key is not None and number % _FULL_EVERY
-            snapshot = access.look([key]) if key and is_quick else access.snapshot(args.group or [])
+            snapshot = (
+                access.read_groups([key]) if key and is_quick else access.snapshot(args.group or [])
+            )
         screen.show(_snapshot_of(args, snapshot, watch, key, redraws=screen.redraws, number=number))
     return settled(0, snapshot)
 

@@ -24,7 +24,7 @@ from zkconsumer.cli.without_zookeeper import print_unknown, usual_kind
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.sightings import Sightings, SightingsByGroup
-from zkconsumer.status.lag import Standing, standing_of
+from zkconsumer.status.lag import OffsetPlacement, placement_of
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
 from zkconsumer.zk.paths import GroupPaths
 
@@ -170,15 +170,15 @@ def _decided(
     ]
     if groups:
         # A partial read has enough time for the few groups that are named, not for all.
-        snapshot = access.look(groups) if args.group else access.snapshot()
+        snapshot = access.read_groups(groups) if args.group else access.snapshot()
         seen = sightings.record(snapshot)
     return snapshot, seen
 
 
 def _is_decided(group: GroupStatus, partitions: Collection[TopicPartition]) -> bool:
     by_partition = group.by_partition
-    standings = {standing_of(group.kind, by_partition[tp]) for tp in partitions}
-    return Standing.UNKNOWN not in standings
+    placements = {placement_of(group.kind, by_partition[tp]) for tp in partitions}
+    return OffsetPlacement.UNKNOWN not in placements
 
 
 def _topics(args: argparse.Namespace, snapshot: ClusterSnapshot) -> frozenset[str] | None:
@@ -253,7 +253,7 @@ def _unknown(row: LagRow, untold: Collection[str], max_seconds: int | None) -> s
         return row.unreadable
     if row.committed is None and row.group.group_id in untold:
         return "the group's offsets in Kafka could not be read"
-    if row.standing is Standing.BEYOND_END:
+    if row.placement is OffsetPlacement.BEYOND_END:
         return "its offset is beyond the end of its log"
     if max_seconds is not None and row.records and row.time is None:
         return "its log does not grow"

@@ -8,7 +8,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.printable import printable
 from zkconsumer.status.doctor.diagnosis import counted
 from zkconsumer.status.doctor.sightings import SightingsByGroup, is_beyond
-from zkconsumer.status.lag import Standing, TimeLag, records_behind, standing_of
+from zkconsumer.status.lag import OffsetPlacement, TimeLag, placement_of, records_behind
 from zkconsumer.status.model import (
     ClusterSnapshot,
     CommittedOffset,
@@ -19,8 +19,8 @@ from zkconsumer.status.model import (
 
 _COLUMNS = ("GROUP", "TOPIC", ">PARTITION", ">OFFSET", ">LOG END", ">LAG", ">SECONDS", "OWNER")
 _ASTRAY = {
-    Standing.BEFORE_START: "before the start of its log: the records there were deleted",
-    Standing.BEYOND_END: "beyond the end of its log: was the topic created again?",
+    OffsetPlacement.BEFORE_START: "before the start of its log: the records there were deleted",
+    OffsetPlacement.BEYOND_END: "beyond the end of its log: was the topic created again?",
 }
 _NEVER_COMMITTED = "the group has no offset for it"
 
@@ -34,7 +34,7 @@ class LagRow(NamedTuple):
         committed: the committed offset.
         records: the lag in records.
         time: the lag in time.
-        standing: the position of its offset in the log.
+        placement: the position of its offset in the log.
     """
 
     group: GroupStatus
@@ -42,7 +42,7 @@ class LagRow(NamedTuple):
     committed: CommittedOffset | None
     records: int | None
     time: TimeLag | None
-    standing: Standing
+    placement: OffsetPlacement
 
     @property
     def key(self) -> tuple[GroupKey, TopicPartition]:
@@ -80,12 +80,12 @@ def lag_rows(
         for partition in _partitions(snapshot, group, topics):
             records = records_behind(group.kind, partition)
             committed = partition.effective(group.kind)
-            standing = standing_of(group.kind, partition)
+            placement = placement_of(group.kind, partition)
             if committed is not None and is_beyond(
                 partition, committed, seen.get(partition.topic_partition, ())
             ):
-                standing = Standing.BEYOND_END
-            rows.append(LagRow(group, partition, committed, records, None, standing))
+                placement = OffsetPlacement.BEYOND_END
+            rows.append(LagRow(group, partition, committed, records, None, placement))
     return rows
 
 
@@ -146,7 +146,7 @@ def _totals(rows: Iterable[LagRow]) -> Iterator[str]:
             f"{behind} in {counted(len(of_group), 'partition')}"
             + (f", up to {oldest} s" if oldest and any(known) else ""),
             *([f"{len(of_group) - len(known)} unknown"] if 0 < len(known) < len(of_group) else []),
-            *([f"nobody owns {unowned}"] if unowned and of_group[0].group.whole else []),
+            *([f"nobody owns {unowned}"] if unowned and of_group[0].group.is_complete else []),
         ]
         yield sentence(printable(f"{of_group[0].group.key}: {'; '.join(parts)}"))
 
@@ -160,7 +160,7 @@ def _by_group(rows: Iterable[LagRow]) -> dict[GroupKey, list[LagRow]]:
 
 def _owner_cell(row: LagRow) -> Cell:
     """Return the cell of the owner, coloured if there certainly is none."""
-    if row.partition.owner is None and row.group.whole:
+    if row.partition.owner is None and row.group.is_complete:
         return Painted("nobody", Colour.BAD)
     return row.partition.owner
 
@@ -168,7 +168,7 @@ def _owner_cell(row: LagRow) -> Cell:
 def _notes(rows: Iterable[LagRow]) -> Iterator[str]:
     """Yield notes about offsets outside of their logs, and about problems of partitions."""
     for row in rows:
-        where = _ASTRAY.get(row.standing)
+        where = _ASTRAY.get(row.placement)
         if row.records is not None and row.partition.problem is not None:
             about = f"{row.partition.topic_partition} of {row.group.key}: {row.partition.problem}"
             yield sentence(printable(about))
@@ -178,7 +178,7 @@ def _notes(rows: Iterable[LagRow]) -> Iterator[str]:
 
 
 def _lag_cell(row: LagRow) -> Cell:
-    if row.standing in {Standing.BEFORE_START, Standing.BEYOND_END}:
+    if row.placement in {OffsetPlacement.BEFORE_START, OffsetPlacement.BEYOND_END}:
         return Painted(str(row.records), Colour.BAD)
     return row.records
 
@@ -229,7 +229,7 @@ def _row_json(row: LagRow) -> dict[str, object]:
         "lag": row.records,
         "seconds": None if time is None else time.ms / 1000,
         "seconds_estimated": None if time is None else time.estimated,
-        "standing": row.standing.name.lower(),
+        "standing": row.placement.name.lower(),
         "owner": partition.owner,
         "problem": partition.problem or (_NEVER_COMMITTED if committed is None else None),
     }

@@ -48,7 +48,7 @@ class LagSeconds:
         if not keys or not sample_ms:
             return
         pause(sample_ms)
-        self.note(self._access.look(keys))
+        self.note(self._access.read_groups(keys))
 
 
 def unknown_groups(rows: Sequence[LagRow]) -> Collection[GroupKey]:

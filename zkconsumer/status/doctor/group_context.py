@@ -64,7 +64,7 @@ class GroupContext:
     @property
     def all_readable(self) -> bool:
         """Whether all subscriptions are known, so that assignments can be computed."""
-        return self.group.whole and len(self.readable) == len(self.members)
+        return self.group.is_complete and len(self.readable) == len(self.members)
 
     @cached_property
     def partitions(self) -> dict[TopicPartition, GroupPartition]:

@@ -77,7 +77,7 @@ def _below(look: GroupContext, found: list[Found]) -> Iterator[Diagnosis]:
 
 def _to_log_start(look: GroupContext, found: list[Found]) -> Fix | None:
     """Plan to reset a stopped group's offsets in ZooKeeper; Kafka has no compare-and-set."""
-    if not look.in_zookeeper or look.members or not look.group.whole:
+    if not look.in_zookeeper or look.members or not look.group.is_complete:
         return None
     if not is_segment(look.group.group_id):
         return None

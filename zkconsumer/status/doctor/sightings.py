@@ -17,7 +17,7 @@ from zkconsumer.status.model import (
     GroupPartition,
     GroupStatus,
 )
-from zkconsumer.status.set_back import moved_back, was_set_back
+from zkconsumer.status.set_back import shift_times_back, was_set_back
 
 
 class Sighting(NamedTuple):
@@ -68,7 +68,7 @@ class Sightings:
         """Record a snapshot; return its sightings, and earlier ones that still prove something."""
         if was_set_back(self._clock_ahead_ms, snapshot.clock_ahead_ms):
             by_ms = self._clock_ahead_ms - snapshot.clock_ahead_ms
-            self._found = moved_back(self._found, by_ms)
+            self._found = shift_times_back(self._found, by_ms)
         self._clock_ahead_ms = snapshot.clock_ahead_ms
         before, self._found = self._found, {}
         for key, group in snapshot.groups.items():

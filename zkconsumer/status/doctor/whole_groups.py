@@ -74,7 +74,7 @@ def _deserted(look: GroupContext) -> Iterator[Diagnosis]:
     if group.state is GroupState.ABANDONED:
         yield _abandoned(look)
         return
-    if group.state is not GroupState.EMPTY or not group.whole:
+    if group.state is not GroupState.EMPTY or not group.is_complete:
         return
     waiting = _waiting(group)
     silent_ms = _silent_ms(look)
@@ -150,7 +150,7 @@ def _silent_ms(look: GroupContext) -> int | None:
 
 def _last_commit(look: GroupContext) -> str:
     silent = ago(_silent_ms(look) or 0)
-    if look.group.last_commit_ms is not None and look.group.unmoved_since_ms is None:
+    if look.group.last_commit_ms is not None and look.group.offsets_unchanged_since_ms is None:
         return f"Its last commit was {silent} ago."
     return f"It has not committed for at least {silent}."
 

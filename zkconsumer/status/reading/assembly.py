@@ -20,7 +20,7 @@ from zkconsumer.status.model import (
 from zkconsumer.status.reading.coordinator_responses import read_partitions
 from zkconsumer.status.reading.kept import Kept
 from zkconsumer.status.reading.values import GroupOffsets, LogSpan, OffsetRead, UnreadOffset
-from zkconsumer.status.silence import ABANDONED_AFTER_MS, with_silence
+from zkconsumer.status.silence import ABANDONED_AFTER_MS, with_abandonment
 
 
 def assemble(  # noqa: PLR0913 - one fact a line, all by name
@@ -160,11 +160,11 @@ class _Moment(NamedTuple):
 
     def settle(self, group: GroupStatus, kept: Kept) -> GroupStatus:
         """Return the group with its last commit, and as abandoned if that is long ago."""
-        return with_silence(
+        return with_abandonment(
             group,
             now_ms=self.now_ms,
             skew_ms=0 if self.skew is None else self.skew.value,
-            unmoved_since_ms=kept.unmoved_since_ms(group.group_id),
+            offsets_unchanged_since_ms=kept.offsets_unchanged_since_ms(group.group_id),
             abandoned_after_ms=self.abandoned_after_ms,
         )
 

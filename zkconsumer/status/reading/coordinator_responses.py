@@ -55,7 +55,7 @@ def listed_status(group: ListedGroup, coordinator: Broker, seen_ms: int) -> Grou
         reported_state=group.state or None,
         coordinator=coordinator,
         problems=_unlike(group),
-        whole=group.type.lower() in _CLASSIC,
+        is_complete=group.type.lower() in _CLASSIC,
         only_listed=group.type.lower() not in _CLASSIC,
         only_offsets=not group.protocol_type,
     )
@@ -132,7 +132,7 @@ def _undescribed(group_id: str, code: int, coordinator: Broker, seen_ms: int) ->
         seen_ms=seen_ms,
         coordinator=coordinator,
         problems=(f"{coordinator} does not describe it: {explained(code)}",),
-        whole=False,
+        is_complete=False,
     )
 
 

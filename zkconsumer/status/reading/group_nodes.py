@@ -101,7 +101,7 @@ def group_status(
             _partition(tp, owners.get(tp), offsets.get(tp), read_ms) for tp in sorted(partitions)
         ),
         problems=(*nodes.problems, *_described(unread), *strange_owners, *strange_offsets),
-        whole=nodes.listed and not unread,
+        is_complete=nodes.listed and not unread,
     )
 
 

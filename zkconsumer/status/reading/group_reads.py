@@ -68,7 +68,9 @@ _InZookeeper: TypeAlias = tuple[frozenset[str], Mapping[str, GroupStatus]]
 """The ids of the groups that were requested from ZooKeeper, and the groups that were read."""
 
 
-def plan_look(kept: Kept, keys: Collection[GroupKey], answering: Mapping[int, Broker]) -> ReadPlan:
+def plan_group_reads(
+    kept: Kept, keys: Collection[GroupKey], answering: Mapping[int, Broker]
+) -> ReadPlan:
     """Plan the queries for some groups, from what is known of the cluster (pure).
 
     A ZooKeeper group's offsets are requested from Kafka only if it was known to have some.
@@ -113,7 +115,7 @@ class SelectedGroupsReader:
         store: the connection to ZooKeeper; None: no ZooKeeper groups are read.
         dialer: connects to the brokers.
         clock: for deadlines and ages.
-        limit_ms: the time limit of one call of ``look``.
+        limit_ms: the time limit of one call of ``read``.
     """
 
     def __init__(
@@ -129,7 +131,7 @@ class SelectedGroupsReader:
         self._logs = LogReader(self._brokers, clock)
         self._coordinators = CoordinatorReader(self._brokers, clock)
 
-    def look(self, plan: ReadPlan) -> GroupReads:
+    def read(self, plan: ReadPlan) -> GroupReads:
         """Send all requests of a plan; return what was read in time."""
         groups, deadline = self._groups, Deadline(self._clock, self._limit_ms)
         if plan.in_zookeeper and groups is not None:

@@ -33,7 +33,7 @@ from zkconsumer.status.reading.values import (
     Unanswered,
     UnreadOffset,
 )
-from zkconsumer.status.set_back import moved_back
+from zkconsumer.status.set_back import shift_times_back
 from zkconsumer.zk.absence import NoBrokers
 
 CLUSTER_PART: Final = "brokers and topics in ZooKeeper"
@@ -84,7 +84,7 @@ class Failures:
 
     def set_back(self, by_ms: int) -> None:
         """Move the times of the failures back with the local clock."""
-        self._by_kind = moved_back(self._by_kind, by_ms)
+        self._by_kind = shift_times_back(self._by_kind, by_ms)
 
     def all(self) -> tuple[PartFailure, ...]:
         """Return all failures, the oldest first."""
@@ -137,14 +137,14 @@ class Kept:
 
     def set_back(self, by_ms: int) -> None:
         """Move all times back with the local clock, so that all values keep their ages."""
-        self.brokers = moved_back(self.brokers, by_ms)
-        self.topics = moved_back(self.topics, by_ms)
-        self.zookeeper_groups = moved_back(self.zookeeper_groups, by_ms)
-        self.coordinator_groups = moved_back(self.coordinator_groups, by_ms)
-        self.offsets = moved_back(self.offsets, by_ms)
-        self.spans = moved_back(self.spans, by_ms)
+        self.brokers = shift_times_back(self.brokers, by_ms)
+        self.topics = shift_times_back(self.topics, by_ms)
+        self.zookeeper_groups = shift_times_back(self.zookeeper_groups, by_ms)
+        self.coordinator_groups = shift_times_back(self.coordinator_groups, by_ms)
+        self.offsets = shift_times_back(self.offsets, by_ms)
+        self.spans = shift_times_back(self.spans, by_ms)
         self.failures.set_back(by_ms)
-        self._unmoved = moved_back(self._unmoved, by_ms)
+        self._unmoved = shift_times_back(self._unmoved, by_ms)
         self._last_read_ms -= by_ms
 
     def take_cluster(self, read: ClusterRead | Unanswered, now_ms: int) -> None:
@@ -239,7 +239,7 @@ class Kept:
         reasons = {part: read.failures[name] for part, name in parts.items()}
         self.failures.note("offsets", reasons, now_ms, parts)
 
-    def take_look(self, read: GroupReads, now_ms: int) -> None:
+    def take_group_reads(self, read: GroupReads, now_ms: int) -> None:
         """Record groups that were read again."""
         groups = (self.zookeeper_groups, self.coordinator_groups)
         self.zookeeper_groups, self.coordinator_groups = (
@@ -260,7 +260,7 @@ class Kept:
         self.failures.note(LOOK_PART, reasons, now_ms, parts)
         self._last_read_ms = now_ms
 
-    def unmoved_since_ms(self, name: str) -> int | None:
+    def offsets_unchanged_since_ms(self, name: str) -> int | None:
         """Return since when a group without members has had the same offsets in Kafka."""
         found = self._unmoved.get(name)
         return None if found is None else found.since_ms
@@ -282,7 +282,7 @@ class Kept:
             if known is None or known.mark != mark:
                 self._unmoved[name] = _Unmoved(mark, now_ms)
 
-    def forget_look(self, now_ms: int) -> None:
+    def forget_group_reads(self, now_ms: int) -> None:
         """Drop the failures of the last partial read if that was a while ago."""
         if now_ms - self._last_read_ms >= _LOOK_MS:
             self.failures.note(LOOK_PART, {}, now_ms)

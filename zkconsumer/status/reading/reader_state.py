@@ -10,11 +10,11 @@ from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.model import BrokersAlone, ClusterSnapshot, GroupKey, Seen
 from zkconsumer.status.reading.assembly import assemble, reassemble
 from zkconsumer.status.reading.clock_skew import ClockSkew
-from zkconsumer.status.reading.group_reads import ReadPlan, plan_look
+from zkconsumer.status.reading.group_reads import ReadPlan, plan_group_reads
 from zkconsumer.status.reading.kept import Kept
 from zkconsumer.status.reading.round_clock import RoundClock
 from zkconsumer.status.reading.values import GroupReads, GroupsRead, Unanswered
-from zkconsumer.status.set_back import moved_back
+from zkconsumer.status.set_back import shift_times_back
 
 T = TypeVar("T")
 
@@ -53,7 +53,7 @@ class ReaderState:
             by_ms = self._clock.follow()
             if by_ms:
                 self.kept.set_back(by_ms)
-                self.last = moved_back(self.last, by_ms)
+                self.last = shift_times_back(self.last, by_ms)
                 self._skew = ClockSkew()
             self.last = replace(self.last, clock_ahead_ms=self._clock.ahead_ms)
 
@@ -76,7 +76,7 @@ class ReaderState:
         """Return the snapshot of what is known; ``answering``: the brokers that responded."""
         with self._lock:
             self._answering = answering
-            self.kept.forget_look(self._clock.wall_ms())
+            self.kept.forget_group_reads(self._clock.wall_ms())
             kept = copy(self.kept)
         return assemble(
             kept,
@@ -94,12 +94,12 @@ class ReaderState:
             self.last = change(self.last)
             return self.last
 
-    def plan_look(self, keys: Collection[GroupKey]) -> tuple[ReadPlan, int]:
+    def plan_group_reads(self, keys: Collection[GroupKey]) -> tuple[ReadPlan, int]:
         """Return the plan to read some groups again, and how often the clock was set back."""
         with self._lock:
-            return plan_look(self.kept, keys, self._answering), self._clock.set_backs
+            return plan_group_reads(self.kept, keys, self._answering), self._clock.set_backs
 
-    def take_look(
+    def take_group_reads(
         self, found: GroupReads, keys: Collection[GroupKey], set_backs: int
     ) -> ClusterSnapshot:
         """Record groups that were read again; return the last snapshot.
@@ -109,7 +109,7 @@ class ReaderState:
         with self._lock:
             if set_backs == self._clock.set_backs:
                 now_ms = self._clock.wall_ms()
-                self.kept.take_look(found, now_ms)
+                self.kept.take_group_reads(found, now_ms)
                 self.last = reassemble(
                     self.last,
                     self.kept,

@@ -37,7 +37,7 @@ from zkconsumer.zk.store import ZkStore
 class SnapshotReader:
     """Reads snapshots of a cluster.
 
-    Thread: one calls ``read``, and one, which may be another, ``look``; ``close``: any.
+    Thread: one calls ``read``, and one, which may be another, ``read_groups``; ``close``: any.
 
     Args:
         store: the connection to ZooKeeper; the caller closes it. None: only brokers are read, and
@@ -129,7 +129,7 @@ class SnapshotReader:
         self._was_read = True
         return shown
 
-    def look(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
+    def read_groups(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
         """Read these groups again, and show all else as last read.
 
         Members, owners, committed offsets and the log ends of their partitions are read; brokers,
@@ -142,9 +142,9 @@ class SnapshotReader:
         """
         if not self._was_read:
             return self.read([key.group_id for key in keys if key.kind is GroupKind.ZOOKEEPER])
-        plan, set_backs = self._state.plan_look(keys)
-        found = self._selected.look(plan)
-        snapshot = self._state.take_look(found, keys, set_backs)
+        plan, set_backs = self._state.plan_group_reads(keys)
+        found = self._selected.read(plan)
+        snapshot = self._state.take_group_reads(found, keys, set_backs)
         self._times.request(snapshot, self._state.leaders(), keys)
         # Another thread may have read all groups meanwhile.
         return self._state.update(lambda last: self._times.memory.filled(last, keys))

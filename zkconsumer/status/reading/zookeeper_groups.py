@@ -149,7 +149,7 @@ class _Wave:
         members = self._members(names, ids)
         owned = self._below(names, lambda paths: f"{paths.root}/owners")
         owners = self._in_folders({name: _owner_folders(name, owned[name]) for name in names})
-        # A group is whole even if its offsets can't be listed.
+        # A group is complete even if its offsets can't be listed.
         self._not_listed = {name for name, problems in self._problems.items() if problems}
         committed = self._below(names, lambda paths: f"{paths.root}/offsets")
         offsets = self._offsets({name: _offset_folders(name, committed[name]) for name in names})

@@ -78,7 +78,7 @@ def test_a_partial_read_leaves_zookeeper_groups_out(
     """A coordinator's group is read again, while there is no ZooKeeper to read others from."""
     reader.read()
     world.groups["app"].offsets = {T0: 61, T1: 100}
-    snapshot = reader.look([GROUP, GroupKey(GroupKind.ZOOKEEPER, "g")])
+    snapshot = reader.read_groups([GROUP, GroupKey(GroupKind.ZOOKEEPER, "g")])
     assert set(snapshot.groups) == {GROUP}
     assert snapshot.groups[GROUP].partitions[0].committed[0].offset == 61
     assert snapshot.failures == ()
@@ -92,7 +92,7 @@ def test_a_partial_read_includes_log_ends_of_unowned_partitions(
     world.groups["app"] = SpokenGroup(coordinator=1, state="Empty", offsets={T0: 60})
     before = reader.read().groups[GROUP].partitions[0].log_at_ms
     world.clock.advance(5)
-    [found] = reader.look([GROUP]).groups[GROUP].partitions
+    [found] = reader.read_groups([GROUP]).groups[GROUP].partitions
     assert before is not None
     assert found.log_at_ms is not None
     assert found.log_at_ms > before
@@ -121,7 +121,7 @@ def test_a_group_with_offsets_only_may_have_members_in_zookeeper(
     snapshot = reader.read()
     assert snapshot.zookeeper == zookeeper
     assert snapshot.groups[GROUP].state is state
-    assert reader.look([GROUP]).groups[GROUP].state is state
+    assert reader.read_groups([GROUP]).groups[GROUP].state is state
 
 
 def test_brokers_that_can_not_list_groups_are_failures(

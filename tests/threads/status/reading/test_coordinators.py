@@ -230,7 +230,11 @@ def test_a_group_of_the_new_protocol_is_described(world: World) -> None:
     members: dict[str, dict[str, tuple[int, ...]]] = {"m": {"t": (0, 1)}, "n": {"t": ()}}
     world.groups["k"] = SpokenGroup(1, members=members, state="Reconciling", type="consumer")
     group = world.reader.read_groups(BOTH, deadline()).groups["k"]
-    assert (group.reported_state, group.protocol, group.whole) == ("Reconciling", "uniform", True)
+    assert (group.reported_state, group.protocol, group.is_complete) == (
+        "Reconciling",
+        "uniform",
+        True,
+    )
     assert [(member.member_id, member.host) for member in group.members] == [
         ("m", "10.0.0.1"),
         ("n", "10.0.0.1"),
@@ -249,7 +253,7 @@ def test_a_group_of_the_new_protocol_that_can_not_be_described_is_listed(world: 
     world.groups["k"] = SpokenGroup(1, type="consumer", error=denied)
     group = world.reader.read_groups(BOTH, deadline()).groups["k"]
     assert "GROUP_AUTHORIZATION_FAILED" in group.problems[0]
-    assert not group.whole
+    assert not group.is_complete
 
 
 def test_a_group_of_an_unknown_type_is_only_listed(world: World) -> None:
@@ -257,4 +261,4 @@ def test_a_group_of_an_unknown_type_is_only_listed(world: World) -> None:
     world.groups["s"] = SpokenGroup(0, protocol_type="share", type="share")
     group = world.reader.read_groups(BOTH, deadline()).groups["s"]
     assert "'share'" in group.problems[0]
-    assert (group.whole, group.only_listed, group.members) == (False, True, ())
+    assert (group.is_complete, group.only_listed, group.members) == (False, True, ())

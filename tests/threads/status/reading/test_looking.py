@@ -14,7 +14,7 @@ from tests.support.waiting import wait_until
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.scope import ThreadScope
 from zkconsumer.status.doctor.sightings import is_beyond
-from zkconsumer.status.lag import Standing, standing_of
+from zkconsumer.status.lag import OffsetPlacement, placement_of
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupState
 from zkconsumer.status.reading import reader_state
 from zkconsumer.status.reading.assembly import assemble
@@ -55,7 +55,7 @@ def offsets(snapshot: ClusterSnapshot, key: GroupKey) -> list[dict[str, int]]:
 def test_the_first_partial_read_reads_everything(world: StatusWorld) -> None:
     """There is no snapshot so far to take the rest from."""
     world.zookeeper_group()
-    snapshot = world.reader().look([G])
+    snapshot = world.reader().read_groups([G])
     assert [topic.name for topic in snapshot.topics] == ["t"]
     assert snapshot.groups[G].state is GroupState.STABLE
 
@@ -67,7 +67,7 @@ def test_a_partial_read_during_which_the_clock_is_set_back_is_dropped(world: Sta
     reader.read()
     world.clock.advance(SHORT_MS)
     world.tree.commit("g", *T0, b"41")
-    partial_read = reader._selected.look
+    partial_read = reader._selected.read
 
     def read_meanwhile(*plan: Any) -> Any:
         found = partial_read(*plan)
@@ -76,12 +76,12 @@ def test_a_partial_read_during_which_the_clock_is_set_back_is_dropped(world: Sta
         return found
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reader._selected, "look", read_meanwhile)
-        snapshot = reader.look([G])
+        patch.setattr(reader._selected, "read", read_meanwhile)
+        snapshot = reader.read_groups([G])
     assert snapshot.groups[G].seen_ms == world.clock.wall_ms() == snapshot.taken_ms
     world.clock.advance(SHORT_MS)
     world.tree.commit("g", *T0, b"42")
-    assert offsets(reader.look([G]), G)[0] == {"zookeeper": 42}
+    assert offsets(reader.read_groups([G]), G)[0] == {"zookeeper": 42}
 
 
 def test_a_partial_read_reads_only_the_given_group(world: StatusWorld) -> None:
@@ -97,7 +97,7 @@ def test_a_partial_read_reads_only_the_given_group(world: StatusWorld) -> None:
     world.tree.commit("g", *T0, b"41")
     world.tree.commit("h", *T0, b"41")
     world.tree.disown("g", *T1)
-    snapshot = reader.look([G])
+    snapshot = reader.read_groups([G])
     now_ms = world.clock.wall_ms()
     assert snapshot.taken_ms == now_ms
     assert snapshot.groups[G].state is GroupState.REBALANCING
@@ -125,7 +125,7 @@ def test_a_coordinator_s_group_is_read_again(world: StatusWorld) -> None:
     world.groups["c"] = SpokenGroup(
         1, members={"m": {"t": (0,)}, "n": {"t": (1,)}}, offsets={T0: 1, T1: 8}
     )
-    group = (snapshot := reader.look([C])).groups[C]
+    group = (snapshot := reader.read_groups([C])).groups[C]
     assert [partition.owner for partition in group.partitions] == ["m", "n"]
     assert offsets(snapshot, C) == [{"kafka": 1}, {"kafka": 8}]
     assert group.seen_ms == world.clock.wall_ms()
@@ -141,7 +141,7 @@ def test_a_zookeeper_group_s_offsets_in_kafka_are_read_again(world: StatusWorld)
     reader = world.reader()
     reader.read()
     world.groups["g"] = SpokenGroup(1, listed=False, offsets={T0: 42})
-    assert offsets(reader.look([G]), G)[0] == {"zookeeper": 40, "kafka": 42}
+    assert offsets(reader.read_groups([G]), G)[0] == {"zookeeper": 40, "kafka": 42}
 
 
 def test_groups_that_appear_and_vanish(world: StatusWorld) -> None:
@@ -154,7 +154,7 @@ def test_groups_that_appear_and_vanish(world: StatusWorld) -> None:
     world.tree.delete("/consumers/g")
     world.groups["c"] = SpokenGroup(1, state="Dead", members={})
     unknown = [GroupKey(GroupKind.ZOOKEEPER, name) for name in ("nobody", "a/b")]
-    snapshot = reader.look([G, H, C, *unknown, GroupKey(GroupKind.COORDINATOR, "nobody")])
+    snapshot = reader.read_groups([G, H, C, *unknown, GroupKey(GroupKind.COORDINATOR, "nobody")])
     assert list(snapshot.groups) == [H]
     assert failing(snapshot) == {}
     assert next(iter(reader.read().groups)) == H
@@ -167,15 +167,15 @@ def test_while_zookeeper_is_away_the_group_keeps_its_age(world: StatusWorld) -> 
     before = reader.read()
     world.tree.server.disconnect(world.tree.store.session_id)
     world.clock.advance(1_000)
-    snapshot = reader.look([G])
+    snapshot = reader.read_groups([G])
     assert list(failing(snapshot)) == ["group g, looked at again"]
     assert snapshot.groups[G].seen_ms == before.taken_ms
     assert {partition.log_at_ms for partition in snapshot.groups[G].partitions} == {
         world.clock.wall_ms()
     }
     world.tree.server.reconnect(world.tree.store.session_id)
-    assert failing(reader.look([G])) == {}
-    assert reader.look([G]).groups[G].seen_ms == world.clock.wall_ms()
+    assert failing(reader.read_groups([G])) == {}
+    assert reader.read_groups([G]).groups[G].seen_ms == world.clock.wall_ms()
 
 
 def test_the_failure_of_a_partial_read_expires(world: StatusWorld) -> None:
@@ -184,7 +184,7 @@ def test_the_failure_of_a_partial_read_expires(world: StatusWorld) -> None:
     reader = world.reader()
     reader.read()
     world.tree.server.disconnect(world.tree.store.session_id)
-    assert failing(reader.look([G]))
+    assert failing(reader.read_groups([G]))
     world.tree.server.reconnect(world.tree.store.session_id)
     assert failing(reader.read())
     world.clock.advance(10_000)
@@ -199,14 +199,14 @@ def test_a_broker_that_hangs_does_not_delay_partial_reads(world: StatusWorld) ->
     before = reader.read()
     world.cluster.words[1] = Word.SILENCE
     world.clock.advance(1_000)
-    snapshot = reader.look([G, C])
+    snapshot = reader.read_groups([G, C])
     zero, one = snapshot.groups[G].partitions
     assert (zero.log_at_ms, one.log_at_ms) == (world.clock.wall_ms(), before.taken_ms)
     assert list(failing(snapshot)) == ["group c, looked at again"]
     assert "b1:9092" in str(snapshot.topics[0].partitions[1].problem)
     reader.read()
     lists = len(world.cluster.brokers[1].requested(ApiKey.LIST_OFFSETS))
-    reader.look([G, C])
+    reader.read_groups([G, C])
     assert len(world.cluster.brokers[1].requested(ApiKey.LIST_OFFSETS)) == lists
 
 
@@ -218,7 +218,7 @@ def test_a_coordinator_that_moved_is_a_failure(world: StatusWorld) -> None:
     world.groups["c"] = SpokenGroup(
         1, error=ErrorCode.NOT_COORDINATOR, members={"m": {"t": (0, 1)}}
     )
-    snapshot = reader.look([C])
+    snapshot = reader.read_groups([C])
     assert "NOT_COORDINATOR" in failing(snapshot)["group c, looked at again"]
     assert snapshot.groups[C].members == before.groups[C].members
 
@@ -247,12 +247,12 @@ def test_a_commit_after_the_log_end_was_read_is_not_beyond_it(world: StatusWorld
             world.tree.commit("g", *T0, b"%d" % (END_OFFSET + 1))
 
     broker.response, world.tree.client.before = answer, commit_meanwhile
-    group = reader.look([G]).groups[G]
+    group = reader.read_groups([G]).groups[G]
     assert (group.partitions[0].log_end, group.partitions[0].committed[0].offset) == (
         END_OFFSET,
         END_OFFSET + 1,
     )
-    assert standing_of(group.kind, group.partitions[0]) is Standing.UNKNOWN
+    assert placement_of(group.kind, group.partitions[0]) is OffsetPlacement.UNKNOWN
     assert not is_beyond(group.partitions[0], group.partitions[0].committed[0])
 
 
@@ -263,14 +263,14 @@ def test_an_overwritten_owner_is_noticed(world: StatusWorld) -> None:
     reader.read()
     for number in (7, 8):
         world.tree.write("/consumers/g/owners/t/0", f"{MEMBER}-{number}".encode())
-        assert reader.look([G]).groups[G].partitions[0].owner == f"{MEMBER}-{number}"
+        assert reader.read_groups([G]).groups[G].partitions[0].owner == f"{MEMBER}-{number}"
 
 
 def read_partially_later(world: StatusWorld, reader: SnapshotReader) -> None:
     """Commit an offset a second later, and read the group."""
     world.clock.advance(1_000)
     world.tree.commit("g", *T0, b"50")
-    assert offsets(reader.look([G]), G)[0] == {"zookeeper": 50}
+    assert offsets(reader.read_groups([G]), G)[0] == {"zookeeper": 50}
 
 
 def assert_shows_partial_read(snapshot: ClusterSnapshot, world: StatusWorld) -> None:
@@ -333,7 +333,7 @@ def test_concurrent_full_and_partial_reads_never_go_back(world: StatusWorld) -> 
     for number in range(ROUNDS):
         world.tree.commit("g", *T0, b"%d" % number)
         world.clock.advance(1)
-        seen.append(reader.look([G, C]))
+        seen.append(reader.read_groups([G, C]))
     assert scope.close(LONG_MS) == []
     assert scope.first_error() is None
     assert [offsets(cluster_snapshot, G)[0]["zookeeper"] for cluster_snapshot in seen] == list(
@@ -350,8 +350,8 @@ def test_a_group_of_the_new_protocol_is_read_again(world: StatusWorld) -> None:
     reader = world.reader()
     reader.read()
     world.groups["c"] = SpokenGroup(1, members={"n": {"t": (0, 1)}}, type="consumer")
-    snapshot = reader.look([C])
+    snapshot = reader.read_groups([C])
     assert [member.member_id for member in snapshot.groups[C].members] == ["n"]
     del world.groups["c"]
     world.groups["c"] = SpokenGroup(1, state="Dead", members={})
-    assert C not in reader.look([C]).groups
+    assert C not in reader.read_groups([C]).groups

@@ -81,7 +81,7 @@ def plain(snapshot: ClusterSnapshot) -> ClusterSnapshot:
 def unwatched(group: GroupStatus) -> GroupStatus:
     """Without since when its offsets are watched, and what follows from that."""
     state = GroupState.EMPTY if group.state is GroupState.ABANDONED else group.state
-    return replace(group, unmoved_since_ms=None, state=state)
+    return replace(group, offsets_unchanged_since_ms=None, state=state)
 
 
 @given(STEPS)

@@ -18,7 +18,7 @@ def test_a_snapshot_uses_the_live_sessions() -> None:
         assert snapshot.live_sessions == frozenset({session.session_id})
         assert snapshot.groups[key].state is GroupState.STABLE
         new = world.tree.join("g", f"{MEMBER}0", {"t": 1})
-        on_snapshot = reader.look([key])
+        on_snapshot = reader.read_groups([key])
         assert on_snapshot.live_sessions == frozenset({session.session_id, new.session_id})
         alive.clear()
         assert reader.read().groups[key].state is GroupState.REBALANCING

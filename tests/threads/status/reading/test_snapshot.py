@@ -21,7 +21,7 @@ from zkconsumer.status.model import (
 )
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
 from zkconsumer.status.reading.snapshot import SnapshotReader
-from zkconsumer.status.set_back import SET_BACK_MS
+from zkconsumer.status.set_back import CLOCK_SET_BACK_MS
 from zkconsumer.status.silence import ABANDONED_AFTER_MS
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.versions import VersionRange
@@ -329,7 +329,7 @@ def test_a_group_that_is_not_described_has_no_state(world: StatusWorld) -> None:
     """Whether it is stable or dead is unknown."""
     world.groups["c"] = SpokenGroup(1, error=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     group = coordinator_group(world.reader().read(), "c")
-    assert (group.state, group.whole) == (GroupState.UNKNOWN, False)
+    assert (group.state, group.is_complete) == (GroupState.UNKNOWN, False)
 
 
 def test_unassigned_partitions_of_a_member_s_topics_are_shown(world: StatusWorld) -> None:
@@ -393,7 +393,10 @@ def test_after_the_clock_was_set_back_ages_are_kept(world: StatusWorld) -> None:
         world.clock.advance(age_ms - ABANDONED_AFTER_MS // 4)
         snapshot = reader.read()
         group = coordinator_group(snapshot, "silent")
-        assert (group.state, group.unmoved_since_ms) == (state, world.clock.wall_ms() - age_ms)
+        assert (group.state, group.offsets_unchanged_since_ms) == (
+            state,
+            world.clock.wall_ms() - age_ms,
+        )
         away = snapshot.groups.get(GroupKey(GroupKind.COORDINATOR, "away"))
         if state == "empty":
             assert away is not None
@@ -404,16 +407,16 @@ def test_after_the_clock_was_set_back_ages_are_kept(world: StatusWorld) -> None:
             assert away is None
 
 
-@pytest.mark.parametrize("back_ms", [1, SET_BACK_MS - 1])
+@pytest.mark.parametrize("back_ms", [1, CLOCK_SET_BACK_MS - 1])
 def test_a_clock_that_is_slewed_is_not_followed_back(world: StatusWorld, back_ms: int) -> None:
     """Times of snapshots never decrease, unless the clock is really set back."""
     reader = world.reader()
     before = reader.read()
     world.clock.set_back(back_ms)
     assert reader.read().taken_ms == before.taken_ms
-    world.clock.set_back(SET_BACK_MS - back_ms)
+    world.clock.set_back(CLOCK_SET_BACK_MS - back_ms)
     now = reader.read()
-    assert now.taken_ms == world.clock.wall_ms() == before.taken_ms - SET_BACK_MS
+    assert now.taken_ms == world.clock.wall_ms() == before.taken_ms - CLOCK_SET_BACK_MS
     assert now.monotonic_ms == before.monotonic_ms
     world.clock.set_back(-5_000)
     assert reader.read().taken_ms == world.clock.wall_ms()

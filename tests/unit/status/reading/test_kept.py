@@ -33,7 +33,7 @@ def covered() -> Kept:
     """Return results of a look at one group: offset 50 is committed, and the log ends at 60."""
     kept = Kept()
     group = GroupStatus(group_id="g", kind=GroupKind.ZOOKEEPER, seen_ms=LOOKED_MS)
-    kept.take_look(
+    kept.take_group_reads(
         GroupReads(
             groups={KEY: group},
             offsets={"g": {T0: CommittedOffset(50, "kafka", LOOKED_MS)}},
@@ -79,7 +79,7 @@ def test_an_error_for_one_partition_keeps_its_last_offset(is_look: bool) -> None
     def take(found: CommittedOffset | UnreadOffset | str | None) -> None:
         offsets = {} if found is None else {T0: found}
         if is_look:
-            kept.take_look(GroupReads(offsets={"g": offsets}), read_ms)
+            kept.take_group_reads(GroupReads(offsets={"g": offsets}), read_ms)
         else:
             read = OffsetsRead(offsets={"g": offsets}, failures={}, moved=frozenset())
             kept.take_offsets(read, read_ms, read_ms)
@@ -89,13 +89,13 @@ def test_an_error_for_one_partition_keeps_its_last_offset(is_look: bool) -> None
         return snapshot.groups[KEY].by_partition.get(T0)
 
     last = CommittedOffset(50, "kafka", LOOKED_MS)
-    unmoved_ms = kept.unmoved_since_ms("g")
+    unmoved_ms = kept.offsets_unchanged_since_ms("g")
     for why in ("refused", "loading"):
         take(UnreadOffset(why))
         partition = shown()
         assert partition is not None
         assert (partition.committed, partition.problem) == ((last,), why)
-    assert kept.unmoved_since_ms("g") == unmoved_ms == LOOKED_MS
+    assert kept.offsets_unchanged_since_ms("g") == unmoved_ms == LOOKED_MS
     take(later := CommittedOffset(51, "kafka", read_ms))
     assert (partition := shown()) is not None
     assert (partition.committed, partition.problem) == ((later,), None)
@@ -113,7 +113,7 @@ def test_an_offset_that_is_kept_beside_an_error_keeps_its_age() -> None:
     """An offset that is kept beside an error keeps its age when the local clock is set back."""
     kept = covered()
     read = GroupReads(offsets={"g": {T0: UnreadOffset("refused")}})
-    kept.take_look(read, LOOKED_MS)
+    kept.take_group_reads(read, LOOKED_MS)
     kept.set_back(1_500)
     last = CommittedOffset(50, "kafka", LOOKED_MS - 1_500)
     assert kept.offsets["g"] == {T0: UnreadOffset("refused", last)}

@@ -148,7 +148,7 @@ def test_refused_nodes_hide_nothing_else(tree: GroupTree, clock: ManualClock) ->
         "could not read /consumers/shut/offsets/t",
         "not all members and owners were read",
     ]
-    assert (groups["open"].whole, shut.whole) == (True, False)
+    assert (groups["open"].is_complete, shut.is_complete) == (True, False)
     [only] = shut.partitions
     assert (only.topic_partition, only.owner) == (T0, None)
     assert "owners/t/0: access denied" in str(only.problem)
@@ -352,7 +352,10 @@ def test_a_group_whose_owners_are_refused_has_no_state(
     tree.commit("g", "t", 0, b"5")
     tree.client.refuses = lambda path: path == refused
     group = read_once(tree, clock)["g"]
-    assert (group.whole, bool(group.problems)) == (whole, refused != "/consumers/g/offsets/t/0")
+    assert (group.is_complete, bool(group.problems)) == (
+        whole,
+        refused != "/consumers/g/offsets/t/0",
+    )
     state = zookeeper_state(group, TOPICS)
     assert state is (GroupState.STABLE if whole else GroupState.UNKNOWN)
     assert verify(group, TOPICS).sound is whole
