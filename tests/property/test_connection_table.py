@@ -4,7 +4,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from zkconsumer.inbound.table import ConnectionLimits, ConnectionProgress, ConnectionTable, Waits
+from zkconsumer.inbound.table import (
+    ConnectionLimits,
+    ConnectionProgress,
+    ConnectionTable,
+    WaitingFor,
+)
 
 ADDRESSES = ("a", "b", "c")
 
@@ -21,8 +26,8 @@ class ConnectionMachine(RuleBasedStateMachine):
             connections=connections, spare=spare, per_address=per_address, next_ms=10
         )
         self.table = ConnectionTable(self.limits)
-        self.open: dict[int, tuple[str, Waits | None]] = {}
-        self.proven: set[int] = set()
+        self.open: dict[int, tuple[str, WaitingFor | None]] = {}
+        self.authenticated: set[int] = set()
         self.now_ms = 0
 
     @rule(address=st.sampled_from(ADDRESSES))
@@ -35,27 +40,27 @@ class ConnectionMachine(RuleBasedStateMachine):
             assert len(self.open) >= self.limits.connections + self.limits.spare
             assert all(waits is None for _, waits in self.open.values())
         else:
-            self.open[number] = (address, Waits.HEAD)
+            self.open[number] = (address, WaitingFor.HEAD)
             of_address = [
                 opened
                 for opened, (whose, waits) in self.open.items()
-                if whose == address and waits is not None and opened not in self.proven
+                if whose == address and waits is not None and opened not in self.authenticated
             ]
             bound = self.limits.per_address + self.limits.spare
             assert len(of_address) <= bound
 
     @precondition(lambda self: self.open)
-    @rule(data=st.data(), waits=st.sampled_from([None, *Waits]))
-    def go_on(self, data: st.DataObject, waits: Waits | None) -> None:
+    @rule(data=st.data(), waits=st.sampled_from([None, *WaitingFor]))
+    def go_on(self, data: st.DataObject, waits: WaitingFor | None) -> None:
         """Let a connection wait for something, or work on a request."""
         number = data.draw(st.sampled_from(sorted(self.open)))
-        if waits is None or waits is Waits.HEAD:
+        if waits is None or waits is WaitingFor.HEAD:
             self.table.begin(number, self.now_ms)
         # Several connections of an address may have been answered and begin to wait together.
         address, before = self.open[number]
         if before is None and waits is not None:
-            self.table.prove(number)
-            self.proven.add(number)
+            self.table.authenticate(number)
+            self.authenticated.add(number)
         self.table.wait(number, waits, self.now_ms)
         self.open[number] = (address, waits)
 

@@ -27,8 +27,8 @@ QUICK: Final = ConnectionLimits(
     head_ms=300,
     body_ms=300,
     next_ms=300,
-    taking_ms=300,
-    taken_bytes=1_000,
+    reading_ms=300,
+    read_bytes=1_000,
 )
 PATIENT: Final = ConnectionLimits(connections=8, spare=2, per_address=4)
 LARGE: Final = 16 << 20

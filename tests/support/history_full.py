@@ -28,7 +28,7 @@ from zkconsumer.status.model import (
 from zkconsumer.web.history.database import open_for_writing, size_of
 from zkconsumer.web.history.past import RecordedPast
 from zkconsumer.web.history.recorder import SAMPLE_MS, Recorder
-from zkconsumer.web.history.upkeep import HOUR_MS, UPKEEP_MS, Keep, keep_up
+from zkconsumer.web.history.upkeep import HOUR_MS, UPKEEP_MS, Retention, maintain
 from zkconsumer.web.history.writing import SampleWriter
 
 TOPICS: Final = 500
@@ -69,7 +69,7 @@ def _partitions(group: int, topics_each: int, at_ms: int) -> Iterator[GroupParti
             )
 
 
-def record(path: Path, every_ms: int, hours: int, keep: Keep, topics_each: int) -> int:
+def record(path: Path, every_ms: int, hours: int, retention: Retention, topics_each: int) -> int:
     """Write as the page's recorder does, including clean-up; return the largest size, bytes."""
     until_ms = BEGIN_MS + hours * HOUR_MS
     writer, upkeep_ms, largest = SampleWriter(SAMPLE_MS, 60_000), BEGIN_MS, 0
@@ -78,8 +78,8 @@ def record(path: Path, every_ms: int, hours: int, keep: Keep, topics_each: int) 
         for at_ms in range(BEGIN_MS, until_ms, every_ms):
             writer.write(connection, states.publish(cluster_at(at_ms, topics_each)), {})
             largest = max(largest, size_of(connection))
-            if at_ms >= upkeep_ms or size_of(connection) > keep.max_bytes:
-                keep_up(connection, keep, at_ms)
+            if at_ms >= upkeep_ms or size_of(connection) > retention.max_bytes:
+                maintain(connection, retention, at_ms)
                 upkeep_ms = at_ms + UPKEEP_MS
                 _say(f"{(at_ms - BEGIN_MS) / HOUR_MS:.1f} h: {_mib(size_of(connection))}")
     return largest
@@ -111,11 +111,11 @@ def main() -> int:
     parser.add_argument("--history-mb", type=int, default=1024)
     parser.add_argument("--topics-each", type=int, default=20, help="of 500, that each group reads")
     args = parser.parse_args()
-    keep = Keep(max_bytes=args.history_mb << 20)
+    retention = Retention(max_bytes=args.history_mb << 20)
     with tempfile.TemporaryDirectory(prefix="history-full-") as folder:
         path = Path(folder, "history")
         began = time.process_time()
-        largest = record(path, args.every * 1_000, args.hours, keep, args.topics_each)
+        largest = record(path, args.every * 1_000, args.hours, retention, args.topics_each)
         readings = args.hours * 3_600 // args.every
         each_s = (time.process_time() - began) / readings
         _say(f"{readings} readings, {each_s:.2f} s of processor time each, with its making")
@@ -123,7 +123,7 @@ def main() -> int:
         look(path, args.hours)
     _say(f"memory at most: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10} MiB")
     # Its limit may be exceeded by one reading at most, see docs/page.md.
-    is_bounded = largest <= keep.max_bytes * 5 // 4
+    is_bounded = largest <= retention.max_bytes * 5 // 4
     return 0 if is_bounded else 1
 
 

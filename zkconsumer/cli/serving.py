@@ -31,7 +31,7 @@ from zkconsumer.web.events import EventHub
 from zkconsumer.web.history.database import check_file
 from zkconsumer.web.history.past import RecordedPast
 from zkconsumer.web.history.recorder import Recorder, RecorderSettings
-from zkconsumer.web.history.upkeep import Keep
+from zkconsumer.web.history.upkeep import Retention
 from zkconsumer.web.publishing import OnNews
 from zkconsumer.web.security import Hosts, Tokens, check_token, is_loopback
 from zkconsumer.web.serving import (
@@ -290,8 +290,8 @@ def _recorder(args: argparse.Namespace, *, several: bool) -> Iterator[Recorder]:
             path = Path(folder) / "history.sqlite"
         else:
             path = _history_file(args)
-        keep = Keep(days=args.keep_days, max_bytes=args.history_mb << 20)
-        recorder = Recorder(path, RecorderSettings(keep=keep))
+        retention = Retention(days=args.keep_days, max_bytes=args.history_mb << 20)
+        recorder = Recorder(path, RecorderSettings(retention=retention))
         stack.callback(recorder.close)
         yield recorder
 

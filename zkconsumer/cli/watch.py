@@ -20,7 +20,7 @@ from zkconsumer.notify.alerts import Alert
 from zkconsumer.notify.notifier import Route
 from zkconsumer.notify.outbox import Notification, Status
 from zkconsumer.notify.settings import NotifySettings
-from zkconsumer.notify.targets import NotSent, NotTaken
+from zkconsumer.notify.targets import NotSent, Rejected
 from zkconsumer.notify.templates import NotificationOrigin, instant, plain_text
 from zkconsumer.notify.troubles import GroupTrouble
 from zkconsumer.printable import printable
@@ -138,7 +138,7 @@ class Terminal:
             write_within(self._descriptor, data)
         except BrokenPipeError as error:
             self._end(error)
-            raise NotTaken("standard output is no longer read") from None
+            raise Rejected("standard output is no longer read") from None
         except OSError as error:
             raise NotSent(f"standard output: {error}") from None
 

@@ -18,7 +18,7 @@ from zkconsumer.inbound.table import (
     ConnectionLimits,
     ConnectionProgress,
     ConnectionTable,
-    Waits,
+    WaitingFor,
     address_key,
 )
 
@@ -49,7 +49,7 @@ class ConnectionSlot:
         self._gate = gate
         self._number = number
 
-    def waits(self, waits: Waits | None) -> None:
+    def waits(self, waits: WaitingFor | None) -> None:
         """Report what the connection waits for; None: it waits for the server."""
         self._gate.table.wait(self._number, waits, self._gate.now_ms())
 
@@ -57,9 +57,9 @@ class ConnectionSlot:
         """Report that a request has arrived; see ``ConnectionTable.begin``."""
         return self._gate.table.begin(self._number, self._gate.now_ms())
 
-    def prove(self) -> None:
+    def authenticate(self) -> None:
         """Report that the client has shown a token."""
-        self._gate.table.prove(self._number)
+        self._gate.table.authenticate(self._number)
 
     def leave(self) -> None:
         """Report that the connection is closed."""
@@ -98,7 +98,7 @@ class Gate:
         self._empty.set()
         self._next_look: asyncio.TimerHandle | None = None
         self._last_call: asyncio.TimerHandle | None = None
-        shortest_ms = min(limits.head_ms, limits.body_ms, limits.next_ms, limits.taking_ms)
+        shortest_ms = min(limits.head_ms, limits.body_ms, limits.next_ms, limits.reading_ms)
         self._look_s = min(_LOOK_MAX_MS, max(10, shortest_ms // _LOOKS)) / 1000
 
     def now_ms(self) -> int:
@@ -118,7 +118,7 @@ class Gate:
         """
         if self._listener is not None:
             self._listener.close()
-        for number in self.table.waiting(but=Waits.TAKING):
+        for number in self.table.waiting(but=WaitingFor.READING):
             self._cut(number)
         self._last_call = asyncio.get_running_loop().call_later(grace_s, self._cut_waiting)
 
@@ -196,7 +196,7 @@ class Gate:
                 self._cut(number)
             elif progress.buffered:
                 buffered[number] = progress.buffered
-        for number in self.table.too_much(buffered):
+        for number in self.table.over_memory_limit(buffered):
             self._paced.warning(
                 "clients read too slowly",
                 "closed a connection: clients read their responses too slowly",
@@ -205,7 +205,7 @@ class Gate:
         self._paced.flush()
 
 
-def untaken_bytes(transport: asyncio.Transport) -> tuple[int, int]:
+def unread_bytes(transport: asyncio.Transport) -> tuple[int, int]:
     """Return how many written bytes the client's machine has not acknowledged.
 
     Returns:

@@ -15,7 +15,7 @@ _OTHER: Final = "other lines like these"
 _WORDS_MAX: Final = 200
 
 
-class Unsaid(NamedTuple):
+class SuppressedLines(NamedTuple):
     """A kind of line of which some were suppressed.
 
     Attributes:
@@ -27,7 +27,7 @@ class Unsaid(NamedTuple):
     lines: int
 
 
-class LogPace:
+class LogRateLimit:
     """Decides which lines are logged and which are counted. Pure.
 
     Args:
@@ -44,21 +44,21 @@ class LogPace:
         """Return True if a line of this kind is to be logged now; otherwise count it."""
         if kind not in self._logged and len(self._logged) >= self._kinds_max:
             kind = _OTHER
-        said_ms, unsaid = self._logged.get(kind, (None, 0))
-        if said_ms is None:
+        logged_ms, suppressed = self._logged.get(kind, (None, 0))
+        if logged_ms is None:
             self._logged[kind] = (now_ms, 0)
             return True
-        self._logged[kind] = (said_ms, unsaid + 1)
+        self._logged[kind] = (logged_ms, suppressed + 1)
         return False
 
-    def due(self, now_ms: int) -> list[Unsaid]:
+    def due(self, now_ms: int) -> list[SuppressedLines]:
         """Return the counts of suppressed lines of kinds whose interval has ended; reset them."""
         found = []
-        for kind, (said_ms, unsaid) in list(self._logged.items()):
-            if now_ms - said_ms < self._every_ms:
+        for kind, (logged_ms, suppressed) in list(self._logged.items()):
+            if now_ms - logged_ms < self._every_ms:
                 continue
-            if unsaid:
-                found.append(Unsaid(kind, unsaid))
+            if suppressed:
+                found.append(SuppressedLines(kind, suppressed))
                 self._logged[kind] = (now_ms, 0)
             else:
                 del self._logged[kind]
@@ -71,13 +71,13 @@ class PacedLog(logging.Filter):
     As a filter it rate-limits the lines of a library's logger.
 
     Args:
-        pace: decides which lines are logged.
+        limit: decides which lines are logged.
         clock: the time source.
     """
 
-    def __init__(self, pace: LogPace | None = None, clock: Clock | None = None) -> None:
+    def __init__(self, limit: LogRateLimit | None = None, clock: Clock | None = None) -> None:
         super().__init__()
-        self._pace = pace or LogPace()
+        self._limit = limit or LogRateLimit()
         self._clock = clock or SystemClock()
         self._lock = threading.Lock()
 
@@ -93,13 +93,13 @@ class PacedLog(logging.Filter):
     def flush(self) -> None:
         """Log the numbers of suppressed lines that are due."""
         with self._lock:
-            due = self._pace.due(self._clock.now_ms())
+            due = self._limit.due(self._clock.now_ms())
         for kind, count in due:
             log.warning("%s: %d more of these", kind, count)
 
     def _may_log(self, kind: str) -> bool:
         with self._lock:
-            return self._pace.may_log(kind, self._clock.now_ms())
+            return self._limit.may_log(kind, self._clock.now_ms())
 
 
 def _kind_of(record: logging.LogRecord) -> str:

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, NamedTuple
 
-_LEAST_TAKEN: Final = 32_768
+_LEAST_READ_BYTES: Final = 32_768
 _IPV6_PREFIX: Final = 64
 
 
-class Waits(Enum):
+class WaitingFor(Enum):
     """What a connection waits for."""
 
     HEAD = "the head of its request"
     BODY = "the body of its request"
     NEXT = "another request"
-    TAKING = "the client to read its response"
+    READING = "the client to read its response"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +37,9 @@ class ConnectionLimits:
         head_ms: from connecting, or from the first byte of a later request, to the end of its head.
         body_ms: from the end of the head to the end of the body.
         next_ms: the idle time between two requests.
-        taking_ms: the time in which a client must read all pending data, or ``taken_bytes``.
-        taken_bytes: see ``taking_ms``.
-        untaken_bytes: the limit of response data in memory for all clients together.
+        reading_ms: the time in which a client must read all pending data, or ``read_bytes``.
+        read_bytes: see ``reading_ms``.
+        unread_bytes: the limit of response data in memory for all clients together.
     """
 
     connections: int = 500
@@ -48,9 +48,9 @@ class ConnectionLimits:
     head_ms: int = 10_000
     body_ms: int = 10_000
     next_ms: int = 5_000
-    taking_ms: int = 10_000
-    taken_bytes: int = _LEAST_TAKEN
-    untaken_bytes: int = 256 << 20
+    reading_ms: int = 10_000
+    read_bytes: int = _LEAST_READ_BYTES
+    unread_bytes: int = 256 << 20
 
 
 class Admission(NamedTuple):
@@ -69,14 +69,14 @@ class ConnectionProgress(NamedTuple):
     """The visible progress of a connection.
 
     Attributes:
-        untaken: response bytes that the client's machine has not acknowledged.
-        taken: acknowledged bytes, counted from any start.
+        unread: response bytes that the client's machine has not acknowledged.
+        read: acknowledged bytes, counted from any start.
         body_open: whether the body of the current request is incomplete.
-        buffered: how many of the ``untaken`` bytes are in this process's memory.
+        buffered: how many of the ``unread`` bytes are in this process's memory.
     """
 
-    untaken: int = 0
-    taken: int = 0
+    unread: int = 0
+    read: int = 0
     body_open: bool = False
     buffered: int = 0
 
@@ -85,12 +85,12 @@ class ConnectionProgress(NamedTuple):
 class _Connection:
     address: str
     spare: bool
-    waits: Waits | None
+    waits: WaitingFor | None
     since_ms: int
-    proven: bool = False
+    authenticated: bool = False
     request_ms: int = 0
     mark_ms: int | None = None
-    mark_taken: int = 0
+    mark_read: int = 0
 
 
 class ConnectionTable:
@@ -101,7 +101,9 @@ class ConnectionTable:
         self._open: dict[int, _Connection] = {}
         self._usual = 0
         self._numbers = 0
-        self._waiting = {(spare, proven): _Waiting() for spare in _BOTH for proven in _BOTH}
+        self._waiting = {
+            (spare, authenticated): _Waiting() for spare in _BOTH for authenticated in _BOTH
+        }
 
     def __len__(self) -> int:
         return len(self._open)
@@ -109,7 +111,7 @@ class ConnectionTable:
     def __contains__(self, number: int) -> bool:
         return number in self._open
 
-    def waiting(self, but: Waits | None = None) -> tuple[int, ...]:
+    def waiting(self, but: WaitingFor | None = None) -> tuple[int, ...]:
         """Return the connections that wait for their client, unless for the reason ``but``."""
         return tuple(
             number
@@ -131,7 +133,7 @@ class ConnectionTable:
         if len(self._open) >= self.limits.connections + self.limits.spare:
             return Admission(None, evicted)
         self._numbers += 1
-        self._open[self._numbers] = _Connection(address, spare, Waits.HEAD, now_ms)
+        self._open[self._numbers] = _Connection(address, spare, WaitingFor.HEAD, now_ms)
         self._usual += not spare
         self._queue(self._open[self._numbers]).add(address, self._numbers)
         return Admission(self._numbers, evicted)
@@ -153,8 +155,8 @@ class ConnectionTable:
         return self._longest_of(spare=False)
 
     def _longest_of(self, *, spare: bool) -> int | None:
-        for proven in _BOTH:
-            found = self._waiting[spare, proven].longest()
+        for authenticated in _BOTH:
+            found = self._waiting[spare, authenticated].longest()
             if found is not None:
                 return found
         return None
@@ -178,7 +180,7 @@ class ConnectionTable:
                 self._queue(connection).add(connection.address, number)
         return not connection.spare
 
-    def wait(self, number: int, waits: Waits | None, now_ms: int) -> None:
+    def wait(self, number: int, waits: WaitingFor | None, now_ms: int) -> None:
         """Record what a connection waits for; None: for the server. An unchanged wait continues."""
         connection = self._open.get(number)
         if connection is None or connection.waits is waits:
@@ -190,13 +192,13 @@ class ConnectionTable:
             queue.add(connection.address, number)
         connection.waits, connection.since_ms = waits, now_ms
 
-    def prove(self, number: int) -> None:
+    def authenticate(self, number: int) -> None:
         """Record that the client of a connection has shown a token."""
         connection = self._open.get(number)
-        if connection is None or connection.proven:
+        if connection is None or connection.authenticated:
             return
         self._queue(connection).discard(connection.address, number)
-        connection.proven = True
+        connection.authenticated = True
         if connection.waits is not None:
             self._queue(connection).add(connection.address, number)
 
@@ -207,47 +209,47 @@ class ConnectionTable:
             self._usual -= not connection.spare
             self._queue(connection).discard(connection.address, number)
 
-    def overdue(self, number: int, progress: ConnectionProgress, now_ms: int) -> Waits | None:
+    def overdue(self, number: int, progress: ConnectionProgress, now_ms: int) -> WaitingFor | None:
         """Return what a connection has waited for too long; None: nothing."""
         connection = self._open.get(number)
         if connection is None:
             return None
         limits, waited_ms = self.limits, now_ms - connection.since_ms
-        if self._takes_too_little(connection, progress, now_ms):
-            return Waits.TAKING
+        if self._reads_too_little(connection, progress, now_ms):
+            return WaitingFor.READING
         if progress.body_open and now_ms - connection.request_ms >= limits.body_ms:
-            return Waits.BODY
-        if connection.waits is Waits.HEAD and waited_ms >= limits.head_ms:
-            return Waits.HEAD
-        if connection.waits is Waits.NEXT and waited_ms >= limits.next_ms:
-            return Waits.NEXT
+            return WaitingFor.BODY
+        if connection.waits is WaitingFor.HEAD and waited_ms >= limits.head_ms:
+            return WaitingFor.HEAD
+        if connection.waits is WaitingFor.NEXT and waited_ms >= limits.next_ms:
+            return WaitingFor.NEXT
         return None
 
-    def _takes_too_little(
+    def _reads_too_little(
         self, connection: _Connection, progress: ConnectionProgress, now_ms: int
     ) -> bool:
-        if not progress.untaken:
+        if not progress.unread:
             connection.mark_ms = None
         elif (
             connection.mark_ms is None
-            or progress.taken - connection.mark_taken >= self.limits.taken_bytes
+            or progress.read - connection.mark_read >= self.limits.read_bytes
         ):
-            connection.mark_ms, connection.mark_taken = now_ms, progress.taken
+            connection.mark_ms, connection.mark_read = now_ms, progress.read
         else:
-            return now_ms - connection.mark_ms >= self.limits.taking_ms
+            return now_ms - connection.mark_ms >= self.limits.reading_ms
         return False
 
-    def too_much(self, buffered: Mapping[int, int]) -> tuple[int, ...]:
+    def over_memory_limit(self, buffered: Mapping[int, int]) -> tuple[int, ...]:
         """Return the connections to close because clients leave too much data unread in memory.
 
         Args:
             buffered: bytes in our memory, by connection.
         """
-        surplus = sum(buffered.values()) - self.limits.untaken_bytes
+        surplus = sum(buffered.values()) - self.limits.unread_bytes
         found: list[int] = []
         known = [number for number in buffered if number in self._open]
         for number in sorted(
-            known, key=lambda number: (self._open[number].proven, -buffered[number])
+            known, key=lambda number: (self._open[number].authenticated, -buffered[number])
         ):
             if surplus <= 0:
                 break
@@ -256,7 +258,7 @@ class ConnectionTable:
         return tuple(found)
 
     def _queue(self, connection: _Connection) -> "_Waiting":
-        return self._waiting[connection.spare, connection.proven]
+        return self._waiting[connection.spare, connection.authenticated]
 
 
 class _Waiting:

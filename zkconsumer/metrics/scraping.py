@@ -13,9 +13,9 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
 from typing import TYPE_CHECKING, Any, Final
 
-from zkconsumer.inbound.gate import ConnectionSlot, Gate, Watched, untaken_bytes
+from zkconsumer.inbound.gate import ConnectionSlot, Gate, Watched, unread_bytes
 from zkconsumer.inbound.pacing import PacedLog
-from zkconsumer.inbound.table import ConnectionLimits, ConnectionProgress, Waits
+from zkconsumer.inbound.table import ConnectionLimits, ConnectionProgress, WaitingFor
 from zkconsumer.scope import ThreadScope
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class _Scrape(asyncio.Protocol, Watched):
         self._session.begin()
         response = _Exchange(self._head, self._app).response
         self._given = len(response)
-        self._session.waits(Waits.TAKING)
+        self._session.waits(WaitingFor.READING)
         self._transport.write(response)
         self._transport.close()
 
@@ -119,8 +119,8 @@ class _Scrape(asyncio.Protocol, Watched):
         """See ``Watched``."""
         if self._transport is None:
             return ConnectionProgress()
-        untaken, buffered = untaken_bytes(self._transport)
-        return ConnectionProgress(untaken=untaken, taken=self._given - untaken, buffered=buffered)
+        unread, buffered = unread_bytes(self._transport)
+        return ConnectionProgress(unread=unread, read=self._given - unread, buffered=buffered)
 
     def cut(self) -> None:
         """See ``Watched``."""

@@ -14,7 +14,7 @@ from typing import Final
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.notify.alerts import Alert, Alerts, Timing
 from zkconsumer.notify.outbox import Notification, Outbox, Policy
-from zkconsumer.notify.targets import CommandTarget, NotSent, NotTaken, Receiver
+from zkconsumer.notify.targets import CommandTarget, NotSent, Receiver, Rejected
 from zkconsumer.notify.templates import NotificationOrigin
 from zkconsumer.notify.troubles import GroupObservation, Subject, observe
 from zkconsumer.printable import fault_text
@@ -191,7 +191,7 @@ class _Sender:
         about = f"notifying {self.name}"
         try:
             self._target.send(messages, self._origin)
-        except NotTaken as error:
+        except Rejected as error:
             log.warning("%s: refused for good: %s", about, error)
         except NotSent as error:
             return self._failed(about, str(error))

@@ -40,7 +40,7 @@ class NotSent(ZkConsumerError):
     """A message was not accepted, but may be later."""
 
 
-class NotTaken(ZkConsumerError):
+class Rejected(ZkConsumerError):
     """A message was refused for good."""
 
 
@@ -52,7 +52,7 @@ class Receiver(Protocol):
 
         Raises:
             NotSent: the messages were not accepted, but may be later.
-            NotTaken: the messages were refused for good.
+            Rejected: the messages were refused for good.
         """
         ...
 
@@ -97,7 +97,7 @@ class HttpTarget:
         if 200 <= status < 300:
             return
         secrets = f"{self.url.path} {self.url.query} {self.authorization or ''} {self.secret}"
-        refused = NotTaken if status in _REFUSED else NotSent
+        refused = Rejected if status in _REFUSED else NotSent
         raise refused(f"{where} responded with {status}: {quoted(data, secrets)}")
 
 
@@ -160,7 +160,7 @@ class MailTarget:
             log.warning("%s: recipient %s was refused (%d)", self.host, receiver, code)
 
     def _error(self, code: int, reason: str) -> ZkConsumerError:
-        kind = NotTaken if code >= 500 else NotSent
+        kind = Rejected if code >= 500 else NotSent
         return kind(f"{self.host}:{self.port}: {reason}")
 
 

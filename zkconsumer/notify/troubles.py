@@ -10,8 +10,8 @@ from typing import Final, TypeAlias
 from zkconsumer.status.doctor.diagnosis import Diagnosis, Severity, counted
 from zkconsumer.status.doctor.headline import doctor_command, group_command, headline_text
 from zkconsumer.status.model import ClusterSnapshot, GroupKey
+from zkconsumer.web.pages.formatting import Tone
 from zkconsumer.web.pages.group_rows import group_row
-from zkconsumer.web.pages.words import Tone
 from zkconsumer.web.state import ClusterState
 
 Subject: TypeAlias = GroupKey | None

@@ -55,7 +55,7 @@ from zkconsumer.web.security import SESSION_MS, safe_onward
 from zkconsumer.web.site import Site
 from zkconsumer.web.state import ClusterState
 from zkconsumer.web.throttling import GuessThrottle
-from zkconsumer.web.znodes import ZnodeView, look_at
+from zkconsumer.web.znodes import ZnodeView, read_nodes
 from zkconsumer.zk.paths import GroupPaths
 
 __all__ = ["Site", "build_app", "build_clusters_app"]
@@ -232,7 +232,7 @@ class _Pages:
             )
         elif self._asking.acquire(blocking=False):
             try:
-                nodes = look_at(store, group_id, path)
+                nodes = read_nodes(store, group_id, path)
             finally:
                 self._asking.release()
         else:

@@ -9,9 +9,9 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from zkconsumer.inbound.gate import ConnectionSlot, Watched, untaken_bytes
-from zkconsumer.inbound.table import ConnectionProgress, Waits
-from zkconsumer.web.guarding import HAS_ROOM, PROVE
+from zkconsumer.inbound.gate import ConnectionSlot, Watched, unread_bytes
+from zkconsumer.inbound.table import ConnectionProgress, WaitingFor
+from zkconsumer.web.guarding import AUTHENTICATE, HAS_ROOM
 
 HEAD_MAX: Final = 16_384
 """The limit of a request's line and headers together."""
@@ -110,10 +110,10 @@ class PageConnection(H11Protocol, Watched):
         """See ``Watched``."""
         if not self._connected:
             return ConnectionProgress()
-        untaken, buffered = untaken_bytes(self.transport)
+        unread, buffered = unread_bytes(self.transport)
         return ConnectionProgress(
-            untaken=untaken,
-            taken=self._given - untaken,
+            unread=unread,
+            read=self._given - unread,
             body_open=self._body_open,
             buffered=buffered,
         )
@@ -130,18 +130,18 @@ class PageConnection(H11Protocol, Watched):
     def _notify(self) -> None:
         self._session.waits(self._waits())
 
-    def _waits(self) -> Waits | None:
+    def _waits(self) -> WaitingFor | None:
         if self.flow.write_paused:
-            return Waits.TAKING
+            return WaitingFor.READING
         if self._body_open:
-            return Waits.BODY
+            return WaitingFor.BODY
         if self._answering:
             return None
-        return Waits.HEAD if self._head_begun else Waits.NEXT
+        return WaitingFor.HEAD if self._head_begun else WaitingFor.NEXT
 
     async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
         has_capacity = self._has_capacity
-        scope[HAS_ROOM], scope[PROVE] = has_capacity, self._session.prove
+        scope[HAS_ROOM], scope[AUTHENTICATE] = has_capacity, self._session.authenticate
 
         async def send_on(message: Message) -> None:
             if message["type"] == "http.response.start" and not has_capacity:

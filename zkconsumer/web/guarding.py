@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 TOO_MANY_GUESSES: Final = "Too many wrong tokens came from your address: try again in a minute."
 HAS_ROOM: Final = "zkconsumer.has_capacity"
 """The key in a scope for whether there is capacity for more than ``/healthz``."""
-PROVE: Final = "zkconsumer.prove"
+AUTHENTICATE: Final = "zkconsumer.authenticate"
 """The key in a scope for the function to call once its client has shown the token."""
 _ALWAYS_ANSWERED: Final = "/healthz"
 _RETRY_S: Final = 5
@@ -125,7 +125,7 @@ class Guard:
                     header for header in scope["headers"] if header[0] != _AUTHORIZATION
                 ]
         if admitted:
-            scope.get(PROVE, _no_credentials)()
+            scope.get(AUTHENTICATE, _no_credentials)()
         return admitted, wait_ms
 
 

@@ -7,9 +7,9 @@ import jinja2
 from zkconsumer.status.doctor.diagnosis import Diagnosis
 from zkconsumer.status.doctor.headline import doctor_command, headline_of, headline_text
 from zkconsumer.version import __version__
+from zkconsumer.web.pages.formatting import FILTERS
 from zkconsumer.web.pages.frame import frame_of
 from zkconsumer.web.pages.view import PageRequest, View, group_address, topic_address
-from zkconsumer.web.pages.words import FILTERS
 from zkconsumer.web.state import ClusterState
 
 

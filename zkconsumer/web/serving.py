@@ -34,7 +34,7 @@ _RATE_LIMITED_LOGGERS: Final = ("asyncio", "uvicorn.error", "zkconsumer.web.guar
 """Loggers to which any client can make us write."""
 _GRACE_S: Final = 2
 """How long pending responses may take at the end, in seconds."""
-_TAKING_S: Final = 1.0
+_READING_S: Final = 1.0
 """How long clients may take to read their responses at the end, in seconds."""
 
 
@@ -115,7 +115,7 @@ def connection_limits(connections: int | None, client_ms: int) -> ConnectionLimi
         head_ms=client_ms,
         body_ms=client_ms,
         next_ms=min(usual.next_ms, client_ms),
-        taking_ms=client_ms,
+        reading_ms=client_ms,
     )
 
 
@@ -189,7 +189,7 @@ class PageServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """See ``uvicorn.Server``: does not wait for slow clients."""
-        self._gate.stop_accepting(_TAKING_S)
+        self._gate.stop_accepting(_READING_S)
         await super().shutdown(sockets)
 
     @contextmanager

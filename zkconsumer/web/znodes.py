@@ -53,7 +53,7 @@ def is_below(group_id: str, path: str) -> bool:
     return not any(part in {"", ".", ".."} for part in path.split("/")[1:])
 
 
-def look_at(store: ZkStore, group_id: str, path: str) -> tuple[ZnodeView, ...]:
+def read_nodes(store: ZkStore, group_id: str, path: str) -> tuple[ZnodeView, ...]:
     """Return a node of a group and its children (whose own children are only counted).
 
     Leaves no watch. Errors are reported in the first view.

@@ -29,7 +29,7 @@ from tests.support.waiting import wait_until
 from zkconsumer.notify.alerts import Timing
 from zkconsumer.notify.notifier import Notifier, Route
 from zkconsumer.notify.outbox import Notification, Policy, Status
-from zkconsumer.notify.targets import CommandTarget, HttpTarget, MailTarget, NotSent, NotTaken
+from zkconsumer.notify.targets import CommandTarget, HttpTarget, MailTarget, NotSent, Rejected
 from zkconsumer.notify.templates import (
     NotificationOrigin,
     Template,
@@ -107,7 +107,7 @@ def test_http_posts_and_checks_the_response(receiver: Receiver) -> None:
     assert headers["Authorization"] == "Bearer hidden"
     assert headers["Content-Type"] == "application/json"
     assert "settlement is stuck: settlement_host7 is registered but gone" in body["text"]
-    for status, error in ((400, NotTaken), (404, NotSent), (429, NotSent), (503, NotSent)):
+    for status, error in ((400, Rejected), (404, NotSent), (429, NotSent), (503, NotSent)):
         receiver.statuses = [status]
         with pytest.raises(error, match=f"responded with {status}: said") as refused:
             target.send([message()], ORIGIN)

@@ -16,7 +16,7 @@ from zkconsumer.cli.watch import Terminal
 from zkconsumer.notify.alerts import Timing
 from zkconsumer.notify.notifier import Notifier, Route
 from zkconsumer.notify.outbox import Notification
-from zkconsumer.notify.targets import NotTaken
+from zkconsumer.notify.targets import Rejected
 from zkconsumer.notify.templates import NotificationOrigin
 
 ORIGIN = NotificationOrigin(cluster="plant")
@@ -90,7 +90,7 @@ def test_a_reader_that_is_gone_ends_the_command(pipe: FullPipe) -> None:
     """Any program in a pipe ends that way."""
     os.close(pipe.reader)
     ended: list[BaseException] = []
-    with pytest.raises(NotTaken):
+    with pytest.raises(Rejected):
         Terminal(ended.append, pipe.writer).send([message()], ORIGIN)
     assert isinstance(ended[0], BrokenPipeError)
 

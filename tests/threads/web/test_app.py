@@ -224,7 +224,7 @@ def test_requests_that_wait_for_zookeeper_are_limited(monkeypatch: pytest.Monkey
         second.append(served.get(address, accept="text/html").text)
         return (ZnodeView(path="/consumers/billing", problem="it came late"),)
 
-    monkeypatch.setattr(app_module, "look_at", slow)
+    monkeypatch.setattr(app_module, "read_nodes", slow)
     for _ in range(2):
         assert "it came late" in served.get(address, accept="text/html").text
     assert ["too many requests for nodes" in name for name in second] == [True, True]

@@ -102,13 +102,13 @@ def test_a_response_that_is_not_read_is_abandoned(path: bytes) -> None:
 
 def test_a_response_may_be_read_slowly() -> None:
     """It may take longer than the limit in all, if something is read within each limit."""
-    pause, limits = threading.Event(), replace(QUICK, taking_ms=1_000)
+    pause, limits = threading.Event(), replace(QUICK, reading_ms=1_000)
     with gated(limits) as page, page.connect(receive_buffer=65_536) as client:
         client.sendall(HEAD % b"/large")
         taken = 0
         for _ in range(20):
             taken += len(client.recv(65_536))
-            pause.wait(limits.taking_ms / 1000 / 8)
+            pause.wait(limits.reading_ms / 1000 / 8)
         client.sendall(b"GET / HTTP/1.0\r\n\r\n")
         assert taken + len(read_all(client)) > LARGE
 

@@ -15,8 +15,8 @@ from zkconsumer.status.doctor.diagnosis import Code
 from zkconsumer.status.model import GroupKey, GroupKind, GroupPartition
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
 from zkconsumer.status.reading.snapshot import SnapshotReader
+from zkconsumer.web.pages.formatting import Tone
 from zkconsumer.web.pages.group_rows import Verdict, group_row
-from zkconsumer.web.pages.words import Tone
 from zkconsumer.web.publishing import Publisher
 
 BEYOND = GroupKey(GroupKind.COORDINATOR, "beyond")

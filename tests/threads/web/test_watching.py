@@ -29,8 +29,8 @@ from zkconsumer.status.model import (
 )
 from zkconsumer.status.reading.kept import CLUSTER_PART
 from zkconsumer.status.timeline import Rebalance
+from zkconsumer.web.pages.formatting import NOT_KNOWN, Tone
 from zkconsumer.web.pages.group_rows import group_row
-from zkconsumer.web.pages.words import NOT_KNOWN, Tone
 from zkconsumer.web.publishing import EARLIER_MS, LONG_BEFORE_MS, Publisher
 from zkconsumer.web.state import ClusterState
 from zkconsumer.web.watching import ClusterWatch, WatchSettings

@@ -7,42 +7,42 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.manual_clock import ManualClock
-from zkconsumer.inbound.pacing import LogPace, PacedLog, Unsaid
+from zkconsumer.inbound.pacing import LogRateLimit, PacedLog, SuppressedLines
 
 
 def test_a_kind_of_line_is_logged_once_per_interval() -> None:
     """The lines suppressed meanwhile are counted, and each count is reported once."""
-    pace = LogPace(every_ms=100)
-    assert [pace.may_log("a", now_ms) for now_ms in (0, 1, 99)] == [True, False, False]
-    assert pace.may_log("b", 50)
-    assert pace.due(99) == []
-    assert pace.due(100) == [Unsaid("a", 2)]
-    assert not pace.may_log("a", 150)
-    assert pace.due(199) == []
-    assert pace.due(200) == [Unsaid("a", 1)]
-    assert pace.due(300) == []
-    assert pace.may_log("a", 301)
+    limit = LogRateLimit(every_ms=100)
+    assert [limit.may_log("a", now_ms) for now_ms in (0, 1, 99)] == [True, False, False]
+    assert limit.may_log("b", 50)
+    assert limit.due(99) == []
+    assert limit.due(100) == [SuppressedLines("a", 2)]
+    assert not limit.may_log("a", 150)
+    assert limit.due(199) == []
+    assert limit.due(200) == [SuppressedLines("a", 1)]
+    assert limit.due(300) == []
+    assert limit.may_log("a", 301)
 
 
 @given(st.lists(st.tuples(st.text(max_size=3), st.integers(0, 50)), max_size=300))
 def test_lines_are_few_whatever_their_kinds(events: list[tuple[str, int]]) -> None:
     """Per interval, each of the first kinds, and all others together, log at most two lines."""
-    pace = LogPace(every_ms=1_000, kinds_max=5)
+    limit = LogRateLimit(every_ms=1_000, kinds_max=5)
     now_ms, logged, suppressed = 0, 0, 0
     for kind, passed_ms in events:
         now_ms += passed_ms
-        if pace.may_log(kind, now_ms):
+        if limit.may_log(kind, now_ms):
             logged += 1
         else:
             suppressed += 1
         assert logged <= 6 * (1 + now_ms // 1_000)
-    assert sum(unsaid.lines for unsaid in pace.due(now_ms + 2_000)) == suppressed
+    assert sum(found.lines for found in limit.due(now_ms + 2_000)) == suppressed
 
 
 def test_a_logger_is_paced(caplog: pytest.LogCaptureFixture) -> None:
     """Warnings are grouped by their text without numbers, errors also by location; infos pass."""
     clock = ManualClock()
-    paced = PacedLog(LogPace(every_ms=100), clock)
+    paced = PacedLog(LogRateLimit(every_ms=100), clock)
     logger = logging.getLogger("tests.paced")
     logger.addFilter(paced)
     try:

@@ -6,7 +6,7 @@ from zkconsumer.inbound.table import (
     ConnectionLimits,
     ConnectionProgress,
     ConnectionTable,
-    Waits,
+    WaitingFor,
     address_key,
 )
 
@@ -17,9 +17,9 @@ LIMITS = ConnectionLimits(
     head_ms=100,
     body_ms=200,
     next_ms=50,
-    taking_ms=300,
-    taken_bytes=1_000,
-    untaken_bytes=10_000,
+    reading_ms=300,
+    read_bytes=1_000,
+    unread_bytes=10_000,
 )
 NOTHING = ConnectionProgress()
 
@@ -52,7 +52,7 @@ class TableWithClock:
         self.table.wait(number, None, self.now_ms)
         return number
 
-    def overdue(self, number: int, progress: ConnectionProgress = NOTHING) -> Waits | None:
+    def overdue(self, number: int, progress: ConnectionProgress = NOTHING) -> WaitingFor | None:
         """Return what the connection is overdue with at the present time, or None."""
         return self.table.overdue(number, progress, self.now_ms)
 
@@ -86,8 +86,8 @@ def test_connections_with_a_request_in_progress_do_not_count_for_their_address(
 def test_a_connection_with_a_token_does_not_count_for_its_address(bench: TableWithClock) -> None:
     """And it is the last to be closed."""
     authenticated = bench.busy("a")
-    bench.table.prove(authenticated)
-    bench.table.wait(authenticated, Waits.NEXT, bench.now_ms)
+    bench.table.authenticate(authenticated)
+    bench.table.wait(authenticated, WaitingFor.NEXT, bench.now_ms)
     strangers = [bench.admitted("a") for _ in range(3)]
     assert bench.evicted == []
     bench.admitted("b")
@@ -102,7 +102,7 @@ def test_the_address_with_the_most_waiting_connections_loses_one_first(
     first, second = bench.admitted("a"), bench.admitted("a")
     bench.admitted("c")
     bench.table.wait(first, None, bench.now_ms)
-    bench.table.wait(first, Waits.NEXT, bench.now_ms)
+    bench.table.wait(first, WaitingFor.NEXT, bench.now_ms)
     bench.admitted("d")
     assert bench.evicted == [second]
 
@@ -137,22 +137,22 @@ def test_the_time_limit_of_a_head_counts_from_connecting(bench: TableWithClock) 
     """Reporting the wait again does not extend it: sending a byte at a time gains nothing."""
     number = bench.admitted("a")
     bench.now_ms += 60
-    bench.table.wait(number, Waits.HEAD, bench.now_ms)
+    bench.table.wait(number, WaitingFor.HEAD, bench.now_ms)
     assert bench.overdue(number) is None
     bench.now_ms += 40
-    assert bench.overdue(number) is Waits.HEAD
+    assert bench.overdue(number) is WaitingFor.HEAD
 
 
 def test_the_time_limit_of_a_body_counts_from_the_head(bench: TableWithClock) -> None:
     """It does not matter what the connection waits for in between."""
     number = bench.admitted("a")
     bench.table.begin(number, bench.now_ms)
-    bench.table.wait(number, Waits.BODY, bench.now_ms)
+    bench.table.wait(number, WaitingFor.BODY, bench.now_ms)
     bench.now_ms += 199
     bench.table.wait(number, None, bench.now_ms)
     assert bench.overdue(number, ConnectionProgress(body_open=True)) is None
     bench.now_ms += 1
-    assert bench.overdue(number, ConnectionProgress(body_open=True)) is Waits.BODY
+    assert bench.overdue(number, ConnectionProgress(body_open=True)) is WaitingFor.BODY
     assert bench.overdue(number) is None
 
 
@@ -161,30 +161,34 @@ def test_a_connection_may_be_idle_between_requests_for_next_ms(bench: TableWithC
     number = bench.busy("a")
     bench.now_ms += 10_000
     assert bench.overdue(number) is None
-    bench.table.wait(number, Waits.NEXT, bench.now_ms)
+    bench.table.wait(number, WaitingFor.NEXT, bench.now_ms)
     bench.now_ms += 50
-    assert bench.overdue(number) is Waits.NEXT
+    assert bench.overdue(number) is WaitingFor.NEXT
 
 
 def test_a_response_must_be_read_steadily(bench: TableWithClock) -> None:
-    """The client must read all pending data, or ``taken_bytes``, in each ``taking_ms``."""
+    """The client must read all pending data, or ``read_bytes``, in each ``reading_ms``."""
     number = bench.busy("a")
-    for taken in (0, 1_000, 2_000, 3_000):
-        assert bench.overdue(number, ConnectionProgress(untaken=5, taken=taken)) is None
+    for read in (0, 1_000, 2_000, 3_000):
+        assert bench.overdue(number, ConnectionProgress(unread=5, read=read)) is None
         bench.now_ms += 299
-    assert bench.overdue(number, ConnectionProgress(untaken=0, taken=3_005)) is None
-    assert bench.overdue(number, ConnectionProgress(untaken=9, taken=3_005)) is None
+    assert bench.overdue(number, ConnectionProgress(unread=0, read=3_005)) is None
+    assert bench.overdue(number, ConnectionProgress(unread=9, read=3_005)) is None
     bench.now_ms += 300
-    assert bench.overdue(number, ConnectionProgress(untaken=9, taken=4_004)) is Waits.TAKING
+    assert bench.overdue(number, ConnectionProgress(unread=9, read=4_004)) is WaitingFor.READING
 
 
 def test_memory_for_unread_responses_is_bounded(bench: TableWithClock) -> None:
     """Connections without a token are closed first, those with the most unread data first."""
     known, small, large = (bench.busy(address) for address in "abc")
-    bench.table.prove(known)
-    assert bench.table.too_much({known: 6_000, small: 1_000, large: 3_000}) == ()
-    assert bench.table.too_much({known: 9_000, small: 1_000, large: 3_000}) == (large,)
-    assert bench.table.too_much({known: 11_000, small: 1, large: 2}) == (large, small, known)
+    bench.table.authenticate(known)
+    assert bench.table.over_memory_limit({known: 6_000, small: 1_000, large: 3_000}) == ()
+    assert bench.table.over_memory_limit({known: 9_000, small: 1_000, large: 3_000}) == (large,)
+    assert bench.table.over_memory_limit({known: 11_000, small: 1, large: 2}) == (
+        large,
+        small,
+        known,
+    )
 
 
 def test_events_of_a_closed_connection_are_ignored(bench: TableWithClock) -> None:
@@ -192,8 +196,8 @@ def test_events_of_a_closed_connection_are_ignored(bench: TableWithClock) -> Non
     number = bench.admitted("a")
     bench.table.close(number)
     bench.table.close(number)
-    bench.table.wait(number, Waits.NEXT, bench.now_ms)
-    bench.table.prove(number)
+    bench.table.wait(number, WaitingFor.NEXT, bench.now_ms)
+    bench.table.authenticate(number)
     assert not bench.table.begin(number, bench.now_ms)
     assert bench.overdue(number) is None
     assert bench.table.longest_waiting() is None

@@ -6,8 +6,8 @@ from tests.support.page_world import BILLING, CHECKOUT, FRAUD, SETTLEMENT, state
 from zkconsumer.notify.troubles import Condition, GroupObservation, observe
 from zkconsumer.status.doctor.diagnosis import Severity
 from zkconsumer.status.model import GroupKey
+from zkconsumer.web.pages.formatting import Tone
 from zkconsumer.web.pages.group_rows import group_row
-from zkconsumer.web.pages.words import Tone
 from zkconsumer.web.state import ClusterState
 
 

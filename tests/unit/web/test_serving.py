@@ -60,7 +60,7 @@ def test_connections_get_at_most_half_of_the_descriptors(
     found = connection_limits(None, 2_000)
     assert found.connections == connections
     assert found.per_address == max(1, connections // 5)
-    assert (found.head_ms, found.body_ms, found.taking_ms) == (2_000, 2_000, 2_000)
+    assert (found.head_ms, found.body_ms, found.reading_ms) == (2_000, 2_000, 2_000)
     assert found.next_ms == 2_000
     assert connection_limits(None, 20_000).next_ms == 5_000
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.group_tree import GroupTree
-from zkconsumer.web.znodes import CHILDREN_SHOWN, DATA_SHOWN, is_below, look_at
+from zkconsumer.web.znodes import CHILDREN_SHOWN, DATA_SHOWN, is_below, read_nodes
 
 ROOT = "/consumers/g"
 MEMBER = "g_h-1400000000000-1a2b3c4d"
@@ -14,13 +14,13 @@ def test_a_node_is_shown_with_its_children() -> None:
     tree = GroupTree()
     session = tree.join("g", MEMBER, {"t": 1})
     tree.own("g", "t", 0, f"{MEMBER}-0", session)
-    root, *below = look_at(tree.store, "g", ROOT)
+    root, *below = read_nodes(tree.store, "g", ROOT)
     assert root.path == ROOT
     assert root.ephemeral_owner is None
     assert root.children_count == len(root.children) == len(below)
     assert {view.path for view in below} >= {f"{ROOT}/ids", f"{ROOT}/owners"}
     assert {view.path: view.children_count for view in below}[f"{ROOT}/ids"] == 1
-    _, member = look_at(tree.store, "g", f"{ROOT}/ids")
+    _, member = read_nodes(tree.store, "g", f"{ROOT}/ids")
     assert member.data is not None
     assert '"subscription"' in member.data
     assert member.size == len(member.data)
@@ -34,10 +34,10 @@ def test_large_data_and_long_lists_are_truncated() -> None:
     tree.write(f"{ROOT}/offsets/t/0", b"\xff" * (DATA_SHOWN + 1))
     for number in range(CHILDREN_SHOWN + 3):
         tree.write(f"{ROOT}/ids/{number:04}", b"")
-    node = look_at(tree.store, "g", f"{ROOT}/offsets/t/0")[0]
+    node = read_nodes(tree.store, "g", f"{ROOT}/offsets/t/0")[0]
     assert node.truncated
     assert node.data == "�" * DATA_SHOWN
-    ids, *below = look_at(tree.store, "g", f"{ROOT}/ids")
+    ids, *below = read_nodes(tree.store, "g", f"{ROOT}/ids")
     assert (ids.children_count, len(below)) == (CHILDREN_SHOWN + 3, CHILDREN_SHOWN)
 
 
@@ -59,18 +59,18 @@ def test_large_data_and_long_lists_are_truncated() -> None:
 def test_only_nodes_of_the_group_are_shown(path: str) -> None:
     """A path outside of the group is refused, whatever the address has."""
     assert not is_below("g", path)
-    [view] = look_at(GroupTree().store, "g", path)
+    [view] = read_nodes(GroupTree().store, "g", path)
     assert view.problem is not None
     assert view.data is None
 
 
 def test_a_missing_node_is_reported() -> None:
     """A missing node is reported, as of a group that has gone meanwhile."""
-    [view] = look_at(GroupTree().store, "nobody", "/consumers/nobody")
+    [view] = read_nodes(GroupTree().store, "nobody", "/consumers/nobody")
     assert view.problem == "there is no such node"
 
 
 def test_what_zookeeper_refuses_is_reported() -> None:
     """What ZooKeeper refuses is reported, and odd characters are refused before they get there."""
-    [view] = look_at(GroupTree().store, "g", f"{ROOT}/a\x00b")
+    [view] = read_nodes(GroupTree().store, "g", f"{ROOT}/a\x00b")
     assert view.problem is not None

@@ -23,7 +23,7 @@ from zkconsumer.web.history.database import (
     set_aside,
     size_of,
 )
-from zkconsumer.web.history.upkeep import UPKEEP_MS, Keep, keep_up
+from zkconsumer.web.history.upkeep import UPKEEP_MS, Retention, maintain
 from zkconsumer.web.history.writing import RebalanceId, SampleWriter
 from zkconsumer.web.state import ClusterState
 
@@ -43,12 +43,12 @@ class RecorderSettings:
     """The settings of the recorder.
 
     Attributes:
-        keep: how much to keep, and for how long.
+        retention: how much to keep, and for how long.
         sample_ms: the minimum interval between two samples of a group.
         stale_ms: a log end this much older than its group counts as unknown.
     """
 
-    keep: Keep = field(default_factory=Keep)
+    retention: Retention = field(default_factory=Retention)
     sample_ms: int = SAMPLE_MS
     stale_ms: int = _STALE_MS
 
@@ -122,7 +122,7 @@ class Recorder:
                     return
                 if self._clock.now_ms() >= self._upkeep_at_ms:
                     self._upkeep_at_ms = self._clock.now_ms() + UPKEEP_MS
-                    self._attempt(self._keep_up)
+                    self._attempt(self._maintain)
                 self._rest(self._clock.now_ms() - began_ms)
         finally:
             self._disconnect()
@@ -201,15 +201,15 @@ class Recorder:
         if state is None:
             return
         self._writer.write(connection, state, rebalances)
-        if size_of(connection) > self._settings.keep.max_bytes:
+        if size_of(connection) > self._settings.retention.max_bytes:
             self._upkeep_at_ms = self._clock.now_ms()
         with self._lock:
             for place, rebalance in rebalances.items():
                 if self._rebalances.get(place) is rebalance:
                     del self._rebalances[place]
 
-    def _keep_up(self, connection: sqlite3.Connection) -> None:
-        keep_up(connection, self._settings.keep, self._clock.wall_ms())
+    def _maintain(self, connection: sqlite3.Connection) -> None:
+        maintain(connection, self._settings.retention, self._clock.wall_ms())
 
     def _request_stop(self) -> None:
         self._stop.set()

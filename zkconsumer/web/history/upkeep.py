@@ -25,7 +25,7 @@ _VACUUM_PAGES: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Keep:
+class Retention:
     """The retention of samples.
 
     Attributes:
@@ -37,8 +37,8 @@ class Keep:
     max_bytes: int = 1 << 30
 
 
-def bands(now_ms: int, oldest_ms: int, points: int) -> Iterator[tuple[int, int, int]]:
-    """Return the bands of retention: begin, end, and the interval of which one sample is kept.
+def intervals_by_age(now_ms: int, oldest_ms: int, points: int) -> Iterator[tuple[int, int, int]]:
+    """Return begin and end of each age, and the interval of which one sample is kept there.
 
     Intervals double with the age, so that every doubling keeps ``points`` of them. All begin at
     multiples of their length, so that repeated runs, also with fewer points, keep the same samples.
@@ -51,7 +51,7 @@ def bands(now_ms: int, oldest_ms: int, points: int) -> Iterator[tuple[int, int, 
         until_ms, width_ms = since_ms, 2 * width_ms
 
 
-def keep_up(connection: sqlite3.Connection, keep: Keep, now_ms: int) -> None:
+def maintain(connection: sqlite3.Connection, retention: Retention, now_ms: int) -> None:
     """Apply the retention, in a transaction per group, so that others can write between.
 
     A file that is too large is thinned out to three quarters of the limit, so that this is seldom
@@ -60,16 +60,16 @@ def keep_up(connection: sqlite3.Connection, keep: Keep, now_ms: int) -> None:
     Raises:
         sqlite3.Error: it failed; a later run may succeed.
     """
-    horizon_ms = now_ms - keep.days * DAY_MS
+    horizon_ms = now_ms - retention.days * DAY_MS
     every = [series for (series,) in connection.execute(sql.ALL_SERIES).fetchall()]
     points = POINTS
-    is_large = size_of(connection) > keep.max_bytes
+    is_large = size_of(connection) > retention.max_bytes
     _thin(connection, every, horizon_ms, now_ms, points)
-    while is_large and size_of(connection) > _goal(keep) and points > _LEAST_POINTS:
+    while is_large and size_of(connection) > _goal(retention) and points > _LEAST_POINTS:
         points //= 2
         _thin(connection, every, horizon_ms, now_ms, points)
     if is_large:
-        _forget_oldest(connection, _goal(keep), every)
+        _forget_oldest(connection, _goal(retention), every)
     connection.execute(sql.FORGET_SERIES)
     _give_back(connection)
 
@@ -92,15 +92,15 @@ def _begin(at_ms: int, width_ms: int) -> int:
     return at_ms // width_ms * width_ms
 
 
-def _goal(keep: Keep) -> int:
-    return keep.max_bytes // 4 * 3
+def _goal(retention: Retention) -> int:
+    return retention.max_bytes // 4 * 3
 
 
 def _thin(
     connection: sqlite3.Connection, every: list[int], horizon_ms: int, now_ms: int, points: int
 ) -> None:
     """Keep the worst sample of each interval, and nothing from before the horizon."""
-    intervals = list(bands(now_ms, horizon_ms, points))
+    intervals = list(intervals_by_age(now_ms, horizon_ms, points))
     for series in every:
         connection.execute("BEGIN IMMEDIATE")
         connection.execute(sql.FORGET_SAMPLES, (series, horizon_ms))

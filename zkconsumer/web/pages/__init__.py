@@ -5,7 +5,7 @@ Every function takes the state, the request, and the name of the page's subject:
 - ``cluster.cluster_page(state, page_request)``
 - ``topics.topics_page(state, page_request)``, ``topic.topic_page(state, page_request, name)``
 - ``groups.groups_page(state, page_request)``, ``group.group_page(state, page_request, key, past)``
-- ``znodes.znodes_page(page_request, key, nodes)``, with the result of ``web.znodes.look_at`` for
+- ``znodes.znodes_page(page_request, key, nodes)``, with the result of ``web.znodes.read_nodes`` for
   ``?path=``
 - ``plain.login_page(refused=...)``, ``plain.sorry_page(status, sentence)``
 

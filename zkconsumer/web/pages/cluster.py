@@ -10,9 +10,9 @@ from zkconsumer.status.doctor.examine import each_once
 from zkconsumer.status.doctor.headline import headline_text
 from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, GroupKey, GroupState
 from zkconsumer.web.health import health_of
+from zkconsumer.web.pages.formatting import NOT_KNOWN, SEVERITY_TONES, Tone, counted
 from zkconsumer.web.pages.group_rows import NEVER, NOW, GroupRow, group_rows
 from zkconsumer.web.pages.view import PageRequest, View
-from zkconsumer.web.pages.words import NOT_KNOWN, SEVERITY_TONES, Tone, counted
 from zkconsumer.web.state import ClusterState
 
 _SHOWN: Final = 8

@@ -6,8 +6,8 @@ from typing import Final
 
 from zkconsumer.status.rates import GroupRates
 from zkconsumer.web.pages.cluster import ClusterHealth, outcome_of
+from zkconsumer.web.pages.formatting import Tone
 from zkconsumer.web.pages.view import View
-from zkconsumer.web.pages.words import Tone
 from zkconsumer.web.state import ClusterState
 
 EVERY_MS: Final = 5_000

@@ -9,12 +9,12 @@ from zkconsumer.status.doctor.incidents import flatten
 from zkconsumer.status.grid import Grid
 from zkconsumer.status.model import GroupKey, GroupKind
 from zkconsumer.status.verify import Verification
+from zkconsumer.web.pages.formatting import BURROW_WORDS, SEVERITY_TONES, Tone, counted
 from zkconsumer.web.pages.group_grid import columns_of, group_grid
 from zkconsumer.web.pages.group_rows import group_row
 from zkconsumer.web.pages.group_timeline import SHOWN, bare_id, events_of, ribbon
 from zkconsumer.web.pages.plain import sorry_page
 from zkconsumer.web.pages.view import PageRequest, View, group_address
-from zkconsumer.web.pages.words import BURROW_WORDS, SEVERITY_TONES, Tone, counted
 from zkconsumer.web.state import ClusterState, PastRebalance
 
 MEMBERS_SHOWN: Final = 100

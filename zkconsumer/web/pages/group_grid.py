@@ -9,10 +9,10 @@ from zkconsumer.status.burrow import BurrowStatus
 from zkconsumer.status.grid import OwnerColumn, PartitionRow
 from zkconsumer.status.lag import OffsetPlacement, PartitionLag
 from zkconsumer.status.model import GroupKey, GroupPartition
+from zkconsumer.web.pages.formatting import BURROW_TONES, BURROW_WORDS, Tone, burrow_about, time_lag
 from zkconsumer.web.pages.group_timeline import member_label
 from zkconsumer.web.pages.table import Paging, page_of
 from zkconsumer.web.pages.view import PageRequest
-from zkconsumer.web.pages.words import BURROW_TONES, BURROW_WORDS, Tone, burrow_about, time_lag
 from zkconsumer.web.state import ClusterState
 
 ROWS: Final = 100

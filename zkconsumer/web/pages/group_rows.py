@@ -10,7 +10,7 @@ from zkconsumer.status.doctor.headline import headline_of, headline_text
 from zkconsumer.status.lag import TimeLag
 from zkconsumer.status.model import GroupKey, GroupState
 from zkconsumer.status.rates import GroupRates
-from zkconsumer.web.pages.words import (
+from zkconsumer.web.pages.formatting import (
     BURROW_TONES,
     BURROW_WORDS,
     NOT_KNOWN,
@@ -22,7 +22,7 @@ from zkconsumer.web.pages.words import (
 )
 from zkconsumer.web.state import ClusterState
 
-LOOKED_AT: Final = 10_000
+MAX_EXAMINED_PARTITIONS: Final = 10_000
 """The maximum number of partitions diagnosed for one page: a tenth of a second of work."""
 
 NOW: Final = "now"
@@ -273,7 +273,7 @@ def group_rows(state: ClusterState, keys: Collection[GroupKey]) -> list[GroupRow
 
     Groups that would exceed the limit of partitions are not examined; those in trouble come first.
     """
-    left, rows = LOOKED_AT, {}
+    left, rows = MAX_EXAMINED_PARTITIONS, {}
     for row in sorted((_unexamined(state, key) for key in keys), key=lambda row: row.suspicion):
         is_small = row.partitions <= left
         rows[row.key] = _examined(state, row) if is_small else row

@@ -11,7 +11,7 @@ from zkconsumer.status.doctor.diagnosis import Code
 from zkconsumer.status.doctor.headline import headline_of
 from zkconsumer.status.model import GroupKey
 from zkconsumer.status.timeline import Moved, Rebalance
-from zkconsumer.web.pages.words import counted, duration
+from zkconsumer.web.pages.formatting import counted, duration
 from zkconsumer.web.state import ClusterState, PastRebalance
 
 SHOWN: Final = 12

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from zkconsumer.web.pages.words import short
+from zkconsumer.web.pages.formatting import short
 
 HEIGHT: Final = 20
 _STEP: Final = 2

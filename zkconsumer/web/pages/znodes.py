@@ -14,7 +14,7 @@ def znodes_page(page_request: PageRequest, key: GroupKey, nodes: Sequence[ZnodeV
     Args:
         page_request: for the URLs of other nodes (``?path=``).
         key: the group.
-        nodes: as ``web.znodes.look_at`` returns them, at least one.
+        nodes: as ``web.znodes.read_nodes`` returns them, at least one.
     """
     node, below = nodes[0], nodes[1:]
     root = GroupPaths(key.group_id).root

@@ -20,7 +20,7 @@ from zkconsumer.status.model import (
 from zkconsumer.web.history.database import open_for_writing, size_of
 from zkconsumer.web.history.past import RecordedPast
 from zkconsumer.web.history.recorder import Recorder
-from zkconsumer.web.history.upkeep import HOUR_MS, MINUTE_MS, UPKEEP_MS, Keep, keep_up
+from zkconsumer.web.history.upkeep import HOUR_MS, MINUTE_MS, UPKEEP_MS, Retention, maintain
 from zkconsumer.web.history.writing import SampleWriter
 
 PARTITIONS = 8
@@ -60,7 +60,7 @@ def readings() -> Iterator[int]:
 def past(tmp_path_factory: pytest.TempPathFactory) -> RecordedPast:
     """Record half a day into a file of at most 256 KiB, in two runs of the program."""
     path = tmp_path_factory.mktemp("past") / "past"
-    keep, largest = Keep(max_bytes=MAX_BYTES), 0
+    retention, largest = Retention(max_bytes=MAX_BYTES), 0
     connection, writer = open_for_writing(path), SampleWriter(4_000, 60_000)
     states, upkeep_ms = StatesByHand(seen(BEGIN_MS - PACE_MS)), BEGIN_MS
     for at_ms in readings():
@@ -70,7 +70,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> RecordedPast:
             states = StatesByHand(seen(at_ms - PACE_MS))
         writer.write(connection, states.publish(seen(at_ms)), {})
         if at_ms >= upkeep_ms or size_of(connection) > MAX_BYTES:
-            keep_up(connection, keep, at_ms)
+            maintain(connection, retention, at_ms)
             upkeep_ms = at_ms + UPKEEP_MS
         largest = max(largest, size_of(connection))
     connection.close()

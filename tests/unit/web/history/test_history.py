@@ -33,9 +33,9 @@ from zkconsumer.web.history.upkeep import (
     HOUR_MS,
     MINUTE_MS,
     POINTS,
-    Keep,
-    bands,
-    keep_up,
+    Retention,
+    intervals_by_age,
+    maintain,
 )
 
 STORED = (
@@ -87,15 +87,15 @@ def test_older_samples_are_thinned_out(samples: dict[int, int], later_ms: list[i
     """All samples of the last hour stay, and of older ones the worst in each interval."""
     with closing(history_with(Path(":memory:"), list(samples.items()))) as connection:
         for now_ms in sorted(20 * DAY_MS + time_ms for time_ms in later_ms):
-            keep_up(connection, Keep(days=14), now_ms)
+            maintain(connection, Retention(days=14), now_ms)
             samples = {at_ms: samples[at_ms] for at_ms in kept(samples, now_ms)}
             assert times(connection) == sorted(samples)
 
 
 @given(st.integers(0, 2**45), st.integers(1, 30 * DAY_MS), st.integers(5, POINTS))
 def test_bands_are_adjacent(now_ms: int, age_ms: int, points: int) -> None:
-    """The bands of intervals are adjacent, each interval twice as long as in the band before."""
-    found = list(bands(now_ms, now_ms - age_ms, points))
+    """The intervals by age are adjacent, each twice as wide as the one before."""
+    found = list(intervals_by_age(now_ms, now_ms - age_ms, points))
     if age_ms <= points * 10_000:
         assert found == []
     if not found:
@@ -113,7 +113,7 @@ def test_bands_are_adjacent(now_ms: int, age_ms: int, points: int) -> None:
 def test_groups_that_are_gone_for_long_leave_nothing(tmp_path: Path) -> None:
     """Groups that are gone for longer than samples are kept leave neither names nor layouts."""
     with closing(history_with(tmp_path / "past", [(0, 1)])) as connection:
-        keep_up(connection, Keep(days=1), 2 * DAY_MS)
+        maintain(connection, Retention(days=1), 2 * DAY_MS)
         for table in ("series", "layouts", "samples", "rebalances"):
             assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
 
@@ -124,7 +124,7 @@ def test_a_large_file_keeps_fewer_samples_of_the_same_time_span(tmp_path: Path) 
     samples = [(at_ms, 1) for at_ms in range(0, 12 * HOUR_MS, 5_000)]
     with closing(history_with(path, samples)) as connection:
         before = size_of(connection)
-        keep_up(connection, Keep(max_bytes=before // 5), 12 * HOUR_MS)
+        maintain(connection, Retention(max_bytes=before // 5), 12 * HOUR_MS)
         assert before // 20 < size_of(connection) <= before // 5 * 3 // 4
         left = times(connection)
         assert left[0] < 10 * MINUTE_MS
@@ -140,7 +140,7 @@ def test_unused_layouts_are_removed_before_samples(tmp_path: Path) -> None:
     ) as past:
         before = size_of(past)
         past.executemany(sql.ADD_LAYOUT, [(f"{at:04}" * 1_000,) for at in range(200)])
-        keep_up(past, Keep(max_bytes=before * 3 // 2), HOUR_MS + 500)
+        maintain(past, Retention(max_bytes=before * 3 // 2), HOUR_MS + 500)
         assert size_of(past) <= before
         assert len(times(past)) == 500
 
@@ -152,7 +152,7 @@ def test_samples_are_removed_from_a_file_that_can_not_shrink(tmp_path: Path) -> 
         connection.execute("VACUUM")
     check_file(path)
     with closing(history_with(path, [(at_ms, 1) for at_ms in range(1_000)])) as connection:
-        keep_up(connection, Keep(days=1), 2 * DAY_MS)
+        maintain(connection, Retention(days=1), 2 * DAY_MS)
         assert times(connection) == []
 
 
@@ -161,7 +161,7 @@ def test_the_oldest_samples_are_removed_where_thinning_is_not_enough(tmp_path: P
     path = tmp_path / "past"
     with closing(history_with(path, [(at_ms, 1) for at_ms in range(0, 50_000, 5)])) as connection:
         before = size_of(connection)
-        keep_up(connection, Keep(max_bytes=before // 2), 50_000)
+        maintain(connection, Retention(max_bytes=before // 2), 50_000)
         assert size_of(connection) <= before // 2
         left = times(connection)
         assert left[-1] == 49_995

@@ -34,6 +34,7 @@ from zkconsumer.web.api import groups_json
 from zkconsumer.web.judgements import Judgements, Memory
 from zkconsumer.web.pages import group_rows
 from zkconsumer.web.pages.cluster import ClusterHealth, _caught_up, cluster_page
+from zkconsumer.web.pages.formatting import NOT_KNOWN, Tone
 from zkconsumer.web.pages.group import group_page
 from zkconsumer.web.pages.group_grid import COLUMNS, ROWS
 from zkconsumer.web.pages.group_rows import group_row
@@ -43,7 +44,6 @@ from zkconsumer.web.pages.table import PAGE_ROWS
 from zkconsumer.web.pages.topic import topic_page
 from zkconsumer.web.pages.topics import topics_page
 from zkconsumer.web.pages.view import PageRequest, View
-from zkconsumer.web.pages.words import NOT_KNOWN, Tone
 from zkconsumer.web.rendering import render
 from zkconsumer.web.state import ClusterState
 
@@ -165,7 +165,7 @@ def test_the_json_has_the_verdict_of_the_pages(
     assert verdicts[SETTLEMENT]["tone"] == "bad"
     assert verdicts[SETTLEMENT]["findings"] >= 1
     assert (verdicts[CHECKOUT]["code"], verdicts[CHECKOUT]["findings"]) == (None, 0)
-    monkeypatch.setattr(group_rows, "LOOKED_AT", 0)
+    monkeypatch.setattr(group_rows, "MAX_EXAMINED_PARTITIONS", 0)
     assert {verdict["findings"] for verdict in verdicts_in_json().values()} == {None}
 
 

@@ -13,10 +13,10 @@ from zkconsumer.status.doctor.examine import examine
 from zkconsumer.status.doctor.narrowing import restrict_to
 from zkconsumer.status.model import GroupKey, GroupKind
 from zkconsumer.web.pages.cluster import cluster_page
+from zkconsumer.web.pages.formatting import Tone
 from zkconsumer.web.pages.group import group_page
 from zkconsumer.web.pages.group_rows import group_row, group_rows
 from zkconsumer.web.pages.view import PageRequest
-from zkconsumer.web.pages.words import Tone
 from zkconsumer.web.rendering import render
 
 OLD = GroupKey(GroupKind.ZOOKEEPER, group_name("spare"))

@@ -11,16 +11,16 @@ from zkconsumer.status.burrow import BurrowStatus
 from zkconsumer.status.doctor.diagnosis import Severity
 from zkconsumer.status.lag import TimeLag
 from zkconsumer.status.model import GroupState
-from zkconsumer.web.pages import words
+from zkconsumer.web.pages import formatting
 
-TEMPLATES = Path(words.__file__).parents[1] / "templates"
+TEMPLATES = Path(formatting.__file__).parents[1] / "templates"
 LONG_MS = 400 * 86_400_000
 
 
 @pytest.mark.parametrize(
     ("number", "message"),
     [
-        (None, words.NOT_KNOWN),
+        (None, formatting.NOT_KNOWN),
         (0, "0"),
         (999, "999"),
         (1_000, "1.0k"),
@@ -33,13 +33,13 @@ LONG_MS = 400 * 86_400_000
 )
 def test_short_numbers(number: int | None, message: str) -> None:
     """Numbers have at most three digits."""
-    assert words.short(number) == message
+    assert formatting.short(number) == message
 
 
 @pytest.mark.parametrize(
     ("ms", "message"),
     [
-        (None, words.NOT_KNOWN),
+        (None, formatting.NOT_KNOWN),
         (-3, "0 ms"),
         (999, "999 ms"),
         (1_000, "1.0 s"),
@@ -54,13 +54,13 @@ def test_short_numbers(number: int | None, message: str) -> None:
 )
 def test_durations(ms: int | None, message: str) -> None:
     """Durations have at most two units."""
-    assert words.duration(ms) == message
+    assert formatting.duration(ms) == message
 
 
 @given(st.integers(-1_000, LONG_MS), st.integers(0, LONG_MS))
 def test_ages_are_one_number_of_one_unit(ms: int, at_ms: int) -> None:
     """Ages have one unit and are rounded down, so that nothing is younger than shown."""
-    message = words.age(at_ms, at_ms + ms)
+    message = formatting.age(at_ms, at_ms + ms)
     if ms < 1_000:
         assert message == "now"
         return
@@ -78,36 +78,39 @@ def test_the_script_counts_ages_in_the_same_words() -> None:
         (3_600_000, "h"),
         (60_000, "min"),
     ]
-    assert words.age(None, 5) == "never"
-    assert (words.ago(5, 6), words.ago(5, 4_005)) == ("now", "4 s ago")
+    assert formatting.age(None, 5) == "never"
+    assert (formatting.ago(5, 6), formatting.ago(5, 4_005)) == ("now", "4 s ago")
 
 
 @given(st.integers(0, 4_000_000_000_000))
 def test_instants(at_ms: int) -> None:
     """Times are in UTC, and in milliseconds for programs."""
-    assert words.iso(at_ms).startswith(words.moment(at_ms)[:10])
-    assert words.moment(at_ms)[11:] == words.clock(at_ms)
-    assert int(words.iso(at_ms)[-4:-1]) == at_ms % 1_000
+    assert formatting.iso(at_ms).startswith(formatting.moment(at_ms)[:10])
+    assert formatting.moment(at_ms)[11:] == formatting.clock(at_ms)
+    assert int(formatting.iso(at_ms)[-4:-1]) == at_ms % 1_000
 
 
 def test_time_lags_and_counts() -> None:
     """Estimated time lags are marked, and unknown ones are a dash."""
-    assert words.time_lag(None) == words.NOT_KNOWN
-    assert words.time_lag(TimeLag(0)) == "0 s"
-    assert words.time_lag(TimeLag(61_000, estimated=True)) == "~1 min 1 s"
-    assert words.count(None) == words.NOT_KNOWN
-    assert words.count(1_234_567) == "1,234,567"
-    assert (words.counted(1, "group"), words.counted(2_000, "group")) == ("1 group", "2,000 groups")
-    assert words.segment("a/b c") == "a%2Fb%20c"
+    assert formatting.time_lag(None) == formatting.NOT_KNOWN
+    assert formatting.time_lag(TimeLag(0)) == "0 s"
+    assert formatting.time_lag(TimeLag(61_000, estimated=True)) == "~1 min 1 s"
+    assert formatting.count(None) == formatting.NOT_KNOWN
+    assert formatting.count(1_234_567) == "1,234,567"
+    assert (formatting.counted(1, "group"), formatting.counted(2_000, "group")) == (
+        "1 group",
+        "2,000 groups",
+    )
+    assert formatting.segment("a/b c") == "a%2Fb%20c"
 
 
 def test_every_state_has_a_tone_and_every_tone_an_icon() -> None:
     """Each state has a tone, and each tone an icon: no state is shown by colour alone."""
-    assert set(words.STATE_TONES) == set(words.STATE_MEANINGS) == set(GroupState)
-    assert set(words.BURROW_TONES) == set(BurrowStatus)
-    assert set(words.SEVERITY_TONES) == set(Severity)
+    assert set(formatting.STATE_TONES) == set(formatting.STATE_MEANINGS) == set(GroupState)
+    assert set(formatting.BURROW_TONES) == set(BurrowStatus)
+    assert set(formatting.SEVERITY_TONES) == set(Severity)
     icons = (TEMPLATES / "icons.html").read_text()
     styles = (TEMPLATES.parent / "static" / "parts.css").read_text()
-    for tone in words.Tone:
+    for tone in formatting.Tone:
         assert f'id="i-{tone}"' in icons
         assert f".badge.{tone} " in styles
