@@ -4,8 +4,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fakes.memory_transport import MemoryNetwork
+from tests.support.scripted_broker import (
+    MODERN,
+    ScriptedAction,
+    ScriptedBroker,
+    ScriptedResponse,
+    old,
+)
 from tests.support.shares import examples
-from tests.support.spoken_broker import MODERN, Said, SpokenBroker, Word, old
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
@@ -24,16 +30,18 @@ answers_of_id = st.binary(max_size=30).map(
 )
 # Silence would only wait for the time-out, which has tests of its own.
 unsupported = st.one_of(
-    st.just(Word.CLOSE), st.binary(min_size=5, max_size=40), framed, answers_of_id
+    st.just(ScriptedAction.CLOSE), st.binary(min_size=5, max_size=40), framed, answers_of_id
 )
 plans = st.lists(st.one_of(st.none(), st.none(), unsupported), max_size=8)
 
 
-def broker_of(generation: BrokerGeneration | None, plan: list[Said | None]) -> SpokenBroker:
+def broker_of(
+    generation: BrokerGeneration | None, plan: list[ScriptedResponse | None]
+) -> ScriptedBroker:
     """A broker that follows a plan, and then behaves as one of this generation."""
     left = list(plan)
 
-    def response(frame: RequestFrame) -> Said | None:
+    def response(frame: RequestFrame) -> ScriptedResponse | None:
         message = left.pop(0) if left else None
         if message is None and frame.api_key is ApiKey.METADATA:
             return EMPTY_RESPONSE
@@ -43,14 +51,14 @@ def broker_of(generation: BrokerGeneration | None, plan: list[Said | None]) -> S
         return message
 
     serves = MODERN if generation is None else old(generation)
-    broker = SpokenBroker(ADDRESS, serves=serves, generation=generation, response=response)
+    broker = ScriptedBroker(ADDRESS, serves=serves, generation=generation, response=response)
     return broker
 
 
 @settings(max_examples=examples(400), deadline=None)
 @given(st.sampled_from([None, *BrokerGeneration]), plans)
 def test_dialling_any_port_ends(
-    generation: BrokerGeneration | None, plan: list[Said | None]
+    generation: BrokerGeneration | None, plan: list[ScriptedResponse | None]
 ) -> None:
     """Once the plan is used up, the broker's true versions are negotiated."""
     broker = broker_of(generation, plan)

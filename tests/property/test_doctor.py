@@ -5,7 +5,13 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.sick_world import NOW_MS, PAGE, SickWorld, codes, told_severities
+from tests.support.diagnosed_cluster import (
+    NOW_MS,
+    PAGE,
+    DiagnosedCluster,
+    codes,
+    documented_severities,
+)
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis
@@ -29,15 +35,15 @@ from zkconsumer.status.model import (
 from zkconsumer.zk.store import CreateOp, SetOp
 
 MEMBERS = ("g_a", "g_b", "g_c")
-SEVERITIES = told_severities(PAGE)
+SEVERITIES = documented_severities(PAGE)
 CALM = {Code.TOO_FEW_PARTITIONS.value}
 """Findings that a healthy group may have nevertheless."""
 
 
 @st.composite
-def worlds(draw: st.DrawFn) -> SickWorld:
+def worlds(draw: st.DrawFn) -> DiagnosedCluster:
     """Draw healthy groups, assigned by one strategy, with all committed offsets within the logs."""
-    world = SickWorld(t=draw(st.integers(1, 5)), u=draw(st.integers(1, 5)))
+    world = DiagnosedCluster(t=draw(st.integers(1, 5)), u=draw(st.integers(1, 5)))
     strategy = draw(st.sampled_from(["range", "roundrobin"]))
     even = {"t": draw(st.integers(1, 3)), "u": draw(st.integers(1, 3))}
     for number, name in enumerate(MEMBERS[: draw(st.integers(1, 3))], start=1):
@@ -46,7 +52,7 @@ def worlds(draw: st.DrawFn) -> SickWorld:
         else:
             read = draw(st.sets(st.sampled_from("tu"), min_size=1))
             world.register(name, number, **{topic: even[topic] for topic in sorted(read)})
-    world.settle("range" if strategy == "range" else "roundrobin")
+    world.assign("range" if strategy == "range" else "roundrobin")
     for topic, numbers in world.partition_ids.items():
         for partition in numbers:
             if draw(st.booleans()):
@@ -55,7 +61,7 @@ def worlds(draw: st.DrawFn) -> SickWorld:
 
 
 @given(worlds())
-def test_a_healthy_group_has_no_findings(world: SickWorld) -> None:
+def test_a_healthy_group_has_no_findings(world: DiagnosedCluster) -> None:
     """It has none whatever its members read, and however it is assigned."""
     assert set(codes(world.findings())) <= CALM
     world.live = frozenset(range(1, 4))
@@ -67,30 +73,30 @@ def owner_of(tp: TopicPartition) -> str:
     return f"/consumers/g/owners/{tp.topic}/{tp.partition}"
 
 
-def _persistent_owner(world: SickWorld, tp: TopicPartition) -> None:
+def _persistent_owner(world: DiagnosedCluster, tp: TopicPartition) -> None:
     world.remove(owner_of(tp))
     world.own(tp, "g_a-0", 0)
 
 
-def _dead_owner(world: SickWorld, tp: TopicPartition) -> None:
+def _dead_owner(world: DiagnosedCluster, tp: TopicPartition) -> None:
     world.remove(owner_of(tp))
     world.live = frozenset(range(1, 4))
     world.own(tp, "g_gone-0", 9)
 
 
-def _garbage(world: SickWorld, _tp: TopicPartition) -> None:
-    world.make("/consumers/g/ids/g_x", b"{", 8)
+def _garbage(world: DiagnosedCluster, _tp: TopicPartition) -> None:
+    world.create_node("/consumers/g/ids/g_x", b"{", 8)
 
 
-def _foreign(world: SickWorld, _tp: TopicPartition) -> None:
-    world.make("/consumers/g/ids/g_x", b"t", 8)
+def _foreign(world: DiagnosedCluster, _tp: TopicPartition) -> None:
+    world.create_node("/consumers/g/ids/g_x", b"t", 8)
 
 
-def _deleted_topic(world: SickWorld, _tp: TopicPartition) -> None:
+def _deleted_topic(world: DiagnosedCluster, _tp: TopicPartition) -> None:
     world.commit(TopicPartition("gone", 0), 5)
 
 
-def _stopped_and_late(world: SickWorld, tp: TopicPartition) -> None:
+def _stopped_and_late(world: DiagnosedCluster, tp: TopicPartition) -> None:
     for path, (_, session_id) in world.contents().items():
         if session_id:
             world.remove(path)
@@ -98,7 +104,7 @@ def _stopped_and_late(world: SickWorld, tp: TopicPartition) -> None:
     world.logs[tp] = (7, 300)
 
 
-BREAKS: dict[Code, Callable[[SickWorld, TopicPartition], None]] = {
+BREAKS: dict[Code, Callable[[DiagnosedCluster, TopicPartition], None]] = {
     Code.OWNER_PERSISTENT: _persistent_owner,
     Code.OWNER_OF_DEAD_SESSION: _dead_owner,
     Code.MEMBER_UNREADABLE: _garbage,
@@ -108,7 +114,7 @@ BREAKS: dict[Code, Callable[[SickWorld, TopicPartition], None]] = {
 }
 
 
-def broken(world: SickWorld, code: Code, data: st.DataObject) -> Diagnosis:
+def broken(world: DiagnosedCluster, code: Code, data: st.DataObject) -> Diagnosis:
     """Break one thing of a healthy group, and return the doctor's finding on it."""
     owned = [
         partition.topic_partition
@@ -116,11 +122,13 @@ def broken(world: SickWorld, code: Code, data: st.DataObject) -> Diagnosis:
         if partition.owner is not None
     ]
     BREAKS[code](world, data.draw(st.sampled_from(owned)))
-    return world.one(code)
+    return world.finding(code)
 
 
 @given(worlds(), st.sampled_from(sorted(BREAKS)), st.data())
-def test_a_fault_is_found_and_repaired(world: SickWorld, code: Code, data: st.DataObject) -> None:
+def test_a_fault_is_found_and_repaired(
+    world: DiagnosedCluster, code: Code, data: st.DataObject
+) -> None:
     """After the repair the finding is gone, and no other node was changed."""
     found = broken(world, code, data)
     assert found.fix is not None
@@ -136,7 +144,7 @@ def test_a_fault_is_found_and_repaired(world: SickWorld, code: Code, data: st.Da
 
 @given(worlds(), st.sampled_from(sorted(BREAKS)), st.data())
 def test_a_node_that_changed_meanwhile_is_not_repaired(
-    world: SickWorld, code: Code, data: st.DataObject
+    world: DiagnosedCluster, code: Code, data: st.DataObject
 ) -> None:
     """Its data or its session has changed, or it is gone."""
     fix = broken(world, code, data).fix
@@ -149,7 +157,7 @@ def test_a_node_that_changed_meanwhile_is_not_repaired(
         if kind != "gone":
             content = node.data + b"1" if kind == "data" else node.data
             session_id = 77 if kind == "session" else node.ephemeral_owner
-            world.make(write.path, content, session_id)
+            world.create_node(write.path, content, session_id)
     before = world.contents()
     plan = world.repair(fix)
     assert not plan.writes
@@ -158,7 +166,7 @@ def test_a_node_that_changed_meanwhile_is_not_repaired(
 
 @given(worlds(), st.sampled_from(sorted(BREAKS)), st.data())
 def test_deleted_persistent_nodes_can_be_restored(
-    world: SickWorld, code: Code, data: st.DataObject
+    world: DiagnosedCluster, code: Code, data: st.DataObject
 ) -> None:
     """Undoing a repair restores exactly these."""
     fix = broken(world, code, data).fix

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support.chunks import T0, claim_of
 from tests.support.fetch_answers import chunks_in, fetched, requested
-from tests.support.fetcher_by_hand import FetcherByHand
+from tests.support.manual_fetcher import ManualFetcher
 from tests.support.shares import examples
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.fetch.settings import FetchSettings
@@ -61,7 +61,7 @@ def read(rng: Random, entries: list[Entry], *, skip: bool) -> list[Chunk]:
     sizes = FetchSettings(
         fetch_bytes=rng.choice([200, 10_000]), growth_max_bytes=50_000, skip_poison=skip
     )
-    fetcher, claim = FetcherByHand(sizes), claim_of()
+    fetcher, claim = ManualFetcher(sizes), claim_of()
     fetcher.add(claim, 0)
     ends = [entry.offsets[-1] for entry in entries]
     chunks: list[Chunk] = []

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fakes.memory_zk import MemoryZkStore
+from tests.support.scripted_groups import ScriptedGroup
 from tests.support.shares import examples
-from tests.support.spoken_groups import SpokenGroup
 from tests.support.status_world import T0, T1, StatusWorld
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
@@ -100,7 +100,7 @@ def test_a_partial_read_shows_the_current_state(
     world = StatusWorld()
     try:
         world.topic(OFFSETS_TOPIC)
-        world.groups["h"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
+        world.groups["h"] = ScriptedGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
         story = GroupStory(world)
         for step in first:
             story.happen(step)

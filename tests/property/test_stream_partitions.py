@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.fetch_answers import fetched, listed, requested, together
-from tests.support.fetcher_by_hand import FetcherByHand
+from tests.support.manual_fetcher import ManualFetcher
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
@@ -122,7 +122,7 @@ class Simulation:
         self.rng = rng
         self.faults = True
         self.logs = {tp: Log(rng) for tp in PARTITIONS}
-        self.fetcher = FetcherByHand(replace(SETTINGS, fetch_bytes=rng.choice([150, 20_000])))
+        self.fetcher = ManualFetcher(replace(SETTINGS, fetch_bytes=rng.choice([150, 20_000])))
         self.readers: dict[TopicPartition, Reader] = {}
         self.was_damaged = False
         self.old: list[tuple[FetchRequest, FetchResponse]] = []

@@ -105,7 +105,7 @@ def request(
     return asyncio.run(run())
 
 
-class StatesByHand:
+class ManualStates:
     """A ``StateSource`` whose states are published by a test.
 
     Attributes:

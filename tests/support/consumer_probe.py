@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TypedDict
 
 from tests.support.memory_probe import memory_bytes
-from tests.support.noting import Noting
+from tests.support.recording_observer import RecordingObserver
 from tests.support.waiting import wait_until
 from zkconsumer import ConsumerConfig, ConsumerTimeout, KafkaStream, ZookeeperConsumerConnector
 from zkconsumer.observe import Fetched
@@ -38,7 +38,7 @@ class Task(TypedDict):
     waiting_bytes: int
 
 
-def rest(stream: Stream, observed: Noting, task: Task) -> dict[str, float]:
+def rest(stream: Stream, observed: RecordingObserver, task: Task) -> dict[str, float]:
     """Wait twice ``consumer.timeout.ms`` without a message; return the second wait's cost.
 
     One-time costs belong to the first wait.
@@ -63,11 +63,11 @@ def _expect_nothing(stream: Stream) -> None:
     raise AssertionError(f"a message at {message.offset}")
 
 
-def _fetches(observed: Noting) -> int:
+def _fetches(observed: RecordingObserver) -> int:
     return sum(event.fetches for event in observed.of(Fetched))
 
 
-def read_late(stream: Stream, _observed: Noting, task: Task) -> dict[str, float]:
+def read_late(stream: Stream, _observed: RecordingObserver, task: Task) -> dict[str, float]:
     """Let the queue fill, and then read everything; return the process's peak memory."""
     queue = stream._waiting._queue
     snapshots: list[int] = []
@@ -91,7 +91,7 @@ def read_late(stream: Stream, _observed: Noting, task: Task) -> dict[str, float]
     }
 
 
-WORKS: Mapping[str, Callable[[Stream, Noting, Task], dict[str, float]]] = {
+WORKS: Mapping[str, Callable[[Stream, RecordingObserver, Task], dict[str, float]]] = {
     "rest": rest,
     "read_late": read_late,
 }
@@ -99,7 +99,7 @@ WORKS: Mapping[str, Callable[[Stream, Noting, Task], dict[str, float]]] = {
 
 def main(work: str, task: Task) -> None:
     """Join, run the work, leave, and print the result, with the memory before joining."""
-    observed = Noting()
+    observed = RecordingObserver()
     config = ConsumerConfig(task["settings"])
     loaded_bytes = memory_bytes("VmRSS")
     with ZookeeperConsumerConnector(config, observers=(observed,)) as connector:

@@ -13,7 +13,7 @@ from typing import Literal, TypedDict, Unpack
 from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.chunks import chunk_of, ignore
 from tests.support.manual_clock import ManualClock
-from tests.support.noting import Noting
+from tests.support.recording_observer import RecordingObserver
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import Clock
 from zkconsumer.connector.assembly import ConnectorComponents, Streaming
@@ -105,7 +105,7 @@ class ControlledMember:
             ZookeeperOffsetStore(self.store, GROUP, guard=self.registry),
             partial(topic_czxids, self.store),
         )
-        self.observed = Noting()
+        self.observed = RecordingObserver()
         self.delivery = delivery
         member = build_member(
             MemberSettings(

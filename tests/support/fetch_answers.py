@@ -3,7 +3,7 @@
 import sys
 from dataclasses import replace
 
-from tests.support.fetcher_by_hand import FetcherByHand
+from tests.support.manual_fetcher import ManualFetcher
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.fetch.loop import LeaderUnusable
 from zkconsumer.fetch.stream_partitions import Deliver, OffsetReset, Outcome
@@ -79,7 +79,7 @@ def about(request: FetchRequest, response: FetchResponse) -> FetchRequest:
 
 
 def receive(
-    fetcher: FetcherByHand, request: FetchRequest, response: FetchResponse
+    fetcher: ManualFetcher, request: FetchRequest, response: FetchResponse
 ) -> tuple[Outcome, ...]:
     """Process a response for its own partitions, and unpack all chunks, ignoring capacity."""
     outcomes = list(fetcher.receive_fetch(about(request, response), response))

@@ -14,14 +14,14 @@ def at(offset: int, *partitions: TopicPartition) -> dict[TopicPartition, OffsetA
     return {tp: OffsetAndMetadata(offset, "note", 3) for tp in partitions or (ONE,)}
 
 
-class Told:
+class RecordedCallback:
     """A commit callback that records its calls, and their threads."""
 
     def __init__(self) -> None:
-        self.notes: list[tuple[int, Exception | None]] = []
+        self.calls: list[tuple[int, Exception | None]] = []
         self.threads: set[int] = set()
 
     def __call__(self, offsets: Offsets, error: Exception | None) -> None:
         """See ``CommitDone``."""
         self.threads.add(threading.get_ident())
-        self.notes.append((next(iter(offsets.values())).offset, error))
+        self.calls.append((next(iter(offsets.values())).offset, error))

@@ -21,7 +21,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.scope import ThreadScope
 
 Partitions = frozenset[TopicPartition]
-Note = tuple[str, Partitions]
+Call = tuple[str, Partitions]
 
 QUICK = GroupSettings(
     session_timeout_ms=2_000,
@@ -37,20 +37,20 @@ def _nothing(_partitions: Partitions, _why: RevocationKind) -> None:
     pass
 
 
-class NotingHandler:
+class RecordingHandler:
     """An ``OwnershipHandler`` that records its calls.
 
     Args:
         on_give_up: called after the call was recorded.
 
     Attributes:
-        notes: the calls: "revoked", "lost" or "taken", with the partitions.
+        calls: the calls: "revoked", "lost" or "taken", with the partitions.
         owned: the partitions owned according to these calls.
         threads: the ids of the calling threads.
     """
 
     def __init__(self, on_give_up: Callable[[Partitions, RevocationKind], None] = _nothing) -> None:
-        self.notes: list[Note] = []
+        self.calls: list[Call] = []
         self.owned: Partitions = frozenset()
         self.threads: set[int] = set()
         self.on_give_up = on_give_up
@@ -58,7 +58,7 @@ class NotingHandler:
     def give_up(self, partitions: Partitions, why: RevocationKind) -> None:
         """See ``OwnershipHandler``."""
         self.threads.add(threading.get_ident())
-        self.notes.append((why.name.lower(), partitions))
+        self.calls.append((why.name.lower(), partitions))
         try:
             self.on_give_up(partitions, why)
         finally:
@@ -67,7 +67,7 @@ class NotingHandler:
     def take_over(self, added: Partitions, owned: Partitions) -> None:
         """See ``OwnershipHandler``."""
         self.threads.add(threading.get_ident())
-        self.notes.append(("taken", added))
+        self.calls.append(("taken", added))
         assert owned == self.owned | added
         self.owned = owned
 
@@ -95,7 +95,7 @@ class MemberInTest:
         stop: Callable[[], None] = lambda: None,
     ) -> None:
         self.wakeup = threading.Event()
-        self.handler = NotingHandler()
+        self.handler = RecordingHandler()
         self.group_topics: list[frozenset[str]] = []
         self._stop = stop
         self._closed = False

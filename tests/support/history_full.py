@@ -14,7 +14,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from tests.support.asgi_client import StatesByHand
+from tests.support.asgi_client import ManualStates
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.model import (
     ClusterSnapshot,
@@ -73,7 +73,7 @@ def record(path: Path, every_ms: int, hours: int, retention: Retention, topics_e
     """Write as the page's recorder does, including clean-up; return the largest size, bytes."""
     until_ms = BEGIN_MS + hours * HOUR_MS
     writer, upkeep_ms, largest = SampleWriter(SAMPLE_MS, 60_000), BEGIN_MS, 0
-    states = StatesByHand(cluster_at(BEGIN_MS - every_ms, topics_each))
+    states = ManualStates(cluster_at(BEGIN_MS - every_ms, topics_each))
     with closing(open_for_writing(path)) as connection:
         for at_ms in range(BEGIN_MS, until_ms, every_ms):
             writer.write(connection, states.publish(cluster_at(at_ms, topics_each)), {})

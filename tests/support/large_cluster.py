@@ -5,7 +5,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from typing import Final
 
-from tests.support.spoken_cluster import SpokenCluster
+from tests.support.scripted_cluster import ScriptedCluster
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.zk.kazoo_store import KazooStore, connect
@@ -36,9 +36,9 @@ class LargeCluster:
     groups: int
     topics_each: int
 
-    def brokers(self) -> SpokenCluster:
+    def brokers(self) -> ScriptedCluster:
         """Return its brokers, which lead the same partitions as the nodes say."""
-        return SpokenCluster(
+        return ScriptedCluster(
             count=BROKERS,
             leaders={
                 TopicPartition(_topic(topic), partition): partition % BROKERS

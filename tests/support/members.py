@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, Self, cast
 
-from tests.support.noting import Noting
+from tests.support.recording_observer import RecordingObserver
 from tests.support.traffic import Acknowledged
 from tests.support.waiting import wait_until
 from zkconsumer import (
@@ -72,7 +72,7 @@ class Member:
     ) -> None:
         listener = cast("ReleaseListener | None", settings.pop("listener", None))
         self.config = settings_for(cluster, group, **settings)
-        self.observed = Noting()
+        self.observed = RecordingObserver()
         self.connector = ZookeeperConsumerConnector(self.config, observers=(self.observed,))
         self.connector.set_consumer_rebalance_listener(listener)
         self.deliveries: list[Delivery] = []

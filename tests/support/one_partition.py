@@ -2,7 +2,7 @@
 
 from tests.support.chunks import claim_of
 from tests.support.fetch_answers import fetched, listed
-from tests.support.fetcher_by_hand import FetcherByHand
+from tests.support.manual_fetcher import ManualFetcher
 from tests.support.record_sets import ROOM
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.fetch.core.partition_state import PartitionState
@@ -19,7 +19,7 @@ class OnePartition:
     def __init__(
         self, settings: FetchSettings, offset: int | None, *, committed: int | None = None
     ) -> None:
-        self.fetcher = FetcherByHand(settings)
+        self.fetcher = ManualFetcher(settings)
         self.claim = claim_of(committed=committed)
         self.fetcher.add(self.claim, offset)
         self._settings = settings

@@ -376,7 +376,7 @@ def _partition(
 
 
 @dataclass
-class TalePast:
+class ScriptedPast:
     """A ``Past`` with the last hour of the script, during which the server was stopped once.
 
     Attributes:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from tests.support.manual_clock import ManualClock
-from tests.support.paper_engine import PaperEngine
+from tests.support.model_engine import ModelEngine
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView
 from zkconsumer.consumer.autocommit import AutoCommit
 from zkconsumer.consumer.automatic_commits import AutoCommitSettings, AutomaticCommits
@@ -223,7 +223,7 @@ class FakeParts:
         self.config = PollConfig(**settings)
         self.clock = ManualClock()
         self.wakeup = _FakeWakeup(self.clock)
-        self.engine = PaperEngine()
+        self.engine = ModelEngine()
         self.metadata = FakeKeeper()
         self.client: Any = None
         self.release = (2, 8)

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Collection
 
-from tests.support.group_members import NotingHandler
+from tests.support.group_members import RecordingHandler
 from tests.support.manual_clock import ManualClock
 from zkconsumer.errors import ConnectFailed
 from zkconsumer.membership.coordinator.core import events as ev
@@ -78,7 +78,7 @@ class QuietSession:
             caller=self.caller,
         )
         self.jobs = OffsetJobs(self.session, self.caller, self.group_orders)
-        self.handler = NotingHandler()
+        self.handler = RecordingHandler()
         self.events = CallerEvents(
             self.session,
             self.caller,

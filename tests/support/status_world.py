@@ -2,8 +2,8 @@
 
 from tests.support.group_tree import GroupTree
 from tests.support.manual_clock import ManualClock
-from tests.support.spoken_cluster import SpokenCluster
-from tests.support.spoken_groups import SpokenGroups
+from tests.support.scripted_cluster import ScriptedCluster
+from tests.support.scripted_groups import ScriptedGroups
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.reading.deadline import ReadingLimits
 from zkconsumer.status.reading.sessions import Sessions
@@ -29,8 +29,8 @@ class StatusWorld:
 
     def __init__(self) -> None:
         self.tree = GroupTree()
-        self.cluster = SpokenCluster(leaders={T0: 0, T1: 1})
-        self.groups = SpokenGroups(self.cluster).groups
+        self.cluster = ScriptedCluster(leaders={T0: 0, T1: 1})
+        self.groups = ScriptedGroups(self.cluster).groups
         self.clock = ManualClock()
         self.sessions: Sessions | None = None
         self._readers: list[SnapshotReader] = []

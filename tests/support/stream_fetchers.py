@@ -6,7 +6,7 @@ from tests.support.fetch_answers import (
     receive,
     requested,
 )
-from tests.support.fetcher_by_hand import FetcherByHand
+from tests.support.manual_fetcher import ManualFetcher
 from zkconsumer.errors import MessageTooLarge
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.core.starts import LogEdge
@@ -25,22 +25,22 @@ SETTINGS = FetchSettings(
 OTHER = TopicPartition("other", 4)
 
 
-def fetcher_with(*starts: tuple[PartitionClaim, int | None]) -> FetcherByHand:
+def fetcher_with(*starts: tuple[PartitionClaim, int | None]) -> ManualFetcher:
     """Return a fetcher with these partitions."""
-    fetcher = FetcherByHand(SETTINGS)
+    fetcher = ManualFetcher(SETTINGS)
     for claim, offset in starts:
         fetcher.add(claim, offset)
     return fetcher
 
 
-def request_of(fetcher: FetcherByHand) -> FetchRequest:
+def request_of(fetcher: ManualFetcher) -> FetchRequest:
     """Return the next fetch request, which must exist."""
     request = fetcher.fetch_request()
     assert request is not None
     return request
 
 
-def stop_by_a_large_message(fetcher: FetcherByHand, claim: PartitionClaim) -> None:
+def stop_by_a_large_message(fetcher: ManualFetcher, claim: PartitionClaim) -> None:
     """Let the partition stop at a message that exceeds the limit, with its chunk held back."""
     request = request_of(fetcher)
     offset = requested(request)[claim.topic_partition].fetch_offset

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tests.support.spoken_broker import Said, SpokenBroker, SpokenConversation
+from tests.support.scripted_broker import ScriptedBroker, ScriptedConversation, ScriptedResponse
 from zkconsumer.errors import AuthenticationFailed
 from zkconsumer.net.security import SecuritySettings
 from zkconsumer.wire.api import ApiKey
@@ -57,7 +57,7 @@ def by_tickets(begun: list[Tickets], tokens: tuple[bytes, ...] = TOKENS) -> Secu
 
 
 @dataclass
-class TicketBroker(SpokenBroker):
+class TicketBroker(ScriptedBroker):
     """A broker that accepts clients that send ``TOKENS``.
 
     Attributes:
@@ -68,7 +68,7 @@ class TicketBroker(SpokenBroker):
     let_in: int = 0
     lifetime_ms: int = 0
 
-    def accept(self) -> SpokenConversation | None:
+    def accept(self) -> ScriptedConversation | None:
         """Accept a connection (a ``Listener``)."""
         if self.down:
             return None
@@ -82,7 +82,7 @@ class TicketBroker(SpokenBroker):
         return ApiKey.SASL_AUTHENTICATE in self.serves
 
 
-class _TicketConversation(SpokenConversation):
+class _TicketConversation(ScriptedConversation):
     def __init__(self, broker: TicketBroker) -> None:
         super().__init__(broker)
         self._tickets = broker
@@ -113,7 +113,7 @@ class _TicketConversation(SpokenConversation):
         else:
             super()._take(frame)
 
-    def _respond(self, frame: RequestFrame) -> Said | None:
+    def _respond(self, frame: RequestFrame) -> ScriptedResponse | None:
         match frame.request:
             case SaslHandshakeRequest():
                 self._message = 0

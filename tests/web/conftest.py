@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from tests.support.browser import chromium
-from tests.support.paper_site import PaperSite, served
+from tests.support.model_site import ModelSite, served
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def site() -> Iterator[PaperSite]:
+def site() -> Iterator[ModelSite]:
     """Serve a site of its own for each test, since tests change what it shows."""
-    with served(PaperSite()) as opened:
+    with served(ModelSite()) as opened:
         yield opened

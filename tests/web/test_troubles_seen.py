@@ -4,17 +4,17 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import barriers, darkened, picture, window
-from tests.support.manual_clock import ManualClock
-from tests.support.paper_site import PaperSite, served, served_clusters
-from tests.support.sick_world import NOW_MS
-from tests.support.troubled_world import (
+from tests.support.cluster_with_problems import (
     ELSEWHERE,
     HOST,
     TOPIC,
     group_name,
-    troubled_snapshot,
-    troubled_state,
+    snapshot_with_problems,
+    state_with_problems,
 )
+from tests.support.diagnosed_cluster import NOW_MS
+from tests.support.manual_clock import ManualClock
+from tests.support.model_site import ModelSite, served, served_clusters
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.diagnosis import Code, Severity
 from zkconsumer.status.doctor.examine import examine
@@ -44,7 +44,7 @@ def cut_off(page: Page) -> list[str]:
 
 def test_the_cluster_has_every_kind_of_finding() -> None:
     """Each kind that the page can name is there, except those that ``ELSEWHERE`` explains."""
-    found = examine(troubled_snapshot(), Circumstances())
+    found = examine(snapshot_with_problems(), Circumstances())
     kinds = {it.code for finding in found for it in (finding, *finding.consequences)}
     assert {code for code in Code if not code.startswith("ready-")} == kinds | ELSEWHERE.keys()
     assert not kinds & ELSEWHERE.keys()
@@ -53,17 +53,17 @@ def test_the_cluster_has_every_kind_of_finding() -> None:
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_finding_is_visible(browser: Browser, width: int) -> None:
     """On a phone and on a large screen, light and dark, no finding is cut off or inaccessible."""
-    paper = PaperSite()
-    paper.clock = ManualClock(wall_ms=NOW_MS + 2_000)
-    with served(paper) as site:
-        site.source.publish(troubled_state())
+    site = ModelSite()
+    site.clock = ManualClock(wall_ms=NOW_MS + 2_000)
+    with served(site) as site:
+        site.source.publish(state_with_problems())
         size = {"width": width, "height": 900}
         with window(browser, site.address, now_ms=NOW_MS + 2_000, viewport=size) as opened:
             page = opened.open("/?findings=all")
             shown = [it.get_attribute("data-code") for it in page.locator("article.finding").all()]
             assert sorted(map(str, shown)) == sorted(
                 finding.code
-                for finding in examine(troubled_snapshot(), Circumstances())
+                for finding in examine(snapshot_with_problems(), Circumstances())
                 if finding.severity > Severity.NOTE and finding.code is not Code.NOT_LOOKED_AT
             )
             expect(page.get_by_text(f"log ends of {HOST}")).to_be_visible()
@@ -87,7 +87,7 @@ def test_the_overview_of_clusters_and_nodes_fit_a_phone(browser: Browser, width:
         served_clusters() as (address, sites),
         window(browser, address, now_ms=NOW_MS + 2_000, viewport=size) as opened,
     ):
-        sites["plant"].source.publish(troubled_state())
+        sites["plant"].source.publish(state_with_problems())
         for path in ("/", "/clusters/shop/groups/zookeeper/billing/znodes"):
             page = opened.open(path)
             assert page.evaluate("document.documentElement.scrollWidth") <= width, path

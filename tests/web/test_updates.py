@@ -8,8 +8,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import barriers, window
 from tests.support.large_page import large_state
+from tests.support.model_site import ModelSite, served
 from tests.support.page_world import BILLING, NOW_MS, STEP_MS, STEPS, state_at
-from tests.support.paper_site import PaperSite, served
 from tests.support.waiting import wait_until
 from zkconsumer.web.judgements import Judgements, Memory
 from zkconsumer.web.state import ClusterState
@@ -22,7 +22,7 @@ BEFORE = 49
 """The step before a third member joins."""
 
 
-def show(site: PaperSite, state: ClusterState) -> None:
+def show(site: ModelSite, state: ClusterState) -> None:
     """Publish a state, at its time."""
     site.clock.advance(state.snapshot.taken_ms + 2_000 - site.clock.wall_ms())
     site.source.publish(state)
@@ -34,7 +34,7 @@ def focused(page: Page) -> str:
     return found
 
 
-def test_a_rebalance_is_shown_and_announced(browser: Browser, site: PaperSite) -> None:
+def test_a_rebalance_is_shown_and_announced(browser: Browser, site: ModelSite) -> None:
     """The grid follows, changed rows light up, and a screen reader hears why."""
     show(site, state_at(BEFORE))
     with window(browser, site.address, reduced_motion="no-preference") as opened:
@@ -61,7 +61,7 @@ def test_a_rebalance_is_shown_and_announced(browser: Browser, site: PaperSite) -
         assert opened.clean()
 
 
-def test_reduced_motion_stops_all_animations(browser: Browser, site: PaperSite) -> None:
+def test_reduced_motion_stops_all_animations(browser: Browser, site: ModelSite) -> None:
     """Where the user prefers reduced motion, neither badges nor rows are animated."""
     show(site, state_at(BEFORE))
     with window(browser, site.address) as opened:
@@ -72,7 +72,7 @@ def test_reduced_motion_stops_all_animations(browser: Browser, site: PaperSite) 
         assert page.evaluate("document.getAnimations().length") == 0
 
 
-def test_outdated_values_are_marked(browser: Browser, site: PaperSite) -> None:
+def test_outdated_values_are_marked(browser: Browser, site: ModelSite) -> None:
     """Ages grow without updates, and the age of a value that is no longer read says so."""
     with window(browser, site.address) as opened:
         opened.page.clock.install(time=SEEN_S - 60)
@@ -107,7 +107,7 @@ def test_outdated_values_are_marked(browser: Browser, site: PaperSite) -> None:
         assert opened.clean()
 
 
-def test_a_command_is_copied(browser: Browser, site: PaperSite) -> None:
+def test_a_command_is_copied(browser: Browser, site: ModelSite) -> None:
     """One click copies it to the clipboard; a link leads to its documentation."""
     granted = ["clipboard-read", "clipboard-write"]
     with window(browser, site.address, permissions=granted) as opened:
@@ -122,7 +122,7 @@ def test_a_command_is_copied(browser: Browser, site: PaperSite) -> None:
         assert opened.clean()
 
 
-def test_a_lost_connection_is_reported_and_restored(browser: Browser, site: PaperSite) -> None:
+def test_a_lost_connection_is_reported_and_restored(browser: Browser, site: ModelSite) -> None:
     """The page keeps what it showed, and says that it has no connection."""
     with window(browser, site.address) as opened:
         page = opened.open("/")
@@ -140,7 +140,7 @@ def test_a_lost_connection_is_reported_and_restored(browser: Browser, site: Pape
         expect(page.locator("details[open]")).to_have_count(1)
 
 
-def test_a_hidden_page_holds_no_connection(browser: Browser, site: PaperSite) -> None:
+def test_a_hidden_page_holds_no_connection(browser: Browser, site: ModelSite) -> None:
     """Browsers allow few connections per host, so only its title follows until it is shown."""
     hide = """hidden => {
         Object.defineProperty(document, "hidden", {configurable: true, get: () => hidden});
@@ -170,7 +170,7 @@ def test_a_hidden_page_holds_no_connection(browser: Browser, site: PaperSite) ->
 
 def test_a_page_that_may_not_listen_polls(browser: Browser) -> None:
     """A server limits its listeners; a page above the limit is some seconds behind."""
-    with served(PaperSite(listeners=0)) as site, window(browser, site.address) as opened:
+    with served(ModelSite(listeners=0)) as site, window(browser, site.address) as opened:
         opened.page.clock.install()
         page = opened.open(GROUP)
         expect(page.locator("#link")).to_have_text("Connection lost, trying again")
@@ -179,7 +179,7 @@ def test_a_page_that_may_not_listen_polls(browser: Browser) -> None:
         expect(page.get_by_role("region", name="Problem")).to_be_visible()
 
 
-def test_a_group_that_disappears_and_returns(browser: Browser, site: PaperSite) -> None:
+def test_a_group_that_disappears_and_returns(browser: Browser, site: ModelSite) -> None:
     """Its page says that it is gone, and shows it again when it is back."""
     with window(browser, site.address) as opened:
         page = opened.open(GROUP)
@@ -197,7 +197,7 @@ def test_a_group_that_disappears_and_returns(browser: Browser, site: PaperSite) 
         expect(page.locator("#chart canvas")).to_be_visible()
 
 
-def test_filters_apply_during_typing(browser: Browser, site: PaperSite) -> None:
+def test_filters_apply_during_typing(browser: Browser, site: ModelSite) -> None:
     """The list and the address change, the field keeps the focus, and a reload shows the same."""
     with window(browser, site.address) as opened:
         page = opened.open("/groups?sort=-lag")
@@ -220,7 +220,7 @@ def test_filters_apply_during_typing(browser: Browser, site: PaperSite) -> None:
         assert opened.clean()
 
 
-def test_a_large_cluster_stays_usable(browser: Browser, site: PaperSite) -> None:
+def test_a_large_cluster_stays_usable(browser: Browser, site: ModelSite) -> None:
     """With 500 topics of 20 partitions, pages have few nodes, and filters and updates come soon."""
     state = replace(large_state(), number=900)
     show(site, state)
@@ -244,7 +244,7 @@ def test_a_large_cluster_stays_usable(browser: Browser, site: PaperSite) -> None
         assert page.evaluate("window.sameDocument")
 
 
-def test_everything_is_reached_by_keyboard(browser: Browser, site: PaperSite) -> None:
+def test_everything_is_reached_by_keyboard(browser: Browser, site: ModelSite) -> None:
     """Keys alone lead from the top of the page to a group's chart and its moves."""
     with window(browser, site.address, now_ms=NOW_MS + STEP_MS) as opened:
         page = opened.open("/")

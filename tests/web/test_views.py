@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import barriers, darkened, painted, picture, window
+from tests.support.model_site import ModelSite, served, served_clusters
 from tests.support.page_world import BILLING, LONG, NOW_MS, SETTLEMENT, state_at
-from tests.support.paper_site import PaperSite, served, served_clusters
 from tests.support.waiting import wait_until
 from zkconsumer.web.pages.view import group_address
 
@@ -35,14 +35,14 @@ PICTURES = {
 
 
 @pytest.fixture(scope="module")
-def fixed_site() -> Iterator[PaperSite]:
+def fixed_site() -> Iterator[ModelSite]:
     """Serve a site that shows the same to all tests of the module."""
-    with served(PaperSite()) as opened:
+    with served(ModelSite()) as opened:
         opened.source.publish(state_at())
         yield opened
 
 
-def test_long_names_push_nothing_out(browser: Browser, fixed_site: PaperSite) -> None:
+def test_long_names_push_nothing_out(browser: Browser, fixed_site: ModelSite) -> None:
     """At 1440 px no table needs scrolling."""
     with window(browser, fixed_site.address, now_ms=SEEN_MS) as opened:
         for path in ("/", "/groups", group_address(LONG)):
@@ -53,7 +53,7 @@ def test_long_names_push_nothing_out(browser: Browser, fixed_site: PaperSite) ->
                     assert cell.evaluate("it => it.scrollWidth - it.clientWidth") <= 0, path
 
 
-def test_on_a_phone_groups_and_topics_are_cards(browser: Browser, fixed_site: PaperSite) -> None:
+def test_on_a_phone_groups_and_topics_are_cards(browser: Browser, fixed_site: ModelSite) -> None:
     """Name, verdict, lag and delay are on the screen; a stuck group is not green."""
     size = {"width": 390, "height": 800}
     with window(
@@ -87,7 +87,7 @@ def outside(page: Page) -> list[str]:
     return found
 
 
-def test_on_a_phone_a_group_is_shown_completely(browser: Browser, fixed_site: PaperSite) -> None:
+def test_on_a_phone_a_group_is_shown_completely(browser: Browser, fixed_site: ModelSite) -> None:
     """Each partition has its owner, lag and delay; members and brokers are shown, too."""
     size = {"width": 390, "height": 800}
     with window(browser, fixed_site.address, now_ms=SEEN_MS, viewport=size) as opened:
@@ -115,7 +115,7 @@ def test_on_a_phone_a_group_is_shown_completely(browser: Browser, fixed_site: Pa
             assert outside(page) == [], path
 
 
-def test_tile_numbers_need_one_line(browser: Browser, fixed_site: PaperSite) -> None:
+def test_tile_numbers_need_one_line(browser: Browser, fixed_site: ModelSite) -> None:
     """The longest possible numbers fit on a phone and on a large screen."""
     for width in (390, 1440):
         size = {"width": width, "height": 900}
@@ -140,7 +140,7 @@ def await_chart(page: Page) -> None:
         assert painted(page, "#chart canvas") > 10
 
 
-def test_every_view_is_accessible(browser: Browser, fixed_site: PaperSite) -> None:
+def test_every_view_is_accessible(browser: Browser, fixed_site: ModelSite) -> None:
     """Neither colour scheme has a finding of axe, charts have lines, and no other host is asked."""
     with window(browser, fixed_site.address, now_ms=SEEN_MS) as opened:
         for name, (path, heading) in VIEWS.items():
@@ -168,7 +168,7 @@ def test_every_view_is_accessible(browser: Browser, fixed_site: PaperSite) -> No
 def test_login_and_missing_pages_are_accessible(browser: Browser) -> None:
     """A browser logs in, is refused, and logs out; a page that doesn't exist says so."""
     token = "a-token-that-is-long-enough"
-    with served(PaperSite(token)) as site, window(browser, site.address) as opened:
+    with served(ModelSite(token)) as site, window(browser, site.address) as opened:
         page = opened.open("/groups")
         expect(page.get_by_role("heading", level=1)).to_have_text("Log in")
         assert barriers(page) == []
@@ -183,7 +183,7 @@ def test_login_and_missing_pages_are_accessible(browser: Browser) -> None:
         page.get_by_role("button", name="Log out").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Log in")
         assert opened.clean()
-    with served(PaperSite()) as site, window(browser, site.address) as opened:
+    with served(ModelSite()) as site, window(browser, site.address) as opened:
         page = opened.open("/groups/zookeeper/none-such")
         expect(page.get_by_role("main")).to_contain_text("There is no zookeeper group none-such")
         assert barriers(page) == []
@@ -193,7 +193,7 @@ def test_messages_are_shown_as_text(browser: Browser) -> None:
     """Markup in messages stays text; they can be filtered and downloaded, on a phone, too."""
     token = "a-token-that-is-long-enough"
     with (
-        served(PaperSite(token)) as site,
+        served(ModelSite(token)) as site,
         window(browser, site.address, now_ms=SEEN_MS) as opened,
     ):
         page = opened.open("/topics/orders")
@@ -240,7 +240,7 @@ def test_several_clusters_are_accessible(browser: Browser) -> None:
 
 
 def test_small_screens_scroll_in_one_direction_only(
-    browser: Browser, fixed_site: PaperSite
+    browser: Browser, fixed_site: ModelSite
 ) -> None:
     """Wide tables scroll within the page."""
     size = {"width": 390, "height": 800}
@@ -253,7 +253,7 @@ def test_small_screens_scroll_in_one_direction_only(
         picture(opened.page, "group-small")
 
 
-def test_without_scripts_only_the_chart_is_missing(browser: Browser, fixed_site: PaperSite) -> None:
+def test_without_scripts_only_the_chart_is_missing(browser: Browser, fixed_site: ModelSite) -> None:
     """The server sends complete pages, and filters have a button then."""
     with window(browser, fixed_site.address, java_script_enabled=False) as opened:
         page = opened.open(GROUP)
@@ -265,7 +265,7 @@ def test_without_scripts_only_the_chart_is_missing(browser: Browser, fixed_site:
         expect(page.locator("tbody tr")).to_have_count(1)
 
 
-def test_the_chart_has_a_table_of_the_same_numbers(browser: Browser, fixed_site: PaperSite) -> None:
+def test_the_chart_has_a_table_of_the_same_numbers(browser: Browser, fixed_site: ModelSite) -> None:
     """The table serves readers who can't see the canvas; buttons hide lines."""
     with window(browser, fixed_site.address, now_ms=SEEN_MS) as opened:
         page = opened.open(GROUP)
@@ -307,7 +307,7 @@ MIXED = """async () => {
 
 
 def test_the_chart_has_gaps_only_where_nothing_was_read(
-    browser: Browser, fixed_site: PaperSite
+    browser: Browser, fixed_site: ModelSite
 ) -> None:
     """Older times have fewer samples: the larger distance alone is no gap."""
     with window(browser, fixed_site.address, now_ms=SEEN_MS) as opened:
@@ -320,7 +320,7 @@ def test_the_chart_has_gaps_only_where_nothing_was_read(
 
 def test_failed_notifications_are_shown_on_every_page(browser: Browser) -> None:
     """The banner fits the screen, however long the receiver's error is."""
-    site = PaperSite()
+    site = ModelSite()
     site.untold = f"notifying ops: https://hooks.example.org: {'x' * 150} <b>; trying again"
     with (
         served(site) as opened_site,
@@ -341,7 +341,7 @@ def test_failed_notifications_are_shown_on_every_page(browser: Browser) -> None:
         assert opened.clean()
 
 
-def test_the_colour_scheme_is_chosen_and_kept(browser: Browser, fixed_site: PaperSite) -> None:
+def test_the_colour_scheme_is_chosen_and_kept(browser: Browser, fixed_site: ModelSite) -> None:
     """One button switches between the system's scheme, light and dark."""
     with window(browser, fixed_site.address, scheme="light") as opened:
         page = opened.open("/")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.support.clusters import fresh_name
-from tests.support.listening import NotedListener
 from tests.support.members import Member, settings_for
+from tests.support.recording_listener import RecordingListener
 from tests.support.traffic import partitions_of, write
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree
@@ -140,7 +140,7 @@ def test_the_loop_runs_while_a_listener_delays_commit_and_shutdown(cluster: Sand
     async def work() -> None:
         loop = asyncio.get_running_loop()
         connector = ZookeeperConsumerConnector(settings_for(cluster, group, consumer_id="b"))
-        connector.set_consumer_rebalance_listener(NotedListener(dawdle))
+        connector.set_consumer_rebalance_listener(RecordingListener(dawdle))
         connector.create_message_streams({topic: 1})
         ticks_seen.append(LoopTicks())
         joining = loop.run_in_executor(

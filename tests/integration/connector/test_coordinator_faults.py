@@ -7,7 +7,6 @@ import pytest
 from tests.support.clusters import fresh_name, frozen, without
 from tests.support.kafka_offsets import KafkaOffsets
 from tests.support.members import Member, await_ends, duplicates, settings_for
-from tests.support.noting import Noting
 from tests.support.offset_keepers import (
     IN_KAFKA,
     KEEPER,
@@ -15,6 +14,7 @@ from tests.support.offset_keepers import (
     offset_keepers,
     topic_elsewhere,
 )
+from tests.support.recording_observer import RecordingObserver
 from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import PROMPT_MS, wait_until
 from tests.support.zk_tree import ZkTree
@@ -121,7 +121,7 @@ def test_a_member_that_finds_no_coordinator_says_what_to_do(keeper_down: Sandbox
 
 def shut_down_while_joining(cluster: Sandbox, group: str, topic: str) -> int:
     """Shut a member down while it looks for its coordinator; return how long that took, in ms."""
-    observed = Noting()
+    observed = RecordingObserver()
     config = settings_for(cluster, group, **IN_KAFKA)
     connector = ZookeeperConsumerConnector(config, observers=(observed,))
     scope = ThreadScope("joining")

@@ -8,8 +8,8 @@ import pytest
 
 from tests.support.clusters import fresh_name
 from tests.support.forks import in_forked_child
-from tests.support.listening import NotedListener
 from tests.support.members import settings_for
+from tests.support.recording_listener import RecordingListener
 from tests.support.traffic import partitions_of, write
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree
@@ -134,7 +134,7 @@ def test_calls_in_a_child_forked_by_the_listener_raise(
 
     config = settings_for(cluster, group, consumer_timeout_ms=10_000, auto_commit_enable=False)
     with ZookeeperConsumerConnector(config) as connector:
-        connector.set_consumer_rebalance_listener(NotedListener(fork))
+        connector.set_consumer_rebalance_listener(RecordingListener(fork))
         [stream] = connector.create_message_streams({topic: 1})[topic]
         write(cluster, tp, [b"value"] * 2)
         assert next(stream).offset == 0

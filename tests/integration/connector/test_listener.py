@@ -3,8 +3,8 @@
 import pytest
 
 from tests.support.clusters import fresh_name
-from tests.support.listening import NotedListener, Share, plainly
 from tests.support.members import Member, await_ends, duplicates
+from tests.support.recording_listener import RecordingListener, Share, plainly
 from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree
@@ -38,7 +38,7 @@ def test_commits_in_the_listener_lose_nothing_and_repeat_almost_nothing(
             released.extend(tps(share))
             made.connector.commit_offsets()
 
-        listener = NotedListener(finish)
+        listener = RecordingListener(finish)
         made = Member(
             cluster, group, {topic: 1}, listener=listener, consumer_id=name, **MANUAL_COMMITS
         )
@@ -71,7 +71,7 @@ def test_its_arguments_agree_with_zookeeper(cluster: Sandbox) -> None:
     cluster.create_topic(topic, partitions=3)
     tree = ZkTree(cluster)
     seen: list[dict[int, tuple[str, int]]] = []
-    listener = NotedListener(lambda _share: seen.append(tree.owners(group, topic)))
+    listener = RecordingListener(lambda _share: seen.append(tree.owners(group, topic)))
     with Member(cluster, group, {topic: 1}, listener=listener, consumer_id="a") as member:
         ours = (f"{group}_a-0", member.session_id)
         assert plainly(listener.assigned[-1]) == {topic: dict.fromkeys(range(3), ours[0])}
@@ -101,7 +101,7 @@ def test_the_next_owner_starts_at_offsets_committed_in_it(cluster: Sandbox) -> N
         )
 
     counts: list[int] = []
-    listener = NotedListener(finish)
+    listener = RecordingListener(finish)
     settings = {"consumer_id": "a", **MANUAL_COMMITS}
     with Member(cluster, group, {topic: 1}, listener=listener, **settings) as member:
         wait_until(lambda: len(member.deliveries) == 20, what="everything")
@@ -120,7 +120,7 @@ def test_a_shutdown_in_it_leaves_everything_to_the_others(cluster: Sandbox) -> N
     for tp in partitions:
         write(cluster, tp, TEN)
     tree = ZkTree(cluster)
-    listener = NotedListener(lambda _share: member.connector.shutdown())
+    listener = RecordingListener(lambda _share: member.connector.shutdown())
     with Member(cluster, group, {topic: 1}, listener=listener, consumer_id="a") as member:
         wait_until(lambda: len(member.deliveries) == 20, what="everything")
         with Member(cluster, group, {topic: 1}, consumer_id="b") as other:
@@ -144,11 +144,11 @@ def test_a_listener_that_always_fails_blocks_nobody(cluster: Sandbox) -> None:
 
     with (
         Traffic(cluster, partitions) as traffic,
-        Member(cluster, group, {topic: 1}, listener=NotedListener(fail, fail)) as member,
+        Member(cluster, group, {topic: 1}, listener=RecordingListener(fail, fail)) as member,
     ):
         wait_until(lambda: len(traffic.ends()) == 4, what="traffic")
         await_ends([member], traffic.ends, "alone")
-        listener = NotedListener(fail, fail)
+        listener = RecordingListener(fail, fail)
         with Member(cluster, group, {topic: 1}, listener=listener) as other:
             wait_until(lambda: len(other.claims()) == 2, what="its share")
             moved = set(other.claims())

@@ -98,7 +98,7 @@ def test_a_member_frozen_past_its_session_commits_nothing(
     frozen.network.running.set()
     with pytest.raises(CommitFailed):
         frozen.member.commit(dict.fromkeys(whole, OffsetAndMetadata(9)), timeout_ms=10_000)
-    poll_until("it hears of it", lambda: ("lost", whole) in frozen.handler.notes, frozen, other)
+    poll_until("it hears of it", lambda: ("lost", whole) in frozen.handler.calls, frozen, other)
     poll_until("both have one", lambda: len(frozen.has) == len(other.has) == 1, frozen, other)
     assert other.member.committed(whole, timeout_ms=10_000) == dict.fromkeys(whole)
 

@@ -12,7 +12,7 @@ from functools import partial
 import pytest
 
 from tests.support.large_cluster import LARGE, MEMBERS, PATIENCE_MS, connected
-from tests.support.spoken_cluster import END_OFFSET
+from tests.support.scripted_cluster import END_OFFSET
 from tests.support.yardstick import cost_of
 from zkconsumer.status.model import ClusterSnapshot, GroupState
 from zkconsumer.status.reading.deadline import ReadingLimits

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.opened_cluster import opening
-from tests.support.spoken_broker import Answer, Said, Word, old
-from tests.support.spoken_groups import SpokenGroup
+from tests.support.scripted_broker import Answer, ScriptedAction, ScriptedResponse, old
+from tests.support.scripted_groups import ScriptedGroup
 from tests.support.status_world import MEMBER, T0, StatusWorld
 from tests.threads.cli.conftest import PrintedLines
 from zkconsumer.cli.groups import command as groups
@@ -29,7 +29,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[StatusWorld]:
     world = StatusWorld()
     world.zookeeper_group()
     world.topic(OFFSETS_TOPIC)
-    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T0: 99})
+    world.groups["c"] = ScriptedGroup(1, members={"m": {"t": (0, 1)}}, offsets={T0: 99})
     monkeypatch.setattr(groups, "open_cluster", opening(world))
     yield world
     world.close()
@@ -62,7 +62,7 @@ def test_groups_are_listed(world: StatusWorld, lines: PrintedLines) -> None:
 def test_an_incomplete_total_is_marked(world: StatusWorld, lines: PrintedLines) -> None:
     """A partition whose log end is not known makes the total lag "60+"."""
     world.tree.commit("g", "t", 1, b"1")
-    world.cluster.words[1] = Word.CLOSE
+    world.cluster.actions[1] = ScriptedAction.CLOSE
     assert run("list", "--kind", "zookeeper", "--timeout-ms", "500") == 0
     assert [line.split()[5] for line in lines()[1:] if line.startswith("g ")] == ["60+"]
     assert run("describe", "--group", "g", "--timeout-ms", "500") == 0
@@ -220,7 +220,7 @@ def answer_delete_groups(world: StatusWorld, code: ErrorCode) -> list[str]:
     requested: list[str] = []
 
     def wrapped(other: Answer) -> Answer:
-        def response(frame: RequestFrame) -> Said | None:
+        def response(frame: RequestFrame) -> ScriptedResponse | None:
             if not isinstance(frame.request, DeleteGroupsRequest):
                 return other(frame)
             requested.extend(frame.request.groups_names)

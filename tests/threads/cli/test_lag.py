@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 from tests.support.opened_cluster import opening
-from tests.support.spoken_broker import Answer, Said, Word
-from tests.support.spoken_groups import SpokenGroup
+from tests.support.scripted_broker import Answer, ScriptedAction, ScriptedResponse
+from tests.support.scripted_groups import ScriptedGroup
 from tests.support.status_world import MEMBER, T0, StatusWorld
 from tests.threads.cli.conftest import PrintedLines
 from zkconsumer.cli.lag import command as lag
@@ -46,7 +46,7 @@ class LagWorld(StatusWorld):
             broker.response = self._with_records(broker.response)
 
     def _with_records(self, other: Answer) -> Answer:
-        def response(frame: RequestFrame) -> Said | None:
+        def response(frame: RequestFrame) -> ScriptedResponse | None:
             request = frame.request
             if not isinstance(request, FetchRequest):
                 return other(frame)
@@ -159,7 +159,7 @@ def test_an_offset_that_was_read_after_its_log_end_is_read_again(
         logs_read = threading.Event()
         response = world.cluster.brokers[0].response
 
-        def answer(frame: RequestFrame) -> Said | None:
+        def answer(frame: RequestFrame) -> ScriptedResponse | None:
             if frame.api_key is ApiKey.LIST_GROUPS:  # which is requested after the log ends
                 logs_read.set()
             return response(frame)
@@ -171,7 +171,7 @@ def test_an_offset_that_was_read_after_its_log_end_is_read_again(
         world.cluster.brokers[0].response = answer
         world.tree.client.before = wait_for_logs
     else:
-        world.groups["c"] = SpokenGroup(1, state="Empty", offsets={T0: 200})
+        world.groups["c"] = ScriptedGroup(1, state="Empty", offsets={T0: 200})
     world.clock.step_ms = 1
     flags = ("--no-seconds", "--json", "--max-lag", "5")
     assert run("--group", "c", "--kind", kind, *flags) == 1
@@ -186,11 +186,11 @@ def test_a_group_that_keeps_up_with_a_growing_log(
 ) -> None:
     """It committed after the log end was read: the second read finds it within its log."""
     world.topic(OFFSETS_TOPIC)
-    world.groups["c"] = SpokenGroup(1, state="Empty", offsets={T0: 105})
+    world.groups["c"] = ScriptedGroup(1, state="Empty", offsets={T0: 105})
     world.clock.step_ms = 1
     response = world.cluster.brokers[0].response
 
-    def grown(frame: RequestFrame) -> Said | None:
+    def grown(frame: RequestFrame) -> ScriptedResponse | None:
         reported = response(frame)
         fetched = world.cluster.requested(ApiKey.OFFSET_FETCH)
         if fetched and isinstance(reported, ListOffsetsResponse):
@@ -273,7 +273,7 @@ def test_groups_that_can_not_be_listed_are_no_all_clear(
     world: LagWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A broker that does not list its groups may coordinate some with a large lag."""
-    world.cluster.words[1] = Word.CLOSE
+    world.cluster.actions[1] = ScriptedAction.CLOSE
     assert run("--timeout-ms", "500") == 0
     assert run("--timeout-ms", "500", "--max-lag", "60") == 1
     assert "groups of broker 1" in capsys.readouterr().err
@@ -313,7 +313,7 @@ def test_a_broker_that_does_not_respond_is_named(
     world: LagWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The partitions of the other brokers are shown."""
-    world.cluster.words[1] = Word.CLOSE
+    world.cluster.actions[1] = ScriptedAction.CLOSE
     world.tree.commit("g", "t", 1, b"1")
     assert run("--group", "g", "--max-lag", "60") == 1
     printed = capsys.readouterr()
@@ -340,7 +340,7 @@ def test_watching_a_broker_that_goes_away(
     """The last known values stay, with the time since when they are old."""
 
     def next_look(_ms: int) -> None:
-        world.cluster.words[0] = Word.CLOSE
+        world.cluster.actions[0] = ScriptedAction.CLOSE
 
     monkeypatch.setattr("zkconsumer.cli.live.wait_ms", next_look)
     flags = ("--no-seconds", "--timeout-ms", "500", "--interval", "0.1", "--count", "2")
@@ -355,11 +355,11 @@ def test_watching_an_offset_that_is_refused(
     """The last known offset stays, with a line that says why it may be old."""
     world.topic(OFFSETS_TOPIC)
     members = {"m": {"t": (0,)}}
-    world.groups["c"] = SpokenGroup(1, members=members, offsets={T0: 90})
+    world.groups["c"] = ScriptedGroup(1, members=members, offsets={T0: 90})
 
     def next_look(_ms: int) -> None:
         refused = {T0: -int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)}
-        world.groups["c"] = SpokenGroup(1, members=members, offsets=refused)
+        world.groups["c"] = ScriptedGroup(1, members=members, offsets=refused)
 
     monkeypatch.setattr("zkconsumer.cli.live.wait_ms", next_look)
     flags = ("--no-seconds", "--interval", "0.1", "--count", "2")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.asgi_client import StatesByHand
+from tests.support.asgi_client import ManualStates
 from tests.support.opened_cluster import opening
 from tests.support.status_world import StatusWorld
 from tests.support.waiting import wait_until
@@ -378,7 +378,7 @@ def test_two_clusters_that_learn_the_same_address_at_once_get_one_history(
         )
         for name, recorder in recorders.items()
     }
-    state = StatesByHand(ClusterSnapshot(taken_ms=1, zookeeper_connect="zk:2181")).current
+    state = ManualStates(ClusterSnapshot(taken_ms=1, zookeeper_connect="zk:2181")).current
     move = recorders["a"].move
 
     def move_meanwhile(path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.opened_cluster import opening
-from tests.support.spoken_broker import Word
+from tests.support.scripted_broker import ScriptedAction
 from tests.support.status_world import MEMBER, StatusWorld
 from zkconsumer.cli import verify
 from zkconsumer.cli.main import main
@@ -130,6 +130,6 @@ def test_groups_that_can_not_be_listed_fail_the_verification(
     world: StatusWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A broker that does not list its groups may have faulty ones."""
-    world.cluster.words[1] = Word.CLOSE
+    world.cluster.actions[1] = ScriptedAction.CLOSE
     assert run("--timeout-ms", "500") == 1
     assert "groups of broker 1" in capsys.readouterr().err

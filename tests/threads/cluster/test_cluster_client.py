@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.spoken_broker import Word
-from tests.support.spoken_cluster import SpokenCluster
+from tests.support.scripted_broker import ScriptedAction
+from tests.support.scripted_cluster import ScriptedCluster
 from tests.support.waiting import wait_until
 from zkconsumer.cluster.cluster_client import LATEST, ClusterClient
 from zkconsumer.errors import (
@@ -20,19 +20,19 @@ T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 
 
 @pytest.fixture
-def cluster() -> SpokenCluster:
+def cluster() -> ScriptedCluster:
     """Two brokers that lead a partition each."""
-    return SpokenCluster(leaders={T0: 0, T1: 1}, epochs={T0: 3, T1: 4})
+    return ScriptedCluster(leaders={T0: 0, T1: 1}, epochs={T0: 3, T1: 4})
 
 
 @pytest.fixture
-def client(cluster: SpokenCluster) -> ClusterClient:
+def client(cluster: ScriptedCluster) -> ClusterClient:
     """A client of this cluster."""
     return cluster.client()
 
 
 def test_a_request_is_retried_until_a_broker_responds(
-    cluster: SpokenCluster, client: ClusterClient
+    cluster: ScriptedCluster, client: ClusterClient
 ) -> None:
     """The first of all brokers to come up is enough."""
     for broker in cluster.brokers:
@@ -61,14 +61,14 @@ CALLS: list[Callable[[ClusterClient], object]] = [
 @pytest.mark.parametrize("send", CALLS)
 @pytest.mark.parametrize("trouble", ["hangs", "is away"])
 def test_stop_ends_a_call(
-    cluster: SpokenCluster, send: Callable[[ClusterClient], object], trouble: str
+    cluster: ScriptedCluster, send: Callable[[ClusterClient], object], trouble: str
 ) -> None:
     """It ends a wait for a response and a pause before a retry; later calls fail at once."""
     client = cluster.client()
     client.view(["t"], timeout_ms=LONG_MS)
-    requested = sum(len(spoken_broker.requests) for spoken_broker in cluster.brokers)
+    requested = sum(len(scripted_broker.requests) for scripted_broker in cluster.brokers)
     if trouble == "hangs":
-        cluster.words.update({0: Word.SILENCE, 1: Word.SILENCE})
+        cluster.actions.update({0: ScriptedAction.SILENCE, 1: ScriptedAction.SILENCE})
     else:
         for broker in cluster.brokers:
             broker.down = True
@@ -86,7 +86,8 @@ def test_stop_ends_a_call(
     if trouble == "hangs":
         wait_until(
             lambda: (
-                sum(len(spoken_broker.requests) for spoken_broker in cluster.brokers) > requested
+                sum(len(scripted_broker.requests) for scripted_broker in cluster.brokers)
+                > requested
             ),
             what="the question",
         )

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.spoken_broker import Word
-from tests.support.spoken_cluster import SpokenCluster
+from tests.support.scripted_broker import ScriptedAction
+from tests.support.scripted_cluster import ScriptedCluster
 from tests.support.waiting import wait_until
 from zkconsumer.cluster.metadata_manager import MetadataManager
 from zkconsumer.cluster.view import ClusterView
@@ -30,7 +30,7 @@ class ManagerWithReports:
     """A metadata manager with the views and failures that it reported."""
 
     def __init__(
-        self, cluster: SpokenCluster, scope: ThreadScope, refresh_ms: int, backoff_ms: int = 20
+        self, cluster: ScriptedCluster, scope: ThreadScope, refresh_ms: int, backoff_ms: int = 20
     ) -> None:
         self.views: list[ClusterView] = []
         self.failures: list[ZkConsumerError] = []
@@ -55,19 +55,19 @@ def scope() -> Iterator[ThreadScope]:
 
 
 @pytest.fixture
-def cluster() -> SpokenCluster:
+def cluster() -> ScriptedCluster:
     """Two brokers and two topics."""
-    return SpokenCluster(leaders={T0: 0, U0: 1})
+    return ScriptedCluster(leaders={T0: 0, U0: 1})
 
 
 @pytest.fixture
-def manager(cluster: SpokenCluster, scope: ThreadScope) -> ManagerWithReports:
+def manager(cluster: ScriptedCluster, scope: ThreadScope) -> ManagerWithReports:
     """A manager that requests metadata on demand only."""
     return ManagerWithReports(cluster, scope, NEVER_MS)
 
 
 def test_the_initial_metadata_is_not_requested_again(
-    cluster: SpokenCluster, manager: ManagerWithReports
+    cluster: ScriptedCluster, manager: ManagerWithReports
 ) -> None:
     """It is reported as any view; watching the same topics sends no request."""
     manager.metadata.begin(frozenset({"t"}), timeout_ms=LONG_MS)
@@ -81,7 +81,7 @@ def test_the_initial_metadata_is_not_requested_again(
     assert manager.metadata.wait_for(lambda view: U0 in view.leaders, LONG_MS)
 
 
-def test_the_initial_metadata_expires(cluster: SpokenCluster, scope: ThreadScope) -> None:
+def test_the_initial_metadata_expires(cluster: ScriptedCluster, scope: ThreadScope) -> None:
     """It is refreshed after the refresh interval, as any metadata."""
     metadata = ManagerWithReports(cluster, scope, refresh_ms=20).metadata
     metadata.begin(frozenset({"t"}), timeout_ms=LONG_MS)
@@ -89,7 +89,7 @@ def test_the_initial_metadata_expires(cluster: SpokenCluster, scope: ThreadScope
 
 
 def test_initial_metadata_without_a_response_is_an_error(
-    cluster: SpokenCluster, manager: ManagerWithReports
+    cluster: ScriptedCluster, manager: ManagerWithReports
 ) -> None:
     """The error names each broker and why; nothing is reported, and no request follows."""
     for broker in cluster.brokers:
@@ -101,7 +101,7 @@ def test_initial_metadata_without_a_response_is_an_error(
 
 
 def test_no_metadata_is_requested_until_topics_are_watched(
-    cluster: SpokenCluster, manager: ManagerWithReports
+    cluster: ScriptedCluster, manager: ManagerWithReports
 ) -> None:
     """One more topic is requested at once; fewer topics are not."""
     assert manager.metadata.view.brokers == {}
@@ -124,7 +124,7 @@ def test_no_metadata_is_requested_until_topics_are_watched(
 
 
 def test_a_new_topic_does_not_wait_for_the_pause_between_requests(
-    cluster: SpokenCluster, scope: ThreadScope
+    cluster: ScriptedCluster, scope: ThreadScope
 ) -> None:
     """Nothing of it can be fetched before; a refresh of known topics waits."""
     metadata = ManagerWithReports(cluster, scope, NEVER_MS, backoff_ms=NEVER_MS).metadata
@@ -140,7 +140,9 @@ def test_a_new_topic_does_not_wait_for_the_pause_between_requests(
     assert len(cluster.requested(ApiKey.METADATA)) == requested == 3
 
 
-def test_a_new_topic_waits_while_requests_fail(cluster: SpokenCluster, scope: ThreadScope) -> None:
+def test_a_new_topic_waits_while_requests_fail(
+    cluster: ScriptedCluster, scope: ThreadScope
+) -> None:
     """Subscribing again and again does not make requests to brokers that are down more frequent."""
     manager = ManagerWithReports(cluster, scope, NEVER_MS, backoff_ms=NEVER_MS)
     for broker in cluster.brokers:
@@ -151,7 +153,7 @@ def test_a_new_topic_waits_while_requests_fail(cluster: SpokenCluster, scope: Th
     assert not manager.metadata.wait_for(lambda _: len(manager.failures) > 1, 50)
 
 
-def test_metadata_is_refreshed_regularly(cluster: SpokenCluster, scope: ThreadScope) -> None:
+def test_metadata_is_refreshed_regularly(cluster: ScriptedCluster, scope: ThreadScope) -> None:
     """Only views that changed are reported."""
     manager = ManagerWithReports(cluster, scope, 20)
     manager.metadata.watch(frozenset({"t"}))
@@ -162,7 +164,7 @@ def test_metadata_is_refreshed_regularly(cluster: SpokenCluster, scope: ThreadSc
 
 
 def test_stale_metadata_is_refreshed_soon(
-    cluster: SpokenCluster, manager: ManagerWithReports
+    cluster: ScriptedCluster, manager: ManagerWithReports
 ) -> None:
     """However often an update is requested, ``retry.backoff.ms`` lies between two requests."""
     manager.metadata.watch(frozenset({"t"}))
@@ -176,7 +178,7 @@ def test_stale_metadata_is_refreshed_soon(
 
 
 def test_missing_metadata_is_requested_again(
-    cluster: SpokenCluster, manager: ManagerWithReports
+    cluster: ScriptedCluster, manager: ManagerWithReports
 ) -> None:
     """A topic that is created and a leader that is elected are found without being asked for."""
     later = TopicPartition("later", 0)
@@ -189,16 +191,16 @@ def test_missing_metadata_is_requested_again(
 
 
 def test_partitions_that_appeared_after_the_first_view_are_new(
-    cluster: SpokenCluster, manager: ManagerWithReports
+    cluster: ScriptedCluster, manager: ManagerWithReports
 ) -> None:
     """Only watched topics count; until the first view it is not known."""
     later, second = TopicPartition("later", 0), TopicPartition("t", 1)
     metadata = manager.metadata
     assert metadata.is_new(T0) is False
-    cluster.words[0] = cluster.words[1] = Word.SILENCE
+    cluster.actions[0] = cluster.actions[1] = ScriptedAction.SILENCE
     metadata.watch(frozenset({"t", "later"}))
     assert (metadata.is_new(T0), metadata.is_new(later)) == (None, None)
-    cluster.words.clear()
+    cluster.actions.clear()
     assert metadata.wait_for(lambda view: T0 in view.leaders, LONG_MS)
     assert (metadata.is_new(T0), metadata.is_new(later)) == (False, True)
     cluster.leaders |= {later: 0, second: 1}
@@ -209,7 +211,7 @@ def test_partitions_that_appeared_after_the_first_view_are_new(
 
 
 def test_an_older_leader_epoch_does_not_replace_the_leader(
-    cluster: SpokenCluster, manager: ManagerWithReports
+    cluster: ScriptedCluster, manager: ManagerWithReports
 ) -> None:
     """A broker whose metadata lags may still name the former leader."""
     cluster.epochs[T0] = 5
@@ -226,7 +228,7 @@ def test_an_older_leader_epoch_does_not_replace_the_leader(
 
 
 def test_the_failure_of_all_brokers_is_reported(
-    cluster: SpokenCluster, manager: ManagerWithReports
+    cluster: ScriptedCluster, manager: ManagerWithReports
 ) -> None:
     """The last view stays; the failure is gone once a broker responds again."""
     manager.metadata.watch(frozenset({"t"}))
@@ -247,7 +249,7 @@ def test_the_failure_of_all_brokers_is_reported(
 
 
 def test_a_failed_authentication_is_not_retried(
-    cluster: SpokenCluster, manager: ManagerWithReports
+    cluster: ScriptedCluster, manager: ManagerWithReports
 ) -> None:
     """It is reported as such, and waiters return at once."""
     for broker in cluster.brokers:
@@ -256,18 +258,18 @@ def test_a_failed_authentication_is_not_retried(
     assert manager.metadata.wait_for(lambda _: manager.metadata.failure is not None, LONG_MS)
     assert isinstance(manager.metadata.failure, AuthenticationFailed)
     # Requested updates do not retry it either: repeated failures could lock the user out.
-    called = sum(spoken_broker.accepted for spoken_broker in cluster.brokers)
+    called = sum(scripted_broker.accepted for scripted_broker in cluster.brokers)
     for _ in range(10):
         manager.metadata.update()
         manager.metadata.wait_for(lambda _: False, 20)
-    assert sum(spoken_broker.accepted for spoken_broker in cluster.brokers) == called
+    assert sum(scripted_broker.accepted for scripted_broker in cluster.brokers) == called
 
 
 def test_the_manager_ends_in_the_middle_of_a_request(
-    cluster: SpokenCluster, scope: ThreadScope
+    cluster: ScriptedCluster, scope: ThreadScope
 ) -> None:
     """It does even while a broker hangs, and its waiters end with it."""
-    cluster.words.update({0: Word.SILENCE, 1: Word.SILENCE})
+    cluster.actions.update({0: ScriptedAction.SILENCE, 1: ScriptedAction.SILENCE})
     dialer = cluster.dialer()
     reported: list[ClusterView] = []
     client = cluster.client()

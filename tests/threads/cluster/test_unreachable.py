@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from tests.support.spoken_cluster import SpokenCluster
+from tests.support.scripted_cluster import ScriptedCluster
 from tests.support.waiting import wait_until
 from zkconsumer.cluster.metadata_manager import MetadataManager
 from zkconsumer.model import TopicPartition
@@ -13,7 +13,7 @@ from zkconsumer.scope import ThreadScope
 
 def test_a_topic_that_does_not_exist_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     """A topic that existed before is not logged, even once it is deleted."""
-    cluster = SpokenCluster(leaders={TopicPartition("t", 0): 0})
+    cluster = ScriptedCluster(leaders={TopicPartition("t", 0): 0})
     scope = ThreadScope("test-missing")
     views: list[object] = []
     metadata = MetadataManager(

@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.control_bench import ControlledMember, Group
 from tests.support.interrupting import interrupt_at_check
-from tests.support.listening import NotedListener
 from tests.support.memory_connector import MemoryConnector
+from tests.support.recording_listener import RecordingListener
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConsumerClosed, RebalanceFailed
@@ -48,7 +48,7 @@ def test_a_listener_commits_while_the_rebalance_waits() -> None:
     """It does in the control thread itself, which could not handle a message meanwhile."""
     group, reported = Group(time=SystemClock()), list[int]()
     with MemoryConnector(ControlledMember(group, "a")) as connector:
-        listener = NotedListener(
+        listener = RecordingListener(
             lambda _share: reported.append(connector.commit_offsets({T0: OffsetAndMetadata(7)}))
         )
         connector.set_consumer_rebalance_listener(listener)

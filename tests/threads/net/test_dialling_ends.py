@@ -2,11 +2,11 @@
 
 import pytest
 
-from tests.support.spoken_broker import SpokenBroker, Word
-from tests.support.spoken_dialling import (
+from tests.support.scripted_broker import ScriptedAction, ScriptedBroker
+from tests.support.scripted_dialing import (
     ADDRESS,
     LONG_MS,
-    QUESTION,
+    REQUEST,
     SHORT_MS,
 )
 from tests.support.waiting import wait_until
@@ -23,9 +23,9 @@ from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.versions import BrokerGeneration
 
 
-def test_stop_ends_a_dial(broker: SpokenBroker, dialer: BrokerDialer) -> None:
+def test_stop_ends_a_dial(broker: ScriptedBroker, dialer: BrokerDialer) -> None:
     """A hanging broker delays nothing, and later dials fail at once."""
-    broker.response = lambda _: Word.SILENCE
+    broker.response = lambda _: ScriptedAction.SILENCE
     ended: list[TransportError] = []
 
     def dial() -> None:
@@ -58,18 +58,20 @@ def test_a_twin_connects_on_its_own() -> None:
 
 
 def test_close_ends_a_call_and_keeps_the_versions(
-    broker: SpokenBroker, dialer: BrokerDialer
+    broker: ScriptedBroker, dialer: BrokerDialer
 ) -> None:
     """Closing in another thread ends a wait, but says nothing against the known versions."""
     broker.become(BrokerGeneration.V0_8_2)
     other = dialer.dial(ADDRESS)
     connection = dialer.dial(ADDRESS)
-    broker.response = lambda frame: Word.SILENCE if frame.api_key is ApiKey.METADATA else None
+    broker.response = lambda frame: (
+        ScriptedAction.SILENCE if frame.api_key is ApiKey.METADATA else None
+    )
     ended: list[ConnectionLost] = []
 
     def call() -> None:
         try:
-            connection.call(QUESTION, timeout_ms=LONG_MS)
+            connection.call(REQUEST, timeout_ms=LONG_MS)
         except ConnectionLost as error:
             ended.append(error)
 

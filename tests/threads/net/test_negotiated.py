@@ -3,8 +3,8 @@
 import pytest
 
 from tests.fakes.loopback import LOOPBACK, LoopbackServer
-from tests.support.spoken_broker import MODERN, Serves, SpokenBroker
-from tests.support.spoken_dialling import (
+from tests.support.scripted_broker import MODERN, ScriptedBroker, Serves
+from tests.support.scripted_dialing import (
     ADDRESS,
     LONG_MS,
     answering,
@@ -27,7 +27,7 @@ KAFKA_0_10_2: Serves = {
 
 def test_versions_are_negotiated_again_after_a_delegated_connection_broke() -> None:
     """The broker may be back with another version, so the next connection asks for it."""
-    broker = SpokenBroker(ADDRESS, serves=KAFKA_0_10_2, response=answering)
+    broker = ScriptedBroker(ADDRESS, serves=KAFKA_0_10_2, response=answering)
     with LoopbackServer() as server:
         address = Broker(-1, LOOPBACK, server.listen(broker.accept))
         dialer = BrokerDialer(

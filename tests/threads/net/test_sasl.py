@@ -5,8 +5,14 @@ import pytest
 from tests.fakes.loopback import LOOPBACK, LoopbackServer
 from tests.support.manual_clock import ManualClock
 from tests.support.scram_server import ScramServer
-from tests.support.spoken_broker import MODERN, Said, Serves, SpokenBroker, Word
-from tests.support.spoken_dialling import dialer_to
+from tests.support.scripted_broker import (
+    MODERN,
+    ScriptedAction,
+    ScriptedBroker,
+    ScriptedResponse,
+    Serves,
+)
+from tests.support.scripted_dialing import dialer_to
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed, ConfigError, ConnectFailed, ZkConsumerError
 from zkconsumer.model import Broker
@@ -66,7 +72,7 @@ class SaslListener:
         self._server: ScramServer | None = None
         self._challenged = False
 
-    def __call__(self, frame: RequestFrame) -> Said | None:
+    def __call__(self, frame: RequestFrame) -> ScriptedResponse | None:
         """Respond to handshakes, authentications, and requests of authenticated clients."""
         self.seen.append(frame.api_key)
         match frame.request:
@@ -78,7 +84,7 @@ class SaslListener:
             case SaslAuthenticateRequest(auth_bytes=token):
                 return self._judged(bytes(token))
             case MetadataRequest():
-                return EMPTY_RESPONSE if self.authenticated else Word.CLOSE
+                return EMPTY_RESPONSE if self.authenticated else ScriptedAction.CLOSE
             case _:
                 return None
 
@@ -127,14 +133,14 @@ def listener() -> SaslListener:
 
 
 @pytest.fixture
-def broker(listener: SaslListener) -> SpokenBroker:
+def broker(listener: SaslListener) -> ScriptedBroker:
     """A current broker with that listener."""
-    return SpokenBroker(ADDRESS, response=listener)
+    return ScriptedBroker(ADDRESS, response=listener)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_a_known_user_is_authenticated(
-    broker: SpokenBroker, listener: SaslListener, mechanism: str
+    broker: ScriptedBroker, listener: SaslListener, mechanism: str
 ) -> None:
     """It takes one connection, and nothing else is sent before."""
     connection = dialer_to(broker, as_user(mechanism)).dial(ADDRESS)
@@ -146,7 +152,7 @@ def test_a_known_user_is_authenticated(
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_a_wrong_password_is_refused(broker: SpokenBroker, mechanism: str) -> None:
+def test_a_wrong_password_is_refused(broker: ScriptedBroker, mechanism: str) -> None:
     """The error has the broker's message, broker and user, but never the password."""
     settings = as_user(mechanism, "wrong-password")
     with pytest.raises(
@@ -158,7 +164,7 @@ def test_a_wrong_password_is_refused(broker: SpokenBroker, mechanism: str) -> No
 
 
 def test_a_mechanism_that_the_broker_lacks_is_refused(
-    broker: SpokenBroker, listener: SaslListener
+    broker: ScriptedBroker, listener: SaslListener
 ) -> None:
     """The error names those that it has."""
     listener.mechanisms = ("GSSAPI", "SCRAM-SHA-512")
@@ -169,7 +175,7 @@ def test_a_mechanism_that_the_broker_lacks_is_refused(
 
 def test_a_port_without_sasl_is_refused() -> None:
     """Such a broker rejects the handshake."""
-    broker = SpokenBroker(
+    broker = ScriptedBroker(
         ADDRESS,
         response=lambda frame: (
             SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE, mechanisms=())
@@ -183,18 +189,18 @@ def test_a_port_without_sasl_is_refused() -> None:
 
 def test_brokers_without_handshake_are_refused() -> None:
     """Before 0.10 there is no handshake: they close the connection, or do not list the API."""
-    broker = SpokenBroker(ADDRESS)
+    broker = ScriptedBroker(ADDRESS)
     broker.become(BrokerGeneration.V0_8_2)
     with pytest.raises(ConnectFailed, match=r"older than Kafka 0.10"):
         dialer_to(broker, as_user()).dial(ADDRESS)
     missing = without(ApiKey.SASL_HANDSHAKE)
     with pytest.raises(AuthenticationFailed, match="lacks SASL_HANDSHAKE"):
-        dialer_to(SpokenBroker(ADDRESS, serves=missing), as_user()).dial(ADDRESS)
+        dialer_to(ScriptedBroker(ADDRESS, serves=missing), as_user()).dial(ADDRESS)
 
 
 def test_a_broker_that_closes_twice_on_tokens_has_refused(listener: SaslListener) -> None:
     """Brokers before 1.0 refuse so; a single close may have another cause."""
-    broker = SpokenBroker(ADDRESS, serves=KAFKA_0_10, response=listener)
+    broker = ScriptedBroker(ADDRESS, serves=KAFKA_0_10, response=listener)
     # Tokens without a request header: this broker closes on them, as on a wrong password.
     with pytest.raises(AuthenticationFailed, match=r"'u' failed: .*closed.*twice"):
         dialer_to(broker, as_user()).dial(ADDRESS)
@@ -202,7 +208,7 @@ def test_a_broker_that_closes_twice_on_tokens_has_refused(listener: SaslListener
 
 
 def test_an_authentication_is_renewed_before_it_expires(
-    broker: SpokenBroker, listener: SaslListener
+    broker: ScriptedBroker, listener: SaslListener
 ) -> None:
     """It is between two requests, on the same connection (KIP-368)."""
     listener.lifetime_ms = 10_000
@@ -229,7 +235,7 @@ def test_an_authentication_is_renewed_before_it_expires(
 
 @pytest.mark.parametrize("lifetime_ms", [0, 10_000])
 def test_a_connection_that_must_authenticate_again_is_not_delegated(
-    broker: SpokenBroker, listener: SaslListener, lifetime_ms: int
+    broker: ScriptedBroker, listener: SaslListener, lifetime_ms: int
 ) -> None:
     """The native loop, which uses the descriptor alone, could not do so."""
     listener.lifetime_ms = lifetime_ms

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 
-from tests.support.asgi_client import Answered, NoPast, StatesByHand, request, scope_of
+from tests.support.asgi_client import Answered, ManualStates, NoPast, request, scope_of
 from tests.support.group_tree import GroupTree
 from tests.support.manual_clock import ManualClock
 from tests.support.page_world import BILLING, CHECKOUT, NOW_MS, STEPS, snapshot_at
@@ -43,7 +43,7 @@ class Served:
         self, *, token: str | None = None, snapshot: ClusterSnapshot | None = None
     ) -> None:
         self.clock = ManualClock(wall_ms=NOW_MS)
-        self.states = StatesByHand(snapshot or snapshot_at(STEPS), ready=snapshot is None)
+        self.states = ManualStates(snapshot or snapshot_at(STEPS), ready=snapshot is None)
         self.past = NoPast()
         self.store: ZkStore | None = None
         self.tokens = Tokens(token)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.asgi_client import Answered, NoPast, StatesByHand, request
+from tests.support.asgi_client import Answered, ManualStates, NoPast, request
 from tests.support.manual_clock import ManualClock
 from tests.support.page_world import NOW_MS, STEPS, snapshot_at
 from zkconsumer.status.model import ClusterSnapshot
@@ -17,7 +17,7 @@ TOKEN = "0123456789abcdef-secret"
 
 def site(snapshot: ClusterSnapshot, token: str | None, *, ready: bool = True) -> Site:
     """Return the site of one cluster."""
-    states = StatesByHand(snapshot, ready=ready)
+    states = ManualStates(snapshot, ready=ready)
     return Site(
         source=states,
         past=NoPast(),

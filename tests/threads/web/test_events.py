@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import pytest
 from starlette.types import Message
 
-from tests.support.asgi_client import StatesByHand
+from tests.support.asgi_client import ManualStates
 from tests.support.page_world import BILLING, CHECKOUT, STEPS, snapshot_at
 from zkconsumer.status.model import GroupKey
 from zkconsumer.web import events
@@ -81,15 +81,15 @@ async def listening(
         await asyncio.wait_for(task, LONG_S)
 
 
-def run(test: Callable[[StatesByHand], Awaitable[None]]) -> None:
+def run(test: Callable[[ManualStates], Awaitable[None]]) -> None:
     """Run a test on an event loop of its own."""
-    asyncio.run(asyncio.wait_for(test(StatesByHand(snapshot_at(STEPS))), 2 * LONG_S))
+    asyncio.run(asyncio.wait_for(test(ManualStates(snapshot_at(STEPS))), 2 * LONG_S))
 
 
 def test_each_state_is_an_event() -> None:
     """Its id is the state's number, which a browser sends when it reconnects."""
 
-    async def test(states: StatesByHand) -> None:
+    async def test(states: ManualStates) -> None:
         hub = EventHub(states)
         async with listening(hub, BILLING) as (client, _):
             assert client.started is not None
@@ -115,7 +115,7 @@ def test_each_state_is_an_event() -> None:
 def test_a_client_that_has_seen_another_state_gets_the_current_one_at_once(last_seen: int) -> None:
     """It has seen an older state, or one of an earlier server whose numbers were higher."""
 
-    async def test(states: StatesByHand) -> None:
+    async def test(states: ManualStates) -> None:
         async with listening(EventHub(states), None, last_seen) as (client, _):
             await client.until(lambda: len(client.reported) == 2)
             assert "id: 1\n" in client.reported[1]
@@ -126,7 +126,7 @@ def test_a_client_that_has_seen_another_state_gets_the_current_one_at_once(last_
 def test_a_slow_client_gets_the_latest_state_only() -> None:
     """No states pile up for a client that does not read."""
 
-    async def test(states: StatesByHand) -> None:
+    async def test(states: ManualStates) -> None:
         async with listening(EventHub(states)) as (client, _):
             client.taking.clear()
             for _ in range(50):
@@ -142,7 +142,7 @@ def test_a_slow_client_gets_the_latest_state_only() -> None:
 def test_a_state_of_one_group_is_sent_to_its_viewers_only() -> None:
     """Lists get the next full read: otherwise every list would be rebuilt each second."""
 
-    async def test(states: StatesByHand) -> None:
+    async def test(states: ManualStates) -> None:
         hub = EventHub(states)
         async with listening(hub, BILLING) as (group_client, _), listening(hub) as (list_client, _):
             states.publish(covered=frozenset([BILLING]))
@@ -160,7 +160,7 @@ def test_a_state_of_one_group_is_sent_to_its_viewers_only() -> None:
 def test_a_server_without_news_sends_heartbeats() -> None:
     """They keep proxies and browsers from giving up."""
 
-    async def test(states: StatesByHand) -> None:
+    async def test(states: ManualStates) -> None:
         async with listening(EventHub(states, heartbeat_s=0.01)) as (client, _):
             await client.until(lambda: len(client.reported) > 3)
             assert set(client.reported[1:]) == {": still here\n\n"}
@@ -171,7 +171,7 @@ def test_a_server_without_news_sends_heartbeats() -> None:
 def test_the_number_of_clients_is_limited() -> None:
     """Another client is refused until one of them leaves."""
 
-    async def test(states: StatesByHand) -> None:
+    async def test(states: ManualStates) -> None:
         hub = EventHub(states, clients_max=1)
         async with listening(hub):
             other = EventListener()
@@ -186,7 +186,7 @@ def test_the_number_of_clients_is_limited() -> None:
 def test_one_address_can_not_use_up_the_limit() -> None:
     """It may use what is free, but loses its oldest client to an address with fewer clients."""
 
-    async def test(states: StatesByHand) -> None:
+    async def test(states: ManualStates) -> None:
         hub = EventHub(states, clients_max=3)
         async with (
             listening(hub, address="a") as (_, oldest),
@@ -209,7 +209,7 @@ def test_a_client_that_reads_nothing_is_disconnected(monkeypatch: pytest.MonkeyP
     """A client whose cable was pulled must not count against the limit for ever."""
     monkeypatch.setattr(events, "_SEND_TIMEOUT_S", 0.05)
 
-    async def test(states: StatesByHand) -> None:
+    async def test(states: ManualStates) -> None:
         hub = EventHub(states)
         async with listening(hub, BILLING) as (client, task):
             client.taking.clear()
@@ -223,7 +223,7 @@ def test_a_client_that_reads_nothing_is_disconnected(monkeypatch: pytest.MonkeyP
 def test_closing_disconnects_all_clients() -> None:
     """Their responses are finished, and no new client is accepted."""
 
-    async def test(states: StatesByHand) -> None:
+    async def test(states: ManualStates) -> None:
         hub = EventHub(states)
         async with listening(hub) as (one, first), listening(hub) as (other, second):
             hub.close()

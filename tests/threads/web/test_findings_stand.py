@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.support.manual_clock import ManualClock
-from tests.support.spoken_cluster import END_OFFSET
-from tests.support.spoken_groups import SpokenGroup
+from tests.support.scripted_cluster import END_OFFSET
+from tests.support.scripted_groups import ScriptedGroup
 from tests.support.status_world import T0, T1, StatusWorld
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.status.doctor.diagnosis import Code
@@ -31,7 +31,7 @@ def world() -> Iterator[StatusWorld]:
         reads = {"m": {"t": (0, 1)}}
         for key, offset in ((BEYOND, END_OFFSET + 7), (WELL, END_OFFSET)):
             offsets = {T0: offset, T1: END_OFFSET}
-            found.groups[key.group_id] = SpokenGroup(1, members=reads, offsets=offsets)
+            found.groups[key.group_id] = ScriptedGroup(1, members=reads, offsets=offsets)
         yield found
 
 

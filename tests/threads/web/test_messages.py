@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.asgi_client import Answered, NoPast, StatesByHand, request
+from tests.support.asgi_client import Answered, ManualStates, NoPast, request
 from tests.support.manual_clock import ManualClock
 from tests.support.page_world import NOW_MS, STEPS, snapshot_at
 from tests.support.waiting import wait_until
@@ -50,7 +50,7 @@ class MessagesPage:
         self.result = BrowseResult(messages=(message(7, HOSTILE),), scanned=9, notes=("a note",))
         self.blocking = threading.Event()
         self.blocking.set()
-        states = StatesByHand(snapshot_at(STEPS), ready=True)
+        states = ManualStates(snapshot_at(STEPS), ready=True)
         self.site = Site(
             source=states,
             past=NoPast(),

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.support.spoken_cluster import SpokenCluster
+from tests.support.scripted_cluster import ScriptedCluster
 from zkconsumer.cli import get_offset
 from zkconsumer.cli.main import main
 from zkconsumer.cluster.cluster_client import ClusterClient
@@ -20,9 +20,9 @@ T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 
 
 @pytest.fixture
-def brokers(monkeypatch: pytest.MonkeyPatch) -> SpokenCluster:
+def brokers(monkeypatch: pytest.MonkeyPatch) -> ScriptedCluster:
     """Two brokers that lead a partition each; a third partition has no leader."""
-    brokers = SpokenCluster(leaders={T0: 0, T1: 1, T2: -1})
+    brokers = ScriptedCluster(leaders={T0: 0, T1: 1, T2: -1})
 
     @contextmanager
     def open_it(_args: argparse.Namespace) -> Iterator[ClusterClient]:
@@ -68,7 +68,7 @@ def test_the_output_equals_the_original_s(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_other_errors_are_reported(
-    brokers: SpokenCluster, capsys: pytest.CaptureFixture[str]
+    brokers: ScriptedCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Even in the original's format, where the original itself crashes."""
     brokers.fails[T1] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
@@ -89,7 +89,7 @@ def test_invalid_arguments_are_refused(capsys: pytest.CaptureFixture[str]) -> No
 
 
 def test_old_leaders_return_offsets_of_segments(
-    brokers: SpokenCluster, capsys: pytest.CaptureFixture[str]
+    brokers: ScriptedCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """An offset that is only that of a segment is marked with "~"."""
     for broker in brokers.brokers:
@@ -99,7 +99,7 @@ def test_old_leaders_return_offsets_of_segments(
 
 
 def test_several_offsets_are_refused_by_new_leaders(
-    brokers: SpokenCluster, capsys: pytest.CaptureFixture[str]
+    brokers: ScriptedCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The error says to leave out ``--offsets``."""
     for broker in brokers.brokers:

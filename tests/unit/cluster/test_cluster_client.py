@@ -3,8 +3,8 @@
 import pytest
 
 from tests.support.manual_clock import ManualClock
-from tests.support.spoken_broker import MODERN, Said, Word
-from tests.support.spoken_cluster import END_OFFSET, SpokenCluster
+from tests.support.scripted_broker import MODERN, ScriptedAction, ScriptedResponse
+from tests.support.scripted_cluster import END_OFFSET, ScriptedCluster
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.offset_times import TimedOffset
@@ -28,18 +28,18 @@ B0, B1 = Broker(0, "b0", 9092), Broker(1, "b1", 9092)
 
 
 @pytest.fixture
-def cluster() -> SpokenCluster:
+def cluster() -> ScriptedCluster:
     """A cluster of two brokers, each of which leads a partition."""
-    return SpokenCluster(leaders={T0: 0, T1: 1}, epochs={T0: 3, T1: 4})
+    return ScriptedCluster(leaders={T0: 0, T1: 1}, epochs={T0: 3, T1: 4})
 
 
 @pytest.fixture
-def client(cluster: SpokenCluster) -> ClusterClient:
+def client(cluster: ScriptedCluster) -> ClusterClient:
     """A client of the cluster."""
     return cluster.client()
 
 
-def limit_version(cluster: SpokenCluster, api: ApiKey, last: int) -> None:
+def limit_version(cluster: ScriptedCluster, api: ApiKey, last: int) -> None:
     """Let all brokers support an API only up to version ``last``."""
     for broker in cluster.brokers:
         broker.serves = {**MODERN, api: VersionRange(0, last)}
@@ -58,7 +58,9 @@ def test_a_view_holds_leaders_epochs_and_errors(client: ClusterClient) -> None:
 
 
 @pytest.mark.parametrize("last", [0, 1, 3, 4, 12])
-def test_a_view_creates_no_topics(cluster: SpokenCluster, client: ClusterClient, last: int) -> None:
+def test_a_view_creates_no_topics(
+    cluster: ScriptedCluster, client: ClusterClient, last: int
+) -> None:
     """No topic is created; brokers before 0.11 create those named, so all topics are requested."""
     limit_version(cluster, ApiKey.METADATA, last)
     for topics in (["none"], ["t", "none"], []):
@@ -71,7 +73,7 @@ def test_a_view_creates_no_topics(cluster: SpokenCluster, client: ClusterClient,
 
 @pytest.mark.parametrize("last", [0, 3, 12])
 def test_a_view_creates_topics_if_allowed(
-    cluster: SpokenCluster, client: ClusterClient, last: int
+    cluster: ScriptedCluster, client: ClusterClient, last: int
 ) -> None:
     """A missing topic is created only if the caller allows it."""
     limit_version(cluster, ApiKey.METADATA, last)
@@ -80,10 +82,10 @@ def test_a_view_creates_topics_if_allowed(
     assert client.view([], timeout_ms=LONG_MS, allow_auto_create=True).partitions == {}
 
 
-def test_a_broker_that_hangs_or_is_down_is_skipped(cluster: SpokenCluster) -> None:
+def test_a_broker_that_hangs_or_is_down_is_skipped(cluster: ScriptedCluster) -> None:
     """The next broker serves the request, and is tried first the next time."""
     client = cluster.client(timeout_ms=SHORT_MS)
-    cluster.words[0] = Word.SILENCE
+    cluster.actions[0] = ScriptedAction.SILENCE
     assert client.view(["t"], timeout_ms=LONG_MS).leaders
     hung = len(cluster.brokers[0].requests)
     assert hung
@@ -96,25 +98,25 @@ def test_a_broker_that_hangs_or_is_down_is_skipped(cluster: SpokenCluster) -> No
 
 
 def test_a_broker_that_hangs_leaves_time_for_the_others(
-    cluster: SpokenCluster, client: ClusterClient
+    cluster: ScriptedCluster, client: ClusterClient
 ) -> None:
     """A request to one broker may not take the whole time of the call."""
-    cluster.words[0] = Word.SILENCE
+    cluster.actions[0] = ScriptedAction.SILENCE
     assert client.view(["t"], timeout_ms=4 * SHORT_MS).leaders
 
 
 def test_the_error_names_every_broker_and_its_failure(
-    cluster: SpokenCluster, client: ClusterClient
+    cluster: ScriptedCluster, client: ClusterClient
 ) -> None:
     """The error of a failed call names the request, and each broker with its failure."""
     cluster.brokers[0].down = True
-    cluster.words[1] = Word.CLOSE
+    cluster.actions[1] = ScriptedAction.CLOSE
     with pytest.raises(ConnectFailed, match=r"topics t: .*b0:9092: can't connect.*b1:9092.*closes"):
         client.view(["t"], timeout_ms=SHORT_MS)
 
 
 def test_bootstrap_servers_are_tried_when_all_known_brokers_are_gone(
-    cluster: SpokenCluster,
+    cluster: ScriptedCluster,
 ) -> None:
     """If all known brokers have moved, the configured bootstrap servers are tried again."""
     client = cluster.client()
@@ -122,14 +124,14 @@ def test_bootstrap_servers_are_tried_when_all_known_brokers_are_gone(
     for broker in cluster.brokers:
         broker.down = True
         broker.break_all()
-    moved = SpokenCluster(leaders={T0: 0}, network=cluster.network)
+    moved = ScriptedCluster(leaders={T0: 0}, network=cluster.network)
     assert client.view(None, timeout_ms=LONG_MS).leaders == {T0: B0}
     assert moved.requested(ApiKey.METADATA)
 
 
 def test_a_connection_that_broke_while_idle_is_reopened_at_once() -> None:
     """A connection that broke while idle is no failure: it is reopened without a pause."""
-    cluster = SpokenCluster(count=1, leaders={T0: 0})
+    cluster = ScriptedCluster(count=1, leaders={T0: 0})
     client = cluster.client(backoff_ms=LONG_MS)
     for _ in range(2):
         client.view(["t"], timeout_ms=LONG_MS)
@@ -139,7 +141,7 @@ def test_a_connection_that_broke_while_idle_is_reopened_at_once() -> None:
     assert cluster.brokers[0].accepted == accepted + 1
 
 
-def test_a_connection_that_was_idle_for_long_is_replaced(cluster: SpokenCluster) -> None:
+def test_a_connection_that_was_idle_for_long_is_replaced(cluster: ScriptedCluster) -> None:
     """Its peer may have vanished silently, so a request on it could wait for its whole time-out."""
     clock = ManualClock()
     client = cluster.client(clock=clock)
@@ -154,7 +156,7 @@ def test_a_connection_that_was_idle_for_long_is_replaced(cluster: SpokenCluster)
     assert sum(broker.accepted for broker in cluster.brokers) == accepted + 1
 
 
-def test_final_errors_are_raised_at_once(cluster: SpokenCluster, client: ClusterClient) -> None:
+def test_final_errors_are_raised_at_once(cluster: ScriptedCluster, client: ClusterClient) -> None:
     """An error that a retry cannot fix is raised at once."""
 
     def wants_tls(_: RequestFrame) -> bytes:
@@ -175,7 +177,7 @@ def test_final_errors_are_raised_at_once(cluster: SpokenCluster, client: Cluster
 
 
 def test_offsets_are_requested_once_from_each_leader(
-    cluster: SpokenCluster, client: ClusterClient
+    cluster: ScriptedCluster, client: ClusterClient
 ) -> None:
     """Each leader gets one request for all of its partitions."""
     cluster.leaders[T2] = 1
@@ -190,7 +192,7 @@ def test_offsets_are_requested_once_from_each_leader(
 
 
 def test_old_brokers_list_only_the_ends_of_a_log(
-    cluster: SpokenCluster, client: ClusterClient
+    cluster: ScriptedCluster, client: ClusterClient
 ) -> None:
     """Brokers before 0.10.1 know the two ends of a log; a timestamp is refused with the reason."""
     for broker in cluster.brokers:
@@ -204,7 +206,7 @@ def test_old_brokers_list_only_the_ends_of_a_log(
 
 
 def test_a_moved_leader_is_found_with_fresh_metadata(
-    cluster: SpokenCluster, client: ClusterClient
+    cluster: ScriptedCluster, client: ClusterClient
 ) -> None:
     """A broker that no longer leads a partition says so, and the metadata is refreshed."""
     client.view(["t"], timeout_ms=LONG_MS)
@@ -213,21 +215,21 @@ def test_a_moved_leader_is_found_with_fresh_metadata(
     assert cluster.requested(ApiKey.LIST_OFFSETS) == [0, 1]
 
 
-@pytest.mark.parametrize("word", [Word.SILENCE, Word.CLOSE])
+@pytest.mark.parametrize("action", [ScriptedAction.SILENCE, ScriptedAction.CLOSE])
 def test_a_leader_that_does_not_respond_costs_only_its_own_partitions(
-    cluster: SpokenCluster, word: Word
+    cluster: ScriptedCluster, action: ScriptedAction
 ) -> None:
     """Other leaders' offsets are returned; the silent one's partitions get a retriable code."""
     client = cluster.client(timeout_ms=SHORT_MS)
     client.view(["t"], timeout_ms=LONG_MS)
-    cluster.words[0] = word
+    cluster.actions[0] = action
     listed = client.list_offsets({T0: LATEST, T1: LATEST}, timeout_ms=3 * SHORT_MS)
     assert listed == {T0: ErrorCode.NETWORK_EXCEPTION, T1: TimedOffset(END_OFFSET, -1, 5)}
     assert ErrorCode.NETWORK_EXCEPTION.retriable
 
 
 def test_partition_errors_are_returned_by_partition(
-    cluster: SpokenCluster, client: ClusterClient
+    cluster: ScriptedCluster, client: ClusterClient
 ) -> None:
     """A final code is returned without a retry, a retriable one when the time is over."""
     cluster.fails[T0] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
@@ -245,17 +247,17 @@ def test_partition_errors_are_returned_by_partition(
     assert len([request for request in cluster.requested(ApiKey.LIST_OFFSETS) if request == 0]) == 1
 
 
-def test_offsets_that_were_received_are_returned(cluster: SpokenCluster) -> None:
+def test_offsets_that_were_received_are_returned(cluster: ScriptedCluster) -> None:
     """Offsets received so far are returned even if all brokers then become unreachable."""
     client = cluster.client(backoff_ms=20)
     client.view(["t"], timeout_ms=LONG_MS)
     cluster.fails[T0] = ErrorCode.NOT_LEADER_FOR_PARTITION
     responses = cluster.brokers[1].response
 
-    def last_response(frame: RequestFrame) -> Said | None:
+    def last_response(frame: RequestFrame) -> ScriptedResponse | None:
         message = responses(frame)
         if frame.api_key is ApiKey.LIST_OFFSETS:
-            cluster.words.update({0: Word.CLOSE, 1: Word.CLOSE})
+            cluster.actions.update({0: ScriptedAction.CLOSE, 1: ScriptedAction.CLOSE})
         return message
 
     cluster.brokers[1].response = last_response
@@ -266,7 +268,7 @@ def test_offsets_that_were_received_are_returned(cluster: SpokenCluster) -> None
 
 
 def test_a_partition_missing_from_the_response_gets_a_retriable_code(
-    cluster: SpokenCluster, client: ClusterClient
+    cluster: ScriptedCluster, client: ClusterClient
 ) -> None:
     """A partition that a leader leaves out of its response is retried until the time is over."""
     client.view(["t"], timeout_ms=LONG_MS)
@@ -281,14 +283,14 @@ def test_a_partition_missing_from_the_response_gets_a_retriable_code(
 
 @pytest.mark.parametrize(("last", "named"), [(9, 3), (8, -1)])
 def test_leader_epochs_are_sent_only_if_the_metadata_is_recent_enough(
-    cluster: SpokenCluster, client: ClusterClient, last: int, named: int
+    cluster: ScriptedCluster, client: ClusterClient, last: int, named: int
 ) -> None:
     """Metadata before 2.4 may hold an epoch that a leader does not know during a reassignment."""
     limit_version(cluster, ApiKey.METADATA, last)
     responses = cluster.brokers[0].response
     requested: list[int] = []
 
-    def noted(frame: RequestFrame) -> Said | None:
+    def noted(frame: RequestFrame) -> ScriptedResponse | None:
         if isinstance(frame.request, ListOffsetsRequest):
             (topic,) = frame.request.topics
             requested.extend(partition.current_leader_epoch for partition in topic.partitions)
@@ -303,7 +305,7 @@ def test_leader_epochs_are_sent_only_if_the_metadata_is_recent_enough(
 
 
 def test_epoch_ends_are_none_for_brokers_that_cannot_tell(
-    cluster: SpokenCluster, client: ClusterClient
+    cluster: ScriptedCluster, client: ClusterClient
 ) -> None:
     """The end of an epoch is None where the leader's version cannot report it."""
     requested = {T0: (3, 2), T1: (4, 4)}
@@ -323,7 +325,7 @@ def test_epoch_ends_are_none_for_brokers_that_cannot_tell(
 
 
 def test_the_coordinator_is_a_broker_or_an_error_code(
-    cluster: SpokenCluster, client: ClusterClient
+    cluster: ScriptedCluster, client: ClusterClient
 ) -> None:
     """A code is returned instead of a broker; the caller decides when to try again."""
     cluster.coordinator = 1
@@ -331,15 +333,15 @@ def test_the_coordinator_is_a_broker_or_an_error_code(
     cluster.coordinator = -ErrorCode.COORDINATOR_NOT_AVAILABLE
     code = client.coordinator("g", timeout_ms=LONG_MS)
     assert code == ErrorCode.COORDINATOR_NOT_AVAILABLE
-    cluster.words[0] = Word.CLOSE
+    cluster.actions[0] = ScriptedAction.CLOSE
     cluster.coordinator = 1
     assert client.coordinator("g", timeout_ms=LONG_MS) == B1
-    cluster.words[1] = Word.CLOSE
+    cluster.actions[1] = ScriptedAction.CLOSE
     with pytest.raises(ConnectFailed, match="the coordinator of group g"):
         client.coordinator("g", timeout_ms=SHORT_MS)
 
 
-def test_no_coordinator_before_0_8_2(cluster: SpokenCluster, client: ClusterClient) -> None:
+def test_no_coordinator_before_0_8_2(cluster: ScriptedCluster, client: ClusterClient) -> None:
     """Brokers before 0.8.2 have no coordinators, which the error says."""
     for broker in cluster.brokers:
         broker.become(BrokerGeneration.V0_8_1)
@@ -347,13 +349,15 @@ def test_no_coordinator_before_0_8_2(cluster: SpokenCluster, client: ClusterClie
         client.coordinator("g", timeout_ms=LONG_MS)
 
 
-def test_any_broker_of_0_8_1_stores_offsets(cluster: SpokenCluster, client: ClusterClient) -> None:
+def test_any_broker_of_0_8_1_stores_offsets(
+    cluster: ScriptedCluster, client: ClusterClient
+) -> None:
     """Brokers of 0.8.1 store offsets in ZooKeeper; those of 0.8.0 store none."""
     for broker in cluster.brokers:
         broker.become(BrokerGeneration.V0_8_1)
-    cluster.words[0] = Word.CLOSE
+    cluster.actions[0] = ScriptedAction.CLOSE
     assert client.coordinator_of_offsets(timeout_ms=LONG_MS).host == "b1"
-    cluster.words.clear()
+    cluster.actions.clear()
     for broker in cluster.brokers:
         broker.become(BrokerGeneration.V0_8_0)
         broker.break_all()
@@ -361,7 +365,7 @@ def test_any_broker_of_0_8_1_stores_offsets(cluster: SpokenCluster, client: Clus
         client.coordinator_of_offsets(timeout_ms=LONG_MS)
 
 
-def test_stopping_a_client_leaves_others_of_its_dialer_alone(cluster: SpokenCluster) -> None:
+def test_stopping_a_client_leaves_others_of_its_dialer_alone(cluster: ScriptedCluster) -> None:
     """A stopped client leaves others of the same dialer working; stopping the dialer stops all."""
     dialer = cluster.dialer()
     first, second = cluster.client(dialer=dialer), cluster.client(dialer=dialer)

@@ -5,7 +5,7 @@ import logging
 import pytest
 
 from tests.support.manual_clock import ManualClock
-from tests.support.spoken_cluster import PORT, SpokenCluster
+from tests.support.scripted_cluster import PORT, ScriptedCluster
 from zkconsumer.cluster.cluster_client import LATEST
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectFailed
@@ -16,7 +16,7 @@ def test_an_unreachable_cluster_is_logged_at_once_and_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """The warning is logged at the first failure, not at the time-out, and not for each call."""
-    cluster = SpokenCluster(leaders={TopicPartition("t", 0): 0})
+    cluster = ScriptedCluster(leaders={TopicPartition("t", 0): 0})
     client = cluster.client()
     with caplog.at_level(logging.WARNING, "zkconsumer.cluster.cluster_client"):
         for broker in cluster.brokers:
@@ -37,7 +37,7 @@ def test_an_unreachable_cluster_is_logged_at_once_and_once(
 def test_an_unreachable_advertised_address_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     """The log names the broker and the address that its ``advertised.listeners`` gave."""
     tp = TopicPartition("t", 0)
-    cluster = SpokenCluster(leaders={tp: 1})
+    cluster = ScriptedCluster(leaders={tp: 1})
     client = cluster.client()
     cluster.network.listen("b1", PORT, lambda: None)
     with caplog.at_level(logging.WARNING, "zkconsumer.cluster.connection_pool"):
@@ -52,7 +52,7 @@ def test_an_unreachable_advertised_address_is_logged_once(caplog: pytest.LogCapt
 
 def test_a_call_that_sent_no_request_says_why() -> None:
     """The error says that the time was over, or that the client was stopped, before any request."""
-    cluster = SpokenCluster(leaders={TopicPartition("t", 0): 0})
+    cluster = ScriptedCluster(leaders={TopicPartition("t", 0): 0})
     clock = ManualClock()
     clock.step_ms = 20  # at every reading: the time is over before a request is sent
     client = cluster.client(clock=clock)

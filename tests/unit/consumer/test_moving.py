@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.paper_engine import EPOCH, value_of
+from tests.support.model_engine import EPOCH, value_of
 from tests.support.poll_callers import A, B, Listener, Make, joined, offsets_of
 from zkconsumer import (
     ConsumerRecord,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.paper_engine import EPOCH, PaperSlice
+from tests.support.model_engine import EPOCH, ModelSlice
 from tests.support.poll_fakes import FakeKeeper
 from zkconsumer.consumer import arguments as args
 from zkconsumer.consumer.autocommit import AutoCommit
@@ -268,7 +268,7 @@ def test_without_auto_commit_nothing_is_due() -> None:
 def buffered(tp: TopicPartition, first: int, until: int) -> BufferedRecords:
     """Build the records [first, following) of a partition."""
     return BufferedRecords(
-        tp, PaperSlice(tp, first, until).records(RecordOrigin(tp)), PositionView(first)
+        tp, ModelSlice(tp, first, until).records(RecordOrigin(tp)), PositionView(first)
     )
 
 

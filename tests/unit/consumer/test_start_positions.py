@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.paper_engine import PaperEngine
+from tests.support.model_engine import ModelEngine
 from tests.support.poll_fakes import FakeKeeper, FakeMembership, QuickLookup
 from zkconsumer.consumer.start_positions import StartPositions
 from zkconsumer.errors import GroupFailed, NoOffsetForPartition, RequestTimedOut
@@ -22,7 +22,7 @@ class StartPositionWorld:
         in_group: bool = True,
         topics: FakeKeeper | None = None,
     ) -> None:
-        self.engine = PaperEngine(ends={A: 10, B: 20})
+        self.engine = ModelEngine(ends={A: 10, B: 20})
         self.group = FakeMembership()
         self.group.committed_offsets[A] = OffsetAndMetadata(7, "", 2)
         self.lookup = QuickLookup(self.group)

@@ -2,7 +2,7 @@
 
 from tests.support.chunks import T0, T1, ListSink, claim_of
 from tests.support.fetch_answers import about, fetched, lost_in
-from tests.support.fetcher_by_hand import FetcherByHand
+from tests.support.manual_fetcher import ManualFetcher
 from tests.support.record_sets import records
 from tests.support.stream_fetchers import OTHER, SETTINGS, fetcher_with, request_of
 from zkconsumer.error_codes import ErrorCode
@@ -26,7 +26,7 @@ def has_no_capacity(_sink: ChunkSink) -> bool:
     return False
 
 
-def delegate_of(fetcher: FetcherByHand) -> NativeDelegate:
+def delegate_of(fetcher: ManualFetcher) -> NativeDelegate:
     """Build a delegate for which every queue is a native one."""
     return NativeDelegate(fetcher, lambda _sink: True)
 
@@ -44,7 +44,7 @@ def returned_with(**changes: object) -> Returned:
 
 def take_back(
     delegate_of: NativeDelegate,
-    fetcher: FetcherByHand,
+    fetcher: ManualFetcher,
     delegation: Delegation,
     returned: list[Returned],
 ) -> list[Outcome]:
@@ -53,7 +53,7 @@ def take_back(
     return fetcher.settle(fetcher.states.take_effects().lost)
 
 
-def fetcher_of_three(sink: ListSink | None = None) -> tuple[FetcherByHand, list[PartitionClaim]]:
+def fetcher_of_three(sink: ListSink | None = None) -> tuple[ManualFetcher, list[PartitionClaim]]:
     """Build a fetcher with three partitions, the first two of one queue."""
     shared = sink or ListSink()
     claims = [claim_of(T0, sink=shared), claim_of(T1, sink=shared), claim_of(OTHER)]

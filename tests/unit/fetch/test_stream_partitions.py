@@ -14,7 +14,7 @@ from tests.support.fetch_answers import (
     requested,
     together,
 )
-from tests.support.fetcher_by_hand import FetcherByHand
+from tests.support.manual_fetcher import ManualFetcher
 from tests.support.record_sets import records
 from tests.support.stream_fetchers import (
     OTHER,
@@ -70,7 +70,7 @@ def test_partitions_without_an_offset_are_looked_up_by_the_reset_policy() -> Non
 
 def test_the_reset_policy_largest_requests_the_end_of_the_log() -> None:
     """The timestamp -1 stands for the end."""
-    fetcher = FetcherByHand(FetchSettings(reset=LogEdge.LATEST))
+    fetcher = ManualFetcher(FetchSettings(reset=LogEdge.LATEST))
     fetcher.add(claim_of(), None)
     request = fetcher.offsets_request()
     assert request is not None

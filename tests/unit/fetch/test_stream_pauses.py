@@ -15,7 +15,7 @@ from tests.support.fetch_answers import (
     resets_in,
     together,
 )
-from tests.support.fetcher_by_hand import FetcherByHand
+from tests.support.manual_fetcher import ManualFetcher
 from tests.support.record_sets import records
 from tests.support.stream_fetchers import (
     OTHER,
@@ -38,9 +38,9 @@ from zkconsumer.wire.messages.list_offsets import ListOffsetsResponse
 # --- out of range --------------------------------------------------------------------------------
 
 
-def fetcher_out_of_range(claim: PartitionClaim, reset: LogEdge = LogEdge.EARLIEST) -> FetcherByHand:
+def fetcher_out_of_range(claim: PartitionClaim, reset: LogEdge = LogEdge.EARLIEST) -> ManualFetcher:
     """Build a fetcher whose broker reports its partition's offset as out of range."""
-    fetcher = FetcherByHand(replace(SETTINGS, reset=reset))
+    fetcher = ManualFetcher(replace(SETTINGS, reset=reset))
     fetcher.add(claim, claim.committed_offset)
     response = fetched(T0, error=ErrorCode.OFFSET_OUT_OF_RANGE)
     assert receive(fetcher, request_of(fetcher), response) == ()
@@ -132,7 +132,7 @@ def test_the_reset_policy_decides_what_is_delivered(
 ) -> None:
     """Of 10 messages, with offset 10000 stored or none: smallest delivers all, largest none."""
     settings = FetchSettings(reset=LogEdge[reset])
-    fetcher, sink = FetcherByHand(settings), ListSink()
+    fetcher, sink = ManualFetcher(settings), ListSink()
     fetcher.add(claim_of(committed=stored, sink=sink), stored)
     log = build_message_set(records(*range(10)))
     for _ in range(4):

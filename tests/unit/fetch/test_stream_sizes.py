@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from tests.support.chunks import ListSink, claim_of
 from tests.support.fetch_answers import about, chunks_in, fetched, receive, requested, together
-from tests.support.fetcher_by_hand import FetcherByHand
+from tests.support.manual_fetcher import ManualFetcher
 from tests.support.record_sets import records
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
 from zkconsumer.fetch.settings import FetchSettings
@@ -18,19 +18,19 @@ SETTINGS = FetchSettings(fetch_bytes=100_000, max_bytes=1_000_000, growth_max_by
 
 def fetcher_of(
     count: int, settings: FetchSettings = SETTINGS, sink: ChunkSink | None = None
-) -> tuple[FetcherByHand, list[PartitionClaim]]:
+) -> tuple[ManualFetcher, list[PartitionClaim]]:
     """Build a fetcher with ``count`` partitions at offset 0.
 
     Each has its own queue unless one is given.
     """
-    fetcher = FetcherByHand(settings)
+    fetcher = ManualFetcher(settings)
     claims = [claim_of(TopicPartition("t", number), sink=sink) for number in range(count)]
     for claim in claims:
         fetcher.add(claim, 0)
     return fetcher, claims
 
 
-def sizes(fetcher: FetcherByHand) -> dict[int, int]:
+def sizes(fetcher: ManualFetcher) -> dict[int, int]:
     """Return how many bytes are requested of each partition."""
     return {
         tp.partition: partition.max_bytes
@@ -38,7 +38,7 @@ def sizes(fetcher: FetcherByHand) -> dict[int, int]:
     }
 
 
-def meet_large(fetcher: FetcherByHand, claims: list[PartitionClaim], size: int) -> None:
+def meet_large(fetcher: ManualFetcher, claims: list[PartitionClaim], size: int) -> None:
     """Let these partitions find that their next message has this size."""
     data = build_message_set([Record(0, None, bytes(size - 26))])
     for claim in claims:
@@ -51,7 +51,7 @@ def meet_large(fetcher: FetcherByHand, claims: list[PartitionClaim], size: int) 
         )
 
 
-def large_in_turn(fetcher: FetcherByHand, count: int, size: int) -> list[list[int]]:
+def large_in_turn(fetcher: ManualFetcher, count: int, size: int) -> list[list[int]]:
     """Return which partitions get their large entry in each of ``count`` fetches."""
     data = build_message_set([Record(0, None, bytes(size - 26))])
     turns = []

@@ -8,7 +8,7 @@ import pytest
 
 from tests.support.chunks import T0, claim_of
 from tests.support.fetch_answers import chunks_in, fetched, receive, requested
-from tests.support.fetcher_by_hand import FetcherByHand
+from tests.support.manual_fetcher import ManualFetcher
 from tests.support.record_sets import gzip_of, records, wrapper_around
 from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed, UnsupportedCodec
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
@@ -33,7 +33,7 @@ class Reader:
 
     def __init__(self, settings: FetchSettings, *entries: tuple[int, bytes]) -> None:
         self.claim: PartitionClaim = claim_of()
-        self.fetcher = FetcherByHand(settings)
+        self.fetcher = ManualFetcher(settings)
         self.fetcher.add(self.claim, 0)
         self.entries = entries
         self.chunks: list[Chunk] = []

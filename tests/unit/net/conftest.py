@@ -4,21 +4,21 @@ import pytest
 
 from tests.support.certificates import certificates
 from tests.support.fake_net import FakeNet, fake_net
-from tests.support.spoken_broker import SpokenBroker
-from tests.support.spoken_dialling import ADDRESS, answering, dialer_to
+from tests.support.scripted_broker import ScriptedBroker
+from tests.support.scripted_dialing import ADDRESS, answering, dialer_to
 from zkconsumer.net.negotiated import BrokerDialer
 
 __all__ = ["certificates"]
 
 
 @pytest.fixture
-def broker() -> SpokenBroker:
+def broker() -> ScriptedBroker:
     """A broker of a current version."""
-    return SpokenBroker(ADDRESS, response=answering)
+    return ScriptedBroker(ADDRESS, response=answering)
 
 
 @pytest.fixture
-def dialer(broker: SpokenBroker) -> BrokerDialer:
+def dialer(broker: ScriptedBroker) -> BrokerDialer:
     """A dialer to that broker."""
     return dialer_to(broker)
 

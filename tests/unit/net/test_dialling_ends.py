@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.certificates import Certificates
-from tests.support.spoken_broker import Said, SpokenBroker, Word
-from tests.support.spoken_dialling import (
+from tests.support.scripted_broker import ScriptedAction, ScriptedBroker, ScriptedResponse
+from tests.support.scripted_dialing import (
     ADDRESS,
+    EMPTY_RESPONSE,
     LONG_MS,
-    NOTHING,
-    QUESTION,
+    REQUEST,
     SHORT_MS,
     dialer_to,
     version_sent,
@@ -37,12 +37,12 @@ from zkconsumer.wire.versions import BrokerGeneration
 
 
 def test_a_port_that_requires_sasl_is_recognized(
-    broker: SpokenBroker, dialer: BrokerDialer
+    broker: ScriptedBroker, dialer: BrokerDialer
 ) -> None:
     """A port that responds only to ApiVersions is recognized at once."""
 
-    def wants_sasl(frame: RequestFrame) -> Said | None:
-        return None if frame.api_key is ApiKey.API_VERSIONS else Word.CLOSE
+    def wants_sasl(frame: RequestFrame) -> ScriptedResponse | None:
+        return None if frame.api_key is ApiKey.API_VERSIONS else ScriptedAction.CLOSE
 
     broker.response = wants_sasl
     with pytest.raises(AuthenticationFailed, match=r"b:9092.*requires SASL .security_protocol"):
@@ -50,7 +50,9 @@ def test_a_port_that_requires_sasl_is_recognized(
     assert broker.accepted == 2
 
 
-def test_a_port_that_requires_tls_is_recognized(broker: SpokenBroker, dialer: BrokerDialer) -> None:
+def test_a_port_that_requires_tls_is_recognized(
+    broker: ScriptedBroker, dialer: BrokerDialer
+) -> None:
     """The response is a TLS alert."""
     broker.response = lambda _: b"\x15\x03\x03\x00\x02\x02\x50"
     with pytest.raises(AuthenticationFailed, match=r"b:9092.*TLS.*security_protocol"):
@@ -58,15 +60,17 @@ def test_a_port_that_requires_tls_is_recognized(broker: SpokenBroker, dialer: Br
 
 
 def test_a_port_that_closes_every_connection_is_not_taken_for_another(
-    broker: SpokenBroker, dialer: BrokerDialer
+    broker: ScriptedBroker, dialer: BrokerDialer
 ) -> None:
     """It may work later: a proxy in front of a broker that is down does the same."""
-    broker.response = lambda _: Word.CLOSE
+    broker.response = lambda _: ScriptedAction.CLOSE
     with pytest.raises(ConnectFailed, match=r"b:9092.*closes the connection on every request"):
         dialer.dial(ADDRESS)
 
 
-def test_a_port_that_is_no_broker_is_recognized(broker: SpokenBroker, dialer: BrokerDialer) -> None:
+def test_a_port_that_is_no_broker_is_recognized(
+    broker: ScriptedBroker, dialer: BrokerDialer
+) -> None:
     """Bytes of another protocol raise a protocol error at once."""
     broker.response = lambda _: b"HTTP/1.1 400 Bad Request\r\n\r\n"
     with pytest.raises(ZkConsumerError, match="another protocol"):
@@ -77,11 +81,11 @@ def test_a_port_that_is_no_broker_is_recognized(broker: SpokenBroker, dialer: Br
 
 
 @pytest.mark.parametrize("api", [ApiKey.API_VERSIONS, ApiKey.HEARTBEAT])
-def test_dialing_a_broker_that_hangs_ends_in_time(broker: SpokenBroker, api: ApiKey) -> None:
+def test_dialing_a_broker_that_hangs_ends_in_time(broker: ScriptedBroker, api: ApiKey) -> None:
     """Silence is a time-out, and not taken for an old version."""
 
-    def hanging(frame: RequestFrame) -> Said | None:
-        return Word.SILENCE if frame.api_key is api else None
+    def hanging(frame: RequestFrame) -> ScriptedResponse | None:
+        return ScriptedAction.SILENCE if frame.api_key is api else None
 
     broker.response = hanging
     clock = SystemClock()
@@ -93,7 +97,7 @@ def test_dialing_a_broker_that_hangs_ends_in_time(broker: SpokenBroker, api: Api
     assert clock.now_ms() - began_ms < LONG_MS
 
 
-def test_twins_are_stopped_separately(broker: SpokenBroker, dialer: BrokerDialer) -> None:
+def test_twins_are_stopped_separately(broker: ScriptedBroker, dialer: BrokerDialer) -> None:
     """What one learns, the other knows; stopping the original stops its siblings, too."""
     broker.become(BrokerGeneration.V0_8_2)
     first = dialer.dial(ADDRESS)
@@ -128,35 +132,37 @@ def test_a_twin_does_not_read_files_again(certificates: Certificates, tmp_path: 
 
 
 def test_a_call_that_times_out_closes_the_connection(
-    broker: SpokenBroker, dialer: BrokerDialer
+    broker: ScriptedBroker, dialer: BrokerDialer
 ) -> None:
     """A late response must not be taken for that of the next request."""
     connection = dialer.dial(ADDRESS)
-    broker.response = lambda frame: Word.SILENCE if frame.api_key is ApiKey.METADATA else None
+    broker.response = lambda frame: (
+        ScriptedAction.SILENCE if frame.api_key is ApiKey.METADATA else None
+    )
     with pytest.raises(RequestTimedOut):
-        connection.call(QUESTION, timeout_ms=SHORT_MS)
+        connection.call(REQUEST, timeout_ms=SHORT_MS)
     assert not connection.is_idle
     with pytest.raises(ConnectionLost):
-        connection.call(QUESTION, timeout_ms=SHORT_MS)
+        connection.call(REQUEST, timeout_ms=SHORT_MS)
 
 
 def test_a_request_may_be_sent_first_and_its_response_read_later(
-    broker: SpokenBroker, dialer: BrokerDialer
+    broker: ScriptedBroker, dialer: BrokerDialer
 ) -> None:
     """``begin`` returns the version that it chose; nothing else may be sent before ``finish``."""
     connection = dialer.dial(ADDRESS)
-    in_flight = connection.begin(QUESTION, timeout_ms=LONG_MS, at_most=7)
+    in_flight = connection.begin(REQUEST, timeout_ms=LONG_MS, at_most=7)
     assert in_flight.version == 7
     assert connection.is_idle is False
     with pytest.raises(ZkConsumerError, match="in flight"):
-        connection.call(QUESTION, timeout_ms=LONG_MS)
-    assert connection.finish(in_flight, timeout_ms=LONG_MS) == NOTHING
+        connection.call(REQUEST, timeout_ms=LONG_MS)
+    assert connection.finish(in_flight, timeout_ms=LONG_MS) == EMPTY_RESPONSE
     assert version_sent(broker, connection) == MetadataRequest.API.last
     connection.close()
 
 
 def test_a_request_that_an_old_version_can_not_express_is_not_sent(
-    broker: SpokenBroker, dialer: BrokerDialer
+    broker: ScriptedBroker, dialer: BrokerDialer
 ) -> None:
     """A request that can't be sent leaves the connection as it was."""
     broker.become(BrokerGeneration.V0_9)

@@ -2,11 +2,17 @@
 
 import pytest
 
-from tests.support.spoken_broker import MODERN, Said, Serves, SpokenBroker, Word
-from tests.support.spoken_dialling import (
+from tests.support.scripted_broker import (
+    MODERN,
+    ScriptedAction,
+    ScriptedBroker,
+    ScriptedResponse,
+    Serves,
+)
+from tests.support.scripted_dialing import (
     ADDRESS,
     LONG_MS,
-    QUESTION,
+    REQUEST,
     answering,
     dialer_to,
     version_sent,
@@ -34,23 +40,23 @@ KAFKA_0_10_2: Serves = {
 
 
 def test_a_modern_broker_is_asked_for_versions_on_the_same_connection(
-    broker: SpokenBroker, dialer: BrokerDialer
+    broker: ScriptedBroker, dialer: BrokerDialer
 ) -> None:
     """One connection is enough; the newest common version within the call's limits is sent."""
     connection = dialer.dial(ADDRESS)
     assert broker.accepted == 1
     assert connection.versions.generation is None
     assert version_sent(broker, connection) == MetadataRequest.API.last
-    connection.call(QUESTION, timeout_ms=LONG_MS, at_most=4)
+    connection.call(REQUEST, timeout_ms=LONG_MS, at_most=4)
     assert broker.requested(ApiKey.METADATA)[-1].version == 4
     with pytest.raises(UnsupportedVersion, match=r"broker -1 \(b:9092\).*METADATA from version 13"):
-        connection.call(QUESTION, timeout_ms=LONG_MS, at_least=13)
+        connection.call(REQUEST, timeout_ms=LONG_MS, at_least=13)
     assert connection.is_idle
     connection.close()
 
 
 def test_a_broker_of_0_10_refuses_the_newest_api_versions_once(
-    broker: SpokenBroker, dialer: BrokerDialer
+    broker: ScriptedBroker, dialer: BrokerDialer
 ) -> None:
     """The refusal has the supported version, with which later connections ask at once."""
     broker.serves = KAFKA_0_10_2
@@ -63,7 +69,7 @@ def test_a_broker_of_0_10_refuses_the_newest_api_versions_once(
     second.close()
 
 
-def test_a_broker_whose_version_is_known_is_not_asked(broker: SpokenBroker) -> None:
+def test_a_broker_whose_version_is_known_is_not_asked(broker: ScriptedBroker) -> None:
     """The first bytes of the first connection are the request itself, in the known version."""
     assumed = of_generation(BrokerGeneration.V0_8_0)
     dialer = dialer_to(broker, assumed=assumed)
@@ -94,7 +100,7 @@ def test_a_transport_without_a_descriptor_is_not_delegated(dialer: BrokerDialer)
     ],
 )
 def test_an_old_broker_is_probed_once(
-    broker: SpokenBroker,
+    broker: ScriptedBroker,
     dialer: BrokerDialer,
     generation: BrokerGeneration,
     connects: int,
@@ -113,16 +119,16 @@ def test_an_old_broker_is_probed_once(
 
 
 def test_an_old_broker_that_stops_is_not_taken_for_an_older_one(
-    broker: SpokenBroker, dialer: BrokerDialer
+    broker: ScriptedBroker, dialer: BrokerDialer
 ) -> None:
     """A modern broker that closes connections while it stops is asked for versions in the end."""
     broken = 4
 
-    def stopping(frame: RequestFrame) -> Said | None:
+    def stopping(frame: RequestFrame) -> ScriptedResponse | None:
         nonlocal broken
         if broken and frame.api_key is not ApiKey.METADATA:
             broken -= 1
-            return Word.CLOSE
+            return ScriptedAction.CLOSE
         return answering(frame)
 
     broker.response = stopping
@@ -146,7 +152,7 @@ def test_an_old_broker_that_stops_is_not_taken_for_an_older_one(
     ],
 )
 def test_a_broker_that_returns_with_another_version_is_probed_again(
-    broker: SpokenBroker,
+    broker: ScriptedBroker,
     dialer: BrokerDialer,
     before: BrokerGeneration | None,
     after: BrokerGeneration | None,
@@ -157,12 +163,12 @@ def test_a_broker_that_returns_with_another_version_is_probed_again(
     assert first.versions.generation is before
     broker.become(after)
     with pytest.raises(ConnectionLost):
-        first.call(QUESTION, timeout_ms=LONG_MS)
+        first.call(REQUEST, timeout_ms=LONG_MS)
     again = dialer.dial(ADDRESS)
     assert again.versions.generation is after
     # The other connection has the former versions: its end changes nothing now.
     with pytest.raises(ConnectionLost):
-        second.call(QUESTION, timeout_ms=LONG_MS)
+        second.call(REQUEST, timeout_ms=LONG_MS)
     accepted = broker.accepted
     third = dialer.dial(ADDRESS)
     assert third.versions.generation is after
@@ -172,7 +178,7 @@ def test_a_broker_that_returns_with_another_version_is_probed_again(
 
 
 def test_the_known_versions_are_forgotten_with_the_last_connection(
-    broker: SpokenBroker, dialer: BrokerDialer
+    broker: ScriptedBroker, dialer: BrokerDialer
 ) -> None:
     """Nobody would notice that the broker's version changed, so versions are negotiated again."""
     broker.become(BrokerGeneration.V0_8_2)
@@ -191,7 +197,7 @@ def test_the_known_versions_are_forgotten_with_the_last_connection(
 
 
 def test_a_failed_connect_invalidates_the_known_versions(
-    broker: SpokenBroker, dialer: BrokerDialer
+    broker: ScriptedBroker, dialer: BrokerDialer
 ) -> None:
     """This is so even if an older connection still seems to be open."""
     broker.become(BrokerGeneration.V0_8_2)

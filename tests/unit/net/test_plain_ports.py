@@ -7,9 +7,9 @@ import pytest
 from tests.fakes.conversation import Conversation
 from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.certificates import Certificates
+from tests.support.scripted_broker import ScriptedAction, ScriptedBroker, old
+from tests.support.scripted_dialing import ADDRESS, LONG_MS
 from tests.support.scripted_peer import ScriptedPeer
-from tests.support.spoken_broker import SpokenBroker, Word, old
-from tests.support.spoken_dialling import ADDRESS, LONG_MS
 from zkconsumer.errors import AuthenticationFailed, ConnectFailed
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.security import SecuritySettings, TlsSettings
@@ -64,7 +64,7 @@ def test_a_broker_without_tls_is_recognized_whatever_its_version(
     certificates: Certificates, generation: BrokerGeneration | None
 ) -> None:
     """The error is not retriable; the probe in clear text reveals nothing of the client."""
-    broker = SpokenBroker(ADDRESS, generation=generation)
+    broker = ScriptedBroker(ADDRESS, generation=generation)
     if generation is not None:
         broker.serves = old(generation)
     with pytest.raises(AuthenticationFailed, match=r"b:9092.*does not use TLS.*security_protocol"):
@@ -75,8 +75,10 @@ def test_a_broker_without_tls_is_recognized_whatever_its_version(
 
 def test_a_broker_with_sasl_and_without_tls_is_recognized(certificates: Certificates) -> None:
     """It responds to what may be asked before SASL, and to nothing else."""
-    broker = SpokenBroker(ADDRESS)
-    broker.response = lambda frame: None if frame.api_key is ApiKey.API_VERSIONS else Word.CLOSE
+    broker = ScriptedBroker(ADDRESS)
+    broker.response = lambda frame: (
+        None if frame.api_key is ApiKey.API_VERSIONS else ScriptedAction.CLOSE
+    )
     with pytest.raises(AuthenticationFailed, match=r"does not use TLS.*SASL_PLAINTEXT"):
         dial(ClosesFirst(broker.accept), certificates)
 

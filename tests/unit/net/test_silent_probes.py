@@ -4,8 +4,8 @@ import pytest
 
 from tests.fakes.memory_transport import MemoryNetwork, MemoryTransport
 from tests.support.manual_clock import ManualClock
-from tests.support.spoken_broker import Said, SpokenBroker, Word
-from tests.support.spoken_dialling import ADDRESS, answering, version_sent
+from tests.support.scripted_broker import ScriptedAction, ScriptedBroker, ScriptedResponse
+from tests.support.scripted_dialing import ADDRESS, answering, version_sent
 from zkconsumer.errors import ConnectFailed, RequestTimedOut
 from zkconsumer.net.hedging import FIRST_HEDGE_DELAY_MS
 from zkconsumer.net.negotiated import BrokerDialer
@@ -63,7 +63,7 @@ class LateNetwork:
         connected_at_ms: when each connection was made.
     """
 
-    def __init__(self, broker: SpokenBroker, late_ms: list[int]) -> None:
+    def __init__(self, broker: ScriptedBroker, late_ms: list[int]) -> None:
         self.clock = ManualClock(0)
         self.late_ms = late_ms
         self.connected_at_ms: list[int] = []
@@ -92,7 +92,7 @@ class LateNetwork:
         )
 
 
-def open_connections(broker: SpokenBroker) -> int:
+def open_connections(broker: ScriptedBroker) -> int:
     """Return the number of connections that were not closed."""
     return sum(not conversation.is_over for conversation in broker.conversations)
 
@@ -107,7 +107,7 @@ def open_connections(broker: SpokenBroker) -> int:
     ids=["lost", "late", "the second lost"],
 )
 def test_the_first_connection_with_a_response_is_used(
-    broker: SpokenBroker, late_ms: list[int], took_ms: int
+    broker: ScriptedBroker, late_ms: list[int], took_ms: int
 ) -> None:
     """Whichever response is lost, the other connection is used, and the unused one closed."""
     network = LateNetwork(broker, list(late_ms))
@@ -122,14 +122,14 @@ def test_the_first_connection_with_a_response_is_used(
     connection.close()
 
 
-def test_a_later_response_of_a_probe_may_be_lost(broker: SpokenBroker) -> None:
+def test_a_later_response_of_a_probe_may_be_lost(broker: ScriptedBroker) -> None:
     """If the response to the Heartbeat is lost, the whole probe is sent again."""
     lost = [ApiKey.HEARTBEAT]
 
-    def losing_responses(frame: RequestFrame) -> Said | None:
+    def losing_responses(frame: RequestFrame) -> ScriptedResponse | None:
         if frame.api_key in lost:
             lost.remove(frame.api_key)
-            return Word.SILENCE
+            return ScriptedAction.SILENCE
         return answering(frame)
 
     broker.response = losing_responses
@@ -143,7 +143,7 @@ def test_a_later_response_of_a_probe_may_be_lost(broker: SpokenBroker) -> None:
 
 @pytest.mark.parametrize("lost", range(6))
 def test_an_old_broker_is_recognized_even_if_a_probe_is_lost(
-    broker: SpokenBroker, lost: int
+    broker: ScriptedBroker, lost: int
 ) -> None:
     """This holds for each of its probes, even if the response is to close the connection."""
     broker.become(BrokerGeneration.V0_8_1)
@@ -155,7 +155,7 @@ def test_an_old_broker_is_recognized_even_if_a_probe_is_lost(
     connection.close()
 
 
-def test_a_broker_that_is_silent_twice_times_out(broker: SpokenBroker) -> None:
+def test_a_broker_that_is_silent_twice_times_out(broker: ScriptedBroker) -> None:
     """There is no third connection, and both are closed in the end."""
     network = LateNetwork(broker, [NEVER_MS, NEVER_MS])
     with pytest.raises(RequestTimedOut, match="b:9092"):
@@ -164,7 +164,7 @@ def test_a_broker_that_is_silent_twice_times_out(broker: SpokenBroker) -> None:
     assert (broker.accepted, open_connections(broker)) == (2, 0)
 
 
-def test_connecting_and_probing_share_one_timeout(broker: SpokenBroker) -> None:
+def test_connecting_and_probing_share_one_timeout(broker: ScriptedBroker) -> None:
     """A broker that is slow to connect to, and then silent, gets no more time."""
     network = LateNetwork(broker, [NEVER_MS])
     network.connect_ms, network.refuses_from = TIMEOUT_MS - 100, 1
@@ -173,7 +173,7 @@ def test_connecting_and_probing_share_one_timeout(broker: SpokenBroker) -> None:
     assert TIMEOUT_MS <= network.clock.now_ms() <= TIMEOUT_MS + 1
 
 
-def test_without_a_second_connection_the_first_is_waited_for(broker: SpokenBroker) -> None:
+def test_without_a_second_connection_the_first_is_waited_for(broker: ScriptedBroker) -> None:
     """The first connection's late response is used."""
     network = LateNetwork(broker, [TIMEOUT_MS - 1])
     network.refuses_from = 1

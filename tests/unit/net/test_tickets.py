@@ -3,8 +3,8 @@
 import pytest
 
 from tests.support.manual_clock import ManualClock
-from tests.support.spoken_broker import MODERN, Serves
-from tests.support.spoken_dialling import dialer_to
+from tests.support.scripted_broker import MODERN, Serves
+from tests.support.scripted_dialing import dialer_to
 from tests.support.ticket_broker import CHALLENGES, TicketBroker, Tickets, by_tickets
 from zkconsumer.errors import AuthenticationFailed, ConnectFailed, SaslAuthenticationFailedError
 from zkconsumer.model import Broker

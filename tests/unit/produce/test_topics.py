@@ -7,8 +7,8 @@ import pytest
 
 from tests.fakes.fake_script import ScriptedReply
 from tests.support.fake_net import LONG_MS, FakeNet, fake_net
-from tests.support.spoken_broker import Answer, Said, SpokenBroker, Word
-from tests.support.spoken_cluster import SpokenCluster
+from tests.support.scripted_broker import Answer, ScriptedAction, ScriptedBroker, ScriptedResponse
+from tests.support.scripted_cluster import ScriptedCluster
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, ConfigError, RequestTimedOut
@@ -38,7 +38,7 @@ class CreatingCluster:
     """
 
     def __init__(self) -> None:
-        self.cluster = SpokenCluster()
+        self.cluster = ScriptedCluster()
         self.codes: list[ErrorCode] = []
         self.leaderless = False
         for broker in self.cluster.brokers:
@@ -68,8 +68,8 @@ class CreatingCluster:
             client.stop()
             dialer.stop()
 
-    def _respond(self, broker: SpokenBroker, former_response: Answer) -> Answer:
-        def response(frame: RequestFrame) -> Said | None:
+    def _respond(self, broker: ScriptedBroker, former_response: Answer) -> Answer:
+        def response(frame: RequestFrame) -> ScriptedResponse | None:
             if isinstance(frame.request, CreateTopicsRequest):
                 return self._create(broker, frame.request)
             message = former_response(frame)
@@ -79,12 +79,12 @@ class CreatingCluster:
 
         return response
 
-    def _create(self, broker: SpokenBroker, request: CreateTopicsRequest) -> Said:
+    def _create(self, broker: ScriptedBroker, request: CreateTopicsRequest) -> ScriptedResponse:
         code = self.codes.pop(0) if self.codes else ErrorCode.NONE
         if broker.address.id != 1:
             code = ErrorCode.NOT_CONTROLLER
         if code is ErrorCode.NETWORK_EXCEPTION:
-            return Word.CLOSE
+            return ScriptedAction.CLOSE
         for topic in request.topics if code is ErrorCode.NONE else ():
             for number in range(topic.num_partitions):
                 leader = -1 if self.leaderless else number % 2
@@ -157,7 +157,7 @@ def test_a_topic_that_another_client_creates_is_accepted(world: CreatingCluster)
     """The topic exists, which is all that is wanted."""
     world.codes = [ErrorCode.NETWORK_EXCEPTION, ErrorCode.TOPIC_ALREADY_EXISTS]
 
-    def appear(frame: RequestFrame) -> Said | None:
+    def appear(frame: RequestFrame) -> ScriptedResponse | None:
         if len(world.requested) == 2:
             world.cluster.leaders[TopicPartition("new", 0)] = 0
         return before(frame)
@@ -181,7 +181,7 @@ def test_an_unauthorized_topic_is_an_error(world: CreatingCluster) -> None:
     """Waiting would not help."""
     response = world.cluster.brokers[0].response
 
-    def forbidden(frame: RequestFrame) -> Said | None:
+    def forbidden(frame: RequestFrame) -> ScriptedResponse | None:
         message = response(frame)
         if isinstance(message, MetadataResponse):
             code = ErrorCode.TOPIC_AUTHORIZATION_FAILED

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from tests.support.manual_clock import ManualClock
-from tests.support.paper_cluster import PaperCluster
+from tests.support.model_cluster import ModelCluster
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.checkpoint import KEPT, Checkpoint
@@ -55,7 +55,7 @@ class MicroBatchWorld:
     """A cluster, a checkpoint, and what was landed of each batch."""
 
     def __init__(self, **options: str) -> None:
-        self.cluster = PaperCluster(p0=10)
+        self.cluster = ModelCluster(p0=10)
         self.clock = ManualClock()
         self.files = MemoryFiles()
         self.landed: dict[int, list[str]] = {}
@@ -63,7 +63,7 @@ class MicroBatchWorld:
         self.before_landing: Callable[[int], None] = lambda _: None
         self.options = source_options(
             {
-                "zookeeper.connect": "paper:1",
+                "zookeeper.connect": "model:1",
                 "subscribe": "t",
                 "startingOffsets": "earliest",
                 **options,

@@ -4,7 +4,7 @@ import pytest
 
 from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.manual_clock import ManualClock
-from tests.support.paper_cluster import PaperCluster
+from tests.support.model_cluster import ModelCluster
 from tests.support.scripted_offsets import ScriptedOffsets
 from zkconsumer.errors import ConfigError, OffsetCommitFailed, RegistryError
 from zkconsumer.model import TopicPartition
@@ -20,7 +20,7 @@ T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 class StreamPlanWorld:
     """A plan with its cluster, clock, ZooKeeper and offset store."""
 
-    def __init__(self, cluster: PaperCluster, **options: str) -> None:
+    def __init__(self, cluster: ModelCluster, **options: str) -> None:
         self.cluster = cluster
         self.clock = ManualClock()
         self.waits: list[int] = []
@@ -28,7 +28,7 @@ class StreamPlanWorld:
         self.zookeeper = self.server.connect()
         self.offsets = ScriptedOffsets("zookeeper")
         self.options = source_options(
-            {"zookeeper.connect": "paper:1", "subscribe": "t", **options}
+            {"zookeeper.connect": "model:1", "subscribe": "t", **options}
         ).for_streaming()
         self.plan = self.new_plan()
 
@@ -56,14 +56,14 @@ class StreamPlanWorld:
 COMMITTING = {"group.id": "g", "commitOffsetsTo": "zookeeper"}
 
 
-def committing(cluster: PaperCluster, **options: str) -> StreamPlanWorld:
+def committing(cluster: ModelCluster, **options: str) -> StreamPlanWorld:
     """Create a query that reads from the earliest offsets and commits."""
     return StreamPlanWorld(cluster, **COMMITTING, startingOffsets="earliest", **options)
 
 
 def test_a_batch_is_committed_when_it_is_complete_and_not_before() -> None:
     """A batch is committed when Spark requests the end after it, and not before."""
-    world = committing(PaperCluster(p0=10, p1=5))
+    world = committing(ModelCluster(p0=10, p1=5))
     start = world.plan.initial()
     first = world.run(start)
     assert first.offsets == {T0: 10, T1: 5}
@@ -79,7 +79,7 @@ def test_a_batch_is_committed_when_it_is_complete_and_not_before() -> None:
 
 def test_a_driver_that_takes_over_commits_what_the_last_one_could_not() -> None:
     """A new driver commits the last complete batch, whose end Spark passes to it first."""
-    world = committing(PaperCluster(p0=10))
+    world = committing(ModelCluster(p0=10))
     end = world.run(world.plan.initial())
     world.plan = world.new_plan()
     assert world.run(end) is end
@@ -88,7 +88,7 @@ def test_a_driver_that_takes_over_commits_what_the_last_one_could_not() -> None:
 
 def test_the_first_batch_remembers_where_it_began() -> None:
     """The first batch keeps its start: a new driver's "latest" would be another offset."""
-    world = StreamPlanWorld(PaperCluster(p0=10))
+    world = StreamPlanWorld(ModelCluster(p0=10))
     start = world.plan.initial()
     world.cluster.append(T0, 5)
     end = world.run(start)
@@ -104,7 +104,7 @@ def test_the_first_batch_remembers_where_it_began() -> None:
 
 def test_a_first_batch_that_is_run_again_is_committed() -> None:
     """A repeated first batch is committed though it ends at a new driver's starting offsets."""
-    world = StreamPlanWorld(PaperCluster(p0=10), **COMMITTING)
+    world = StreamPlanWorld(ModelCluster(p0=10), **COMMITTING)
     start = world.plan.initial()
     world.cluster.append(T0, 5)
     end = StreamOffsets.from_json(world.run(start).to_json())
@@ -116,7 +116,7 @@ def test_a_first_batch_that_is_run_again_is_committed() -> None:
 
 def test_an_empty_first_batch_is_not_committed() -> None:
     """An empty first batch only keeps the query's start; there is nothing to commit."""
-    world = StreamPlanWorld(PaperCluster(p0=10), **COMMITTING)
+    world = StreamPlanWorld(ModelCluster(p0=10), **COMMITTING)
     end = world.run(world.plan.initial())
     assert (end.offsets, end.begun_at) == ({T0: 10}, {T0: 10})
     assert world.run(end) is end
@@ -125,13 +125,13 @@ def test_an_empty_first_batch_is_not_committed() -> None:
 
 def test_exact_starts_are_not_kept() -> None:
     """A start with exact offsets is not kept, and the checkpoint looks as Spark's own source's."""
-    world = StreamPlanWorld(PaperCluster(p0=10), startingOffsets='{"t":{"0":4}}')
+    world = StreamPlanWorld(ModelCluster(p0=10), startingOffsets='{"t":{"0":4}}')
     assert world.run(world.plan.initial()).to_json() == {"t": {"0": 10}}
 
 
 def test_a_new_partition_is_read_from_its_beginning() -> None:
     """A new partition is noticed within a second and read from its earliest offset."""
-    world = StreamPlanWorld(PaperCluster(p0=10), startingOffsets="earliest")
+    world = StreamPlanWorld(ModelCluster(p0=10), startingOffsets="earliest")
     end = world.run(world.plan.initial())
     world.cluster.append(T1, 4)
     after = world.run(end)
@@ -141,7 +141,7 @@ def test_a_new_partition_is_read_from_its_beginning() -> None:
 def test_available_now_ends_at_the_log_ends_that_it_saw_first() -> None:
     """``availableNow`` ends at the logs' ends as first seen, however fast messages come."""
     world = StreamPlanWorld(
-        PaperCluster(p0=10), startingOffsets="earliest", maxOffsetsPerTrigger="6"
+        ModelCluster(p0=10), startingOffsets="earliest", maxOffsetsPerTrigger="6"
     )
     world.plan.prepare_available_now()
     ends = [world.plan.initial()]
@@ -155,14 +155,14 @@ def test_available_now_ends_at_the_log_ends_that_it_saw_first() -> None:
 def test_a_trigger_may_ask_for_everything_at_once() -> None:
     """A trigger that asks for everything overrides the limits of the options."""
     world = StreamPlanWorld(
-        PaperCluster(p0=10), startingOffsets="earliest", maxOffsetsPerTrigger="6"
+        ModelCluster(p0=10), startingOffsets="earliest", maxOffsetsPerTrigger="6"
     )
     assert world.plan.latest(world.plan.initial(), unlimited=True).offsets == {T0: 10}
 
 
 def test_a_batch_below_the_minimum_is_delayed_but_not_for_ever() -> None:
     """A batch below the minimum is delayed up to the maximum; the last one is committed anyway."""
-    world = committing(PaperCluster(p0=10), minOffsetsPerTrigger="5", maxTriggerDelay="1m")
+    world = committing(ModelCluster(p0=10), minOffsetsPerTrigger="5", maxTriggerDelay="1m")
     end = world.run(world.plan.initial())
     world.cluster.append(T0, 2)
     assert world.run(end) is end
@@ -173,19 +173,19 @@ def test_a_batch_below_the_minimum_is_delayed_but_not_for_ever() -> None:
 
 def test_live_members_are_refused_before_anything_is_planned() -> None:
     """Live members are refused unless an option allows them, or nothing is committed."""
-    world = committing(PaperCluster(p0=10))
+    world = committing(ModelCluster(p0=10))
     world.join()
     with pytest.raises(ConfigError, match="live members: g_joins"):
         world.plan.begin()
     for options in (COMMITTING | {"allowLiveGroup": "true"}, {"group.id": "g"}):
-        other = StreamPlanWorld(PaperCluster(p0=10), **options)
+        other = StreamPlanWorld(ModelCluster(p0=10), **options)
         other.join()
         other.plan.begin()
 
 
 def test_a_member_that_joins_ends_the_query_before_it_commits() -> None:
     """A member that joins ends the query before it commits: the group's offsets are now its own."""
-    world = committing(PaperCluster(p0=10))
+    world = committing(ModelCluster(p0=10))
     world.plan.begin()
     end = world.run(world.plan.initial())
     world.join()
@@ -196,7 +196,7 @@ def test_a_member_that_joins_ends_the_query_before_it_commits() -> None:
 
 def test_an_idle_query_sees_a_member_join_within_a_second() -> None:
     """Live members are looked up once a second, not at each request of Spark for offsets."""
-    world = committing(PaperCluster(p0=10))
+    world = committing(ModelCluster(p0=10))
     end = world.run(world.plan.initial())
     assert world.run(end) is end
     world.zookeeper.requests.clear()
@@ -210,7 +210,7 @@ def test_an_idle_query_sees_a_member_join_within_a_second() -> None:
 
 def test_an_idle_query_pauses_between_lookups() -> None:
     """An idle query waits a tenth of a second between lookups; one with messages does not wait."""
-    world = StreamPlanWorld(PaperCluster(p0=10), startingOffsets="earliest")
+    world = StreamPlanWorld(ModelCluster(p0=10), startingOffsets="earliest")
     end = world.plan.latest(world.plan.initial(), unlimited=False)
     assert world.plan.latest(end, unlimited=False) is end
     assert world.waits == []
@@ -224,7 +224,7 @@ def test_an_idle_query_pauses_between_lookups() -> None:
 
 def test_a_query_that_waits_for_its_first_message_pauses_between_lookups() -> None:
     """A query that waits for its first message pauses between lookups, too."""
-    world = StreamPlanWorld(PaperCluster(p0=10))
+    world = StreamPlanWorld(ModelCluster(p0=10))
     end = world.plan.latest(world.plan.initial(), unlimited=False)
     for _ in range(3):
         assert world.plan.latest(end, unlimited=False) is end
@@ -233,7 +233,7 @@ def test_a_query_that_waits_for_its_first_message_pauses_between_lookups() -> No
 
 def test_a_partition_that_is_gone_is_not_committed() -> None:
     """A deleted partition is not committed, as brokers may refuse it, and the query goes on."""
-    world = committing(PaperCluster(p0=10, p1=5), failOnDataLoss="false")
+    world = committing(ModelCluster(p0=10, p1=5), failOnDataLoss="false")
     end = world.run(world.plan.initial())
     world.plan = world.new_plan()
     del world.cluster.logs[T1]
@@ -247,7 +247,7 @@ def test_a_partition_that_is_gone_is_not_committed() -> None:
 def test_a_bounded_batch_starts_after_the_expired_offsets() -> None:
     """A bounded batch starts after the expired offsets: a million of them are no empty batches."""
     options = {"maxOffsetsPerTrigger": "6", "failOnDataLoss": "false"}
-    world = StreamPlanWorld(PaperCluster(p0=10), startingOffsets="earliest", **options)
+    world = StreamPlanWorld(ModelCluster(p0=10), startingOffsets="earliest", **options)
     end = world.run(world.plan.initial())
     world.cluster.logs[T0] = (1_000_000, 1_000_020)
     after = world.run(end)
@@ -257,7 +257,7 @@ def test_a_bounded_batch_starts_after_the_expired_offsets() -> None:
 def test_a_commit_that_fails_is_tried_again_then_ends_the_query() -> None:
     """A failed commit is repeated as often as offset lookups are, then ends the query."""
     options = {"fetchOffset.numRetries": "3", "fetchOffset.retryIntervalMs": "70"}
-    world = committing(PaperCluster(p0=10), **options)
+    world = committing(ModelCluster(p0=10), **options)
     end = world.run(world.plan.initial())
     world.offsets.refused[T0] = "no room"
     with pytest.raises(OffsetCommitFailed, match="no room"):
@@ -273,7 +273,7 @@ def test_a_dead_zookeeper_ends_only_a_query_that_has_something_to_commit() -> No
 
     Whether members are live is unknown then, so nothing is written.
     """
-    world = committing(PaperCluster(p0=10))
+    world = committing(ModelCluster(p0=10))
     end = world.run(world.plan.initial())
     world.run(end)
     world.server.disconnect(world.zookeeper.session_id)
@@ -289,7 +289,7 @@ def test_offsets_that_expired_meanwhile_are_reported_or_skipped() -> None:
     """Offsets that expired after planning are an error, or skipped, before any task starts."""
     for fail in ("true", "false"):
         world = StreamPlanWorld(
-            PaperCluster(p0=10), startingOffsets="earliest", failOnDataLoss=fail
+            ModelCluster(p0=10), startingOffsets="earliest", failOnDataLoss=fail
         )
         end = world.run(world.plan.initial())
         world.cluster.logs[T0] = (15, 20)
@@ -303,7 +303,7 @@ def test_offsets_that_expired_meanwhile_are_reported_or_skipped() -> None:
 
 def test_closing_closes_the_cluster() -> None:
     """Closing the plan closes the cluster's connections."""
-    world = committing(PaperCluster(p0=10))
+    world = committing(ModelCluster(p0=10))
     world.plan.close()
     assert world.cluster.closed
 
@@ -311,7 +311,7 @@ def test_closing_closes_the_cluster() -> None:
 def recreated(world: StreamPlanWorld, **ends: int) -> None:
     """Recreate the topic with these log ends."""
     world.cluster.created = {"t": "czxid:9"}
-    world.cluster.logs = PaperCluster(**ends).logs
+    world.cluster.logs = ModelCluster(**ends).logs
 
 
 def test_a_topic_that_was_created_again_stops_the_query_though_its_log_is_longer() -> None:
@@ -319,7 +319,7 @@ def test_a_topic_that_was_created_again_stops_the_query_though_its_log_is_longer
 
     Nothing of the former topic is committed.
     """
-    world = committing(PaperCluster(p0=10))
+    world = committing(ModelCluster(p0=10))
     world.cluster.created = {"t": "czxid:5"}
     start = world.plan.initial()
     first = world.run(start)
@@ -341,7 +341,7 @@ def test_with_fail_on_data_loss_false_all_of_the_new_topic_is_read(
 
     Batches that are planned again have the same ranges.
     """
-    world = committing(PaperCluster(p0=10), failOnDataLoss="false", maxOffsetsPerTrigger="20")
+    world = committing(ModelCluster(p0=10), failOnDataLoss="false", maxOffsetsPerTrigger="20")
     world.cluster.created = {"t": "czxid:5"}
     start = world.plan.initial()
     first = world.run(start)
@@ -358,7 +358,7 @@ def test_with_fail_on_data_loss_false_all_of_the_new_topic_is_read(
 
 def test_a_recreated_log_of_the_same_length_is_noticed() -> None:
     """A recreated topic is noticed though its offsets equal the former topic's."""
-    world = committing(PaperCluster(p0=10), failOnDataLoss="false")
+    world = committing(ModelCluster(p0=10), failOnDataLoss="false")
     world.cluster.created = {"t": "czxid:5"}
     first = world.run(world.plan.initial())
     recreated(world, p0=10)
@@ -371,7 +371,7 @@ def test_a_recreated_log_of_the_same_length_is_noticed() -> None:
 
 def test_a_batch_whose_topic_is_created_again_before_it_is_read_is_lost() -> None:
     """If its topic is recreated before it is read, a batch is lost: its messages are gone."""
-    world = committing(PaperCluster(p0=10))
+    world = committing(ModelCluster(p0=10))
     world.cluster.created = {"t": "czxid:5"}
     start = world.plan.initial()
     end = world.run(start)
@@ -386,7 +386,7 @@ def test_old_checkpoints_are_continued() -> None:
 
     So they are if the cluster can't tell when topics were created.
     """
-    world = committing(PaperCluster(p0=10))
+    world = committing(ModelCluster(p0=10))
     start = StreamOffsets.from_json({"t": {"0": 4}})
     world.cluster.created = {"t": "czxid:5"}
     end = world.run(start)

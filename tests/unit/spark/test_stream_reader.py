@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.support.manual_clock import ManualClock
-from tests.support.paper_cluster import PaperCluster
+from tests.support.model_cluster import ModelCluster
 from zkconsumer.errors import IllegalState
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark import stream_reader
@@ -22,7 +22,7 @@ class StreamReaderWorld:
     """A cluster in memory, and readers of it as drivers create them."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.cluster = PaperCluster(p0=10)
+        self.cluster = ModelCluster(p0=10)
         self.clock = ManualClock()
         monkeypatch.setattr(stream_reader, "begun_plan", self._begun_plan)
 
@@ -33,7 +33,7 @@ class StreamReaderWorld:
 
     def reader(self, **options: str) -> ZkStreamReader:
         """Create the reader of a new driver."""
-        given = {"zookeeper.connect": "paper:1", "subscribe": "t", "maxOffsetsPerTrigger": "4"}
+        given = {"zookeeper.connect": "model:1", "subscribe": "t", "maxOffsetsPerTrigger": "4"}
         checked = source_options({**given, "startingOffsets": "earliest", **options})
         return ZkStreamReader(checked.for_streaming(), spark_schema())
 

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from tests.support.asgi_client import StatesByHand
+from tests.support.asgi_client import ManualStates
 from tests.support.page_world import NOW_MS, STEPS, snapshot_at
 from zkconsumer.status.model import ClusterSnapshot
 from zkconsumer.web.health import health_of
 
-STATE = StatesByHand(snapshot_at(STEPS)).current
+STATE = ManualStates(snapshot_at(STEPS)).current
 
 
 def test_a_recent_snapshot_is_healthy() -> None:
@@ -24,14 +24,14 @@ def test_a_recent_snapshot_is_healthy() -> None:
 
 def test_failures_of_parts_leave_it_healthy() -> None:
     """Failures of parts of the cluster leave the page healthy, as it is there to show them."""
-    failing = StatesByHand(snapshot_at(STEPS, failing=True)).current
+    failing = ManualStates(snapshot_at(STEPS, failing=True)).current
     assert failing.snapshot.failures
     assert health_of(failing, NOW_MS).well
 
 
 def test_an_unhealthy_page_gives_the_reason() -> None:
     """An unhealthy page gives the reason: nothing was read so far, or reading fails now."""
-    nothing = StatesByHand(ClusterSnapshot(taken_ms=NOW_MS, zookeeper_connect=""), ready=False)
+    nothing = ManualStates(ClusterSnapshot(taken_ms=NOW_MS, zookeeper_connect=""), ready=False)
     never = health_of(nothing.current, NOW_MS)
     assert (never.well, never.age_ms) == (False, None)
     gone = health_of(replace(STATE, problem="no answer"), NOW_MS + 4)

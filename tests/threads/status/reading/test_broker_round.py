@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.spoken_cluster import SpokenCluster
+from tests.support.scripted_cluster import ScriptedCluster
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import BrokerError
@@ -22,7 +22,7 @@ B0, B1 = Broker(0, "b0", 9092), Broker(1, "b1", 9092)
 @pytest.fixture
 def brokers() -> Iterator[BrokerRound]:
     """Two brokers, with what sends requests to them."""
-    broker_round = BrokerRound(SpokenCluster().dialer(), SystemClock())
+    broker_round = BrokerRound(ScriptedCluster().dialer(), SystemClock())
     yield broker_round
     broker_round.close(LONG_MS)
 

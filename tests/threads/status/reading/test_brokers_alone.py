@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.support.spoken_broker import Answer, Word
-from tests.support.spoken_groups import SpokenGroup
+from tests.support.scripted_broker import Answer, ScriptedAction
+from tests.support.scripted_groups import ScriptedGroup
 from tests.support.status_world import LONG_MS, T0, T1, StatusWorld
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
@@ -26,7 +26,7 @@ def world() -> Iterator[StatusWorld]:
     world = StatusWorld()
     world.zookeeper_group()
     world.cluster.leaders[TopicPartition(OFFSETS_TOPIC, 0)] = 0
-    world.groups["app"] = SpokenGroup(
+    world.groups["app"] = ScriptedGroup(
         coordinator=1, members={"m": {"t": (0, 1)}}, offsets={T0: 60, T1: 100}
     )
     yield world
@@ -89,7 +89,7 @@ def test_a_partial_read_includes_log_ends_of_unowned_partitions(
     world: StatusWorld, reader: SnapshotReader
 ) -> None:
     """Only the group's committed offsets tell which partitions these are."""
-    world.groups["app"] = SpokenGroup(coordinator=1, state="Empty", offsets={T0: 60})
+    world.groups["app"] = ScriptedGroup(coordinator=1, state="Empty", offsets={T0: 60})
     before = reader.read().groups[GROUP].partitions[0].log_at_ms
     world.clock.advance(5)
     [found] = reader.read_groups([GROUP]).groups[GROUP].partitions
@@ -113,7 +113,7 @@ def test_a_group_with_offsets_only_may_have_members_in_zookeeper(
     zookeeper: str,
 ) -> None:
     """Its state is unknown on brokers that may have a ZooKeeper which is not configured."""
-    world.groups["app"] = SpokenGroup(
+    world.groups["app"] = ScriptedGroup(
         coordinator=1, protocol_type="", state="Empty", offsets={T0: 60}
     )
     for broker in world.cluster.brokers:
@@ -130,7 +130,9 @@ def test_brokers_that_can_not_list_groups_are_failures(
     """Their groups are in ZooKeeper, which is not configured: an empty list would be wrong."""
 
     def without(response: Answer) -> Answer:
-        return lambda frame: Word.CLOSE if frame.api_key is ApiKey.LIST_GROUPS else response(frame)
+        return lambda frame: (
+            ScriptedAction.CLOSE if frame.api_key is ApiKey.LIST_GROUPS else response(frame)
+        )
 
     for broker in world.cluster.brokers:
         broker.become(BrokerGeneration.V0_8_2)
@@ -164,7 +166,7 @@ def test_brokers_that_hang_cost_their_time_limit_only(
     world: StatusWorld, reader: SnapshotReader
 ) -> None:
     """The read ends, and its failure names the brokers."""
-    world.cluster.words.update(dict.fromkeys(range(2), Word.SILENCE))
+    world.cluster.actions.update(dict.fromkeys(range(2), ScriptedAction.SILENCE))
     snapshot = reader.read()
     [failure] = snapshot.failures
     assert failure.part == CLUSTER_PART_ALONE

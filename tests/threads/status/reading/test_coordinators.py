@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.manual_clock import ManualClock
-from tests.support.spoken_broker import MODERN, Word
-from tests.support.spoken_cluster import SpokenCluster
-from tests.support.spoken_groups import SpokenGroup, SpokenGroups
+from tests.support.scripted_broker import MODERN, ScriptedAction
+from tests.support.scripted_cluster import ScriptedCluster
+from tests.support.scripted_groups import ScriptedGroup, ScriptedGroups
 from zkconsumer.clock import SystemClock
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Broker, TopicPartition
@@ -35,8 +35,8 @@ class World:
     """
 
     def __init__(self) -> None:
-        self.cluster = SpokenCluster()
-        self.groups = SpokenGroups(self.cluster).groups
+        self.cluster = ScriptedCluster()
+        self.groups = ScriptedGroups(self.cluster).groups
         self.clock = ManualClock()
         self._brokers = BrokerRound(self.cluster.dialer(), SystemClock())
         self.reader = CoordinatorReader(self._brokers, self.clock)
@@ -69,8 +69,8 @@ def deadline(limit_ms: int = LONG_MS) -> Deadline:
 
 def test_every_broker_describes_its_own_groups(world: World) -> None:
     """Their members, assignments and assignors are read."""
-    world.groups["a"] = SpokenGroup(0, members={"m2": {"t": (1,)}, "m1": {"t": (2, 0)}})
-    world.groups["b"] = SpokenGroup(1, state="PreparingRebalance")
+    world.groups["a"] = ScriptedGroup(0, members={"m2": {"t": (1,)}, "m1": {"t": (2, 0)}})
+    world.groups["b"] = ScriptedGroup(1, state="PreparingRebalance")
     read = world.reader.read_groups(BOTH, deadline())
     assert read.responding == {0, 1}
     assert read.failures == {}
@@ -91,8 +91,8 @@ def test_every_broker_describes_its_own_groups(world: World) -> None:
 @pytest.mark.parametrize("stale", [0, 1])
 def test_of_two_brokers_the_one_with_members_counts(world: World, stale: int) -> None:
     """The other one has just lost the group, and still lists it."""
-    world.groups["a"] = SpokenGroup(1 - stale, members={"m": {"t": (0,)}})
-    other = SpokenGroups(SpokenCluster(), {"a": SpokenGroup(stale, state="Empty")})
+    world.groups["a"] = ScriptedGroup(1 - stale, members={"m": {"t": (0,)}})
+    other = ScriptedGroups(ScriptedCluster(), {"a": ScriptedGroup(stale, state="Empty")})
     world.cluster.brokers[stale].response = other.cluster.brokers[stale].response
     group = world.reader.read_groups(BOTH, deadline()).groups["a"]
     assert (group.coordinator, len(group.members)) == (BOTH[1 - stale], 1)
@@ -109,8 +109,8 @@ def test_brokers_of_0_8_have_no_groups(world: World) -> None:
 
 def test_groups_of_other_protocols_are_listed_only(world: World) -> None:
     """Their members are not parsed; a group that only has offsets is a consumer group."""
-    world.groups["connect"] = SpokenGroup(0, protocol_type="connect")
-    world.groups["offsets"] = SpokenGroup(0, protocol_type="")
+    world.groups["connect"] = ScriptedGroup(0, protocol_type="connect")
+    world.groups["offsets"] = ScriptedGroup(0, protocol_type="")
     groups = world.reader.read_groups(BOTH, deadline()).groups
     assert "'connect'" in groups["connect"].problems[0]
     assert (groups["offsets"].problems, groups["offsets"].members) == ((), ())
@@ -118,20 +118,20 @@ def test_groups_of_other_protocols_are_listed_only(world: World) -> None:
 
 def test_an_assignment_that_can_not_be_parsed_is_a_problem(world: World) -> None:
     """It is one of that member."""
-    world.groups["a"] = SpokenGroup(0, members={"m": {"t": (0,)}}, raw=b"\0\0\0\0")
+    world.groups["a"] = ScriptedGroup(0, members={"m": {"t": (0,)}}, raw=b"\0\0\0\0")
     [member] = world.reader.read_groups(BOTH, deadline()).groups["a"].members
     assert "can't be parsed" in str(member.problem)
 
 
 def test_a_group_that_vanishes_while_it_is_read_is_left_out(world: World) -> None:
     """Its coordinator describes it as dead."""
-    world.groups["a"] = SpokenGroup(0, state="Dead")
+    world.groups["a"] = ScriptedGroup(0, state="Dead")
     assert world.reader.read_groups(BOTH, deadline()).groups == {}
 
 
 def test_a_group_that_can_not_be_described_is_listed(world: World) -> None:
     """Its problem says why no more is known."""
-    world.groups["a"] = SpokenGroup(0, error=ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    world.groups["a"] = ScriptedGroup(0, error=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     group = world.reader.read_groups(BOTH, deadline()).groups["a"]
     assert "GROUP_AUTHORIZATION_FAILED" in group.problems[0]
     assert group.reported_state is None
@@ -139,9 +139,9 @@ def test_a_group_that_can_not_be_described_is_listed(world: World) -> None:
 
 def test_a_broker_that_hangs_hides_only_its_groups(world: World) -> None:
     """Groups of other brokers are read, and the silent broker is a failure."""
-    world.groups["a"] = SpokenGroup(0)
-    world.groups["b"] = SpokenGroup(1)
-    world.cluster.words[0] = Word.SILENCE
+    world.groups["a"] = ScriptedGroup(0)
+    world.groups["b"] = ScriptedGroup(1)
+    world.cluster.actions[0] = ScriptedAction.SILENCE
     read = world.reader.read_groups(BOTH, deadline(SHORT_MS))
     assert read.groups.keys() == {"b"}
     assert read.responding == {1}
@@ -151,7 +151,7 @@ def test_a_broker_that_hangs_hides_only_its_groups(world: World) -> None:
 def test_many_groups_are_described_in_several_requests(world: World) -> None:
     """None of them is lost."""
     for number in range(250):
-        world.groups[f"g{number}"] = SpokenGroup(0, state="Empty")
+        world.groups[f"g{number}"] = ScriptedGroup(0, state="Empty")
     assert world.reader.read_groups(BOTH, deadline()).groups.keys() == world.groups.keys()
     assert world.cluster.requested(ApiKey.DESCRIBE_GROUPS) == [0, 0, 0]
 
@@ -161,9 +161,9 @@ def test_many_groups_are_described_in_several_requests(world: World) -> None:
 
 def test_coordinators_of_groups_are_found(world: World) -> None:
     """Any broker can find all of them; if it does not respond, the next one is requested."""
-    world.groups["a"] = SpokenGroup(1, listed=False)
-    world.groups["b"] = SpokenGroup(0, listed=False)
-    world.groups["c"] = SpokenGroup(0, error=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    world.groups["a"] = ScriptedGroup(1, listed=False)
+    world.groups["b"] = ScriptedGroup(0, listed=False)
+    world.groups["c"] = ScriptedGroup(0, error=ErrorCode.COORDINATOR_NOT_AVAILABLE)
     world.cluster.brokers[0].down = True
     found = world.reader.find(["a", "b", "c"], BOTH, deadline())
     assert (found["a"], found["b"]) == (B1, B0)
@@ -181,7 +181,7 @@ def test_coordinators_of_groups_are_found(world: World) -> None:
 def test_offsets_of_a_group_are_read(world: World, last: int) -> None:
     """All of them are if the version allows it, and otherwise those of the given partitions."""
     world.serve(ApiKey.OFFSET_FETCH, last)
-    world.groups["a"] = SpokenGroup(
+    world.groups["a"] = ScriptedGroup(
         1, offsets={T0: 5, T1: -ErrorCode.TOPIC_AUTHORIZATION_FAILED, T2: 0}
     )
     read = world.reader.read_offsets({B1: {"a": [T0, T1]}}, deadline())
@@ -196,7 +196,7 @@ def test_offsets_of_a_group_are_read(world: World, last: int) -> None:
 def test_a_group_without_offsets_is_no_failure(world: World) -> None:
     """Neither is one with offsets of an unknown topic only."""
     world.serve(ApiKey.OFFSET_FETCH, 1)
-    world.groups["a"] = SpokenGroup(1, offsets={T1: -ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
+    world.groups["a"] = ScriptedGroup(1, offsets={T1: -ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
     read = world.reader.read_offsets({B1: {"a": [T0, T1]}}, deadline())
     assert read.offsets == {"a": {}}
     assert world.reader.read_offsets({B1: {"a": []}}, deadline()).offsets == {"a": {}}
@@ -206,8 +206,8 @@ def test_a_group_without_offsets_is_no_failure(world: World) -> None:
 def test_a_group_that_moved_must_be_looked_up_again(world: World, last: int) -> None:
     """The other groups of its former coordinator are read."""
     world.serve(ApiKey.OFFSET_FETCH, last)
-    world.groups["a"] = SpokenGroup(0, offsets={T0: 5})
-    world.groups["b"] = SpokenGroup(1, offsets={T0: 6})
+    world.groups["a"] = ScriptedGroup(0, offsets={T0: 5})
+    world.groups["b"] = ScriptedGroup(1, offsets={T0: 6})
     read = world.reader.read_offsets({B1: {"a": [T0], "b": [T0]}}, deadline())
     assert read.offsets.keys() == {"b"}
     assert read.moved == {"a"}
@@ -216,8 +216,8 @@ def test_a_group_that_moved_must_be_looked_up_again(world: World, last: int) -> 
 
 def test_groups_of_a_coordinator_that_is_away_must_be_looked_up_again(world: World) -> None:
     """Groups of other coordinators are read."""
-    world.groups["a"] = SpokenGroup(0, offsets={T0: 5})
-    world.groups["b"] = SpokenGroup(1, offsets={T0: 6})
+    world.groups["a"] = ScriptedGroup(0, offsets={T0: 5})
+    world.groups["b"] = ScriptedGroup(1, offsets={T0: 6})
     world.cluster.brokers[0].down = True
     read = world.reader.read_offsets({B0: {"a": [T0]}, B1: {"b": [T0]}}, deadline())
     assert read.offsets.keys() == {"b"}
@@ -228,7 +228,7 @@ def test_groups_of_a_coordinator_that_is_away_must_be_looked_up_again(world: Wor
 def test_a_group_of_the_new_protocol_is_described(world: World) -> None:
     """KIP-848: DescribeGroups calls it dead, so ConsumerGroupDescribe is used for its members."""
     members: dict[str, dict[str, tuple[int, ...]]] = {"m": {"t": (0, 1)}, "n": {"t": ()}}
-    world.groups["k"] = SpokenGroup(1, members=members, state="Reconciling", type="consumer")
+    world.groups["k"] = ScriptedGroup(1, members=members, state="Reconciling", type="consumer")
     group = world.reader.read_groups(BOTH, deadline()).groups["k"]
     assert (group.reported_state, group.protocol, group.is_complete) == (
         "Reconciling",
@@ -250,7 +250,7 @@ def test_a_group_of_the_new_protocol_is_described(world: World) -> None:
 def test_a_group_of_the_new_protocol_that_can_not_be_described_is_listed(world: World) -> None:
     """Its members are not known then."""
     denied = ErrorCode.GROUP_AUTHORIZATION_FAILED
-    world.groups["k"] = SpokenGroup(1, type="consumer", error=denied)
+    world.groups["k"] = ScriptedGroup(1, type="consumer", error=denied)
     group = world.reader.read_groups(BOTH, deadline()).groups["k"]
     assert "GROUP_AUTHORIZATION_FAILED" in group.problems[0]
     assert not group.is_complete
@@ -258,7 +258,7 @@ def test_a_group_of_the_new_protocol_that_can_not_be_described_is_listed(world: 
 
 def test_a_group_of_an_unknown_type_is_only_listed(world: World) -> None:
     """A share group, for example, has a name and a problem that says so."""
-    world.groups["s"] = SpokenGroup(0, protocol_type="share", type="share")
+    world.groups["s"] = ScriptedGroup(0, protocol_type="share", type="share")
     group = world.reader.read_groups(BOTH, deadline()).groups["s"]
     assert "'share'" in group.problems[0]
     assert (group.is_complete, group.only_listed, group.members) == (False, True, ())

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.manual_clock import ManualClock
-from tests.support.spoken_broker import MODERN, Said, Word
-from tests.support.spoken_cluster import END_OFFSET, SpokenCluster
+from tests.support.scripted_broker import MODERN, ScriptedAction, ScriptedResponse
+from tests.support.scripted_cluster import END_OFFSET, ScriptedCluster
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Broker, TopicPartition
@@ -29,13 +29,13 @@ B0, B1 = Broker(0, "b0", 9092), Broker(1, "b1", 9092)
 
 
 @pytest.fixture
-def cluster() -> SpokenCluster:
+def cluster() -> ScriptedCluster:
     """Two brokers that lead three partitions."""
-    return SpokenCluster(leaders={T0: 0, T1: 1, T2: 1})
+    return ScriptedCluster(leaders={T0: 0, T1: 1, T2: 1})
 
 
 @pytest.fixture
-def brokers(cluster: SpokenCluster) -> Iterator[BrokerRound]:
+def brokers(cluster: ScriptedCluster) -> Iterator[BrokerRound]:
     """What sends requests to these brokers."""
     broker_round = BrokerRound(cluster.dialer(), SystemClock())
     yield broker_round
@@ -49,7 +49,7 @@ def deadline(limit_ms: int = LONG_MS, clock: Clock | None = None) -> Deadline:
 
 @pytest.mark.parametrize("last", [0, 1, 7])
 def test_each_leader_gets_two_requests(
-    cluster: SpokenCluster, brokers: BrokerRound, last: int
+    cluster: ScriptedCluster, brokers: BrokerRound, last: int
 ) -> None:
     """It does in any version; the offsets have the time at which they were read."""
     for broker in cluster.brokers:
@@ -62,7 +62,7 @@ def test_each_leader_gets_two_requests(
     assert cluster.requested(ApiKey.LIST_OFFSETS) == [0, 0, 1, 1]
 
 
-def test_brokers_of_0_8_are_read(cluster: SpokenCluster, brokers: BrokerRound) -> None:
+def test_brokers_of_0_8_are_read(cluster: ScriptedCluster, brokers: BrokerRound) -> None:
     """They have no ApiVersions."""
     for broker in cluster.brokers:
         broker.become(BrokerGeneration.V0_8_2)
@@ -72,7 +72,9 @@ def test_brokers_of_0_8_are_read(cluster: SpokenCluster, brokers: BrokerRound) -
     )
 
 
-def test_a_partition_that_fails_is_a_problem(cluster: SpokenCluster, brokers: BrokerRound) -> None:
+def test_a_partition_that_fails_is_a_problem(
+    cluster: ScriptedCluster, brokers: BrokerRound
+) -> None:
     """It is not retried, and the other partitions are read."""
     cluster.fails[T2] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     read = LogReader(brokers, SystemClock()).read({T0: B1, T1: B1, T2: B1}, deadline())
@@ -86,7 +88,7 @@ def test_a_partition_that_fails_is_a_problem(cluster: SpokenCluster, brokers: Br
 
 
 def test_a_partition_without_an_offset_is_a_problem(
-    cluster: SpokenCluster, brokers: BrokerRound
+    cluster: ScriptedCluster, brokers: BrokerRound
 ) -> None:
     """The response may have no offset for it, or lack it altogether."""
     message = ListOffsetsResponse(
@@ -104,7 +106,7 @@ def test_a_partition_without_an_offset_is_a_problem(
 
 
 def test_partitions_of_a_broker_that_is_away_are_problems(
-    cluster: SpokenCluster, brokers: BrokerRound
+    cluster: ScriptedCluster, brokers: BrokerRound
 ) -> None:
     """They have the reason, and the other partitions are read."""
     cluster.brokers[0].down = True
@@ -116,12 +118,12 @@ def test_partitions_of_a_broker_that_is_away_are_problems(
 
 
 def test_a_broker_that_hangs_costs_the_time_limit_only(
-    cluster: SpokenCluster, brokers: BrokerRound
+    cluster: ScriptedCluster, brokers: BrokerRound
 ) -> None:
     """The other brokers' responses count."""
     logs = LogReader(brokers, SystemClock())
     assert logs.read({T0: B0, T1: B1}, deadline()).failures == {}
-    cluster.words[0] = Word.SILENCE
+    cluster.actions[0] = ScriptedAction.SILENCE
     read = logs.read({T0: B0, T1: B1}, deadline(SHORT_MS))
     assert read.spans.keys() == {T1}
     assert read.failures.keys() == {0}
@@ -129,7 +131,7 @@ def test_a_broker_that_hangs_costs_the_time_limit_only(
 
 
 def test_without_partitions_no_request_is_sent(
-    cluster: SpokenCluster, brokers: BrokerRound
+    cluster: ScriptedCluster, brokers: BrokerRound
 ) -> None:
     """The result is empty."""
     read = LogReader(brokers, SystemClock()).read({}, deadline())
@@ -138,14 +140,14 @@ def test_without_partitions_no_request_is_sent(
 
 
 def test_ends_bear_the_time_before_they_are_requested(
-    cluster: SpokenCluster, brokers: BrokerRound
+    cluster: ScriptedCluster, brokers: BrokerRound
 ) -> None:
     """Offsets committed after that time may lie beyond the ends; earlier ones can't."""
     clock = ManualClock()
     began_ms = clock.wall_ms()
     response = cluster.brokers[0].response
 
-    def answer_later(frame: RequestFrame) -> Said | None:
+    def answer_later(frame: RequestFrame) -> ScriptedResponse | None:
         reported = response(frame)
         clock.advance(1)
         return reported

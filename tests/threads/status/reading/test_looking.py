@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.spoken_broker import Said, Word
-from tests.support.spoken_cluster import END_OFFSET
-from tests.support.spoken_groups import SpokenGroup
+from tests.support.scripted_broker import ScriptedAction, ScriptedResponse
+from tests.support.scripted_cluster import END_OFFSET
+from tests.support.scripted_groups import ScriptedGroup
 from tests.support.status_world import MEMBER, T0, T1, StatusWorld
 from tests.support.waiting import wait_until
 from zkconsumer.error_codes import ErrorCode
@@ -89,7 +89,7 @@ def test_a_partial_read_reads_only_the_given_group(world: StatusWorld) -> None:
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
     world.zookeeper_group("h")
-    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
+    world.groups["c"] = ScriptedGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
     reader = world.reader()
     before = reader.read()
     requested = {api: len(world.cluster.requested(api)) for api in ApiKey}
@@ -117,12 +117,12 @@ def test_a_partial_read_reads_only_the_given_group(world: StatusWorld) -> None:
 def test_a_coordinator_s_group_is_read_again(world: StatusWorld) -> None:
     """Its description, offsets and log ends are requested."""
     world.topic(OFFSETS_TOPIC)
-    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
+    world.groups["c"] = ScriptedGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
     reader = world.reader()
     reader.read()
     listed = len(world.cluster.requested(ApiKey.LIST_GROUPS))
     world.clock.advance(1_000)
-    world.groups["c"] = SpokenGroup(
+    world.groups["c"] = ScriptedGroup(
         1, members={"m": {"t": (0,)}, "n": {"t": (1,)}}, offsets={T0: 1, T1: 8}
     )
     group = (snapshot := reader.read_groups([C])).groups[C]
@@ -137,22 +137,22 @@ def test_a_zookeeper_group_s_offsets_in_kafka_are_read_again(world: StatusWorld)
     """Their coordinator gets a request, too."""
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
-    world.groups["g"] = SpokenGroup(1, listed=False, offsets={T0: 41})
+    world.groups["g"] = ScriptedGroup(1, listed=False, offsets={T0: 41})
     reader = world.reader()
     reader.read()
-    world.groups["g"] = SpokenGroup(1, listed=False, offsets={T0: 42})
+    world.groups["g"] = ScriptedGroup(1, listed=False, offsets={T0: 42})
     assert offsets(reader.read_groups([G]), G)[0] == {"zookeeper": 40, "kafka": 42}
 
 
 def test_groups_that_appear_and_vanish(world: StatusWorld) -> None:
     """A new group is shown and a deleted one is not; one that never existed is no failure."""
     world.zookeeper_group()
-    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}})
+    world.groups["c"] = ScriptedGroup(1, members={"m": {"t": (0, 1)}})
     reader = world.reader()
     reader.read()
     world.zookeeper_group("h")
     world.tree.delete("/consumers/g")
-    world.groups["c"] = SpokenGroup(1, state="Dead", members={})
+    world.groups["c"] = ScriptedGroup(1, state="Dead", members={})
     unknown = [GroupKey(GroupKind.ZOOKEEPER, name) for name in ("nobody", "a/b")]
     snapshot = reader.read_groups([G, H, C, *unknown, GroupKey(GroupKind.COORDINATOR, "nobody")])
     assert list(snapshot.groups) == [H]
@@ -194,10 +194,10 @@ def test_the_failure_of_a_partial_read_expires(world: StatusWorld) -> None:
 def test_a_broker_that_hangs_does_not_delay_partial_reads(world: StatusWorld) -> None:
     """Its partitions keep their age, others are current; after a full read it is not awaited."""
     world.zookeeper_group()
-    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}})
+    world.groups["c"] = ScriptedGroup(1, members={"m": {"t": (0, 1)}})
     reader = world.reader(look_ms=SHORT_MS, brokers_ms=SHORT_MS)
     before = reader.read()
-    world.cluster.words[1] = Word.SILENCE
+    world.cluster.actions[1] = ScriptedAction.SILENCE
     world.clock.advance(1_000)
     snapshot = reader.read_groups([G, C])
     zero, one = snapshot.groups[G].partitions
@@ -212,10 +212,10 @@ def test_a_broker_that_hangs_does_not_delay_partial_reads(world: StatusWorld) ->
 
 def test_a_coordinator_that_moved_is_a_failure(world: StatusWorld) -> None:
     """The next full read looks it up."""
-    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}})
+    world.groups["c"] = ScriptedGroup(1, members={"m": {"t": (0, 1)}})
     reader = world.reader()
     before = reader.read()
-    world.groups["c"] = SpokenGroup(
+    world.groups["c"] = ScriptedGroup(
         1, error=ErrorCode.NOT_COORDINATOR, members={"m": {"t": (0, 1)}}
     )
     snapshot = reader.read_groups([C])
@@ -231,7 +231,7 @@ def test_a_commit_after_the_log_end_was_read_is_not_beyond_it(world: StatusWorld
     broker, answered = world.cluster.brokers[0], threading.Event()
     response, ends = broker.response, 0
 
-    def answer(frame: RequestFrame) -> Said | None:
+    def answer(frame: RequestFrame) -> ScriptedResponse | None:
         nonlocal ends
         reported = response(frame)
         if frame.api_key is ApiKey.LIST_OFFSETS:
@@ -287,7 +287,7 @@ def test_a_partial_read_during_a_full_read_is_kept(world: StatusWorld) -> None:
     broker = world.cluster.brokers[0]
     response = broker.response
 
-    def answer_after_a_partial_read(frame: RequestFrame) -> Said | None:
+    def answer_after_a_partial_read(frame: RequestFrame) -> ScriptedResponse | None:
         broker.response = response
         wait_until(
             lambda: bool(reader._zookeeper._groups_part._reported._items),
@@ -319,7 +319,7 @@ def test_a_partial_read_while_a_snapshot_is_assembled_is_kept(
 def test_concurrent_full_and_partial_reads_never_go_back(world: StatusWorld) -> None:
     """Whichever ends first, later snapshots never show older values."""
     world.zookeeper_group()
-    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}})
+    world.groups["c"] = ScriptedGroup(1, members={"m": {"t": (0, 1)}})
     reader = world.reader(look_ms=LONG_MS, brokers_ms=LONG_MS)
     reader.read()
     seen: list[ClusterSnapshot] = []
@@ -346,12 +346,12 @@ def test_concurrent_full_and_partial_reads_never_go_back(world: StatusWorld) -> 
 
 def test_a_group_of_the_new_protocol_is_read_again(world: StatusWorld) -> None:
     """It needs ConsumerGroupDescribe, since DescribeGroups calls it dead."""
-    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0,)}}, type="consumer")
+    world.groups["c"] = ScriptedGroup(1, members={"m": {"t": (0,)}}, type="consumer")
     reader = world.reader()
     reader.read()
-    world.groups["c"] = SpokenGroup(1, members={"n": {"t": (0, 1)}}, type="consumer")
+    world.groups["c"] = ScriptedGroup(1, members={"n": {"t": (0, 1)}}, type="consumer")
     snapshot = reader.read_groups([C])
     assert [member.member_id for member in snapshot.groups[C].members] == ["n"]
     del world.groups["c"]
-    world.groups["c"] = SpokenGroup(1, state="Dead", members={})
+    world.groups["c"] = ScriptedGroup(1, state="Dead", members={})
     assert C not in reader.read_groups([C]).groups

@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.support.markers import build_marker
-from tests.support.spoken_broker import Said, SpokenBroker, Word, old
-from tests.support.spoken_dialling import ADDRESS, dialer_to
+from tests.support.scripted_broker import ScriptedAction, ScriptedBroker, ScriptedResponse, old
+from tests.support.scripted_dialing import ADDRESS, dialer_to
 from zkconsumer.clock import SystemClock
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import Record, TimestampType, TopicPartition
@@ -61,7 +61,7 @@ class World:
         self.logs: dict[int, Serve] = {}
         self.errors: dict[int, ErrorCode] = {}
         self.leaves_out = False
-        self.broker = SpokenBroker(ADDRESS, response=self._respond)
+        self.broker = ScriptedBroker(ADDRESS, response=self._respond)
         self.times = RecordTimes(dialer_to(self.broker), SystemClock())
 
     def read(self, wanted: dict[int, int], timeout_ms: int = 5_000) -> dict[int, int]:
@@ -70,7 +70,7 @@ class World:
         found = self.times.read(by_tp, dict.fromkeys(by_tp, ADDRESS), timeout_ms=timeout_ms)
         return {tp.partition: at_ms for tp, at_ms in found.items()}
 
-    def _respond(self, frame: RequestFrame) -> Said | None:
+    def _respond(self, frame: RequestFrame) -> ScriptedResponse | None:
         if not isinstance(frame.request, FetchRequest):
             return None
         return FetchResponse(
@@ -163,7 +163,9 @@ def test_brokers_without_timestamps_get_no_fetch(world: World) -> None:
 
 def test_a_broker_that_hangs_costs_the_time_out_only(world: World) -> None:
     """Its timestamps are left out."""
-    world.broker.response = lambda frame: Word.SILENCE if frame.api_key is ApiKey.FETCH else None
+    world.broker.response = lambda frame: (
+        ScriptedAction.SILENCE if frame.api_key is ApiKey.FETCH else None
+    )
     assert world.read({0: 1}, timeout_ms=200) == {}
 
 

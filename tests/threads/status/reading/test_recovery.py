@@ -6,8 +6,8 @@ from dataclasses import replace
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.scripted_groups import ScriptedGroup
 from tests.support.shares import examples
-from tests.support.spoken_groups import SpokenGroup
 from tests.support.status_world import T0, T1, StatusWorld
 from zkconsumer.status.model import ClusterSnapshot, GroupState, GroupStatus
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
@@ -19,10 +19,10 @@ EVENTS: dict[str, Callable[[StatusWorld, str, int], None]] = {
     "disown": lambda world, name, number: world.tree.disown(name, "t", number),
     "commit": lambda world, name, number: world.tree.commit(name, "t", number, b"%d" % number),
     "join": lambda world, name, number: world.groups.update(
-        {name: SpokenGroup(number, members={"m": {"t": (0, 1)}})}
+        {name: ScriptedGroup(number, members={"m": {"t": (0, 1)}})}
     ),
     "commit to kafka": lambda world, name, number: world.groups.update(
-        {name: SpokenGroup(number, listed=False, offsets={T0: number, T1: 9})}
+        {name: ScriptedGroup(number, listed=False, offsets={T0: number, T1: 9})}
     ),
     "leave": lambda world, name, _: void(world.groups.pop(name, None)),
     "forget group": lambda world, name, _: world.tree.delete(f"/consumers/{name}"),

@@ -5,9 +5,9 @@ from contextlib import closing
 
 import pytest
 
-from tests.support.spoken_broker import MODERN, Word
-from tests.support.spoken_cluster import END_OFFSET
-from tests.support.spoken_groups import SpokenGroup
+from tests.support.scripted_broker import MODERN, ScriptedAction
+from tests.support.scripted_cluster import END_OFFSET
+from tests.support.scripted_groups import ScriptedGroup
 from tests.support.status_world import B0, B1, T0, T1, StatusWorld
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
@@ -64,7 +64,7 @@ def test_a_snapshot_of_a_whole_cluster(world: StatusWorld) -> None:
     """It has groups of both kinds, with log start and end offsets."""
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
-    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0,)}}, offsets={T1: 7})
+    world.groups["c"] = ScriptedGroup(1, members={"m": {"t": (0,)}}, offsets={T1: 7})
     snapshot = world.reader().read()
     assert (snapshot.failures, snapshot.zookeeper_connect) == ((), "zk/chroot")
     assert snapshot.taken_ms == world.clock.wall_ms()
@@ -97,7 +97,7 @@ def test_a_zookeeper_group_with_offsets_in_kafka(world: StatusWorld) -> None:
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
     gone = TopicPartition("gone", 3)
-    world.groups["g"] = SpokenGroup(1, protocol_type="", offsets={T0: 41, gone: 1})
+    world.groups["g"] = ScriptedGroup(1, protocol_type="", offsets={T0: 41, gone: 1})
     snapshot = world.reader().read()
     assert list(snapshot.groups) == [GroupKey(GroupKind.ZOOKEEPER, "g")]
     group = zookeeper_group(snapshot)
@@ -113,7 +113,7 @@ def test_groups_of_both_kinds_may_have_the_same_id(world: StatusWorld) -> None:
     """Both are shown, with the offsets that they share in Kafka."""
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
-    world.groups["g"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T0: 41})
+    world.groups["g"] = ScriptedGroup(1, members={"m": {"t": (0, 1)}}, offsets={T0: 41})
     snapshot = world.reader().read()
     assert committed(zookeeper_group(snapshot))[T0] == {"zookeeper": 40, "kafka": 41}
     assert committed(coordinator_group(snapshot))[T0] == {"kafka": 41}
@@ -145,7 +145,7 @@ def test_a_group_without_offsets_in_kafka_is_read_less_often(world: StatusWorld)
 
     assert [requests_so_far(), requests_so_far()] == [1, 1]
     world.clock.advance(1_000)
-    world.groups["g"] = SpokenGroup(0, listed=False, offsets={T0: 41})
+    world.groups["g"] = ScriptedGroup(0, listed=False, offsets={T0: 41})
     assert [requests_so_far(), requests_so_far()] == [2, 3]
 
 
@@ -157,7 +157,7 @@ def test_a_group_that_has_not_committed_so_far_is_read_each_time(world: StatusWo
     world.tree.write("/consumers/left", b"")
     reader = world.reader()
     reader.read()
-    world.groups["g"] = SpokenGroup(0, listed=False, offsets={T0: 41})
+    world.groups["g"] = ScriptedGroup(0, listed=False, offsets={T0: 41})
     assert committed(zookeeper_group(reader.read())) == {T0: {"kafka": 41}, T1: {}}
     requested = world.cluster.requested(ApiKey.OFFSET_FETCH)
     assert len(requested) == 3
@@ -169,7 +169,7 @@ def test_offsets_of_a_group_without_known_partitions(world: StatusWorld) -> None
     for broker in world.cluster.brokers:
         broker.serves = {**MODERN, ApiKey.OFFSET_FETCH: VersionRange(0, 1)}
     world.tree.write("/consumers/g", b"")
-    world.groups["g"] = SpokenGroup(0, listed=False, offsets={T1: 41})
+    world.groups["g"] = ScriptedGroup(0, listed=False, offsets={T1: 41})
     group = zookeeper_group(world.reader().read())
     assert committed(group) == {T1: {"kafka": 41}}
     assert group.state is GroupState.EMPTY
@@ -179,10 +179,10 @@ def test_a_coordinator_that_moved_is_looked_up_again(world: StatusWorld) -> None
     """Known offsets stay meanwhile, and a failure says that they could not be read."""
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
-    world.groups["g"] = SpokenGroup(0, listed=False, offsets={T0: 41})
+    world.groups["g"] = ScriptedGroup(0, listed=False, offsets={T0: 41})
     reader = world.reader()
     reader.read()
-    world.groups["g"] = SpokenGroup(1, listed=False, offsets={T0: 42})
+    world.groups["g"] = ScriptedGroup(1, listed=False, offsets={T0: 42})
     moved = reader.read()
     assert failing(moved) == ["offsets of group g in Kafka"]
     assert committed(zookeeper_group(moved))[T0]["kafka"] == 41
@@ -195,7 +195,7 @@ def test_a_coordinator_that_moved_is_looked_up_again(world: StatusWorld) -> None
 def test_what_a_broker_that_is_away_reported_is_kept(world: StatusWorld) -> None:
     """It is with its age, and failures say since when they last."""
     world.topic(OFFSETS_TOPIC)
-    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
+    world.groups["c"] = ScriptedGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
     reader = world.reader()
     reader.read()
     reported_ms = world.clock.wall_ms()
@@ -226,7 +226,7 @@ def test_what_a_broker_that_is_away_reported_is_kept(world: StatusWorld) -> None
 
 def test_a_broker_that_hangs_is_awaited_once(world: StatusWorld) -> None:
     """A broker that did not respond about logs gets no request for groups."""
-    world.cluster.words[1] = Word.SILENCE
+    world.cluster.actions[1] = ScriptedAction.SILENCE
     snapshot = world.reader(brokers_ms=SHORT_MS).read()
     assert failing(snapshot) == ["groups of broker 1", "log ends of broker 1"]
     assert world.cluster.requested(ApiKey.LIST_GROUPS) == [0]
@@ -262,7 +262,7 @@ def test_deleted_topics_and_groups_vanish(world: StatusWorld) -> None:
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
     world.zookeeper_group("h")
-    world.groups["c"] = SpokenGroup(1, offsets={T0: 7}, members={"m": {"t": (0,)}})
+    world.groups["c"] = ScriptedGroup(1, offsets={T0: 7}, members={"m": {"t": (0,)}})
     reader = world.reader()
     assert len(reader.read().groups) == 3
     world.tree.delete("/consumers/h")
@@ -308,14 +308,14 @@ def test_a_broker_without_an_address_is_a_problem(world: StatusWorld) -> None:
 def test_groups_of_a_coordinator_that_restarts_are_kept(world: StatusWorld) -> None:
     """They are for a while; then another coordinator has them, or they vanish."""
     for name in ("c", "d"):
-        world.groups[name] = SpokenGroup(1, members={"m": {"t": (0, 1)}})
+        world.groups[name] = ScriptedGroup(1, members={"m": {"t": (0, 1)}})
     reader = world.reader()
     reader.read()
     world.tree.delete("/brokers/ids/1")
     away = reader.read()
     assert [group.group_id for group in away.groups.values()] == ["c", "d"]
     assert failing(away) == ["groups of broker 1"]
-    world.groups["c"] = SpokenGroup(0, members={"m": {"t": (0, 1)}})
+    world.groups["c"] = ScriptedGroup(0, members={"m": {"t": (0, 1)}})
     taken_over = reader.read()
     assert coordinator_group(taken_over, "c").coordinator == B0
     assert coordinator_group(taken_over, "d").coordinator == B1
@@ -327,14 +327,14 @@ def test_groups_of_a_coordinator_that_restarts_are_kept(world: StatusWorld) -> N
 
 def test_a_group_that_is_not_described_has_no_state(world: StatusWorld) -> None:
     """Whether it is stable or dead is unknown."""
-    world.groups["c"] = SpokenGroup(1, error=ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    world.groups["c"] = ScriptedGroup(1, error=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     group = coordinator_group(world.reader().read(), "c")
     assert (group.state, group.is_complete) == (GroupState.UNKNOWN, False)
 
 
 def test_unassigned_partitions_of_a_member_s_topics_are_shown(world: StatusWorld) -> None:
     """They have no owner."""
-    world.groups["c"] = SpokenGroup(1, members={"m": {"t": ()}})
+    world.groups["c"] = ScriptedGroup(1, members={"m": {"t": ()}})
     group = coordinator_group(world.reader().read(), "c")
     assert [(partition[0], partition.owner) for partition in group.partitions] == [
         (T0, None),
@@ -361,13 +361,13 @@ def test_after_the_clock_was_set_back_values_are_current(world: StatusWorld) -> 
     """Values of ZooKeeper, Kafka and logs have the new time."""
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
-    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
+    world.groups["c"] = ScriptedGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
     reader = world.reader()
     reader.read()
     world.clock.set_back(3_600_000)
     world.clock.advance(1_000)
     world.tree.commit("g", *T0, b"41")
-    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 8})
+    world.groups["c"] = ScriptedGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 8})
     snapshot = reader.read()
     now_ms = world.clock.wall_ms()
     assert committed(zookeeper_group(snapshot))[T0] == {"zookeeper": 41}
@@ -381,8 +381,8 @@ def test_after_the_clock_was_set_back_values_are_current(world: StatusWorld) -> 
 def test_after_the_clock_was_set_back_ages_are_kept(world: StatusWorld) -> None:
     """A silent group is abandoned when it would have been, and failures keep their age."""
     world.topic(OFFSETS_TOPIC)
-    world.groups["silent"] = SpokenGroup(0, state="Empty", offsets={T0: 7})
-    world.groups["away"] = SpokenGroup(1, members={"m": {"t": (0, 1)}})
+    world.groups["silent"] = ScriptedGroup(0, state="Empty", offsets={T0: 7})
+    world.groups["away"] = ScriptedGroup(1, members={"m": {"t": (0, 1)}})
     reader = world.reader()
     reader.read()
     world.tree.delete("/brokers/ids/1")

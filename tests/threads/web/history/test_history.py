@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.asgi_client import StatesByHand
+from tests.support.asgi_client import ManualStates
 from tests.support.history_files import history_with
 from tests.support.manual_clock import ManualClock
 from tests.support.page_world import BILLING, NOW_MS, STEPS, snapshot_at
@@ -89,7 +89,7 @@ def lags(past: RecordedPast) -> list[int | None]:
     return list(past.lag_series(KEY, 0, 20_000, 20_000).total)
 
 
-def record(recorder: Recorder, states: StatesByHand, snapshot: ClusterSnapshot) -> None:
+def record(recorder: Recorder, states: ManualStates, snapshot: ClusterSnapshot) -> None:
     """Record a snapshot, and wait until it is written."""
     past = RecordedPast(recorder)
     at_ms = snapshot.groups[KEY].seen_ms
@@ -100,7 +100,7 @@ def record(recorder: Recorder, states: StatesByHand, snapshot: ClusterSnapshot) 
 def test_the_history_outlives_the_process(tmp_path: Path) -> None:
     """Lags and rebalances are kept; a rebalance has the end that was reported last."""
     path = tmp_path / "past"
-    states = StatesByHand(seen(1_000, 5))
+    states = ManualStates(seen(1_000, 5))
     with recorder_of(path) as recorder:
         recorder.take(states.current, (rebalance(900, None),))
         record(recorder, states, seen(2_000, 7))
@@ -127,7 +127,7 @@ def test_the_history_outlives_the_process(tmp_path: Path) -> None:
 
 def test_a_whole_cluster_is_recorded(tmp_path: Path) -> None:
     """The lag of every group and partition is."""
-    states = StatesByHand(snapshot_at(STEPS))
+    states = ManualStates(snapshot_at(STEPS))
     with recorder_of(tmp_path / "past") as recorder:
         past = RecordedPast(recorder)
         recorder.take(states.current, ())
@@ -144,7 +144,7 @@ def test_a_whole_cluster_is_recorded(tmp_path: Path) -> None:
 
 def test_samples_keep_their_distance(tmp_path: Path) -> None:
     """A group that is read each second is not recorded each second."""
-    states = StatesByHand(seen(10_000, 1))
+    states = ManualStates(seen(10_000, 1))
     with recorder_of(tmp_path / "past", sample_ms=4_000) as recorder:
         record(recorder, states, seen(10_000, 1))
         recorder.take(states.publish(seen(13_999, 2)), ())
@@ -156,7 +156,7 @@ def test_a_chart_shows_the_largest_lag_of_each_interval(tmp_path: Path) -> None:
     """A peak of a second is not lost in a day; each point is a sample with its own time."""
     path = tmp_path / "past"
     with recorder_of(path) as recorder:
-        states = StatesByHand(seen(0, 0))
+        states = ManualStates(seen(0, 0))
         for at_ms, lag in ((1_000, 1), (1_500, 9), (1_999, 2), (2_000, 3), (2_900, 3)):
             record(recorder, states, seen(at_ms, lag))
         series = RecordedPast(recorder).lag_series(KEY, 1_000, 3_000, 2)
@@ -172,7 +172,7 @@ def test_a_chart_of_very_many_partitions_has_fewer_points(
     count = 200
     path = tmp_path / "past"
     with recorder_of(path) as recorder:
-        states = StatesByHand(large(0, count))
+        states = ManualStates(large(0, count))
         for at_ms in range(1_000, 61_000, 1_000):
             record(recorder, states, large(at_ms, count))
         key = next(iter(large(0, count).groups))
@@ -193,7 +193,7 @@ def test_a_full_disk_is_reported_and_recording_goes_on(
         return connection
 
     monkeypatch.setattr(recording, "open_for_writing", open_small)
-    states = StatesByHand(seen(1_000, 5))
+    states = ManualStates(seen(1_000, 5))
     with recorder_of(tmp_path / "past") as recorder:
         past = RecordedPast(recorder)
         recorder.take(states.publish(large(1_500)), (rebalance(900, 950),))
@@ -214,7 +214,7 @@ def test_a_damaged_file_is_set_aside(tmp_path: Path) -> None:
     damaged[4096:] = os.urandom(len(damaged) - 4096)
     path.write_bytes(damaged)
     check_file(path)
-    states = StatesByHand(seen(1_000, 5))
+    states = ManualStates(seen(1_000, 5))
     with recorder_of(path) as recorder:
         past = RecordedPast(recorder)
         recorder.take(states.current, ())
@@ -240,7 +240,7 @@ def test_a_file_that_another_server_has_replaced_is_not_set_aside(tmp_path: Path
             raise UnusableFile("as it was a moment ago")
         return opened(of)
 
-    states = StatesByHand(seen(1_000, 5))
+    states = ManualStates(seen(1_000, 5))
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(recording, "open_for_writing", replaced)
         recorder = Recorder(path, RecorderSettings(sample_ms=1), ManualClock(wall_ms=10_000))
@@ -261,7 +261,7 @@ def test_a_file_that_another_server_has_replaced_is_not_set_aside(tmp_path: Path
 def test_a_file_that_was_removed_is_created_again(tmp_path: Path) -> None:
     """Otherwise all samples would go to a file without a name."""
     path = tmp_path / "past"
-    states = StatesByHand(seen(1_000, 5))
+    states = ManualStates(seen(1_000, 5))
     with recorder_of(path) as recorder:
         record(recorder, states, seen(2_000, 5))
         for file in tmp_path.iterdir():
@@ -292,7 +292,7 @@ def test_a_file_that_only_looks_like_a_history_is_set_aside(
         connection.execute(statement)
         connection.execute("PRAGMA journal_mode = DELETE")
     check_file(path)
-    states = StatesByHand(seen(1_000, 5))
+    states = ManualStates(seen(1_000, 5))
     with recorder_of(path) as recorder:
         past = RecordedPast(recorder)
         recorder.take(states.current, ())
@@ -321,7 +321,7 @@ def test_lags_too_large_for_sqlite_do_not_end_recording(tmp_path: Path) -> None:
         for number, offset in enumerate((0, 0))
     ]
     group = replace(snapshot.groups[KEY], partitions=tuple(partitions))
-    states = StatesByHand(seen(1_000, 5))
+    states = ManualStates(seen(1_000, 5))
     with recorder_of(tmp_path / "past") as recorder:
         record(recorder, states, replace(snapshot, groups={KEY: group}))
         [total] = RecordedPast(recorder).lag_series(KEY, 2_000, 2_000, 1).total
@@ -333,7 +333,7 @@ def test_lags_too_large_for_sqlite_do_not_end_recording(tmp_path: Path) -> None:
 
 def test_the_recorder_does_not_block_its_callers(tmp_path: Path) -> None:
     """If states come faster than they are written, the latest counts; no rebalance is lost."""
-    states = StatesByHand(seen(1_000, 5))
+    states = ManualStates(seen(1_000, 5))
     recorder = Recorder(
         tmp_path / "past", RecorderSettings(sample_ms=1), ManualClock(wall_ms=10_000)
     )

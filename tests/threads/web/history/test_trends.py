@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.support.asgi_client import StatesByHand
+from tests.support.asgi_client import ManualStates
 from tests.threads.web.history.test_history import KEY, record, recorder_of, seen
 from zkconsumer.status.model import GroupKey, GroupKind
 from zkconsumer.web.history.past import RecordedPast
@@ -11,7 +11,7 @@ from zkconsumer.web.history.past import RecordedPast
 def test_trends_have_the_largest_lag_of_each_interval(tmp_path: Path) -> None:
     """Samples outside the range are left out, and so are groups without samples."""
     samples = {900: 99, 1_000: 3, 1_400: 8, 1_999: 5, 3_000: 1, 4_000: 77}
-    states = StatesByHand(seen(1, 0))
+    states = ManualStates(seen(1, 0))
     nobody = GroupKey(GroupKind.COORDINATOR, KEY.group_id)
     with recorder_of(tmp_path / "past") as recorder:
         past = RecordedPast(recorder)

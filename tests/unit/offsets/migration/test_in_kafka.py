@@ -7,7 +7,7 @@ import pytest
 
 from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.manual_clock import ManualClock
-from tests.support.spoken_broker import MODERN, Said, SpokenBroker, Word
+from tests.support.scripted_broker import MODERN, ScriptedAction, ScriptedBroker, ScriptedResponse
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import BrokerError, RequestTimedOut
@@ -53,7 +53,7 @@ NEW = {
 }
 
 
-class ScriptedCluster:
+class ScriptedCoordinator:
     """A cluster of one broker, with two partitions, which coordinates the group.
 
     Time passes only with requests about the group.
@@ -64,14 +64,14 @@ class ScriptedCluster:
         requested: the requests about the group.
     """
 
-    def __init__(self, versions: dict[ApiKey, VersionRange], *responses: Said) -> None:
+    def __init__(self, versions: dict[ApiKey, VersionRange], *responses: ScriptedResponse) -> None:
         self.found = [0]
         self.responses = list(responses)
         self.requested: list[Any] = []
         self._clock = ManualClock()
         self._network = MemoryNetwork(self._clock)
         served = {key: VersionRange(0, 0) for key in (ApiKey.METADATA, ApiKey.FIND_COORDINATOR)}
-        broker = SpokenBroker(COORDINATOR, {**MODERN, **served, **versions}, response=self._write)
+        broker = ScriptedBroker(COORDINATOR, {**MODERN, **served, **versions}, response=self._write)
         if versions is OLD:
             broker.generation = BrokerGeneration.V0_8_2
             broker.serves = {**served, **OLD}
@@ -96,13 +96,13 @@ class ScriptedCluster:
         )
         return KafkaGroupOffsets(client, dialer, "g", settings, self._clock)
 
-    def respond(self, frame: RequestFrame) -> Said:
+    def respond(self, frame: RequestFrame) -> ScriptedResponse:
         """Return the next response."""
         self.requested.append(frame.request)
         self._clock.advance(RESPONSE_MS)
         return self.responses.pop(0) if len(self.responses) > 1 else self.responses[0]
 
-    def _write(self, frame: RequestFrame) -> Said | None:
+    def _write(self, frame: RequestFrame) -> ScriptedResponse | None:
         request = frame.request
         if isinstance(request, md.MetadataRequest):
             return CLUSTER
@@ -162,7 +162,7 @@ def group(state: str, *members: str, error_code: int = 0) -> dg.DescribeGroupsRe
 
 def test_a_new_broker_is_asked_for_all_stable_offsets() -> None:
     """An offset of -1 counts as none."""
-    script = ScriptedCluster(NEW, fetched((0, 5, 0), (1, -1, 0)))
+    script = ScriptedCoordinator(NEW, fetched((0, 5, 0), (1, -1, 0)))
     assert script.storage().stored(None) == {A: FetchedOffset(5)}
     (request,) = script.requested
     assert (request.topics, request.require_stable) == (None, True)
@@ -170,7 +170,7 @@ def test_a_new_broker_is_asked_for_all_stable_offsets() -> None:
 
 def test_an_old_broker_is_asked_for_every_partition_of_the_cluster() -> None:
     """An old broker can't list the offsets that it has."""
-    script = ScriptedCluster(OLD, fetched((0, 5, 0), (1, -1, 0)))
+    script = ScriptedCoordinator(OLD, fetched((0, 5, 0), (1, -1, 0)))
     assert script.storage().stored({"t"}) == {A: FetchedOffset(5)}
     (request,) = script.requested
     assert request.topics == (of.OffsetFetchTopic(topic="t", partitions=(0, 1)),)
@@ -181,7 +181,7 @@ def test_an_old_broker_is_asked_for_every_partition_of_the_cluster() -> None:
 @pytest.mark.parametrize(
     "first",
     [
-        Word.CLOSE,
+        ScriptedAction.CLOSE,
         fetched((0, -1, ErrorCode.NOT_COORDINATOR)),
         fetched((0, -1, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)),
         fetched((0, -1, ErrorCode.UNSTABLE_OFFSET_COMMIT)),
@@ -189,35 +189,35 @@ def test_an_old_broker_is_asked_for_every_partition_of_the_cluster() -> None:
         fetched(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
     ],
 )
-def test_a_retriable_error_is_retried(first: Said) -> None:
+def test_a_retriable_error_is_retried(first: ScriptedResponse) -> None:
     """A retriable error is never taken for "no offset"."""
-    script = ScriptedCluster(NEW, first, fetched((0, 5, 0)))
+    script = ScriptedCoordinator(NEW, first, fetched((0, 5, 0)))
     assert script.storage().fetch([A]) == {A: FetchedOffset(5)}
 
 
 def test_a_coordinator_that_is_not_available_yet_is_looked_up_again() -> None:
     """The offsets topic may be in creation."""
-    script = ScriptedCluster(NEW, fetched((0, 5, 0)))
+    script = ScriptedCoordinator(NEW, fetched((0, 5, 0)))
     script.found = [ErrorCode.COORDINATOR_NOT_AVAILABLE, 0]
     assert script.storage().fetch([A]) == {A: FetchedOffset(5)}
 
 
 def test_a_permanent_error_is_raised() -> None:
     """If waiting might help, it is a time-out, else raised at once; partitions have their own."""
-    loading = ScriptedCluster(NEW, fetched((0, -1, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)))
+    loading = ScriptedCoordinator(NEW, fetched((0, -1, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)))
     with pytest.raises(RequestTimedOut, match="COORDINATOR_LOAD_IN_PROGRESS"):
         loading.storage().fetch([A])
     assert len(loading.requested) == 2  # there was no time for more
     with pytest.raises(BrokerError, match="GROUP_AUTHORIZATION_FAILED"):
-        ScriptedCluster(
+        ScriptedCoordinator(
             NEW, fetched(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)
         ).storage().fetch([A])
-    forbidden = ScriptedCluster(NEW, fetched())
+    forbidden = ScriptedCoordinator(NEW, fetched())
     forbidden.found = [ErrorCode.GROUP_AUTHORIZATION_FAILED]
     with pytest.raises(BrokerError, match="GROUP_AUTHORIZATION_FAILED"):
         forbidden.storage().fetch([A])
     found = (
-        ScriptedCluster(NEW, fetched((0, -1, ErrorCode.TOPIC_AUTHORIZATION_FAILED)))
+        ScriptedCoordinator(NEW, fetched((0, -1, ErrorCode.TOPIC_AUTHORIZATION_FAILED)))
         .storage()
         .fetch([A, B])
     )
@@ -227,7 +227,7 @@ def test_a_permanent_error_is_raised() -> None:
 
 def test_offsets_are_written_without_membership() -> None:
     """To delete an offset -1 is written, which all clients take for none."""
-    script = ScriptedCluster(NEW, committed(0, 0))
+    script = ScriptedCoordinator(NEW, committed(0, 0))
     assert script.storage().write({A: OffsetAndMetadata(5, "note"), B: None}) == {A: None, B: None}
     (request,) = script.requested
     assert (request.generation_id, request.member_id) == (-1, "")
@@ -240,7 +240,7 @@ def test_offsets_are_written_without_membership() -> None:
 
 def test_a_refused_write_has_the_reason() -> None:
     """A group with members is named first; retriable errors are retried."""
-    script = ScriptedCluster(
+    script = ScriptedCoordinator(
         NEW, committed(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), committed(25, 12)
     )
     outcome = script.storage().write({A: OffsetAndMetadata(5), B: OffsetAndMetadata(6)})
@@ -254,8 +254,8 @@ def test_a_refused_write_has_the_reason() -> None:
 def test_no_commit_is_larger_than_a_coordinators_log_accepts() -> None:
     """A coordinator writes each commit as one batch; the results of all requests are merged."""
 
-    class Accepting(ScriptedCluster):
-        def respond(self, frame: RequestFrame) -> Said:
+    class Accepting(ScriptedCoordinator):
+        def respond(self, frame: RequestFrame) -> ScriptedResponse:
             self.requested.append(frame.request)
             assert isinstance(frame.request, oc.OffsetCommitRequest)
             (topic,) = frame.request.topics
@@ -299,11 +299,11 @@ def test_members_are_those_that_the_coordinator_reports(
     response: dg.DescribeGroupsResponse, members: Sequence[str]
 ) -> None:
     """An unknown state is not taken for "no members"."""
-    assert ScriptedCluster(NEW, response).storage().members() == members
+    assert ScriptedCoordinator(NEW, response).storage().members() == members
 
 
 def test_before_0_9_there_are_no_members_in_kafka() -> None:
     """No broker is asked for members."""
-    script = ScriptedCluster(OLD)
+    script = ScriptedCoordinator(OLD)
     assert script.storage().members() == []
     assert script.requested == []

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tests.support.sick_world import NOW_MS, SickWorld, codes, healthy
+from tests.support.diagnosed_cluster import NOW_MS, DiagnosedCluster, codes, healthy
 from zkconsumer.model import Broker
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
@@ -44,7 +44,7 @@ def test_parts_that_were_not_read_are_reported() -> None:
 
 def test_a_cluster_without_brokers_is_an_error() -> None:
     """A cluster without brokers is an error, mostly a wrong chroot, unless they were not read."""
-    empty = replace(SickWorld().snapshot(), brokers=())
+    empty = replace(DiagnosedCluster().snapshot(), brokers=())
     (found,) = message(empty)
     assert found.code is Code.NO_BROKERS
     assert found.severity is Severity.ERROR
@@ -55,7 +55,7 @@ def test_a_cluster_without_brokers_is_an_error() -> None:
 def test_a_missing_controller_is_an_error() -> None:
     """A missing controller is an error, unless the controller may not have been read."""
     broker = BrokerStatus(broker=Broker(7, "h", 9092), seen_ms=NOW_MS)
-    headless = replace(SickWorld().snapshot(), brokers=(broker,))
+    headless = replace(DiagnosedCluster().snapshot(), brokers=(broker,))
     assert [(diagnosis.code, diagnosis.severity) for diagnosis in message(headless)] == [
         (Code.NO_CONTROLLER, Severity.ERROR)
     ]
@@ -67,7 +67,7 @@ def test_a_broker_that_can_not_be_used_is_an_error() -> None:
     broker = BrokerStatus(
         broker=Broker(7, "", -1), seen_ms=NOW_MS, is_controller=True, problem="no PLAINTEXT"
     )
-    (found,) = message(replace(SickWorld().snapshot(), brokers=(broker,)))
+    (found,) = message(replace(DiagnosedCluster().snapshot(), brokers=(broker,)))
     assert found.code is Code.BROKER_UNUSABLE
     assert found.severity is Severity.ERROR
     assert found.evidence == ("broker 7: no PLAINTEXT",)
@@ -75,10 +75,10 @@ def test_a_broker_that_can_not_be_used_is_an_error() -> None:
 
 def test_topics_that_can_not_be_read_are_reported() -> None:
     """Topics without partitions are reported with their groups, and malformed topics as such."""
-    world = SickWorld(t=1, none=0)
+    world = DiagnosedCluster(t=1, none=0)
     world.register("g_a", 1, t=1, none=1)
     world.register("g_b", 2, t=1)
-    world.settle()
+    world.assign()
     found = {finding.code: finding for finding in world.findings()}
     assert found[Code.TOPIC_WITHOUT_PARTITIONS].evidence == ("none, which group g would read",)
     snapshot = world.snapshot()
@@ -128,7 +128,7 @@ def test_under_replicated_partitions_are_reported() -> None:
 
 def test_clocks_that_differ_are_reported() -> None:
     """Our clock and those of brokers may differ from ZooKeeper's by a minute at most."""
-    snapshot = SickWorld().snapshot()
+    snapshot = DiagnosedCluster().snapshot()
     assert message(replace(snapshot, clock_skew_ms=Seen(-60_000, NOW_MS))) == []
     late = replace(snapshot.brokers[1], registered_ms=NOW_MS - 90_000, created_ms=NOW_MS)
     unsupported = replace(

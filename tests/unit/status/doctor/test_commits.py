@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from tests.support.sick_world import LONG_AGO_MS, NOW_MS, SickWorld, healthy
+from tests.support.diagnosed_cluster import LONG_AGO_MS, NOW_MS, DiagnosedCluster, healthy
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
@@ -33,7 +33,7 @@ def changed(snapshot: ClusterSnapshot, change: Change) -> ClusterSnapshot:
 
 def between(then: Change, now: Change, apart_ms: int = 600_000) -> list[Diagnosis]:
     """Return the findings of two snapshots."""
-    world: SickWorld = healthy()
+    world: DiagnosedCluster = healthy()
     earlier = changed(world.snapshot(taken_ms=NOW_MS - apart_ms), then)
     return list(examine(changed(world.snapshot(), now), Circumstances(earlier=earlier)))
 

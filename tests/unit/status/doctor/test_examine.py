@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tests.support.sick_world import NOW_MS, SickWorld, codes, healthy
+from tests.support.diagnosed_cluster import NOW_MS, DiagnosedCluster, codes, healthy
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.diagnosis import EVIDENCE_SHOWN, Code, counted, names, shorten
@@ -58,7 +58,7 @@ def test_numbers_agree_with_their_nouns() -> None:
 
 def test_a_cluster_without_anything_is_well() -> None:
     """A new cluster, with brokers and nothing else, has no findings."""
-    assert SickWorld().findings() == ()
+    assert DiagnosedCluster().findings() == ()
 
 
 def test_codes_are_words_for_scripts() -> None:

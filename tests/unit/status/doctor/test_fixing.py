@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.sick_world import SickWorld
+from tests.support.diagnosed_cluster import DiagnosedCluster
 from zkconsumer.errors import ConfigError
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, SetNode, Write, session_name
 from zkconsumer.status.doctor.fixing import FixPlan, plan_fix
@@ -22,11 +22,11 @@ def fix_of(*writes: Write, absent: tuple[str, ...] = (), childless: tuple[str, .
     return Fix(what="w", caution="c", writes=writes, absent=absent, childless=childless)
 
 
-def world_of(**nodes: bytes) -> SickWorld:
+def world_of(**nodes: bytes) -> DiagnosedCluster:
     """Return a world with these persistent nodes below the root."""
-    world = SickWorld()
+    world = DiagnosedCluster()
     for name, data in nodes.items():
-        world.make(f"/{name}", data)
+        world.create_node(f"/{name}", data)
     return world
 
 
@@ -48,7 +48,7 @@ def test_writes_have_the_version_that_was_read() -> None:
 def test_nodes_that_changed_are_skipped() -> None:
     """A node that changed is skipped with the reason, and the other writes are planned."""
     world = world_of(data=b"other", same=b"new", fine=b"1")
-    world.make("/session", b"1", 7)
+    world.create_node("/session", b"1", 7)
     plan = world.plan(
         fix_of(
             DeleteNode("/gone", Expected(data=b"1")),
@@ -80,7 +80,7 @@ def test_a_node_that_must_not_exist_prevents_all_writes() -> None:
     assert world.plan(fix_of(write, absent=("/b",))).refused == "/b exists by now"
     assert world.plan(fix_of(write, absent=("/c",))).refused is None
     assert world.plan(fix_of(write, childless=("/b", "/c"))).refused is None
-    world.make("/b/x", b"")
+    world.create_node("/b/x", b"")
     plan = world.plan(fix_of(write, childless=("/b",)))
     assert plan == FixPlan(refused="/b has 1 by now: x", skipped={})
 
@@ -99,7 +99,7 @@ def test_nodes_to_read_are_named_once() -> None:
     assert fix_of(write, write, absent=("/a", "/b")).paths == ("/a", "/b")
 
 
-def undo(world: SickWorld, plan: FixPlan) -> UndoPlan:
+def undo(world: DiagnosedCluster, plan: FixPlan) -> UndoPlan:
     """Undo a plan, from the text of its undo file."""
     record = UndoRecord(
         zookeeper="zk", made_ms=5, steps=tuple(write.undone for write in plan.writes)
@@ -129,8 +129,8 @@ def test_persistent_nodes_are_restored() -> None:
 
 def test_an_ephemeral_node_is_not_restored() -> None:
     """An ephemeral node of another session is not restored: it would be of our own session."""
-    world = SickWorld()
-    world.make("/e", b"1", 7)
+    world = DiagnosedCluster()
+    world.create_node("/e", b"1", 7)
     plan = world.repair(fix_of(DeleteNode("/e", Expected(session_id=7))))
     back = undo(world, plan)
     assert back.ops == ()

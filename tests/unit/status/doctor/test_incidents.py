@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tests.support.sick_world import NOW_MS, SickWorld, healthy
+from tests.support.diagnosed_cluster import NOW_MS, DiagnosedCluster, healthy
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
@@ -13,13 +13,13 @@ from zkconsumer.status.model import ClusterSnapshot
 STALE = "g_gone-1399996300000-0a0b0c0d"
 
 
-def stale_world() -> SickWorld:
+def stale_world() -> DiagnosedCluster:
     """Create two live members that share partitions with a stale registration."""
-    world = SickWorld(t=6)
+    world = DiagnosedCluster(t=6)
     for name, session in (("g_a-1399996300000-0a0b0c0d", 1), ("g_b-1399996300000-0a0b0c0d", 2)):
         world.register(name, session, t=1)
     world.register(STALE, 0, t=1, u=1)
-    world.settle()
+    world.assign()
     for number in range(6):
         tp = TopicPartition("t", number)
         world.commit(tp, 90)
@@ -28,7 +28,7 @@ def stale_world() -> SickWorld:
     return world
 
 
-def twice(world: SickWorld) -> tuple[Diagnosis, ...]:
+def twice(world: DiagnosedCluster) -> tuple[Diagnosis, ...]:
     """Return the findings when an earlier snapshot, long enough before, shows the same."""
     earlier = world.snapshot(taken_ms=NOW_MS - 600_000)
     return examine(world.snapshot(), Circumstances(earlier=earlier))

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tests.support.sick_world import LONG_AGO_MS, NOW_MS, SickWorld, codes, healthy
+from tests.support.diagnosed_cluster import LONG_AGO_MS, NOW_MS, DiagnosedCluster, codes, healthy
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
@@ -14,9 +14,9 @@ T0 = TopicPartition("t", 0)
 NODE = "/consumers/g/offsets/t/0"
 
 
-def stopped(offset: int, log: tuple[int, int]) -> SickWorld:
+def stopped(offset: int, log: tuple[int, int]) -> DiagnosedCluster:
     """Return a group without members and with one committed offset."""
-    world = SickWorld(t=1)
+    world = DiagnosedCluster(t=1)
     world.logs[T0] = log
     world.commit(T0, offset)
     return world
@@ -31,7 +31,7 @@ def test_offsets_within_the_log_are_fine() -> None:
 def test_an_offset_below_the_log_is_set_to_its_start() -> None:
     """In a stopped group an offset below the log start can be set to the log start."""
     world = stopped(9, (40, 90))
-    found = world.one(Code.OFFSET_BELOW_LOG)
+    found = world.finding(Code.OFFSET_BELOW_LOG)
     assert found.severity is Severity.ERROR
     assert "31 records" in found.what
     assert found.evidence == ("t-0: committed 9 in zookeeper, the log begins at 40",)
@@ -44,7 +44,7 @@ def test_an_offset_below_the_log_is_set_to_its_start() -> None:
 def test_no_offset_is_set_once_there_is_a_member() -> None:
     """The repair is refused once there is a member, or once the offset was committed again."""
     world = stopped(9, (40, 90))
-    fix = world.one(Code.OFFSET_BELOW_LOG).fix
+    fix = world.finding(Code.OFFSET_BELOW_LOG).fix
     assert fix is not None
     world.commit(T0, 12)
     assert world.plan(fix).skipped == {NODE: "it now holds '12'"}
@@ -59,14 +59,14 @@ def test_a_group_that_is_running_gets_no_offsets_set() -> None:
     """In a running group the repair is not offered: its members would overwrite it."""
     world = healthy()
     world.logs[T0] = (95, 100)
-    found = world.one(Code.OFFSET_BELOW_LOG)
+    found = world.finding(Code.OFFSET_BELOW_LOG)
     assert found.severity is Severity.WARNING
     assert found.fix is None
 
 
 def test_an_offset_beyond_the_end_is_an_error() -> None:
     """For an offset beyond the log end no repair is offered, as the cause decides."""
-    found = stopped(91, (10, 90)).one(Code.OFFSET_BEYOND_END)
+    found = stopped(91, (10, 90)).finding(Code.OFFSET_BEYOND_END)
     assert found.severity is Severity.ERROR
     assert found.evidence == ("t-0: committed 91 in zookeeper, the log ends at 90",)
     assert found.fix is None
@@ -84,7 +84,7 @@ def seen(
 
 
 def _committed(committed: CommittedOffset, log_at_ms: int) -> ClusterSnapshot:
-    snapshot: ClusterSnapshot = SickWorld(t=1).snapshot()
+    snapshot: ClusterSnapshot = DiagnosedCluster(t=1).snapshot()
     world = stopped(0, (0, 90))
     group = replace(
         world.group(),

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tests.support.sick_world import LONG_AGO_MS, NOW_MS, SickWorld, codes
+from tests.support.diagnosed_cluster import LONG_AGO_MS, NOW_MS, DiagnosedCluster, codes
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
@@ -26,7 +26,7 @@ def at(offset: int, storage: Storage, committed_ms: int | None = NOW_MS) -> Comm
 
 def findings(**partitions: tuple[CommittedOffset, ...]) -> tuple[Diagnosis, ...]:
     """Return the findings of a group with these offsets, by number of a partition of ``t``."""
-    world = SickWorld(t=3)
+    world = DiagnosedCluster(t=3)
     world.commit(T0, 1)
     group = replace(
         world.group(),
@@ -74,7 +74,7 @@ def test_without_times_an_earlier_snapshot_tells_which_storage_lags() -> None:
     """Without commit times the storage whose offset did not move between snapshots is named."""
 
     def message(then: tuple[int, int], apart_ms: int = 600_000) -> list[str]:
-        world = SickWorld(t=1)
+        world = DiagnosedCluster(t=1)
         world.commit(T0, 1)
         snapshots = []
         for in_zookeeper, in_kafka in (then, (5, 8)):
@@ -94,7 +94,7 @@ def test_without_times_an_earlier_snapshot_tells_which_storage_lags() -> None:
 
 def test_offsets_of_new_consumers_are_not_the_old_groups() -> None:
     """Offsets of new consumers with the same group id are not counted as the old group's."""
-    world = SickWorld(t=3)
+    world = DiagnosedCluster(t=3)
     world.commit(T0, 1)
     places = (at(1, "zookeeper"), at(1, "kafka"))
     old = replace(
@@ -119,15 +119,15 @@ def test_offsets_of_new_consumers_are_not_the_old_groups() -> None:
 
 def test_offsets_of_deleted_topics_are_deleted() -> None:
     """Offsets of deleted topics can be deleted, unless the topic exists again by then."""
-    world = SickWorld(t=1)
+    world = DiagnosedCluster(t=1)
     world.commit(T0, 5)
     world.commit(TopicPartition("gone", 0), 7)
     world.commit(TopicPartition("gone", 1), 8)
-    found = world.one(Code.OFFSETS_OF_DELETED_TOPICS)
+    found = world.finding(Code.OFFSETS_OF_DELETED_TOPICS)
     assert found.severity is Severity.NOTE
     assert found.evidence == ("gone-0: 7", "gone-1: 8")
     assert found.fix is not None
-    world.make("/brokers/topics/gone", b"{}")
+    world.create_node("/brokers/topics/gone", b"{}")
     assert world.repair(found.fix).refused == "/brokers/topics/gone exists by now"
     world.remove("/brokers/topics/gone")
     world.repair(found.fix)
@@ -138,6 +138,6 @@ def test_offsets_of_deleted_topics_are_deleted() -> None:
 
 def test_without_known_topics_none_counts_as_deleted() -> None:
     """If no topics were read, none counts as deleted."""
-    world = SickWorld()
+    world = DiagnosedCluster()
     world.commit(T0, 5)
     assert codes(world.findings()) == []

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.sick_world import healthy
+from tests.support.diagnosed_cluster import healthy
 from zkconsumer.status.doctor.diagnosis import Code, Diagnosis, Severity
 from zkconsumer.status.doctor.readiness import ReadinessFacts, examine_readiness, paths_for
 from zkconsumer.status.doctor.upgrade_paths import NEXT, UpgradeMethod

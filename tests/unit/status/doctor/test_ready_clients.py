@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tests.support.sick_world import healthy
+from tests.support.diagnosed_cluster import healthy
 from zkconsumer.status.doctor.diagnosis import Diagnosis, Severity
 from zkconsumer.status.doctor.ready_clients import examine_clients
 from zkconsumer.status.doctor.request_counts import RequestCount, RequestMetrics

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.sick_world import LONG_AGO_MS, NOW_MS, SickWorld, healthy
+from tests.support.diagnosed_cluster import LONG_AGO_MS, NOW_MS, DiagnosedCluster, healthy
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.narrowing import restrict_to
@@ -49,7 +49,7 @@ def committed(offset: int, at_ms: int | None) -> tuple[CommittedOffset, ...]:
 def test_a_group_at_rest_has_no_suspicion() -> None:
     """A group without a lag, without members, or that does not exist, has no suspicion."""
     assert suspected(with_first(lambda partition: partition._replace(log_end=90))) == []
-    assert suspected(SickWorld(t=1).snapshot()) == []
+    assert suspected(DiagnosedCluster(t=1).snapshot()) == []
 
 
 def test_a_rebalance_is_suspected_until_it_ends() -> None:
@@ -62,7 +62,7 @@ def test_a_rebalance_is_suspected_until_it_ends() -> None:
     assert (suspicion.key, suspicion.why, suspicion.wait_ms) == (KEY, "is rebalancing", 30_000)
     assert not suspicion.cleared(world.snapshot())
     assert suspicion.cleared(healthy().snapshot())
-    assert suspicion.cleared(SickWorld(t=1).snapshot())
+    assert suspicion.cleared(DiagnosedCluster(t=1).snapshot())
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tests.support.sick_world import NOW_MS, SickWorld, codes, healthy
+from tests.support.diagnosed_cluster import NOW_MS, DiagnosedCluster, codes, healthy
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.diagnosis import Code, Severity
@@ -29,7 +29,7 @@ def coordinated(group_id: str = "g", **fields: object) -> GroupStatus:
         partitions=tuple(
             GroupPartition(TopicPartition("t", number), owner="m") for number in range(4)
         ),
-        coordinator=SickWorld().snapshot().brokers[0].broker,
+        coordinator=DiagnosedCluster().snapshot().brokers[0].broker,
     )
     return replace(group, **fields)  # type: ignore[arg-type]
 
@@ -49,14 +49,14 @@ def test_old_and_new_consumers_with_one_group_id_are_an_error() -> None:
 def test_a_group_without_a_coordinator_is_reported() -> None:
     """A group without a coordinator is reported with its state."""
     group = coordinated(coordinator=None, reported_state="Dead", members=(), partitions=())
-    (found,) = examine(SickWorld(t=4).snapshot(group), Circumstances())
+    (found,) = examine(DiagnosedCluster(t=4).snapshot(group), Circumstances())
     assert found.code is Code.COORDINATOR_MISSING
     assert found.evidence == ("the group's state: Dead",)
 
 
 def test_a_rebalance_without_end_is_reported() -> None:
     """A rebalance that is under way in two snapshots, with new members, is endless."""
-    world = SickWorld(t=4)
+    world = DiagnosedCluster(t=4)
     now = coordinated(state=GroupState.REBALANCING, reported_state="PreparingRebalance")
     then = replace(now, members=(MemberStatus(member_id="m0"),))
     earlier = world.snapshot(then, taken_ms=NOW_MS - 60_000)
@@ -73,11 +73,11 @@ def test_problems_of_reading_are_findings() -> None:
     """Problems in reading a group or its partitions are findings."""
     world = healthy()
     world.remove("/consumers/g/offsets/t/0")
-    world.make("/consumers/g/offsets/t/0", b"six")
+    world.create_node("/consumers/g/offsets/t/0", b"six")
     (found,) = world.findings()
     assert found.code is Code.PARTITION_PROBLEM
     assert "'six' is not an offset" in found.evidence[0]
-    world.make("/consumers/g/owners/b't'/0-1", b"x", 1)
+    world.create_node("/consumers/g/owners/b't'/0-1", b"x", 1)
     assert codes(world.findings()) == ["group-problem", "partition-problem"]
 
 
@@ -86,6 +86,6 @@ def test_a_group_that_is_not_of_consumers_is_a_note() -> None:
     group = coordinated(
         members=(MemberStatus(member_id="m"),), partitions=(), problems=("it speaks 'connect'",)
     )
-    (found,) = examine(SickWorld(t=4).snapshot(group), Circumstances())
+    (found,) = examine(DiagnosedCluster(t=4).snapshot(group), Circumstances())
     assert found.code is Code.GROUP_PROBLEM
     assert found.severity is Severity.NOTE

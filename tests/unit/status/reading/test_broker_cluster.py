@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.spoken_cluster import SpokenCluster
+from tests.support.scripted_cluster import ScriptedCluster
 from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.cluster_client import Described
 from zkconsumer.cluster.view import from_metadata
@@ -125,7 +125,7 @@ def test_topics_and_partitions_that_are_named_twice_count_once() -> None:
 
 def test_a_broker_that_knows_no_brokers_is_an_error() -> None:
     """A broker that knows of no brokers is an error: all topics would seem to be gone."""
-    cluster = SpokenCluster(leaders={TopicPartition("t", 0): 0})
+    cluster = ScriptedCluster(leaders={TopicPartition("t", 0): 0})
     empty = MetadataResponse(brokers=(), topics=())
     for broker in cluster.brokers:
         broker.become(BrokerGeneration.V0_9)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.support.asgi_client import StatesByHand
+from tests.support.asgi_client import ManualStates
 from tests.support.status import group_of, snapshot_of
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.model import (
@@ -62,12 +62,12 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> RecordedPast:
     path = tmp_path_factory.mktemp("past") / "past"
     retention, largest = Retention(max_bytes=MAX_BYTES), 0
     connection, writer = open_for_writing(path), SampleWriter(4_000, 60_000)
-    states, upkeep_ms = StatesByHand(seen(BEGIN_MS - PACE_MS)), BEGIN_MS
+    states, upkeep_ms = ManualStates(seen(BEGIN_MS - PACE_MS)), BEGIN_MS
     for at_ms in readings():
         if at_ms == RESTART_MS:
             connection.close()
             connection, writer = open_for_writing(path), SampleWriter(4_000, 60_000)
-            states = StatesByHand(seen(at_ms - PACE_MS))
+            states = ManualStates(seen(at_ms - PACE_MS))
         writer.write(connection, states.publish(seen(at_ms)), {})
         if at_ms >= upkeep_ms or size_of(connection) > MAX_BYTES:
             maintain(connection, retention, at_ms)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cluster_with_problems import group_name, state_with_problems
 from tests.support.large_page import LARGE, large_state
 from tests.support.page_world import (
     BILLING,
@@ -16,10 +17,9 @@ from tests.support.page_world import (
     MAILER,
     NOW_MS,
     SETTLEMENT,
-    TalePast,
+    ScriptedPast,
     state_at,
 )
-from tests.support.troubled_world import group_name, troubled_state
 from zkconsumer.model import Broker
 from zkconsumer.status.burrow import BurrowStatus
 from zkconsumer.status.doctor.diagnosis import Code
@@ -391,7 +391,7 @@ def test_groups_with_problems_come_first(state: ClusterState) -> None:
 def test_members_have_short_names(state: ClusterState) -> None:
     """Members have short names beside their ids, from the original or from a coordinator."""
     page = html(
-        group_page(state, page_request(), BILLING, TalePast().rebalances(BILLING, 0)),
+        group_page(state, page_request(), BILLING, ScriptedPast().rebalances(BILLING, 0)),
         state,
         page_request(),
     )
@@ -405,7 +405,7 @@ def test_members_have_short_names(state: ClusterState) -> None:
 
 def test_a_rebalance_that_is_known_twice_is_shown_once(state: ClusterState) -> None:
     """A rebalance that is both in memory and in the history is shown once, from memory."""
-    past = TalePast().rebalances(BILLING, 0)
+    past = ScriptedPast().rebalances(BILLING, 0)
     [recent] = state.judgements.rebalances(BILLING)
     written = replace(past[0], began_ms=recent.began_ms, reasons=("written down",))
     view = group_page(state, page_request(), BILLING, (*past, written))
@@ -467,7 +467,7 @@ def test_a_large_cluster_makes_small_pages() -> None:
 
 def test_a_group_beyond_the_end_of_a_log_has_not_read_all_there_is() -> None:
     """A group after the log's end has lag 0, and is not shown as having read everything."""
-    state = troubled_state()
+    state = state_with_problems()
     key = GroupKey(GroupKind.ZOOKEEPER, group_name("beyond"))
     row = group_row(state, key)
     assert (row.lag, row.caught_up) == (0, NOT_KNOWN)

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.sick_world import NOW_MS
-from tests.support.troubled_world import group_name, troubled_state
+from tests.support.cluster_with_problems import group_name, state_with_problems
+from tests.support.diagnosed_cluster import NOW_MS
 from zkconsumer.notify.troubles import observe
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.diagnosis import Code, Severity
@@ -28,7 +28,7 @@ REQUEST = PageRequest(path="/", query={"findings": "all"}, now_ms=NOW_MS + 2_000
 @pytest.mark.parametrize("key", [OLD, NEW])
 def test_the_page_of_either_group_shows_it(key: GroupKey) -> None:
     """The page of either group has the finding, and its verdict is not green."""
-    state = troubled_state()
+    state = state_with_problems()
     found = [finding.code for finding in state.judgements.findings(key)]
     assert found.count(Code.GROUP_OLD_AND_NEW) == 1
     verdict = group_row(state, key).verdict
@@ -40,13 +40,13 @@ def test_the_page_of_either_group_shows_it(key: GroupKey) -> None:
 
 def test_both_rows_of_a_list_show_it() -> None:
     """The rows of both groups have it, in the list of groups and on a topic's page."""
-    for row in group_rows(troubled_state(), [OLD, NEW]):
+    for row in group_rows(state_with_problems(), [OLD, NEW]):
         assert FINDING_TEXT in row.verdict.sentence
 
 
 def test_the_cluster_page_and_the_doctor_list_it_once() -> None:
     """The cluster page and the doctor list it once, under the group in ZooKeeper."""
-    state = troubled_state()
+    state = state_with_problems()
     listed = cluster_page(state, REQUEST).context["findings"]
     everything = examine(state.snapshot, Circumstances())
     for findings in (listed, everything):
@@ -59,7 +59,7 @@ def test_the_cluster_page_and_the_doctor_list_it_once() -> None:
 @pytest.mark.parametrize("key", [OLD, NEW])
 def test_the_doctor_lists_it_for_either_group(key: GroupKey) -> None:
     """``doctor --group`` lists it for either kind of group."""
-    found = examine(restrict_to(troubled_state().snapshot, [key]), Circumstances())
+    found = examine(restrict_to(state_with_problems().snapshot, [key]), Circumstances())
     assert [diagnosis.group for diagnosis in found if diagnosis.code is Code.GROUP_OLD_AND_NEW] == [
         OLD
     ]
@@ -67,7 +67,7 @@ def test_the_doctor_lists_it_for_either_group(key: GroupKey) -> None:
 
 def test_it_is_reported_once_for_the_group() -> None:
     """Notifications report it once, for the group: silencing the group silences it."""
-    state = troubled_state()
+    state = state_with_problems()
     troubles = {condition.subject: condition.trouble for condition in observe(state).conditions}
     trouble = troubles[OLD]
     assert trouble is not None

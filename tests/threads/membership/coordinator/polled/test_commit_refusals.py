@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.coordinator_double import HERE, CoordinatorDouble
-from tests.support.group_commits import ONE, Told, at
+from tests.support.group_commits import ONE, RecordedCallback, at
 from tests.support.group_members import MemberInTest, tps
 from tests.support.waiting import wait_until
 from tests.threads.membership.coordinator.polled.conftest import MakeMember
@@ -55,12 +55,12 @@ def test_refusals_have_their_own_errors(
     with pytest.raises(error):
         member.member.commit(at(7), timeout_ms=5_000)
     member.poll_until("all", lambda: member.has == ALL)
-    reported = Told()
+    reported = RecordedCallback()
     broker.refuse(OffsetCommitRequest, code)
     member.member.commit_async(at(7), reported)
-    member.poll_until("told", lambda: reported.notes)
-    assert isinstance(reported.notes[0][1], error)
-    assert isinstance(reported.notes[0][1], kafka_python_error)
+    member.poll_until("told", lambda: reported.calls)
+    assert isinstance(reported.calls[0][1], error)
+    assert isinstance(reported.calls[0][1], kafka_python_error)
 
 
 @pytest.mark.parametrize(
@@ -136,11 +136,11 @@ def test_close_finishes_asynchronous_commits(
     broker: CoordinatorDouble, member: MemberInTest
 ) -> None:
     """It runs their callbacks, too."""
-    reported = Told()
+    reported = RecordedCallback()
     for offset in range(1, 20):
         member.member.commit_async(at(offset), reported)
     member.close()
-    assert reported.notes == [(offset, None) for offset in range(1, 20)]
+    assert reported.calls == [(offset, None) for offset in range(1, 20)]
     assert broker.offsets == at(19)
 
 
@@ -149,13 +149,13 @@ def test_close_settles_every_commit(broker: CoordinatorDouble, make: MakeMember)
     member = make(broker, "t", request_timeout_ms=60_000)
     member.poll_until("all", lambda: member.has)
     broker.silent |= {OffsetCommitRequest}
-    reported = Told()
+    reported = RecordedCallback()
     for offset in range(1, 4):
         member.member.commit_async(at(offset), reported)
     started = SystemClock().now_ms()
     member.close(timeout_ms=200)
     assert SystemClock().now_ms() - started < 20_000
-    assert [type(error) for _, error in reported.notes] == [OffsetCommitTimedOut] * 3
+    assert [type(error) for _, error in reported.calls] == [OffsetCommitTimedOut] * 3
 
 
 def test_close_ends_a_request_in_another_thread(

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.coordinator_double import OF_0_9, CoordinatorDouble
-from tests.support.group_commits import ONE, OTHER, Told, at
+from tests.support.group_commits import ONE, OTHER, RecordedCallback, at
 from tests.support.group_members import QUICK, MemberInTest, poll_until, tps
 from tests.support.waiting import wait_until
 from tests.threads.membership.coordinator.polled.conftest import MakeMember
@@ -56,17 +56,17 @@ def test_empty_calls_send_no_request(broker: CoordinatorDouble, member: MemberIn
 
 def test_callbacks_run_in_order_and_in_the_callers_thread(member: MemberInTest) -> None:
     """All of them run before the next synchronous commit returns."""
-    reported = Told()
+    reported = RecordedCallback()
     for offset in range(1, 200):
         member.member.commit_async(at(offset), reported)
     member.member.commit(at(1_000), timeout_ms=5_000)
-    assert reported.notes == [(offset, None) for offset in range(1, 200)]
+    assert reported.calls == [(offset, None) for offset in range(1, 200)]
     assert reported.threads == {threading.get_ident()}
 
 
 def test_waiting_commits_are_sent_together(broker: CoordinatorDouble, member: MemberInTest) -> None:
     """One request for each commit could not keep up."""
-    reported = Told()
+    reported = RecordedCallback()
     broker.silent |= {HeartbeatRequest}
     beats = broker.attempts.get(HeartbeatRequest, 0)
     wait_until(lambda: broker.attempts.get(HeartbeatRequest, 0) > beats, what="the line is busy")
@@ -74,17 +74,17 @@ def test_waiting_commits_are_sent_together(broker: CoordinatorDouble, member: Me
         member.member.commit_async(at(offset, ONE if offset % 2 else OTHER), reported)
     broker.silent.clear()
     broker.break_lines()
-    member.poll_until("all are done", lambda: len(reported.notes) == 999)
+    member.poll_until("all are done", lambda: len(reported.calls) == 999)
     assert broker.offsets == {**at(999), **at(998, OTHER)}
     assert len(broker.kinds(OffsetCommitRequest)) < 100
-    assert all(error is None for _, error in reported.notes)
+    assert all(error is None for _, error in reported.calls)
 
 
 def test_a_callback_that_raises_is_logged(
     member: MemberInTest, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The other callbacks run nevertheless."""
-    reported = Told()
+    reported = RecordedCallback()
 
     def fail(_offsets: Offsets, _error: Exception | None) -> None:
         raise ValueError("the caller's own")
@@ -92,23 +92,23 @@ def test_a_callback_that_raises_is_logged(
     member.member.commit_async(at(1), fail)
     member.member.commit_async(at(2), reported)
     member.member.commit(at(3), timeout_ms=5_000)
-    assert reported.notes == [(2, None)]
+    assert reported.calls == [(2, None)]
     assert "callback of a commit failed" in caplog.text
 
 
 def test_a_callback_may_commit_again(broker: CoordinatorDouble, member: MemberInTest) -> None:
     """The next callback does not run inside that commit."""
-    reported = Told()
+    reported = RecordedCallback()
     inside: list[int] = []
 
     def again(_offsets: Offsets, _error: Exception | None) -> None:
         member.member.commit(at(6), timeout_ms=5_000)
-        inside.append(len(reported.notes))
+        inside.append(len(reported.calls))
 
     member.member.commit_async(at(4), again)
     member.member.commit_async(at(5), reported)
-    member.poll_until("both", lambda: reported.notes)
-    assert (inside, reported.notes) == ([0], [(5, None)])
+    member.poll_until("both", lambda: reported.calls)
+    assert (inside, reported.calls) == ([0], [(5, None)])
     assert broker.offsets == at(6)
 
 
@@ -157,13 +157,13 @@ def test_a_commit_is_sent_again_after_its_connection_broke(
 ) -> None:
     """It is sent again, to the current coordinator."""
     broker.silent |= {OffsetCommitRequest}
-    reported = Told()
+    reported = RecordedCallback()
     member.member.commit_async(at(7), reported)
     wait_until(lambda: broker.attempts.get(OffsetCommitRequest), what="it is sent")
     broker.silent.clear()
     broker.break_lines()
-    member.poll_until("done", lambda: reported.notes)
-    assert reported.notes == [(7, None)]
+    member.poll_until("done", lambda: reported.calls)
+    assert reported.calls == [(7, None)]
     assert broker.offsets == at(7)
 
 
@@ -234,15 +234,15 @@ def test_a_commit_from_before_a_loss_is_not_sent_after_it(
     broker: CoordinatorDouble, member: MemberInTest
 ) -> None:
     """It is not even if the partition came back: another owner may have read on meanwhile."""
-    reported = Told()
+    reported = RecordedCallback()
     broker.refuse(OffsetCommitRequest, *[ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 1_000)
     member.member.commit_async(at(7), reported)
     wait_until(lambda: broker.kinds(OffsetCommitRequest), what="it is tried")
     broker.throw_out(member.member.member_id)
-    member.poll_until("all again", lambda: ("lost", ALL) in member.handler.notes and member.has)
+    member.poll_until("all again", lambda: ("lost", ALL) in member.handler.calls and member.has)
     broker.codes.clear()
-    member.poll_until("it is refused", lambda: reported.notes)
-    assert isinstance(reported.notes[0][1], CommitFailed)
+    member.poll_until("it is refused", lambda: reported.calls)
+    assert isinstance(reported.calls[0][1], CommitFailed)
     assert broker.offsets == {}
 
 
@@ -252,15 +252,15 @@ def test_a_commit_of_a_kept_partition_survives_a_rebalance(
     """A cooperative member sends it again in the new generation after the old one's refusal."""
     member = make(broker, "t", settings=replace(QUICK, strategies=("cooperative-sticky",)))
     member.poll_until("all", lambda: member.has == ALL)
-    reported = Told()
+    reported = RecordedCallback()
     broker.refuse(OffsetCommitRequest, *[ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 1_000)
     member.member.commit_async(at(7), reported)
     generation = member.member.generation
     member.member.rejoin()
     member.poll_until("a new generation", lambda: member.member.generation > generation)
     broker.codes.clear()
-    member.poll_until("done", lambda: reported.notes)
-    assert reported.notes == [(7, None)]
+    member.poll_until("done", lambda: reported.calls)
+    assert reported.calls == [(7, None)]
     assert broker.offsets == at(7)
 
 

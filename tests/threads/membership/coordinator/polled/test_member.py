@@ -67,7 +67,7 @@ def test_a_cooperative_member_keeps_what_stays(broker: CoordinatorDouble, make: 
 
     poll_until("both have half", shared, first, second)
     assert all(len(partitions) >= 2 for partitions in kept)
-    revoked = [partitions for what, partitions in first.handler.notes if what == "revoked"]
+    revoked = [partitions for what, partitions in first.handler.calls if what == "revoked"]
     assert len(revoked) == 1
     assert revoked[0] == second.has
 
@@ -96,7 +96,7 @@ def test_a_removed_member_gets_its_loss_and_joins_again(
     broker.throw_out(member.member.member_id)
     wait_until(lambda: not member.has, what="nothing to hand out, without a poll")
     member.poll_until("all again", lambda: member.has == ALL)
-    assert member.handler.notes == [("taken", ALL), ("lost", ALL), ("taken", ALL)]
+    assert member.handler.calls == [("taken", ALL), ("lost", ALL), ("taken", ALL)]
 
 
 def test_a_caller_that_does_not_poll_leaves_and_joins_again(
@@ -110,7 +110,7 @@ def test_a_caller_that_does_not_poll_leaves_and_joins_again(
     assert "no poll within max.poll.interval.ms=200" in caplog.text
     member.poll_until("all again", lambda: member.has == ALL)
     assert "polled again" in caplog.text
-    assert ("lost", ALL) in member.handler.notes
+    assert ("lost", ALL) in member.handler.calls
     assert member.member.counts.notices == 2
 
 
@@ -327,9 +327,9 @@ def test_a_changed_subscription_changes_the_partitions(
     member.poll_until("all", lambda: member.has == ALL)
     member.subscribe("u")
     member.poll_until("the other topic", lambda: member.has == tps("u", 0))
-    assert ("revoked", ALL) in member.handler.notes
+    assert ("revoked", ALL) in member.handler.calls
     member.member.unsubscribe(1_000)
-    assert member.handler.notes[-1] == ("revoked", tps("u", 0))
+    assert member.handler.calls[-1] == ("revoked", tps("u", 0))
     assert member.has == frozenset()
     assert not broker.group.members
     assert (member.member.generation, member.member.state) == (-1, "unjoined")

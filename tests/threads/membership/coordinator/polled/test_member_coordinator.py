@@ -41,7 +41,7 @@ def test_a_lost_coordinator_costs_no_partition(broker: CoordinatorDouble, make: 
     broker.found = HERE
     beats = member.member.counts.heartbeats
     wait_until(lambda: member.member.counts.heartbeats > beats + 2, what="heartbeats")
-    assert member.handler.notes == [("taken", ALL)]
+    assert member.handler.calls == [("taken", ALL)]
 
 
 def test_a_useless_coordinator_is_not_hammered(broker: CoordinatorDouble, make: MakeMember) -> None:
@@ -83,7 +83,7 @@ def test_the_leader_notices_new_partitions(broker: CoordinatorDouble, make: Make
     leader = make(broker, "t", name="leader")
     leader.poll_until("all", lambda: leader.has == ALL)
     other = make(broker, "u", name="other")
-    poll_until("both take part", lambda: other.handler.notes, leader, other)
+    poll_until("both take part", lambda: other.handler.calls, leader, other)
     assert leader.group_topics[-1] == frozenset({"t", "u"})
     assert other.group_topics[-1] == frozenset()
     broker.partitions["u"] = (0, 1)

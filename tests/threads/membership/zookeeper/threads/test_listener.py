@@ -3,8 +3,8 @@
 import pytest
 
 from tests.support.control_bench import ControlledMember, Group
-from tests.support.listening import NotedListener
 from tests.support.memory_connector import MemoryConnector
+from tests.support.recording_listener import RecordingListener
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConsumerClosed, MessageStreamsExist
@@ -18,7 +18,7 @@ def test_a_shutdown_in_the_listener_does_not_block() -> None:
     group = Group(time=SystemClock())
     member = ControlledMember(group, "a")
     with MemoryConnector(member) as connector:
-        listener = NotedListener(on_start=lambda _: connector.shutdown())
+        listener = RecordingListener(on_start=lambda _: connector.shutdown())
         connector.set_consumer_rebalance_listener(listener)
         [stream] = connector.create_message_streams({"t": 1})["t"]
         assert list(stream) == []
@@ -33,7 +33,7 @@ def test_a_shutdown_in_the_listener_alone_leaves_no_session() -> None:
     member = ControlledMember(group, "a")
     connector = MemoryConnector(member)
     connector.set_consumer_rebalance_listener(
-        NotedListener(on_start=lambda _: connector.shutdown())
+        RecordingListener(on_start=lambda _: connector.shutdown())
     )
     connector.create_message_streams({"t": 1})
     wait_until(lambda: not member.store.connected, what="the end of the session")
@@ -46,7 +46,7 @@ def test_a_commit_in_the_listener_does_not_block() -> None:
     counts: list[int] = []
     connector = MemoryConnector(ControlledMember(group, "a", auto_commit=False))
     connector.set_consumer_rebalance_listener(
-        NotedListener(lambda _share: counts.append(connector.commit_offsets()))
+        RecordingListener(lambda _share: counts.append(connector.commit_offsets()))
     )
     [stream] = connector.create_message_streams({"t": 1})["t"]
     connector.member.deliver(T0, [0, 1])
@@ -59,11 +59,11 @@ def test_a_commit_in_the_listener_does_not_block() -> None:
 def test_a_listener_is_set_before_the_streams_are_created() -> None:
     """Later it would miss the first rebalance, and after the shutdown there is none."""
     connector = MemoryConnector(ControlledMember(Group(time=SystemClock()), "a"))
-    connector.set_consumer_rebalance_listener(NotedListener())
+    connector.set_consumer_rebalance_listener(RecordingListener())
     connector.set_consumer_rebalance_listener(None)
     connector.create_message_streams({"t": 1})
     with pytest.raises(MessageStreamsExist):
-        connector.set_consumer_rebalance_listener(NotedListener())
+        connector.set_consumer_rebalance_listener(RecordingListener())
     connector.shutdown()
     with pytest.raises(ConsumerClosed):
         connector.set_consumer_rebalance_listener(None)

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.support.control_bench import ControlledMember, Group
-from tests.support.listening import NotedListener, Share
 from tests.support.memory_connector import MemoryConnector
+from tests.support.recording_listener import RecordingListener, Share
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConsumerClosed
@@ -19,7 +19,7 @@ def test_a_listener_that_exits_ends_its_member_but_not_the_group() -> None:
         raise SystemExit(3)
 
     connector = MemoryConnector(member)
-    connector.set_consumer_rebalance_listener(NotedListener(leave))
+    connector.set_consumer_rebalance_listener(RecordingListener(leave))
     [stream] = connector.create_message_streams({"t": 1})["t"]
     other = MemoryConnector(ControlledMember(group, "0"))
     other.create_message_streams({"t": 1})
@@ -37,7 +37,7 @@ def test_a_shutdown_does_not_wait_for_a_listener_that_hangs() -> None:
     released: list[bool] = []
     connector = MemoryConnector(ControlledMember(group, "a"), shutdown_timeout_ms=300)
     connector.set_consumer_rebalance_listener(
-        NotedListener(lambda _share: wait_until(lambda: released, what="the test's end"))
+        RecordingListener(lambda _share: wait_until(lambda: released, what="the test's end"))
     )
     [stream] = connector.create_message_streams({"t": 1})["t"]
     connector.shutdown()

@@ -28,7 +28,7 @@ class HandlerRun:
         self.events = self.quiet.events
 
     def _flush(self) -> None:
-        self.flushed.append(len(self.handler.notes))
+        self.flushed.append(len(self.handler.calls))
 
     def joined(self) -> "HandlerRun":
         """Take over a first assignment."""
@@ -63,12 +63,12 @@ def rejoin(run: HandlerRun) -> None:
 
 def test_an_assignment_can_be_committed_until_it_is_revoked(run: HandlerRun) -> None:
     """Pending commits end before the partitions are released."""
-    assert run.handler.notes == [("taken", BOTH)]
+    assert run.handler.calls == [("taken", BOTH)]
     assert run.session.claims.take_overs(BOTH).keys() == BOTH
     rejoin(run)
     assert run.session.claims.take_overs(BOTH).keys() == BOTH
     run.events.run()
-    assert run.handler.notes[1:] == [("revoked", BOTH)]
+    assert run.handler.calls[1:] == [("revoked", BOTH)]
     assert (run.flushed, run.session.claims.take_overs(BOTH)) == ([2], {})
 
 
@@ -76,7 +76,7 @@ def test_lost_partitions_are_not_flushed(run: HandlerRun) -> None:
     """The coordinator would refuse the commits."""
     run.lose()
     run.events.run()
-    assert run.handler.notes[1:] == [("lost", BOTH)]
+    assert run.handler.calls[1:] == [("lost", BOTH)]
     assert run.flushed == []
     run.events.run_and_flush()
     assert run.flushed == [2]
@@ -131,5 +131,5 @@ def test_a_call_inside_a_handler_is_not_taken_for_an_interrupt(run: HandlerRun) 
     run.handler.on_give_up = poll
     rejoin(run)
     run.events.run()
-    assert run.handler.notes[1:] == [("revoked", BOTH)]
+    assert run.handler.calls[1:] == [("revoked", BOTH)]
     assert [order for order in run.quiet.orders() if isinstance(order, ev.SendLeave)] == []

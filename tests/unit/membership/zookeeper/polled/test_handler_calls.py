@@ -5,7 +5,7 @@ from collections import deque
 
 import pytest
 
-from tests.support.group_members import NotingHandler
+from tests.support.group_members import RecordingHandler
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.membership.protocol import RevocationKind
 from zkconsumer.membership.zookeeper.polled.bridge import (
@@ -35,7 +35,7 @@ class Handled:
     """
 
     def __init__(self) -> None:
-        self.handler = NotingHandler()
+        self.handler = RecordingHandler()
         self.notices: deque[Notice] = deque()
         self.nudges = 0
         self.calls = HandlerCalls(self.handler, self.notices, self._nudge)
@@ -67,7 +67,7 @@ def test_an_assignment_is_taken_over_and_counted(handled: Handled) -> None:
     """The handler is told of new partitions; a new claim of one that it has is not reported."""
     again = claims(T1, T2)
     handled.run(Started(again))
-    assert handled.handler.notes == [("taken", BOTH), ("taken", frozenset({T2}))]
+    assert handled.handler.calls == [("taken", BOTH), ("taken", frozenset({T2}))]
     assert handled.calls.rounds == 2
     assert handled.calls.active() == {T0, T1, T2}
     assert handled.calls.claims()[T1] is again[0]
@@ -77,7 +77,7 @@ def test_a_rebalance_that_ends_after_the_caller_left_is_ignored(handled: Handled
     """The member will leave, so nothing is taken over."""
     handled.calls.joined = False
     handled.run(Started(claims(T2)))
-    assert (handled.handler.notes, handled.calls.rounds) == ([("taken", BOTH)], 1)
+    assert (handled.handler.calls, handled.calls.rounds) == ([("taken", BOTH)], 1)
 
 
 def test_partitions_requested_in_time_are_revoked(handled: Handled) -> None:
@@ -90,7 +90,7 @@ def test_partitions_requested_in_time_are_revoked(handled: Handled) -> None:
     handled.handler.on_give_up = record
     notice = PartitionsRequested(frozenset({T0, T2}))
     handled.run(notice)
-    assert handled.handler.notes[1:] == [("revoked", frozenset({T0}))]
+    assert handled.handler.calls[1:] == [("revoked", frozenset({T0}))]
     assert held == [({T0, T1}, {T1}, False)]
     assert (notice.done, handled.nudges, set(handled.calls.claims())) == (True, 1, {T1})
 
@@ -102,7 +102,7 @@ def test_partitions_requested_too_late_are_lost(handled: Handled) -> None:
     notice = PartitionsRequested(frozenset({T0}))
     assert notice.expire()
     handled.run(notice)
-    assert handled.handler.notes[1:] == [("lost", frozenset({T0}))]
+    assert handled.handler.calls[1:] == [("lost", frozenset({T0}))]
     assert (held, notice.done, handled.nudges) == ([{T1}], True, 1)
 
 
@@ -110,7 +110,7 @@ def test_partitions_that_are_not_owned_are_not_revoked(handled: Handled) -> None
     """The handler is not called; the control thread gets its response all the same."""
     notice = PartitionsRequested(frozenset({T2}))
     handled.run(ClaimsLost(frozenset({T2})), notice)
-    assert (len(handled.handler.notes), notice.done, handled.nudges) == (1, True, 1)
+    assert (len(handled.handler.calls), notice.done, handled.nudges) == (1, True, 1)
 
 
 def test_the_first_error_is_raised_when_all_notices_are_handled(
@@ -137,10 +137,10 @@ def test_partitions_still_owned_at_the_end_are_lost(handled: Handled) -> None:
     """Notices that were not handled by then are discarded."""
     handled.notices.append(Started(claims(T2)))
     handled.calls.lose_the_rest()
-    assert handled.handler.notes[1:] == [("lost", BOTH)]
+    assert handled.handler.calls[1:] == [("lost", BOTH)]
     assert (handled.calls.joined, list(handled.notices)) == (False, [])
     handled.calls.lose_the_rest()
-    assert len(handled.handler.notes) == 2
+    assert len(handled.handler.calls) == 2
 
 
 def test_a_deactivated_claim_is_not_active(handled: Handled) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.chunks import chunk_of, ignore
 from tests.support.control_bench import BACKOFF_MS, ControlledMember, Group, drained, hold
-from tests.support.listening import NotedListener
+from tests.support.recording_listener import RecordingListener
 from zkconsumer.errors import ConsumerTimeout, OffsetCommitFailed, PartitionFailed
 from zkconsumer.membership.zookeeper.core.states import RebalanceState
 from zkconsumer.model import TopicPartition
@@ -92,7 +92,7 @@ def test_without_automatic_commits_it_is_read_again_from_the_committed_offset() 
 
 def test_a_partition_that_another_session_took_stops_at_the_audit() -> None:
     """It stops without a commit and without a call of the listener; the other is read on."""
-    group, listener = Group(), NotedListener()
+    group, listener = Group(), RecordingListener()
     member = audited(group)
     member.listener.listener = listener
     claims = member.owned()
@@ -288,7 +288,7 @@ def test_an_unusable_offset_is_never_overwritten_with_an_earlier_claims() -> Non
         raise ZeroDivisionError("a bug of the caller")
 
     member = audited(group)
-    member.listener.listener = NotedListener(fail)
+    member.listener.listener = RecordingListener(fail)
     member.deliver(T0, range(10))
     member.consume(8)
     other = group.joined("0")
@@ -321,7 +321,7 @@ def test_an_unusable_offset_is_not_overwritten_after_a_lost_session() -> None:
 
 def test_a_damaged_record_is_tried_again_at_every_audit() -> None:
     """It starts at the offset where it stopped; what was delivered before is committed first."""
-    group, listener = Group(), NotedListener()
+    group, listener = Group(), RecordingListener()
     member = audited(group)
     member.listener.listener = listener
     for _ in range(2):

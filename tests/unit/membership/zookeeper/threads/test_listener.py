@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.control_bench import ControlledMember, Group, drained
-from tests.support.listening import NotedListener, Share, plainly
+from tests.support.recording_listener import RecordingListener, Share, plainly
 from zkconsumer.errors import OffsetCommitFailed
 from zkconsumer.model import TopicPartition
 from zkconsumer.observe import PartitionsReleased
@@ -12,7 +12,7 @@ T0 = TopicPartition("t", 0)
 T1 = TopicPartition("t", 1)
 
 
-def listened(group: Group, listener: NotedListener, **settings: bool) -> ControlledMember:
+def listened(group: Group, listener: RecordingListener, **settings: bool) -> ControlledMember:
     """Join member a with this listener."""
     member = group.member("a", auto_commit=settings.get("auto_commit", True))
     member.listener.listener = listener
@@ -26,7 +26,7 @@ def listened(group: Group, listener: NotedListener, **settings: bool) -> Control
 
 def test_it_gets_exactly_the_released_partitions() -> None:
     """Partitions that stay are left out; joining releases nothing."""
-    group, listener = Group(partitions=5), NotedListener()
+    group, listener = Group(partitions=5), RecordingListener()
     member = listened(group, listener)
     assert listener.released == []
     group.joined("b")
@@ -45,7 +45,7 @@ def test_it_gets_exactly_the_released_partitions() -> None:
 
 def test_released_partitions_are_grouped_by_topic() -> None:
     """Each topic has its partition numbers."""
-    group, listener = Group(partitions=2), NotedListener()
+    group, listener = Group(partitions=2), RecordingListener()
     group.set_topic("u", 3)
     member = group.member("a")
     member.listener.listener = listener
@@ -63,7 +63,7 @@ def test_it_is_called_between_the_end_of_delivery_and_the_release() -> None:
     def record(_share: Share) -> None:
         seen.append((group.owners(), drained(member.stream()), group.offset(0)))
 
-    member = listened(group, NotedListener(record))
+    member = listened(group, RecordingListener(record))
     claim = member.owned()[T0]
     member.deliver(T0, [0, 1, 2])
     member.consume(2)
@@ -77,7 +77,9 @@ def test_partitions_that_stay_are_delivered_while_it_runs() -> None:
     """A rebalance touches only partitions that change hands."""
     group = Group()
     seen: list[object] = []
-    member = listened(group, NotedListener(lambda _share: seen.append(drained(member.stream()))))
+    member = listened(
+        group, RecordingListener(lambda _share: seen.append(drained(member.stream())))
+    )
     member.deliver(T0, [0, 1])
     member.deliver(T1, [7])
     group.joined("0")
@@ -86,7 +88,7 @@ def test_partitions_that_stay_are_delivered_while_it_runs() -> None:
 
 def test_the_assignment_is_that_of_the_whole_group() -> None:
     """It equals the owner nodes in the end; the name is the member's own."""
-    group, listener = Group(partitions=3), NotedListener()
+    group, listener = Group(partitions=3), RecordingListener()
     listened(group, listener)
     group.joined("b", {"t": 2})
     assert [plainly(assignment) for assignment in listener.assigned] == [
@@ -99,7 +101,7 @@ def test_the_assignment_is_that_of_the_whole_group() -> None:
 
 def test_it_is_called_when_only_the_assignment_of_others_changes() -> None:
     """It is called once per change, and not for a rebalance that changes nothing."""
-    group, listener = Group(partitions=1), NotedListener()
+    group, listener = Group(partitions=1), RecordingListener()
     group.set_topic("u", 2)
     member = listened(group, listener)
     claim = member.owned()[T0]
@@ -121,7 +123,7 @@ def test_it_is_called_before_anything_is_fetched() -> None:
     """The owner nodes exist already."""
     group = Group()
     seen: list[object] = []
-    listener = NotedListener(on_start=lambda _: seen.append((group.owners(), member.starts())))
+    listener = RecordingListener(on_start=lambda _: seen.append((group.owners(), member.starts())))
     member = group.member("a")
     member.listener.listener = listener
     member.join({"t": 1})
@@ -138,7 +140,7 @@ def test_a_shutdown_releases_everything() -> None:
     def finish(_share: Share) -> None:
         seen.append((group.owners(), member.commit_inside()))
 
-    listener = NotedListener(finish)
+    listener = RecordingListener(finish)
     member = listened(group, listener, auto_commit=False)
     member.deliver(T0, [0, 1])
     member.consume(1)
@@ -151,7 +153,7 @@ def test_a_shutdown_releases_everything() -> None:
 
 def test_partitions_lost_with_the_session_are_not_released() -> None:
     """Others may own them already, so nothing can be finished; the new assignment is reported."""
-    group, listener = Group(), NotedListener()
+    group, listener = Group(), RecordingListener()
     member = listened(group, listener)
     group.server.expire(member.store.session_id)
     group.settle()
@@ -164,7 +166,7 @@ def test_partitions_lost_with_the_session_are_not_released() -> None:
 
 def test_a_partition_whose_node_was_deleted_is_not_released() -> None:
     """Partitions that are handed over in the same round are reported."""
-    group, listener = Group(partitions=4), NotedListener()
+    group, listener = Group(partitions=4), RecordingListener()
     listened(group, listener)
     group.admin.delete_many(["/consumers/g/owners/t/0"])
     group.joined("0")
@@ -173,7 +175,7 @@ def test_a_partition_whose_node_was_deleted_is_not_released() -> None:
 
 def test_a_member_without_partitions_releases_nothing() -> None:
     """With more members than partitions, it gets the assignment, but no empty release."""
-    group, listener = Group(partitions=1), NotedListener()
+    group, listener = Group(partitions=1), RecordingListener()
     group.joined("0")
     member = listened(group, listener)
     member.close()
@@ -189,7 +191,9 @@ def test_a_commit_in_it_covers_what_was_handed_over() -> None:
     """This holds for partitions that leave or stay, and includes the messages in hand."""
     group = Group()
     counts: list[int] = []
-    member = listened(group, NotedListener(lambda _share: counts.append(member.commit_inside())))
+    member = listened(
+        group, RecordingListener(lambda _share: counts.append(member.commit_inside()))
+    )
     member.deliver(T0, [0, 1, 2])
     member.deliver(T1, [0, 1])
     member.consume(4)
@@ -204,7 +208,7 @@ def test_explicit_offsets_in_it_are_where_the_next_owner_starts() -> None:
     group = Group()
     member = listened(
         group,
-        NotedListener(lambda _share: member.commit_inside({T0: 1})),
+        RecordingListener(lambda _share: member.commit_inside({T0: 1})),
         auto_commit=False,
     )
     member.deliver(T0, [0, 1, 2])
@@ -215,7 +219,7 @@ def test_explicit_offsets_in_it_are_where_the_next_owner_starts() -> None:
 def test_explicit_offsets_in_it_outlast_the_automatic_commit() -> None:
     """The caller has said which messages it has finished; the others come again."""
     group = Group()
-    member = listened(group, NotedListener(lambda _share: member.commit_inside({T0: 1})))
+    member = listened(group, RecordingListener(lambda _share: member.commit_inside({T0: 1})))
     member.deliver(T0, [0, 1, 2])
     member.consume(3)
     assert group.joined("0").starts() == {T0: 1}
@@ -231,7 +235,7 @@ def test_a_commit_in_it_of_a_foreign_partition_is_refused() -> None:
             member.commit_inside({T0: 2, TopicPartition("u", 0): 5})
         received.append(caught.value)
 
-    member = listened(group, NotedListener(commit), auto_commit=False)
+    member = listened(group, RecordingListener(commit), auto_commit=False)
     member.deliver(T0, [0, 1, 2])
     member.consume(3)
     assert group.joined("0").starts() == {T0: 2}
@@ -241,7 +245,7 @@ def test_a_commit_in_it_of_a_foreign_partition_is_refused() -> None:
 def test_a_commit_after_it_no_longer_covers_released_partitions() -> None:
     """It is covered neither by a commit of everything, nor by name."""
     group = Group()
-    member = listened(group, NotedListener(), auto_commit=False)
+    member = listened(group, RecordingListener(), auto_commit=False)
     member.deliver(T0, [0, 1, 2])
     member.consume(3)
     group.joined("0")
@@ -262,7 +266,7 @@ def test_a_shutdown_in_it_comes_after_the_rebalance(when: str) -> None:
     def shut_down(_reported: object) -> None:
         closing.append(member.close())
 
-    listener = NotedListener(**{f"on_{when}": shut_down})
+    listener = RecordingListener(**{f"on_{when}": shut_down})
     member = group.joined("a")
     member.listener.listener = listener
     member.deliver(T0, [0, 1])

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.control_bench import AUTO_COMMIT_MS, ControlledMember, Group, drained
-from tests.support.listening import NotedListener, Share
+from tests.support.recording_listener import RecordingListener, Share
 from zkconsumer.errors import OffsetCommitFailed
 from zkconsumer.model import TopicPartition
 from zkconsumer.observe import ErrorSeen, RebalanceStep
@@ -12,7 +12,7 @@ T0 = TopicPartition("t", 0)
 T1 = TopicPartition("t", 1)
 
 
-def listened(group: Group, listener: NotedListener, **settings: bool) -> ControlledMember:
+def listened(group: Group, listener: RecordingListener, **settings: bool) -> ControlledMember:
     """Join member a with this listener."""
     member = group.member("a", auto_commit=settings.get("auto_commit", True))
     member.listener.listener = listener
@@ -36,7 +36,7 @@ def errors_of(member: ControlledMember) -> list[tuple[str, str]]:
 def test_an_error_before_a_release_prevents_the_automatic_commit_of_what_leaves() -> None:
     """The rebalance completes, observers get the error, and unfinished messages come again."""
     group = Group()
-    member = listened(group, NotedListener(fail))
+    member = listened(group, RecordingListener(fail))
     member.deliver(T0, [0, 1, 2])
     member.deliver(T1, [0, 1, 2])
     assert len(drained(member.stream())) == 6
@@ -51,7 +51,7 @@ def test_an_error_before_a_release_prevents_the_automatic_commit_of_what_leaves(
 def test_unfinished_messages_come_again_even_if_the_same_member_gets_the_partition_back() -> None:
     """Nobody else read the partition meanwhile, and the member's position must not skip them."""
     group = Group()
-    member = listened(group, NotedListener(fail))
+    member = listened(group, RecordingListener(fail))
     member.deliver(T0, [0, 1, 2])
     assert len(drained(member.stream())) == 3
     other = group.joined("0")
@@ -63,7 +63,7 @@ def test_unfinished_messages_come_again_even_if_the_same_member_gets_the_partiti
 def test_an_error_in_a_shutdown_does_not_prevent_leaving() -> None:
     """Everything is released, and nothing committed."""
     group = Group()
-    member = listened(group, NotedListener(fail))
+    member = listened(group, RecordingListener(fail))
     member.deliver(T0, [0, 1, 2])
     assert len(drained(member.stream())) == 3
     request = member.close()
@@ -75,7 +75,7 @@ def test_an_error_in_a_shutdown_does_not_prevent_leaving() -> None:
 def test_an_error_before_a_start_does_not_prevent_the_start() -> None:
     """Joining and later rebalances succeed in spite of the error."""
     group = Group()
-    member = listened(group, NotedListener(on_start=fail))
+    member = listened(group, RecordingListener(on_start=fail))
     assert set(member.starts()) == {T0, T1}
     group.joined("0")
     assert group.owners() == {0: "g_0-0", 1: "g_a-0"}
@@ -85,7 +85,7 @@ def test_an_error_before_a_start_does_not_prevent_the_start() -> None:
 def test_a_member_whose_listener_always_fails_goes_on_rebalancing() -> None:
     """Both methods fail in many rebalances, and the assignment is right each time."""
     group = Group(partitions=4)
-    listened(group, NotedListener(fail, fail))
+    listened(group, RecordingListener(fail, fail))
     for name in ("b", "0", "c"):
         other = group.joined(name)
         assert sorted(set(group.owners().values())) == sorted({"g_a-0", f"g_{name}-0"})
@@ -97,7 +97,7 @@ def test_a_member_whose_listener_always_fails_goes_on_rebalancing() -> None:
 def test_a_slow_listener_delays_the_rebalance_and_nothing_else() -> None:
     """The time counts for the step that calls it; a commit that was due is made up for."""
     group = Group()
-    member = listened(group, NotedListener(lambda _share: group.clock.advance(7_000)))
+    member = listened(group, RecordingListener(lambda _share: group.clock.advance(7_000)))
     member.deliver(T1, [0, 1])
     assert len(drained(member.stream())) == 2
     group.joined("0")
@@ -118,7 +118,7 @@ def test_a_session_that_ends_during_the_call_prevents_commits() -> None:
             with pytest.raises(OffsetCommitFailed):
                 member.commit_inside()
 
-    listener = NotedListener(lose)
+    listener = RecordingListener(lose)
     member = listened(group, listener)
     member.deliver(T0, [0, 1, 2])
     assert len(drained(member.stream())) == 3

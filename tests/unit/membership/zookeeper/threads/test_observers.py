@@ -7,9 +7,9 @@ import pytest
 
 from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.control_bench import BACKOFF_MS, ControlledMember, Group, drained, hold
-from tests.support.listening import NotedListener
 from tests.support.manual_clock import ManualClock
-from tests.support.noting import Noting
+from tests.support.recording_listener import RecordingListener
+from tests.support.recording_observer import RecordingObserver
 from zkconsumer.membership.zookeeper.core.events import Event as CoreEvent
 from zkconsumer.membership.zookeeper.core.events import SessionEnded, SessionStarted
 from zkconsumer.membership.zookeeper.threads.messages import ThreadDied
@@ -277,7 +277,7 @@ def test_an_error_of_the_listener_is_reported_with_its_exception() -> None:
         raise error
 
     member = group.member("a")
-    member.listener.listener = NotedListener(fail, fail)
+    member.listener.listener = RecordingListener(fail, fail)
     member.join({"t": 1})
     group.settle()
     member.close()
@@ -300,7 +300,11 @@ def test_leaving_is_reported_last() -> None:
 
 def test_session_events_have_the_session_id() -> None:
     """They follow what must happen at once: delivery has stopped when a loss is reported."""
-    server, observed, reported = MemoryZkServer(), Noting(), list[CoreEvent | ThreadDied]()
+    server, observed, reported = (
+        MemoryZkServer(),
+        RecordingObserver(),
+        list[CoreEvent | ThreadDied](),
+    )
     store, clock = server.connect(), ManualClock()
     first = store.session_id
     claims = OwnedClaims()

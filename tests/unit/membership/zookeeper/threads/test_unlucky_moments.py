@@ -10,7 +10,7 @@ from tests.support.control_bench import (
     drained,
     hold,
 )
-from tests.support.listening import NotedListener
+from tests.support.recording_listener import RecordingListener
 from zkconsumer.errors import RegistryError
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.model import ConsumerThreadId, TopicPartition
@@ -29,7 +29,7 @@ def fail(_reported: object) -> None:
 def listened(group: Group, *, auto_commit: bool = True) -> ControlledMember:
     """Join member a, with a listener that fails, and let it read partition 0 to the end."""
     member = group.member("a", auto_commit=auto_commit)
-    member.listener.listener = NotedListener(fail)
+    member.listener.listener = RecordingListener(fail)
     member.join({"t": 1})
     group.settle()
     member.deliver(T0, [0, 1, 2])

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from tests.support.sick_world import LONG_AGO_MS, NOW_MS, SickWorld
+from tests.support.diagnosed_cluster import LONG_AGO_MS, NOW_MS, DiagnosedCluster
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.doctor.diagnosis import Code
 from zkconsumer.status.model import (
@@ -42,9 +42,9 @@ def group_name(trouble: str) -> str:
     return f"{trouble}_forecasting_service_of_the_central_warehouse_and_its_subsidiaries"
 
 
-def troubled_snapshot() -> ClusterSnapshot:
+def snapshot_with_problems() -> ClusterSnapshot:
     """Return the cluster, in which nearly everything is wrong."""
-    world = SickWorld(**{TOPIC: 2, "orders": 2, "empty": 0})
+    world = DiagnosedCluster(**{TOPIC: 2, "orders": 2, "empty": 0})
     world.live = frozenset({1, 2})
     first, second = (TopicPartition(TOPIC, number) for number in range(2))
     one_stream = {TOPIC: 1}
@@ -55,14 +55,14 @@ def troubled_snapshot() -> ClusterSnapshot:
     )
     world.register_in(group_name("unequal"), group_name("unequal") + "_b", 2, **one_stream)
     world.register_in(group_name("spare"), group_name("spare") + "_a", 1, **{TOPIC: 3})
-    world.settle(group_id=group_name("spare"))
+    world.assign(group_id=group_name("spare"))
     world.register_in(group_name("astray"), group_name("astray") + "_a", 1, **{TOPIC: 1, "gone": 1})
-    world.settle(group_id=group_name("astray"))
+    world.assign(group_id=group_name("astray"))
     world.commit(first, 900, group_name("beyond"))
     world.logs[second] = (50, 100)
     world.commit(second, 3, group_name("below"))
     world.commit(TopicPartition("dropped", 0), 3, group_name("late"))
-    world.make(GroupPaths(group_name("numberless")).offset(first), b"twelve")
+    world.create_node(GroupPaths(group_name("numberless")).offset(first), b"twelve")
     for trouble in ("split", "stopped", "abandoned"):
         world.commit(first, 50, group_name(trouble))
     _shares(world)
@@ -86,9 +86,9 @@ def troubled_snapshot() -> ClusterSnapshot:
     )
 
 
-def troubled_state() -> ClusterState:
+def state_with_problems() -> ClusterState:
     """Return the state that the page publishes of it."""
-    snapshot, memory = troubled_snapshot(), Memory()
+    snapshot, memory = snapshot_with_problems(), Memory()
     memory.record(snapshot)
     return ClusterState(
         number=1,
@@ -101,7 +101,7 @@ def troubled_state() -> ClusterState:
     )
 
 
-def _members(world: SickWorld) -> None:
+def _members(world: DiagnosedCluster) -> None:
     one_stream = {TOPIC: 1}
     world.register_in(
         group_name("stale"), f"{group_name('stale')}_{HOST}-1399996300000-0a", 9, **one_stream
@@ -117,14 +117,14 @@ def _members(world: SickWorld) -> None:
             b'{"version":1,"subscription":{"(a)\\\\1":1},"pattern":"white_list","timestamp":"1"}',
         ),
     ):
-        world.make(GroupPaths(group_name(trouble)).member(f"{trouble}_{HOST}"), data, 1)
-    world.make(GroupPaths(group_name("foreign")).member(f"{HOST}:4a"), TOPIC.encode(), 1)
+        world.create_node(GroupPaths(group_name(trouble)).member(f"{trouble}_{HOST}"), data, 1)
+    world.create_node(GroupPaths(group_name("foreign")).member(f"{HOST}:4a"), TOPIC.encode(), 1)
     ahead = f"{group_name('ahead')}-{NOW_MS + 7_200_000}-0a"
     world.register_in(group_name("ahead"), ahead, 1, **one_stream)
-    world.settle(group_id=group_name("ahead"))
+    world.assign(group_id=group_name("ahead"))
 
 
-def _shares(world: SickWorld) -> None:
+def _shares(world: DiagnosedCluster) -> None:
     """Let two members own partitions that no strategy would assign to them."""
     name = group_name("mixed")
     for number in (1, 2):
@@ -134,7 +134,7 @@ def _shares(world: SickWorld) -> None:
             world.own(TopicPartition(topic, partition), f"{name}_{number}-0", number, name)
 
 
-def _owners(world: SickWorld) -> None:
+def _owners(world: DiagnosedCluster) -> None:
     first, second = (TopicPartition(TOPIC, number) for number in range(2))
     for trouble, session in (("persistent", 0), ("dead", 9), ("other", 2)):
         name = group_name(trouble)
@@ -148,7 +148,7 @@ def _owners(world: SickWorld) -> None:
         world.own(second, f"{name}_a-0", 1, name)
     name = group_name("unsubscribed")
     world.register_in(name, f"{name}_a", 1, orders=1)
-    world.settle(group_id=name)
+    world.assign(group_id=name)
     world.own(first, f"{name}_a-0", 1, name)
 
 

@@ -26,7 +26,7 @@ Serves = Mapping[ApiKey, VersionRange]
 MAX_BYTES = 1 << 24
 
 
-class Word(Enum):
+class ScriptedAction(Enum):
     """What a broker can do instead of responding."""
 
     SILENCE = "never answer, and look at nothing that comes behind"
@@ -34,8 +34,8 @@ class Word(Enum):
     CLOSE = "close the connection"
 
 
-Said = Response | Word | bytes
-Answer = Callable[[RequestFrame], Said | None]
+ScriptedResponse = Response | ScriptedAction | bytes
+Answer = Callable[[RequestFrame], ScriptedResponse | None]
 """Returns the response to a request; None: the default response of such a broker."""
 
 MODERN: Serves = {
@@ -51,7 +51,7 @@ def old(generation: BrokerGeneration) -> Serves:
 
 
 @dataclass
-class SpokenBroker:
+class ScriptedBroker:
     """One broker; changing its attributes is like restarting it as another one.
 
     Attributes:
@@ -71,18 +71,18 @@ class SpokenBroker:
     down: bool = False
     accepted: int = 0
     requests: list[RequestFrame] = field(default_factory=list)
-    conversations: list["SpokenConversation"] = field(default_factory=list)
+    conversations: list["ScriptedConversation"] = field(default_factory=list)
 
     def listen(self, network: MemoryNetwork) -> None:
         """Listen at its address."""
         network.listen(self.address.host, self.address.port, self.accept)
 
-    def accept(self) -> "SpokenConversation | None":
+    def accept(self) -> "ScriptedConversation | None":
         """Accept a connection (a ``Listener``)."""
         if self.down:
             return None
         self.accepted += 1
-        self.conversations.append(SpokenConversation(self))
+        self.conversations.append(ScriptedConversation(self))
         return self.conversations[-1]
 
     def become(self, generation: BrokerGeneration | None) -> None:
@@ -101,7 +101,7 @@ class SpokenBroker:
         """The received requests of one API."""
         return [request for request in self.requests if request.api_key is api]
 
-    def says(self, frame: RequestFrame) -> Said:
+    def respond(self, frame: RequestFrame) -> ScriptedResponse:
         """Return the response to a request, or the action."""
         message = self.response(frame)
         if message is not None:
@@ -113,7 +113,7 @@ class SpokenBroker:
             return HeartbeatResponse(error_code=ErrorCode.UNKNOWN)
         if served is None or not served.first <= frame.version <= served.last:
             is_0_9 = self.generation is BrokerGeneration.V0_9
-            return Word.PASS_OVER if is_0_9 else Word.CLOSE
+            return ScriptedAction.PASS_OVER if is_0_9 else ScriptedAction.CLOSE
         return _BY_ITSELF[frame.api_key]
 
     def _fails_at(self, frame: RequestFrame) -> bool:
@@ -140,10 +140,10 @@ _BY_ITSELF: Mapping[ApiKey, Response] = {
 }
 
 
-class SpokenConversation:
-    """One connection to a ``SpokenBroker`` (a ``Conversation``)."""
+class ScriptedConversation:
+    """One connection to a ``ScriptedBroker`` (a ``Conversation``)."""
 
-    def __init__(self, broker: SpokenBroker) -> None:
+    def __init__(self, broker: ScriptedBroker) -> None:
         self._broker = broker
         self._reader = FrameReader(MAX_BYTES)
         self._outgoing = b""
@@ -194,12 +194,12 @@ class SpokenConversation:
         self._do(request)
 
     def _do(self, request: RequestFrame) -> None:
-        match self._broker.says(request):
-            case Word.SILENCE:
+        match self._broker.respond(request):
+            case ScriptedAction.SILENCE:
                 self._ignores_input = True
-            case Word.CLOSE:
+            case ScriptedAction.CLOSE:
                 self.is_over = True
-            case Word.PASS_OVER:
+            case ScriptedAction.PASS_OVER:
                 pass
             case bytes() as message:
                 self._outgoing += message

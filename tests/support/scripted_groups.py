@@ -1,10 +1,10 @@
-"""Groups at coordinators in memory: adds responses about groups to a ``SpokenCluster``."""
+"""Groups at coordinators in memory: adds responses about groups to a ``ScriptedCluster``."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from tests.support.spoken_broker import Said
-from tests.support.spoken_cluster import SpokenCluster
+from tests.support.scripted_broker import ScriptedResponse
+from tests.support.scripted_cluster import ScriptedCluster
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.model import TopicPartition
 from zkconsumer.wire.codec import RequestFrame
@@ -41,7 +41,7 @@ from zkconsumer.wire.messages.offset_fetch import (
 
 
 @dataclass
-class SpokenGroup:
+class ScriptedGroup:
     """A group at a coordinator.
 
     Attributes:
@@ -68,21 +68,21 @@ class SpokenGroup:
 
 
 @dataclass
-class SpokenGroups:
+class ScriptedGroups:
     """The groups of a cluster; creating it adds their responses to the brokers."""
 
-    cluster: SpokenCluster
-    groups: dict[str, SpokenGroup] = field(default_factory=dict)
+    cluster: ScriptedCluster
+    groups: dict[str, ScriptedGroup] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for number, broker in enumerate(self.cluster.brokers):
             broker.response = self._respond(number, broker.response)
 
     def _respond(
-        self, number: int, otherwise: Callable[[RequestFrame], Said | None]
-    ) -> Callable[[RequestFrame], Said | None]:
-        def response(frame: RequestFrame) -> Said | None:
-            if number in self.cluster.words:
+        self, number: int, otherwise: Callable[[RequestFrame], ScriptedResponse | None]
+    ) -> Callable[[RequestFrame], ScriptedResponse | None]:
+        def response(frame: RequestFrame) -> ScriptedResponse | None:
+            if number in self.cluster.actions:
                 return otherwise(frame)
             match frame.request:
                 case ListGroupsRequest():
@@ -169,7 +169,7 @@ class SpokenGroups:
         )
 
     def _fetch(self, number: int, request: OffsetFetchRequest, version: int) -> OffsetFetchResponse:
-        group = self.groups.get(request.group_id, SpokenGroup(number))
+        group = self.groups.get(request.group_id, ScriptedGroup(number))
         code = group.error or (ErrorCode.NOT_COORDINATOR if group.coordinator != number else 0)
         if code and version >= 2:
             return OffsetFetchResponse(topics=(), error_code=code)
@@ -188,7 +188,7 @@ class SpokenGroups:
         )
 
 
-def _member(name: str, has: Mapping[str, tuple[int, ...]], group: SpokenGroup) -> DescribedMember:
+def _member(name: str, has: Mapping[str, tuple[int, ...]], group: ScriptedGroup) -> DescribedMember:
     assignment = ConsumerAssignment(
         assigned_partitions=tuple(
             TopicPartitions(topic=topic, partitions=ids) for topic, ids in has.items()

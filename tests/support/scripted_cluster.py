@@ -1,10 +1,10 @@
-"""Brokers in memory (``spoken_broker``) that lead partitions, with matching metadata."""
+"""Brokers in memory (``scripted_broker``) that lead partitions, with matching metadata."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tests.fakes.memory_transport import MemoryNetwork
-from tests.support.spoken_broker import Said, SpokenBroker, Word
+from tests.support.scripted_broker import ScriptedAction, ScriptedBroker, ScriptedResponse
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.error_codes import ErrorCode
@@ -41,7 +41,7 @@ END_OFFSET = 100
 
 
 @dataclass
-class SpokenCluster:
+class ScriptedCluster:
     """A cluster of ``count`` brokers, with ids from 0.
 
     Attributes:
@@ -49,7 +49,7 @@ class SpokenCluster:
         epochs: the leader epoch by partition.
         stale: by broker id, the outdated leaders that this broker returns.
         created: topics that a metadata request created.
-        words: by broker id, what it does instead of responding.
+        actions: by broker id, what it does instead of responding.
         fails: error codes by partition, at any broker.
         coordinator: the coordinator's id, or a negative error code.
     """
@@ -59,15 +59,15 @@ class SpokenCluster:
     epochs: dict[TopicPartition, int] = field(default_factory=dict)
     stale: dict[int, dict[TopicPartition, int]] = field(default_factory=dict)
     created: list[str] = field(default_factory=list)
-    words: dict[int, Word] = field(default_factory=dict)
+    actions: dict[int, ScriptedAction] = field(default_factory=dict)
     fails: dict[TopicPartition, ErrorCode] = field(default_factory=dict)
     coordinator: int = 0
-    brokers: list[SpokenBroker] = field(default_factory=list)
+    brokers: list[ScriptedBroker] = field(default_factory=list)
     network: MemoryNetwork = field(default_factory=MemoryNetwork)
 
     def __post_init__(self) -> None:
         for number in range(self.count):
-            broker = SpokenBroker(
+            broker = ScriptedBroker(
                 Broker(number, f"b{number}", PORT), response=self._respond(number)
             )
             broker.listen(self.network)
@@ -109,11 +109,11 @@ class SpokenCluster:
         """The ids of brokers that received such requests, once for each request."""
         return [broker.address.id for broker in self.brokers for _ in broker.requested(api)]
 
-    def _respond(self, number: int) -> Callable[[RequestFrame], Said | None]:
-        def response(frame: RequestFrame) -> Said | None:
-            word = self.words.get(number)
-            if word is not None:
-                return word
+    def _respond(self, number: int) -> Callable[[RequestFrame], ScriptedResponse | None]:
+        def response(frame: RequestFrame) -> ScriptedResponse | None:
+            action = self.actions.get(number)
+            if action is not None:
+                return action
             match frame.request:
                 case MetadataRequest():
                     return self._metadata(number, frame.request, frame.version)

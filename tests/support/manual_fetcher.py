@@ -24,7 +24,7 @@ from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest, ListOffset
 BROKER = Broker(0, "broker", 9092)
 
 
-class FetcherByHand(StreamPartitions):
+class ManualFetcher(StreamPartitions):
     """The fetch states of one broker's partitions, with requests and responses by hand.
 
     Attributes:

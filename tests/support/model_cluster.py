@@ -5,10 +5,10 @@ from collections.abc import Collection, Mapping, Sequence
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.spark.subscription import Subscription
 
-BROKER = Broker(1, "paper", 9092)
+BROKER = Broker(1, "model", 9092)
 
 
-class PaperCluster:
+class ModelCluster:
     """A ``planning.Cluster`` that answers from dictionaries.
 
     Args:

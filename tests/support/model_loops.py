@@ -18,7 +18,7 @@ from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.scope import ThreadScope
 
 
-class PaperLoop:
+class ModelLoop:
     """A fetch loop that only records its partitions."""
 
     def __init__(self, key: LoopKey, report: LoopReport) -> None:
@@ -60,7 +60,7 @@ class PaperLoop:
         self.report(self.key, (LeaderUnusable(claim, fetch_offset, "test", jumps=jumps),))
 
 
-class Paper:
+class LeaderFinderBench:
     """A leader finder with model loops, whose passes a test runs."""
 
     def __init__(self) -> None:
@@ -78,9 +78,9 @@ class Paper:
         self.on_doubts: Callable[[], None] = lambda: None
         self.requested: list[Sequence[str]] = []
         self.away: Exception | None = None
-        self.loops: list[PaperLoop] = []
+        self.loops: list[ModelLoop] = []
         self.clock = ManualClock()
-        self.scope = ThreadScope("paper")
+        self.scope = ThreadScope("bench")
         self.finder = LeaderFinder(
             access=LeaderLookup(
                 list_brokers=lambda: self.brokers,
@@ -120,7 +120,7 @@ class Paper:
 
     def new_loop(self, key: LoopKey, report: LoopReport) -> FetchLoop:
         """Create a model loop, and record it."""
-        loop = PaperLoop(key, report)
+        loop = ModelLoop(key, report)
         self.loops.append(loop)
         return loop
 

@@ -7,7 +7,7 @@ from zkconsumer.observe import Event, MemberName
 E = TypeVar("E")
 
 
-class Noting:
+class RecordingObserver:
     """An ``Observer`` that records every event, in order."""
 
     def __init__(self) -> None:

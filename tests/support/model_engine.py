@@ -23,7 +23,7 @@ def value_of(tp: TopicPartition, offset: int) -> bytes:
     return f"{tp}:{offset}".encode()
 
 
-class PaperSlice:
+class ModelSlice:
     """A slice of a log: the records from ``first_offset`` up to, excluding, ``next_offset``."""
 
     leader_epoch = EPOCH
@@ -63,7 +63,7 @@ class PaperSlice:
 
 
 @dataclass
-class PaperEngine:
+class ModelEngine:
     """A ``PollEngine`` that has all records in memory.
 
     Attributes:
@@ -132,9 +132,9 @@ class PaperEngine:
 
     def collect(
         self, max_records: int, among: Collection[TopicPartition] | None = None
-    ) -> dict[TopicPartition, PaperSlice]:
+    ) -> dict[TopicPartition, ModelSlice]:
         """See ``PollEngine``."""
-        taken: dict[TopicPartition, PaperSlice] = {}
+        taken: dict[TopicPartition, ModelSlice] = {}
         for tp, position in sorted(self._positions.items()):
             if not isinstance(position, int) or tp in self._paused:
                 continue
@@ -142,7 +142,7 @@ class PaperEngine:
                 continue
             count = min(max_records, self.ends.get(tp, 0) - position)
             if count > 0:
-                taken[tp] = PaperSlice(tp, position, position + count)
+                taken[tp] = ModelSlice(tp, position, position + count)
                 self._positions[tp] = position + count
                 self._epochs[tp] = EPOCH
                 max_records -= count
@@ -153,7 +153,7 @@ class PaperEngine:
     def collect_as(
         self,
         max_records: int,
-        make: Callable[[dict[TopicPartition, PaperSlice]], R],
+        make: Callable[[dict[TopicPartition, ModelSlice]], R],
         among: Collection[TopicPartition] | None = None,
     ) -> R:
         """See ``PollEngine``."""

@@ -39,7 +39,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "doctor.md"
 GROUP = "g"
 
 
-class SickWorld:
+class DiagnosedCluster:
     """Topics, brokers 0 and 1, and groups in ZooKeeper.
 
     Args:
@@ -58,11 +58,11 @@ class SickWorld:
         self.logs: dict[TopicPartition, tuple[int, int]] = {}
         self.live: frozenset[int] | None = None
         for topic in topics:
-            self.make(topic_path(topic), b"{}")
+            self.create_node(topic_path(topic), b"{}")
 
     # --- making nodes --------------------------------------------------------------------
 
-    def make(self, path: str, data: bytes, session_id: int = 0) -> None:
+    def create_node(self, path: str, data: bytes, session_id: int = 0) -> None:
         """Create a node, with its parents."""
         for parent in ancestors_of(path):
             self.tree.apply([CreateOp(parent, None)], 0)
@@ -81,20 +81,20 @@ class SickWorld:
         """Register a member of that group as Scala does."""
         message = Registration(subscription=streams, timestamp_ms=self.clock_ms)
         path = GroupPaths(group_id).member(consumer_id)
-        self.make(path, encode_registration(message), session_id)
+        self.create_node(path, encode_registration(message), session_id)
 
     def own(self, tp: TopicPartition, owner: str, session_id: int, group_id: str = GROUP) -> None:
         """Create an owner node."""
-        self.make(GroupPaths(group_id).owner(tp), owner.encode(), session_id)
+        self.create_node(GroupPaths(group_id).owner(tp), owner.encode(), session_id)
 
     def commit(self, tp: TopicPartition, offset: int, group_id: str = GROUP) -> None:
         """Set a committed offset in ZooKeeper."""
         path = GroupPaths(group_id).offset(tp)
         if self.tree.get(path) is not None:
             self.remove(path)
-        self.make(path, str(offset).encode())
+        self.create_node(path, str(offset).encode())
 
-    def settle(self, strategy: Strategy = "range", group_id: str = GROUP) -> None:
+    def assign(self, strategy: Strategy = "range", group_id: str = GROUP) -> None:
         """Let all members own the partitions that the strategy assigns to them."""
         group = self.group(group_id)
         sessions = {member.member_id: member.session_id or 0 for member in group.members}
@@ -158,7 +158,7 @@ class SickWorld:
         """Return the doctor's present findings."""
         return examine(self.snapshot(), around or Circumstances())
 
-    def one(self, code: Code, around: Circumstances | None = None) -> Diagnosis:
+    def finding(self, code: Code, around: Circumstances | None = None) -> Diagnosis:
         """Return the only finding with this code."""
         (diagnosis,) = [finding for finding in self.findings(around) if finding.code is code]
         return diagnosis
@@ -212,12 +212,12 @@ class SickWorld:
         )
 
 
-def healthy() -> SickWorld:
+def healthy() -> DiagnosedCluster:
     """Return a healthy group: two members, two topics with four partitions, all committed at 90."""
-    world = SickWorld(t=4, u=4)
+    world = DiagnosedCluster(t=4, u=4)
     world.register("g_a-1399996300000-0a0b0c0d", 1, t=2, u=2)
     world.register("g_b-1399996300000-0a0b0c0d", 2, t=2, u=2)
-    world.settle()
+    world.assign()
     for topic in "tu":
         for number in range(4):
             world.commit(TopicPartition(topic, number), 90)
@@ -229,7 +229,7 @@ def codes(findings: Iterable[Diagnosis]) -> list[str]:
     return [finding.code.value for finding in findings]
 
 
-def told_severities(page: Path) -> dict[Code, set[Severity]]:
+def documented_severities(page: Path) -> dict[Code, set[Severity]]:
     """Return the possible severities of each finding according to the documentation."""
     rows = re.findall(r"^\| `([a-z-]+)` \| ([a-z, ]+) \|", page.read_text(), re.MULTILINE)
     return {

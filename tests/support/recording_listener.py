@@ -12,7 +12,7 @@ def _nothing(_reported: object) -> None:
     pass
 
 
-class NotedListener:
+class RecordingListener:
     """A ``ConsumerRebalanceListener`` that records its calls.
 
     Args:

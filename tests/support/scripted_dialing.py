@@ -1,7 +1,7 @@
-"""Dialers for a single broker in memory of any version (see ``spoken_broker``)."""
+"""Dialers for a single broker in memory of any version (see ``scripted_broker``)."""
 
 from tests.fakes.memory_transport import MemoryNetwork
-from tests.support.spoken_broker import SpokenBroker
+from tests.support.scripted_broker import ScriptedBroker
 from zkconsumer.clock import Clock
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
@@ -14,17 +14,17 @@ from zkconsumer.wire.negotiation import BrokerVersions
 ADDRESS = Broker(-1, "b", 9092)
 LONG_MS = 10_000
 SHORT_MS = 50
-QUESTION = MetadataRequest(topics=("t",))
-NOTHING = MetadataResponse(brokers=(), topics=())
+REQUEST = MetadataRequest(topics=("t",))
+EMPTY_RESPONSE = MetadataResponse(brokers=(), topics=())
 
 
 def answering(frame: RequestFrame) -> Response | None:
     """Respond to metadata requests; for all others return None."""
-    return NOTHING if frame.api_key is ApiKey.METADATA else None
+    return EMPTY_RESPONSE if frame.api_key is ApiKey.METADATA else None
 
 
 def dialer_to(
-    broker: SpokenBroker,
+    broker: ScriptedBroker,
     security: SecuritySettings = PLAINTEXT,
     clock: Clock | None = None,
     *,
@@ -45,7 +45,7 @@ def dialer_to(
     )
 
 
-def version_sent(broker: SpokenBroker, connection: NegotiatedConnection) -> int:
+def version_sent(broker: ScriptedBroker, connection: NegotiatedConnection) -> int:
     """Send a metadata request; return the version that the broker received."""
-    assert connection.call(QUESTION, timeout_ms=LONG_MS) == NOTHING
+    assert connection.call(REQUEST, timeout_ms=LONG_MS) == EMPTY_RESPONSE
     return broker.requested(ApiKey.METADATA)[-1].version

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 
 from tests.fakes.memory_zk import MemoryZkServer
 from tests.support.manual_clock import ManualClock
-from tests.support.page_world import BILLING, NOW_MS, TalePast, state_at
+from tests.support.page_world import BILLING, NOW_MS, ScriptedPast, state_at
 from tests.support.waiting import wait_until
 from zkconsumer.browse.decoding import BytesDecoder
 from zkconsumer.browse.message import BrowseResult, SeenMessage
@@ -58,7 +58,7 @@ class ModelStateSource:
         return lambda: self._listeners.remove(listener)
 
 
-class PaperSite:
+class ModelSite:
     """A served site, and what it shows.
 
     Attributes:
@@ -74,7 +74,7 @@ class PaperSite:
 
     def __init__(self, token: str = "", *, listeners: int = 10) -> None:
         self.source = ModelStateSource(state_at())
-        self.past = TalePast()
+        self.past = ScriptedPast()
         self.clock = ManualClock(wall_ms=NOW_MS + 2_000)
         self.store = _nodes_of(self.source.current.snapshot.groups[BILLING])
         self.token = token
@@ -83,7 +83,7 @@ class PaperSite:
         self.untold: str | None = None
 
 
-def paper_messages(query: MessageQuery) -> BrowseResult:
+def model_messages(query: MessageQuery) -> BrowseResult:
     """Return messages of all kinds, one of them hostile, that pass the query's filter."""
     decode = BytesDecoder().decode
     values = (
@@ -112,7 +112,7 @@ def paper_messages(query: MessageQuery) -> BrowseResult:
 
 
 @contextmanager
-def served(site: PaperSite) -> Iterator[PaperSite]:
+def served(site: ModelSite) -> Iterator[ModelSite]:
     """Serve the site on a free port of loopback."""
     parts = _parts(site)
     with _serving(build_app(parts), [parts.events]) as site.address:
@@ -120,9 +120,9 @@ def served(site: PaperSite) -> Iterator[PaperSite]:
 
 
 @contextmanager
-def served_clusters() -> Iterator[tuple[str, dict[str, PaperSite]]]:
+def served_clusters() -> Iterator[tuple[str, dict[str, ModelSite]]]:
     """Serve two clusters: the shop, and a healthy factory ("plant") without groups."""
-    sites = {"plant": PaperSite(), "shop": PaperSite()}
+    sites = {"plant": ModelSite(), "shop": ModelSite()}
     shop = sites["plant"].source.current
     quiet = replace(shop.snapshot, groups={}, topics=(), zookeeper_connect="plant-zk:2181")
     sites["plant"].source.current = replace(
@@ -134,7 +134,7 @@ def served_clusters() -> Iterator[tuple[str, dict[str, PaperSite]]]:
         yield address, sites
 
 
-def _parts(site: PaperSite) -> Site:
+def _parts(site: ModelSite) -> Site:
     return Site(
         source=site.source,
         past=site.past,
@@ -143,7 +143,7 @@ def _parts(site: PaperSite) -> Site:
         hosts=Hosts(any_name=False),
         events=EventHub(site.source, clients_max=site.listeners),
         clock=site.clock,
-        messages=paper_messages,
+        messages=model_messages,
         untold=lambda: site.untold,
     )
 
@@ -155,7 +155,7 @@ def _serving(app: ASGIApp, hubs: Sequence[EventHub]) -> Iterator[str]:
         app, loop="asyncio", http="h11", ws="none", lifespan="off", log_config=None
     )
     server = _Server(config)
-    scope = ThreadScope("paper-site")
+    scope = ThreadScope("model-site")
     with socket.create_server(("127.0.0.1", 0)) as bound:
 
         def stop() -> None:
