@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from tests.support.plain_ways import plain_client, plain_dialer
+from tests.support.plain_connections import plain_client, plain_dialer
 from tests.support.waiting import wait_until
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import TransportError

@@ -7,24 +7,24 @@ from hypothesis import strategies as st
 
 from tests.property.test_fetch_loops import LOGS, VERSIONS, Drawn, fill
 from tests.support.log_broker import LogBroker
-from tests.support.log_readers import SETTINGS, Came, LogReader
+from tests.support.log_readers import SETTINGS, LogReader, ReceivedRecords
 from tests.support.poll_readers import PollReader
 from tests.support.shares import examples
 from zkconsumer.records.engine import ENGINE
 
 
-def what_came(number: int, came: Came) -> object:
+def comparable_results(number: int, received: ReceivedRecords) -> object:
     """Make results comparable: up to a message that is too large, which no poll gets past."""
     faults: list[tuple[int, int | None, str]] = []
-    end = came.next_offset
-    for offset, behind, text in came.faults:
+    end = received.next_offset
+    for offset, behind, text in received.faults:
         is_too_large = text.startswith("message at")
         reason = text.removeprefix(f"t-{number} stopped at offset {offset}: ")
         faults.append((offset, None if is_too_large else behind, reason))
         if is_too_large:
             end = offset
             break
-    records = [(record.offset, record.value) for record in came.records if record.offset < end]
+    records = [(record.offset, record.value) for record in received.records if record.offset < end]
     return records, faults, end
 
 
@@ -53,5 +53,5 @@ def test_polls_find_what_streams_find(
             by_streams = reader.read_all()
         with PollReader(broker, settings=chosen, version=version) as polls:
             by_polls = polls.read_all()
-    for number, came in by_streams.items():
-        assert what_came(number, by_polls[number]) == what_came(number, came)
+    for number, received in by_streams.items():
+        assert comparable_results(number, by_polls[number]) == comparable_results(number, received)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.support.manual_clock import ManualClock
 from tests.support.poll_logs import ModelLog
 from tests.support.range_logs import Answer, LogClient, LogConnection, changed
-from tests.support.ranges import range_
+from tests.support.ranges import offset_range
 from tests.support.shares import examples
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ConnectionLost
@@ -78,7 +78,7 @@ def test_committed_records_come_once_and_an_open_transaction_is_no_gap(
     clock = ManualClock()
     client = LogClient(LogConnection(log, version, committed=committed, script=script))
     reader = RangeReader(cast("Any", client), settings=wanted, clock=clock, pause=clock.advance)
-    parts = list(reader.read(range_(start, stop)))
+    parts = list(reader.read(offset_range(start, stop)))
     missing = [lost_range for lost_range in parts if isinstance(lost_range, LostRange)]
     found = [
         (record.offset, record.value)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.log_broker import Log, LogBroker
-from tests.support.log_readers import SETTINGS, Came, LogReader
+from tests.support.log_readers import SETTINGS, LogReader, ReceivedRecords
 from tests.support.queues import needs_native_engine
 from zkconsumer.records.batch_header import MAGIC
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
@@ -48,9 +48,11 @@ def fill(log: Log, sets: Drawn) -> None:
             log.add_marker()
 
 
-def what_came(came: dict[int, Came]) -> dict[int, object]:
+def comparable_results(received: dict[int, ReceivedRecords]) -> dict[int, object]:
     """Make the results comparable."""
-    return {number: (part.records, part.faults, part.next_offset) for number, part in came.items()}
+    return {
+        number: (part.records, part.faults, part.next_offset) for number, part in received.items()
+    }
 
 
 @given(
@@ -71,7 +73,7 @@ def test_both_loops_read_the_same(
     response_bytes: int,
 ) -> None:
     """Records, unreadable offsets and the final offset are the same."""
-    came = {}
+    received = {}
     for engine in Engine:
         with LogBroker(len(logs)) as broker:
             broker.pieces = pieces
@@ -92,9 +94,9 @@ def test_both_loops_read_the_same(
             )
             with reader:
                 reader.add_all()
-                came[engine] = what_came(reader.read_all())
+                received[engine] = comparable_results(reader.read_all())
             assert set(broker.versions) <= {version}
-    assert came[Engine.NATIVE] == came[Engine.PURE]
+    assert received[Engine.NATIVE] == received[Engine.PURE]
 
 
 @pytest.mark.parametrize("codec", CODECS_OF_MESSAGES)
@@ -106,6 +108,6 @@ def test_a_long_log_is_read_completely(codec: Codec) -> None:
                 log.add([b"%d-%d" % (number, at) for at in range(5)], codec)
         with LogReader(broker, Engine.NATIVE, max_chunks=3) as reader:
             reader.add_all()
-            came = reader.read_all()
-    for part in came.values():
+            received = reader.read_all()
+    for part in received.values():
         assert [record.offset for record in part.records] == list(range(2_000))

@@ -33,7 +33,7 @@ class InspectedConsumer:
             self.consumer = KafkaConsumer("t", group_id="g")
         self.consumer.config = self.fakes.config
         self.fakes.engine.ends = {A: END, B: END}
-        self.fakes.group.give(A, B)
+        self.fakes.group.assign(A, B)
         self.consumer.poll()
         self._polled: dict[TopicPartition, int] = {A: 0, B: 0}
         self._iterated: list[ConsumerRecord] = []

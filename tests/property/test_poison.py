@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.chunks import T0, claim_of
-from tests.support.fetch_answers import chunks_in, fetched, requested
+from tests.support.fetch_responses import chunks_in, fetched, requested
 from tests.support.manual_fetcher import ManualFetcher
 from tests.support.shares import examples
 from zkconsumer.fetch.claim import Chunk

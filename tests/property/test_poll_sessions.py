@@ -143,14 +143,14 @@ class PollSessionWorld:
     def give(self, tp: TopicPartition) -> None:
         """Assign a partition; two rounds later its position is known."""
         if tp not in self.positions:
-            self.fakes.group.give(tp)
+            self.fakes.group.assign(tp)
             self.positions[tp] = self.committed.get(tp, 0)
             self._rounds(2)
 
     def revoke(self, tp: TopicPartition) -> None:
         """Revoke a partition, whose position is committed."""
         if tp in self.positions:
-            self.fakes.group.take(tp)
+            self.fakes.group.revoke(tp)
             self.committed[tp] = self.positions.pop(tp)
             self.paused.discard(tp)
             self._rounds(1)
@@ -158,25 +158,25 @@ class PollSessionWorld:
     def lose(self, tp: TopicPartition) -> None:
         """Lose a partition; others may have committed since."""
         if tp in self.positions:
-            self.fakes.group.take(tp, why=RevocationKind.LOST)
+            self.fakes.group.revoke(tp, why=RevocationKind.LOST)
             del self.positions[tp]
             self.paused.discard(tp)
             self._rounds(1)
 
     def doubt(self) -> None:
         """Make it uncertain which partitions are owned."""
-        self.fakes.group.surely = self.sure = False
+        self.fakes.group.is_certain = self.sure = False
 
     def trust(self) -> None:
         """Make it certain again."""
-        self.fakes.group.surely = self.sure = True
+        self.fakes.group.is_certain = self.sure = True
 
     def _rounds(self, count: int) -> None:
         """Poll without delivering anything."""
-        sure, self.fakes.group.surely = self.fakes.group.surely, False
+        sure, self.fakes.group.is_certain = self.fakes.group.is_certain, False
         for _ in range(count):
             assert self.consumer.poll() == {}
-        self.fakes.group.surely = sure
+        self.fakes.group.is_certain = sure
 
 
 @settings(max_examples=examples(150), deadline=None)

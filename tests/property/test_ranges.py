@@ -7,7 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fakes.fake_script import Close, Cut, Fail, ScriptedReply, Step
-from tests.support.ranges import DECODERS, TP, RangeBench, bench, damage, range_, response
+from tests.support.ranges import (
+    DECODERS,
+    TP,
+    RangeReaderBench,
+    damage,
+    offset_range,
+    range_bench,
+    response,
+)
 from tests.support.shares import examples
 from zkconsumer.fetch.range_parts import LostRange, RangePart, parts_of
 from zkconsumer.model import Record
@@ -23,7 +31,7 @@ STEPS: list[Step] = [Close(), Cut(7), Cut(90), Fail(6), Fail(5), Fail(1)]
 class ReplicatedLog:
     """A partition on two fake brokers, and the records that it must have."""
 
-    world: RangeBench = field(default_factory=lambda: bench(broker_count=2))
+    world: RangeReaderBench = field(default_factory=lambda: range_bench(broker_count=2))
     held: dict[int, bytes] = field(default_factory=dict)
     sets: list[bytes] = field(default_factory=list)
     is_damaged: bool = False
@@ -129,7 +137,7 @@ def test_each_record_comes_once_or_is_reported_lost(
     lost: list[LostRange] = []
     if waiting:
         waiting.pop()(log)
-    for part in reader.read(range_(start, end)):
+    for part in reader.read(offset_range(start, end)):
         if isinstance(part, RangePart):
             for record in part.records():
                 assert at <= record.offset < end

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.flipped_logs import make_log
-from tests.support.one_partition import OnePartition
 from tests.support.polled import BROKER, TP, part
+from tests.support.single_partition import SinglePartitionFetcher
 from tests.support.transaction_logs import TransactionLog, transaction_logs
 from zkconsumer.errors import MessageTooLarge
 from zkconsumer.fetch.claim import Poison
@@ -77,7 +77,7 @@ def responses(draw: st.DrawFn, magics: tuple[int, ...]) -> FetchedSet:
 def by_streams(response: FetchedSet) -> ResponseRecords:
     """Read it as a fetcher of streams does, piece by piece."""
     settings = FetchSettings(fetch_bytes=response.requested_bytes, growth_max_bytes=LIMIT)
-    position = OnePartition(settings, response.fetch_offset, committed=0)
+    position = SinglePartitionFetcher(settings, response.fetch_offset, committed=0)
     position.state.suspect_offset = response.fetch_offset if response.is_again else None
     position.receive(
         response.data,

@@ -12,7 +12,7 @@ from random import Random
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.support.fetch_answers import fetched, listed, requested, together
+from tests.support.fetch_responses import fetched, listed, merged, requested
 from tests.support.manual_fetcher import ManualFetcher
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import ZkConsumerError
@@ -218,7 +218,7 @@ class Simulation:
                 data = log.read(wanted.fetch_offset, wanted.max_bytes)
                 responses.append(fetched(tp, self.damaged(tp, data), high_watermark=log.end))
         self.rng.shuffle(responses)
-        response = together(*responses)
+        response = merged(*responses)
         if not self.was_damaged:  # the same damage twice would be believed, as it should
             self.old.append((request, response))
         self.was_damaged = False

@@ -18,8 +18,8 @@ from tests.fakes.fake_cluster import FakeCluster
 from tests.fakes.loopback import LoopbackServer
 from tests.fakes.memory_transport import MemoryNetwork
 from tests.support.chunks import T0
-from tests.support.fetch_answers import requested
-from tests.support.plain_ways import assuming_dialer, plain_client
+from tests.support.fetch_responses import requested
+from tests.support.plain_connections import assuming_dialer, plain_client
 from tests.support.queues import native_of, needs_native_engine, waiters_of
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tests.support.one_partition import OnePartition
+from tests.support.single_partition import SinglePartitionFetcher
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record, TimestampType
@@ -106,7 +106,7 @@ def read_log(
         Offsets with values, and the chunks that have a poison.
     """
     settings = FetchSettings(fetch_bytes=fetch_bytes, skip_poison=skip)
-    position = OnePartition(settings, start)
+    position = SinglePartitionFetcher(settings, start)
     messages: list[tuple[int, bytes | None]] = []
     poisoned: list[Chunk] = []
     idle = turns = 0

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tests.support.log_broker import LogBroker
-from tests.support.plain_ways import assuming_dialer, serving_fetch
+from tests.support.plain_connections import assuming_dialer, serving_fetch
 from tests.support.waiting import PROMPT_MS
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
@@ -33,7 +33,7 @@ SETTINGS = FetchSettings(
 
 
 @dataclass(slots=True, eq=False)
-class Came:
+class ReceivedRecords:
     """What arrived of one partition.
 
     Attributes:
@@ -117,29 +117,29 @@ class LogReader:
         for partition in range(len(self.broker.logs)):
             self.add(partition)
 
-    def read_all(self, timeout_ms: int = 2 * PROMPT_MS) -> dict[int, Came]:
+    def read_all(self, timeout_ms: int = 2 * PROMPT_MS) -> dict[int, ReceivedRecords]:
         """Return what arrives of each partition, until all are at their ends, or stopped."""
         clock = SystemClock()
         deadline_ms = clock.now_ms() + timeout_ms
-        came = {number: Came() for number in range(len(self.broker.logs))}
+        received = {number: ReceivedRecords() for number in range(len(self.broker.logs))}
         while True:
             # Checked first: then everything queued before a partition stopped is taken below.
-            is_through = all(self._is_through(number, part) for number, part in came.items())
+            is_through = all(self._is_through(number, part) for number, part in received.items())
             item = self.queue.take(0 if is_through else 20)
             if isinstance(item, Chunk):
-                came[item.claim.topic_partition.partition].take(item)
+                received[item.claim.topic_partition.partition].take(item)
             elif is_through:
                 break
-            assert clock.now_ms() < deadline_ms, self._missed(came)
-        return came
+            assert clock.now_ms() < deadline_ms, self._missed(received)
+        return received
 
-    def _missed(self, came: Mapping[int, Came]) -> str:
-        ends = {number: part.next_offset for number, part in came.items()}
-        short = {at: end for at, end in ends.items() if not self._is_through(at, came[at])}
+    def _missed(self, received: Mapping[int, ReceivedRecords]) -> str:
+        ends = {number: part.next_offset for number, part in received.items()}
+        short = {at: end for at, end in ends.items() if not self._is_through(at, received[at])}
         return f"of {len(ends)} partitions {len(short)} ended early, such as {[*short.items()][:3]}"
 
-    def _is_through(self, number: int, came: Came) -> bool:
-        if came.next_offset >= self.broker.logs[number].end:
+    def _is_through(self, number: int, received: ReceivedRecords) -> bool:
+        if received.next_offset >= self.broker.logs[number].end:
             return True
         is_lost = any(
             lost_leader.claim.topic_partition.partition == number for lost_leader in list(self.lost)

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.support.plain_ways import plain_client, plain_dialer
+from tests.support.plain_connections import plain_client, plain_dialer
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk, PartitionClaim

@@ -6,8 +6,8 @@ from typing import Any
 from tests.support.poll_fakes import FakeParts
 from zkconsumer import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
 
-Make = Callable[..., tuple[KafkaConsumer, FakeParts]]
-"""Creates a consumer of topics, with settings; see the fixture ``make``."""
+ConsumerFactory = Callable[..., tuple[KafkaConsumer, FakeParts]]
+"""Creates a consumer of topics, with settings; see the fixture ``make_consumer``."""
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 Offsets = dict[TopicPartition, list[int]]
@@ -19,11 +19,13 @@ def offsets_of(polled: object) -> Offsets:
     return {tp: [record.offset for record in records] for tp, records in polled.items()}
 
 
-def joined(make: Make, **settings: Any) -> tuple[KafkaConsumer, FakeParts]:
+def joined_consumer(
+    make_consumer: ConsumerFactory, **settings: Any
+) -> tuple[KafkaConsumer, FakeParts]:
     """Return a consumer with both partitions assigned, of ten records each."""
-    consumer, fakes = make("t", **settings)
+    consumer, fakes = make_consumer("t", **settings)
     fakes.engine.ends = {A: 10, B: 10}
-    fakes.group.give(A, B)
+    fakes.group.assign(A, B)
     consumer.poll()  # takes the partitions over, and requests their offsets
     return consumer, fakes
 

@@ -45,7 +45,7 @@ class FakeMembership:
         committed_offsets: the group's committed offsets.
         commit_errors: the errors of the next commits; None: success.
         pending: asynchronous commits without a response, which ``response`` gives.
-        surely: whether owned partitions may be delivered.
+        is_certain: whether owned partitions may be delivered.
         calls: the names of the calls it received.
     """
 
@@ -60,15 +60,15 @@ class FakeMembership:
         self.committed_offsets: dict[TopicPartition, OffsetAndMetadata] = {}
         self.commit_errors: list[ZkConsumerError | None] = []
         self.pending: list[tuple[Offsets, CommitDone | None]] = []
-        self.surely = True
+        self.is_certain = True
         self.calls: list[str] = []
         self.topics: frozenset[str] = frozenset()
 
-    def give(self, *partitions: TopicPartition) -> None:
+    def assign(self, *partitions: TopicPartition) -> None:
         """Assign these partitions at the next poll."""
         self.due.append(lambda: self._take_over(frozenset(partitions)))
 
-    def take(
+    def revoke(
         self, *partitions: TopicPartition, why: RevocationKind = RevocationKind.REVOKED
     ) -> None:
         """Revoke these partitions at the next poll."""
@@ -105,7 +105,7 @@ class FakeMembership:
 
     def deliverable(self) -> Partitions:
         """See ``Membership``."""
-        return self.owned if self.surely else frozenset()
+        return self.owned if self.is_certain else frozenset()
 
     def commit(self, offsets: Offsets, *, timeout_ms: int) -> None:
         """See ``Membership``."""
@@ -151,7 +151,7 @@ class FakeMembership:
         self._give_up(self.owned, RevocationKind.REVOKED)
 
 
-class QuickLookup:
+class ImmediateLookup:
     """A ``Lookup`` that responds at the next call of ``responses``, unless ``holds`` is set."""
 
     def __init__(self, membership: FakeMembership) -> None:
@@ -178,7 +178,7 @@ class QuickLookup:
 
 
 @dataclass
-class FakeKeeper:
+class FakeMetadataManager:
     """A ``MetadataManager`` with the metadata that a test sets."""
 
     view: ClusterView = NOTHING_KNOWN
@@ -224,11 +224,11 @@ class FakeParts:
         self.clock = ManualClock()
         self.wakeup = _FakeWakeup(self.clock)
         self.engine = ModelEngine()
-        self.metadata = FakeKeeper()
+        self.metadata = FakeMetadataManager()
         self.client: Any = None
         self.release = (2, 8)
         self.group = FakeMembership()
-        self.lookup = QuickLookup(self.group)
+        self.lookup = ImmediateLookup(self.group)
         in_group = self.config.group_id is not None
         self.session = PollSession(
             AutomaticCommits(

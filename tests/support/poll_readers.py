@@ -4,8 +4,8 @@ from types import TracebackType
 from typing import Self
 
 from tests.support.log_broker import LogBroker
-from tests.support.log_readers import SETTINGS, Came
-from tests.support.plain_ways import assuming_dialer, serving_fetch
+from tests.support.log_readers import SETTINGS, ReceivedRecords
+from tests.support.plain_connections import assuming_dialer, serving_fetch
 from tests.support.waiting import PROMPT_MS
 from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.view import ClusterView
@@ -54,7 +54,7 @@ class PollReader:
             settings=limits,
             clock=self._clock,
         )
-        self._came = {number: Came() for number in range(len(broker.logs))}
+        self._received = {number: ReceivedRecords() for number in range(len(broker.logs))}
         self._stopped: set[int] = set()
 
     def __enter__(self) -> Self:
@@ -69,9 +69,9 @@ class PollReader:
         self._connection.stop()
         self._connection.close()
 
-    def read_all(self, timeout_ms: int = 2 * PROMPT_MS) -> dict[int, Came]:
+    def read_all(self, timeout_ms: int = 2 * PROMPT_MS) -> dict[int, ReceivedRecords]:
         """Return what arrives of each partition, until all are at their ends, or stopped."""
-        partitions = [self._broker.partition(number) for number in self._came]
+        partitions = [self._broker.partition(number) for number in self._received]
         leader = self._broker.address
         view = ClusterView(
             brokers={leader.id: leader},
@@ -88,15 +88,15 @@ class PollReader:
 
         self._shared.change(begin)
         deadline_ms = self._clock.now_ms() + timeout_ms
-        while not all(map(self._is_through, self._came)):
+        while not all(map(self._is_through, self._received)):
             self._connection.turn()
             while self._shared.change(self._collect):
                 pass
             assert self._clock.now_ms() < deadline_ms, "it ended early"
-        return self._came
+        return self._received
 
     def _is_through(self, number: int) -> bool:
-        is_at_end = self._came[number].next_offset >= self._broker.logs[number].end
+        is_at_end = self._received[number].next_offset >= self._broker.logs[number].end
         return is_at_end or number in self._stopped
 
     def _collect(self, states: PartitionStates, now_ms: int) -> bool:
@@ -108,13 +108,13 @@ class PollReader:
             self._record_fault(states, error)
             return True
         for tp, piece in taken.items():
-            self._came[tp.partition].records += [
+            self._received[tp.partition].records += [
                 Record(record.offset, record.key, record.value)
                 for record in piece.records(RecordOrigin(tp, None, None))
             ]
         for tp, state in states.states.items():
             if state.position is not None:
-                self._came[tp.partition].next_offset = state.position.offset
+                self._received[tp.partition].next_offset = state.position.offset
         return bool(taken)
 
     def _record_fault(
@@ -123,11 +123,11 @@ class PollReader:
         tp: TopicPartition = error.topic_partition
         claimed = getattr(error.__cause__, "next_offset", None)
         behind = next_behind(claimed, error.offset, states.states[tp].high_watermark)
-        self._came[tp.partition].faults.append(
+        self._received[tp.partition].faults.append(
             (error.offset, behind, str(error.__cause__ or error))
         )
         if self._skips and behind is not None:
             states.seek(tp, AtOffset(behind))
-            self._came[tp.partition].next_offset = behind
+            self._received[tp.partition].next_offset = behind
         else:
             self._stopped.add(tp.partition)

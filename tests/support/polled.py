@@ -49,7 +49,7 @@ def view(
     )
 
 
-def board_of(
+def states_of(
     *partitions: TopicPartition,
     settings: CoreFetchSettings | None = None,
     offset: int = 0,
@@ -76,7 +76,9 @@ def part(tp: TopicPartition, data: bytes = b"", **fields: Any) -> FetchedPartiti
     return FetchedPartition(partition=tp.partition, records=memoryview(data), **values)
 
 
-def asked_of(tp: TopicPartition = TP, offset: int = 0, max_bytes: int = 1_000) -> PartitionRequest:
+def request_of(
+    tp: TopicPartition = TP, offset: int = 0, max_bytes: int = 1_000
+) -> PartitionRequest:
     """Return a partition's entry of a request that was sent."""
     return PartitionRequest(tp, PositionView(offset), max_bytes, -1, BROKER)
 

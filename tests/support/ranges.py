@@ -30,7 +30,7 @@ if ENGINE is Engine.NATIVE:
     DECODERS.append(decode_fetched)
 
 
-def range_(start: int, end: int, tp: TopicPartition = TP) -> OffsetRange:
+def offset_range(start: int, end: int, tp: TopicPartition = TP) -> OffsetRange:
     """Return an offset range of a partition."""
     return OffsetRange(topic_partition=tp, from_offset=start, until_offset=end)
 
@@ -41,7 +41,7 @@ def values(*numbers: int) -> list[Record]:
 
 
 @dataclass(slots=True)
-class RangeBench:
+class RangeReaderBench:
     """Fake brokers with one topic, and readers of its ranges."""
 
     net: FakeNet
@@ -108,14 +108,14 @@ def client_of(brokers: Iterable[Broker], timeout_ms: int = 3_000) -> ClusterClie
     )
 
 
-def bench(broker_count: int = 1, *, are_old: bool = True) -> RangeBench:
+def range_bench(broker_count: int = 1, *, are_old: bool = True) -> RangeReaderBench:
     """Start brokers in memory; topic ``t`` has two partitions.
 
     Args:
         broker_count: the number of brokers, which are of 0.8.2.
         are_old: whether readers assume this version, without an ApiVersions request.
     """
-    return RangeBench(fake_net(broker_count), are_old=are_old)
+    return RangeReaderBench(fake_net(broker_count), are_old=are_old)
 
 
 def offsets(parts: Iterable[RangePart | LostRange]) -> list[int]:

@@ -18,6 +18,6 @@ def examples(count: int) -> int:
     return count if WHOLE else max(min(count, _LEAST), count // _SHARE)
 
 
-def stride(count: int) -> int:
+def sampling_step(count: int) -> int:
     """Return the step width for places of which trying one in ``count`` is enough."""
     return 1 if WHOLE else count

@@ -1,6 +1,6 @@
 """Fetchers with a few partitions, for tests that pass them responses."""
 
-from tests.support.fetch_answers import (
+from tests.support.fetch_responses import (
     chunks_in,
     fetched,
     receive,

@@ -14,7 +14,7 @@ from tests.support.clusters import fresh_name
 from tests.support.disk_damage import log_size, overwrite
 from tests.support.matrix import in_matrix
 from tests.support.members import Member
-from tests.support.ranges import client_of, range_
+from tests.support.ranges import client_of, offset_range
 from tests.support.record_sets import gzip_of_zeros, wrapper_around
 from tests.support.traffic import write
 from tests.support.waiting import wait_until
@@ -158,5 +158,5 @@ def test_polls_and_ranges_stop_at_an_impossible_offset(
     client = client_of(cluster.brokers)
     reader = RangeReader(client, settings=RangeSettings())
     with pytest.raises(PartitionFailed, match=f"offset 4: the entry claims offset {4 + BIT_36}"):
-        list(reader.read(range_(0, 10, flipped)))
+        list(reader.read(offset_range(0, 10, flipped)))
     client.stop()

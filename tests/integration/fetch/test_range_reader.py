@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.clusters import expire, fresh_name, without
-from tests.support.ranges import client_of, offsets, range_
+from tests.support.ranges import client_of, offset_range, offsets
 from tests.support.set_producer import Producer
 from tests.support.traffic import write
 from tests.support.waiting import wait_until
@@ -71,7 +71,7 @@ def test_a_range_of_a_real_log_is_read_exactly(
         ranges = reader(cluster, clients, settings)
         read = [
             record
-            for part in ranges.read(range_(150, 1_950, tp))
+            for part in ranges.read(offset_range(150, 1_950, tp))
             for record in part.records()  # type: ignore[union-attr]
         ]
         assert [(record.offset, record.value) for record in read] == [
@@ -88,13 +88,13 @@ def test_offsets_beyond_the_end_are_waited_for_and_then_lost(
     write(cluster, tp, [b"%d" % number for number in range(10)])
     settings = replace(SETTINGS, timeout_ms=1_000, fail_on_data_loss=False)
     ranges = reader(cluster, clients, settings=settings)
-    *parts, lost = ranges.read(range_(5, 12, tp))
+    *parts, lost = ranges.read(offset_range(5, 12, tp))
     assert offsets(parts) == [5, 6, 7, 8, 9]
     assert isinstance(lost, LostRange)
-    assert lost.range_ == range_(10, 12, tp)
+    assert lost.range_ == offset_range(10, 12, tp)
     strict = reader(cluster, clients, settings=replace(SETTINGS, timeout_ms=1_000))
     with pytest.raises(DataLost, match=r"\[50, 60\).*ends at offset 10"):
-        list(strict.read(range_(50, 60, tp)))
+        list(strict.read(offset_range(50, 60, tp)))
 
 
 @pytest.mark.parametrize("end", [Sandbox.stop_broker, Sandbox.kill_broker], ids=["stop", "kill"])
@@ -108,7 +108,9 @@ def test_a_leader_that_stops_within_a_range_loses_nothing(
         write(cluster3, tp, [b"%d" % number * 20 for number in range(start, start + 500)])
     leader = leader_of(tp, cluster3, clients)
     small = replace(SETTINGS, fetch_bytes=10_000)
-    reading = reader(cluster3, clients, settings=small).read(range_(0, 3_000, tp), leader=leader)
+    reading = reader(cluster3, clients, settings=small).read(
+        offset_range(0, 3_000, tp), leader=leader
+    )
     read = [next(reading), next(reading)]
     with without(cluster3, leader.id, end=end):
         read += reading
@@ -125,12 +127,12 @@ def test_an_expired_head_is_reported_with_exact_offsets(
         write(cluster3, tp, [b"x" * 100 + b"%d" % number])
     first = expire(cluster3, disks / "cluster3", tp, broker_id=1)
     with pytest.raises(DataLost) as error:
-        list(reader(cluster3, clients).read(range_(3, 40, tp)))
+        list(reader(cluster3, clients).read(offset_range(3, 40, tp)))
     assert (error.value.from_offset, error.value.until_offset) == (3, first)
     easy = replace(SETTINGS, fail_on_data_loss=False)
-    lost, *parts = reader(cluster3, clients, settings=easy).read(range_(3, 40, tp))
+    lost, *parts = reader(cluster3, clients, settings=easy).read(offset_range(3, 40, tp))
     assert isinstance(lost, LostRange)
-    assert (lost.range_, lost.log_start_offset) == (range_(3, first, tp), first)
+    assert (lost.range_, lost.log_start_offset) == (offset_range(3, first, tp), first)
     assert offsets(parts) == list(range(first, 40))
 
 
@@ -150,7 +152,7 @@ def test_a_gap_left_by_compaction_is_no_loss(cluster3: Sandbox, clients: Clients
     producer.close()
 
     def read(start: int, stop: int) -> list[int]:
-        return offsets(reader(cluster3, clients).read(range_(start, stop, tp)))
+        return offsets(reader(cluster3, clients).read(offset_range(start, stop, tp)))
 
     whole: Callable[[], list[int]] = lambda: read(0, end)  # noqa: E731 - asked for again below
     wait_until(lambda: len(whole()) < end // 2, what="the cleaner")

@@ -4,7 +4,7 @@ import pytest
 
 from tests.fakes.fake_script import Hang
 from tests.support.fake_net import LONG_MS, FakeNet, fake_net, requested_brokers
-from tests.support.plain_ways import impatient_client
+from tests.support.plain_connections import short_timeout_client
 from tests.support.waiting import wait_until
 from zkconsumer.errors import TransportError
 from zkconsumer.scope import ThreadScope
@@ -23,7 +23,7 @@ def test_stop_ends_a_request_and_all_later_ones(net: FakeNet) -> None:
     """Stopped from another thread, the client sends no request to further brokers."""
     for broker in net.brokers:
         broker.script(ApiKey.METADATA, Hang())
-    client = impatient_client(net, LONG_MS)
+    client = short_timeout_client(net, LONG_MS)
     refused: list[TransportError] = []
 
     def request() -> None:

@@ -1,5 +1,5 @@
 """The fixture for consumers with parts in memory, which the unit tests use as well."""
 
-from tests.unit.consumer.conftest import make
+from tests.unit.consumer.conftest import make_consumer
 
-__all__ = ["make"]
+__all__ = ["make_consumer"]

@@ -8,9 +8,9 @@ from itertools import count
 import pytest
 
 from tests.support.interrupting import interrupt_at_check
-from tests.support.poll_callers import A, B, Make
+from tests.support.poll_callers import A, B, ConsumerFactory
 from tests.support.poll_fakes import FakeParts
-from tests.support.shares import stride
+from tests.support.shares import sampling_step
 from tests.support.waiting import wait_until
 from zkconsumer import KafkaConsumer, TopicPartition
 from zkconsumer.errors import ConsumerClosed
@@ -18,7 +18,7 @@ from zkconsumer.records.consumer_record import ConsumerRecord
 
 END = 5
 SHARES = 3
-STEP = stride(48)
+STEP = sampling_step(48)
 """The distance between two points that are tested."""
 Delivered = list[ConsumerRecord]
 Read = Callable[[KafkaConsumer, FakeParts, Delivered], None]
@@ -117,15 +117,15 @@ def from_another_thread(consumer: KafkaConsumer) -> None:
     wait_until(lambda: closing.done() or gate.request is not None, what="the other thread")
 
 
-def close_at(make: Make, read: Read, number: int, closing: Closing) -> bool:
+def close_at(make_consumer: ConsumerFactory, read: Read, number: int, closing: Closing) -> bool:
     """Close the consumer at the given point of its life, and check the outcome.
 
     Returns:
         Whether there was such a point.
     """
-    consumer, fakes = make("t", consumer_timeout_ms=1, max_poll_records=3)
+    consumer, fakes = make_consumer("t", consumer_timeout_ms=1, max_poll_records=3)
     fakes.engine.ends = {A: END, B: END}
-    fakes.group.give(A, B)
+    fakes.group.assign(A, B)
     delivered: Delivered = []
     was_interrupted = False
 
@@ -161,14 +161,14 @@ def close_at(make: Make, read: Read, number: int, closing: Closing) -> bool:
 @pytest.mark.parametrize("share", range(SHARES))
 @pytest.mark.parametrize("read", [by_poll, by_loop, mixed, by_batch])
 def test_closing_commits_exactly_what_was_delivered(
-    make: Make, read: Read, share: int, closing: Closing
+    make_consumer: ConsumerFactory, read: Read, share: int, closing: Closing
 ) -> None:
     """Wherever it comes in, no record too many and none too few is committed."""
     if read is by_batch:
         pytest.importorskip("pyarrow")
     tried = 0
     for number in count(share * STEP // SHARES, STEP):
-        if not close_at(make, read, number, closing):
+        if not close_at(make_consumer, read, number, closing):
             break
         tried += 1
     assert tried > 5

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.interrupting import interrupt_at_check
-from tests.support.poll_callers import A, B, Make, joined, offsets_of
+from tests.support.poll_callers import A, B, ConsumerFactory, joined_consumer, offsets_of
 from tests.support.poll_fakes import FakeParts
 from tests.support.waiting import wait_until
 from zkconsumer import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
@@ -57,11 +57,11 @@ def pool() -> Iterator[ThreadPoolExecutor]:
 
 
 @pytest.fixture
-def polling(make: Make, pool: ThreadPoolExecutor) -> PolledConsumer:
+def polling(make_consumer: ConsumerFactory, pool: ThreadPoolExecutor) -> PolledConsumer:
     """A consumer that has delivered three records of each partition and waits for more."""
-    consumer, fakes = make("t")
+    consumer, fakes = make_consumer("t")
     fakes.engine.ends = {A: 3, B: 3}
-    fakes.group.give(A, B)
+    fakes.group.assign(A, B)
     consumer.poll()
     assert offsets_of(consumer.poll()) == {A: [0, 1, 2], B: [0, 1, 2]}
     return PolledConsumer(consumer, fakes, pool)
@@ -120,11 +120,11 @@ def test_calls_that_change_the_consumer_have_one_caller(
 
 
 def test_an_unknown_position_is_looked_up_by_the_polling_thread(
-    make: Make, pool: ThreadPoolExecutor
+    make_consumer: ConsumerFactory, pool: ThreadPoolExecutor
 ) -> None:
     """Another thread waits for it, and never does the consumer's work itself."""
-    consumer, fakes = make("t")
-    fakes.group.give(A)
+    consumer, fakes = make_consumer("t")
+    fakes.group.assign(A)
     fakes.lookup.holds = True
     pool.submit(consumer.poll).result(WAIT_S)
     seen = pool.submit(PolledConsumer, consumer, fakes, pool).result(WAIT_S)
@@ -144,8 +144,10 @@ class Seeking:
         meanwhile: what another thread does in each of these pauses.
     """
 
-    def __init__(self, make: Make, pool: ThreadPoolExecutor, patch: pytest.MonkeyPatch) -> None:
-        self.consumer, self.fakes = make()
+    def __init__(
+        self, make_consumer: ConsumerFactory, pool: ThreadPoolExecutor, patch: pytest.MonkeyPatch
+    ) -> None:
+        self.consumer, self.fakes = make_consumer()
         self.fakes.lookup.holds = True
         self.waits: list[int] = []
         self.meanwhile: Callable[[], object] = lambda: None
@@ -169,9 +171,11 @@ class Seeking:
 
 
 @pytest.fixture
-def seeking(make: Make, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch) -> Seeking:
+def seeking(
+    make_consumer: ConsumerFactory, pool: ThreadPoolExecutor, monkeypatch: pytest.MonkeyPatch
+) -> Seeking:
     """A consumer whose position stays unknown."""
-    return Seeking(make, pool, monkeypatch)
+    return Seeking(make_consumer, pool, monkeypatch)
 
 
 def read_by_choice(seeking: Seeking) -> None:
@@ -184,7 +188,7 @@ def read_by_choice(seeking: Seeking) -> None:
 def read_by_group(seeking: Seeking) -> None:
     """Get a partition from the group: it is given up when the consumer is closed."""
     seeking.consumer.subscribe(["t"])
-    seeking.fakes.group.give(A)
+    seeking.fakes.group.assign(A)
     seeking.run(seeking.consumer.poll)
     assert seeking.consumer.assignment() == {A}
 
@@ -216,7 +220,7 @@ def test_an_unknown_position_of_a_closed_consumer_is_not_waited_for(
 def test_a_position_of_a_lost_partition_is_not_waited_for(seeking: Seeking) -> None:
     """No thread looks it up any more."""
     read_by_group(seeking)
-    seeking.fakes.group.take(A)
+    seeking.fakes.group.revoke(A)
     seeking.meanwhile = seeking.consumer.poll
     with pytest.raises(NotAssigned, match="t-0 is not assigned"):
         seeking.consumer.position(A)
@@ -240,7 +244,7 @@ READS: list[Callable[[KafkaConsumer], object]] = [
 @pytest.mark.parametrize("read", READS)
 @pytest.mark.parametrize("begin", [read_by_choice, read_by_group])
 def test_calls_of_any_thread_end_at_once_if_another_one_closes(
-    make: Make,
+    make_consumer: ConsumerFactory,
     pool: ThreadPoolExecutor,
     monkeypatch: pytest.MonkeyPatch,
     begin: Callable[[Seeking], None],
@@ -248,7 +252,7 @@ def test_calls_of_any_thread_end_at_once_if_another_one_closes(
 ) -> None:
     """At any point of a call: it returns its result, or raises ConsumerClosed."""
     for number in count():
-        seeking = Seeking(make, pool, monkeypatch)
+        seeking = Seeking(make_consumer, pool, monkeypatch)
         begin(seeking)
         seeking.meanwhile = seeking.find
         waited: list[int] = []
@@ -265,11 +269,11 @@ def test_calls_of_any_thread_end_at_once_if_another_one_closes(
     assert number
 
 
-def test_a_position_is_never_ahead_of_what_a_poll_delivers(make: Make) -> None:
+def test_a_position_is_never_ahead_of_what_a_poll_delivers(make_consumer: ConsumerFactory) -> None:
     """At any point of a poll: its records may still be put back."""
     seen: set[int | None] = set()
     for number in count():
-        consumer, _ = joined(make)
+        consumer, _ = joined_consumer(make_consumer)
         session = consumer._parts.session
 
         def read(session: PollSession = session) -> None:
@@ -311,10 +315,10 @@ def test_threads_that_close_at_the_same_time_all_find_it_closed(
 
 
 def test_a_close_that_timed_out_is_done_when_the_call_ends(
-    make: Make, pool: ThreadPoolExecutor
+    make_consumer: ConsumerFactory, pool: ThreadPoolExecutor
 ) -> None:
     """A listener that hangs blocks its own thread only."""
-    consumer, fakes = make("t")
+    consumer, fakes = make_consumer("t")
     inside, go_on = threading.Event(), threading.Event()
 
     class Hangs(ConsumerRebalanceListener):
@@ -326,7 +330,7 @@ def test_a_close_that_timed_out_is_done_when_the_call_ends(
             assert go_on.wait(WAIT_S), assigned
 
     consumer.subscribe(["t"], listener=Hangs())
-    fakes.group.give(A)
+    fakes.group.assign(A)
     polled = pool.submit(consumer.poll, 1_000)
     assert inside.wait(WAIT_S)
     with pytest.raises(RequestTimedOut, match=r"consumer fake: another thread .* 100 ms"):
@@ -349,9 +353,9 @@ def test_a_handler_that_interrupts_a_read_leaves_the_close_to_the_poll(
     wait_until(lambda: gate.closed, what="the end")
 
 
-def test_a_handler_that_interrupts_a_read_closes_after_it(make: Make) -> None:
+def test_a_handler_that_interrupts_a_read_closes_after_it(make_consumer: ConsumerFactory) -> None:
     """It does if no thread polls."""
-    consumer, fakes = joined(make)
+    consumer, fakes = joined_consumer(make_consumer)
     stats = fakes.engine.stats
 
     def interrupted() -> object:

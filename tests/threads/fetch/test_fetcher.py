@@ -19,7 +19,7 @@ from tests.support.fetch_bench import (
     wait_for,
     waiting_for,
 )
-from tests.support.plain_ways import serving_fetch
+from tests.support.plain_connections import serving_fetch
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import MessageTooLarge, SaslAuthenticationFailedError
 from zkconsumer.fetch.claim import Chunk, PartitionClaim

@@ -7,7 +7,6 @@ import pytest
 
 from tests.fakes.fake_script import Raw, ScriptedReply
 from tests.support.chunks import T0
-from tests.support.fetch_answers import fetched
 from tests.support.fetch_bench import (
     SETTINGS,
     FetchBench,
@@ -18,6 +17,7 @@ from tests.support.fetch_bench import (
     values,
     wait_for,
 )
+from tests.support.fetch_responses import fetched
 from tests.support.record_sets import records
 from zkconsumer.errors import PartitionFailed
 from zkconsumer.fetch.claim import Chunk

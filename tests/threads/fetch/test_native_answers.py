@@ -25,8 +25,8 @@ def test_a_connection_cut_at_any_byte_of_a_response_loses_and_repeats_nothing() 
             broker.cuts = [cut]
             with native_reader(broker) as reader:
                 reader.add_all()
-                came = reader.read_all()
-            assert [len(came[number].records) for number in range(2)] == [1, 1]
+                received = reader.read_all()
+            assert [len(received[number].records) for number in range(2)] == [1, 1]
             assert lost_early(reader) == []
             is_whole = cut == whole[0]
             cut += 1
@@ -77,8 +77,8 @@ def test_a_malformed_response_opens_a_new_connection(what: str) -> None:
         broker.mangle = mangle
         with native_reader(broker, settings=replace(SETTINGS, request_timeout_ms=300)) as reader:
             reader.add_all()
-            came = reader.read_all()
-        assert [len(came[number].records) for number in range(2)] == [1, 1]
+            received = reader.read_all()
+        assert [len(received[number].records) for number in range(2)] == [1, 1]
         assert broker.connections == 2
         assert lost_early(reader) == []
 
@@ -97,11 +97,11 @@ def test_a_partition_that_was_not_requested_is_skipped() -> None:
         broker.mangle = mangle
         with native_reader(broker) as reader:
             reader.add_all()
-            came = reader.read_all()
+            received = reader.read_all()
         (lost,) = lost_early(reader)
         left_out = lost.claim.topic_partition.partition
         assert (left_out, lost.fetch_offset) == (int.from_bytes(names[0], "big"), 0)
-        assert len(came[1 - left_out].records) == 1
+        assert len(received[1 - left_out].records) == 1
         assert broker.connections == 1
 
 
@@ -114,4 +114,4 @@ def test_a_response_in_pieces_is_read_as_it_comes(size: int) -> None:
             log.add([b"abc"] * 20)
         with native_reader(broker) as reader:
             reader.add_all()
-            assert all(len(came.records) == 20 for came in reader.read_all().values())
+            assert all(len(received.records) == 20 for received in reader.read_all().values())

@@ -98,8 +98,8 @@ def test_an_early_response_waits_for_the_one_before() -> None:
                 log.add([b"%d" % number])
         with native_reader(broker, max_chunks=1) as reader:
             reader.add_all()
-            came = reader.read_all()
-        assert all(len(part.records) == 300 for part in came.values())
+            received = reader.read_all()
+        assert all(len(part.records) == 300 for part in received.values())
         requested = [
             partition.fetch_offset
             for request in range(len(broker.requests))
@@ -173,10 +173,10 @@ def test_a_damaged_entry_is_handled_by_python() -> None:
         broker.logs[0].damage(20, 10)
         with native_reader(broker, settings=replace(SETTINGS, skip_poison=True)) as reader:
             reader.add_all()
-            came = reader.read_all()
-    assert [record.offset for record in came[0].records] == [*range(20), *range(21, 50)]
-    assert [fault[:2] for fault in came[0].faults] == [(20, 21)]
-    assert len(came[1].records) == 50
+            received = reader.read_all()
+    assert [record.offset for record in received[0].records] == [*range(20), *range(21, 50)]
+    assert [fault[:2] for fault in received[0].faults] == [(20, 21)]
+    assert len(received[1].records) == 50
 
 
 def test_an_error_code_gives_back_its_partition_only() -> None:
@@ -187,8 +187,8 @@ def test_an_error_code_gives_back_its_partition_only() -> None:
         broker.logs[1].error = ErrorCode.NOT_LEADER_FOR_PARTITION
         with native_reader(broker) as reader:
             reader.add_all()
-            came = reader.read_all()
-            assert [len(came[number].records) for number in range(3)] == [2, 0, 2]
+            received = reader.read_all()
+            assert [len(received[number].records) for number in range(3)] == [2, 0, 2]
             wait_until(lambda: len(reader.lost) == 1, what="the lost one")
             assert reader.lost[0].fetch_offset == 0
             assert reader.loop.partition_count() == 2
@@ -204,11 +204,11 @@ def test_an_entry_larger_than_a_fetch_is_fetched_up_to_the_maximum() -> None:
         log.add([bytes(30_000)])
         with native_reader(broker) as reader:
             claim = reader.add(0)
-            came = reader.read_all()[0]
+            received = reader.read_all()[0]
             assert claim.halted
-    assert [record.offset for record in came.records] == list(range(61))
-    assert came.faults[0][0] == 61
-    assert "30" in came.faults[0][2]
+    assert [record.offset for record in received.records] == list(range(61))
+    assert received.faults[0][0] == 61
+    assert "30" in received.faults[0][2]
 
 
 def test_a_highly_compressed_entry_comes_in_pieces() -> None:
@@ -234,10 +234,10 @@ def test_an_entry_beyond_the_decompression_limit_is_handled_by_python() -> None:
         settings = replace(SETTINGS, max_decompressed_bytes=50_000)
         with native_reader(broker, settings=settings) as reader:
             claim = reader.add(0)
-            came = reader.read_all()[0]
+            received = reader.read_all()[0]
             assert claim.halted
-    assert came.records == []
-    assert len(came.faults) == 1
+    assert received.records == []
+    assert len(received.faults) == 1
 
 
 # --- many partitions, and changes ----------------------------------------------------------------
@@ -250,8 +250,8 @@ def test_two_thousand_partitions_are_read() -> None:
             log.add([b"abc"] * 3)
         with native_reader(broker, max_chunks=100_000) as reader:
             reader.add_all()
-            came = reader.read_all()
-            assert all(len(each.records) == 3 for each in came.values())
+            received = reader.read_all()
+            assert all(len(each.records) == 3 for each in received.values())
             for claim in reader.claims[::2]:
                 claim.active = False
             reader.loop.wake()

@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from tests.support.chunks import T0, T1, ListSink, claim_of
-from tests.support.fetch_answers import about, fetched, requested
 from tests.support.fetch_bench import (
     SETTINGS,
     FetchBench,
@@ -18,6 +17,7 @@ from tests.support.fetch_bench import (
     wait_for,
     waiting_for,
 )
+from tests.support.fetch_responses import fetched, requested, requested_about
 from tests.support.record_sets import records
 from tests.support.stream_fetchers import OTHER, fetcher_with, request_of
 from zkconsumer.fetch.claim import Chunk
@@ -72,7 +72,7 @@ def test_no_more_is_fetched_for_a_queue_that_a_chunk_waits_for() -> None:
     request = request_of(fetcher)
     assert set(requested(request)) == {T0, T1, OTHER}
     response = fetched(T0, build_message_set(records(0)))
-    fetcher.receive_fetch(about(request, response), response)
+    fetcher.receive_fetch(requested_about(request, response), response)
     assert set(requested(fetcher.fetch_request())) == {OTHER}
     assert fetcher.piece(one, 1_000) is not None
     assert set(requested(fetcher.fetch_request())) == {T0, T1, OTHER}

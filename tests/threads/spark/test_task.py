@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql.datasource import InputPartition
 
 from tests.fakes.loopback import LoopbackServer
-from tests.support.ranges import SETTINGS, TP, RangeBench, bench, values
+from tests.support.ranges import SETTINGS, TP, RangeReaderBench, range_bench, values
 from zkconsumer.errors import DataLost
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.net.security import SecuritySettings
@@ -24,10 +24,12 @@ SCHEMA = arrow_schema(spark_schema())
 
 
 @pytest.fixture(params=[True, False], ids=["known", "asked"])
-def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[RangeBench]:
+def world(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[RangeReaderBench]:
     """A broker on loopback with a hundred records in ``t-0``, and a worker without connections."""
     monkeypatch.setattr(task_module, "_pools", {})
-    world = bench(are_old=request.param)
+    world = range_bench(are_old=request.param)
     world.net.cluster.append(TP, values(*range(100)))
     with LoopbackServer() as server:
         world.net.brokers.listen_on_loopback(server)
@@ -36,7 +38,9 @@ def world(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
             pool.stop()
 
 
-def partition(world: RangeBench, start: int, end: int, **settings: object) -> ZkInputPartition:
+def partition(
+    world: RangeReaderBench, start: int, end: int, **settings: object
+) -> ZkInputPartition:
     """Return a task as it arrives on an executor."""
     task = ZkInputPartition(
         range_=OffsetRange(TopicPartition("t", 0), start, end),
@@ -66,7 +70,7 @@ def test_only_spark_s_placeholder_has_no_rows() -> None:
             read_task(other, SCHEMA)  # type: ignore[arg-type]  # on purpose
 
 
-def test_a_task_reads_its_range_and_a_retry_the_same(world: RangeBench) -> None:
+def test_a_task_reads_its_range_and_a_retry_the_same(world: RangeReaderBench) -> None:
     """There is a batch for each fetch, on one connection, without a lookup of the leader."""
     task = partition(world, 5, 95, fetch_bytes=300)
     assert offsets_of(read_partition(task, SCHEMA)) == list(range(5, 95))
@@ -82,14 +86,14 @@ def test_a_task_reads_its_range_and_a_retry_the_same(world: RangeBench) -> None:
     assert [request.correlation_id for request in requests] == list(range(len(requests)))
 
 
-def test_an_empty_range_sends_no_request(world: RangeBench) -> None:
+def test_an_empty_range_sends_no_request(world: RangeReaderBench) -> None:
     """There is nothing to read."""
     assert offsets_of(read_partition(partition(world, 7, 7), SCHEMA)) == []
     assert world.net.brokers[0].requests == []
 
 
 def test_lost_offsets_end_the_task_or_are_logged(
-    world: RangeBench, caplog: pytest.LogCaptureFixture
+    world: RangeReaderBench, caplog: pytest.LogCaptureFixture
 ) -> None:
     """``failOnDataLoss`` decides; both name the exact offsets."""
     world.net.cluster.log(TP).delete_before(40)
@@ -100,7 +104,7 @@ def test_lost_offsets_end_the_task_or_are_logged(
     assert "t-0 [5, 40) is lost: the log begins at offset 40" in caplog.text
 
 
-def test_a_limit_ends_a_task_early(world: RangeBench) -> None:
+def test_a_limit_ends_a_task_early(world: RangeReaderBench) -> None:
     """The next task is not affected."""
     task = partition(world, 0, 100, fetch_bytes=300)
     batches = read_partition(task, SCHEMA)
@@ -109,7 +113,7 @@ def test_a_limit_ends_a_task_early(world: RangeBench) -> None:
     assert offsets_of(read_partition(task, SCHEMA)) == list(range(100))
 
 
-def test_connections_are_kept_by_their_settings(world: RangeBench) -> None:
+def test_connections_are_kept_by_their_settings(world: RangeReaderBench) -> None:
     """Client id, time-outs, security and assumed versions count, and nothing else."""
     task = partition(world, 0, 9)
     kept = connections_for(task)
@@ -120,7 +124,7 @@ def test_connections_are_kept_by_their_settings(world: RangeBench) -> None:
     assert connections_for(replace(task, security=secured)) is not kept
 
 
-def test_the_repr_of_a_task_has_no_secret(world: RangeBench) -> None:
+def test_the_repr_of_a_task_has_no_secret(world: RangeReaderBench) -> None:
     """It may be logged, and shown in Spark's pages; the pickled task still has the password."""
     secured = SecuritySettings(
         protocol="SASL_PLAINTEXT",

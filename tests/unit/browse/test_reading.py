@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.manual_clock import ManualClock
-from tests.support.ranges import TP, RangeBench, bench
+from tests.support.ranges import TP, RangeReaderBench, range_bench
 from zkconsumer.browse import reading
 from zkconsumer.browse.decoding import BytesDecoder, DecodedBytes, Form
 from zkconsumer.browse.filters import parse_filter
@@ -19,15 +19,17 @@ from zkconsumer.records.build_batch import build_batch
 from zkconsumer.records.engine import decode_fetched
 
 
-def log_of(count: int, each_bytes: int) -> RangeBench:
+def log_of(count: int, each_bytes: int) -> RangeReaderBench:
     """Build a cluster with a partition whose values begin with their offset."""
-    world = bench()
+    world = range_bench()
     for offset in range(count):
         world.net.cluster.append(TP, [Record(-1, None, b"%05d" % offset + b"x" * each_bytes)])
     return world
 
 
-def run_query(world: RangeBench, query: MessageQuery, max_bytes: int = 1 << 20) -> BrowseResult:
+def run_query(
+    world: RangeReaderBench, query: MessageQuery, max_bytes: int = 1 << 20
+) -> BrowseResult:
     """Run a query with a limit on its bytes."""
     limits = BrowseLimits(max_bytes=max_bytes)
     return MessageBrowser(world.client(), BytesDecoder(), limits=limits).read(query)

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from tests.fakes.fake_script import Close, Fail
-from tests.support.ranges import TP, RangeBench, bench, values
+from tests.support.ranges import TP, RangeReaderBench, range_bench, values
 from zkconsumer.cli.consume.format import base64_line
 from zkconsumer.cli.main import main
 from zkconsumer.cli.replay import command as replay
@@ -23,9 +23,9 @@ OTHER = TopicPartition("t", 1)
 
 
 @pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[RangeBench]:
+def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[RangeReaderBench]:
     """``t-0`` has 100 records and ``t-1`` ten; the working directory is empty."""
-    world = bench(are_old=False)
+    world = range_bench(are_old=False)
     world.net.cluster.append(TP, values(*range(100)))
     world.net.cluster.append(OTHER, values(*range(200, 210)))
 
@@ -52,7 +52,7 @@ class ReplayOutput:
 
 
 def test_all_partitions_are_printed_one_after_the_other(
-    world: RangeBench, capfd: pytest.CaptureFixture[str]
+    world: RangeReaderBench, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Each is printed up to its end at the start of the command."""
     printed = ReplayOutput(capfd)
@@ -76,7 +76,10 @@ def test_all_partitions_are_printed_one_after_the_other(
     ],
 )
 def test_a_part_of_the_log_is_printed(
-    world: RangeBench, capfd: pytest.CaptureFixture[str], flags: list[str], expected: list[int]
+    world: RangeReaderBench,
+    capfd: pytest.CaptureFixture[str],
+    flags: list[str],
+    expected: list[int],
 ) -> None:
     """Offsets and counts limit it; a log that is too short for them needs ``--allow-gaps``."""
     printed = ReplayOutput(capfd, *flags, "--allow-gaps")
@@ -86,7 +89,7 @@ def test_a_part_of_the_log_is_printed(
 
 
 def test_ranges_may_come_from_offset_files(
-    world: RangeBench, capfd: pytest.CaptureFixture[str]
+    world: RangeReaderBench, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Both formats are read; a file of several groups needs ``--group``."""
     Path("from").write_text("t,0,97\nt,1,208\n")
@@ -110,7 +113,7 @@ def test_ranges_may_come_from_offset_files(
 
 
 def test_deleted_offsets_are_reported_before_anything_is_printed(
-    world: RangeBench, capfd: pytest.CaptureFixture[str]
+    world: RangeReaderBench, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """``--allow-gaps`` leaves them out."""
     world.net.cluster.log(TP).delete_before(30)
@@ -127,7 +130,7 @@ def test_deleted_offsets_are_reported_before_anything_is_printed(
 
 @pytest.mark.parametrize("allowed", [True, False])
 def test_offsets_deleted_meanwhile_are_reported(
-    world: RangeBench,
+    world: RangeReaderBench,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     allowed: bool,
@@ -156,7 +159,7 @@ def test_offsets_deleted_meanwhile_are_reported(
 
 @pytest.mark.parametrize("error", [StopRequested(), OSError(28, "No space left on device")])
 def test_an_interrupted_run_leaves_no_partial_file(
-    world: RangeBench,
+    world: RangeReaderBench,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     error: BaseException,
@@ -179,7 +182,7 @@ def test_an_interrupted_run_leaves_no_partial_file(
 
 
 def test_compacted_offsets_are_counted(
-    world: RangeBench, capfd: pytest.CaptureFixture[str]
+    world: RangeReaderBench, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """An offset that compaction removed is no gap."""
     world.net.cluster.log(OTHER).end_offset = 15
@@ -190,7 +193,7 @@ def test_compacted_offsets_are_counted(
 
 
 def test_temporary_failures_are_retried(
-    world: RangeBench, capfd: pytest.CaptureFixture[str]
+    world: RangeReaderBench, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """Each message is printed once."""
     world.net.brokers[0].script(ApiKey.FETCH, Close(), Fail(6))
@@ -198,7 +201,7 @@ def test_temporary_failures_are_retried(
 
 
 def test_a_partition_without_a_leader_prevents_a_replay(
-    world: RangeBench, capfd: pytest.CaptureFixture[str]
+    world: RangeReaderBench, capfd: pytest.CaptureFixture[str]
 ) -> None:
     """The other partitions can be replayed by naming them."""
     world.net.cluster.move_leader(OTHER, None)
@@ -223,7 +226,7 @@ def test_a_partition_without_a_leader_prevents_a_replay(
     ],
 )
 def test_invalid_arguments_are_refused(
-    world: RangeBench, capfd: pytest.CaptureFixture[str], flags: list[str], reported: str
+    world: RangeReaderBench, capfd: pytest.CaptureFixture[str], flags: list[str], reported: str
 ) -> None:
     """The exit status is 2, and nothing is printed."""
     Path("other").write_text("u,0,1\n")

@@ -8,7 +8,7 @@ from tests.fakes.fake_script import Close, Fail, Hang, Raw, Step
 from tests.fakes.memory_transport import MemoryTransport
 from tests.support.fake_net import LONG_MS, SHORT_MS, FakeNet, fake_net, requested_brokers
 from tests.support.manual_clock import ManualClock
-from tests.support.plain_ways import impatient_client, plain_client, plain_dialer
+from tests.support.plain_connections import plain_client, plain_dialer, short_timeout_client
 from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.cluster_client import LATEST
 from zkconsumer.cluster.request_round import first_dial_ms
@@ -31,7 +31,9 @@ def net() -> FakeNet:
 
 def read(net: FakeNet, topics: Sequence[str], *, order: Sequence[int] = (0, 1, 2)) -> ClusterView:
     """Request the view from the brokers, in this order."""
-    return impatient_client(net).view_by([net.brokers[number].address for number in order], topics)
+    return short_timeout_client(net).view_by(
+        [net.brokers[number].address for number in order], topics
+    )
 
 
 def requests_to(net: FakeNet, broker: int) -> list[object]:
@@ -53,7 +55,7 @@ def test_one_request_finds_all_leaders(net: FakeNet) -> None:
 
 def test_only_the_given_brokers_are_asked(net: FakeNet) -> None:
     """Brokers of an earlier call, or those in the cluster's metadata, are not asked."""
-    client = impatient_client(net)
+    client = short_timeout_client(net)
     for number in (2, 0):
         client.view_by([net.brokers[number].address], ["t"])
     assert requested_brokers(net) == [0, 2]
@@ -65,7 +67,7 @@ def test_the_next_broker_is_asked_after_a_failure(net: FakeNet, step: Step) -> N
     net.brokers[2].script(ApiKey.METADATA, step)
     net.brokers[0].stop()
     addresses = [net.brokers[number].address for number in (0, 2, 1)]
-    view = impatient_client(net, 10 * SHORT_MS).view_by(addresses, ["t"])
+    view = short_timeout_client(net, 10 * SHORT_MS).view_by(addresses, ["t"])
     assert set(view.leaders) == {TopicPartition("t", 1), TopicPartition("t", 2)}
     assert requested_brokers(net) == [1, 2]
 
@@ -86,7 +88,7 @@ def test_the_error_names_every_broker_and_its_failure(net: FakeNet) -> None:
 def test_an_empty_list_of_brokers_is_an_error(net: FakeNet) -> None:
     """Without any broker the error says that none is registered."""
     with pytest.raises(TransportError, match="no broker is registered"):
-        impatient_client(net).view_by([], ["t"])
+        short_timeout_client(net).view_by([], ["t"])
 
 
 def test_no_topics_are_not_all_topics(net: FakeNet) -> None:
@@ -127,7 +129,7 @@ def test_a_silent_broker_is_not_waited_for_if_another_responds(net: FakeNet) -> 
     net.brokers[0].script(ApiKey.METADATA, Hang())
     net.brokers[1].script(ApiKey.METADATA, Hang())
     began_ms = SystemClock().now_ms()
-    view = impatient_client(net, LONG_MS).view_by(net.brokers.addresses, ["t"])
+    view = short_timeout_client(net, LONG_MS).view_by(net.brokers.addresses, ["t"])
     assert len(view.leaders) == 3
     assert SystemClock().now_ms() - began_ms < LONG_MS / 2
     assert requested_brokers(net) == [0, 1, 2]
@@ -139,7 +141,9 @@ def test_the_only_broker_is_asked_once_more() -> None:
     net.cluster.create_topic("t")
     net.brokers[0].script(ApiKey.METADATA, Hang())
     began_ms = SystemClock().now_ms()
-    assert len(impatient_client(net, LONG_MS).view_by(net.brokers.addresses, ["t"]).leaders) == 1
+    assert (
+        len(short_timeout_client(net, LONG_MS).view_by(net.brokers.addresses, ["t"]).leaders) == 1
+    )
     assert SystemClock().now_ms() - began_ms < LONG_MS / 2
 
 
@@ -205,7 +209,7 @@ def test_a_connect_may_take_longer_once_all_brokers_failed(net: FakeNet) -> None
 
 def test_offsets_are_requested_from_the_leaders_of_the_view(net: FakeNet) -> None:
     """Offsets are requested from the leaders just found, without another metadata request."""
-    client = impatient_client(net, LONG_MS)
+    client = short_timeout_client(net, LONG_MS)
     view = client.view_by(net.brokers.addresses, ["t"])
     reported = client.segment_starts(dict.fromkeys(view.leaders, LATEST), timeout_ms=LONG_MS)
     assert reported == dict.fromkeys(view.leaders, (0,))

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from tests.support.poll_callers import Make
+from tests.support.poll_callers import ConsumerFactory
 from tests.support.poll_fakes import FakeParts
 from zkconsumer.consumer import kafka_consumer
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 
 
 @pytest.fixture
-def make(monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
+def make_consumer(monkeypatch: pytest.MonkeyPatch) -> Iterator[ConsumerFactory]:
     """Make consumers with their fake components; close them at the end."""
     made: list[KafkaConsumer] = []
 

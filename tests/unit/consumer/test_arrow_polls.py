@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.poll_callers import A, B, Make, joined
+from tests.support.poll_callers import A, B, ConsumerFactory, joined_consumer
 from zkconsumer import KafkaConsumer
 from zkconsumer.errors import IllegalArgumentError, PartitionFailed
 
@@ -17,9 +17,11 @@ def reader_of(consumer: KafkaConsumer, *schema: Any) -> Any:
     return pa.RecordBatchReader.from_stream(consumer, *schema)
 
 
-def test_a_reader_ends_like_an_iteration_and_another_continues(make: Make) -> None:
+def test_a_reader_ends_like_an_iteration_and_another_continues(
+    make_consumer: ConsumerFactory,
+) -> None:
     """Nothing is polled before the first read; the schema is that of ``poll_arrow``."""
-    consumer, fakes = joined(make, consumer_timeout_ms=QUIET_MS)
+    consumer, fakes = joined_consumer(make_consumer, consumer_timeout_ms=QUIET_MS)
     reader = reader_of(consumer)
     assert reader.schema == consumer.poll_arrow(max_records=1).schema
     assert consumer.position(A) == 1
@@ -29,9 +31,13 @@ def test_a_reader_ends_like_an_iteration_and_another_continues(make: Make) -> No
     assert reader_of(consumer).read_all()["offset"].to_pylist() == [10, 11]
 
 
-def test_what_was_read_is_committed_when_the_next_is_asked_for(make: Make) -> None:
+def test_what_was_read_is_committed_when_the_next_is_asked_for(
+    make_consumer: ConsumerFactory,
+) -> None:
     """A batch is committed as a poll is: when the next one is requested."""
-    consumer, fakes = joined(make, consumer_timeout_ms=QUIET_MS, auto_commit_interval_ms=0)
+    consumer, fakes = joined_consumer(
+        make_consumer, consumer_timeout_ms=QUIET_MS, auto_commit_interval_ms=0
+    )
     reader = reader_of(consumer)
     assert reader.read_next_batch().num_rows == 20
     while fakes.group.pending:
@@ -45,9 +51,11 @@ def test_what_was_read_is_committed_when_the_next_is_asked_for(make: Make) -> No
 
 
 @pytest.mark.parametrize("schema", [(), ("offset",)])
-def test_a_reader_ends_when_the_consumer_is_closed(make: Make, schema: tuple[str, ...]) -> None:
+def test_a_reader_ends_when_the_consumer_is_closed(
+    make_consumer: ConsumerFactory, schema: tuple[str, ...]
+) -> None:
     """Closing ends a reader at once, without an error, then or later."""
-    consumer, fakes = joined(make)
+    consumer, fakes = joined_consumer(make_consumer)
     wanted = [pa.schema([(name, pa.int64()) for name in schema])] if schema else []
     reader = reader_of(consumer, *wanted)
     assert reader.read_next_batch().num_rows == 20
@@ -58,9 +66,9 @@ def test_a_reader_ends_when_the_consumer_is_closed(make: Make, schema: tuple[str
     assert reader_of(consumer).read_all().num_rows == 0
 
 
-def test_errors_are_told_by_the_reader_which_goes_on(make: Make) -> None:
+def test_errors_are_told_by_the_reader_which_goes_on(make_consumer: ConsumerFactory) -> None:
     """An error is not reported as the end, since other partitions have more records."""
-    consumer, fakes = joined(make, consumer_timeout_ms=QUIET_MS)
+    consumer, fakes = joined_consumer(make_consumer, consumer_timeout_ms=QUIET_MS)
     fakes.engine.errors = [PartitionFailed(A, 10, "corrupt")]
     reader = reader_of(consumer)
     assert reader.read_next_batch().num_rows == 20
@@ -70,9 +78,9 @@ def test_errors_are_told_by_the_reader_which_goes_on(make: Make) -> None:
     assert reader.read_next_batch()["offset"].to_pylist() == [10]
 
 
-def test_a_reader_raises_a_wakeup(make: Make) -> None:
+def test_a_reader_raises_a_wakeup(make_consumer: ConsumerFactory) -> None:
     """It ends one poll, and no record is lost."""
-    consumer, _ = joined(make, consumer_timeout_ms=QUIET_MS)
+    consumer, _ = joined_consumer(make_consumer, consumer_timeout_ms=QUIET_MS)
     reader = reader_of(consumer)
     consumer.wakeup()
     with pytest.raises(pa.ArrowException, match="Woken"):
@@ -80,9 +88,9 @@ def test_a_reader_raises_a_wakeup(make: Make) -> None:
     assert reader.read_all().num_rows == 20
 
 
-def test_a_requested_schema_selects_and_casts_columns(make: Make) -> None:
+def test_a_requested_schema_selects_and_casts_columns(make_consumer: ConsumerFactory) -> None:
     """Columns are selected by name, in the order of the schema."""
-    consumer, _ = joined(make, consumer_timeout_ms=QUIET_MS)
+    consumer, _ = joined_consumer(make_consumer, consumer_timeout_ms=QUIET_MS)
     schema = pa.schema([("offset", pa.int64()), ("value", pa.string())])
     table = reader_of(consumer, schema).read_all()
     assert table.schema == schema
@@ -92,18 +100,20 @@ def test_a_requested_schema_selects_and_casts_columns(make: Make) -> None:
 
 
 @pytest.mark.parametrize("names", [["headers"], ["topic", "offset"], ["partition"]])
-def test_selected_columns_equal_those_of_a_full_poll(make: Make, names: list[str]) -> None:
+def test_selected_columns_equal_those_of_a_full_poll(
+    make_consumer: ConsumerFactory, names: list[str]
+) -> None:
     """Columns come in the order in which they are named, in an empty batch as well."""
-    consumer, _ = joined(make)
-    whole, _ = joined(make)
+    consumer, _ = joined_consumer(make_consumer)
+    whole, _ = joined_consumer(make_consumer)
     assert consumer.poll_arrow(columns=names) == whole.poll_arrow().select(names)
     empty = consumer.poll_arrow(columns=names)
     assert (empty.num_rows, empty.schema.names) == (0, names)
 
 
-def test_unknown_columns_are_refused(make: Make) -> None:
+def test_unknown_columns_are_refused(make_consumer: ConsumerFactory) -> None:
     """No records are consumed by the refused call."""
-    consumer, _ = joined(make)
+    consumer, _ = joined_consumer(make_consumer)
     with pytest.raises(IllegalArgumentError, match="no column 'time'"):
         consumer.poll_arrow(columns=["time"])
     assert consumer.position(A) == 0

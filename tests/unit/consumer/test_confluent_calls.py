@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import zkconsumer
-from tests.support.poll_callers import Make
+from tests.support.poll_callers import ConsumerFactory
 from zkconsumer import KafkaConsumer
 from zkconsumer.consumer.settings.confluent_names import KEYS, METHODS
 from zkconsumer.consumer.settings.keys import BY_KEY
@@ -38,24 +38,28 @@ def test_keyword_arguments_with_dots_are_refused() -> None:
 
 
 @pytest.mark.parametrize("seconds", [1.0, 0.1, 0.25, 5.0, 10.0])
-def test_a_poll_timeout_in_seconds_is_refused(make: Make, seconds: float) -> None:
+def test_a_poll_timeout_in_seconds_is_refused(
+    make_consumer: ConsumerFactory, seconds: float
+) -> None:
     """A positional float that looks like seconds is refused."""
-    consumer, _ = make("t")
+    consumer, _ = make_consumer("t")
     with pytest.raises(IllegalArgumentError, match=rf"timeout_ms={round(seconds * 1000)}\)"):
         consumer.poll(seconds)
     consumer.poll(timeout_ms=min(seconds, 1.0))  # with the unit in its name it is accepted
 
 
 @pytest.mark.parametrize("wait_ms", [0, 0.0, 1, 3.7251, 0.4999, 1e-9])
-def test_other_positional_timeouts_are_milliseconds(make: Make, wait_ms: float) -> None:
+def test_other_positional_timeouts_are_milliseconds(
+    make_consumer: ConsumerFactory, wait_ms: float
+) -> None:
     """Integers and computed fractions are accepted."""
-    consumer, _ = make("t")
+    consumer, _ = make_consumer("t")
     assert consumer.poll(wait_ms) == {}
 
 
-def test_confluent_kafka_s_timeout_argument_is_refused(make: Make) -> None:
+def test_confluent_kafka_s_timeout_argument_is_refused(make_consumer: ConsumerFactory) -> None:
     """Its ``timeout`` is in seconds."""
-    consumer, _ = make("t")
+    consumer, _ = make_consumer("t")
     poll: Any = consumer.poll
     with pytest.raises(TypeError, match="write timeout_ms, in milliseconds"):
         poll(timeout=1.0)
@@ -70,9 +74,11 @@ def test_poll_shows_its_real_signature() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(METHODS))
-def test_methods_of_confluent_kafka_are_refused_with_ours(make: Make, name: str) -> None:
+def test_methods_of_confluent_kafka_are_refused_with_ours(
+    make_consumer: ConsumerFactory, name: str
+) -> None:
     """They are missing attributes whose error names our method."""
-    consumer, _ = make("t")
+    consumer, _ = make_consumer("t")
     assert not hasattr(consumer, name)
     with pytest.raises(AttributeError, match=f"no attribute '{name}' .*write "):
         getattr(consumer, name)
@@ -80,9 +86,9 @@ def test_methods_of_confluent_kafka_are_refused_with_ours(make: Make, name: str)
         assert hasattr(consumer, ours)
 
 
-def test_other_missing_attributes_raise_the_usual_error(make: Make) -> None:
+def test_other_missing_attributes_raise_the_usual_error(make_consumer: ConsumerFactory) -> None:
     """The error does not mention confluent-kafka."""
-    consumer, _ = make("t")
+    consumer, _ = make_consumer("t")
     with pytest.raises(AttributeError, match=r"^'KafkaConsumer' object has no attribute 'pol'$"):
         consumer.pol  # type: ignore[attr-defined]  # noqa: B018 - it raises
 

@@ -4,14 +4,14 @@ from unittest import mock
 
 import pytest
 
-from tests.support.poll_callers import Make
+from tests.support.poll_callers import ConsumerFactory
 from zkconsumer import KafkaConsumer, TopicPartition
 from zkconsumer.consumer.config import PollConfig
 
 
-def test_the_repr_shows_group_client_id_topics_and_state(make: Make) -> None:
+def test_the_repr_shows_group_client_id_topics_and_state(make_consumer: ConsumerFactory) -> None:
     """It follows each change of the subscription until the consumer is closed."""
-    consumer, _ = make(group_id="g", client_id="c")
+    consumer, _ = make_consumer(group_id="g", client_id="c")
     start = "<KafkaConsumer group_id='g', client_id='c'"
     assert repr(consumer) == f"{start}, nothing subscribed, open>"
     consumer.subscribe(["b", "a"])
@@ -26,9 +26,9 @@ def test_the_repr_shows_group_client_id_topics_and_state(make: Make) -> None:
     assert repr(consumer).endswith(", closed>")
 
 
-def test_the_repr_is_one_short_printable_line(make: Make) -> None:
+def test_the_repr_is_one_short_printable_line(make_consumer: ConsumerFactory) -> None:
     """Long lists are shortened and control characters escaped."""
-    consumer, _ = make(group_id="g\n\x1b[2J")
+    consumer, _ = make_consumer(group_id="g\n\x1b[2J")
     consumer.subscribe([f"t{number}" for number in range(1000)])
     text = repr(consumer)
     assert "topics [t0, t1, t10, t100, t101, 995 more]" in text
@@ -36,14 +36,14 @@ def test_the_repr_is_one_short_printable_line(make: Make) -> None:
     assert len(text) < 300
 
 
-def test_the_repr_works_without_a_group_and_before_init(make: Make) -> None:
+def test_the_repr_works_without_a_group_and_before_init(make_consumer: ConsumerFactory) -> None:
     """Subclasses show their own names."""
 
     class Mine(KafkaConsumer):
         pass
 
     assert repr(Mine.__new__(Mine)) == "<Mine, not made>"
-    consumer, fakes = make()
+    consumer, fakes = make_consumer()
     with mock.patch.object(consumer, "config", PollConfig()):
         assert repr(consumer).startswith("<KafkaConsumer no group, ")
     assert fakes.config.group_id == "g"

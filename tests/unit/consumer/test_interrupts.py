@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.support.interrupting import interrupt_at_check
-from tests.support.poll_callers import A, B, Make
+from tests.support.poll_callers import A, B, ConsumerFactory
 from tests.support.poll_fakes import FakeParts
-from tests.support.shares import stride
+from tests.support.shares import sampling_step
 from zkconsumer import KafkaConsumer, TopicPartition
 from zkconsumer.consumer.arrow_polls import PolledBatches
 
@@ -77,10 +77,10 @@ def raise_interrupt() -> None:
     raise KeyboardInterrupt
 
 
-def test_an_interrupt_loses_no_topic_of_a_pattern(make: Make) -> None:
+def test_an_interrupt_loses_no_topic_of_a_pattern(make_consumer: ConsumerFactory) -> None:
     """A topic that is missed would be read late, since the next view may be minutes away."""
     for number in count():
-        consumer, fakes = make()
+        consumer, fakes = make_consumer()
         consumer.subscribe(pattern="^web")
         fakes.metadata.learn({"web1": 1})
         fakes.session.saw_view()
@@ -96,17 +96,19 @@ def test_an_interrupt_loses_no_topic_of_a_pattern(make: Make) -> None:
 
 @pytest.mark.parametrize("first", range(3))
 @pytest.mark.parametrize("read", [by_poll, by_loop, mixed, by_batch, by_stream])
-def test_an_interrupt_loses_no_record(make: Make, read: Read, first: int) -> None:
+def test_an_interrupt_loses_no_record(
+    make_consumer: ConsumerFactory, read: Read, first: int
+) -> None:
     """No record is delivered twice either, and the consumer can be closed."""
     if read is by_batch:
         pytest.importorskip("pyarrow")
-    step = stride(24)
+    step = sampling_step(24)
     for number in count(first * step // 3, step):
-        consumer, fakes = make(
+        consumer, fakes = make_consumer(
             "t", consumer_timeout_ms=1, max_poll_records=3, auto_commit_interval_ms=0
         )
         fakes.engine.ends = {A: END, B: END}
-        fakes.group.give(A, B)
+        fakes.group.assign(A, B)
         seen: Seen = defaultdict(list)
         location = None
         try:

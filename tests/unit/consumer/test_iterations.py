@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.poll_callers import A, B, Make, joined, offsets_of
+from tests.support.poll_callers import A, B, ConsumerFactory, joined_consumer, offsets_of
 from tests.support.queues import needs_native_engine
 from zkconsumer import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
 
@@ -18,22 +18,24 @@ def taken_from(consumer: KafkaConsumer, count: int) -> list[int]:
     return [next(iterations[at % 2]).offset for at in range(count)]
 
 
-def test_two_iterations_share_all_records(make: Make) -> None:
+def test_two_iterations_share_all_records(make_consumer: ConsumerFactory) -> None:
     """Each record is returned once and in order, as by ``zip(consumer, consumer)``."""
-    consumer, fakes = make("t", max_poll_records=4)
+    consumer, fakes = make_consumer("t", max_poll_records=4)
     fakes.engine.ends = {A: 20}
-    fakes.group.give(A)
+    fakes.group.assign(A)
     consumer.poll()
     assert taken_from(consumer, 20) == list(range(20))
     assert consumer.position(A) == 20
 
 
 @pytest.mark.parametrize("most", [sys.maxsize, 2**70])
-def test_a_poll_without_a_limit_returns_what_an_iteration_left(make: Make, most: int) -> None:
+def test_a_poll_without_a_limit_returns_what_an_iteration_left(
+    make_consumer: ConsumerFactory, most: int
+) -> None:
     """However large ``max_records`` is, no record is skipped."""
-    consumer, fakes = make("t", max_poll_records=4)
+    consumer, fakes = make_consumer("t", max_poll_records=4)
     fakes.engine.ends = {A: 4}
-    fakes.group.give(A)
+    fakes.group.assign(A)
     consumer.poll()
     assert next(consumer).offset == 0
     assert offsets_of(consumer.poll(max_records=most)) == {A: [1, 2, 3]}
@@ -42,12 +44,12 @@ def test_a_poll_without_a_limit_returns_what_an_iteration_left(make: Make, most:
 @pytest.mark.parametrize("uncertain_checks", [1, 2, 3])
 @pytest.mark.parametrize("how", ["poll", "next", "poll_arrow"])
 def test_withheld_records_come_first_when_ownership_is_certain_again(
-    make: Make, how: str, uncertain_checks: int
+    make_consumer: ConsumerFactory, how: str, uncertain_checks: int
 ) -> None:
     """Order is kept even if ownership becomes certain between two checks of one call."""
     if how == "poll_arrow":
         pytest.importorskip("pyarrow")
-    consumer, fakes = joined(make, max_poll_records=4)
+    consumer, fakes = joined_consumer(make_consumer, max_poll_records=4)
     assert [next(consumer).offset for _ in range(2)] == [0, 1]
     responses = [*[frozenset({B})] * uncertain_checks, frozenset({A, B})]
 
@@ -72,9 +74,9 @@ def test_withheld_records_come_first_when_ownership_is_certain_again(
     assert seen == {A: list(range(10)), B: list(range(10))}
 
 
-def test_a_listener_that_polls_is_called_once(make: Make) -> None:
+def test_a_listener_that_polls_is_called_once(make_consumer: ConsumerFactory) -> None:
     """Polling in a listener is useless but harmless."""
-    consumer, fakes = make("t")
+    consumer, fakes = make_consumer("t")
     fakes.engine.ends = {A: 10, B: 10}
     received: list[list[TopicPartition]] = []
 
@@ -84,7 +86,7 @@ def test_a_listener_that_polls_is_called_once(make: Make) -> None:
             consumer.poll()
 
     consumer.subscribe(["t"], listener=PollingListener())
-    fakes.group.give(A, B)
+    fakes.group.assign(A, B)
     consumer.poll()
     consumer.poll()
     assert received == [[A, B]]
@@ -92,7 +94,7 @@ def test_a_listener_that_polls_is_called_once(make: Make) -> None:
 
 @pytest.mark.parametrize(("how", "certain_checks"), [("poll", 1), ("next", 3), ("poll_arrow", 1)])
 def test_who_stood_still_amid_a_call_hands_nothing_out(
-    make: Make, how: str, certain_checks: int
+    make_consumer: ConsumerFactory, how: str, certain_checks: int
 ) -> None:
     """A process that was suspended during a call returns nothing from it.
 
@@ -100,7 +102,7 @@ def test_who_stood_still_amid_a_call_hands_nothing_out(
     """
     if how == "poll_arrow":
         pytest.importorskip("pyarrow")
-    consumer, fakes = joined(make, max_poll_records=4)
+    consumer, fakes = joined_consumer(make_consumer, max_poll_records=4)
     checks: list[frozenset[TopicPartition]] = []
 
     def deliverable() -> frozenset[TopicPartition]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.model_engine import EPOCH, value_of
-from tests.support.poll_callers import A, B, Listener, Make, joined, offsets_of
+from tests.support.poll_callers import A, B, ConsumerFactory, Listener, joined_consumer, offsets_of
 from zkconsumer import (
     ConsumerRecord,
     OffsetAndMetadata,
@@ -21,9 +21,9 @@ from zkconsumer.errors import (
 # --- positions -----------------------------------------------------------------------------------
 
 
-def test_seek_moves_to_any_offset(make: Make) -> None:
+def test_seek_moves_to_any_offset(make_consumer: ConsumerFactory) -> None:
     """The last of several seeks counts."""
-    consumer, _ = joined(make)
+    consumer, _ = joined_consumer(make_consumer)
     consumer.poll()
     consumer.seek(A, 3)
     consumer.seek(A, 8)
@@ -35,9 +35,9 @@ def test_seek_moves_to_any_offset(make: Make) -> None:
     assert (consumer.position(A), consumer.position(B)) == (10, 10)
 
 
-def test_partitions_that_are_not_assigned_are_refused(make: Make) -> None:
+def test_partitions_that_are_not_assigned_are_refused(make_consumer: ConsumerFactory) -> None:
     """The error names the partition."""
-    consumer, _ = make("t")
+    consumer, _ = make_consumer("t")
     calls: list[Callable[[], object]] = [
         lambda: consumer.seek(A, 1),
         lambda: consumer.position(A),
@@ -53,9 +53,9 @@ def test_partitions_that_are_not_assigned_are_refused(make: Make) -> None:
         consumer.seek_to_end()
 
 
-def test_a_position_is_waited_for(make: Make) -> None:
+def test_a_position_is_waited_for(make_consumer: ConsumerFactory) -> None:
     """A lookup of the position waits as long as the caller allows."""
-    consumer, fakes = joined(make)
+    consumer, fakes = joined_consumer(make_consumer)
     fakes.engine.slow_resets = True
     consumer.seek_to_end(A)
     fakes.wakeup.meanwhile = [lambda: None, fakes.engine.answer_resets]
@@ -66,9 +66,9 @@ def test_a_position_is_waited_for(make: Make) -> None:
         consumer.position(A)
 
 
-def test_paused_partitions_keep_their_records(make: Make) -> None:
+def test_paused_partitions_keep_their_records(make_consumer: ConsumerFactory) -> None:
     """They keep their buffered records and their position."""
-    consumer, _ = joined(make)
+    consumer, _ = joined_consumer(make_consumer)
     consumer.pause(A)
     assert consumer.paused() == {A}
     assert list(consumer.poll()) == [B]
@@ -81,18 +81,22 @@ def test_paused_partitions_keep_their_records(make: Make) -> None:
 # --- iteration -----------------------------------------------------------------------------------
 
 
-def test_iteration_returns_single_records_and_ends_with_the_time_out(make: Make) -> None:
+def test_iteration_returns_single_records_and_ends_with_the_time_out(
+    make_consumer: ConsumerFactory,
+) -> None:
     """An iteration spans as many polls as it needs."""
-    consumer, _ = joined(make, consumer_timeout_ms=2_000, max_poll_records=3)
+    consumer, _ = joined_consumer(make_consumer, consumer_timeout_ms=2_000, max_poll_records=3)
     seen = [(record.partition, record.offset) for record in consumer]
     assert seen == [(0, n) for n in range(10)] + [(1, n) for n in range(10)]
     with pytest.raises(StopIteration):
         next(consumer)
 
 
-def test_a_position_in_an_iteration_follows_the_current_record(make: Make) -> None:
+def test_a_position_in_an_iteration_follows_the_current_record(
+    make_consumer: ConsumerFactory,
+) -> None:
     """Records that were fetched but not returned yet do not count."""
-    consumer, fakes = joined(make)
+    consumer, fakes = joined_consumer(make_consumer)
     assert next(consumer).offset == 0
     assert next(consumer).offset == 1
     assert consumer.position(A) == 2
@@ -104,9 +108,9 @@ def test_a_position_in_an_iteration_follows_the_current_record(make: Make) -> No
     }
 
 
-def test_an_iteration_can_be_left_and_resumed(make: Make) -> None:
+def test_an_iteration_can_be_left_and_resumed(make_consumer: ConsumerFactory) -> None:
     """Another loop or a poll continues after the last record."""
-    consumer, _ = joined(make)
+    consumer, _ = joined_consumer(make_consumer)
     assert [record.offset for record in itertools.islice(consumer, 3)] == [0, 1, 2]
     assert next(consumer).offset == 3
     assert [record.offset for record in itertools.islice(consumer, 2)] == [4, 5]
@@ -114,9 +118,9 @@ def test_an_iteration_can_be_left_and_resumed(make: Make) -> None:
     assert next(consumer).offset == 1
 
 
-def test_a_seek_or_pause_in_a_loop_takes_effect_at_once(make: Make) -> None:
+def test_a_seek_or_pause_in_a_loop_takes_effect_at_once(make_consumer: ConsumerFactory) -> None:
     """It affects only its own partition."""
-    consumer, _ = joined(make)
+    consumer, _ = joined_consumer(make_consumer)
     seen: list[tuple[int, int]] = []
     for record in consumer:
         seen.append((record.partition, record.offset))
@@ -131,11 +135,11 @@ def test_a_seek_or_pause_in_a_loop_takes_effect_at_once(make: Make) -> None:
     assert [next(consumer).offset, next(consumer).offset] == [8, 9]
 
 
-def test_a_rebalance_in_a_loop_commits_the_returned_records(make: Make) -> None:
+def test_a_rebalance_in_a_loop_commits_the_returned_records(make_consumer: ConsumerFactory) -> None:
     """Records that were not returned yet are left to the new owner."""
-    consumer, fakes = joined(make, max_poll_records=20)
+    consumer, fakes = joined_consumer(make_consumer, max_poll_records=20)
     assert next(consumer).offset == 0
-    fakes.group.take(A)
+    fakes.group.revoke(A)
     consumer.pause(A)  # so that the loop has to poll
     consumer.pause(B)
     consumer.poll()
@@ -144,21 +148,25 @@ def test_a_rebalance_in_a_loop_commits_the_returned_records(make: Make) -> None:
     assert [next(consumer).partition, next(consumer).partition] == [1, 1]
 
 
-def test_a_loop_looks_again_and_again_whether_its_partition_is_ours(make: Make) -> None:
+def test_a_loop_looks_again_and_again_whether_its_partition_is_ours(
+    make_consumer: ConsumerFactory,
+) -> None:
     """The caller's work on one record may take longer than a session."""
-    consumer, fakes = joined(make, consumer_timeout_ms=100)
+    consumer, fakes = joined_consumer(make_consumer, consumer_timeout_ms=100)
     for record in consumer:
         if record.offset == 2:
-            fakes.group.surely = False
+            fakes.group.is_certain = False
             fakes.clock.advance(60_000)
         assert record.offset <= 2
-    fakes.group.surely = True
+    fakes.group.is_certain = True
     assert next(consumer).offset == 3
 
 
-def test_a_failure_in_a_loop_is_raised_and_the_next_loop_continues(make: Make) -> None:
+def test_a_failure_in_a_loop_is_raised_and_the_next_loop_continues(
+    make_consumer: ConsumerFactory,
+) -> None:
     """The next loop continues after the last record."""
-    consumer, fakes = joined(make, consumer_timeout_ms=10)
+    consumer, fakes = joined_consumer(make_consumer, consumer_timeout_ms=10)
     fakes.engine.errors = [PartitionFailed(A, 10, "corrupt")]
     seen: list[ConsumerRecord] = []
     with pytest.raises(PartitionFailed):
@@ -167,9 +175,9 @@ def test_a_failure_in_a_loop_is_raised_and_the_next_loop_continues(make: Make) -
     assert list(consumer) == []
 
 
-def test_a_loop_ends_when_the_consumer_is_closed_in_it(make: Make) -> None:
+def test_a_loop_ends_when_the_consumer_is_closed_in_it(make_consumer: ConsumerFactory) -> None:
     """The loop ends as in kafka-python, with the current record committed."""
-    consumer, fakes = joined(make)
+    consumer, fakes = joined_consumer(make_consumer)
     for record in consumer:
         assert record.offset <= 1
         if record.offset == 1:
@@ -180,9 +188,9 @@ def test_a_loop_ends_when_the_consumer_is_closed_in_it(make: Make) -> None:
 # --- Arrow ---------------------------------------------------------------------------------------
 
 
-def test_poll_arrow_returns_one_batch(make: Make) -> None:
+def test_poll_arrow_returns_one_batch(make_consumer: ConsumerFactory) -> None:
     """Records are grouped by partition; those that an iteration held come first."""
-    consumer, _ = joined(make)
+    consumer, _ = joined_consumer(make_consumer)
     assert next(consumer).offset == 0
     first = consumer.poll_arrow(max_records=11)
     assert first.column("offset").to_pylist() == [*range(1, 10), 0, 1]
@@ -199,9 +207,9 @@ def test_poll_arrow_returns_one_batch(make: Make) -> None:
 # --- closing -------------------------------------------------------------------------------------
 
 
-def test_close_commits_leaves_and_stops(make: Make) -> None:
+def test_close_commits_leaves_and_stops(make_consumer: ConsumerFactory) -> None:
     """``close`` commits, leaves the group and stops fetching; a second one does nothing."""
-    consumer, fakes = joined(make)
+    consumer, fakes = joined_consumer(make_consumer)
     listener = Listener(consumer)
     consumer.subscribe(["t"], listener=listener)
     consumer.poll()
@@ -217,9 +225,9 @@ def test_close_commits_leaves_and_stops(make: Make) -> None:
     assert list(consumer) == []
 
 
-def test_a_block_that_fails_does_not_commit(make: Make) -> None:
+def test_a_block_that_fails_does_not_commit(make_consumer: ConsumerFactory) -> None:
     """It is unknown whether the current record was processed."""
-    consumer, fakes = joined(make)
+    consumer, fakes = joined_consumer(make_consumer)
     consumer.poll()
     fakes.engine.errors = [PartitionFailed(A, 10, "corrupt")]
     with pytest.raises(PartitionFailed), consumer:
@@ -228,9 +236,9 @@ def test_a_block_that_fails_does_not_commit(make: Make) -> None:
     assert fakes.engine.stopped
 
 
-def test_a_failing_listener_does_not_prevent_closing(make: Make) -> None:
+def test_a_failing_listener_does_not_prevent_closing(make_consumer: ConsumerFactory) -> None:
     """Its exception is raised at the end."""
-    consumer, fakes = joined(make)
+    consumer, fakes = joined_consumer(make_consumer)
     listener = Listener(consumer)
     listener.raises = ValueError("mine")
     consumer.subscribe(["t"], listener=listener)
@@ -240,9 +248,9 @@ def test_a_failing_listener_does_not_prevent_closing(make: Make) -> None:
     consumer.close()
 
 
-def test_a_rebalance_can_be_requested(make: Make) -> None:
+def test_a_rebalance_can_be_requested(make_consumer: ConsumerFactory) -> None:
     """Without a subscription there is no group to rebalance, which the error says."""
-    consumer, fakes = joined(make)
+    consumer, fakes = joined_consumer(make_consumer)
     consumer.enforce_rebalance()
     assert fakes.group.calls[-1] == "rejoin"
     consumer.unsubscribe()
@@ -250,17 +258,17 @@ def test_a_rebalance_can_be_requested(make: Make) -> None:
         consumer.enforce_rebalance()
 
 
-def test_group_metadata_names_the_member(make: Make) -> None:
+def test_group_metadata_names_the_member(make_consumer: ConsumerFactory) -> None:
     """It has the fields that transactional producers need (KIP-447)."""
-    consumer, fakes = joined(make)
+    consumer, fakes = joined_consumer(make_consumer)
     found = consumer.group_metadata()
     assert found._fields[:4] == ("group_id", "generation_id", "member_id", "group_instance_id")
     assert found[:4] == ("g", 7, fakes.group.member_id, None)
 
 
-def test_metrics_have_the_names_of_kafka_python(make: Make) -> None:
+def test_metrics_have_the_names_of_kafka_python(make_consumer: ConsumerFactory) -> None:
     """Metrics are grouped and named as in kafka-python."""
-    consumer, _ = joined(make)
+    consumer, _ = joined_consumer(make_consumer)
     consumer.poll(max_records=3)
     found = consumer.metrics()
     coordinator = {"assigned-partitions": 2, "generation": 7, "join-total": 1}

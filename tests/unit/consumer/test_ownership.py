@@ -5,7 +5,7 @@ from collections.abc import Collection
 import pytest
 
 from tests.support.model_engine import EPOCH
-from tests.support.poll_callers import A, B, Listener, Make, joined, offsets_of
+from tests.support.poll_callers import A, B, ConsumerFactory, Listener, joined_consumer, offsets_of
 from zkconsumer import (
     ConsumerRebalanceListener,
     OffsetAndMetadata,
@@ -21,28 +21,30 @@ from zkconsumer.membership.protocol import RevocationKind
 # --- rebalances ----------------------------------------------------------------------------------
 
 
-def test_delivered_records_are_committed_before_a_revocation(make: Make) -> None:
+def test_delivered_records_are_committed_before_a_revocation(
+    make_consumer: ConsumerFactory,
+) -> None:
     """Only revoked partitions are committed; the listener is called while they are ours."""
-    consumer, fakes = joined(make)
+    consumer, fakes = joined_consumer(make_consumer)
     listener = Listener(consumer)
     consumer.subscribe(["t"], listener=listener)
     consumer.poll(max_records=3)
-    fakes.group.take(A)
+    fakes.group.revoke(A)
     assert list(consumer.poll()) == [B]
     assert fakes.group.committed_offsets == {A: OffsetAndMetadata(3, "", EPOCH)}
-    fakes.group.give(A)
+    fakes.group.assign(A)
     consumer.poll()
     assert offsets_of(consumer.poll()) == {A: [3, 4, 5, 6, 7, 8, 9]}
     assert listener.received == [("revoked", [A]), ("assigned", [A])]
 
 
-def test_of_lost_partitions_nothing_is_committed(make: Make) -> None:
+def test_of_lost_partitions_nothing_is_committed(make_consumer: ConsumerFactory) -> None:
     """The listener is told that they are lost, not revoked."""
-    consumer, fakes = joined(make)
+    consumer, fakes = joined_consumer(make_consumer)
     listener = Listener(consumer)
     consumer.subscribe(["t"], listener=listener)
     consumer.poll()
-    fakes.group.take(A, B, why=RevocationKind.LOST)
+    fakes.group.revoke(A, B, why=RevocationKind.LOST)
     assert consumer.poll() == {}
     assert fakes.group.calls.count("commit") == 0
     assert listener.received == [("lost", [A, B])]
@@ -50,30 +52,32 @@ def test_of_lost_partitions_nothing_is_committed(make: Make) -> None:
 
 
 def test_a_failing_commit_does_not_prevent_a_rebalance(
-    make: Make, caplog: pytest.LogCaptureFixture
+    make_consumer: ConsumerFactory, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The failure is logged and passed to the callback."""
     received: list[object] = []
-    consumer, fakes = joined(
-        make, default_offset_commit_callback=lambda _, error: received.append(error)
+    consumer, fakes = joined_consumer(
+        make_consumer, default_offset_commit_callback=lambda _, error: received.append(error)
     )
     consumer.poll()
     error = CommitFailed("over")
     fakes.group.commit_errors = [error]
-    fakes.group.take(A, B)
+    fakes.group.revoke(A, B)
     consumer.poll()
     assert consumer.assignment() == set()
     assert received == [error]
     assert "automatic commit refused" in caplog.text
 
 
-def test_poll_raises_the_listener_s_exception_after_the_rebalance(make: Make) -> None:
+def test_poll_raises_the_listener_s_exception_after_the_rebalance(
+    make_consumer: ConsumerFactory,
+) -> None:
     """The rebalance is completed all the same."""
-    consumer, fakes = joined(make)
+    consumer, fakes = joined_consumer(make_consumer)
     listener = Listener(consumer)
     consumer.subscribe(["t"], listener=listener)
     listener.raises = ValueError("mine")
-    fakes.group.take(A)
+    fakes.group.revoke(A)
     with pytest.raises(ValueError, match="mine"):
         consumer.poll()
     assert consumer.assignment() == {B}
@@ -81,9 +85,9 @@ def test_poll_raises_the_listener_s_exception_after_the_rebalance(make: Make) ->
     assert list(consumer.poll()) == [B]
 
 
-def test_a_listener_may_seek_and_commit(make: Make) -> None:
+def test_a_listener_may_seek_and_commit(make_consumer: ConsumerFactory) -> None:
     """A listener that stores offsets itself sets the positions."""
-    consumer, fakes = make()
+    consumer, fakes = make_consumer()
 
     class Store(ConsumerRebalanceListener):
         def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
@@ -96,13 +100,13 @@ def test_a_listener_may_seek_and_commit(make: Make) -> None:
 
     fakes.engine.ends = {A: 10, B: 10}
     consumer.subscribe(["t"], listener=Store())
-    fakes.group.give(A, B)
+    fakes.group.assign(A, B)
     assert offsets_of(consumer.poll()) == {A: [8, 9]}
     consumer.unsubscribe()
     assert fakes.group.committed_offsets[A] == OffsetAndMetadata(5, "mine")
 
 
-def test_a_listener_without_on_partitions_lost_works(make: Make) -> None:
+def test_a_listener_without_on_partitions_lost_works(make_consumer: ConsumerFactory) -> None:
     """It is told of lost partitions as revoked ones."""
     received: list[object] = []
 
@@ -113,16 +117,16 @@ def test_a_listener_without_on_partitions_lost_works(make: Make) -> None:
         def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
             received.append(("assigned", assigned))
 
-    consumer, fakes = make()
+    consumer, fakes = make_consumer()
     consumer.subscribe(["t"], listener=ForeignListener())
-    fakes.group.give(A)
+    fakes.group.assign(A)
     consumer.poll()
-    fakes.group.take(A, why=RevocationKind.LOST)
+    fakes.group.revoke(A, why=RevocationKind.LOST)
     consumer.poll()
     assert received == [("assigned", {A}), ("revoked", {A})]
 
 
-def test_a_listener_with_coroutines_is_refused(make: Make) -> None:
+def test_a_listener_with_coroutines_is_refused(make_consumer: ConsumerFactory) -> None:
     """Its methods would never be awaited."""
 
     class Later:
@@ -132,7 +136,7 @@ def test_a_listener_with_coroutines_is_refused(make: Make) -> None:
         async def on_partitions_assigned(self, assigned: object) -> None:
             """Never run."""
 
-    consumer, _ = make()
+    consumer, _ = make_consumer()
     with pytest.raises(ConfigError, match="coroutine"):
         consumer.subscribe(["t"], listener=Later())
     assert consumer.subscription() is None
@@ -142,10 +146,10 @@ def test_a_listener_with_coroutines_is_refused(make: Make) -> None:
 
 
 def test_polls_commit_by_themselves_what_earlier_ones_handed_out(
-    make: Make, caplog: pytest.LogCaptureFixture
+    make_consumer: ConsumerFactory, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Polls commit what earlier ones returned, every ``auto_commit_interval_ms``, one at a time."""
-    consumer, fakes = joined(make, auto_commit_interval_ms=1_000)
+    consumer, fakes = joined_consumer(make_consumer, auto_commit_interval_ms=1_000)
     consumer.poll(max_records=4)
     assert fakes.group.pending == []
     fakes.clock.advance(1_000)
@@ -168,20 +172,24 @@ def test_polls_commit_by_themselves_what_earlier_ones_handed_out(
     assert fakes.group.pending == []
 
 
-def test_without_auto_commit_nothing_is_committed_on_its_own(make: Make) -> None:
+def test_without_auto_commit_nothing_is_committed_on_its_own(
+    make_consumer: ConsumerFactory,
+) -> None:
     """Neither after the interval, in a rebalance nor when closing."""
-    consumer, fakes = joined(make, enable_auto_commit=False, auto_commit_interval_ms=0)
+    consumer, fakes = joined_consumer(
+        make_consumer, enable_auto_commit=False, auto_commit_interval_ms=0
+    )
     consumer.poll()
-    fakes.group.take(A)
+    fakes.group.revoke(A)
     consumer.poll()
     consumer.close()
     assert fakes.group.committed_offsets == {}
     assert fakes.group.pending == []
 
 
-def test_commit_writes_the_positions_or_the_given_offsets(make: Make) -> None:
+def test_commit_writes_the_positions_or_the_given_offsets(make_consumer: ConsumerFactory) -> None:
     """``committed`` returns what was written."""
-    consumer, fakes = joined(make)
+    consumer, fakes = joined_consumer(make_consumer)
     consumer.poll(max_records=2)
     consumer.commit()
     assert consumer.committed(A) == 2
@@ -194,11 +202,11 @@ def test_commit_writes_the_positions_or_the_given_offsets(make: Make) -> None:
         consumer.commit()
 
 
-def test_commit_async_calls_back_later(make: Make) -> None:
+def test_commit_async_calls_back_later(make_consumer: ConsumerFactory) -> None:
     """The commit's own callback is called, or else the default one."""
     received: list[tuple[str, object, object]] = []
-    consumer, fakes = joined(
-        make,
+    consumer, fakes = joined_consumer(
+        make_consumer,
         default_offset_commit_callback=lambda *arguments: received.append(("default", *arguments)),
     )
     consumer.poll(max_records=1)
@@ -213,12 +221,12 @@ def test_commit_async_calls_back_later(make: Make) -> None:
     assert received == [("default", both, None), ("own", {A: OffsetAndMetadata(7)}, error)]
 
 
-def test_records_of_a_lost_partition_are_dropped(make: Make) -> None:
+def test_records_of_a_lost_partition_are_dropped(make_consumer: ConsumerFactory) -> None:
     """When it is assigned again, it is read from the committed offset."""
-    consumer, fakes = joined(make, enable_auto_commit=False)
+    consumer, fakes = joined_consumer(make_consumer, enable_auto_commit=False)
     assert next(consumer).offset == 0
-    fakes.group.take(A, why=RevocationKind.LOST)
-    fakes.group.give(A)
+    fakes.group.revoke(A, why=RevocationKind.LOST)
+    fakes.group.assign(A)
     fakes.group.committed_offsets[A] = OffsetAndMetadata(7)
     consumer.pause(B)
     consumer.poll()
@@ -226,10 +234,10 @@ def test_records_of_a_lost_partition_are_dropped(make: Make) -> None:
 
 
 def test_close_respects_its_time_out_with_assigned_partitions(
-    make: Make, monkeypatch: pytest.MonkeyPatch
+    make_consumer: ConsumerFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The final commit counts as well, though there is no group to leave."""
-    consumer, fakes = make()
+    consumer, fakes = make_consumer()
     fakes.engine.ends = {A: 10}
     consumer.assign([A])
     consumer.poll()

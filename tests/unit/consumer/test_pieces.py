@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.model_engine import EPOCH, ModelSlice
-from tests.support.poll_fakes import FakeKeeper
+from tests.support.poll_fakes import FakeMetadataManager
 from zkconsumer.consumer import arguments as args
 from zkconsumer.consumer.autocommit import AutoCommit
 from zkconsumer.consumer.fetch_buffer import BufferedRecords, FetchBuffer
@@ -173,7 +173,7 @@ def test_a_failed_call_changes_nothing() -> None:
 
 def test_patterns_match_from_the_start_and_exclude_internal_topics() -> None:
     """As in kafka-python, which uses ``re.match``."""
-    metadata = FakeKeeper()
+    metadata = FakeMetadataManager()
     subscription = Subscription()
     subscription.subscribe((), "web|_")
     assert subscription.watched() is None
@@ -191,7 +191,7 @@ def test_patterns_match_from_the_start_and_exclude_internal_topics() -> None:
 
 def test_without_a_pattern_a_view_changes_nothing() -> None:
     """Named topics are subscribed to whether they exist or not."""
-    metadata = FakeKeeper()
+    metadata = FakeMetadataManager()
     metadata.learn({"b": 2})
     subscription = Subscription()
     subscription.subscribe(["a"], None)

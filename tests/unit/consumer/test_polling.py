@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.model_engine import EPOCH, value_of
-from tests.support.poll_callers import A, B, Listener, Make, joined, offsets_of
+from tests.support.poll_callers import A, B, ConsumerFactory, Listener, joined_consumer, offsets_of
 from zkconsumer import (
     OffsetAndMetadata,
 )
@@ -22,16 +22,16 @@ from zkconsumer.errors import (
 # --- subscribing and polling ---------------------------------------------------------------------
 
 
-def test_a_poll_joins_and_starts_at_the_committed_offset(make: Make) -> None:
+def test_a_poll_joins_and_starts_at_the_committed_offset(make_consumer: ConsumerFactory) -> None:
     """Without a committed offset it starts where ``auto_offset_reset`` says."""
-    consumer, fakes = make("t")
+    consumer, fakes = make_consumer("t")
     fakes.engine.ends = {A: 10, B: 3}
     fakes.group.committed_offsets[A] = OffsetAndMetadata(8)
     assert fakes.group.calls == ["subscribe t"]
     assert consumer.subscription() == {"t"}
     assert consumer.assignment() == set()
     assert fakes.metadata.watched == frozenset({"t"})
-    fakes.group.give(A, B)
+    fakes.group.assign(A, B)
     assert consumer.poll() == {}
     assert consumer.assignment() == {A, B}
     found = consumer.poll(timeout_ms=100)
@@ -41,17 +41,17 @@ def test_a_poll_joins_and_starts_at_the_committed_offset(make: Make) -> None:
     assert consumer.poll() == {}
 
 
-def test_a_poll_returns_a_limited_number_of_records(make: Make) -> None:
+def test_a_poll_returns_a_limited_number_of_records(make_consumer: ConsumerFactory) -> None:
     """``max_records``, or ``max_poll_records``, is the limit; the rest comes next."""
-    consumer, _ = joined(make, max_poll_records=4)
+    consumer, _ = joined_consumer(make_consumer, max_poll_records=4)
     assert offsets_of(consumer.poll()) == {A: [0, 1, 2, 3]}
     assert offsets_of(consumer.poll(max_records=7)) == {A: [4, 5, 6, 7, 8, 9], B: [0]}
     assert offsets_of(consumer.poll()) == {B: [1, 2, 3, 4]}
 
 
-def test_a_poll_waits_until_its_time_out(make: Make) -> None:
+def test_a_poll_waits_until_its_time_out(make_consumer: ConsumerFactory) -> None:
     """It returns as soon as there are records."""
-    consumer, fakes = joined(make)
+    consumer, fakes = joined_consumer(make_consumer)
     consumer.poll()
     began_ms = fakes.clock.now_ms()
     assert consumer.poll(timeout_ms=7_000) == {}
@@ -60,18 +60,18 @@ def test_a_poll_waits_until_its_time_out(make: Make) -> None:
     assert offsets_of(consumer.poll(timeout_ms=7_000)) == {A: [10]}
 
 
-def test_positions_stay_without_update_offsets(make: Make) -> None:
+def test_positions_stay_without_update_offsets(make_consumer: ConsumerFactory) -> None:
     """With ``update_offsets=False`` the next poll returns the same records."""
-    consumer, _ = joined(make)
+    consumer, _ = joined_consumer(make_consumer)
     first = consumer.poll(max_records=3, update_offsets=False)
     assert consumer.position(A) == 0
     assert consumer.poll(max_records=3) == first
     assert consumer.position(A) == 3
 
 
-def test_wrong_arguments_are_refused(make: Make) -> None:
+def test_wrong_arguments_are_refused(make_consumer: ConsumerFactory) -> None:
     """They are refused before any request is sent."""
-    consumer, _ = joined(make)
+    consumer, _ = joined_consumer(make_consumer)
     for call in (
         lambda: consumer.poll(timeout_ms=-1),
         lambda: consumer.poll(max_records=0),
@@ -88,10 +88,10 @@ def test_wrong_arguments_are_refused(make: Make) -> None:
 
 
 def test_a_consumer_without_a_subscription_returns_nothing(
-    make: Make, caplog: pytest.LogCaptureFixture
+    make_consumer: ConsumerFactory, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It waits for the time-out, and one warning says what to call."""
-    consumer, fakes = make(consumer_timeout_ms=50)
+    consumer, fakes = make_consumer(consumer_timeout_ms=50)
     assert consumer.poll() == {}
     began_ms = fakes.clock.now_ms()
     assert consumer.poll(timeout_ms=70) == {}
@@ -110,17 +110,17 @@ def test_a_consumer_without_a_subscription_returns_nothing(
 
 
 @pytest.mark.parametrize("timeout_ms", [1, 7, 7.2, 250])
-def test_no_time_out_is_early(make: Make, timeout_ms: float) -> None:
+def test_no_time_out_is_early(make_consumer: ConsumerFactory, timeout_ms: float) -> None:
     """A time-out is never shortened, whatever fraction of a millisecond had passed before."""
-    consumer, fakes = make("t")
+    consumer, fakes = make_consumer("t")
     began_ms = fakes.clock.now_ms()
     consumer.poll(timeout_ms=timeout_ms)
     assert timeout_ms + 1 <= fakes.clock.now_ms() - began_ms < timeout_ms + 2
 
 
-def test_a_pattern_needs_an_unsubscribe_first(make: Make) -> None:
+def test_a_pattern_needs_an_unsubscribe_first(make_consumer: ConsumerFactory) -> None:
     """And topics after a pattern; later views do not change named topics."""
-    consumer, fakes = make("a")
+    consumer, fakes = make_consumer("a")
     with pytest.raises(IllegalState, match=r"unsubscribe\(\)"):
         consumer.subscribe(pattern="^web")
     consumer.unsubscribe()
@@ -135,13 +135,13 @@ def test_a_pattern_needs_an_unsubscribe_first(make: Make) -> None:
     fakes.session.saw_view()
     consumer.poll()
     assert consumer.subscription() == {"b"}
-    joined = [call for call in fakes.group.calls if call.startswith("subscribe")]
-    assert joined == ["subscribe a", "subscribe web1 ...", "subscribe b"]
+    subscriptions = [call for call in fakes.group.calls if call.startswith("subscribe")]
+    assert subscriptions == ["subscribe a", "subscribe web1 ...", "subscribe b"]
 
 
-def test_a_pattern_adds_topics_as_they_appear(make: Make) -> None:
+def test_a_pattern_adds_topics_as_they_appear(make_consumer: ConsumerFactory) -> None:
     """It may match no topic at first."""
-    consumer, fakes = make()
+    consumer, fakes = make_consumer()
     consumer.subscribe(pattern="^web")
     assert fakes.metadata.watched is None
     consumer.poll()
@@ -157,27 +157,27 @@ def test_a_pattern_adds_topics_as_they_appear(make: Make) -> None:
     assert consumer.subscription() == {"web1"}
 
 
-def test_topics_of_a_pattern_are_read_at_once(make: Make) -> None:
+def test_topics_of_a_pattern_are_read_at_once(make_consumer: ConsumerFactory) -> None:
     """They are read in the poll that sees them, not after the next heartbeat."""
-    consumer, fakes = make(group_id=None)
+    consumer, fakes = make_consumer(group_id=None)
     fakes.engine.ends = {A: 1}
     consumer.subscribe(pattern="^t")
     fakes.metadata.learn({"t": 1})
     assert offsets_of(consumer.poll()) == {A: [0]}
 
 
-def test_topics_of_a_group_that_we_lead_are_watched_too(make: Make) -> None:
+def test_topics_of_a_group_that_we_lead_are_watched_too(make_consumer: ConsumerFactory) -> None:
     """The leader must react to changes of all the group's topics."""
-    consumer, fakes = make("t")
+    consumer, fakes = make_consumer("t")
     fakes.session.watch_for_group(frozenset({"t", "u"}))
     assert fakes.metadata.watched == frozenset({"t", "u"})
     consumer.subscribe(["v"])
     assert fakes.metadata.watched == frozenset({"t", "u", "v"})
 
 
-def test_assigned_partitions_need_no_group(make: Make) -> None:
+def test_assigned_partitions_need_no_group(make_consumer: ConsumerFactory) -> None:
     """They continue at the group's committed offsets, if it has a group."""
-    consumer, fakes = make()
+    consumer, fakes = make_consumer()
     fakes.engine.ends = {A: 10, B: 10}
     fakes.group.committed_offsets[A] = OffsetAndMetadata(9)
     consumer.assign([A])
@@ -198,9 +198,9 @@ def test_assigned_partitions_need_no_group(make: Make) -> None:
     consumer.subscribe(["t"])
 
 
-def test_without_a_group_all_partitions_are_ours(make: Make) -> None:
+def test_without_a_group_all_partitions_are_ours(make_consumer: ConsumerFactory) -> None:
     """As in kafka-python, and commits are refused."""
-    consumer, fakes = make("t", group_id=None)
+    consumer, fakes = make_consumer("t", group_id=None)
     fakes.engine.ends = {A: 1, B: 1}
     listener = Listener(consumer)
     consumer.subscribe(["t"], listener=listener)
@@ -229,9 +229,11 @@ def test_without_a_group_all_partitions_are_ours(make: Make) -> None:
 # --- what comes out of a poll besides records ----------------------------------------------------
 
 
-def test_a_partition_that_fails_is_raised_and_the_others_go_on(make: Make) -> None:
+def test_a_partition_that_fails_is_raised_and_the_others_go_on(
+    make_consumer: ConsumerFactory,
+) -> None:
     """A failed partition is raised once, and other partitions continue."""
-    consumer, fakes = joined(make)
+    consumer, fakes = joined_consumer(make_consumer)
     fakes.engine.errors = [PartitionFailed(A, 5, "corrupt")]
     consumer.poll()
     with pytest.raises(PartitionFailed):
@@ -239,18 +241,18 @@ def test_a_partition_that_fails_is_raised_and_the_others_go_on(make: Make) -> No
     assert consumer.poll() == {}
 
 
-def test_an_authentication_failure_is_raised_by_each_poll(make: Make) -> None:
+def test_an_authentication_failure_is_raised_by_each_poll(make_consumer: ConsumerFactory) -> None:
     """A retry would not help."""
-    consumer, fakes = make("t")
+    consumer, fakes = make_consumer("t")
     fakes.metadata.failure = AuthenticationFailed("wrong password")
     for _ in range(2):
         with pytest.raises(AuthenticationFailed):
             consumer.poll(timeout_ms=10_000)
 
 
-def test_an_error_of_the_group_is_raised_by_poll(make: Make) -> None:
+def test_an_error_of_the_group_is_raised_by_poll(make_consumer: ConsumerFactory) -> None:
     """The membership decides whether it is raised once or each time."""
-    consumer, fakes = make("t")
+    consumer, fakes = make_consumer("t")
 
     def refuse() -> None:
         raise GroupFailed("g", "no")
@@ -261,11 +263,13 @@ def test_an_error_of_the_group_is_raised_by_poll(make: Make) -> None:
     assert consumer.poll() == {}
 
 
-def test_without_a_reset_policy_each_poll_raises_until_a_seek(make: Make) -> None:
+def test_without_a_reset_policy_each_poll_raises_until_a_seek(
+    make_consumer: ConsumerFactory,
+) -> None:
     """With ``auto_offset_reset="none"`` a missing offset is an error."""
-    consumer, fakes = make("t", auto_offset_reset="none")
+    consumer, fakes = make_consumer("t", auto_offset_reset="none")
     fakes.engine.ends = {A: 2}
-    fakes.group.give(A)
+    fakes.group.assign(A)
     consumer.poll()
     for _ in range(2):
         with pytest.raises(NoOffsetForPartition, match="t-0"):
@@ -276,9 +280,9 @@ def test_without_a_reset_policy_each_poll_raises_until_a_seek(make: Make) -> Non
     assert offsets_of(consumer.poll()) == {A: [1]}
 
 
-def test_wakeup_ends_a_poll_and_loses_nothing(make: Make) -> None:
+def test_wakeup_ends_a_poll_and_loses_nothing(make_consumer: ConsumerFactory) -> None:
     """A wakeup ends one poll, the next one is not affected, and no record is lost."""
-    consumer, fakes = joined(make)
+    consumer, fakes = joined_consumer(make_consumer)
     consumer.wakeup()
     with pytest.raises(Woken):
         consumer.poll()
@@ -288,10 +292,10 @@ def test_wakeup_ends_a_poll_and_loses_nothing(make: Make) -> None:
         consumer.poll(timeout_ms=9_000)
 
 
-def test_records_are_withheld_while_ownership_is_uncertain(make: Make) -> None:
+def test_records_are_withheld_while_ownership_is_uncertain(make_consumer: ConsumerFactory) -> None:
     """They are returned once ownership is certain again."""
-    consumer, fakes = joined(make)
-    fakes.group.surely = False
+    consumer, fakes = joined_consumer(make_consumer)
+    fakes.group.is_certain = False
     assert consumer.poll(timeout_ms=100) == {}
-    fakes.group.surely = True
+    fakes.group.is_certain = True
     assert len(consumer.poll()) == 2

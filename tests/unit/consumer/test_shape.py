@@ -2,16 +2,16 @@
 
 import pytest
 
-from tests.support.poll_callers import A, B, Make, joined
+from tests.support.poll_callers import A, B, ConsumerFactory, joined_consumer
 from zkconsumer import KafkaConsumer, OffsetAndMetadata, RebalanceInProgress
 from zkconsumer.consumer.walk import PureRecordIterator
 from zkconsumer.records.consumer_record import ConsumerRecord
 from zkconsumer.records.engine import ENGINE, Engine
 
 
-def test_a_consumer_is_its_own_iterator(make: Make) -> None:
+def test_a_consumer_is_its_own_iterator(make_consumer: ConsumerFactory) -> None:
     """It can be iterated again after its end."""
-    consumer, fakes = joined(make, consumer_timeout_ms=20)
+    consumer, fakes = joined_consumer(make_consumer, consumer_timeout_ms=20)
     assert iter(consumer) is consumer
     assert len(list(consumer)) == 20
     with pytest.raises(StopIteration):
@@ -20,9 +20,11 @@ def test_a_consumer_is_its_own_iterator(make: Make) -> None:
     assert [record.offset for record in consumer] == [10, 11]
 
 
-def test_an_overridden_next_sees_every_record(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_overridden_next_sees_every_record(
+    make_consumer: ConsumerFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As for any Python iterator, loops call the subclass's ``__next__``."""
-    consumer, _ = joined(make, consumer_timeout_ms=20)
+    consumer, _ = joined_consumer(make_consumer, consumer_timeout_ms=20)
     seen: list[int] = []
 
     class RecordingConsumer(KafkaConsumer):
@@ -36,9 +38,11 @@ def test_an_overridden_next_sees_every_record(make: Make, monkeypatch: pytest.Mo
     assert len(seen) == 20
 
 
-def test_a_wrapped_class_method_sees_every_record_until_unwrapped(make: Make) -> None:
+def test_a_wrapped_class_method_sees_every_record_until_unwrapped(
+    make_consumer: ConsumerFactory,
+) -> None:
     """Instrumentation wraps the class after consumers were created."""
-    consumer, fakes = joined(make, consumer_timeout_ms=20)
+    consumer, fakes = joined_consumer(make_consumer, consumer_timeout_ms=20)
     before = KafkaConsumer.__next__
     seen: list[int] = []
 
@@ -65,9 +69,11 @@ def test_next_is_implemented_by_the_engine() -> None:
 
 
 @pytest.mark.parametrize("error", [None, RebalanceInProgress("later"), ValueError("no")])
-def test_a_future_holds_the_outcome_of_a_commit(make: Make, error: Exception | None) -> None:
+def test_a_future_holds_the_outcome_of_a_commit(
+    make_consumer: ConsumerFactory, error: Exception | None
+) -> None:
     """Callbacks run once, even if added later; their exceptions are logged."""
-    consumer, fakes = joined(make)
+    consumer, fakes = joined_consumer(make_consumer)
     reported: list[object] = []
     future = consumer.commit_async({A: OffsetAndMetadata(3)}, lambda *both: reported.append(both))
     assert future.add_callback(reported.append).add_errback(reported.append) is future
@@ -91,9 +97,11 @@ def test_a_future_holds_the_outcome_of_a_commit(make: Make, error: Exception | N
     assert reported[2:] == [outcome]
 
 
-def test_waiting_for_a_commit_needs_no_poll(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waiting_for_a_commit_needs_no_poll(
+    make_consumer: ConsumerFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Reading the future runs due callbacks; an empty commit is done at once."""
-    consumer, fakes = joined(make)
+    consumer, fakes = joined_consumer(make_consumer)
     future = consumer.commit_async({A: OffsetAndMetadata(3)})
     monkeypatch.setattr(fakes.group, "run_callbacks", fakes.group.response)
     assert future.is_done

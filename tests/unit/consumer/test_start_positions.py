@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from tests.support.model_engine import ModelEngine
-from tests.support.poll_fakes import FakeKeeper, FakeMembership, QuickLookup
+from tests.support.poll_fakes import FakeMembership, FakeMetadataManager, ImmediateLookup
 from zkconsumer.consumer.start_positions import StartPositions
 from zkconsumer.errors import GroupFailed, NoOffsetForPartition, RequestTimedOut
 from zkconsumer.fetch.core.starts import EARLIEST, LATEST, PositionView, ResetPolicy
@@ -20,12 +20,12 @@ class StartPositionWorld:
         policy: ResetPolicy | None = EARLIEST,
         *,
         in_group: bool = True,
-        topics: FakeKeeper | None = None,
+        topics: FakeMetadataManager | None = None,
     ) -> None:
         self.engine = ModelEngine(ends={A: 10, B: 20})
         self.group = FakeMembership()
         self.group.committed_offsets[A] = OffsetAndMetadata(7, "", 2)
-        self.lookup = QuickLookup(self.group)
+        self.lookup = ImmediateLookup(self.group)
         lookup = self.lookup if in_group else None
         self.starts = StartPositions(self.engine, lookup, policy, topics)
         self.engine.add([A, B])
@@ -58,7 +58,7 @@ def test_without_a_group_the_policy_decides_at_once() -> None:
 
 def test_a_partition_created_later_is_read_from_its_start() -> None:
     """All of its records are new, so "latest" would lose them; a committed offset still wins."""
-    metadata = FakeKeeper(events={A: True, B: True})
+    metadata = FakeMetadataManager(events={A: True, B: True})
     world = StartPositionWorld(LATEST, topics=metadata)
     assert world.positions() == [PositionView(7, 2), PositionView(0)]
     alone = StartPositionWorld(LATEST, in_group=False, topics=metadata)
@@ -72,7 +72,7 @@ def test_a_partition_created_later_is_read_from_its_start() -> None:
 
 def test_the_policy_waits_until_metadata_tells_new_partitions_apart() -> None:
     """A position that the caller seeks meanwhile stays."""
-    metadata = FakeKeeper(events={A: None, B: None})
+    metadata = FakeMetadataManager(events={A: None, B: None})
     world = StartPositionWorld(LATEST, in_group=False, topics=metadata)
     assert world.positions() == [None, None]
     assert not world.starts.is_settled
@@ -84,12 +84,12 @@ def test_the_policy_waits_until_metadata_tells_new_partitions_apart() -> None:
 
 def test_only_latest_waits_for_metadata() -> None:
     """``earliest`` loses nothing, and with ``none`` the caller decides."""
-    metadata = FakeKeeper(events={A: None, B: None})
+    metadata = FakeMetadataManager(events={A: None, B: None})
     assert StartPositionWorld(EARLIEST, topics=metadata).positions() == [
         PositionView(7, 2),
         PositionView(0),
     ]
-    world = StartPositionWorld(None, topics=FakeKeeper(events={B: True}))
+    world = StartPositionWorld(None, topics=FakeMetadataManager(events={B: True}))
     world.starts.advance()
     with pytest.raises(NoOffsetForPartition, match="t-1"):
         world.starts.advance()

@@ -1,7 +1,7 @@
 """Which partitions are delegated to the native loop, and how they are taken back."""
 
 from tests.support.chunks import T0, T1, ListSink, claim_of
-from tests.support.fetch_answers import about, fetched, lost_in
+from tests.support.fetch_responses import fetched, lost_partitions, requested_about
 from tests.support.manual_fetcher import ManualFetcher
 from tests.support.record_sets import records
 from tests.support.stream_fetchers import OTHER, SETTINGS, fetcher_with, request_of
@@ -202,7 +202,7 @@ def test_an_error_code_counts_as_in_the_fetcher_s_own_response() -> None:
         returned_with(),
     ]
     outcomes = take_back(delegate, fetcher, delegation, returned)
-    assert lost_in(tuple(outcomes)) == [(T1, 5)]
+    assert lost_partitions(tuple(outcomes)) == [(T1, 5)]
     assert len(fetcher) == 2
 
 
@@ -223,7 +223,7 @@ def test_a_response_to_the_fetcher_s_own_request_is_kept() -> None:
     """Delegating afterwards does not affect it."""
     fetcher, claims = fetcher_of_three()
     response = fetched(T0, bytes(DATA))
-    fetcher.receive_fetch(about(request_of(fetcher), response), response)
+    fetcher.receive_fetch(requested_about(request_of(fetcher), response), response)
     delegate = delegate_of(fetcher)
     assert delegate.keeps(has_hard_bounds=True) == []
     assert delegated(delegate.delegate(has_capacity, has_hard_bounds=True)) == [T1, T0, OTHER]

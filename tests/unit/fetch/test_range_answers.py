@@ -16,7 +16,7 @@ from tests.support.range_logs import (
     changed,
     plain_log,
 )
-from tests.support.ranges import range_
+from tests.support.ranges import offset_range
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import DataLost, PartitionFailed
 from zkconsumer.fetch import range_reader
@@ -84,7 +84,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Read:
             pause=pause,
         )
         found = ReadResult([], [], pauses)
-        for part in reader.read(range_(0, connection.log.end), leader=leader):
+        for part in reader.read(offset_range(0, connection.log.end), leader=leader):
             if isinstance(part, RangePart):
                 found.parts.append([record.offset for record in part.records()])
             else:

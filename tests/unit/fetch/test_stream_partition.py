@@ -6,10 +6,10 @@ from zlib import crc32
 import pytest
 
 from tests.support.chunks import T0, chunk_of
-from tests.support.fetch_answers import chunks_in, listed
-from tests.support.one_partition import OnePartition
+from tests.support.fetch_responses import chunks_in, listed
 from tests.support.queues import RUNS_NATIVE
 from tests.support.record_sets import records
+from tests.support.single_partition import SinglePartitionFetcher
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed, ZkConsumerError
 from zkconsumer.fetch.claim import Chunk
@@ -25,9 +25,9 @@ SETTINGS = FetchSettings(fetch_bytes=1_000, growth_max_bytes=10_000)
 
 def position_at(
     offset: int | None, settings: FetchSettings = SETTINGS, *, committed: int | None = None
-) -> OnePartition:
+) -> SinglePartitionFetcher:
     """Build a new position."""
-    return OnePartition(settings, offset, committed=committed)
+    return SinglePartitionFetcher(settings, offset, committed=committed)
 
 
 def error_of(chunk: Chunk) -> ZkConsumerError:

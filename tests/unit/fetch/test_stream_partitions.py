@@ -5,14 +5,14 @@ from dataclasses import replace
 import pytest
 
 from tests.support.chunks import T0, T1, claim_of
-from tests.support.fetch_answers import (
+from tests.support.fetch_responses import (
     chunks_in,
     fetched,
     listed,
-    lost_in,
+    lost_partitions,
+    merged,
     receive,
     requested,
-    together,
 )
 from tests.support.manual_fetcher import ManualFetcher
 from tests.support.record_sets import records
@@ -105,7 +105,7 @@ def test_without_an_offset_the_partition_is_given_back(response: ListOffsetsResp
     """After an error or an impossible offset its leader is looked up again."""
     fetcher = fetcher_with((claim_of(T0), None), (claim_of(T1), 9))
     outcomes = fetcher.receive_offsets(response)
-    assert lost_in(outcomes) == [(T0, None)]
+    assert lost_partitions(outcomes) == [(T0, None)]
     assert len(fetcher) == 1
 
 
@@ -152,7 +152,7 @@ def test_a_response_counts_once() -> None:
     fetcher = fetcher_with((claim_of(), 5))
     request = request_of(fetcher)
     response = fetched(T0, build_message_set(records(5)))
-    assert len(chunks_in(receive(fetcher, request, together(response, response)))) == 1
+    assert len(chunks_in(receive(fetcher, request, merged(response, response)))) == 1
     assert receive(fetcher, request, response) == ()
 
 
@@ -195,7 +195,7 @@ def test_a_partition_left_out_of_a_response_is_given_back() -> None:
     fetcher = fetcher_with((claim_of(), 5), (claim_of(T1), 9), (gone, 0))
     request = request_of(fetcher)
     gone.active = False
-    assert lost_in(fetcher.receive_fetch(request, fetched(T1))) == [(T0, 5)]
+    assert lost_partitions(fetcher.receive_fetch(request, fetched(T1))) == [(T0, 5)]
     fetcher.drop_inactive()
     assert set(requested(fetcher.fetch_request())) == {T1}
 
@@ -224,9 +224,9 @@ def test_an_error_gives_the_partition_back(code: int) -> None:
     outcomes = receive(
         fetcher,
         request_of(fetcher),
-        together(fetched(T0, error=code), fetched(T1, build_message_set(records(9)))),
+        merged(fetched(T0, error=code), fetched(T1, build_message_set(records(9)))),
     )
-    assert lost_in(outcomes) == [(T0, 5)]
+    assert lost_partitions(outcomes) == [(T0, 5)]
     assert len(chunks_in(outcomes)) == 1
     (lost,) = [outcome for outcome in outcomes if isinstance(outcome, LeaderUnusable)]
     assert lost.reason.startswith("Fetch from broker 0 (broker:9092): ")

@@ -5,15 +5,15 @@ from dataclasses import replace
 import pytest
 
 from tests.support.chunks import T0, T1, ListSink, chunk_of, claim_of
-from tests.support.fetch_answers import (
+from tests.support.fetch_responses import (
     chunks_in,
     fetched,
     listed,
-    lost_in,
+    lost_partitions,
+    merged,
     receive,
     requested,
     resets_in,
-    together,
 )
 from tests.support.manual_fetcher import ManualFetcher
 from tests.support.record_sets import records
@@ -112,7 +112,7 @@ def test_invalid_ends_of_the_log_give_the_partition_back(
 ) -> None:
     """After an error, contradictory ends or none, the next leader is asked."""
     fetcher = fetcher_out_of_range(claim_of(committed=10_000))
-    assert lost_in(fetcher.receive_ends(start, end)) == [(T0, 10_000)]
+    assert lost_partitions(fetcher.receive_ends(start, end)) == [(T0, 10_000)]
 
 
 def test_a_later_reset_is_queued_after_earlier_chunks() -> None:
@@ -234,7 +234,7 @@ def test_giving_all_back_returns_each_offset() -> None:
     (chunk,) = chunks_in(receive(fetcher, request, fetched(T1, build_message_set(records(9, 10)))))
     fetcher.hold(chunk)
     lost = fetcher.release_all("the broker went away")
-    assert dict(lost_in(lost)) == {T0: 5, T1: 9, OTHER: None}
+    assert dict(lost_partitions(lost)) == {T0: 5, T1: 9, OTHER: None}
     assert {lost_leader.reason for lost_leader in lost} == {"the broker went away"}
     assert len(fetcher) == 0
 
@@ -273,7 +273,7 @@ def test_a_stopped_partition_with_a_pending_error_is_given_back() -> None:
     claim = claim_of()
     fetcher = fetcher_with((claim, 5))
     stop_by_a_large_message(fetcher, claim)
-    assert lost_in(fetcher.release_all("any")) == [(T0, 5)]
+    assert lost_partitions(fetcher.release_all("any")) == [(T0, 5)]
 
 
 def test_a_corrupt_message_stops_its_own_partition_only() -> None:
@@ -292,7 +292,7 @@ def test_a_corrupt_message_stops_its_own_partition_only() -> None:
             for tp, partition in requested(request).items()
             if tp == T0 or partition.fetch_offset == 0
         ]
-        for chunk in chunks_in(receive(fetcher, request, together(*responses))):
+        for chunk in chunks_in(receive(fetcher, request, merged(*responses))):
             got[chunk.claim.topic_partition] += [record.offset for record in chunk.records]
             errors += [chunk.poison.error] if chunk.poison else []
     assert got == {T0: [0], T1: list(range(10))}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.support.one_partition import OnePartition
 from tests.support.record_sets import records, wrapper_around
+from tests.support.single_partition import SinglePartitionFetcher
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record
@@ -17,7 +17,7 @@ def pieces(
     data: bytes, free_bytes: int, *, fetch_offset: int = 0, keep: bool = False
 ) -> list[Chunk]:
     """Return all chunks of a response, unpacked with one call each."""
-    position = OnePartition(SETTINGS, fetch_offset)
+    position = SinglePartitionFetcher(SETTINGS, fetch_offset)
     position.receive(data, requested_bytes=1_000_000, high_watermark=1_000_000)
     chunks: list[Chunk] = []
     for _ in range(10_000):
@@ -100,7 +100,7 @@ def test_packed_records_do_not_keep_the_response_alive() -> None:
     """The rest of one partition is copied, so that the whole response can be freed."""
     data = build_message_set([Record(offset, None, b"x" * 20) for offset in range(5_000)])
     response = bytearray(data + bytes(100_000))
-    position = OnePartition(SETTINGS, 0)
+    position = SinglePartitionFetcher(SETTINGS, 0)
     half = memoryview(response)[: len(data)]
     position.receive(half, requested_bytes=1_000_000, high_watermark=5_000)
     half.release()

@@ -4,7 +4,14 @@ import dataclasses
 from dataclasses import replace
 
 from tests.support.chunks import ListSink, claim_of
-from tests.support.fetch_answers import about, chunks_in, fetched, receive, requested, together
+from tests.support.fetch_responses import (
+    chunks_in,
+    fetched,
+    merged,
+    receive,
+    requested,
+    requested_about,
+)
 from tests.support.manual_fetcher import ManualFetcher
 from tests.support.record_sets import records
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
@@ -60,7 +67,7 @@ def large_in_turn(fetcher: ManualFetcher, count: int, size: int) -> list[list[in
         assert request is not None
         large = {tp for tp, partition in requested(request).items() if partition.max_bytes == size}
         turns.append([tp.partition for tp in large])
-        receive(fetcher, request, together(*(fetched(tp, data) for tp in large)))
+        receive(fetcher, request, merged(*(fetched(tp, data) for tp in large)))
     return turns
 
 
@@ -90,8 +97,8 @@ def test_buffered_records_count_against_the_limit() -> None:
     request = fetcher.fetch_request()
     assert request is not None
     data = build_message_set(records(0))
-    response = together(*(fetched(claim.topic_partition, data) for claim in claims[:10]))
-    fetcher.receive_fetch(about(request, response), response)
+    response = merged(*(fetched(claim.topic_partition, data) for claim in claims[:10]))
+    fetcher.receive_fetch(requested_about(request, response), response)
     assert sizes(fetcher) == dict.fromkeys(range(10, 20), 50_000)
 
 
@@ -189,7 +196,7 @@ def test_partitions_that_share_a_slow_queue_take_turns() -> None:
         request = fetcher.fetch_request()
         if request is not None:
             responses = (fetched(claim.topic_partition, data) for claim in claims)
-            fetcher.receive_fetch(request, together(*responses))
+            fetcher.receive_fetch(request, merged(*responses))
         first = fetcher.packed()[0]
         fetcher.piece(first, 1)
         order.append(first.topic_partition.partition)

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from tests.support.chunks import T0, claim_of
-from tests.support.fetch_answers import chunks_in, fetched, receive, requested
+from tests.support.fetch_responses import chunks_in, fetched, receive, requested
 from tests.support.manual_fetcher import ManualFetcher
 from tests.support.record_sets import gzip_of, records, wrapper_around
 from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed, UnsupportedCodec

@@ -9,7 +9,7 @@ import pytest
 from tests.support.chunks import T0, T1, are_native, chunk_of, claim_of, each_chunk, ignore
 from tests.support.interrupting import HandlerRaised, interrupt_at_check, raise_in_handler
 from tests.support.manual_clock import ManualClock
-from tests.support.shares import stride
+from tests.support.shares import sampling_step
 from zkconsumer.errors import ConsumerTimeout, PartitionFailed, RebalanceFailed
 from zkconsumer.fetch.claim import Chunk, PartitionClaim, Poison
 from zkconsumer.streams.chunk_queue import ChunkQueue
@@ -189,7 +189,7 @@ def test_an_interruption_at_any_place_loses_and_repeats_nothing(
 
     Most code does not depend on the delivery mode: each mode tries the places that others skip.
     """
-    step = stride(len(Delivery))
+    step = sampling_step(len(Delivery))
     for number in count(first % step, step):
         world = InterruptedStream(delivery, is_suspect=is_suspect)
         world.reading = reading(world.stream)

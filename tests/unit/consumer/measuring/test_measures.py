@@ -1,7 +1,7 @@
 """Metrics of connections and fetches under kafka-python's names."""
 
 from tests.support.manual_clock import ManualClock
-from tests.support.poll_callers import A, B, Make, joined
+from tests.support.poll_callers import A, B, ConsumerFactory, joined_consumer
 from zkconsumer.consumer.measuring.measures import Measures
 from zkconsumer.consumer.measuring.windows import WindowTerms
 from zkconsumer.fetch.core.shared_state import ResponseCounts
@@ -61,9 +61,9 @@ KAFKA_PYTHONS = {
 """Consumer metrics of kafka-python 3.0.12, except the times of past heartbeats."""
 
 
-def test_all_metrics_of_kafka_python_exist(make: Make) -> None:
+def test_all_metrics_of_kafka_python_exist(make_consumer: ConsumerFactory) -> None:
     """Each metric is in its group, and no name has two meanings."""
-    consumer, fakes = joined(make)
+    consumer, fakes = joined_consumer(make_consumer)
     measures = consumer._parts.measures
     for broker in (FIRST, ONE):
         measures.on_sent(broker, 10)

@@ -10,11 +10,11 @@ from tests.support.polled import (
     OTHER,
     TP,
     batch,
-    board_of,
     fetched,
     part,
     plan,
     response,
+    states_of,
     view,
 )
 from zkconsumer.cluster.epoch_ends import EpochEnd
@@ -41,7 +41,7 @@ OUT = ErrorCode.OFFSET_OUT_OF_RANGE
 
 def states_with(policy: ResetPolicy | None, *, offset: int = 0) -> PartitionStates:
     """Build the state of one partition with a reset policy."""
-    return board_of(TP, settings=CoreFetchSettings(reset=policy), offset=offset)
+    return states_of(TP, settings=CoreFetchSettings(reset=policy), offset=offset)
 
 
 def refuse(states: PartitionStates, code: int, now_ms: int = 0) -> None:
@@ -325,7 +325,7 @@ def test_a_fetch_response_may_report_the_divergence() -> None:
 
 def test_the_preferred_replica_is_fetched_from_until_it_fails() -> None:
     """Then the leader is asked, which may name another."""
-    states = board_of(TP)
+    states = states_of(TP)
     response(states, plan(states), {TP: part(TP, preferred_read_replica=OTHER.id)})
     assert not plan(states).wanted
     planned = plan(states, broker=OTHER)
@@ -339,7 +339,7 @@ def test_the_preferred_replica_is_fetched_from_until_it_fails() -> None:
 
 def test_the_leader_is_asked_again_after_a_while() -> None:
     """Another replica may be nearer by then."""
-    states = board_of(TP)
+    states = states_of(TP)
     response(states, plan(states), {TP: part(TP, preferred_read_replica=OTHER.id)})
     assert not plan(states, 400_000, OTHER).wanted
     assert plan(states, 400_000).wanted
@@ -347,7 +347,7 @@ def test_the_leader_is_asked_again_after_a_while() -> None:
 
 def test_an_unknown_preferred_replica_delays_the_next_fetch() -> None:
     """The leader would name it again at once, so the metadata is refreshed first."""
-    states = board_of(TP)
+    states = states_of(TP)
     response(states, plan(states), {TP: part(TP, preferred_read_replica=99)})
     assert states.effects.refresh_metadata
     assert not plan(states).wanted
@@ -356,7 +356,7 @@ def test_an_unknown_preferred_replica_delays_the_next_fetch() -> None:
 
 def test_a_missing_permission_in_the_metadata_is_raised() -> None:
     """Without it the partition has no leader that we could fetch from."""
-    states = board_of(TP)
+    states = states_of(TP)
     errors = {"t": int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)}
     states.see(view({}, errors=errors))
     with pytest.raises(Exception, match="permission"):
@@ -465,7 +465,7 @@ def test_without_fetched_records_the_policy_applies_at_once() -> None:
 
 def test_a_message_that_is_too_large_wakes_the_caller() -> None:
     """The caller has to raise the limit, or to seek."""
-    states = board_of(TP, settings=CoreFetchSettings(reset=None, growth_max_bytes=100))
+    states = states_of(TP, settings=CoreFetchSettings(reset=None, growth_max_bytes=100))
     states.take_effects()
     fetched(states, {TP: batch(0, 1, size=5_000)[:80]})
     assert states.take_effects().notify_caller
@@ -509,7 +509,7 @@ def test_an_error_after_fetched_records_wakes_the_caller(
     fail: Callable[[PartitionStates], None],
 ) -> None:
     """The caller may be waiting for more records, which do not come."""
-    states = board_of(TP, settings=CoreFetchSettings(reset=None, growth_max_bytes=100))
+    states = states_of(TP, settings=CoreFetchSettings(reset=None, growth_max_bytes=100))
     fetched(states, {TP: batch(0, 2)})
     assert states.states[TP].waiting
     states.take_effects()

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.polled import TP, asked_of, batch, part
+from tests.support.polled import TP, batch, part, request_of
 from tests.support.queues import RUNS_NATIVE
 from zkconsumer.errors import MessageTooLarge
 from zkconsumer.fetch.core.completed import BufferedChunk, Unpacked, unpack
@@ -28,7 +28,7 @@ def unpacked(
     is_again: bool = False,
 ) -> Unpacked:
     """Unpack data that was requested from this offset with this limit."""
-    requested = replace(asked_of(TP, offset, requested_bytes), is_again=is_again)
+    requested = replace(request_of(TP, offset, requested_bytes), is_again=is_again)
     settings = CoreFetchSettings(growth_max_bytes=limit)
     return unpack(requested, part(TP, data, high_watermark=1_000), settings, 1 << 20)
 
@@ -111,7 +111,7 @@ def test_no_further_set_is_decompressed_when_there_is_enough(enough_bytes: int, 
     """The rest is fetched again; what is compressed together is unpacked together."""
     data = b"".join(packed(first, 3) for first in (0, 3, 6))
     response = part(TP, data, high_watermark=1_000)
-    found = unpack(asked_of(), response, CoreFetchSettings(), enough_bytes)
+    found = unpack(request_of(), response, CoreFetchSettings(), enough_bytes)
     assert chunk_of(found).end == PositionView(end, 0)
     assert (found.count, found.corrupt, found.packed) == (end, None, None)
 
@@ -174,7 +174,7 @@ def test_a_large_part_of_a_response_is_not_copied() -> None:
         response = bytearray(data * times)
         records = memoryview(response)[: len(data)]
         partition = replace(part(TP, high_watermark=1_000), records=records)
-        found = unpack(asked_of(), partition, CoreFetchSettings(), 1 << 20)
+        found = unpack(request_of(), partition, CoreFetchSettings(), 1 << 20)
         del records, partition
         frame = chunk_of(found).frame
         assert (frame is not None) is is_shared

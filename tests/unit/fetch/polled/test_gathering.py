@@ -1,6 +1,17 @@
 """A poll waits for the first response about each newly assigned partition, within a limit."""
 
-from tests.support.polled import BROKER, OTHER, TP, TP1, batch, board_of, part, plan, response, view
+from tests.support.polled import (
+    BROKER,
+    OTHER,
+    TP,
+    TP1,
+    batch,
+    part,
+    plan,
+    response,
+    states_of,
+    view,
+)
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.errors import AuthenticationFailed
 from zkconsumer.fetch.core.partition_states import PartitionStates
@@ -15,7 +26,7 @@ def remaining_ms(states: PartitionStates, now_ms: int = 0, enough: int = 500) ->
 
 def one_of_two() -> PartitionStates:
     """Build two partitions of two brokers, of which one has responded."""
-    states = board_of(TP, TP1, fresh=True)
+    states = states_of(TP, TP1, fresh=True)
     states.see(view({TP: BROKER, TP1: OTHER}))
     response(states, plan(states), {TP: part(TP, batch(0, 3))})
     return states
@@ -42,7 +53,7 @@ def test_a_poll_waits_once_and_no_longer_than_the_limit() -> None:
 
 def test_the_limit_counts_from_the_first_records() -> None:
     """Without any records to return there is no such wait."""
-    states = board_of(TP, TP1, fresh=True)
+    states = states_of(TP, TP1, fresh=True)
     assert remaining_ms(states, 10_000) == 0
     response(states, plan(states), {TP: part(TP, batch(0, 3))})
     assert remaining_ms(states, 20_000) == MOST_MS
@@ -81,7 +92,7 @@ def test_partitions_that_cannot_respond_are_not_waited_for() -> None:
 
 def test_brokers_respond_about_new_partitions_at_once() -> None:
     """Otherwise empty ones would delay the others by the broker's wait."""
-    states = board_of(TP, fresh=True)
+    states = states_of(TP, fresh=True)
     planned = plan(states)
     assert planned.max_wait_ms == 0
     response(states, planned, {TP: part(TP)})
@@ -90,7 +101,7 @@ def test_brokers_respond_about_new_partitions_at_once() -> None:
 
 def test_a_seek_starts_no_such_wait() -> None:
     """Only an assignment does, so later polls keep their latency."""
-    states = board_of(TP, TP1)
+    states = states_of(TP, TP1)
     states.seek(TP, AtOffset(5))
     response(states, plan(states), {TP: part(TP, batch(5, 1))})
     assert remaining_ms(states) == 0

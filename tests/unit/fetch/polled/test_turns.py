@@ -10,11 +10,11 @@ from tests.support.polled import (
     TP,
     TP1,
     batch,
-    board_of,
     fetched,
     offsets,
     part,
     plan,
+    states_of,
     view,
 )
 from tests.support.polled import response as respond
@@ -44,7 +44,7 @@ def position_of(states: PartitionStates, tp: TopicPartition = TP) -> PositionVie
 
 def test_records_come_in_slices_and_the_position_follows() -> None:
     """The rest stays buffered; the position's epoch is that of the records before it."""
-    states = board_of(TP)
+    states = states_of(TP)
     fetched(states, {TP: batch(0, 5, epoch=3)})
     assert take(states, 2) == {TP: [0, 1]}
     assert position_of(states) == PositionView(2, 3)
@@ -55,7 +55,7 @@ def test_records_come_in_slices_and_the_position_follows() -> None:
 
 def test_small_responses_of_a_partition_are_joined() -> None:
     """As many as fit into a poll are returned together."""
-    states = board_of(TP)
+    states = states_of(TP)
     for first in range(0, 9, 3):
         fetched(states, {TP: batch(first, 3)})
     assert take(states, 7) == {TP: [0, 1, 2, 3, 4, 5, 6]}
@@ -64,7 +64,7 @@ def test_small_responses_of_a_partition_are_joined() -> None:
 
 def test_partitions_take_turns() -> None:
     """A partition that was served goes to the end of the queue."""
-    states = board_of(TP, TP1)
+    states = states_of(TP, TP1)
     fetched(states, {TP: batch(0, 10), TP1: batch(0, 10)})
     served = [next(iter(take(states, 3))) for _ in range(4)]
     assert served == [TP, TP1, TP, TP1]
@@ -72,14 +72,14 @@ def test_partitions_take_turns() -> None:
 
 def test_a_poll_returns_records_of_several_partitions() -> None:
     """The next partition fills what the first one leaves."""
-    states = board_of(TP, TP1)
+    states = states_of(TP, TP1)
     fetched(states, {TP: batch(0, 2), TP1: batch(0, 9)})
     assert take(states, 5) == {TP: [0, 1], TP1: [0, 1, 2]}
 
 
 def test_paused_and_excluded_partitions_keep_their_records() -> None:
     """Whether they are paused or may not be delivered now."""
-    states = board_of(TP, TP1)
+    states = states_of(TP, TP1)
     fetched(states, {TP: batch(0, 2), TP1: batch(0, 2)})
     states.pause([TP])
     assert take(states, among=[TP]) == {}
@@ -90,7 +90,7 @@ def test_paused_and_excluded_partitions_keep_their_records() -> None:
 
 def test_removing_a_partition_drops_its_records() -> None:
     """Even if the partition is added again at once."""
-    states = board_of(TP)
+    states = states_of(TP)
     fetched(states, {TP: batch(0, 2)})
     states.remove([TP])
     states.add([TP])
@@ -100,7 +100,7 @@ def test_removing_a_partition_drops_its_records() -> None:
 
 def test_a_seek_drops_buffered_records_and_responses_in_flight() -> None:
     """The response to an earlier request is ignored."""
-    states = board_of(TP)
+    states = states_of(TP)
     fetched(states, {TP: batch(0, 2)})
     planned = plan(states)
     states.seek(TP, AtOffset(7))
@@ -113,7 +113,7 @@ def test_a_seek_drops_buffered_records_and_responses_in_flight() -> None:
 
 def test_markers_move_the_position_without_records() -> None:
     """A poll that returns nothing moves the position over them."""
-    states = board_of(TP)
+    states = states_of(TP)
     traits = BatchTraits(leader_epoch=2, producer_id=1, producer_epoch=0)
     fetched(states, {TP: build_marker(Marker.COMMIT, 0, timestamp=1, traits=traits)})
     assert states.take_effects().notify_caller
@@ -123,7 +123,7 @@ def test_markers_move_the_position_without_records() -> None:
 
 def test_an_error_is_raised_after_the_records_before_it() -> None:
     """It is raised only by a call that returns no records; other partitions then continue."""
-    states = board_of(TP, TP1)
+    states = states_of(TP, TP1)
     respond(
         states,
         plan(states),
@@ -144,7 +144,7 @@ def test_an_error_is_raised_after_the_records_before_it() -> None:
 
 def test_a_temporary_error_is_raised_once_and_retried() -> None:
     """An ACL may be granted meanwhile."""
-    states = board_of(TP)
+    states = states_of(TP)
     refused = part(TP, error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
     respond(states, plan(states), {TP: refused})
     with pytest.raises(TopicAuthorizationFailed):
@@ -157,7 +157,7 @@ def test_a_temporary_error_is_raised_once_and_retried() -> None:
 
 def test_refused_credentials_are_raised_once() -> None:
     """They are raised when there are no records to return."""
-    states = board_of(TP)
+    states = states_of(TP)
     fetched(states, {TP: batch(0, 1)})
     broker = states.states[TP].source
     assert broker is not None
@@ -170,7 +170,7 @@ def test_refused_credentials_are_raised_once() -> None:
 
 def test_an_interrupt_puts_everything_back(monkeypatch: pytest.MonkeyPatch) -> None:
     """A signal handler that raises during a call neither loses nor duplicates records."""
-    states = board_of(TP, TP1)
+    states = states_of(TP, TP1)
     fetched(states, {TP: batch(0, 2), TP1: batch(0, 2)})
     calls = []
 
@@ -194,7 +194,7 @@ def test_an_interrupt_puts_everything_back(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_putting_back_does_not_forget_that_the_leader_is_new() -> None:
     """The new leader's log is still checked before anything is fetched from it."""
-    states = board_of(TP)
+    states = states_of(TP)
     fetched(states, {TP: batch(0, 4, epoch=1)})
     take(states, 2)
     states.see(view({TP: OTHER}, epoch=2))
@@ -208,7 +208,7 @@ def test_putting_back_does_not_forget_that_the_leader_is_new() -> None:
 
 def test_headers_and_epochs_of_joined_slices_keep_their_records() -> None:
     """Headers and leader epochs are counted from the first record of the joined slices."""
-    states = board_of(TP)
+    states = states_of(TP)
     plain = batch(0, 2, epoch=1)
     with_headers = build_batch(
         [*_records(2, 2)], headers={1: (("h", b"v"),)}, traits=BatchTraits(leader_epoch=2)
@@ -231,7 +231,7 @@ def _records(first: int, count: int) -> Any:
 
 def test_a_partition_that_may_not_be_delivered_does_not_block_others() -> None:
     """Wherever in the order it is."""
-    states = board_of(TP, TP1)
+    states = states_of(TP, TP1)
     fetched(states, {TP: batch(0, 2), TP1: batch(0, 2)})
     assert take(states, among={TP1}) == {TP1: [0, 1]}
     assert take(states, among={TP}) == {TP: [0, 1]}
@@ -239,7 +239,7 @@ def test_a_partition_that_may_not_be_delivered_does_not_block_others() -> None:
 
 def test_a_partition_with_only_markers_does_not_block_others() -> None:
     """The marker is skipped."""
-    states = board_of(TP, TP1)
+    states = states_of(TP, TP1)
     traits = BatchTraits(producer_id=1, producer_epoch=0)
     marker = build_marker(Marker.COMMIT, 0, timestamp=1, traits=traits)
     fetched(states, {TP: marker, TP1: batch(0, 2)})
@@ -248,7 +248,7 @@ def test_a_partition_with_only_markers_does_not_block_others() -> None:
 
 def test_epochs_that_change_within_a_response_keep_their_records() -> None:
     """They are counted from the first record of all joined responses."""
-    states = board_of(TP)
+    states = states_of(TP)
     fetched(states, {TP: batch(0, 2, epoch=1)})
     fetched(states, {TP: batch(2, 2, epoch=2) + batch(4, 2, epoch=3)})
     record_slice = collect(states, 9, 0, None)[TP]

@@ -35,7 +35,7 @@ def fetched(
     return FetchResponse(topics=(FetchedTopic(topic=tp.topic, partitions=(part,)),))
 
 
-def together(*responses: FetchResponse) -> FetchResponse:
+def merged(*responses: FetchResponse) -> FetchResponse:
     """Merge several responses into one."""
     return FetchResponse(topics=tuple(topic for response in responses for topic in response.topics))
 
@@ -57,7 +57,7 @@ def requested(request: FetchRequest | None) -> dict[TopicPartition, FetchPartiti
     }
 
 
-def about(request: FetchRequest, response: FetchResponse) -> FetchRequest:
+def requested_about(request: FetchRequest, response: FetchResponse) -> FetchRequest:
     """Restrict a request to the partitions of a response, as if only these were requested."""
     named = {
         (topic.topic, partition.partition)
@@ -82,7 +82,7 @@ def receive(
     fetcher: ManualFetcher, request: FetchRequest, response: FetchResponse
 ) -> tuple[Outcome, ...]:
     """Process a response for its own partitions, and unpack all chunks, ignoring capacity."""
-    outcomes = list(fetcher.receive_fetch(about(request, response), response))
+    outcomes = list(fetcher.receive_fetch(requested_about(request, response), response))
     while claims := fetcher.packed():
         for claim in claims:
             chunk = fetcher.piece(claim, sys.maxsize)
@@ -96,7 +96,7 @@ def chunks_in(outcomes: tuple[Outcome, ...]) -> list[Chunk]:
     return [outcome.chunk for outcome in outcomes if isinstance(outcome, Deliver)]
 
 
-def lost_in(outcomes: tuple[Outcome, ...]) -> list[tuple[TopicPartition, int | None]]:
+def lost_partitions(outcomes: tuple[Outcome, ...]) -> list[tuple[TopicPartition, int | None]]:
     """Return the partitions that need a new leader, with the offset to continue at."""
     return [
         (outcome.claim.topic_partition, outcome.fetch_offset)

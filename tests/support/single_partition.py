@@ -1,7 +1,7 @@
 """One partition of a fetcher, which receives record sets and unpacks them piece by piece."""
 
 from tests.support.chunks import claim_of
-from tests.support.fetch_answers import fetched, listed
+from tests.support.fetch_responses import fetched, listed
 from tests.support.manual_fetcher import ManualFetcher
 from tests.support.record_sets import ROOM
 from zkconsumer.fetch.claim import Chunk
@@ -13,7 +13,7 @@ from zkconsumer.fetch.stream_partitions import Outcome
 from zkconsumer.wire.messages.fetch import FetchPartition, FetchResponse
 
 
-class OnePartition:
+class SinglePartitionFetcher:
     """A partition that is fetched from an offset on."""
 
     def __init__(

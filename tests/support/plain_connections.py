@@ -64,6 +64,6 @@ def plain_client(
     )
 
 
-def impatient_client(net: FakeNet, timeout_ms: int = 20) -> ClusterClient:
+def short_timeout_client(net: FakeNet, timeout_ms: int = 20) -> ClusterClient:
     """Return a client with short timeouts that queries brokers in the given order."""
     return plain_client(plain_dialer(net.network, timeout_ms=timeout_ms), timeout_ms=timeout_ms)

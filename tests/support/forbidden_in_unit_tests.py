@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 from unittest.mock import patch
 
-_DEEDS: Final = {
+_FORBIDDEN: Final = {
     "socket.__new__": "opened a socket",
     "subprocess.Popen": "started a process",
     "os.fork": "started a process",
@@ -19,11 +19,11 @@ _Thread: Final = threading.Thread  # noqa: TID251 - none is started here
 _start: Final = _Thread.start
 
 
-def _refuse(deed: str) -> None:
+def _refuse(action: str) -> None:
     # A thread that an earlier test left running is not this test's fault.
     if threading.current_thread() is threading.main_thread():
-        _attempts[-1].append(deed)
-        raise AssertionError(sentence(deed))
+        _attempts[-1].append(action)
+        raise AssertionError(refusal_message(action))
 
 
 def _refuse_to_start(thread: Any) -> None:
@@ -32,18 +32,18 @@ def _refuse_to_start(thread: Any) -> None:
 
 
 def _on_audit_event(event: str, _args: object) -> None:
-    deed = _DEEDS.get(event)
-    if deed is not None and _attempts:
-        _refuse(deed)
+    action = _FORBIDDEN.get(event)
+    if action is not None and _attempts:
+        _refuse(action)
 
 
-def sentence(deed: str) -> str:
+def refusal_message(action: str) -> str:
     """Return the message for a test that did this: what to do instead."""
-    return f"This unit test {deed}: give it a fake of tests/fakes, or move it to tests/threads."
+    return f"This unit test {action}: give it a fake of tests/fakes, or move it to tests/threads."
 
 
 @contextmanager
-def barring() -> Iterator[list[str]]:
+def forbid_io() -> Iterator[list[str]]:
     """Raise AssertionError where the main thread does any of it; yield the list of attempts."""
     _attempts.append([])
     try:
@@ -53,6 +53,6 @@ def barring() -> Iterator[list[str]]:
         _attempts.pop()
 
 
-# Audit hooks can't be removed, so this one stays, and does nothing outside of ``barring``.
+# Audit hooks can't be removed, so this one stays, and does nothing outside of ``forbid_io``.
 # CPython 3.11 has no audit event for threads, hence the patch of ``Thread.start``.
 sys.addaudithook(_on_audit_event)
