@@ -86,7 +86,7 @@ def test_offsets_are_set_or_refused_and_can_be_rolled_back(
         planned, plan = world.run(*call, "--dry-run")
         assert world.held() == before
         for place, count in fails.items():
-            world.cluster.kept["g"][place].fail_after = count
+            world.cluster.stores["g"][place].fail_after = count
         status, report = world.run(*call)
         after = world.held()
         if planned == 2:
@@ -117,7 +117,7 @@ def test_offsets_are_set_or_refused_and_can_be_rolled_back(
             wanted = [[part["wanted"] for part in group["partitions"]] for group in plan["groups"]]
             assert all(numbers == wanted[0] for numbers in wanted), "both places hold the same"
         for place in fails:
-            world.cluster.kept["g"][place].fail_after = None
+            world.cluster.stores["g"][place].fail_after = None
         if file.exists():
             status, report = world.run("--roll-back", str(file))
             assert (status, report["status"]) == (0, "done")

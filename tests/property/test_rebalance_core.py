@@ -158,10 +158,10 @@ def test_a_core_handles_any_sequence_of_events(sequence: list[ev.Event], rng: Ra
         script.now_ms += rng.randrange(1_500)
         script.partition_count = rng.randrange(5)
         script.send(event)
-        if script.stands_in(RebalanceState.OUTSIDE):
+        if script.is_in_state(RebalanceState.OUTSIDE):
             script.step = None
         elif rng.random() < 0.5:
             script.actions.clear()
-            script.run_on()
+            script.run_to_end()
             assert len(script.actions) <= 20
-            assert script.stands_in(RebalanceState.OWNING)
+            assert script.is_in_state(RebalanceState.OWNING)

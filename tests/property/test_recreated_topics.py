@@ -9,7 +9,7 @@ import contextlib
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.support.control_bench import AUTO_COMMIT_MS, Group, drained
+from tests.support.control_bench import AUTO_COMMIT_MS, Group, consume_all
 from tests.support.shares import examples
 from zkconsumer.errors import OffsetCommitFailed
 from zkconsumer.fetch.claim import PartitionClaim
@@ -72,7 +72,7 @@ class RecreatedTopicWorld:
             if at < self.end:
                 member.deliver(T0, range(at, self.end))
                 self._positions[claim] = self.end
-            self.delivered |= {(self.life, offset) for _, offset in drained(member.stream())}
+            self.delivered |= {(self.life, offset) for _, offset in consume_all(member.stream())}
 
     def commit(self) -> None:
         """Let all members request a commit."""

@@ -42,19 +42,19 @@ class Window:
 
     Attributes:
         page: the page of playwright.
-        complaints: errors of scripts and the console (including security policy violations).
-        strangers: requested addresses on other hosts.
+        errors: errors of scripts and the console (including security policy violations).
+        foreign_requests: requested addresses on other hosts.
     """
 
     def __init__(self, context: BrowserContext, address: str) -> None:
         self.page: Page = context.new_page()
         self.page.set_default_timeout(_TIMEOUT_MS)
         expect.set_options(timeout=_TIMEOUT_MS)
-        self.complaints: list[str] = []
-        self.strangers: list[str] = []
+        self.errors: list[str] = []
+        self.foreign_requests: list[str] = []
         self._address = address
         self._host = urlsplit(address).netloc
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("console", lambda message: self._on_notice(message.type, message.text))
         context.on("request", lambda request: self._note(request.url))
 
@@ -63,20 +63,20 @@ class Window:
         self.page.goto(self._address.rstrip("/") + path)
         return self.page
 
-    def clean(self) -> bool:
+    def assert_clean(self) -> bool:
         """Assert that there were no errors, and no requests to other hosts."""
-        assert self.complaints == [], self.complaints
-        assert self.strangers == []
+        assert self.errors == [], self.errors
+        assert self.foreign_requests == []
         return True
 
     def _on_notice(self, kind: str, text: str) -> None:
         if kind in {"error", "warning"}:
-            self.complaints.append(text)
+            self.errors.append(text)
 
     def _note(self, url: str) -> None:
         parts = urlsplit(url)
         if parts.scheme not in {"data", "blob"} and parts.netloc != self._host:
-            self.strangers.append(url)
+            self.foreign_requests.append(url)
 
 
 @contextmanager
@@ -117,7 +117,7 @@ def window(
 
 
 @contextmanager
-def darkened(page: Page) -> Iterator[None]:
+def dark_scheme(page: Page) -> Iterator[None]:
     """Let the system prefer dark colours during the context; the open page is redrawn."""
     page.emulate_media(color_scheme="dark")
     try:
@@ -126,7 +126,7 @@ def darkened(page: Page) -> Iterator[None]:
         page.emulate_media(color_scheme="light")
 
 
-def barriers(page: Page, scheme: Scheme = "light") -> list[str]:
+def accessibility_violations(page: Page, scheme: Scheme = "light") -> list[str]:
     """Return axe's serious and critical accessibility violations.
 
     In dark mode only contrast is checked: everything else is the same as in light mode.
@@ -142,14 +142,14 @@ def barriers(page: Page, scheme: Scheme = "light") -> list[str]:
     ]
 
 
-def picture(page: Page, name: str) -> None:
+def screenshot(page: Page, name: str) -> None:
     """Save a screenshot for the documentation, if ZKCONSUMER_SCREENSHOTS is set."""
     if SCREENSHOTS:
         IMAGES.mkdir(exist_ok=True)
         page.screenshot(path=IMAGES / f"page-{name}.png", full_page=True, animations="disabled")
 
 
-def painted(page: Page, selector: str) -> int:
+def count_colours(page: Page, selector: str) -> int:
     """Return the number of different colours in a canvas."""
     colours: int = page.evaluate(
         """selector => {

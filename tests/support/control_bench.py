@@ -384,14 +384,14 @@ class Group:
         """The committed offset of a partition, as text."""
         return self.text(f"/consumers/{GROUP}/offsets/{topic}/{partition}")
 
-    def touch(self, path: str) -> None:
+    def fire_watch(self, path: str) -> None:
         """Write a node's own data again, so that watches fire."""
         node = self.admin.get_many([path])[0]
         assert node is not None
         self.admin.write_many([SetOp(path, node.data)])
 
 
-def drained(stream: KafkaStream[bytes, bytes]) -> list[tuple[int, int]]:
+def consume_all(stream: KafkaStream[bytes, bytes]) -> list[tuple[int, int]]:
     """Return (partition, offset) of all messages a stream has now; all count as consumed."""
     got: list[tuple[int, int]] = []
     with contextlib.suppress(ConsumerTimeout):
@@ -399,7 +399,7 @@ def drained(stream: KafkaStream[bytes, bytes]) -> list[tuple[int, int]]:
     return got
 
 
-def hold(group: Group, *partitions: int) -> list[str]:
+def own_as_stranger(group: Group, *partitions: int) -> list[str]:
     """Let another client own partitions of topic t; return the owner nodes."""
     group.admin.ensure_paths(["/consumers/g/owners/t"])
     paths = [f"/consumers/g/owners/t/{partition}" for partition in partitions]

@@ -96,8 +96,8 @@ class CoordinatorDouble:
         codes: error codes to answer with, by type of request; each is used once.
         attempts: the number of requests by type, answered or not.
         silent: the types of requests that get no response.
-        nonsense: whether assignments are replaced by bytes that can't be decoded.
-        deaf: whether connecting fails.
+        sends_garbage: whether assignments are replaced by bytes that can't be decoded.
+        refuses_connections: whether connecting fails.
         found: the coordinator that lookups return, or an error code.
         searches, dials: the number of coordinator lookups, and of connections.
     """
@@ -114,8 +114,8 @@ class CoordinatorDouble:
         self.requested: list[tuple[Request[Response], int]] = []
         self.codes: dict[type[object], deque[int]] = {}
         self.silent: set[type[object]] = set()
-        self.deaf = False
-        self.nonsense = False
+        self.refuses_connections = False
+        self.sends_garbage = False
         self.found: Broker | int = HERE
         self.attempts: dict[type[object], int] = {}
         self.searches = 0
@@ -173,7 +173,7 @@ class CoordinatorDouble:
         """See ``Dialer``."""
         del timeout_ms
         self.dials += 1
-        if self.deaf:
+        if self.refuses_connections:
             raise ConnectFailed(f"{broker}: nobody listens")
         connection = _Connection(self, broker, f"line {next(self._names)}")
         with self.lock:
@@ -190,14 +190,14 @@ class CoordinatorDouble:
         """Answer the next requests of that type with these error codes."""
         self.codes.setdefault(kind, deque()).extend(codes)
 
-    def break_lines(self) -> None:
+    def break_connections(self) -> None:
         """Break all connections."""
         with self.lock:
             lines, self._lines = list(self._lines.values()), {}
         for line in lines:
             line.close()
 
-    def throw_out(self, member_id: str) -> None:
+    def remove_member(self, member_id: str) -> None:
         """Remove a member from the group, as if its session had expired."""
         with self.lock:
             gone = self.group.receive(
@@ -330,7 +330,7 @@ class CoordinatorDouble:
                 share = encode_assignment(
                     ConsumerAssignment(assigned_partitions=to_wire(partitions))
                 )
-                share = b"\x00\x00\xff" if self.nonsense else share
+                share = b"\x00\x00\xff" if self.sends_garbage else share
                 return SyncGroupResponse(
                     error_code=code, assignment=b"" if code else share, protocol_name=protocol
                 )

@@ -221,9 +221,9 @@ class GroupWorld:
     def add_partition(self) -> None:
         topic = self.random.choice(sorted(self.partitions))
         self.partitions[topic] = (*self.partitions[topic], len(self.partitions[topic]))
-        self.tell_topics_changed()
+        self.notify_topics_changed()
 
-    def tell_topics_changed(self) -> None:
+    def notify_topics_changed(self) -> None:
         for client in self.live():
             self.notify(client, ev.RejoinTriggered(ev.JoinReason.TOPICS))
 
@@ -304,7 +304,7 @@ class GroupWorld:
             client.stuck = False
             if client.frozen and not client.dead:
                 self.thaw(client)
-        self.tell_topics_changed()
+        self.notify_topics_changed()
         for count in range(turns):
             for client in self.live():
                 self.tick(client)
@@ -319,7 +319,7 @@ class GroupWorld:
             if count == 50:
                 # A static leader that came back keeps its assignment, and gets no list of members,
                 # so it misses changes from while it was away (as Kafka's client does).
-                self.tell_topics_changed()
+                self.notify_topics_changed()
             if count > 100 and count % 10 == 0 and self.settled():
                 return
         raise AssertionError(f"never at rest: {self}")

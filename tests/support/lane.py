@@ -15,7 +15,7 @@ from typing import Final
 from xml.etree import ElementTree
 
 LANES: Final = Path("build/lanes")
-AT_MOST: Final = 3
+MAX_REPEATED: Final = 3
 """With more failures nothing is repeated: so many are no coincidence."""
 
 _TESTS_FAILED: Final = 1
@@ -28,18 +28,18 @@ def run_lane(
     *,
     run_pytest: Callable[[Sequence[str]], int],
     folder: Path = LANES,
-    say: Callable[[str], None] = print,
+    report: Callable[[str], None] = print,
 ) -> int:
     """Run the tests; if only a few fail, run those once more, one after the other.
 
-    Tests that failed first and passed alone are recorded in ``folder``, for ``tell_repeated``.
+    Tests that failed first and passed alone are recorded in ``folder``, for ``report_repeated``.
 
     Args:
         name: the lane's name.
         options: pytest's options for the first run.
         run_pytest: takes pytest's arguments, and returns its exit status.
         folder: where each lane's result is recorded.
-        say: receives a line of output.
+        report: receives a line of output.
 
     Returns:
         The exit status of the lane: that of pytest's last run.
@@ -50,12 +50,12 @@ def run_lane(
     if status != _TESTS_FAILED:
         return status
     failed = _failed_tests(cache)
-    if not 0 < len(failed) <= AT_MOST:
+    if not 0 < len(failed) <= MAX_REPEATED:
         return status
-    say(f"{name}: repeated with nothing beside them: {', '.join(failed)}")
-    report = cache / "repeated.xml"
-    again = run_pytest(["-q", *failed, "-p", "no:cacheprovider", f"--junitxml={report}"])
-    if again == 0 and _any_skipped(report):
+    report(f"{name}: repeated with nothing beside them: {', '.join(failed)}")
+    junit_report = cache / "repeated.xml"
+    again = run_pytest(["-q", *failed, "-p", "no:cacheprovider", f"--junitxml={junit_report}"])
+    if again == 0 and _any_skipped(junit_report):
         return status  # a skipped test has not passed
     status = again
     if status == 0:
@@ -63,11 +63,11 @@ def run_lane(
     return status
 
 
-def tell_repeated(folder: Path = LANES, say: Callable[[str], None] = print) -> None:
+def report_repeated(folder: Path = LANES, report: Callable[[str], None] = print) -> None:
     """Print which tests of all lanes failed beside others, and passed alone."""
     for path in sorted(folder.glob("*/repeated")):
         for test in path.read_text(encoding="utf-8").splitlines():
-            say(f"{path.parent.name}: failed beside others and passed alone: {test}")
+            report(f"{path.parent.name}: failed beside others and passed alone: {test}")
 
 
 def _failed_tests(cache: Path) -> list[str]:
@@ -89,7 +89,7 @@ def _main(arguments: Sequence[str]) -> int:
     """Run ``LANE PYTEST-OPTION...``; without arguments print what was repeated."""
     if arguments:
         return run_lane(arguments[0], arguments[1:], run_pytest=_run_pytest)
-    tell_repeated()
+    report_repeated()
     return 0
 
 

@@ -29,7 +29,7 @@ class Member:
         self.message = list(self.core.receive(event, self.now_ms))
         return self.message
 
-    def later(self, ms: int) -> list[ev.Action]:
+    def advance(self, ms: int) -> list[ev.Action]:
         self.now_ms += ms
         return self.notify(ev.TimerExpired())
 
@@ -57,7 +57,9 @@ class Member:
         assert isinstance(sync, ev.SendSync)
         return sync
 
-    def take(self, share: Parts, generation: int = 1, join: ev.SendJoin | None = None) -> None:
+    def take_assignment(
+        self, share: Parts, generation: int = 1, join: ev.SendJoin | None = None
+    ) -> None:
         sync = self.joined(join or self.subscribe(), generation)
         assert self.notify(ev.SyncCompleted(sync.round, 0, share)) == []
         while self.poll():
@@ -68,7 +70,7 @@ class Member:
                 if not isinstance(callback, ev.RevokePartitions | ev.TakeOver):
                     return
 
-    def beat(self, code: int) -> list[ev.Action]:
+    def respond_to_heartbeat(self, code: int) -> list[ev.Action]:
         self.now_ms += self.settings.heartbeat_interval_ms
         beat = self.notify(ev.TimerExpired())[-1]
         assert isinstance(beat, ev.SendHeartbeat)

@@ -62,7 +62,7 @@ def batch_of(
     return batch
 
 
-class Heard:
+class RecordingDeliveryListener:
     """Records which messages landed, and which were dropped."""
 
     def __init__(self) -> None:
@@ -70,11 +70,11 @@ class Heard:
         self.dropped_ones: list[tuple[Dropped, str]] = []
 
     def on_landed(self, landed: Sequence[Landed]) -> None:
-        """See ``writer.Heard``."""
+        """See ``writer.DeliveryListener``."""
         self.lines += landed
 
     def on_dropped(self, dropped: Dropped, reason: str) -> None:
-        """See ``writer.Heard``."""
+        """See ``writer.DeliveryListener``."""
         self.dropped_ones.append((dropped, reason))
 
 

@@ -69,7 +69,7 @@ class ModelEngine:
     Attributes:
         ends: the log end offsets by partition.
         errors: the errors that the next calls of ``collect`` raise.
-        slow_resets: whether offset resets are pending until ``answer_resets`` is called.
+        slow_resets: whether offset resets are pending until ``complete_resets`` is called.
     """
 
     ends: dict[TopicPartition, int] = field(default_factory=dict)
@@ -102,9 +102,9 @@ class ModelEngine:
         else:
             self._positions[tp] = start
             if not self.slow_resets:
-                self.answer_resets()
+                self.complete_resets()
 
-    def answer_resets(self) -> None:
+    def complete_resets(self) -> None:
         """Complete the pending offset resets."""
         for tp, position in self._positions.items():
             if isinstance(position, Reset):

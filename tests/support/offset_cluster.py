@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 
-from tests.support.offset_places import MemoryPlace
+from tests.support.memory_offset_store import MemoryOffsetStore
 from zkconsumer.cli.offsets.opening import GroupOffsetStores
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.migration.group import MigratedGroup
@@ -17,7 +17,7 @@ class MemoryCluster:
     """A cluster in place of that of ``open_offsets``.
 
     Attributes:
-        kept: the offset stores by group and storage; ``hold`` adds offsets.
+        stores: the offset stores by group and storage; ``hold`` adds offsets.
         logs_of: the logs; a partition without a log has a leader that does not respond.
         found: the offsets that brokers return for any time.
         exact: whether brokers know the timestamps of records.
@@ -32,7 +32,7 @@ class MemoryCluster:
     def __init__(self, logs: Mapping[TopicPartition, tuple[int, int]]) -> None:
         self.partitions = frozenset(logs)
         self.logs_of = {tp: LogRange(*log) for tp, log in logs.items()}
-        self.kept: dict[str, dict[OffsetStorage, MemoryPlace]] = {}
+        self.stores: dict[str, dict[OffsetStorage, MemoryOffsetStore]] = {}
         self.found: Numbers = {}
         self.exact = True
         self.sent_ms: int | None = None
@@ -46,15 +46,15 @@ class MemoryCluster:
         self.opened.append(getattr(args, "zookeeper", ""))
         yield self
 
-    def hold(self, group_id: str, place: OffsetStorage, offsets: Numbers) -> MemoryPlace:
+    def hold(self, group_id: str, place: OffsetStorage, offsets: Numbers) -> MemoryOffsetStore:
         """Add offsets of a group to a storage; return that store."""
         storages = self._places(group_id)
-        storages[place].held |= {tp: OffsetAndMetadata(offset) for tp, offset in offsets.items()}
+        storages[place].offsets |= {tp: OffsetAndMetadata(offset) for tp, offset in offsets.items()}
         return storages[place]
 
     def numbers(self, group_id: str, place: OffsetStorage) -> dict[TopicPartition, int]:
         """A group's offsets in a storage."""
-        held = self._places(group_id)[place].held
+        held = self._places(group_id)[place].offsets
         return {tp: offset.offset for tp, offset in held.items() if offset is not None}
 
     def now_ms(self) -> int:
@@ -70,7 +70,8 @@ class MemoryCluster:
         shown = {
             name: place
             for name, place in storages.items()
-            if name is OffsetStorage.ZOOKEEPER or (not without_kafka and (with_kafka or place.held))
+            if name is OffsetStorage.ZOOKEEPER
+            or (not without_kafka and (with_kafka or place.offsets))
         }
         return GroupOffsetStores(
             group_id=group_id, storages=shown, group=MigratedGroup.of(group_id, *shown.values())
@@ -79,7 +80,7 @@ class MemoryCluster:
     def group_ids(self, *, without_kafka: bool = False) -> list[str]:
         """See ``OffsetsCluster``: all groups."""
         self.queried_brokers |= not without_kafka
-        return sorted(self.kept)
+        return sorted(self.stores)
 
     def logs(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, LogRange]:
         """See ``OffsetsCluster``."""
@@ -90,7 +91,7 @@ class MemoryCluster:
         self.sent_ms = time_ms
         return ToTime({tp: self.found.get(tp, -1) for tp in logs}, exact=self.exact)
 
-    def _places(self, group_id: str) -> dict[OffsetStorage, MemoryPlace]:
-        return self.kept.setdefault(
-            group_id, {place: MemoryPlace(place) for place in OffsetStorage}
+    def _places(self, group_id: str) -> dict[OffsetStorage, MemoryOffsetStore]:
+        return self.stores.setdefault(
+            group_id, {place: MemoryOffsetStore(place) for place in OffsetStorage}
         )

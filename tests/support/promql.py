@@ -28,7 +28,7 @@ class QueriedMetrics(NamedTuple):
     grouped: frozenset[str]
 
 
-def asked_by(expression: str) -> QueriedMetrics:
+def parse_expression(expression: str) -> QueriedMetrics:
     """Parse an expression."""
     named = dict.fromkeys(re.findall(r"__name__=~\"([^\"]*)\"", expression))
     metrics = {item: frozenset[str]() for names in named for item in names.split("|")}

@@ -141,7 +141,7 @@ class Script:
         loaded_offsets = dict.fromkeys(step.partitions, 10) if offsets is None else offsets
         return self._respond(ev.OffsetsLoaded(step.round, loaded_offsets))
 
-    def run_on(self) -> "Script":
+    def run_to_end(self) -> "Script":
         """Complete every step until the core is stable."""
         while self.step is not None:
             match self.step:
@@ -157,7 +157,7 @@ class Script:
         """Connect, join, and complete all steps."""
         self.send(ev.SessionStarted(1))
         self.send(ev.Join())
-        self.run_on()
+        self.run_to_end()
         assert self.core.state is RebalanceState.OWNING
         self.actions.clear()
         return self
@@ -182,7 +182,7 @@ class Script:
         self.now_ms = max(self.now_ms, deadline_ms)
         return self.send(ev.DeadlineReached())
 
-    def stands_in(self, state: RebalanceState) -> bool:
+    def is_in_state(self, state: RebalanceState) -> bool:
         """Whether the core is in this state."""
         return self.core.state is state
 
@@ -195,7 +195,7 @@ class Script:
         return self.send(response)
 
 
-def losing_one() -> Script:
+def script_that_loses_a_partition() -> Script:
     """Return a member with partitions 0 and 1 that must release 0 to a member before it."""
     script = Script().joined()
     script.members = ("g_a", ME)

@@ -24,7 +24,7 @@ class SwallowingGate(TcpGate):
         self._readers: dict[socket.socket, FrameReader] = {}
         self._doomed: set[tuple[socket.socket, int]] = set()
 
-    def swallow_answer(self, api: ApiKey) -> None:
+    def swallow_response(self, api: ApiKey) -> None:
         """Drop the response to the next request of this API. Thread: any."""
         self._due.append(api)
 

@@ -69,7 +69,7 @@ class TcpGate:
         self._open, self._swallows = True, False
         self._wake_sender.send(b"!")
 
-    def lead_to(self, host: str, port: int) -> None:
+    def forward_to(self, host: str, port: int) -> None:
         """Forward new connections to another server."""
         self._target = (host, port)
 

@@ -22,7 +22,7 @@ Kept = tuple[bytes | None, bytes | None, int, Headers]
 """Key, value, timestamp, headers."""
 
 
-class Keeps(IntEnum):
+class StoredFields(IntEnum):
     """What a broker keeps of a record besides key and value."""
 
     NOTHING = 0
@@ -30,7 +30,7 @@ class Keeps(IntEnum):
     HEADERS = 2
 
 
-def outgoing(keeps: Keeps) -> list[Outgoing]:
+def outgoing(stored_fields: StoredFields) -> list[Outgoing]:
     """Return records of all kinds, with headers if the broker keeps them."""
     created = TimestampType.CREATE_TIME
     plain: list[Outgoing] = [
@@ -40,7 +40,7 @@ def outgoing(keeps: Keeps) -> list[Outgoing]:
         Record(3, None, b"no time"),
         Record(0, b"large", b"large " * 50_000, LONG_AGO_MS, created),
     ]
-    if keeps is Keeps.HEADERS:
+    if stored_fields is StoredFields.HEADERS:
         plain.append(HeadedRecord(Record(0, b"h", b"headed", LONG_AGO_MS, created), HEADERS))
     return plain
 
@@ -48,7 +48,7 @@ def outgoing(keeps: Keeps) -> list[Outgoing]:
 def write_in_each_codec(
     brokers: Sequence[Broker],
     tp: TopicPartition,
-    keeps: Keeps,
+    stored_fields: StoredFields,
     codecs: Sequence[Codec],
     *,
     dialer: BrokerDialer | None = None,
@@ -58,7 +58,7 @@ def write_in_each_codec(
     for codec in codecs:
         settings = BatchSettings(codec=codec)
         with closing(BatchProducer(brokers, dialer=dialer, settings=settings)) as producer:
-            records = outgoing(keeps)
+            records = outgoing(stored_fields)
             (written,) = producer.write({tp: records})
             assert (written.base_offset, written.count) == (len(sent), len(records))
             sent += records
@@ -66,7 +66,10 @@ def write_in_each_codec(
 
 
 def check_what_is_there(
-    consumer: KafkaConsumer, tp: TopicPartition, sent: Sequence[Outgoing], keeps: Keeps
+    consumer: KafkaConsumer,
+    tp: TopicPartition,
+    sent: Sequence[Outgoing],
+    stored_fields: StoredFields,
 ) -> None:
     """Read a whole partition, and compare it with what was sent, as far as brokers keep it."""
     consumer.assign([tp])
@@ -86,7 +89,7 @@ def check_what_is_there(
     for outgoing, (key, value, timestamp, headers) in zip(sent, records_read, strict=True):
         record, sent_headers = (outgoing, ()) if isinstance(outgoing, Record) else outgoing
         assert (key, value, headers) == (record.key, record.value, sent_headers)
-        if keeps is Keeps.NOTHING:
+        if stored_fields is StoredFields.NOTHING:
             assert timestamp == NO_TIME
         elif record.timestamp == NO_TIME:
             assert now_ms - 60_000 < timestamp <= now_ms

@@ -9,7 +9,7 @@ from time import perf_counter
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser import barriers, painted, window
+from tests.support.browser import accessibility_violations, count_colours, window
 from tests.support.clusters import fresh_name
 from tests.support.members import settings_for
 from tests.support.served_page import served, until_read
@@ -58,7 +58,7 @@ def charted(page: Page, at_least: int) -> int:
         arg=at_least,
         polling=50,
     )
-    assert painted(page, "#chart canvas") > 10
+    assert count_colours(page, "#chart canvas") > 10
     return int(page.locator("#chart").get_attribute("data-points") or 0)
 
 
@@ -103,8 +103,8 @@ def test_a_rebalance_is_shown_and_the_history_survives_a_restart(
                 write(cluster, TopicPartition(topic, partition), [b"unread"] * (5 + partition))
             expect(page.locator(".tile", has_text="records to read")).to_contain_text("26")
             sample_count = charted(page, 2)
-            assert barriers(page) == []
-            assert opened.clean()
+            assert accessibility_violations(page) == []
+            assert opened.assert_clean()
             assert server.end(signal.SIGTERM) == 0
             expect(page.locator("#link")).to_have_text("Connection lost, trying again")
             expect(page.locator("table.grid")).to_be_visible()
@@ -114,7 +114,7 @@ def test_a_rebalance_is_shown_and_the_history_survives_a_restart(
             charted(page, sample_count)
             expect(page.locator(".timeline")).to_contain_text("left")
             open_other_pages(page, topic)
-            assert opened.clean()
+            assert opened.assert_clean()
 
 
 def open_other_pages(page: Page, topic: str) -> None:

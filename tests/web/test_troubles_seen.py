@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser import barriers, darkened, picture, window
+from tests.support.browser import accessibility_violations, dark_scheme, screenshot, window
 from tests.support.cluster_with_problems import (
     ELSEWHERE,
     HOST,
@@ -67,16 +67,16 @@ def test_every_finding_is_visible(browser: Browser, width: int) -> None:
                 if finding.severity > Severity.NOTE and finding.code is not Code.NOT_LOOKED_AT
             )
             expect(page.get_by_text(f"log ends of {HOST}")).to_be_visible()
-            picture(opened.open("/"), f"every-trouble-{width}")
+            screenshot(opened.open("/"), f"every-trouble-{width}")
             groups = [f"/groups/zookeeper/{group_name(trouble)}" for trouble in GROUP_TROUBLES]
             for path in ("/?findings=all", "/groups", "/topics", f"/topics/{TOPIC}", *groups):
                 page = opened.open(path)
                 assert page.evaluate("document.documentElement.scrollWidth") <= width, path
                 assert cut_off(page) == [], path
-                assert barriers(page) == [], path
-                with darkened(page):
-                    assert barriers(page, "dark") == [], path
-            assert opened.clean()
+                assert accessibility_violations(page) == [], path
+                with dark_scheme(page):
+                    assert accessibility_violations(page, "dark") == [], path
+            assert opened.assert_clean()
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -92,7 +92,7 @@ def test_the_overview_of_clusters_and_nodes_fit_a_phone(browser: Browser, width:
             page = opened.open(path)
             assert page.evaluate("document.documentElement.scrollWidth") <= width, path
             assert cut_off(page) == [], path
-            assert barriers(page) == [], path
-            with darkened(page):
-                assert barriers(page, "dark") == [], path
-        assert opened.clean()
+            assert accessibility_violations(page) == [], path
+            with dark_scheme(page):
+                assert accessibility_violations(page, "dark") == [], path
+        assert opened.assert_clean()

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser import barriers, window
+from tests.support.browser import accessibility_violations, window
 from tests.support.large_page import large_state
 from tests.support.model_site import ModelSite, served
 from tests.support.page_world import BILLING, NOW_MS, STEP_MS, STEPS, state_at
@@ -58,7 +58,7 @@ def test_a_rebalance_is_shown_and_announced(browser: Browser, site: ModelSite) -
         assert page.evaluate("scrollY") == 150
         assert focused(page) == "Nodes in ZooKeeper"
         assert page.locator("details.numbers").evaluate("one => one.open")
-        assert opened.clean()
+        assert opened.assert_clean()
 
 
 def test_reduced_motion_stops_all_animations(browser: Browser, site: ModelSite) -> None:
@@ -92,7 +92,7 @@ def test_outdated_values_are_marked(browser: Browser, site: ModelSite) -> None:
         expect(committed).to_have_class("n first wide old")
         expect(page.locator("th.seen")).to_be_visible()
         page.clock.resume()  # axe waits on the page's clock
-        assert barriers(page) == []
+        assert accessibility_violations(page) == []
         page.clock.pause_at(SEEN_S + 600)
         latest = replace(state_at(failing=True), number=900, problem="ZooKeeper does not answer")
         show(site, latest)
@@ -104,7 +104,7 @@ def test_outdated_values_are_marked(browser: Browser, site: ModelSite) -> None:
             "region", name="What can\N{RIGHT SINGLE QUOTATION MARK}t be read now"
         )
         expect(failures).to_contain_text("log ends of broker 2 for 44 s")
-        assert opened.clean()
+        assert opened.assert_clean()
 
 
 def test_a_command_is_copied(browser: Browser, site: ModelSite) -> None:
@@ -119,7 +119,7 @@ def test_a_command_is_copied(browser: Browser, site: ModelSite) -> None:
         )
         page.get_by_role("link", name="About member-stale").click()
         expect(page.locator("tr:target")).to_contain_text("member-stale")
-        assert opened.clean()
+        assert opened.assert_clean()
 
 
 def test_a_lost_connection_is_reported_and_restored(browser: Browser, site: ModelSite) -> None:
@@ -165,7 +165,7 @@ def test_a_hidden_page_holds_no_connection(browser: Browser, site: ModelSite) ->
         page.evaluate(hide, False)
         expect(page).to_have_title(re.compile("^fraud-scoring is stuck: "))
         assert page.locator("link[rel=icon]").get_attribute("href") == "/static/icon-bad.svg"
-        assert opened.clean()
+        assert opened.assert_clean()
 
 
 def test_a_page_that_may_not_listen_polls(browser: Browser) -> None:
@@ -217,7 +217,7 @@ def test_filters_apply_during_typing(browser: Browser, site: ModelSite) -> None:
         assert page.evaluate("window.sameDocument")
         page.reload()
         expect(page.locator("tbody th")).to_have_text(["settlement", "mailer"])
-        assert opened.clean()
+        assert opened.assert_clean()
 
 
 def test_a_large_cluster_stays_usable(browser: Browser, site: ModelSite) -> None:
@@ -288,4 +288,4 @@ def test_everything_is_reached_by_keyboard(browser: Browser, site: ModelSite) ->
             "document.querySelector('.top').getBoundingClientRect().bottom"
         )
         assert not hidden
-        assert opened.clean()
+        assert opened.assert_clean()

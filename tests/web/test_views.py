@@ -6,7 +6,13 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser import barriers, darkened, painted, picture, window
+from tests.support.browser import (
+    accessibility_violations,
+    count_colours,
+    dark_scheme,
+    screenshot,
+    window,
+)
 from tests.support.model_site import ModelSite, served, served_clusters
 from tests.support.page_world import BILLING, LONG, NOW_MS, SETTLEMENT, state_at
 from tests.support.waiting import wait_until
@@ -68,11 +74,11 @@ def test_on_a_phone_groups_and_topics_are_cards(browser: Browser, fixed_site: Mo
             box = cell.bounding_box()
             assert box is not None
             assert box["x"] + box["width"] <= 390
-        picture(page, "groups-small-dark")
+        screenshot(page, "groups-small-dark")
         page = opened.open("/topics")
         expect(page.locator("tbody tr").first.locator(".badge")).to_be_in_viewport()
-        picture(page, "topics-small-dark")
-        picture(opened.open("/"), "cluster-small-dark")
+        screenshot(page, "topics-small-dark")
+        screenshot(opened.open("/"), "cluster-small-dark")
 
 
 def outside(page: Page) -> list[str]:
@@ -108,7 +114,7 @@ def test_on_a_phone_a_group_is_shown_completely(browser: Browser, fixed_site: Mo
                 assert box is not None
                 assert box["x"] + box["width"] <= 390
         expect(page.locator(".who .badge:visible")).to_have_text(["reads", "gone"])
-        picture(page, "group-left-to-the-gone-small")
+        screenshot(page, "group-left-to-the-gone-small")
         for path, tables in ((group_address(SETTLEMENT), 2), ("/", 2), ("/topics/clicks", 1)):
             page = opened.open(path)
             expect(page.locator("table.cards")).to_have_count(tables)
@@ -137,7 +143,7 @@ def await_chart(page: Page) -> None:
     page.evaluate("document.fonts.ready")
     if page.locator("#chart").count():
         expect(page.locator("#chart[data-points]")).to_be_attached()
-        assert painted(page, "#chart canvas") > 10
+        assert count_colours(page, "#chart canvas") > 10
 
 
 def test_every_view_is_accessible(browser: Browser, fixed_site: ModelSite) -> None:
@@ -147,22 +153,22 @@ def test_every_view_is_accessible(browser: Browser, fixed_site: ModelSite) -> No
             page = opened.open(path)
             expect(page.get_by_role("heading", level=1)).to_have_text(heading)
             await_chart(page)
-            assert barriers(page) == [], name
+            assert accessibility_violations(page) == [], name
             if name in PICTURES["light"]:
-                picture(page, name)
-            with darkened(page):
+                screenshot(page, name)
+            with dark_scheme(page):
                 await_chart(page)
-                assert barriers(page, "dark") == [], name
+                assert accessibility_violations(page, "dark") == [], name
                 if name in PICTURES["dark"]:
-                    picture(page, f"{name}-dark")
+                    screenshot(page, f"{name}-dark")
         opened.page.set_viewport_size({"width": 390, "height": 800})
         for name, (path, _) in VIEWS.items():
             page = opened.open(path)
             await_chart(page)
-            assert barriers(page) == [], f"{name} on a phone"
-            with darkened(page):
-                assert barriers(page, "dark") == [], f"{name} on a phone"
-        assert opened.clean()
+            assert accessibility_violations(page) == [], f"{name} on a phone"
+            with dark_scheme(page):
+                assert accessibility_violations(page, "dark") == [], f"{name} on a phone"
+        assert opened.assert_clean()
 
 
 def test_login_and_missing_pages_are_accessible(browser: Browser) -> None:
@@ -171,22 +177,22 @@ def test_login_and_missing_pages_are_accessible(browser: Browser) -> None:
     with served(ModelSite(token)) as site, window(browser, site.address) as opened:
         page = opened.open("/groups")
         expect(page.get_by_role("heading", level=1)).to_have_text("Log in")
-        assert barriers(page) == []
-        picture(page, "login")
+        assert accessibility_violations(page) == []
+        screenshot(page, "login")
         page.get_by_label("Token").fill("a-token-that-is-not-the-one")
         page.get_by_role("button", name="Log in").click()
         expect(page.get_by_role("alert")).to_be_visible()
-        opened.complaints.clear()  # the browser logs the response 403
+        opened.errors.clear()  # the browser logs the response 403
         page.get_by_label("Token").fill(token)
         page.get_by_role("button", name="Log in").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Groups")
         page.get_by_role("button", name="Log out").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Log in")
-        assert opened.clean()
+        assert opened.assert_clean()
     with served(ModelSite()) as site, window(browser, site.address) as opened:
         page = opened.open("/groups/zookeeper/none-such")
         expect(page.get_by_role("main")).to_contain_text("There is no zookeeper group none-such")
-        assert barriers(page) == []
+        assert accessibility_violations(page) == []
 
 
 def test_messages_are_shown_as_text(browser: Browser) -> None:
@@ -205,10 +211,10 @@ def test_messages_are_shown_as_text(browser: Browser) -> None:
         expect(page.locator(".message").nth(1)).to_contain_text("<script>document.title")
         assert page.title() == "Messages of orders · zkconsumer"
         assert page.locator(".message img").count() == 0
-        assert barriers(page) == []
-        picture(page, "messages")
-        with darkened(page):
-            assert barriers(page, "dark") == []
+        assert accessibility_violations(page) == []
+        screenshot(page, "messages")
+        with dark_scheme(page):
+            assert accessibility_violations(page, "dark") == []
         page.set_viewport_size({"width": 390, "height": 800})
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         page.get_by_label("Filter").fill(".customer.id == 42")
@@ -217,7 +223,7 @@ def test_messages_are_shown_as_text(browser: Browser) -> None:
         with page.expect_download() as download:
             page.get_by_role("link", name="Download").click()
         assert '"order":4711' in download.value.path().read_text()
-        assert opened.clean()
+        assert opened.assert_clean()
 
 
 def test_several_clusters_are_accessible(browser: Browser) -> None:
@@ -226,17 +232,17 @@ def test_several_clusters_are_accessible(browser: Browser) -> None:
         page = opened.open("/")
         expect(page.get_by_role("heading", level=1)).to_have_text("Clusters")
         expect(page.locator("tbody th a").first).to_have_text("shop")
-        assert barriers(page) == []
-        picture(page, "clusters")
+        assert accessibility_violations(page) == []
+        screenshot(page, "clusters")
         page.get_by_role("link", name="shop", exact=True).click()
         page.get_by_role("link", name="Groups", exact=True).click()
         page.get_by_role("link", name="billing").click()
         await_chart(page)
-        assert barriers(page) == []
+        assert accessibility_violations(page) == []
         wait_until(lambda: sites["shop"].source.listening == 1, what="the page to listen")
         page.get_by_role("link", name="All clusters").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Clusters")
-        assert opened.clean()
+        assert opened.assert_clean()
 
 
 def test_small_screens_scroll_in_one_direction_only(
@@ -250,7 +256,7 @@ def test_small_screens_scroll_in_one_direction_only(
             width = page.evaluate("document.documentElement.scrollWidth")
             assert width <= 390, path
         await_chart(opened.open(GROUP))
-        picture(opened.page, "group-small")
+        screenshot(opened.page, "group-small")
 
 
 def test_without_scripts_only_the_chart_is_missing(browser: Browser, fixed_site: ModelSite) -> None:
@@ -274,7 +280,7 @@ def test_the_chart_has_a_table_of_the_same_numbers(browser: Browser, fixed_site:
         latest = page.locator(".numbers tbody tr").first
         expect(latest).to_contain_text("5,522")  # the group's lag, as its tile says
         expect(page.locator(".tile", has_text="records to read")).to_contain_text("5,522")
-        assert barriers(page) == []
+        assert accessibility_violations(page) == []
         # Samples before and after the stop of a server are not connected by a line.
         assert page.locator(".numbers tbody tr").count() >= 20
         page.get_by_role("radio", name="Position").check()
@@ -287,7 +293,7 @@ def test_the_chart_has_a_table_of_the_same_numbers(browser: Browser, fixed_site:
         expect(button).to_be_focused()
         page.get_by_role("radio", name="15 min").check()
         expect(page.locator("#chart[data-points='60']")).to_be_attached()
-        assert opened.clean()
+        assert opened.assert_clean()
 
 
 MIXED = """async () => {
@@ -315,7 +321,7 @@ def test_the_chart_has_gaps_only_where_nothing_was_read(
         hour = 30 * 480 + 30 * 240
         silent = hour + 3_600 + 30 * 120 + 30 * 60 + 90 + 60 * 5
         assert gaps == [hour + 240, silent + 5, silent + 61 + 5]
-        assert opened.clean()
+        assert opened.assert_clean()
 
 
 def test_failed_notifications_are_shown_on_every_page(browser: Browser) -> None:
@@ -335,10 +341,10 @@ def test_failed_notifications_are_shown_on_every_page(browser: Browser) -> None:
             assert box is not None
             assert box["x"] + box["width"] <= width
             assert page.evaluate("document.documentElement.scrollWidth") <= width
-            assert barriers(page) == []
-            with darkened(page):
-                assert barriers(page, "dark") == []
-        assert opened.clean()
+            assert accessibility_violations(page) == []
+            with dark_scheme(page):
+                assert accessibility_violations(page, "dark") == []
+        assert opened.assert_clean()
 
 
 def test_the_colour_scheme_is_chosen_and_kept(browser: Browser, fixed_site: ModelSite) -> None:
@@ -357,4 +363,4 @@ def test_the_colour_scheme_is_chosen_and_kept(browser: Browser, fixed_site: Mode
         assert page.evaluate(background) == dark
         button.click()
         assert page.evaluate(background) == light
-        assert opened.clean()
+        assert opened.assert_clean()

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from tests.support.brokers_alone import (
-    commit_alone,
+from tests.support.bootstrap_only import (
+    commit_offsets,
     described_by_kafka,
     described_by_lag,
     reading,
-    write_alone,
+    write_records,
 )
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.served_page import served, until_read
@@ -57,9 +57,9 @@ def watched(kraft: KraftNode) -> Iterator[Watched]:
     """Create groups in each state on Kafka 4."""
     watched = Watched(kraft, *map(fresh_name, ("alone", "live", "left", "astray")))
     kraft.create_topic(watched.topic, partitions=3)
-    write_alone(kraft, watched.topic, (30, 0, 12))
-    commit_alone(kraft, watched.left, {TopicPartition(watched.topic, 2): 5})
-    commit_alone(kraft, watched.astray, {TopicPartition(watched.topic, 0): 31})
+    write_records(kraft, watched.topic, (30, 0, 12))
+    commit_offsets(kraft, watched.left, {TopicPartition(watched.topic, 2): 5})
+    commit_offsets(kraft, watched.astray, {TopicPartition(watched.topic, 0): 31})
     with reading(kraft, watched.topic, watched.live, 20):
         yield watched
 
@@ -175,7 +175,7 @@ def test_offsets_are_exported_set_and_rolled_back(
 ) -> None:
     """The group has no members; in the end it is deleted."""
     group = fresh_name("moved")
-    commit_alone(watched.node, group, {TopicPartition(watched.topic, 0): 11})
+    commit_offsets(watched.node, group, {TopicPartition(watched.topic, 0): 11})
     back = tmp_path / "back.json"
 
     status, saved = tool("offsets", "export", "--group", group, "--csv", "--output-file", "-")
@@ -289,10 +289,10 @@ def test_without_zookeeper_connect_the_zookeeper_is_unknown(
     where = ("--bootstrap-server", sandbox.bootstrap_servers)
     topic, group, old, bare = map(fresh_name, ("alone", "group", "old", "bare"))
     sandbox.create_topic(topic, partitions=2)
-    write_alone(sandbox, topic, (9, 4))
+    write_records(sandbox, topic, (9, 4))
     tp = TopicPartition(topic, 0)
     ZkTree(sandbox).put(offset_path(old, tp), b"3")
-    commit_alone(sandbox, bare, {tp: 2})
+    commit_offsets(sandbox, bare, {tp: 2})
     with reading(sandbox, topic, group, 5):
         requested = (*where, "--describe", "--group", group)
         theirs = described_by_kafka(
@@ -331,8 +331,8 @@ def test_a_kafka_3_in_kraft_mode_has_no_zookeeper(
     with KraftNode(version=kafka_version("3.9.1")) as node:
         where = ("--bootstrap-server", node.bootstrap_servers)
         node.create_topic(topic)
-        write_alone(node, topic, (6,))
-        commit_alone(node, group, {TopicPartition(topic, 0): 1})
+        write_records(node, topic, (6,))
+        commit_offsets(node, group, {TopicPartition(topic, 0): 1})
         theirs = described_by_kafka(
             node.run_tool(_GROUPS_TOOL, *where, "--describe", "--group", group)
         )

@@ -150,7 +150,7 @@ def test_one_address_and_many_versions(broker_of: BrokerOf) -> None:
             == 4
         )
         for version in order:
-            gate.lead_to(brokers[version].host, brokers[version].port)
+            gate.forward_to(brokers[version].host, brokers[version].port)
             gate.open()
             connection = broker_dialer.dial(at)
             assert connection.versions == expected[version]

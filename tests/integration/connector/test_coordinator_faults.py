@@ -5,15 +5,15 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.clusters import fresh_name, frozen, without
-from tests.support.kafka_offsets import KafkaOffsets
-from tests.support.members import Member, await_ends, duplicates, settings_for
-from tests.support.offset_keepers import (
+from tests.support.coordinator_cluster import (
+    COORDINATOR_ID,
     IN_KAFKA,
-    KEEPER,
+    coordinator_cluster,
     fresh_group,
-    offset_keepers,
     topic_elsewhere,
 )
+from tests.support.kafka_offsets import KafkaOffsets
+from tests.support.members import Member, await_ends, duplicates, settings_for
 from tests.support.recording_observer import RecordingObserver
 from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import PROMPT_MS, wait_until
@@ -37,15 +37,15 @@ CLOCK = SystemClock()
 
 @pytest.fixture(scope="module")
 def three() -> Iterator[Sandbox]:
-    """See ``offset_keepers``."""
-    with offset_keepers() as sandbox:
+    """See ``coordinator_cluster``."""
+    with coordinator_cluster() as sandbox:
         yield sandbox
 
 
 @pytest.fixture
-def keeper_down(three: Sandbox) -> Iterator[Sandbox]:
+def coordinator_down(three: Sandbox) -> Iterator[Sandbox]:
     """Give the same cluster while the broker with the offsets is down."""
-    with without(three, KEEPER):
+    with without(three, COORDINATOR_ID):
         yield three
 
 
@@ -94,12 +94,12 @@ def test_commits_go_on_with_the_next_coordinator(three: Sandbox) -> None:
         wait_until(lambda: stored.offsets(partitions) == ends, what="the ends to be committed")
 
 
-def test_a_member_that_finds_no_coordinator_says_what_to_do(keeper_down: Sandbox) -> None:
+def test_a_member_that_finds_no_coordinator_says_what_to_do(coordinator_down: Sandbox) -> None:
     """After all tries it raises ``RebalanceFailed``, and leaves no nodes behind."""
-    partitions = topic_elsewhere(keeper_down)
+    partitions = topic_elsewhere(coordinator_down)
     group, topic = fresh_group(replicated=False), partitions[0].topic
     config = settings_for(
-        keeper_down,
+        coordinator_down,
         group,
         zookeeper_session_timeout_ms=1000,
         zookeeper_connection_timeout_ms=2000,
@@ -114,7 +114,7 @@ def test_a_member_that_finds_no_coordinator_says_what_to_do(keeper_down: Sandbox
         assert f"group {group}: no offset coordinator responds" in text
         assert "check that these brokers run, and that topic __consumer_offsets has leaders" in text
         assert CLOCK.now_ms() - began_ms < PROMPT_MS
-        tree = ZkTree(keeper_down)
+        tree = ZkTree(coordinator_down)
         wait_until(lambda: tree.members(group) == [], what="it to leave the group")
         assert tree.owners(group, topic) == {}
 
@@ -146,10 +146,10 @@ def shut_down_while_joining(cluster: Sandbox, group: str, topic: str) -> int:
     return took_ms
 
 
-def test_a_shutdown_does_not_wait_for_a_coordinator(keeper_down: Sandbox) -> None:
+def test_a_shutdown_does_not_wait_for_a_coordinator(coordinator_down: Sandbox) -> None:
     """The brokers respond that there is no coordinator."""
-    (tp, _) = topic_elsewhere(keeper_down)
-    assert shut_down_while_joining(keeper_down, fresh_group(replicated=False), tp.topic) < 3000
+    (tp, _) = topic_elsewhere(coordinator_down)
+    assert shut_down_while_joining(coordinator_down, fresh_group(replicated=False), tp.topic) < 3000
 
 
 def test_a_shutdown_does_not_wait_for_a_frozen_coordinator(cluster: Sandbox) -> None:
@@ -168,9 +168,9 @@ def test_a_member_that_waits_for_a_coordinator_joins_when_there_is_one(three: Sa
         write(three, tp, [b"value %d" % number for number in range(10)])
     KafkaOffsets(three, group).put({tp: OffsetAndMetadata(7) for tp in partitions})
     # A clean stop: after a crash, a broker of 0.8.2 may have lost the last seconds' commits.
-    three.stop_broker(KEEPER)
+    three.stop_broker(COORDINATOR_ID)
     scope = ThreadScope("restart")
-    scope.spawn("start", lambda: three.start_broker(KEEPER), stop=lambda: None)
+    scope.spawn("start", lambda: three.start_broker(COORDINATOR_ID), stop=lambda: None)
     try:
         with Member(three, group, {topic: 1}, **IN_KAFKA) as member:
             wait_until(lambda: len(member.deliveries) >= 6, what="the rest")
@@ -223,7 +223,7 @@ def test_a_partition_changes_hands_while_there_is_no_coordinator(three: Sandbox)
     with Member(three, group, {topic: 1}, consumer_id="a", **IN_KAFKA) as first:
         wait_until(lambda: len(first.deliveries) == 10, what="all of it")
         assert first.connector.commit_offsets(committed) == 2
-        with without(three, KEEPER, end=Sandbox.stop_broker):
+        with without(three, COORDINATOR_ID, end=Sandbox.stop_broker):
             scope.spawn("join", join, stop=lambda: None)
             wait_until(lambda: set(first.claims()) == {stays}, what="the hand-over")
             assert set(first.observed.of(CommitFailed)[-1].reasons) == {moves}

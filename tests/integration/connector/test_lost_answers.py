@@ -86,13 +86,13 @@ def test_a_member_continues_after_a_lost_response(
     (tp,) = partitions_of(topic, 1)
     write(lossy.cluster, tp, values("old"))
     for kind in kinds:
-        lossy.gate.swallow_answer(kind)
+        lossy.gate.swallow_response(kind)
     began_ms = SystemClock().now_ms()
     with Member(lossy.cluster, group, {topic: 1}, **settings) as member:
         wait_until(lambda: len(member.values(tp)) == 3, what="what is there")
         assert SystemClock().now_ms() - began_ms < PROMPT_MS * len(kinds)
         await_swallowed(lossy, *kinds)
-        lossy.gate.swallow_answer(ApiKey.FETCH)
+        lossy.gate.swallow_response(ApiKey.FETCH)
         await_swallowed(lossy, ApiKey.FETCH)
         began_ms = SystemClock().now_ms()
         write(lossy.cluster, tp, values("new"))
@@ -113,7 +113,7 @@ def test_a_polling_consumer_continues_after_a_lost_response(
     tp = TopicPartition(topic, 0)
     write(lossy.cluster, tp, values("old"))
     found: list[ConsumerRecord] = []
-    lossy.gate.swallow_answer(kind)
+    lossy.gate.swallow_response(kind)
     began_ms = SystemClock().now_ms()
     with KafkaConsumer(
         bootstrap_servers=lossy.cluster.bootstrap_servers, auto_offset_reset="earliest"
@@ -148,13 +148,13 @@ def test_a_lost_api_versions_response_is_requested_again(
         (broker,) = lossy.cluster.brokers
         dialer = dialer_of(ClientSettings(client_id="test", timeout_ms=30_000))
         for kind in lost:
-            lossy.gate.swallow_answer(kind)
+            lossy.gate.swallow_response(kind)
         began_ms = SystemClock().now_ms()
         dialer.dial(broker).close()
         assert SystemClock().now_ms() - began_ms < PROMPT_MS
         await_swallowed(lossy, *lost)
         for kind in lost:
-            lossy.gate.swallow_answer(kind)
+            lossy.gate.swallow_response(kind)
         began_ms = SystemClock().now_ms()
         with Member(lossy.cluster, fresh_name("group"), {topic: 1}) as member:
             wait_until(lambda: member.values(tp) == values("old"), what="what is there")

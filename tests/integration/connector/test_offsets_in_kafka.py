@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import pytest
 
 from tests.support.clusters import fresh_name
+from tests.support.coordinator_cluster import IN_KAFKA
 from tests.support.kafka_offsets import KafkaOffsets
 from tests.support.members import Member, await_ends, duplicates, settings_for
-from tests.support.offset_keepers import IN_KAFKA
 from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree, offset_path, owner_path

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.clusters import fresh_name
-from tests.support.written_records import Keeps, check_what_is_there, write_in_each_codec
+from tests.support.written_records import StoredFields, check_what_is_there, write_in_each_codec
 from zkconsumer import KafkaConsumer, OffsetAndMetadata, TopicPartition
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.errors import WriteFailed
@@ -139,11 +139,11 @@ def test_a_topic_is_created_and_written_to(kraft: KraftNode) -> None:
     dialer.stop()
     assert made == {name: EnsuredTopic(partitions=3, created=True)}
     tp = TopicPartition(name, 2)
-    sent = write_in_each_codec([node], tp, Keeps.HEADERS, list(Codec))
+    sent = write_in_each_codec([node], tp, StoredFields.HEADERS, list(Codec))
     with KafkaConsumer(
         bootstrap_servers=kraft.bootstrap_servers, auto_offset_reset="earliest"
     ) as consumer:
-        check_what_is_there(consumer, tp, sent, Keeps.HEADERS)
+        check_what_is_there(consumer, tp, sent, StoredFields.HEADERS)
     with (
         closing(BatchProducer([node])) as producer,
         pytest.raises(WriteFailed, match=r"INVALID_RECORD \(87\): .*Compacted topic") as caught,

@@ -15,7 +15,7 @@ from tests.support.real_topics import keyed_lines
 from tests.support.secure_broker import PASSWORD, SCRAM_USER, SecureBroker
 from tests.support.traffic import write
 from tests.support.waiting import PROMPT_MS
-from tests.support.written_records import Keeps, check_what_is_there, write_in_each_codec
+from tests.support.written_records import StoredFields, check_what_is_there, write_in_each_codec
 from zkconsumer import KafkaConsumer
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import AuthenticationFailed, SaslAuthenticationFailedError, WriteFailed
@@ -104,13 +104,13 @@ def test_writing_over_sasl_and_tls(
     topic = fresh_name("secure")
     broker.sandbox.create_topic(topic)
     tp = TopicPartition(topic, 0)
-    keeps = Keeps.TIMESTAMPS if version == "0.10.2.2" else Keeps.HEADERS
+    stored_fields = StoredFields.TIMESTAMPS if version == "0.10.2.2" else StoredFields.HEADERS
     at = [broker.at("SASL_SSL")]
     with dialer(certificates, PASSWORD) as good:
-        sent = write_in_each_codec(at, tp, keeps, [Codec.NONE, Codec.GZIP], dialer=good)
+        sent = write_in_each_codec(at, tp, stored_fields, [Codec.NONE, Codec.GZIP], dialer=good)
     with consumer(broker, certificates, topic) as member:
         member.unsubscribe()
-        check_what_is_there(member, tp, sent, keeps)
+        check_what_is_there(member, tp, sent, stored_fields)
     clock = SystemClock()
     began_ms = clock.now_ms()
     with (

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.net.conftest import SecureBrokerOf
-from tests.support.brokers_alone import commit_alone, write_alone
+from tests.support.bootstrap_only import commit_offsets, write_records
 from tests.support.certificates import Certificates
 from tests.support.clusters import fresh_name
 from tests.support.secure_broker import PASSWORD, SCRAM_USER
@@ -68,8 +68,8 @@ def test_a_group_of_a_secured_cluster(
     broker = secure_broker_of("3.9.1")
     topic, group = fresh_name("secure"), fresh_name("secure")
     broker.sandbox.create_topic(topic)
-    write_alone(broker.sandbox, topic, (9,))
-    commit_alone(broker.sandbox, group, {TopicPartition(topic, 0): 7})
+    write_records(broker.sandbox, topic, (9,))
+    commit_offsets(broker.sandbox, group, {TopicPartition(topic, 0): 7})
     at = broker.at("SASL_SSL")
     settings = tmp_path / "security.properties"
     settings.write_text(

@@ -22,7 +22,7 @@ from tests.integration.status.ward import (
     Ward,
     opened_ward,
 )
-from tests.support.browser import barriers, chromium, darkened, window
+from tests.support.browser import accessibility_violations, chromium, dark_scheme, window
 from tests.support.served_page import served, until_read
 from tests.support.traffic import write
 from tests.support.waiting import wait_until
@@ -159,7 +159,7 @@ class PageView:
 
     findings: dict[str | None, set[str]]
     too_wide: list[str]
-    barriers: list[str]
+    accessibility_violations: list[str]
     verdict: str
     verdict_of_group: str
     command: str
@@ -198,19 +198,19 @@ def view_at(
             page = opened.open(path)
             if page.evaluate("document.documentElement.scrollWidth") > width:
                 too_wide.append(path)
-            found += barriers(page)
-            with darkened(page):
-                found += barriers(page, "dark")
+            found += accessibility_violations(page)
+            with dark_scheme(page):
+                found += accessibility_violations(page, "dark")
         verdict = opened.open("/").locator("#verdict").inner_text()
         page = opened.open(HAUNTED_PAGE)
         return PageView(
             findings=findings,
             too_wide=too_wide,
-            barriers=found,
+            accessibility_violations=found,
             verdict=verdict,
             verdict_of_group=page.locator("#verdict").inner_text(),
             command=page.locator("article.finding code.command").first.inner_text(),
-            is_clean=opened.clean(),
+            is_clean=opened.assert_clean(),
         )
 
 
@@ -225,7 +225,7 @@ def test_the_page_shows_what_the_doctor_says(
     shown = views[width]
     assert shown.findings == for_the_page(diagnosis)
     assert shown.too_wide == []
-    assert shown.barriers == []
+    assert shown.accessibility_violations == []
     assert "2 partitions are offline" in shown.verdict
     assert " is stuck: " in shown.verdict_of_group
     assert GHOST in shown.verdict_of_group

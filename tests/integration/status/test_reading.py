@@ -6,9 +6,9 @@ from contextlib import ExitStack, closing, contextmanager
 import pytest
 
 from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.coordinator_cluster import IN_KAFKA
 from tests.support.kafka_offsets import KafkaOffsets
 from tests.support.members import settings_for
-from tests.support.offset_keepers import IN_KAFKA
 from tests.support.traffic import write
 from tests.support.waiting import wait_until
 from zkconsumer import KafkaConsumer, ZookeeperConsumerConnector

@@ -140,13 +140,13 @@ class ClientMember:
 
     # --- commands ---------------------------------------------------------------------------------
 
-    def order(self, command: str) -> None:
+    def send_command(self, command: str) -> None:
         """Send a command and wait until it is done; see ``client_member``."""
         before = len(self.reported("done"))
-        self.order_later(command)
+        self.queue_command(command)
         wait_until(lambda: len(self.reported("done")) > before, what=f"{command}; {self._end()}")
 
-    def order_later(self, command: str) -> None:
+    def queue_command(self, command: str) -> None:
         """Send a command without waiting; a frozen member reads it when it is resumed."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{command}\n".encode())
@@ -163,13 +163,13 @@ class ClientMember:
             ]
 
         before = len(outcomes())
-        self.order_later("commit")
+        self.queue_command("commit")
         return wait_until(lambda: outcomes()[before:], what=f"the commit; {self._end()}")[0]
 
     def leave(self) -> None:
         """Close the consumer, and wait for the process to end."""
         if self._process.poll() is None:
-            self.order_later("leave")
+            self.queue_command("leave")
         self._close_input()
         status = self._process.wait(30)
         assert status == 0, f"{self.library} ended with {status}: {self._end()}"

@@ -28,12 +28,12 @@ def test_a_coordinator_killed_mid_rebalance(
         before = group.write(six, 10)
         group.await_all(before)
         group.await_committed()
-        idle.order("idle")  # so that the rebalance waits for it
+        idle.send_command("idle")  # so that the rebalance waits for it
         newcomer = group.kafka_python(topic)
         wait_until(lambda: group.peek.describe().state == "PreparingRebalance", what="a rebalance")
         coordinator = group.peek.offsets.coordinator().id
         with without(modern3, coordinator):
-            idle.order("poll")
+            idle.send_command("poll")
             group.await_shared(six, 3)
             after = group.write(six, 10)
             group.await_all(after)

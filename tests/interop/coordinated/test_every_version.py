@@ -11,7 +11,7 @@ from tests.support.batch_heads import heads_of
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.set_producer import Producer
 from tests.support.waiting import wait_until
-from tests.support.written_records import Keeps, check_what_is_there, write_in_each_codec
+from tests.support.written_records import StoredFields, check_what_is_there, write_in_each_codec
 from zkconsumer import KafkaConsumer
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.errors import BrokerError, ConfigError, GroupFailed, WriteFailed
@@ -127,12 +127,12 @@ def test_0_8_2_stores_offsets_although_it_has_no_groups(broker_of: BrokerOf) -> 
             assert consumer.committed(tp) == end
 
 
-KEEPS = dict.fromkeys(VERSIONS, Keeps.HEADERS) | {
-    "0.8.0": Keeps.NOTHING,
-    "0.8.1.1": Keeps.NOTHING,
-    "0.8.2.2": Keeps.NOTHING,
-    "0.9.0.1": Keeps.NOTHING,
-    "0.10.2.2": Keeps.TIMESTAMPS,
+KEEPS = dict.fromkeys(VERSIONS, StoredFields.HEADERS) | {
+    "0.8.0": StoredFields.NOTHING,
+    "0.8.1.1": StoredFields.NOTHING,
+    "0.8.2.2": StoredFields.NOTHING,
+    "0.9.0.1": StoredFields.NOTHING,
+    "0.10.2.2": StoredFields.TIMESTAMPS,
 }
 WITHOUT_LZ4 = ("0.8.0", "0.8.1.1")
 WITH_ZSTD = ("2.8.2", "3.9.1")
@@ -143,17 +143,17 @@ IDEMPOTENT = ("0.11.0.3", "1.1.1", "2.8.2", "3.9.1")
 def test_every_version_stores_what_we_write(broker_of: BrokerOf, version: str) -> None:
     """In each codec; timestamps and headers that a broker can't store are an error."""
     cluster = broker_of(version)
-    keeps = KEEPS[version]
+    stored_fields = KEEPS[version]
     topic = fresh_name("written")
     create(cluster, topic, partitions=2)
     tp = TopicPartition(topic, 1)
     codecs = [Codec.NONE, Codec.GZIP, Codec.SNAPPY]
     codecs += [] if version in WITHOUT_LZ4 else [Codec.LZ4]
     codecs += [Codec.ZSTD] if version in WITH_ZSTD else []
-    sent = write_in_each_codec(cluster.brokers, tp, keeps, codecs)
+    sent = write_in_each_codec(cluster.brokers, tp, stored_fields, codecs)
     with consumer_of(cluster) as consumer:
-        check_what_is_there(consumer, tp, sent, keeps)
-    if keeps is not Keeps.HEADERS:
+        check_what_is_there(consumer, tp, sent, stored_fields)
+    if stored_fields is not StoredFields.HEADERS:
         headed = [HeadedRecord(Record(0, None, b"v"), (("h", b"1"),))]
         with pytest.raises(WriteFailed, match="has headers, which brokers before"):
             write_with(cluster, Codec.NONE, tp, headed)

@@ -40,7 +40,7 @@ def test_a_member_frozen_past_its_session_is_fenced(group_on: GroupOn, version: 
     group.await_shared(both, 1)
     group.await_all(before + group.write(both, 10))
     group.await_committed()
-    frozen.order_later("commit")
+    frozen.queue_command("commit")
     frozen.resume()
     wait_until(
         lambda: [failure for failure in frozen.failures if failure["failed"] == "commit"],
@@ -71,7 +71,7 @@ def test_records_that_a_frozen_member_had_fetched_are_not_delivered(group_on: Gr
     (tp,) = group.partitions(topic, 1)
     frozen = group.ours(topic, max_poll_records=1, **MANUAL_COMMITS)
     group.await_shared([tp], 1)
-    frozen.order("slow 100")
+    frozen.send_command("slow 100")
     sent = group.write([tp], 200)
     wait_until(lambda: len(frozen.values) > 3, what="its first records")
     frozen.pause()
@@ -100,7 +100,7 @@ def test_a_member_that_stops_polling_leaves_and_comes_back(group_on: GroupOn, ve
     group.await_shared(both, 2)
     group.await_all(group.write(both, 10))
     (lost,) = idle.owned
-    idle.order("idle")
+    idle.send_command("idle")
     group.await_shared(both, 1)
     group.await_all(group.write(both, 10))
     group.await_committed()
@@ -108,7 +108,7 @@ def test_a_member_that_stops_polling_leaves_and_comes_back(group_on: GroupOn, ve
     assert_refused(idle)
     assert idle.reported("lost") == []
     assert group.peek.offsets.offsets(both) == group.writer.ends
-    idle.order("poll")
+    idle.send_command("poll")
     group.await_shared(both, 2)
     wait_until(lambda: len(idle.owned) == 1, what="its new share")
     assert idle.reported("lost") == [[lost]]
@@ -128,7 +128,7 @@ def test_a_handler_slower_than_the_session_keeps_its_share(group_on: GroupOn, ve
     slow = group.ours(topic, session_timeout_ms=800, heartbeat_interval_ms=200, max_poll_records=4)
     group.kafka_python(topic)
     group.await_shared(both, 2)
-    slow.order("slow 1200")
+    slow.send_command("slow 1200")
     sent = group.write(both, 12)
     group.await_all(sent)
     group.await_committed()

@@ -371,7 +371,7 @@ class ReadingWorld(GroupWorld):
     def _come_to_rest(self, turns: int) -> None:
         for count in range(turns):
             if count in (0, 50):
-                self.tell_topics_changed()
+                self.notify_topics_changed()
             self.round_of_all()
             if count > 60 and count % 10 == 0 and self.settled():
                 return

@@ -39,7 +39,7 @@ def connector(group: Group) -> Iterator[MemoryConnector]:
         yield made
 
 
-def hold(group: Group, partition: int) -> str:
+def own_as_stranger(group: Group, partition: int) -> str:
     """Let another consumer own a partition of topic t; return the owner node."""
     path = f"/consumers/g/owners/t/{partition}"
     group.admin.create(path, b"g_x-0", ephemeral=True)
@@ -156,7 +156,7 @@ def test_streams_decode_with_the_given_decoders(connector: MemoryConnector) -> N
 def test_a_join_that_failed_can_be_retried(group: Group) -> None:
     """The member has left the group by then, so that the next call may succeed."""
     group.admin.ensure_paths(["/consumers/g/owners/t"])
-    path = hold(group, 1)
+    path = own_as_stranger(group, 1)
     member = ControlledMember(group, "a", backoff_ms=5, max_retries=2)
     with MemoryConnector(member) as connector:
         with pytest.raises(RebalanceFailed, match="t-1 by g_x-0"):
@@ -211,7 +211,7 @@ def test_a_shutdown_while_joining_ends_the_wait(group: Group) -> None:
     """The joining caller gets ConsumerClosed at once, although its next attempt is in an hour."""
     connector = MemoryConnector(ControlledMember(group, "a", backoff_ms=3_600_000))
     group.admin.ensure_paths(["/consumers/g/owners/t"])
-    hold(group, 0)
+    own_as_stranger(group, 0)
     scope = ThreadScope("joiner")
     received: list[BaseException] = []
 

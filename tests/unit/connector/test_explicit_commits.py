@@ -7,7 +7,7 @@ from tests.support.control_bench import (
     BACKOFF_MS,
     ControlledMember,
     Group,
-    drained,
+    consume_all,
 )
 from zkconsumer.connector.subscription import check_offsets
 from zkconsumer.errors import OffsetCommitFailed
@@ -130,7 +130,7 @@ def test_a_commit_does_not_move_the_stream() -> None:
     group = Group()
     member = reading(group)
     commit(group, member, {T0: 1})
-    assert drained(member.stream()) == [(0, number) for number in range(5, 10)]
+    assert consume_all(member.stream()) == [(0, number) for number in range(5, 10)]
     assert group.joined("0").starts()[T0] == 1
 
 
@@ -139,7 +139,7 @@ def test_without_automatic_commits_an_explicit_offset_stays() -> None:
     group = Group()
     member = reading(group)
     commit(group, member, {T0: 1})
-    drained(member.stream())
+    consume_all(member.stream())
     group.pass_time(10 * AUTO_COMMIT_MS)
     group.joined("b")
     member.close()
@@ -243,7 +243,7 @@ def test_after_a_release_with_a_lost_response_only_owned_partitions_commit() -> 
     group = Group()
     member = reading(group)
     member.deliver(T1, range(3))
-    drained(member.stream())
+    consume_all(member.stream())
     path = "/consumers/g/owners/t/0"
     group.admin.exists_many([path], watch=lambda *_: member.store.lose_replies(1))
     group.member("0").join({"t": 1})

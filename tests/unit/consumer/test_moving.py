@@ -58,7 +58,7 @@ def test_a_position_is_waited_for(make_consumer: ConsumerFactory) -> None:
     consumer, fakes = joined_consumer(make_consumer)
     fakes.engine.slow_resets = True
     consumer.seek_to_end(A)
-    fakes.wakeup.meanwhile = [lambda: None, fakes.engine.answer_resets]
+    fakes.wakeup.meanwhile = [lambda: None, fakes.engine.complete_resets]
     assert consumer.position(A) == 10
     consumer.seek_to_end(A)
     assert consumer.position(A, timeout_ms=50) is None

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.promql import OF_THE_SCRAPE, asked_by, expressions, legend_labels
+from tests.support.promql import OF_THE_SCRAPE, expressions, legend_labels, parse_expression
 from zkconsumer.metrics.cluster import ALWAYS_MEASURES, CLUSTER_MEASURES
 from zkconsumer.metrics.consumer_names import CONSUMER_MEASURES
 
@@ -35,7 +35,7 @@ EXPORTED = _exported()
 
 def complaints(expression: str, legend: str = "") -> list[str]:
     """Return the metrics and labels that a query or legend uses and that don't exist."""
-    requested = asked_by(expression)
+    requested = parse_expression(expression)
     if not requested.metrics:
         return [f"no metric found in {expression}"]
     problems = [f"{name} is not exported" for name in requested.metrics if name not in EXPORTED]
@@ -101,7 +101,9 @@ def test_the_dashboard_is_valid_for_grafana() -> None:
 
 def test_every_metric_of_a_consumer_is_on_the_dashboard() -> None:
     """Exceptions are metrics that others show better."""
-    shown = {name for expression, _ in expressions(OURS) for name in asked_by(expression).metrics}
+    shown = {
+        name for expression, _ in expressions(OURS) for name in parse_expression(expression).metrics
+    }
     elsewhere = {
         "zkconsumer_commit_calls_total",
         "zkconsumer_fetches_total",

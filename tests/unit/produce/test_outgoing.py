@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.batches import decode
-from tests.support.written_records import HEADERS, LONG_AGO_MS, Keeps, outgoing
+from tests.support.written_records import HEADERS, LONG_AGO_MS, StoredFields, outgoing
 from zkconsumer.errors import LocalProtocolError
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.produce.outgoing import (
@@ -102,7 +102,7 @@ def test_the_least_version_of_each_codec_is_known(codec: Codec) -> None:
 @pytest.mark.parametrize("version", VERSIONS)
 def test_sizes_are_never_estimated_too_small(version: int) -> None:
     """The estimate is never smaller than the record's bytes, except for the head of a batch."""
-    for sent in outgoing(Keeps.HEADERS if version >= 3 else Keeps.NOTHING):
+    for sent in outgoing(StoredFields.HEADERS if version >= 3 else StoredFields.NOTHING):
         data = build_set([sent], version=version, codec=Codec.NONE, now_ms=LONG_AGO_MS)
         head = {0: 0, 1: 0, 2: 8}.get(version, 61)
         assert len(data) <= outgoing_bytes(sent) + head

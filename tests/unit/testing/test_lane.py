@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.lane import AT_MOST, run_lane, tell_repeated
+from tests.support.lane import MAX_REPEATED, report_repeated, run_lane
 
 
 class Runs:
@@ -43,9 +43,9 @@ def test_a_lane_that_passes_runs_once(tmp_path: Path) -> None:
 def test_what_failed_beside_others_and_passes_alone_is_reported(tmp_path: Path) -> None:
     """Tests that pass when repeated alone are named, at the repetition and after all lanes."""
     runs, lines = Runs(tmp_path, [1, 0], ["tests/a.py::one[x y]", "tests/b.py::two"]), list[str]()
-    assert run_lane("broker", [], run_pytest=runs, folder=tmp_path, say=lines.append) == 0
+    assert run_lane("broker", [], run_pytest=runs, folder=tmp_path, report=lines.append) == 0
     assert runs.arguments[1][1:3] == ["tests/a.py::one[x y]", "tests/b.py::two"]
-    tell_repeated(tmp_path, lines.append)
+    report_repeated(tmp_path, lines.append)
     assert lines == [
         "broker: repeated with nothing beside them: tests/a.py::one[x y], tests/b.py::two",
         "broker: failed beside others and passed alone: tests/a.py::one[x y]",
@@ -57,7 +57,7 @@ def test_what_fails_alone_too_fails_the_lane(tmp_path: Path) -> None:
     """A test that fails again when alone fails the lane."""
     runs, lines = Runs(tmp_path, [1, 1], ["tests/a.py::one"]), list[str]()
     assert run_lane("broker", [], run_pytest=runs, folder=tmp_path) == 1
-    tell_repeated(tmp_path, lines.append)
+    report_repeated(tmp_path, lines.append)
     assert lines == []
 
 
@@ -67,13 +67,13 @@ def test_what_is_skipped_alone_fails_the_lane(tmp_path: Path) -> None:
     runs = Runs(tmp_path, [1, 0], ["tests/a.py::one"], report)
     assert run_lane("broker", [], run_pytest=runs, folder=tmp_path) == 1
     lines: list[str] = []
-    tell_repeated(tmp_path, lines.append)
+    report_repeated(tmp_path, lines.append)
     assert lines == []
 
 
 @pytest.mark.parametrize(
     ("status", "failures"),
-    [(1, AT_MOST + 1), (1, 0), (2, 1), (5, 0)],
+    [(1, MAX_REPEATED + 1), (1, 0), (2, 1), (5, 0)],
     ids=["too many", "none that is known", "interrupted", "no tests"],
 )
 def test_nothing_else_is_repeated(tmp_path: Path, status: int, failures: int) -> None:
@@ -89,5 +89,5 @@ def test_the_outcome_of_a_former_run_is_forgotten(tmp_path: Path) -> None:
     run_lane("broker", [], run_pytest=first, folder=tmp_path)
     assert run_lane("broker", [], run_pytest=Runs(tmp_path, [0], []), folder=tmp_path) == 0
     lines: list[str] = []
-    tell_repeated(tmp_path, lines.append)
+    report_repeated(tmp_path, lines.append)
     assert lines == []

@@ -71,7 +71,7 @@ def test_export_writes_the_offset_at_which_each_group_would_continue(
     assert capsys.readouterr().err == "zkconsumer: 5 offsets of 3 groups\n"
     assert save(name="-") == 0
     assert capsys.readouterr().out == SAVED
-    assert cluster.kept["none"][KAFKA].held == {}
+    assert cluster.stores["none"][KAFKA].offsets == {}
 
 
 def test_export_can_be_limited_to_groups_or_one_store(cluster: MemoryCluster) -> None:
@@ -145,11 +145,11 @@ def test_an_unreadable_offset_stops_the_export(
     """An incomplete file, whose gap nobody would notice, is never written."""
     Path("saved").write_text("before")
     broken = {A: FetchedOffset(None, "offset of t-0: garbage"), B: FetchedOffset(3)}
-    monkeypatch.setattr(cluster.kept["g"][ZK], "stored", lambda _topics: broken)
+    monkeypatch.setattr(cluster.stores["g"][ZK], "stored", lambda _topics: broken)
     assert save() == 1
     assert "nothing was exported: offset of t-0: garbage" in capsys.readouterr().err
     assert Path("saved").read_text() == "before"
-    cluster.kept["both"][KAFKA].unreadable = True
+    cluster.stores["both"][KAFKA].unreadable = True
     assert save("--group", "both") == 1
 
 
@@ -197,12 +197,12 @@ def test_nothing_is_written_where_anything_is_refused(
     """A live member, an invalid line or an offset outside the log stops the whole import."""
     before = all_offsets(cluster)
     Path("saved").write_text(SAVED.replace(":9", ":10"))
-    cluster.kept["k"][KAFKA].present = ["m-1"]
+    cluster.stores["k"][KAFKA].member_ids = ["m-1"]
     assert restore("--json") == 2
     report = json.loads(capsys.readouterr().out)
     assert (report["status"], report["roll_back_file"]) == ("refused", None)
     assert [group["refusals"] != [] for group in report["groups"]] == [False, False, False, True]
-    cluster.kept["k"][KAFKA].present = []
+    cluster.stores["k"][KAFKA].member_ids = []
     Path("saved").write_text(SAVED + "/consumers/g/offsets/t/1:x\n/consumers/g/owners/t/1:1\n")
     assert restore() == 2
     err = capsys.readouterr().err
@@ -265,7 +265,7 @@ def test_an_empty_line_ends_the_import_only_in_scala_format(
     assert cluster.numbers("g", ZK)[A] == 17
     Path("saved").write_text("/anywhere/else:17\n", encoding="utf-8")
     assert restore("--format", "scala") == 2
-    cluster.kept["g"][ZK].present = ["m-1"]
+    cluster.stores["g"][ZK].member_ids = ["m-1"]
     Path("saved").write_text("/consumers/g/offsets/t/0:19\n", encoding="utf-8")
     capsys.readouterr()
     assert restore("--format", "scala") == 2
@@ -310,4 +310,4 @@ def test_invalid_updates_are_refused(
     assert update_offsets("latest", "bare.properties", "t") == 2
     assert "bare.properties has no group.id" in capsys.readouterr().err
     assert cluster.numbers("g", ZK) == {A: 5, GONE: 1}
-    cluster.kept["g"][ZK].held[A] = OffsetAndMetadata(5)
+    cluster.stores["g"][ZK].offsets[A] = OffsetAndMetadata(5)

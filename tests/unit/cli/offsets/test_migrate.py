@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.support.offset_places import MemoryPlace
+from tests.support.memory_offset_store import MemoryOffsetStore
 from zkconsumer.cli.main import main
 from zkconsumer.cli.offsets import migrate as offsets
 from zkconsumer.clock import SystemClock
@@ -25,11 +25,11 @@ class MigrationWorld:
     """Both stores of group ``g``; partition 2 is no longer in the cluster."""
 
     def __init__(self) -> None:
-        self.zookeeper = MemoryPlace(
+        self.zookeeper = MemoryOffsetStore(
             OffsetStorage.ZOOKEEPER,
             {A: OffsetAndMetadata(5), B: OffsetAndMetadata(7), GONE: OffsetAndMetadata(1)},
         )
-        self.kafka = MemoryPlace(OffsetStorage.KAFKA, {B: OffsetAndMetadata(2)})
+        self.kafka = MemoryOffsetStore(OffsetStorage.KAFKA, {B: OffsetAndMetadata(2)})
         self.opened: list[str] = []
         self.logs = {A: (0, 5), B: (7, 100)}
 
@@ -91,7 +91,7 @@ def test_a_dry_run_writes_nothing(
     """A dry run writes neither offsets nor a roll-back file."""
     assert migrate("--dry-run") == 0
     assert "2 of 3 to be written; nothing was written yet" in capsys.readouterr().out
-    assert world.kafka.held == {B: OffsetAndMetadata(2)}
+    assert world.kafka.offsets == {B: OffsetAndMetadata(2)}
     assert list(Path().iterdir()) == []
 
 
@@ -105,7 +105,7 @@ def test_a_roll_back_needs_nothing_but_its_file(
     capsys.readouterr()
     assert main(["offsets", "migrate", "--roll-back", file.name]) == 0
     assert "IN THE FILE" in capsys.readouterr().out
-    assert world.kafka.held == {A: None, B: OffsetAndMetadata(2)}
+    assert world.kafka.offsets == {A: None, B: OffsetAndMetadata(2)}
     assert main(["offsets", "migrate", "--roll-back", file.name, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["status"] == "done"
     assert world.opened == ["zk:2181"] * 3
@@ -125,24 +125,24 @@ def test_a_partial_migration_is_reported_by_partition(
     ]
     world.kafka.fail_after = None
     assert main(["offsets", "migrate", "--roll-back", "back.json"]) == 0
-    assert world.kafka.held == {A: None, B: OffsetAndMetadata(2)}
+    assert world.kafka.offsets == {A: None, B: OffsetAndMetadata(2)}
 
 
 def test_doubts_and_offsets_only_in_the_target_are_reported(
     world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Members that joined meanwhile and partitions only in the target are named in both formats."""
-    world.kafka.held[TopicPartition("u", 0)] = OffsetAndMetadata(3)
+    world.kafka.offsets[TopicPartition("u", 0)] = OffsetAndMetadata(3)
 
     def meanwhile() -> None:
-        world.kafka.present = ["m-1"]
+        world.kafka.member_ids = ["m-1"]
 
     world.kafka.on_write = meanwhile
     assert migrate() == 1
     out = capsys.readouterr().out
     assert "u-0: only kafka has an offset for it, which is not changed\n" in out
     assert "doubtful: a member joined meanwhile: m-1\n" in out
-    world.kafka.present = []
+    world.kafka.member_ids = []
     assert migrate("--json") == 0
     report = json.loads(capsys.readouterr().out)
     assert report["only_in_target"] == [["u", 0]]
@@ -177,7 +177,7 @@ def test_live_members_prevent_a_migration(
     world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The exit status is 2, and the members are named, in JSON as well."""
-    world.zookeeper.present = ["g_host-1"]
+    world.zookeeper.member_ids = ["g_host-1"]
     assert migrate("--json") == 2
     printed = capsys.readouterr()
     assert "g_host-1: stop them first" in printed.err
@@ -189,7 +189,7 @@ def test_a_member_that_comes_late_leaves_no_file_behind(world: MigrationWorld) -
     snapshots = iter([[], ["m-1"]])
 
     def set_members() -> None:
-        world.zookeeper.present = next(snapshots)
+        world.zookeeper.member_ids = next(snapshots)
 
     world.zookeeper.on_members = set_members
     assert migrate() == 2
@@ -206,12 +206,12 @@ def test_a_failed_last_check_of_members_leaves_no_file_behind(
         members = next(snapshots, None)
         if members is None:
             raise RegistryError("ZooKeeper is away")
-        world.zookeeper.present = members
+        world.zookeeper.member_ids = members
 
     world.zookeeper.on_members = set_members
     assert migrate() == 1
     assert "ZooKeeper is away" in capsys.readouterr().err
-    assert world.kafka.held == {B: OffsetAndMetadata(2)}
+    assert world.kafka.offsets == {B: OffsetAndMetadata(2)}
     assert list(Path().iterdir()) == []
 
 
@@ -219,16 +219,16 @@ def test_a_target_that_is_ahead_is_refused_with_what_to_do(
     world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Nothing at all is written unless ``--keep-ahead`` or ``--force`` is given."""
-    world.kafka.held[B] = OffsetAndMetadata(9)
+    world.kafka.offsets[B] = OffsetAndMetadata(9)
     assert migrate() == 2
     out = capsys.readouterr().out
     assert "refused: t-1: the target is at 9" in out
     assert "1 of 3 to be written; refused, nothing was written" in out
-    assert A not in world.kafka.held
+    assert A not in world.kafka.offsets
     assert migrate("--keep-ahead") == 0
     assert "kept: ahead" in capsys.readouterr().out
     assert migrate("--force") == 0
-    assert world.kafka.held[B] == OffsetAndMetadata(7)
+    assert world.kafka.offsets[B] == OffsetAndMetadata(7)
 
 
 def test_an_existing_roll_back_file_is_not_overwritten(
@@ -239,7 +239,7 @@ def test_an_existing_roll_back_file_is_not_overwritten(
     assert migrate("--roll-back-file", "back.json") == 1
     assert "FileExistsError" in capsys.readouterr().err
     assert Path("back.json").read_text(encoding="utf-8") == "precious"
-    assert world.kafka.held == {B: OffsetAndMetadata(2)}
+    assert world.kafka.offsets == {B: OffsetAndMetadata(2)}
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_an_incomplete_roll_back_file_is_removed(
         patch.setattr("os.fsync", full)
         assert migrate("--roll-back-file", "back.json") == 1
     assert "No space left" in capsys.readouterr().err
-    assert world.kafka.held == {B: OffsetAndMetadata(2)}
+    assert world.kafka.offsets == {B: OffsetAndMetadata(2)}
     assert list(Path().iterdir()) == []
     assert migrate("--roll-back-file", "back.json") == 0
 
@@ -324,6 +324,6 @@ def test_control_characters_in_member_names_are_escaped(
     world: MigrationWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A member chooses its own name, which may hold characters that reverse the text."""
-    world.kafka.on_write = lambda: setattr(world.kafka, "present", ["m\u202e"])
+    world.kafka.on_write = lambda: setattr(world.kafka, "member_ids", ["m\u202e"])
     assert migrate() == 1
     assert "doubtful: a member joined meanwhile: m\\u202e\n" in capsys.readouterr().out

@@ -64,7 +64,7 @@ def test_offsets_are_set_and_rolled_back(
     cluster.found = {A: 44}
     assert set_offsets(*flags, "--roll-back-file", "back.json") == 0
     assert cluster.numbers("g", ZK) == expected
-    assert cluster.kept["g"][KAFKA].held == {}
+    assert cluster.stores["g"][KAFKA].offsets == {}
     if expected != {A: 30, B: 5}:
         assert main(["offsets", "set", "--roll-back", "back.json"]) == 0
         assert cluster.numbers("g", ZK) == {A: 30, B: 5}
@@ -87,7 +87,7 @@ def test_the_roll_back_file_is_synced_before_anything_is_written(
 ) -> None:
     """The file and its folder are synced first, so a crash in the first write can be undone."""
     events: list[str] = []
-    storage = cluster.kept["g"][ZK]
+    storage = cluster.stores["g"][ZK]
     fsync, write = os.fsync, storage.write
 
     def synced(descriptor: int) -> None:
@@ -153,7 +153,7 @@ def test_a_live_group_is_refused_unless_forced(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """``--force`` adds a note on what the members will do, and the roll-back needs it, too."""
-    cluster.kept["g"][ZK].present = ["g_host-1"]
+    cluster.stores["g"][ZK].member_ids = ["g_host-1"]
     assert set_offsets("--to-latest") == 2
     assert "refused: the group has live members: g_host-1" in capsys.readouterr().out
     assert list(Path().iterdir()) == []
@@ -171,9 +171,11 @@ def test_a_member_that_joins_before_the_write_prevents_it(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """If a member joins before the write, nothing is written and no roll-back file is left."""
-    storage = cluster.kept["g"][ZK]
+    storage = cluster.stores["g"][ZK]
     snapshots = iter([[], ["m-1"]])
-    storage.on_members = lambda: storage.present.__setitem__(slice(None), next(snapshots, ["m-1"]))
+    storage.on_members = lambda: storage.member_ids.__setitem__(
+        slice(None), next(snapshots, ["m-1"])
+    )
     assert set_offsets("--to-latest") == 2
     assert "m-1" in capsys.readouterr().err
     assert cluster.numbers("g", ZK) == {A: 30, B: 5}
@@ -192,7 +194,7 @@ def test_both_stores_get_the_same_offsets(
     assert main(["offsets", "set", "--roll-back", "back.json", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["status"] == "done"
     assert cluster.numbers("g", ZK) == {A: 30, B: 5}
-    assert cluster.kept["g"][KAFKA].held == {A: OffsetAndMetadata(40), B: None}
+    assert cluster.stores["g"][KAFKA].offsets == {A: OffsetAndMetadata(40), B: None}
 
 
 def test_one_store_can_be_selected(cluster: MemoryCluster) -> None:
@@ -209,7 +211,7 @@ def test_a_failed_write_is_reported_by_partition(
 ) -> None:
     """The exit status is 1, the other store is not started, and the file undoes the write."""
     cluster.hold("g", KAFKA, {A: 40})
-    cluster.kept["g"][ZK].refused = {B: "somebody wrote it"}
+    cluster.stores["g"][ZK].refused = {B: "somebody wrote it"}
     assert set_offsets("--to-earliest", "--roll-back-file", "back.json") == 1
     out = capsys.readouterr().out
     assert "NOT SET: somebody wrote it; it holds 5" in out
@@ -233,7 +235,7 @@ def test_losing_zookeeper_between_two_stores_is_reported(
         if len(written) > 1:
             raise RegistryError("ZooKeeper does not answer")
 
-    cluster.kept["g"][ZK].on_members = gone
+    cluster.stores["g"][ZK].on_members = gone
     assert set_offsets("--to-latest", "--roll-back-file", "back.json") == 1
     out = capsys.readouterr().out
     assert "group g in zookeeper: 2 of 2 offsets written, verified" in out
@@ -259,7 +261,7 @@ def test_control_characters_in_member_names_are_escaped(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Members of a coordinator group may have any name."""
-    cluster.kept["g"][ZK].present = ["\x1b[2J\nm"]
+    cluster.stores["g"][ZK].member_ids = ["\x1b[2J\nm"]
     assert set_offsets("--to-latest") == 2
     assert "members: \\x1b[2J\\nm:" in capsys.readouterr().out
     assert set_offsets("--to-latest", "--force", "--roll-back-file", "b") == 0
@@ -271,7 +273,7 @@ def test_after_a_lost_response_offsets_are_read_back(
     cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """What was written counts as written; the rest is reported as not set."""
-    cluster.kept["g"][ZK].fail_after = 1
+    cluster.stores["g"][ZK].fail_after = 1
     assert set_offsets("--to-latest") == 1
     out = capsys.readouterr().out
     assert "1 of 2 offsets written, NOT verified" in out
@@ -283,8 +285,8 @@ def test_a_member_that_joins_between_two_stores_is_reported(
 ) -> None:
     """The roll-back file stays, since the first store was written."""
     cluster.hold("g", KAFKA, {A: 40})
-    storage = cluster.kept["g"][ZK]
-    storage.on_write = lambda: storage.present.append("late")
+    storage = cluster.stores["g"][ZK]
+    storage.on_write = lambda: storage.member_ids.append("late")
     assert set_offsets("--to-latest", "--roll-back-file", "back.json") == 1
     assert "doubtful: a member joined meanwhile: late" in capsys.readouterr().out
     assert Path("back.json").exists()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.offset_places import MemoryPlace
+from tests.support.memory_offset_store import MemoryOffsetStore
 from zkconsumer.errors import RequestTimedOut
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.migration.migrate import (
@@ -23,10 +23,10 @@ class TwoStoreWorld:
     """A group with two offsets in ZooKeeper; one of them is in Kafka, too, but smaller."""
 
     def __init__(self) -> None:
-        self.source = MemoryPlace(
+        self.source = MemoryOffsetStore(
             OffsetStorage.ZOOKEEPER, {A: OffsetAndMetadata(5), B: OffsetAndMetadata(7)}
         )
-        self.target = MemoryPlace(OffsetStorage.KAFKA, {B: OffsetAndMetadata(2, "note")})
+        self.target = MemoryOffsetStore(OffsetStorage.KAFKA, {B: OffsetAndMetadata(2, "note")})
         self.group = MigratedGroup.of("g", self.source, self.target)
         self.migration = Migration(self.group, self.source, self.target, ALL)
 
@@ -37,9 +37,9 @@ def world() -> TwoStoreWorld:
     return TwoStoreWorld()
 
 
-def numbers(storage: MemoryPlace) -> dict[TopicPartition, int | None]:
+def numbers(storage: MemoryOffsetStore) -> dict[TopicPartition, int | None]:
     """Return the offsets that a store holds."""
-    return {tp: None if entry is None else entry.offset for tp, entry in storage.held.items()}
+    return {tp: None if entry is None else entry.offset for tp, entry in storage.offsets.items()}
 
 
 def test_offsets_are_migrated_and_verified(world: TwoStoreWorld) -> None:
@@ -62,7 +62,7 @@ def test_a_second_migration_changes_nothing(world: TwoStoreWorld) -> None:
 
 def test_only_requested_topics_are_migrated(world: TwoStoreWorld) -> None:
     """Other topics are neither read nor written."""
-    world.source.held[OTHER] = OffsetAndMetadata(1)
+    world.source.offsets[OTHER] = OffsetAndMetadata(1)
     plan = world.migration.plan(MigrationRequest(topics=frozenset("u")))
     world.migration.carry_out(plan)
     assert numbers(world.target) == {B: 2, OTHER: 1}
@@ -72,7 +72,7 @@ def test_only_requested_topics_are_migrated(world: TwoStoreWorld) -> None:
 def test_a_group_with_members_is_not_migrated(world: TwoStoreWorld, where: OffsetStorage) -> None:
     """Whichever store knows of the members, the error names them."""
     storage = world.source if where is OffsetStorage.ZOOKEEPER else world.target
-    storage.present = ["g_host-1"]
+    storage.member_ids = ["g_host-1"]
     with pytest.raises(MigrationRefused, match="g_host-1: stop them first"):
         world.migration.plan(MigrationRequest(wait_limit_ms=0))
 
@@ -82,7 +82,7 @@ def test_members_that_leave_are_waited_for(world: TwoStoreWorld) -> None:
     snapshots = iter([["g_host-1"], ["g_host-1"], []])
 
     def change_members() -> None:
-        world.source.present = next(snapshots, [])
+        world.source.member_ids = next(snapshots, [])
 
     world.source.on_members = change_members
     assert set(world.migration.plan(MigrationRequest(wait_limit_ms=60_000)).writes) == {A, B}
@@ -91,7 +91,7 @@ def test_members_that_leave_are_waited_for(world: TwoStoreWorld) -> None:
 def test_a_member_that_joins_before_the_writing_stops_the_migration(world: TwoStoreWorld) -> None:
     """No offset is written."""
     plan = world.migration.plan(MigrationRequest())
-    world.target.present = ["m-1"]
+    world.target.member_ids = ["m-1"]
     with pytest.raises(MigrationRefused, match="m-1"):
         world.migration.carry_out(plan)
     assert numbers(world.target) == {B: 2}
@@ -99,7 +99,7 @@ def test_a_member_that_joins_before_the_writing_stops_the_migration(world: TwoSt
 
 def test_a_refused_plan_writes_nothing(world: TwoStoreWorld) -> None:
     """Not even the partitions that would not be refused are written."""
-    world.target.held[A] = OffsetAndMetadata(9)
+    world.target.offsets[A] = OffsetAndMetadata(9)
     plan = world.migration.plan(MigrationRequest())
     with pytest.raises(MigrationRefused, match="ahead of the source's 5"):
         world.migration.carry_out(plan)
@@ -114,8 +114,8 @@ def test_changes_during_the_migration_are_reported_as_doubts(world: TwoStoreWorl
     plan = world.migration.plan(MigrationRequest())
 
     def meanwhile() -> None:
-        world.source.present = ["g_host-1"]
-        world.source.held[A] = OffsetAndMetadata(6)
+        world.source.member_ids = ["g_host-1"]
+        world.source.offsets[A] = OffsetAndMetadata(6)
 
     world.target.on_write = meanwhile
     outcome = world.migration.carry_out(plan)
@@ -183,12 +183,12 @@ def test_a_roll_back_restores_the_former_offsets(world: TwoStoreWorld) -> None:
     run = RollBackRun(world.group, world.target, back)
     outcome = run.carry_out(run.plan(MigrationRequest()))
     assert outcome.verified
-    assert world.target.held == {A: None, B: OffsetAndMetadata(2, "note")}
+    assert world.target.offsets == {A: None, B: OffsetAndMetadata(2, "note")}
 
 
 def test_only_requested_topics_are_rolled_back(world: TwoStoreWorld) -> None:
     """The offsets of others stay as the migration wrote them."""
-    world.source.held[OTHER] = OffsetAndMetadata(1)
+    world.source.offsets[OTHER] = OffsetAndMetadata(1)
     plan = world.migration.plan(MigrationRequest())
     world.migration.carry_out(plan)
     run = RollBackRun(world.group, world.target, roll_back_of(plan))
@@ -202,14 +202,14 @@ def test_a_roll_back_is_refused_if_others_have_committed_since(world: TwoStoreWo
     plan = world.migration.plan(MigrationRequest())
     back = roll_back_of(plan)
     world.migration.carry_out(plan)
-    run = RollBackRun(world.group, world.target, back)
-    world.target.held[A] = OffsetAndMetadata(50)
+    undoing = Undoing(world.group, world.target, back)
+    world.target.offsets[A] = OffsetAndMetadata(50)
     with pytest.raises(MigrationRefused, match="somebody committed since"):
-        run.carry_out(run.plan(MigrationRequest()))
-    forced = run.plan(MigrationRequest(ahead=Ahead.REWIND))
-    world.target.present = ["m-1"]
+        undoing.carry_out(undoing.plan(MigrationRequest()))
+    forced = undoing.plan(MigrationRequest(ahead=Ahead.SET_BACK))
+    world.target.member_ids = ["m-1"]
     with pytest.raises(MigrationRefused, match="m-1"):
-        run.carry_out(forced)
-    world.target.present = []
-    assert run.carry_out(forced).verified
+        undoing.carry_out(forced)
+    world.target.member_ids = []
+    assert undoing.carry_out(forced).verified
     assert numbers(world.target) == {A: None, B: 2}

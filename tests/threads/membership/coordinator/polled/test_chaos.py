@@ -39,7 +39,7 @@ class Failures:
         broker, kind = self._broker, self._random.choice(KINDS)
         match self._random.randrange(7):
             case 0:
-                broker.break_lines()
+                broker.break_connections()
             case 1:
                 broker.silent.add(kind)
             case 2:
@@ -47,7 +47,7 @@ class Failures:
             case 3:
                 broker.found = ErrorCode.COORDINATOR_NOT_AVAILABLE
             case 4:
-                broker.break_lines()
+                broker.break_connections()
                 with broker.lock:
                     broker.group.move(broker.now_ms())
             case _:

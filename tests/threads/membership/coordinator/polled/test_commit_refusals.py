@@ -118,10 +118,10 @@ def test_the_coordinator_is_found_again_for_a_commit(
     """It is even if nothing else needs it, and after the idle connection was closed."""
     alone = make(broker)
     alone.member.commit(at(7), timeout_ms=5_000)
-    broker.break_lines()
+    broker.break_connections()
     alone.member.commit(at(8), timeout_ms=5_000)
     broker.found = ErrorCode.COORDINATOR_NOT_AVAILABLE
-    broker.break_lines()
+    broker.break_connections()
     alone.member.commit_async(at(9), None)
     searched = broker.searches
     wait_until(lambda: broker.searches > searched + 2, what="it looks for it")
@@ -183,7 +183,7 @@ def test_a_commit_of_a_lost_partition_fails_at_once(
 ) -> None:
     """It does even while there is no coordinator."""
     broker.found = ErrorCode.COORDINATOR_NOT_AVAILABLE
-    broker.break_lines()
+    broker.break_connections()
     started = SystemClock().now_ms()
     with pytest.raises(CommitFailed, match="u-0"):
         member.member.commit(at(7, TopicPartition("u", 0)), timeout_ms=60_000)

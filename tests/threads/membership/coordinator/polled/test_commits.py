@@ -73,7 +73,7 @@ def test_waiting_commits_are_sent_together(broker: CoordinatorDouble, member: Me
     for offset in range(1, 1_000):
         member.member.commit_async(at(offset, ONE if offset % 2 else OTHER), reported)
     broker.silent.clear()
-    broker.break_lines()
+    broker.break_connections()
     member.poll_until("all are done", lambda: len(reported.calls) == 999)
     assert broker.offsets == {**at(999), **at(998, OTHER)}
     assert len(broker.kinds(OffsetCommitRequest)) < 100
@@ -161,7 +161,7 @@ def test_a_commit_is_sent_again_after_its_connection_broke(
     member.member.commit_async(at(7), reported)
     wait_until(lambda: broker.attempts.get(OffsetCommitRequest), what="it is sent")
     broker.silent.clear()
-    broker.break_lines()
+    broker.break_connections()
     member.poll_until("done", lambda: reported.calls)
     assert reported.calls == [(7, None)]
     assert broker.offsets == at(7)
@@ -197,7 +197,7 @@ def test_a_member_that_was_removed_commits_nothing(
     broker: CoordinatorDouble, member: MemberInTest
 ) -> None:
     """The coordinator refuses it at first; once the member knows, it sends no request."""
-    broker.throw_out(member.member.member_id)
+    broker.remove_member(member.member.member_id)
     with pytest.raises(CommitFailed, match="Poll"):
         member.member.commit(at(7), timeout_ms=5_000)
     requested = len(broker.kinds(OffsetCommitRequest))
@@ -225,7 +225,7 @@ def test_partitions_of_others_are_not_committed(
             errors.append(caught.value)
 
     first.handler.on_give_up = commit
-    broker.throw_out(first.member.member_id)
+    broker.remove_member(first.member.member_id)
     poll_until("the loss is heard", lambda: errors, first, second)
     assert broker.offsets == {}
 
@@ -238,7 +238,7 @@ def test_a_commit_from_before_a_loss_is_not_sent_after_it(
     broker.refuse(OffsetCommitRequest, *[ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 1_000)
     member.member.commit_async(at(7), reported)
     wait_until(lambda: broker.kinds(OffsetCommitRequest), what="it is tried")
-    broker.throw_out(member.member.member_id)
+    broker.remove_member(member.member.member_id)
     member.poll_until("all again", lambda: ("lost", ALL) in member.handler.calls and member.has)
     broker.codes.clear()
     member.poll_until("it is refused", lambda: reported.calls)

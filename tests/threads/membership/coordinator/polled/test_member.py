@@ -79,11 +79,11 @@ def test_a_member_delivers_nothing_once_its_session_may_be_over(
     settings = replace(QUICK, session_timeout_ms=300)
     member = make(broker, "t", settings=settings, request_timeout_ms=60_000)
     member.poll_until("all", lambda: member.has == ALL)
-    broker.deaf = True
-    broker.break_lines()
+    broker.refuses_connections = True
+    broker.break_connections()
     wait_until(lambda: not member.has, what="nothing to hand out")
     assert member.member.counts.lost == 0
-    broker.deaf = False
+    broker.refuses_connections = False
     member.poll_until("all again", lambda: member.has == ALL)
 
 
@@ -93,7 +93,7 @@ def test_a_removed_member_gets_its_loss_and_joins_again(
     """The handler gets the loss before the new assignment, and no revocation."""
     member = make(broker, "t")
     member.poll_until("all", lambda: member.has == ALL)
-    broker.throw_out(member.member.member_id)
+    broker.remove_member(member.member.member_id)
     wait_until(lambda: not member.has, what="nothing to hand out, without a poll")
     member.poll_until("all again", lambda: member.has == ALL)
     assert member.handler.calls == [("taken", ALL), ("lost", ALL), ("taken", ALL)]
@@ -367,7 +367,7 @@ def test_close_without_a_coordinator_is_quick(make: MakeMember) -> None:
     """There is nobody to send LeaveGroup to."""
     broker = CoordinatorDouble({"t": 1})
     broker.found = Broker(9, "nowhere", 1)
-    broker.deaf = True
+    broker.refuses_connections = True
     member = make(broker, "t", request_timeout_ms=60_000)
     member.poll_until("a try", lambda: broker.dials > 0)
     started = SystemClock().now_ms()

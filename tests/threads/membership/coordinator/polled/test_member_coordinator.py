@@ -29,15 +29,15 @@ def test_a_lost_coordinator_costs_no_partition(broker: CoordinatorDouble, make: 
     member.poll_until("all", lambda: member.has == ALL)
     wait_until(lambda: member.member.counts.heartbeats, what="a heartbeat")
     searched = broker.searches
-    broker.break_lines()
+    broker.break_connections()
     wait_until(lambda: broker.searches > searched, what="it looks for the coordinator")
     broker.refuse(HeartbeatRequest, ErrorCode.NOT_COORDINATOR, ErrorCode.NOT_COORDINATOR)
-    broker.deaf = True
+    broker.refuses_connections = True
     broker.found = ErrorCode.COORDINATOR_NOT_AVAILABLE
-    broker.break_lines()
+    broker.break_connections()
     searched = broker.searches
     wait_until(lambda: broker.searches > searched + 2, what="it asks again")
-    broker.deaf = False
+    broker.refuses_connections = False
     broker.found = HERE
     beats = member.member.counts.heartbeats
     wait_until(lambda: member.member.counts.heartbeats > beats + 2, what="heartbeats")
@@ -49,8 +49,8 @@ def test_a_useless_coordinator_is_not_hammered(broker: CoordinatorDouble, make: 
     settings = replace(QUICK, retry_backoff_ms=50, retry_backoff_max_ms=200)
     member = make(broker, "t", settings=settings)
     member.poll_until("all", lambda: member.has == ALL)
-    broker.deaf = True
-    broker.break_lines()
+    broker.refuses_connections = True
+    broker.break_connections()
     started, dials = SystemClock().now_ms(), broker.dials
     wait_until(lambda: broker.dials >= dials + 6, what="several tries")
     assert SystemClock().now_ms() - started >= 500
@@ -67,7 +67,7 @@ def test_a_coordinator_may_be_killed_during_a_rebalance(
     requested = _requested(broker, kind)
     first.member.rejoin()
     first.poll_until("it asks", lambda: _requested(broker, kind) > requested)
-    broker.break_lines()
+    broker.break_connections()
     with broker.lock:
         broker.group.move(broker.now_ms())
     broker.silent.clear()
@@ -158,11 +158,11 @@ def test_a_leader_without_metadata_raises_and_retries(
 
 def test_an_unreadable_assignment_is_raised(broker: CoordinatorDouble, make: MakeMember) -> None:
     """The leader sent garbage: every poll raises it, and none waits for ever."""
-    broker.nonsense = True
+    broker.sends_garbage = True
     member = make(broker, "t")
     with pytest.raises(GroupFailed, match="Assignment"):
         member.poll_until("never", lambda: False)
-    broker.nonsense = False
+    broker.sends_garbage = False
     member.poll_until("all", lambda: member.has == ALL)
 
 

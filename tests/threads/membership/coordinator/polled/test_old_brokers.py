@@ -40,7 +40,7 @@ def test_a_broker_of_offsets_that_is_gone_is_replaced(make: MakeMember) -> None:
     broker = CoordinatorDouble({"t": 4}, versions=OF_0_8_1)
     member = make(broker)
     member.member.commit(at(7), timeout_ms=5_000)
-    broker.break_lines()
+    broker.break_connections()
     member.member.commit(at(8), timeout_ms=5_000)
     assert broker.searches == 2
 

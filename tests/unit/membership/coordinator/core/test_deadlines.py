@@ -20,7 +20,7 @@ SETTINGS = GroupSettings(
 def stable() -> Member:
     """Return a member that joined, and polled, at 0 ms."""
     member = Member(SETTINGS)
-    member.take(parts(A0))
+    member.take_assignment(parts(A0))
     return member
 
 
@@ -28,8 +28,8 @@ def test_the_next_deadline_of_a_stable_member_is_its_next_heartbeat() -> None:
     """Next comes the session time-out, unless there is a response; then the poll interval."""
     member = stable()
     assert member.core.next_deadline_ms() == 3_000
-    assert member.later(2_999) == []
-    assert member.later(1) == [ev.SendHeartbeat("me", 1)]
+    assert member.advance(2_999) == []
+    assert member.advance(1) == [ev.SendHeartbeat("me", 1)]
     assert member.core.next_deadline_ms() == 9_000
     member.notify(ev.HeartbeatCompleted("me", 1, 0))
     assert member.core.next_deadline_ms() == 6_000
@@ -39,27 +39,27 @@ def test_the_poll_interval_is_counted_from_the_last_poll() -> None:
     """It is the next deadline if no heartbeat is due earlier."""
     member = stable()
     for _ in range(6):
-        member.beat(0)
+        member.respond_to_heartbeat(0)
     assert member.core.next_deadline_ms() == 20_000
     member.poll()
     assert member.core.next_deadline_ms() == 21_000
-    assert of_kind(member.later(2_000), ev.SendLeave) == []
+    assert of_kind(member.advance(2_000), ev.SendLeave) == []
 
 
 def test_a_member_that_left_for_lack_of_polls_waits_for_a_poll() -> None:
     """No timer makes it join again."""
     member = stable()
-    member.later(20_000)
+    member.advance(20_000)
     assert member.core.next_deadline_ms() is None
 
 
 def test_a_refused_heartbeat_is_sent_again_after_a_pause() -> None:
     """After a whole heartbeat interval the session might have expired."""
     member = stable()
-    assert member.beat(E.COORDINATOR_LOAD_IN_PROGRESS) == []
+    assert member.respond_to_heartbeat(E.COORDINATOR_LOAD_IN_PROGRESS) == []
     assert member.core.next_deadline_ms() == 3_100
-    assert member.later(99) == []
-    assert member.later(1) == [ev.SendHeartbeat("me", 1)]
+    assert member.advance(99) == []
+    assert member.advance(1) == [ev.SendHeartbeat("me", 1)]
 
 
 def test_lookups_that_fail_are_repeated_after_pauses_that_grow() -> None:
@@ -72,8 +72,8 @@ def test_lookups_that_fail_are_repeated_after_pauses_that_grow() -> None:
         assert isinstance(search, ev.FindCoordinator)
         assert member.notify(ev.CoordinatorUnknown(search.round, code)) == []
         assert member.core.next_deadline_ms() == member.now_ms + pause_ms
-        assert member.later(pause_ms - 1) == []
-        actions = member.later(1)
+        assert member.advance(pause_ms - 1) == []
+        actions = member.advance(1)
     (search,) = actions
     assert isinstance(search, ev.FindCoordinator)
     member.notify(ev.CoordinatorLocated(search.round))
@@ -90,8 +90,8 @@ def test_joins_that_fail_are_repeated_after_pauses_that_grow() -> None:
     for pause_ms in (100, 200, 400, 400):
         refused = ev.JoinCompleted(round=join.round, code=E.COORDINATOR_LOAD_IN_PROGRESS)
         assert member.notify(refused) == []
-        assert member.later(pause_ms - 1) == []
-        (action,) = member.later(1)
+        assert member.advance(pause_ms - 1) == []
+        (action,) = member.advance(1)
         assert isinstance(action, ev.SendJoin)
         join = action
     sync = member.joined(join)
@@ -103,8 +103,8 @@ def test_joins_that_fail_are_repeated_after_pauses_that_grow() -> None:
     assert isinstance(action, ev.SendJoin)
     refused = ev.JoinCompleted(round=action.round, code=E.COORDINATOR_LOAD_IN_PROGRESS)
     member.notify(refused)
-    assert of_kind(member.later(99), ev.SendJoin) == []
-    assert of_kind(member.later(1), ev.SendJoin)
+    assert of_kind(member.advance(99), ev.SendJoin) == []
+    assert of_kind(member.advance(1), ev.SendJoin)
 
 
 def test_trust_counts_from_the_last_sync_with_a_response() -> None:
@@ -122,8 +122,8 @@ def test_trust_counts_from_the_last_sync_with_a_response() -> None:
 def test_a_void_generation_is_no_longer_trusted() -> None:
     """It does not matter what the last heartbeat's response was."""
     member = stable()
-    member.beat(0)
-    member.beat(E.ILLEGAL_GENERATION)
+    member.respond_to_heartbeat(0)
+    member.respond_to_heartbeat(E.ILLEGAL_GENERATION)
     assert member.core.trusted_until_ms is None
 
 
@@ -131,7 +131,7 @@ def test_timeouts_agreed_with_the_coordinator_replace_the_settings() -> None:
     """JoinGroup 0 has one time-out for both of ours."""
     member = Member(replace(SETTINGS, heartbeat_interval_ms=2_000))
     member.core.set_timeouts(session_timeout_ms=6_000, rebalance_timeout_ms=2_500)
-    member.take(parts(A0))
+    member.take_assignment(parts(A0))
     assert member.core.trusted_until_ms == 6_000
     assert member.core.next_deadline_ms() == 2_000
     member.now_ms = 2_000

@@ -81,8 +81,8 @@ def test_a_static_leader_that_came_back_does_not_assign() -> None:
 def test_an_eager_member_revokes_everything_in_a_poll_before_it_joins() -> None:
     """If a heartbeat reports a rebalance between polls, the member waits for the next poll."""
     member = eager()
-    member.take(parts(A0, B0))
-    assert member.beat(E.REBALANCE_IN_PROGRESS) == []
+    member.take_assignment(parts(A0, B0))
+    assert member.respond_to_heartbeat(E.REBALANCE_IN_PROGRESS) == []
     (revoked,) = member.poll()
     assert isinstance(revoked, ev.RevokePartitions)
     assert (revoked.partitions, revoked.why) == (parts(A0, B0), RevocationKind.REVOKED)
@@ -96,8 +96,8 @@ def test_an_eager_member_revokes_everything_in_a_poll_before_it_joins() -> None:
 def test_a_cooperative_member_joins_again_while_the_caller_works() -> None:
     """Nothing must be revoked first, so it waits for no poll, and continues to read."""
     member = Member()
-    member.take(parts(A0, B0))
-    (join,) = member.beat(E.REBALANCE_IN_PROGRESS)
+    member.take_assignment(parts(A0, B0))
+    (join,) = member.respond_to_heartbeat(E.REBALANCE_IN_PROGRESS)
     assert isinstance(join, ev.SendJoin)
     assert (join.owned, join.generation) == (parts(A0, B0), 1)
     assert member.core.owned == parts(A0, B0)
@@ -106,8 +106,8 @@ def test_a_cooperative_member_joins_again_while_the_caller_works() -> None:
 def test_a_cooperative_member_revokes_what_it_lost_and_joins_again() -> None:
     """KIP-429 has two phases: revoke first, then join again without these partitions."""
     member = Member()
-    member.take(parts(A0, A1))
-    (join,) = member.beat(E.REBALANCE_IN_PROGRESS)
+    member.take_assignment(parts(A0, A1))
+    (join,) = member.respond_to_heartbeat(E.REBALANCE_IN_PROGRESS)
     assert isinstance(join, ev.SendJoin)
     sync = member.joined(join, 2)
     member.notify(ev.SyncCompleted(sync.round, 0, parts(A0, B0)))
@@ -126,7 +126,7 @@ def test_a_cooperative_member_revokes_what_it_lost_and_joins_again() -> None:
 def test_partitions_no_longer_subscribed_are_revoked_before_the_join() -> None:
     """A cooperative member keeps only partitions of topics that it still reads."""
     member = Member()
-    member.take(parts(A0, B0))
+    member.take_assignment(parts(A0, B0))
     assert member.notify(ev.Subscribed(frozenset({"a"}))) == []
     (revoked,) = member.poll()
     assert isinstance(revoked, ev.RevokePartitions)
@@ -144,7 +144,7 @@ def test_an_assignment_for_an_older_subscription_is_not_taken_over() -> None:
     member.notify(ev.Subscribed(frozenset({"a"})))
     member.notify(ev.SyncCompleted(sync.round, 0, parts(A0, B0)))
     assert member.core.owned == frozenset()
-    (again,) = member.later(1000)
+    (again,) = member.advance(1000)
     assert isinstance(again, ev.SendJoin)
     assert again.topics == {"a"}
 
@@ -162,17 +162,17 @@ def test_a_required_member_id_is_used_at_once() -> None:
 def test_a_member_that_stops_polling_leaves_and_joins_at_its_next_poll() -> None:
     """Its partitions are void at once; the next poll calls the listener and joins as new member."""
     member = eager()
-    member.take(parts(A0))
+    member.take_assignment(parts(A0))
     for _ in range(99):
-        assert member.beat(0) == []
-    actions = member.later(member.settings.heartbeat_interval_ms)
+        assert member.respond_to_heartbeat(0) == []
+    actions = member.advance(member.settings.heartbeat_interval_ms)
     notice, leave, fence = actions
     assert isinstance(notice, ev.Notice)
     assert "max.poll.interval.ms" in notice.text
     assert leave == ev.SendLeave("me", "consumer poll timeout has expired.")
     assert isinstance(fence, ev.FenceMember)
     assert (member.core.owned, member.core.state) == (frozenset(), MembershipState.UNJOINED)
-    assert member.later(1_000_000) == []
+    assert member.advance(1_000_000) == []
     back, revoked = member.poll()
     assert isinstance(back, ev.Notice)
     assert isinstance(revoked, ev.RevokePartitions)
@@ -185,9 +185,9 @@ def test_a_member_that_stops_polling_leaves_and_joins_at_its_next_poll() -> None
 def test_a_silent_member_without_partitions_waits_for_a_poll_too() -> None:
     """Nothing has to be reported to the listener, but nobody would read what it was assigned."""
     member = eager()
-    member.take(parts())
-    assert of_kind(member.later(300_000), ev.SendLeave)
-    assert member.later(1_000) == []
+    member.take_assignment(parts())
+    assert of_kind(member.advance(300_000), ev.SendLeave)
+    assert member.advance(1_000) == []
     notice, join = member.poll()
     assert isinstance(notice, ev.Notice)
     assert isinstance(join, ev.SendJoin)
@@ -199,14 +199,14 @@ def test_a_static_member_with_an_unsubscribed_topic_assigned_leaves_and_rejoins(
     sync = member.joined(member.subscribe())
     foreign = frozenset({TopicPartition("another", 0)})
     assert member.notify(ev.SyncCompleted(sync.round, 0, foreign)) == []
-    (join,) = of_kind(member.later(10_000), ev.SendJoin)
+    (join,) = of_kind(member.advance(10_000), ev.SendJoin)
     assert isinstance(join, ev.SendJoin)
     assert (join.member_id, join.cause) == ("me", ev.JoinReason.WRONG_ASSIGNMENT)
     sync = member.joined(join)
     (leave,) = member.notify(ev.SyncCompleted(sync.round, 0, foreign))
     assert isinstance(leave, ev.SendLeave)
     assert leave.member_id == "me"
-    (join,) = of_kind(member.later(10_000), ev.SendJoin)
+    (join,) = of_kind(member.advance(10_000), ev.SendJoin)
     assert isinstance(join, ev.SendJoin)
     assert join.member_id == ""
     sync = member.joined(join, 2)
@@ -218,14 +218,14 @@ def test_a_static_member_with_an_unsubscribed_topic_assigned_leaves_and_rejoins(
 def test_a_static_member_sends_no_leave_group() -> None:
     """KIP-345: its partitions stay assigned to it until the session times out."""
     member = Member(GroupSettings(strategies=("range",), instance_id="one"))
-    member.take(parts(A0))
+    member.take_assignment(parts(A0))
     assert of_kind(member.notify(ev.Leave()), ev.SendLeave) == []
 
 
 def test_leaving_revokes_the_partitions_and_sends_leave_group() -> None:
     """In this order, so that offsets are committed before LeaveGroup is sent."""
     member = Member()
-    member.take(parts(A0))
+    member.take_assignment(parts(A0))
     revoked, leave = member.notify(ev.Leave())
     assert isinstance(revoked, ev.RevokePartitions)
     assert revoked.why is RevocationKind.REVOKED
@@ -243,6 +243,6 @@ def test_an_action_that_was_taken_is_no_longer_due() -> None:
     due_ms = member.core.next_deadline_ms()
     assert due_ms is not None
     assert due_ms > member.now_ms
-    (again,) = member.later(due_ms - member.now_ms)
+    (again,) = member.advance(due_ms - member.now_ms)
     assert isinstance(again, ev.FindCoordinator)
     assert member.core.next_deadline_ms() is None  # nothing is due until the response

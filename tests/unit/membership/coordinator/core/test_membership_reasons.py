@@ -14,10 +14,12 @@ from zkconsumer.model import TopicPartition
 def test_the_fencing_of_a_removed_member_names_the_request(code: E) -> None:
     """The reason names the request that was refused: a heartbeat or a commit."""
     member = Member()
-    member.take(parts(A0))
-    assert member.beat(code) == [ev.FenceMember(explain(MembershipRequest.HEARTBEAT, code))]
+    member.take_assignment(parts(A0))
+    assert member.respond_to_heartbeat(code) == [
+        ev.FenceMember(explain(MembershipRequest.HEARTBEAT, code))
+    ]
     other = Member()
-    other.take(parts(A0))
+    other.take_assignment(parts(A0))
     refused = ev.CommitCompleted("me", 1, code)
     assert other.notify(refused) == [ev.FenceMember(explain(MembershipRequest.COMMIT, code))]
 
@@ -25,35 +27,35 @@ def test_the_fencing_of_a_removed_member_names_the_request(code: E) -> None:
 def test_the_reasons_of_a_fatal_refusal_name_the_request() -> None:
     """The reason is in the loss of the partitions, and in the error of the poll."""
     member = Member()
-    member.take(parts(A0))
+    member.take_assignment(parts(A0))
     code = E.GROUP_AUTHORIZATION_FAILED
     reason = explain(MembershipRequest.HEARTBEAT, code)
-    assert member.beat(code) == [ev.FenceMember(reason), ev.Raise(code, reason)]
+    assert member.respond_to_heartbeat(code) == [ev.FenceMember(reason), ev.Raise(code, reason)]
 
 
 def test_forgetting_a_coordinator_has_the_reason() -> None:
     """Or because it was silent; if the connection broke, no action is needed."""
     member = Member()
-    member.take(parts(A0))
-    forget = member.beat(E.NOT_COORDINATOR)[0]
+    member.take_assignment(parts(A0))
+    forget = member.respond_to_heartbeat(E.NOT_COORDINATOR)[0]
     assert forget == ev.ForgetCoordinator(explain(MembershipRequest.HEARTBEAT, E.NOT_COORDINATOR))
     silent = Member()
-    silent.take(parts(A0))
-    silent.later(3_000)
-    forget = silent.later(42_000)[0]
+    silent.take_assignment(parts(A0))
+    silent.advance(3_000)
+    forget = silent.advance(42_000)[0]
     assert forget == ev.ForgetCoordinator(
         "session timed out without receiving a heartbeat response"
     )
     broken = Member()
-    broken.take(parts(A0))
+    broken.take_assignment(parts(A0))
     assert of_kind(broken.notify(ev.CoordinatorLost()), ev.ForgetCoordinator) == []
 
 
 def test_the_notice_of_a_missed_poll_names_the_setting() -> None:
     """The notice names the setting and its value; a second one says that it joins again."""
     member = eager()
-    member.take(parts(A0))
-    notice, leave, fence = member.later(300_000)
+    member.take_assignment(parts(A0))
+    notice, leave, fence = member.advance(300_000)
     assert notice == ev.Notice(
         "no poll within max.poll.interval.ms=300000: leaving the group "
         "(raise it, or lower max.poll.records)"
@@ -72,7 +74,7 @@ def test_a_static_member_that_leaves_for_a_wrong_assignment_gives_the_reason() -
     foreign = frozenset({TopicPartition("another", 0)})
     sync = member.joined(member.subscribe())
     member.notify(ev.SyncCompleted(sync.round, 0, foreign))
-    (join,) = of_kind(member.later(10_000), ev.SendJoin)
+    (join,) = of_kind(member.advance(10_000), ev.SendJoin)
     assert isinstance(join, ev.SendJoin)
     sync = member.joined(join)
     reason = "received assignment does not match the current subscription"
@@ -88,7 +90,7 @@ def test_an_unauthorized_coordinator_lookup_is_raised() -> None:
     code = E.GROUP_AUTHORIZATION_FAILED
     refused = ev.CoordinatorUnknown(search.round, code)
     assert member.notify(refused) == [ev.Raise(code, explain(MembershipRequest.FIND, code))]
-    assert member.later(10_000) == []
+    assert member.advance(10_000) == []
     assert of_kind(member.poll(), ev.FindCoordinator)
 
 
@@ -105,7 +107,7 @@ def test_a_group_with_another_protocol_is_refused() -> None:
 def test_a_rebalance_reported_by_a_commit_is_joined() -> None:
     """It joins only if it is stable: otherwise it takes part in the rebalance already."""
     member = Member()
-    member.take(parts(A0))
+    member.take_assignment(parts(A0))
     (join,) = member.notify(ev.CommitCompleted("me", 1, E.REBALANCE_IN_PROGRESS))
     assert isinstance(join, ev.SendJoin)
     assert join.cause is ev.JoinReason.GROUP_REBALANCES

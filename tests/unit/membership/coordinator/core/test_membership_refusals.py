@@ -18,8 +18,8 @@ from zkconsumer.model import TopicPartition
 def test_a_refused_heartbeat_voids_the_partitions(code: E, member_id: str) -> None:
     """With an old generation it keeps its member id; as an unknown member it does not."""
     member = Member()
-    member.take(parts(A0))
-    (fence,) = member.beat(code)
+    member.take_assignment(parts(A0))
+    (fence,) = member.respond_to_heartbeat(code)
     assert isinstance(fence, ev.FenceMember)
     assert member.core.owned == frozenset()
     (revoked,) = member.poll()
@@ -33,8 +33,8 @@ def test_a_refused_heartbeat_voids_the_partitions(code: E, member_id: str) -> No
 def test_the_response_to_a_heartbeat_of_an_earlier_generation_is_ignored() -> None:
     """The response belongs to the heartbeat of an earlier generation, and is ignored."""
     member = Member()
-    member.take(parts(A0), generation=2)
-    member.later(3_000)
+    member.take_assignment(parts(A0), generation=2)
+    member.advance(3_000)
     assert member.notify(ev.HeartbeatCompleted("me", 1, E.UNKNOWN_MEMBER_ID)) == []
     assert member.core.owned == parts(A0)
 
@@ -54,7 +54,7 @@ def test_a_pattern_accepts_topics_that_only_the_leader_knew() -> None:
 def test_a_late_refusal_of_an_earlier_identity_changes_nothing() -> None:
     """The commit was sent in the previous generation."""
     member = Member()
-    member.take(parts(A0))
+    member.take_assignment(parts(A0))
     assert member.notify(ev.CommitCompleted("me", 0, E.ILLEGAL_GENERATION)) == []
     assert member.core.owned == parts(A0)
     (fence,) = member.notify(ev.CommitCompleted("me", 1, E.ILLEGAL_GENERATION))
@@ -64,8 +64,8 @@ def test_a_late_refusal_of_an_earlier_identity_changes_nothing() -> None:
 def test_an_illegal_generation_is_ignored_while_joining_the_next() -> None:
     """The join is in flight already when the response to an earlier heartbeat arrives."""
     member = Member()
-    member.take(parts(A0))
-    beat = member.later(3_000)[-1]
+    member.take_assignment(parts(A0))
+    beat = member.advance(3_000)[-1]
     assert isinstance(beat, ev.SendHeartbeat)
     (join,) = member.notify(ev.RejoinTriggered(ev.JoinReason.REQUESTED))
     assert isinstance(join, ev.SendJoin)
@@ -77,8 +77,8 @@ def test_an_illegal_generation_is_ignored_while_joining_the_next() -> None:
 def test_a_fenced_member_stays_out_until_it_unsubscribes() -> None:
     """Joining again would fence the other instance, which would join again, and so on for ever."""
     member = Member(GroupSettings(strategies=("cooperative-sticky",), instance_id="one"))
-    member.take(parts(A0))
-    fence, raised = member.beat(E.FENCED_INSTANCE_ID)
+    member.take_assignment(parts(A0))
+    fence, raised = member.respond_to_heartbeat(E.FENCED_INSTANCE_ID)
     assert isinstance(fence, ev.FenceMember)
     assert isinstance(raised, ev.Raise)
     assert raised.final
@@ -100,7 +100,7 @@ def test_a_fatal_refusal_is_raised_and_the_next_poll_tries_again() -> None:
     (raised,) = member.notify(refused)
     assert isinstance(raised, ev.Raise)
     assert (raised.code, raised.final) == (30, False)
-    assert member.later(10_000) == []
+    assert member.advance(10_000) == []
     (again,) = member.poll()
     assert isinstance(again, ev.SendJoin)
 
@@ -112,14 +112,14 @@ def test_a_join_is_repeated_while_the_coordinator_loads() -> None:
     assert (
         member.notify(ev.JoinCompleted(round=join.round, code=E.COORDINATOR_LOAD_IN_PROGRESS)) == []
     )
-    (again,) = member.later(10_000)
+    (again,) = member.advance(10_000)
     assert isinstance(again, ev.SendJoin)
     sync = member.joined(again)
     assert member.notify(ev.SyncCompleted(sync.round, E.COORDINATOR_LOAD_IN_PROGRESS)) == []
-    assert of_kind(member.later(10_000), ev.SendJoin)
+    assert of_kind(member.advance(10_000), ev.SendJoin)
     stable = Member()
-    stable.take(parts(A0))
-    assert stable.beat(E.COORDINATOR_LOAD_IN_PROGRESS) == []
+    stable.take_assignment(parts(A0))
+    assert stable.respond_to_heartbeat(E.COORDINATOR_LOAD_IN_PROGRESS) == []
     assert (stable.core.state, stable.core.owned) == (MembershipState.STABLE, parts(A0))
 
 
@@ -127,13 +127,13 @@ def test_a_join_is_repeated_while_the_coordinator_loads() -> None:
 def test_a_coordinator_that_moved_is_looked_for_and_nothing_is_lost(code: E) -> None:
     """A stable member keeps its partitions, and the new coordinator gets a heartbeat at once."""
     member = Member()
-    member.take(parts(A0))
-    forget, search = member.beat(code)
+    member.take_assignment(parts(A0))
+    forget, search = member.respond_to_heartbeat(code)
     assert isinstance(forget, ev.ForgetCoordinator)
     assert isinstance(search, ev.FindCoordinator)
     assert (member.core.state, member.core.owned) == (MembershipState.STABLE, parts(A0))
     member.notify(ev.CoordinatorUnknown(search.round, E.COORDINATOR_NOT_AVAILABLE))
-    (search,) = member.later(100)
+    (search,) = member.advance(100)
     assert isinstance(search, ev.FindCoordinator)
     assert member.notify(ev.CoordinatorLocated(search.round)) == [ev.SendHeartbeat("me", 1)]
 
@@ -145,7 +145,7 @@ def test_a_join_that_broke_is_sent_again_where_the_coordinator_is_now() -> None:
     (search,) = member.notify(ev.CoordinatorLost())
     assert isinstance(search, ev.FindCoordinator)
     member.notify(ev.CoordinatorLocated(search.round))
-    (again,) = member.later(100)
+    (again,) = member.advance(100)
     assert isinstance(again, ev.SendJoin)
     assert again.round > join.round
 
@@ -162,10 +162,10 @@ def test_a_join_that_succeeds_too_late_is_followed_by_leave_group() -> None:
 def test_a_silent_coordinator_is_looked_for() -> None:
     """It is looked for after a session time-out without a response."""
     member = Member()
-    member.take(parts(A0))
-    (beat,) = member.later(3_000)
+    member.take_assignment(parts(A0))
+    (beat,) = member.advance(3_000)
     assert isinstance(beat, ev.SendHeartbeat)
-    forget, search = member.later(42_000)
+    forget, search = member.advance(42_000)
     assert isinstance(forget, ev.ForgetCoordinator)
     assert isinstance(search, ev.FindCoordinator)
 
@@ -174,7 +174,7 @@ def test_a_rebalance_reported_before_the_assignment_is_ignored() -> None:
     """Before SyncGroup's response, this may be the rebalance that the member takes part in."""
     member = Member()
     sync = member.joined(member.subscribe())
-    assert member.beat(E.REBALANCE_IN_PROGRESS) == []
+    assert member.respond_to_heartbeat(E.REBALANCE_IN_PROGRESS) == []
     assert member.notify(ev.SyncCompleted(sync.round, 0, parts(A0))) == []
     (taken,) = member.poll()
     assert isinstance(taken, ev.TakeOver)
@@ -184,7 +184,7 @@ def test_a_rebalance_reported_before_the_assignment_is_ignored() -> None:
 def test_only_the_leader_joins_again_for_new_partitions() -> None:
     """Another leader sees the new partitions itself."""
     member = Member()
-    member.take(parts(A0))
+    member.take_assignment(parts(A0))
     assert member.notify(ev.RejoinTriggered(ev.JoinReason.TOPICS)) == []
     assert of_kind(member.notify(ev.RejoinTriggered(ev.JoinReason.REQUESTED)), ev.SendJoin)
 
@@ -207,7 +207,7 @@ def test_a_leader_that_cannot_assign_raises_and_joins_again() -> None:
     (raised,) = member.notify(ev.AssignmentFailed(assign.round, "no broker answers"))
     assert raised == ev.Raise(None, "the group's leader can't assign: no broker answers")
     assert member.core.state is MembershipState.PREPARING
-    (again,) = member.later(10_000)
+    (again,) = member.advance(10_000)
     assert isinstance(again, ev.SendJoin)
     assert again.cause is ev.JoinReason.FAILED
 
@@ -225,9 +225,9 @@ def test_a_strategy_that_was_not_offered_is_refused() -> None:
 def test_trust_ends_a_session_timeout_after_the_last_successful_request() -> None:
     """It counts from when the request was sent, since the coordinator counts from its arrival."""
     member = Member()
-    member.take(parts(A0))
+    member.take_assignment(parts(A0))
     assert member.core.trusted_until_ms == 45_000
-    member.later(3_000)
+    member.advance(3_000)
     assert member.core.trusted_until_ms == 45_000
     member.now_ms += 500
     member.notify(ev.HeartbeatCompleted("me", 1, 0))
@@ -240,10 +240,10 @@ def test_trust_ends_with_the_rebalance_timeout() -> None:
         strategies=("range",), max_poll_interval_ms=10_000, session_timeout_ms=9_000
     )
     member = Member(settings)
-    member.take(parts(A0))
-    member.beat(0)
-    member.beat(E.REBALANCE_IN_PROGRESS)
-    member.beat(E.REBALANCE_IN_PROGRESS)
+    member.take_assignment(parts(A0))
+    member.respond_to_heartbeat(0)
+    member.respond_to_heartbeat(E.REBALANCE_IN_PROGRESS)
+    member.respond_to_heartbeat(E.REBALANCE_IN_PROGRESS)
     assert member.core.trusted_until_ms == 3_000 + 10_000
 
 
@@ -261,6 +261,6 @@ def _late_responses(member: Member) -> list[Callable[[], list[ev.Action]]]:
 def test_responses_of_earlier_rounds_are_ignored(which: int) -> None:
     """They belong to earlier rounds."""
     member = Member()
-    member.take(parts(A0))
+    member.take_assignment(parts(A0))
     assert _late_responses(member)[which]() == []
     assert (member.core.state, member.core.owned) == (MembershipState.STABLE, parts(A0))

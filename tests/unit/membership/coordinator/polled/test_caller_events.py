@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from tests.support.quiet_session import QuietSession
+from tests.support.threadless_session import ThreadlessSession
 from zkconsumer.membership.coordinator.core import events as ev
 from zkconsumer.membership.protocol import RevocationKind
 from zkconsumer.model import TopicPartition
@@ -22,26 +22,26 @@ class HandlerRun:
 
     def __init__(self) -> None:
         self.flushed: list[int] = []
-        self.quiet = QuietSession(flush=self._flush)
-        self.session = self.quiet.session
-        self.handler = self.quiet.handler
-        self.events = self.quiet.events
+        self.threadless = ThreadlessSession(flush=self._flush)
+        self.session = self.threadless.session
+        self.handler = self.threadless.handler
+        self.events = self.threadless.events
 
     def _flush(self) -> None:
         self.flushed.append(len(self.handler.calls))
 
     def joined(self) -> "HandlerRun":
         """Take over a first assignment."""
-        self.quiet.join(BOTH)
+        self.threadless.join(BOTH)
         self.events.run()
         return self
 
     def lose(self) -> None:
         """Let the coordinator respond that it no longer knows this member."""
-        self.quiet.clock.advance(300)
+        self.threadless.clock.advance(300)
         self.session.notify(ev.TimerExpired())
         self.session.notify(ev.HeartbeatCompleted("me", 1, 25))
-        self.quiet.poll()
+        self.threadless.poll()
 
 
 @pytest.fixture
@@ -57,8 +57,8 @@ def fail(_partitions: frozenset[TopicPartition], _why: RevocationKind) -> None:
 
 def rejoin(run: HandlerRun) -> None:
     """Trigger a rebalance, before which an eager member revokes everything."""
-    run.session.notify(ev.RejoinTriggered(ev.JoinReason.REQUESTED))
-    run.quiet.poll()
+    run.session.notify(ev.RejoinTriggered(ev.JoinReason.ASKED))
+    run.threadless.poll()
 
 
 def test_an_assignment_can_be_committed_until_it_is_revoked(run: HandlerRun) -> None:
@@ -90,15 +90,15 @@ def test_an_error_of_the_handler_is_raised_after_all_calls(
     rejoin(run)
     with caplog.at_level(logging.INFO), pytest.raises(ValueError, match="the caller's"):
         run.events.run()
-    assert (run.flushed, list(run.quiet.due), caplog.messages) == ([2], [], [])
-    assert [type(step) for step in run.quiet.steps()] == [ev.SendJoin]
+    assert (run.flushed, list(run.threadless.due), caplog.messages) == ([2], [], [])
+    assert [type(step) for step in run.threadless.steps()] == [ev.SendJoin]
 
 
 def test_further_errors_are_logged(run: HandlerRun, caplog: pytest.LogCaptureFixture) -> None:
     """The first error is raised, the others are logged."""
     run.handler.on_give_up = fail
     lost = ev.RevokePartitions(0, frozenset({T0}), RevocationKind.LOST)
-    run.quiet.due.extend((lost, lost))
+    run.threadless.due.extend((lost, lost))
     with pytest.raises(ValueError, match="the caller's"):
         run.events.run()
     assert caplog.messages == ["group g: the handler failed again"]
@@ -113,11 +113,11 @@ def test_a_call_whose_end_was_not_reported_is_noticed(run: HandlerRun) -> None:
     rejoin(run)
     with pytest.raises(ValueError, match="the caller's"):
         run.events.run()
-    run.quiet.rejoin(BOTH, generation=2)
-    run.quiet.due.popleft()  # as if an interrupt had removed it before its report
-    run.quiet.clock.advance(10)
-    run.quiet.poll()
-    leaves = [order for order in run.quiet.orders() if isinstance(order, ev.SendLeave)]
+    run.threadless.rejoin(BOTH, generation=2)
+    run.threadless.due.popleft()  # as if an interrupt had removed it before its report
+    run.threadless.clock.advance(10)
+    run.threadless.poll()
+    leaves = [order for order in run.threadless.orders() if isinstance(order, ev.SendLeave)]
     assert [leave.member_id for leave in leaves] == ["me"]
 
 
@@ -125,11 +125,11 @@ def test_a_call_inside_a_handler_is_not_taken_for_an_interrupt(run: HandlerRun) 
     """A listener may poll or commit, which reports events, too."""
 
     def poll(_partitions: frozenset[TopicPartition], _why: RevocationKind) -> None:
-        run.quiet.clock.advance(10)
-        run.quiet.poll()
+        run.threadless.clock.advance(10)
+        run.threadless.poll()
 
     run.handler.on_give_up = poll
     rejoin(run)
     run.events.run()
     assert run.handler.calls[1:] == [("revoked", BOTH)]
-    assert [order for order in run.quiet.orders() if isinstance(order, ev.SendLeave)] == []
+    assert [order for order in run.threadless.orders() if isinstance(order, ev.SendLeave)] == []

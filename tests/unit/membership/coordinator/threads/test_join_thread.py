@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Mapping
 import pytest
 
 from tests.support.coordinator_double import CoordinatorDouble
-from tests.support.quiet_session import COORDINATOR, QuietSession
+from tests.support.threadless_session import COORDINATOR, ThreadlessSession
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.error_codes import ErrorCode
 from zkconsumer.membership.coordinator.core import events as ev
@@ -24,18 +24,20 @@ def test_a_leader_joins_again_when_the_topics_of_its_group_have_changed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It joins once per change; changes of topics that the group does not read don't count."""
-    quiet = QuietSession()
+    threadless = ThreadlessSession()
     watched: list[frozenset[str]] = []
     thread = JoinThread(
-        quiet.session,
-        quiet.join_steps,
-        quiet.caller,
+        threadless.session,
+        threadless.join_steps,
+        threadless.caller,
         CoordinatorDouble({"t": 2}),
         request_timeout_ms=1_000,
         on_group_topics=watched.append,
     )
     triggered: list[ev.Event] = []
-    monkeypatch.setattr(quiet.session, "notify", lambda event, **_settings: triggered.append(event))
+    monkeypatch.setattr(
+        threadless.session, "notify", lambda event, **_settings: triggered.append(event)
+    )
     thread._execute(ASSIGN, None)
     (assigned,) = triggered
     assert isinstance(assigned, ev.AssignmentMade)
@@ -68,12 +70,12 @@ class RecordingCluster(CoordinatorDouble):
 
 def test_a_leader_reads_the_topics_of_its_group_within_a_request_timeout() -> None:
     """A silent cluster must not block the group for ever."""
-    quiet = QuietSession()
+    threadless = ThreadlessSession()
     cluster = RecordingCluster({"t": 2})
     thread = JoinThread(
-        quiet.session,
-        quiet.join_steps,
-        quiet.caller,
+        threadless.session,
+        threadless.join_steps,
+        threadless.caller,
         cluster,
         request_timeout_ms=1_234,
         on_group_topics=lambda _topics: None,
@@ -132,23 +134,23 @@ def test_a_successful_join_resets_the_pauses_of_coordinator_lookups(
     code: ErrorCode, *, rests: bool
 ) -> None:
     """If it is lost it is looked up at once: failures from before the join no longer count."""
-    quiet = QuietSession()
-    session = quiet.session
+    threadless = ThreadlessSession()
+    session = threadless.session
     thread = JoinThread(
         session,
-        quiet.join_steps,
-        quiet.caller,
+        threadless.join_steps,
+        threadless.caller,
         CoordinatorDouble({"t": 2}),
         request_timeout_ms=1_000,
         on_group_topics=lambda _topics: None,
     )
     connection = JoinConnection(code, thread.stop)
-    quiet.dialer.dial = lambda *_args, **_settings: connection  # type: ignore[method-assign,assignment]
-    session.location.set_address(COORDINATOR)
+    threadless.dialer.dial = lambda *_args, **_settings: connection  # type: ignore[method-assign,assignment]
+    session.location.found(COORDINATOR)
     session.location.forget()
-    quiet.events.report(ev.Subscribed(frozenset({"t"})))
-    quiet.poll()
-    (search,) = quiet.orders()
+    threadless.events.report(ev.Subscribed(frozenset({"t"})))
+    threadless.poll()
+    (search,) = threadless.orders()
     assert isinstance(search, ev.FindCoordinator)
     address = session.location.set_address(COORDINATOR)
     session.notify(ev.CoordinatorLocated(search.round))

@@ -6,7 +6,7 @@ from typing import TypeVar
 import pytest
 
 from tests.support.group_commits import at
-from tests.support.quiet_session import COORDINATOR, QuietSession
+from tests.support.threadless_session import COORDINATOR, ThreadlessSession
 from zkconsumer.error_codes import ErrorCode, explained
 from zkconsumer.errors import (
     AuthenticationFailed,
@@ -70,12 +70,12 @@ class TrafficBench:
     """
 
     def __init__(self) -> None:
-        self.quiet = QuietSession()
-        self.session, self.jobs = self.quiet.session, self.quiet.jobs
+        self.threadless = ThreadlessSession()
+        self.session, self.jobs = self.threadless.session, self.threadless.jobs
         self.lookups = self.ends = 0
         self.located: Callable[[], Located] = lambda: ConnectFailed("nobody listens")
         self.traffic = OffsetTraffic(
-            self.jobs, self.quiet.group_orders.connection, self._locate, timeout_ms=TIMEOUT_MS
+            self.jobs, self.threadless.group_orders.connection, self._locate, timeout_ms=TIMEOUT_MS
         )
 
     def _locate(self) -> Located:
@@ -85,8 +85,8 @@ class TrafficBench:
     def find(self, error: ZkConsumerError) -> FailingConnection:
         """Let the lookup succeed, with a connection that fails with this error."""
         connection = FailingConnection(error)
-        self.quiet.dialer.dial = lambda *_args, **_settings: connection  # type: ignore[method-assign]
-        self.located = lambda: self.session.location.set_address(COORDINATOR)
+        self.threadless.dialer.dial = lambda *_args, **_settings: connection  # type: ignore[method-assign]
+        self.located = lambda: self.session.location.found(COORDINATOR)
         return connection
 
     def commit(self, deadline_ms: int = 1_000_000) -> CommitJob:
@@ -110,13 +110,13 @@ class TrafficBench:
         for _ in range(count):
             due_ms = self.jobs.next_due_ms()
             assert due_ms is not None
-            wait_ms = max(0, due_ms - self.quiet.clock.now_ms())
+            wait_ms = max(0, due_ms - self.threadless.clock.now_ms())
             if wait_ms:
-                self.quiet.clock.advance(wait_ms - 1)
+                self.threadless.clock.advance(wait_ms - 1)
                 lookups = self.lookups
                 self.traffic.send_due()
                 assert self.lookups == lookups, "not a moment too early"
-                self.quiet.clock.advance(1)
+                self.threadless.clock.advance(1)
             self.traffic.send_due()
             waits.append(wait_ms)
         return waits
@@ -146,11 +146,11 @@ def test_commits_and_reads_are_sent_when_due(traffic: TrafficBench, kind: str) -
 def test_a_read_waits_for_a_commit_of_the_same_partition(traffic: TrafficBench) -> None:
     """Otherwise it would return the offset from before the commit."""
     connection = traffic.find(ConnectFailed("it broke"))
-    commit = traffic.commit(deadline_ms=traffic.quiet.clock.now_ms() + 5)
+    commit = traffic.commit(deadline_ms=traffic.threadless.clock.now_ms() + 5)
     read = traffic.read()
     traffic.traffic.send_due()
     assert connection.timeouts_ms == [TIMEOUT_MS]
-    traffic.quiet.clock.advance(5)
+    traffic.threadless.clock.advance(5)
     traffic.traffic.send_due()
     traffic.traffic.send_due()
     assert (commit.is_settled, read.ended) == (True, False)
@@ -175,9 +175,9 @@ def test_without_a_coordinator_commits_and_reads_wait_and_fail_with_the_reason(
 ) -> None:
     """The errors have the reason once the time is over."""
     traffic.located = located
-    commit, read = traffic.commit(deadline_ms=traffic.quiet.clock.now_ms() + 5), traffic.read()
+    commit, read = traffic.commit(deadline_ms=traffic.threadless.clock.now_ms() + 5), traffic.read()
     traffic.traffic.send_due()
-    traffic.quiet.clock.advance(5)
+    traffic.threadless.clock.advance(5)
     traffic.traffic.send_due()
     assert isinstance(commit.error, OffsetCommitTimedOut)
     assert reason in str(commit.error)
@@ -228,10 +228,10 @@ def test_a_commit_is_in_doubt_if_the_coordinator_may_have_received_it(
 ) -> None:
     """It is not in doubt if no connection was opened to send it on."""
     traffic.find(error)
-    commit = traffic.commit(deadline_ms=traffic.quiet.clock.now_ms() + 5)
+    commit = traffic.commit(deadline_ms=traffic.threadless.clock.now_ms() + 5)
     traffic.traffic.send_due()
     assert traffic.session.location.address is None
-    traffic.quiet.clock.advance(5)
+    traffic.threadless.clock.advance(5)
     traffic.traffic.send_due()
     assert isinstance(commit.error, OffsetCommitTimedOut)
     assert ("not known whether it is stored" in str(commit.error)) is doubtful

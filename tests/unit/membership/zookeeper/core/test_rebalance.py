@@ -1,6 +1,6 @@
 """The rebalance of one member, step by step: rounds, their order, their triggers."""
 
-from tests.support.rebalance_script import ME, Script, losing_one, mine, tps
+from tests.support.rebalance_script import ME, Script, mine, script_that_loses_a_partition, tps
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.core.plan import own_share
 from zkconsumer.model import ConsumerThreadId, TopicPartition
@@ -23,7 +23,7 @@ def test_a_first_round_registers_reads_claims_loads_and_starts() -> None:
     script = Script()
     script.send(ev.SessionStarted(1))
     script.send(ev.Join())
-    script.run_on()
+    script.run_to_end()
     assert script.kinds() == ["Register", "ReadGroup", "Claim", "LoadOffsets", "Start", "Settled"]
     start, settled = script.actions[-2:]
     assert isinstance(start, ev.Start)
@@ -39,7 +39,7 @@ def test_a_member_without_partitions_settles_with_nothing() -> None:
     script.members = ("g_a", "g_aa", ME)
     script.send(ev.SessionStarted(1))
     script.send(ev.Join())
-    script.run_on()
+    script.run_to_end()
     assert script.kinds() == ["Register", "ReadGroup", "Start", "Settled"]
     start = script.actions[-2]
     assert isinstance(start, ev.Start)
@@ -61,15 +61,15 @@ def test_a_round_that_changes_nothing_only_reads() -> None:
     script = Script().joined()
     script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
     assert script.open(ev.ReadGroup).check == tps(0, 1)
-    script.run_on()
+    script.run_to_end()
     assert script.kinds() == ["ReadGroup", "Settled"]
     assert script.actions[-1] == ev.Settled(mine(0, 1), ev.RebalanceCause.MEMBERS, changed=False)
 
 
 def test_a_revoked_partition_is_stopped_then_committed_then_released() -> None:
     """Only the revoked partition is touched."""
-    script = losing_one()
-    script.run_on()
+    script = script_that_loses_a_partition()
+    script.run_to_end()
     assert [type(action) for action in script.actions] == [
         ev.ReadGroup,
         ev.Revoke,
@@ -93,9 +93,9 @@ def test_a_revoked_partition_is_stopped_then_committed_then_released() -> None:
 
 def test_partitions_are_claimed_after_others_were_released() -> None:
     """Nothing is claimed while partitions are still held that belong to others."""
-    script = losing_one()
+    script = script_that_loses_a_partition()
     script.partition_count = 4  # ours are now 2 and 3
-    script.run_on()
+    script.run_to_end()
     assert script.kinds() == [
         *("ReadGroup", "Revoke", "Commit", "Release"),
         *("Claim", "LoadOffsets", "Start", "Settled"),
@@ -112,7 +112,7 @@ def test_a_lost_partition_is_stopped_but_neither_committed_nor_released() -> Non
     script.done(ev.Revoke)
     assert script.open(ev.Claim).wanted == mine(0)
     assert (script.core.started, script.core.claimed) == (mine(1), mine(1))
-    script.run_on()
+    script.run_to_end()
     assert script.core.started == mine(0, 1)
     assert "Commit" not in script.kinds()
     assert "Release" not in script.kinds()
@@ -131,7 +131,7 @@ def test_a_lost_and_a_revoked_partition_are_handled_differently() -> None:
     assert script.open(ev.Commit).partitions == tps(1)
     script.done(ev.Commit)
     assert script.open(ev.Release).owned == mine(1)
-    script.run_on()
+    script.run_to_end()
     assert script.core.started == mine(2, 3)
 
 
@@ -140,10 +140,10 @@ def test_a_lost_and_a_revoked_partition_are_handled_differently() -> None:
 
 def test_triggers_during_a_round_mean_one_more_round() -> None:
     """It is one round for all of them, after the present round has ended."""
-    script = losing_one()
+    script = script_that_loses_a_partition()
     for cause in (ev.RebalanceCause.MEMBERS, ev.RebalanceCause.TOPICS, ev.RebalanceCause.MEMBERS):
         assert script.send(ev.RebalanceTriggered(cause)) == []
-    script.run_on()
+    script.run_to_end()
     assert script.kinds().count("ReadGroup") == 2
     assert script.kinds()[-2:] == ["ReadGroup", "Settled"]
 
@@ -169,7 +169,7 @@ def test_a_reconnect_within_the_session_reads_again() -> None:
     """Watches may have been lost while disconnected."""
     script = Script().joined()
     assert isinstance(script.send(ev.SessionStarted(1))[0], ev.ReadGroup)
-    script.run_on()
+    script.run_to_end()
     assert script.actions[-1] == ev.Settled(
         mine(0, 1), ev.RebalanceCause.RECONNECTED, changed=False
     )
@@ -184,7 +184,7 @@ def test_without_brokers_nothing_is_touched() -> None:
     script.broker_count = 0
     script.send(ev.SessionStarted(1))
     script.send(ev.Join())
-    script.run_on()
+    script.run_to_end()
     assert script.kinds() == ["Register", "ReadGroup", "Settled"]
 
 
@@ -197,7 +197,7 @@ def test_the_first_broker_starts_a_round() -> None:
     assert isinstance(
         script.send(ev.RebalanceTriggered(ev.RebalanceCause.BROKERS))[0], ev.ReadGroup
     )
-    script.run_on()
+    script.run_to_end()
     assert script.core.started == mine(0, 1)
 
 
@@ -230,7 +230,7 @@ def test_an_assignment_is_a_line_in_order() -> None:
 
 def test_the_repr_has_the_state() -> None:
     """The core is logged this way."""
-    text = repr(losing_one().core)
+    text = repr(script_that_loses_a_partition().core)
     assert "READING" in text
     assert "members changed" in text
     assert "claimed=2" in text

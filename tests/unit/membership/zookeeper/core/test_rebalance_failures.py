@@ -9,9 +9,9 @@ from tests.support.rebalance_script import (
     Script,
     attempts,
     joining,
-    losing_one,
     mine,
     refuse_until_resting,
+    script_that_loses_a_partition,
     tps,
 )
 from zkconsumer.membership.zookeeper.core import events as ev
@@ -40,7 +40,7 @@ def test_a_refused_claim_waits_for_the_owners_and_is_tried_again() -> None:
     assert script.send(ev.DeadlineReached()) == []
     script.now_ms = 1_000
     assert [type(action) for action in script.send(ev.DeadlineReached())] == [ev.ReadGroup]
-    script.run_on()
+    script.run_to_end()
     assert script.core.started == mine(0, 1)
 
 
@@ -91,14 +91,14 @@ def test_after_all_attempts_the_failure_is_reported_once_and_attempts_go_on() ->
     script = joining()
     for number in range(4):
         refuse_until_resting(script)
-        assert script.stands_in(RebalanceState.BACKING_OFF)
+        assert script.is_in_state(RebalanceState.BACKING_OFF)
         if number < 3:
             script.tick()
     (report,) = script.tick()
     assert isinstance(report, ev.ReportFailure)
     assert report.attempts == 4
     assert "t-0 by g_x-0" in report.reason
-    assert script.stands_in(RebalanceState.FAILED)
+    assert script.is_in_state(RebalanceState.FAILED)
     assert script.core.next_deadline_ms() == script.now_ms + 4 * 1_000
     script.tick()
     for _ in range(20):
@@ -106,7 +106,7 @@ def test_after_all_attempts_the_failure_is_reported_once_and_attempts_go_on() ->
         while script.step is None:
             script.tick()
     assert script.kinds().count("ReportFailure") == 1
-    script.run_on()
+    script.run_to_end()
     assert script.core.started == mine(0, 1)
 
 
@@ -121,8 +121,8 @@ def test_the_last_pause_is_waited_out_before_giving_up() -> None:
     assert isinstance(
         script.send(ev.RebalanceTriggered(ev.RebalanceCause.OWNER_GONE))[0], ev.ReadGroup
     )
-    script.run_on()
-    assert script.stands_in(RebalanceState.OWNING)
+    script.run_to_end()
+    assert script.is_in_state(RebalanceState.OWNING)
     assert script.now_ms == 3 * 1_000
 
 
@@ -134,7 +134,7 @@ def test_a_trigger_after_giving_up_restores_all_attempts() -> None:
     for _ in range(3):
         refuse_until_resting(script)
         script.tick()
-    assert script.stands_in(RebalanceState.FAILED)
+    assert script.is_in_state(RebalanceState.FAILED)
     script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
     refuse_until_resting(script)
     assert attempts(script)[-1] == 1
@@ -143,10 +143,10 @@ def test_a_trigger_after_giving_up_restores_all_attempts() -> None:
     script.send(ev.Join())
     refuse_until_resting(script)
     script.tick()
-    assert script.stands_in(RebalanceState.FAILED)
+    assert script.is_in_state(RebalanceState.FAILED)
     script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
-    script.run_on()
-    assert script.stands_in(RebalanceState.OWNING)
+    script.run_to_end()
+    assert script.is_in_state(RebalanceState.OWNING)
     script.send(ev.RebalanceTriggered(ev.RebalanceCause.MEMBERS))
     script.failed(ev.ReadGroup)
     script.tick()
@@ -161,7 +161,7 @@ def test_slow_attempts_after_giving_up_are_counted_from_1() -> None:
     for _ in range(3):
         refuse_until_resting(script)
         script.tick()
-    assert script.stands_in(RebalanceState.FAILED)
+    assert script.is_in_state(RebalanceState.FAILED)
     script.tick()
     refuse_until_resting(script)
     assert attempts(script) == [1, 2, 3, 1]
@@ -228,29 +228,29 @@ def test_a_failed_step_backs_off_and_the_next_attempt_completes(
     fail(script)
     assert isinstance(script.actions[-1], ev.RetryLater)
     assert "no answer" in script.actions[-1].reason
-    assert script.stands_in(RebalanceState.BACKING_OFF)
+    assert script.is_in_state(RebalanceState.BACKING_OFF)
     script.tick()
-    script.run_on()
-    assert script.stands_in(RebalanceState.OWNING)
+    script.run_to_end()
+    assert script.is_in_state(RebalanceState.OWNING)
     assert (script.core.claimed, script.core.started) == (mine(0, 1), mine(0, 1))
 
 
 def test_a_failed_release_is_tried_again() -> None:
     """The partition is stopped already; its node is still ours, and still has to be deleted."""
-    script = losing_one()
+    script = script_that_loses_a_partition()
     script.until(ev.Release)
     script.failed(ev.Release)
     assert (script.core.started, script.core.claimed) == (mine(1), mine(0, 1))
     script.tick()
     script.read()
     assert script.open(ev.Release).owned == mine(0)
-    script.run_on()
+    script.run_to_end()
     assert script.core.claimed == mine(1)
 
 
 def test_a_failed_commit_does_not_keep_the_partition() -> None:
     """The next owner reads uncommitted records again; a partition that is kept blocks the group."""
-    script = losing_one()
+    script = script_that_loses_a_partition()
     script.until(ev.Commit)
     script.failed(ev.Commit)
     assert script.open(ev.Release).owned == mine(0)
@@ -278,8 +278,8 @@ def test_a_claim_that_turns_out_to_have_failed_is_forgotten() -> None:
     script.members = ("g_a", "g_aa", ME)
     script.tick()
     script.read(held=())
-    script.run_on()
-    assert script.stands_in(RebalanceState.OWNING)
+    script.run_to_end()
+    assert script.is_in_state(RebalanceState.OWNING)
     assert script.core.claimed == {}
     assert "Release" not in script.kinds()
 
@@ -305,8 +305,8 @@ def test_a_blocked_registration_waits_for_the_node_to_go() -> None:
     assert isinstance(
         script.send(ev.RebalanceTriggered(ev.RebalanceCause.REGISTRATION_GONE))[0], ev.Register
     )
-    script.run_on()
-    assert script.stands_in(RebalanceState.OWNING)
+    script.run_to_end()
+    assert script.is_in_state(RebalanceState.OWNING)
 
 
 def test_a_registration_in_the_way_is_waited_for_as_long_as_its_session_may_live() -> None:
@@ -341,7 +341,7 @@ def test_a_registration_that_was_deleted_is_made_again() -> None:
     script.read(registered=False)
     script.done(ev.Register)
     assert script.open(ev.ReadGroup).check == tps(0, 1)
-    script.run_on()
+    script.run_to_end()
     assert script.kinds() == ["ReadGroup", "Register", "ReadGroup", "Settled"]
 
 

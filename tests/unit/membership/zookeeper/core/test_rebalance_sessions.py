@@ -5,9 +5,9 @@ import pytest
 from tests.support.rebalance_script import (
     Script,
     joining,
-    losing_one,
     mine,
     refuse_until_resting,
+    script_that_loses_a_partition,
     tps,
 )
 from zkconsumer.membership.zookeeper.core import events as ev
@@ -31,7 +31,7 @@ def steps() -> list[type[ev.Step]]:
 
 def at_step(step: type[ev.Step]) -> Script:
     """Return a member of session 1 at that step of a round."""
-    script = losing_one()
+    script = script_that_loses_a_partition()
     script.partition_count = 4
     return script.until(step)
 
@@ -42,7 +42,7 @@ def test_the_end_of_the_session_voids_everything_at_once(step: type[ev.Step]) ->
     script = at_step(step)
     actions = script.send(ev.SessionEnded(1))
     assert [type(action) for action in actions] == [ev.Fence]
-    assert script.stands_in(RebalanceState.OUTSIDE)
+    assert script.is_in_state(RebalanceState.OUTSIDE)
     assert (script.core.claimed, script.core.started) == ({}, {})
     assert script.core.next_deadline_ms() is None
 
@@ -61,8 +61,8 @@ def test_a_response_of_an_ended_session_is_ignored(
     register = script.send(ev.SessionStarted(2))[0]
     assert isinstance(register, ev.Register)
     assert script.send(ev.StepDone(stale)) == []
-    assert script.stands_in(RebalanceState.REGISTERING)
-    script.run_on()
+    assert script.is_in_state(RebalanceState.REGISTERING)
+    script.run_to_end()
     assert script.core.started == mine(2, 3)
 
 
@@ -72,7 +72,7 @@ def test_a_new_session_registers_and_claims_again() -> None:
     fence, register = script.send(ev.SessionStarted(2))
     assert isinstance(fence, ev.Fence)
     assert isinstance(register, ev.Register)
-    script.run_on()
+    script.run_to_end()
     assert script.kinds()[2:] == ["ReadGroup", "Claim", "LoadOffsets", "Start", "Settled"]
     settled = script.actions[-1]
     assert isinstance(settled, ev.Settled)
@@ -83,7 +83,7 @@ def test_a_late_end_of_an_earlier_session_is_ignored() -> None:
     """The new session keeps its partitions."""
     script = Script().joined()
     script.send(ev.SessionStarted(2))
-    script.run_on()
+    script.run_to_end()
     assert script.send(ev.SessionEnded(1)) == []
     assert script.core.started == mine(0, 1)
 
@@ -137,7 +137,7 @@ def test_leaving_stops_commits_releases_and_unregisters() -> None:
     assert (revoke.partitions, commit.partitions) == (tps(0, 1), tps(0, 1))
     assert release.owned == mine(0, 1)
     assert unregister == ev.Unregister()
-    assert script.stands_in(RebalanceState.OUTSIDE)
+    assert script.is_in_state(RebalanceState.OUTSIDE)
 
 
 @pytest.mark.parametrize("step", steps())
@@ -151,7 +151,7 @@ def test_leaving_in_the_middle_of_a_round_releases_what_is_claimed(step: type[ev
     (release,) = [action for action in actions if isinstance(action, ev.Release)]
     assert release.owned == claimed
     assert script.send(ev.StepDone(stale)) == []
-    assert script.stands_in(RebalanceState.OUTSIDE)
+    assert script.is_in_state(RebalanceState.OUTSIDE)
 
 
 def test_leaving_twice_or_without_a_session_does_nothing() -> None:
@@ -181,5 +181,5 @@ def test_a_member_that_left_may_join_again() -> None:
     script = Script().joined()
     script.core.receive(ev.Withdraw(), 0)
     assert isinstance(script.send(ev.Join())[0], ev.Register)
-    script.run_on()
+    script.run_to_end()
     assert script.core.started == mine(0, 1)

@@ -5,7 +5,13 @@ import logging
 import pytest
 
 from tests.support.chunks import chunk_of, ignore
-from tests.support.control_bench import BACKOFF_MS, ControlledMember, Group, drained, hold
+from tests.support.control_bench import (
+    BACKOFF_MS,
+    ControlledMember,
+    Group,
+    consume_all,
+    own_as_stranger,
+)
 from tests.support.recording_listener import RecordingListener
 from zkconsumer.errors import ConsumerTimeout, OffsetCommitFailed, PartitionFailed
 from zkconsumer.membership.zookeeper.core.states import RebalanceState
@@ -26,7 +32,7 @@ def audited(group: Group, name: str = "a", *, auto_commit: bool = True) -> Contr
 def replace_owner(group: Group) -> None:
     """Replace the owner node of partition 0 by another session's, without any watch."""
     group.admin.delete_many([OWNER_0])
-    hold(group, 0)
+    own_as_stranger(group, 0)
 
 
 def next_error(member: ControlledMember) -> Exception:
@@ -70,9 +76,9 @@ def test_queued_records_of_a_disowned_partition_come_again_with_the_new_claim() 
     group.admin.delete_many([OWNER_0])
     group.pass_time(AUDIT_MS)
     assert member.starts()[T0] == 3
-    assert drained(member.stream()) == []
+    assert consume_all(member.stream()) == []
     member.deliver(T0, range(3, 10))
-    assert drained(member.stream()) == [(0, number) for number in range(3, 10)]
+    assert consume_all(member.stream()) == [(0, number) for number in range(3, 10)]
 
 
 def test_without_automatic_commits_it_is_read_again_from_the_committed_offset() -> None:
@@ -102,7 +108,7 @@ def test_a_partition_that_another_session_took_stops_at_the_audit() -> None:
     replace_owner(group)
     group.pass_time(AUDIT_MS)
     assert not claims[T0].active
-    assert drained(member.stream()) == [(1, 0), (1, 1)]
+    assert consume_all(member.stream()) == [(1, 0), (1, 1)]
     assert member.owned() == {T1: claims[T1]}
     assert (group.offset(0), listener.released) == (None, [])
     assert group.owners() == {0: "g_x-0", 1: "g_a-0"}
@@ -262,12 +268,12 @@ def test_an_unusable_offset_that_was_corrected_is_read_at_the_next_audit() -> No
     member = audited(group)
     assert "/consumers/g/offsets/t/0" in str(next_error(member))
     member.deliver(T1, [0])
-    assert drained(member.stream()) == [(1, 0)]
+    assert consume_all(member.stream()) == [(1, 0)]
     group.write("/consumers/g/offsets/t/0", b"42")
     group.pass_time(AUDIT_MS)
     assert member.starts()[T0] == 42
     member.deliver(T0, [42])
-    assert drained(member.stream()) == [(0, 42)]
+    assert consume_all(member.stream()) == [(0, 42)]
 
 
 def test_an_unusable_offset_that_was_deleted_counts_as_none() -> None:

@@ -2,7 +2,13 @@
 
 import pytest
 
-from tests.support.control_bench import BACKOFF_MS, ControlledMember, Group, drained, hold
+from tests.support.control_bench import (
+    BACKOFF_MS,
+    ControlledMember,
+    Group,
+    consume_all,
+    own_as_stranger,
+)
 from zkconsumer.errors import (
     ConsumerTimeout,
     OffsetCommitFailed,
@@ -190,7 +196,7 @@ def test_a_blocked_partition_beside_a_live_owner_waits_for_the_owner() -> None:
     """Its session will end; then the member settles without the blocked partition."""
     group = Group(partitions=3)
     block(group, 0)
-    [path] = hold(group, 1)
+    [path] = own_as_stranger(group, 1)
     member = group.member("a")
     request = member.join({"t": 1})
     group.settle()
@@ -206,7 +212,7 @@ def test_another_owner_that_leaves_does_not_report_it_again() -> None:
     """The garbage is still the same."""
     group = Group(partitions=3)
     block(group, 0)
-    [path] = hold(group, 1)
+    [path] = own_as_stranger(group, 1)
     member = group.member("a")
     member.join({"t": 1})
     group.settle()
@@ -285,7 +291,7 @@ def test_every_stream_raises_when_all_attempts_failed_and_the_next_event_repairs
     """An owner never lets go: one error per stream, then slow attempts; what is owned is read."""
     group = Group(partitions=3)
     member = group.joined("a", {"t": 2})
-    [path] = hold(group, 3)
+    [path] = own_as_stranger(group, 3)
     group.set_topic("t", 4)
     group.settle()
     for _ in range(12):
@@ -296,7 +302,7 @@ def test_every_stream_raises_when_all_attempts_failed_and_the_next_event_repairs
         with pytest.raises(ConsumerTimeout):
             next(member.stream("t", number))
     member.deliver(T0, [5])
-    assert drained(member.stream()) == [(0, 5)]
+    assert consume_all(member.stream()) == [(0, 5)]
     assert is_in_state(member, RebalanceState.FAILED)
     group.admin.delete_many([path])
     group.settle()
@@ -309,7 +315,7 @@ def test_a_second_failure_of_all_attempts_is_reported_again() -> None:
     group = Group()
     member = group.joined("a")
     for partitions in (3, 4):
-        [path] = hold(group, partitions - 1)
+        [path] = own_as_stranger(group, partitions - 1)
         group.set_topic("t", partitions)
         group.settle()
         for _ in range(5):

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from tests.support.control_bench import BACKOFF_MS, ControlledMember, Group, drained
+from tests.support.control_bench import BACKOFF_MS, ControlledMember, Group, consume_all
 from zkconsumer.assignment.filtering import FilterBudget
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.errors import RebalanceFailed
@@ -65,8 +65,8 @@ def test_two_streams_share_the_partitions_and_each_gets_its_own() -> None:
     assert group.owners() == {0: "g_a-0", 1: "g_a-1"}
     member.deliver(T0, [5])
     member.deliver(T1, [7])
-    assert drained(member.stream("t", 0)) == [(0, 5)]
-    assert drained(member.stream("t", 1)) == [(1, 7)]
+    assert consume_all(member.stream("t", 0)) == [(0, 5)]
+    assert consume_all(member.stream("t", 1)) == [(1, 7)]
 
 
 def test_a_topic_that_does_not_exist_is_read_as_soon_as_it_does(
@@ -110,7 +110,7 @@ def test_a_filter_reads_topics_that_come_later() -> None:
     group.settle()
     assert set(member.owned()) == {T0, T1, TopicPartition("t2", 0)}
     member.deliver(TopicPartition("t2", 0), [3])
-    assert drained(member.stream("t.*")) == [(0, 3)]
+    assert consume_all(member.stream("t.*")) == [(0, 3)]
 
 
 def test_without_brokers_joining_waits_for_nobody() -> None:
@@ -253,7 +253,7 @@ def test_a_second_member_takes_over_where_the_first_stopped() -> None:
     first = group.joined("a")
     first.deliver(T0, [0, 1])
     first.deliver(T1, [0, 1, 2])
-    assert drained(first.stream()) == [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2)]
+    assert consume_all(first.stream()) == [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2)]
     second = group.joined("b")
     assert group.owners() == {0: "g_a-0", 1: "g_b-0"}
     assert second.starts() == {T1: 3}
@@ -270,7 +270,7 @@ def test_the_message_in_hand_comes_again_with_its_next_owner() -> None:
     assert first.consume(2) == [(1, 0), (1, 1)]
     second = group.joined("b")
     assert second.starts() == {T1: 1}
-    assert drained(first.stream()) == []
+    assert consume_all(first.stream()) == []
 
 
 def test_a_partition_that_stays_is_read_on_undisturbed() -> None:
@@ -282,7 +282,7 @@ def test_a_partition_that_stays_is_read_on_undisturbed() -> None:
     assert first.consume(1) == [(0, 0)]
     group.joined("b")
     assert first.owned()[T0] is claim
-    assert drained(first.stream()) == [(0, 1), (0, 2)]
+    assert consume_all(first.stream()) == [(0, 1), (0, 2)]
 
 
 def test_queued_messages_of_a_revoked_partition_are_not_delivered() -> None:
@@ -291,7 +291,7 @@ def test_queued_messages_of_a_revoked_partition_are_not_delivered() -> None:
     first = group.joined("a")
     first.deliver(T1, [0, 1])
     second = group.joined("b")
-    assert drained(first.stream()) == []
+    assert consume_all(first.stream()) == []
     assert second.starts() == {T1: 0}
 
 
@@ -300,7 +300,7 @@ def test_a_member_that_leaves_is_replaced_at_its_offsets() -> None:
     group = Group()
     first, second = group.joined("a"), group.joined("b")
     second.deliver(T1, [0, 1])
-    assert drained(second.stream()) == [(1, 0), (1, 1)]
+    assert consume_all(second.stream()) == [(1, 0), (1, 1)]
     second.close()
     group.settle()
     assert group.ids() == ["g_a"]
@@ -387,7 +387,7 @@ def test_watches_do_not_pile_up() -> None:
         other.close()
         group.settle()
     before = first.core._round
-    group.touch("/brokers/topics/t")
+    group.fire_watch("/brokers/topics/t")
     assert len(first.control.mailbox._items) == 1
     group.settle()
     assert first.core._round == before + 1

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.control_bench import AUTO_COMMIT_MS, Group, drained
+from tests.support.control_bench import AUTO_COMMIT_MS, Group, consume_all
 from zkconsumer.errors import ConsumerClosed, OffsetCommitFailed
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.threads.messages import CommitRequest
@@ -49,7 +49,7 @@ def test_an_automatic_commit_does_not_undo_the_callers_commit() -> None:
     group.settle()
     group.pass_time(AUTO_COMMIT_MS)
     assert group.offset(0) == "2"
-    assert drained(member.stream()) == [(0, 2)]
+    assert consume_all(member.stream()) == [(0, 2)]
     group.pass_time(AUTO_COMMIT_MS)
     assert group.offset(0) == "3"
 
@@ -74,7 +74,7 @@ def test_without_automatic_commits_only_the_caller_commits() -> None:
     group.settle()
     member.deliver(T0, [0, 1])
     member.deliver(T1, [0, 1])
-    assert len(drained(member.stream())) == 4
+    assert len(consume_all(member.stream())) == 4
     group.pass_time(10 * AUTO_COMMIT_MS)
     second = group.joined("b")
     assert second.starts() == {T1: None}
@@ -89,7 +89,7 @@ def test_a_commit_requested_during_a_rebalance_follows_it() -> None:
     first = group.joined("a")
     first.deliver(T0, [0])
     first.deliver(T1, [0])
-    assert len(drained(first.stream())) == 2
+    assert len(consume_all(first.stream())) == 2
     second = group.member("b")
     second.join({"t": 1})
     second.pump()  # it registers: the first one's watch fires, and the commit is queued after it
@@ -123,7 +123,7 @@ def test_automatic_commits_wait_while_zookeeper_is_away(caplog: pytest.LogCaptur
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0])
-    drained(member.stream())
+    consume_all(member.stream())
     group.server.disconnect(member.store.session_id)
     with caplog.at_level(logging.WARNING):
         group.pass_time(3 * AUTO_COMMIT_MS)
@@ -141,7 +141,7 @@ def test_an_automatic_commit_whose_response_is_lost_is_logged_and_repeated(
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0])
-    drained(member.stream())
+    consume_all(member.stream())
     member.store.lose_replies(1)
     with caplog.at_level(logging.WARNING):
         group.pass_time(AUTO_COMMIT_MS)
@@ -184,7 +184,7 @@ def test_a_lost_session_voids_everything_and_is_replaced() -> None:
     assert not any(claim.active for claim in old.values())
     assert group.owners() == {}
     group.settle()
-    assert drained(member.stream()) == []
+    assert consume_all(member.stream()) == []
     assert group.owners() == {0: "g_a-0", 1: "g_a-0"}
     assert group.ids() == ["g_a"]
     assert group.offset(0) is None
@@ -196,7 +196,7 @@ def test_messages_consumed_in_a_lost_session_are_not_committed_after_it() -> Non
     group = Group()
     first = group.joined("a")
     first.deliver(T0, [0, 1, 2])
-    assert len(drained(first.stream())) == 3
+    assert len(consume_all(first.stream())) == 3
     group.server.expire(first.store.session_id)
     group.write("/consumers/g/offsets/t/0", b"2")  # its next owner, meanwhile
     late = first.commit()
@@ -280,7 +280,7 @@ def test_leaving_commits_releases_and_unregisters_with_the_session_still_open() 
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0, 1])
-    drained(member.stream())
+    consume_all(member.stream())
     request = member.close()
     group.settle()
     assert request.reply.wait(0) == (None, True)
@@ -335,7 +335,7 @@ def test_leaving_continues_when_a_step_fails(caplog: pytest.LogCaptureFixture) -
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0])
-    drained(member.stream())
+    consume_all(member.stream())
     member.store.lose_replies(1)
     member.close()
     with caplog.at_level(logging.WARNING):

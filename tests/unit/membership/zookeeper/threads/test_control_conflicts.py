@@ -2,7 +2,13 @@
 
 import pytest
 
-from tests.support.control_bench import BACKOFF_MS, ControlledMember, Group, drained, hold
+from tests.support.control_bench import (
+    BACKOFF_MS,
+    ControlledMember,
+    Group,
+    consume_all,
+    own_as_stranger,
+)
 from zkconsumer.errors import PartitionFailed, RebalanceFailed
 from zkconsumer.membership.zookeeper.core import events as ev
 from zkconsumer.membership.zookeeper.threads.messages import WithdrawRequest
@@ -23,7 +29,7 @@ def registration(member: ControlledMember) -> str:
 def test_a_partition_of_another_owner_is_taken_as_soon_as_it_is_released() -> None:
     """It is claimed when its node vanishes, not at the next deadline, and nothing else before."""
     group = Group()
-    paths = hold(group, 1)
+    paths = own_as_stranger(group, 1)
     member = group.member("a")
     request = member.join({"t": 1})
     group.settle()
@@ -38,7 +44,7 @@ def test_a_partition_of_another_owner_is_taken_as_soon_as_it_is_released() -> No
 def test_a_join_that_fails_leaves_nothing_behind() -> None:
     """After all attempts the caller gets the reason; registration and owner nodes are deleted."""
     group = Group()
-    hold(group, 1)
+    own_as_stranger(group, 1)
     member = group.member("a")
     request = member.join({"t": 1})
     group.settle()
@@ -55,7 +61,7 @@ def test_a_join_that_fails_leaves_nothing_behind() -> None:
 def test_a_member_whose_join_failed_may_join_again_at_once() -> None:
     """The withdrawal of the first join does not affect the second."""
     group = Group()
-    paths = hold(group, 1)
+    paths = own_as_stranger(group, 1)
     member = group.member("a", max_retries=1)
     request = member.join({"t": 1})
     group.settle()
@@ -79,7 +85,7 @@ def test_a_failure_after_joining_reaches_every_stream_and_attempts_go_on() -> No
     group = Group()
     member = group.joined("a", {"t": 2})
     group.set_topic("t", 3)
-    paths = hold(group, 2)
+    paths = own_as_stranger(group, 2)
     group.settle()
     for _ in range(4):
         group.pass_time(BACKOFF_MS)
@@ -90,7 +96,7 @@ def test_a_failure_after_joining_reaches_every_stream_and_attempts_go_on() -> No
     group.settle()
     assert group.owners() == {0: "g_a-0", 1: "g_a-0", 2: "g_a-1"}
     member.deliver(TopicPartition("t", 2), [1])
-    assert drained(member.stream("t", 1)) == [(2, 1)]
+    assert consume_all(member.stream("t", 1)) == [(2, 1)]
 
 
 def test_two_processes_with_the_same_name_do_not_share_a_registration() -> None:
@@ -133,10 +139,10 @@ def test_a_partition_that_another_session_owns_is_stopped_and_not_committed() ->
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0, 1, 2])
-    assert len(drained(member.stream())) == 3
+    assert len(consume_all(member.stream())) == 3
     old = member.owned()[T0]
     group.admin.delete_many(["/consumers/g/owners/t/0"])
-    hold(group, 0)
+    own_as_stranger(group, 0)
     group.joined("b", {})
     assert not old.active
     assert set(member.owned()) == {T1}
@@ -171,7 +177,7 @@ def test_an_unusable_offset_stops_that_partition_only() -> None:
         next(member.stream())
     assert raised.value.topic_partition == T0
     member.deliver(T1, [7])
-    assert drained(member.stream()) == [(1, 7)]
+    assert consume_all(member.stream()) == [(1, 7)]
     member.close()
     group.settle()
     assert (group.offset(0), group.offset(1)) == ("garbage", "8")

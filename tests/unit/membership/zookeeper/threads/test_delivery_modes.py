@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.chunks import chunk_of, ignore
-from tests.support.control_bench import AUTO_COMMIT_MS, ControlledMember, Group, drained
+from tests.support.control_bench import AUTO_COMMIT_MS, ControlledMember, Group, consume_all
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.errors import ConfigError, ConsumerTimeout, OffsetCommitFailed, PartitionFailed
 from zkconsumer.model import TopicPartition
@@ -108,7 +108,7 @@ def test_at_most_once_repeats_nothing_when_the_response_to_a_commit_was_lost() -
     member.store.lose_replies(1)
     with pytest.raises(OffsetCommitFailed):
         member.consume(1)
-    assert drained(member.stream()) == [(0, 0), (0, 1), (0, 2)]
+    assert consume_all(member.stream()) == [(0, 0), (0, 1), (0, 2)]
     assert group.offset(0) == "3"
 
 
@@ -118,7 +118,7 @@ def test_at_most_once_drops_a_chunk_whose_partition_was_handed_over() -> None:
     member = group.joined("a", delivery=ONCE)
     member.deliver(T0, range(3))
     other = group.joined("0")
-    assert drained(member.stream()) == []
+    assert consume_all(member.stream()) == []
     assert group.offset(0) == "0"  # where the reset policy started
     assert other.starts() == {T0: 0}
 
@@ -129,9 +129,9 @@ def test_at_most_once_drops_a_chunk_of_a_lost_session() -> None:
     member = group.joined("a", delivery=ONCE)
     member.deliver(T0, range(3))
     group.server.expire(member.store.session_id)
-    assert drained(member.stream()) == []
+    assert consume_all(member.stream()) == []
     group.settle()
-    assert drained(member.stream()) == []
+    assert consume_all(member.stream()) == []
     assert group.offset(0) is None
 
 
@@ -157,12 +157,12 @@ def test_at_most_once_delivers_no_message_twice_across_hand_overs_and_lost_sessi
         end = _fetch_and_take(first, end, delivered)
         second = group.joined("0", delivery=ONCE)
         end = _fetch_and_take(second, end, delivered)
-        delivered += [offset for _, offset in drained(first.stream())]
+        delivered += [offset for _, offset in consume_all(first.stream())]
         group.server.expire(second.store.session_id)
         group.settle()
         second.close()
         group.settle()
-        delivered += [offset for _, offset in drained(second.stream())]
+        delivered += [offset for _, offset in consume_all(second.stream())]
         group.server.expire(first.store.session_id)
         group.settle()
     assert delivered == sorted(set(delivered))
@@ -279,7 +279,7 @@ def test_without_automatic_commits_nothing_is_committed_unrequested(
     for tp in (T0, T1):
         member.deliver(tp, [0, 1])
     for number in (0, 1):
-        drained(member.stream("t", number))
+        consume_all(member.stream("t", number))
     event(group, member)
     member.close()
     group.settle()

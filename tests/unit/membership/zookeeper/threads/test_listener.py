@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.control_bench import ControlledMember, Group, drained
+from tests.support.control_bench import ControlledMember, Group, consume_all
 from tests.support.recording_listener import RecordingListener, Share, plainly
 from zkconsumer.errors import OffsetCommitFailed
 from zkconsumer.model import TopicPartition
@@ -61,7 +61,7 @@ def test_it_is_called_between_the_end_of_delivery_and_the_release() -> None:
     seen: list[object] = []
 
     def record(_share: Share) -> None:
-        seen.append((group.owners(), drained(member.stream()), group.offset(0)))
+        seen.append((group.owners(), consume_all(member.stream()), group.offset(0)))
 
     member = listened(group, RecordingListener(record))
     claim = member.owned()[T0]
@@ -78,7 +78,7 @@ def test_partitions_that_stay_are_delivered_while_it_runs() -> None:
     group = Group()
     seen: list[object] = []
     member = listened(
-        group, RecordingListener(lambda _share: seen.append(drained(member.stream())))
+        group, RecordingListener(lambda _share: seen.append(consume_all(member.stream())))
     )
     member.deliver(T0, [0, 1])
     member.deliver(T1, [7])
@@ -108,7 +108,7 @@ def test_it_is_called_when_only_the_assignment_of_others_changes() -> None:
     group.joined("b", {"u": 1})
     group.joined("c", {"u": 1})
     group.joined("d", {})
-    group.touch("/brokers/topics/t")
+    group.fire_watch("/brokers/topics/t")
     group.settle()
     assert [plainly(assignment).get("u") for assignment in listener.assigned] == [
         None,
@@ -271,7 +271,7 @@ def test_a_shutdown_in_it_comes_after_the_rebalance(when: str) -> None:
     member.listener.listener = listener
     member.deliver(T0, [0, 1])
     member.deliver(T1, [0, 1])
-    assert len(drained(member.stream())) == 4
+    assert len(consume_all(member.stream())) == 4
     other = group.joined("0")
     assert member.control.done
     assert group.owners() == {0: "g_0-0", 1: "g_0-0"}

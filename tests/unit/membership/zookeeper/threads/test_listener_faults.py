@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.support.control_bench import AUTO_COMMIT_MS, ControlledMember, Group, drained
+from tests.support.control_bench import AUTO_COMMIT_MS, ControlledMember, Group, consume_all
 from tests.support.recording_listener import RecordingListener, Share
 from zkconsumer.errors import OffsetCommitFailed
 from zkconsumer.model import TopicPartition
@@ -39,7 +39,7 @@ def test_an_error_before_a_release_prevents_the_automatic_commit_of_what_leaves(
     member = listened(group, RecordingListener(fail))
     member.deliver(T0, [0, 1, 2])
     member.deliver(T1, [0, 1, 2])
-    assert len(drained(member.stream())) == 6
+    assert len(consume_all(member.stream())) == 6
     successor = group.joined("0")
     assert group.owners() == {0: "g_0-0", 1: "g_a-0"}
     assert successor.starts() == {T0: None}
@@ -53,7 +53,7 @@ def test_unfinished_messages_come_again_even_if_the_same_member_gets_the_partiti
     group = Group()
     member = listened(group, RecordingListener(fail))
     member.deliver(T0, [0, 1, 2])
-    assert len(drained(member.stream())) == 3
+    assert len(consume_all(member.stream())) == 3
     other = group.joined("0")
     other.close()
     group.settle()
@@ -65,7 +65,7 @@ def test_an_error_in_a_shutdown_does_not_prevent_leaving() -> None:
     group = Group()
     member = listened(group, RecordingListener(fail))
     member.deliver(T0, [0, 1, 2])
-    assert len(drained(member.stream())) == 3
+    assert len(consume_all(member.stream())) == 3
     request = member.close()
     group.settle()
     assert request.reply.wait(0) == (None, True)
@@ -99,7 +99,7 @@ def test_a_slow_listener_delays_the_rebalance_and_nothing_else() -> None:
     group = Group()
     member = listened(group, RecordingListener(lambda _share: group.clock.advance(7_000)))
     member.deliver(T1, [0, 1])
-    assert len(drained(member.stream())) == 2
+    assert len(consume_all(member.stream())) == 2
     group.joined("0")
     assert group.owners() == {0: "g_0-0", 1: "g_a-0"}
     steps = member.observed.of(RebalanceStep)
@@ -121,7 +121,7 @@ def test_a_session_that_ends_during_the_call_prevents_commits() -> None:
     listener = RecordingListener(lose)
     member = listened(group, listener)
     member.deliver(T0, [0, 1, 2])
-    assert len(drained(member.stream())) == 3
+    assert len(consume_all(member.stream())) == 3
     other = group.joined("0")
     assert group.offset(0) is None
     assert other.starts() == {T0: None}

@@ -1,6 +1,6 @@
 """Ownership according to events alone: claims, releases and losses must add up."""
 
-from tests.support.control_bench import ControlledMember, Group, hold
+from tests.support.control_bench import ControlledMember, Group, own_as_stranger
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.observe import (
     MemberName,
@@ -90,7 +90,7 @@ def test_events_balance_when_another_session_owns_a_node() -> None:
     group = Group()
     member = group.joined("a", audit_interval_ms=AUDIT_MS)
     group.admin.delete_many(["/consumers/g/owners/t/0"])
-    hold(group, 0)
+    own_as_stranger(group, 0)
     for _ in range(5):
         group.pass_time(AUDIT_MS)
     assert_balanced(group, member)

@@ -6,7 +6,13 @@ from collections.abc import Callable
 import pytest
 
 from tests.fakes.memory_zk import MemoryZkServer
-from tests.support.control_bench import BACKOFF_MS, ControlledMember, Group, drained, hold
+from tests.support.control_bench import (
+    BACKOFF_MS,
+    ControlledMember,
+    Group,
+    consume_all,
+    own_as_stranger,
+)
 from tests.support.manual_clock import ManualClock
 from tests.support.recording_listener import RecordingListener
 from tests.support.recording_observer import RecordingObserver
@@ -82,7 +88,7 @@ def test_a_hand_over_is_reported_step_by_step() -> None:
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0, 1])
-    drained(member.stream())
+    consume_all(member.stream())
     before = len(member.observed.events)
     group.joined("0")
     assert steps_since(member, before)[:4] == [
@@ -162,7 +168,7 @@ def test_a_released_partition_and_a_new_broker_are_causes() -> None:
     assert broker is not None
     group.admin.delete_many(["/brokers/ids/0"])
     member = group.joined("a")
-    [path] = hold(group, 0)
+    [path] = own_as_stranger(group, 0)
     group.write("/brokers/ids/0", broker.encode())
     group.settle()
     group.admin.delete_many([path])
@@ -173,7 +179,7 @@ def test_a_released_partition_and_a_new_broker_are_causes() -> None:
 def test_failed_attempts_are_reported_with_numbers_and_pauses() -> None:
     """Giving up is reported next, and the end of the rebalance once it succeeds."""
     group = Group()
-    [path] = hold(group, 0)
+    [path] = own_as_stranger(group, 0)
     member = group.member("a", max_retries=3)
     member.join({"t": 1})
     group.settle()
@@ -200,7 +206,7 @@ def test_the_duration_of_a_rebalance_covers_its_failed_attempts() -> None:
     """It counts from the first trigger."""
     group = Group()
     member = group.joined("a")
-    [path] = hold(group, 2)
+    [path] = own_as_stranger(group, 2)
     group.set_topic("t", 3)
     group.settle()
     group.pass_time(BACKOFF_MS)
@@ -219,7 +225,7 @@ def test_durations_are_never_negative_and_add_up() -> None:
     group = Group(time=clock)
     member = group.joined("a", audit_interval_ms=AUDIT_MS)
     member.deliver(T0, [0, 1])
-    drained(member.stream())
+    consume_all(member.stream())
     group.joined("0")
     group.server.expire(member.store.session_id)
     group.settle()
@@ -245,7 +251,7 @@ def test_commits_are_reported_with_offsets_and_failures() -> None:
     member = group.joined("a", auto_commit=False)
     for tp in (T0, T1):
         member.deliver(tp, [0, 1])
-    drained(member.stream())
+    consume_all(member.stream())
     group.write("/consumers/g/offsets/t/1", b"99")
     member.commit()
     group.settle()
@@ -262,7 +268,7 @@ def test_a_commit_without_new_offsets_is_no_event() -> None:
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0])
-    drained(member.stream())
+    consume_all(member.stream())
     for _ in range(5):
         group.pass_time(60_000)
     assert len(member.observed.of(Committed)) == 1
@@ -367,7 +373,7 @@ def test_an_observer_that_fails_does_no_harm(caplog: pytest.LogCaptureFixture) -
     with caplog.at_level(logging.ERROR):
         group.settle()
         member.deliver(T0, [0, 1])
-        drained(member.stream())
+        consume_all(member.stream())
         group.joined("0")
         group.server.expire(member.store.session_id)
         group.settle()

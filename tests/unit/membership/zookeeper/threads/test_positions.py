@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.control_bench import AUTO_COMMIT_MS, ControlledMember, Group, drained
+from tests.support.control_bench import AUTO_COMMIT_MS, ControlledMember, Group, consume_all
 from zkconsumer.model import TopicPartition
 from zkconsumer.observe import PositionReset
 from zkconsumer.streams.delivery import Delivery
@@ -38,7 +38,7 @@ def hand_over_and_back(group: Group, *, meanwhile: bytes | None = None) -> None:
 def replayed(member: ControlledMember) -> list[int]:
     """Deliver partition 0 from the member's start offset; return the offsets consumed."""
     member.deliver(T0, range(member.starts()[T0] or 0, 10))
-    return [offset for partition, offset in drained(member.stream()) if partition == 0]
+    return [offset for partition, offset in consume_all(member.stream()) if partition == 0]
 
 
 # --- what stays ----------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ def test_a_partition_that_stays_is_read_without_a_gap(auto_commit: bool) -> None
     member = reading(group, auto_commit=auto_commit)
     for name in ("b", "c"):
         group.joined(name)
-    assert drained(member.stream()) == [(0, number) for number in range(4, 10)]
+    assert consume_all(member.stream()) == [(0, number) for number in range(4, 10)]
 
 
 # --- threads -------------------------------------------------------------------------------------
@@ -72,9 +72,9 @@ def test_a_partition_that_moves_to_another_thread_repeats_the_message_in_hand() 
     """It was not consumed; the former stream returns no more of its messages."""
     member = move_to_second_stream(Group(partitions=3), auto_commit=True)
     assert member.starts()[T1] == 3
-    assert drained(member.stream("t", 0)) == []
+    assert consume_all(member.stream("t", 0)) == []
     member.deliver(T1, range(3, 10))
-    assert drained(member.stream("t", 1)) == [(1, number) for number in range(3, 10)]
+    assert consume_all(member.stream("t", 1)) == [(1, number) for number in range(3, 10)]
 
 
 def test_a_partition_that_moves_without_automatic_commits_is_read_from_the_committed_offset() -> (
@@ -93,7 +93,7 @@ def test_late_consumption_by_the_old_thread_does_not_move_the_new_claim() -> Non
     group = Group(partitions=3)
     member = move_to_second_stream(group, auto_commit=True)
     claim = member.owned()[T1]
-    drained(member.stream("t", 0))
+    consume_all(member.stream("t", 0))
     assert claim.consumed_offset == 3
     request = member.commit()
     group.settle()

@@ -24,7 +24,7 @@ def test_an_edited_registration_is_restored(edited: str) -> None:
     member = group.joined("a")
     path = f"/consumers/{GROUP}/ids/{member.consumer_id}"
     group.write(path, edited.encode())
-    group.touch("/brokers/topics/t")
+    group.fire_watch("/brokers/topics/t")
     group.settle()
     assert '"subscription":{"t":1},"pattern":"static"' in (group.text(path) or "")
     assert group.owners() == {0: f"{member.consumer_id}-0", 1: f"{member.consumer_id}-0"}

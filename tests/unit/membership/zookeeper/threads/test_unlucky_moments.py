@@ -7,8 +7,8 @@ from tests.support.control_bench import (
     BACKOFF_MS,
     ControlledMember,
     Group,
-    drained,
-    hold,
+    consume_all,
+    own_as_stranger,
 )
 from tests.support.recording_listener import RecordingListener
 from zkconsumer.errors import RegistryError
@@ -33,7 +33,7 @@ def listened(group: Group, *, auto_commit: bool = True) -> ControlledMember:
     member.join({"t": 1})
     group.settle()
     member.deliver(T0, [0, 1, 2])
-    assert len(drained(member.stream())) == 3
+    assert len(consume_all(member.stream())) == 3
     return member
 
 
@@ -109,7 +109,7 @@ def test_partitions_that_a_withdrawal_could_not_release_are_released_by_the_next
 def test_a_join_given_up_late_does_not_withdraw_the_next_one() -> None:
     """The caller's time is over, and it joins again in the turn in which the core gives up."""
     group = Group()
-    nodes = hold(group, 0)
+    nodes = own_as_stranger(group, 0)
     member = group.member("a", max_retries=1)
     member.join({"t": 1})
     group.settle()
@@ -132,7 +132,7 @@ def test_refused_commits_do_not_delay_giving_up() -> None:
     group.pass_time(AUTO_COMMIT_MS)
     group.write("/consumers/g/offsets/t/0", b"5000")
     group.set_topic("t", 3)
-    hold(group, 2)
+    own_as_stranger(group, 2)
     for _ in range(40):
         member.consume(1)
         group.pass_time(AUTO_COMMIT_MS)
@@ -176,7 +176,7 @@ def test_at_most_once_hands_over_nothing_before_the_offset_of_others() -> None:
     member = group.joined("a", delivery=Delivery.AT_MOST_ONCE)
     group.write("/consumers/g/offsets/t/0", b"3")
     member.deliver(T0, [0, 1])
-    assert drained(member.stream()) == []
+    assert consume_all(member.stream()) == []
     member.deliver(T0, [3, 4])
-    assert drained(member.stream()) == [(0, 3), (0, 4)]
+    assert consume_all(member.stream()) == [(0, 3), (0, 4)]
     assert group.offset(0) == "5"

@@ -22,7 +22,7 @@ class BootstrapCluster(Protocol):
         ...
 
 
-class Place(NamedTuple):
+class DescribedPartition(NamedTuple):
     """A group's status in a partition; ``owner`` is the member's id, or a dash."""
 
     topic: str
@@ -42,7 +42,7 @@ def brokers_of(bootstrap: str) -> list[Broker]:
     return brokers
 
 
-def write_alone(cluster: BootstrapCluster, topic: str, counts: Sequence[int]) -> None:
+def write_records(cluster: BootstrapCluster, topic: str, counts: Sequence[int]) -> None:
     """Write ``counts[n]`` records into partition n of a topic."""
     with closing(BatchProducer(brokers_of(cluster.bootstrap_servers))) as producer:
         for number, count in enumerate(counts):
@@ -51,7 +51,9 @@ def write_alone(cluster: BootstrapCluster, topic: str, counts: Sequence[int]) ->
                 producer.write({tp: [Record(0, None, b"v%d" % number) for number in range(count)]})
 
 
-def commit_alone(cluster: BootstrapCluster, group: str, offsets: dict[TopicPartition, int]) -> None:
+def commit_offsets(
+    cluster: BootstrapCluster, group: str, offsets: dict[TopicPartition, int]
+) -> None:
     """Commit offsets for a group without members."""
     with KafkaConsumer(
         bootstrap_servers=cluster.bootstrap_servers, group_id=group, enable_auto_commit=False
@@ -82,15 +84,15 @@ def reading(
 
 def described_by_kafka(
     message: ToolResult,
-) -> dict[tuple[str, int], Place]:
+) -> dict[tuple[str, int], DescribedPartition]:
     """Parse the output of ``kafka-consumer-groups.sh --describe``."""
     lines = [line.split() for line in message.lines if line.split()]
     start = next(number for number, line in enumerate(lines) if "CURRENT-OFFSET" in line)
     names = lines[start]
-    places = {}
+    partitions = {}
     for line in lines[start + 1 :]:
         cells = dict(zip(names, line, strict=False))
-        place = Place(
+        described = DescribedPartition(
             cells["TOPIC"],
             int(cells["PARTITION"]),
             _number(cells["CURRENT-OFFSET"]),
@@ -99,20 +101,20 @@ def described_by_kafka(
             # After a long id the host, which starts with a slash, follows without a space.
             cells["CONSUMER-ID"].partition("/")[0],
         )
-        places[place.topic, place.partition] = place
-    return places
+        partitions[described.topic, described.partition] = described
+    return partitions
 
 
-def described_by_lag(table: str, group: str) -> dict[tuple[str, int], Place]:
+def described_by_lag(table: str, group: str) -> dict[tuple[str, int], DescribedPartition]:
     """Parse a group's lines of the table of ``zkconsumer lag``."""
     lines = [line.split() for line in table.splitlines()]
     names = " ".join(lines[0]).replace("LOG END", "LOG-END").split()
-    places = {}
+    partitions = {}
     for line in lines[1:]:
         cells = dict(zip(names, line, strict=False))
         if cells.get("GROUP") != group or "OWNER" not in cells:
             continue
-        place = Place(
+        described = DescribedPartition(
             cells["TOPIC"],
             int(cells["PARTITION"]),
             _number(cells["OFFSET"]),
@@ -120,8 +122,8 @@ def described_by_lag(table: str, group: str) -> dict[tuple[str, int], Place]:
             _number(cells["LAG"]),
             "-" if cells["OWNER"] == "nobody" else cells["OWNER"],
         )
-        places[place.topic, place.partition] = place
-    return places
+        partitions[described.topic, described.partition] = described
+    return partitions
 
 
 def _number(text: str) -> int | None:

@@ -8,12 +8,12 @@ from zkconsumer.offsets.migration.plan import Offset, OffsetStorage
 from zkconsumer.offsets.store import FetchedOffset
 
 
-class MemoryPlace:
+class MemoryOffsetStore:
     """A ``GroupOffsetStore`` in memory, with faults.
 
     Attributes:
-        held: the stored offsets.
-        present: the members that it reports.
+        offsets: the stored offsets.
+        member_ids: the members that it reports.
         refused: partitions whose writes fail, with the reason.
         fail_after: the number of partitions that are written before the response is lost.
         unreadable: whether reading fails.
@@ -22,11 +22,11 @@ class MemoryPlace:
     """
 
     def __init__(
-        self, name: OffsetStorage, held: Mapping[TopicPartition, Offset] | None = None
+        self, name: OffsetStorage, offsets: Mapping[TopicPartition, Offset] | None = None
     ) -> None:
         self.name = name
-        self.held: dict[TopicPartition, Offset] = dict(held or {})
-        self.present: list[str] = []
+        self.offsets: dict[TopicPartition, Offset] = dict(offsets or {})
+        self.member_ids: list[str] = []
         self.refused: dict[TopicPartition, str] = {}
         self.fail_after: int | None = None
         self.unreadable = False
@@ -35,18 +35,18 @@ class MemoryPlace:
 
     def stored(self, topics: Collection[str] | None) -> dict[TopicPartition, FetchedOffset]:
         """See ``GroupOffsetStore``."""
-        return self.fetch([tp for tp in self.held if topics is None or tp.topic in topics])
+        return self.fetch([tp for tp in self.offsets if topics is None or tp.topic in topics])
 
     def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
         """See ``GroupOffsetStore``."""
         if self.unreadable:
             raise RequestTimedOut("no answer")
-        held = {tp: self.held.get(tp) for tp in partitions}
+        offsets = {tp: self.offsets.get(tp) for tp in partitions}
         return {
             tp: FetchedOffset(None)
             if offset is None
             else FetchedOffset(offset.offset, None, offset.metadata)
-            for tp, offset in held.items()
+            for tp, offset in offsets.items()
         }
 
     def write(self, offsets: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, str | None]:
@@ -56,11 +56,11 @@ class MemoryPlace:
                 self.on_write()
                 raise RequestTimedOut("the answer was lost")
             if tp not in self.refused:
-                self.held[tp] = offset
+                self.offsets[tp] = offset
         self.on_write()
         return {tp: self.refused.get(tp) for tp in offsets}
 
     def members(self) -> list[str]:
         """See ``GroupOffsetStore``."""
         self.on_members()
-        return list(self.present)
+        return list(self.member_ids)

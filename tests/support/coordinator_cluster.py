@@ -10,7 +10,7 @@ from zkconsumer.assignment.java_order import string_hash
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 
-KEEPER = 1
+COORDINATOR_ID = 1
 """The broker that stores the offsets that are not replicated."""
 OFFSET_PARTITIONS = 8
 QUICK = {
@@ -27,14 +27,14 @@ IN_KAFKA: Mapping[str, object] = {
 
 
 @contextmanager
-def offset_keepers() -> Iterator[Sandbox]:
+def coordinator_cluster() -> Iterator[Sandbox]:
     """Three brokers; the first half of the groups' offsets is replicated, the second is not."""
     with Sandbox(brokers=3, zookeeper_tick_ms=200, broker_properties=QUICK) as sandbox:
         half = OFFSET_PARTITIONS // 2
         sandbox.create_topic(
             "__consumer_offsets",
             assignment={
-                number: [KEEPER, 0, 2] if number < half else [KEEPER]
+                number: [COORDINATOR_ID, 0, 2] if number < half else [COORDINATOR_ID]
                 for number in range(OFFSET_PARTITIONS)
             },
         )
@@ -51,11 +51,11 @@ def fresh_group(*, replicated: bool) -> str:
     )
 
 
-def topic_elsewhere(three: Sandbox, metadata: int = KEEPER) -> list[TopicPartition]:
+def topic_elsewhere(three: Sandbox, coordinator_id: int = COORDINATOR_ID) -> list[TopicPartition]:
     """Create a topic without replicas on the broker with the offsets; return its partitions."""
     topic = fresh_name("elsewhere")
-    others = [broker.id for broker in three.brokers if broker.id != metadata]
+    others = [broker.id for broker in three.brokers if broker.id != coordinator_id]
     three.create_topic(
-        topic, assignment={number: [error_code] for number, error_code in enumerate(others)}
+        topic, assignment={number: [broker_id] for number, broker_id in enumerate(others)}
     )
     return partitions_of(topic, len(others))

@@ -26,7 +26,7 @@ SETTINGS = GroupSettings(
 )
 
 
-class NobodyListens:
+class UnreachableDialer:
     """A ``Dialer`` for brokers that are down.
 
     Attributes:
@@ -43,7 +43,7 @@ class NobodyListens:
         raise ConnectFailed(f"{broker}: nobody listens")
 
 
-class QuietSession:
+class ThreadlessSession:
     """A session, its queues and clock, and a count of the caller's wakeups.
 
     Args:
@@ -65,7 +65,7 @@ class QuietSession:
     ) -> None:
         self.clock = ManualClock()
         self.wakes = 0
-        self.dialer = NobodyListens()
+        self.dialer = UnreachableDialer()
         self.caller = Caller(self.clock, self._wake)
         self.group_orders = GroupOrders(CoordinatorConnection(self.dialer))
         self.join_steps = JoinSteps(CoordinatorConnection(self.dialer))
