@@ -327,7 +327,7 @@ bench-mirror: $(STAMP)
 # Where MirrorMaker is known to lose or double messages: what each mirror does there, as the table of
 # docs/mirror.md has it. Ten minutes: make mirror-traps ARGS="--only 0"
 mirror-traps: $(STAMP)
-	$(PY) -m tests.traps $(ARGS)
+	$(PY) -m tests.mirror_faults $(ARGS)
 
 clean:
 	rm -rf $(VENV) .venv-bench* build dist *.egg-info

@@ -38,7 +38,7 @@ def main(arguments: Sequence[str]) -> int:
     good = False
     try:
         outcome = run(folder, seed=seed, minutes=options.minutes, rate=options.rate, write=write)
-        good = outcome.verdict.good
+        good = outcome.result.good
         write(f"\n{summary(outcome)}")
     except (AssertionError, ZkConsumerError) as error:
         write(f"\nchaos with seed {seed} FAILED: {error}")

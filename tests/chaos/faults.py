@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tests.chaos import cluster_faults as on_cluster
 from tests.chaos import member_faults as on_members
-from tests.chaos.stage import Stage
+from tests.chaos.cluster import ChaosCluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class Fault:
     """
 
     name: str
-    inflict: Callable[[Stage, random.Random], str]
+    inflict: Callable[[ChaosCluster, random.Random], str]
 
 
 FAULTS = (

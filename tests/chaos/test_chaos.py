@@ -28,6 +28,6 @@ def test_faults_of_each_kind_lose_nothing_and_repeat_only_what_was_not_committed
         write=print,
         most_faults=len(FAULTS),
     )
-    assert outcome.verdict.good, summary(outcome)
-    assert outcome.verdict.counts["lost"] == 0
+    assert outcome.result.good, summary(outcome)
+    assert outcome.result.counts["lost"] == 0
     assert outcome.faults.keys() == {fault.name for fault in FAULTS}

@@ -1,4 +1,4 @@
-"""``python -m tests.histories FILE``: judge a recorded history.
+"""``python -m tests.histories FILE``: check a recorded history.
 
 Exit status 0: every promise was kept; 1: at least one was broken; 2: the file is not a history.
 """
@@ -9,17 +9,17 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.histories.assembly import assemble
-from tests.histories.judge import judge_history
+from tests.histories.checker import check_history
 from tests.histories.operations import BadHistory, read_file
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Judge the file, and return the exit status."""
+    """Check the file, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.histories", description=__doc__)
     parser.add_argument("file", type=Path, help="newline-delimited JSON, see docs/testing.md")
     options = parser.parse_args(arguments)
     try:
-        outcome = judge_history(assemble(read_file(options.file)))
+        outcome = check_history(assemble(read_file(options.file)))
     except (BadHistory, OSError, UnicodeDecodeError) as error:
         sys.stderr.write(f"{options.file}: {error}\n")
         return 2

@@ -5,18 +5,18 @@ from collections.abc import Iterator
 
 from tests.histories.facts import Claim, Commit, Delivery, History, Partition, Place
 from tests.histories.losses import began_at
-from tests.histories.rules import CAUSE_SLACK_MS, REGISTRY_AWAY, Verdict
+from tests.histories.rules import CAUSE_SLACK_MS, REGISTRY_AWAY, CheckResult
 
 _BACK_AGAIN_MS = 10_000
 
 _Key = tuple[str, Partition]
 
 
-def judge_commits(history: History, outcome: Verdict) -> None:
-    """Judge every commit, the end of every claim, and the offsets stored at the end."""
-    _judge_covered(history, outcome)
-    _judge_direction(history, outcome)
-    _judge_hand_overs(history, outcome)
+def check_commits(history: History, outcome: CheckResult) -> None:
+    """Check every commit, the end of every claim, and the offsets stored at the end."""
+    _check_covered(history, outcome)
+    _check_direction(history, outcome)
+    _check_hand_overs(history, outcome)
     if history.committed:
         outcome.complain("uncommitted end", _uncommitted(history))
     outcome.counts["offsets written"] = sum(map(len, history.commits.values()))
@@ -25,7 +25,7 @@ def judge_commits(history: History, outcome: Verdict) -> None:
 # --- what a commit covers -------------------------------------------------------------------------
 
 
-def _judge_covered(history: History, outcome: Verdict) -> None:
+def _check_covered(history: History, outcome: CheckResult) -> None:
     """Each message below a commit was delivered to the committing member, and processed there."""
     for partition, commits in history.commits.items():
         highest = began_at(history, partition)
@@ -36,10 +36,10 @@ def _judge_covered(history: History, outcome: Verdict) -> None:
             assert commit.member is not None
             for offset in history.between(partition, first, commit.offset):
                 place = Place(partition, offset)
-                _judge_message(history, outcome, commit, place)
+                _check_message(history, outcome, commit, place)
 
 
-def _judge_message(history: History, outcome: Verdict, commit: Commit, place: Place) -> None:
+def _check_message(history: History, outcome: CheckResult, commit: Commit, place: Place) -> None:
     what = f"{place} by the commit of {commit.offset} by {commit.member} at {commit.time_ms}"
     given = history.given.get((commit.member or "", place), ())
     if not any(delivery.given_ms <= commit.time_ms for delivery in given):
@@ -50,7 +50,7 @@ def _judge_message(history: History, outcome: Verdict, commit: Commit, place: Pl
         outcome.complain("commit in hand", [what])
 
 
-def _judge_direction(history: History, outcome: Verdict) -> None:
+def _check_direction(history: History, outcome: CheckResult) -> None:
     for partition, commits in history.commits.items():
         for before, commit in itertools.pairwise(commits):
             if commit.offset >= before.offset or (commit.member, partition) in history.sought:
@@ -67,7 +67,7 @@ def _judge_direction(history: History, outcome: Verdict) -> None:
 # --- how claims end -------------------------------------------------------------------------------
 
 
-def _judge_hand_overs(history: History, outcome: Verdict) -> None:
+def _check_hand_overs(history: History, outcome: CheckResult) -> None:
     """A released claim leaves only the records of its last poll uncommitted."""
     given: dict[_Key, list[Delivery]] = {}
     for delivery in history.deliveries:

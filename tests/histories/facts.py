@@ -34,7 +34,7 @@ class Member:
         name: the member's name.
         promises: its ``rules.PROMISES``; violations of others are counted, but no anomaly.
         earliest: whether it starts at the log's start where no offset is committed.
-        late_ms: how long after its session's end it may still deliver; None: not judged.
+        late_ms: how long after its session's end it may still deliver; None: not checked.
         load_slack_ms: how long before or after its claim it may have read the committed offset;
             None: exactly at the claim or later.
     """

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from tests.histories.facts import Claim, History, Partition, Place
-from tests.histories.rules import CAUSE_SLACK_MS, KILL, Verdict
+from tests.histories.rules import CAUSE_SLACK_MS, KILL, CheckResult
 
 _NEVER = 1 << 62
 
 
-def judge_losses(history: History, outcome: Verdict) -> None:
+def check_losses(history: History, outcome: CheckResult) -> None:
     """Find lost and unseen messages.
 
     A message is lost if its group read or committed past it, and it was never delivered. If members
@@ -16,16 +16,16 @@ def judge_losses(history: History, outcome: Verdict) -> None:
     """
     delivered = {delivery.value for delivery in history.deliveries}
     partitions = sorted({place.partition for place in history.places.values()})
-    judged = [
+    checked = [
         partition for partition in partitions if not _has_unrecorded_members(history, partition)
     ]
     taken = waiting = 0
-    for partition in judged:
+    for partition in checked:
         end = _read_up_to(history, partition)
         for place, value in _due(history, partition):
             if value in delivered:
                 continue
-            if taken_by_killed(history, place):
+            if fetched_by_killed(history, place):
                 taken += 1
             elif place.offset < end:
                 outcome.complain("lost write", [f"{value} at {place}"])
@@ -40,11 +40,11 @@ def judge_losses(history: History, outcome: Verdict) -> None:
         "lost": len(outcome.anomalies.get("lost write", ())),
         "lost in the hand of a killed one that commits before": taken,
         "not delivered yet": waiting,
-        "partitions that were not judged: others read them": len(partitions) - len(judged),
+        "partitions that were not judged: others read them": len(partitions) - len(checked),
     }
 
 
-def taken_by_killed(history: History, place: Place) -> bool:
+def fetched_by_killed(history: History, place: Place) -> bool:
     """Whether a member committed this message, and was killed before it delivered it.
 
     That is legal, one message for each kill, for a member that does not promise "delivered".

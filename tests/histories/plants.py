@@ -1,4 +1,4 @@
-"""Plant anomalies in healthy histories, to test that the judge finds them."""
+"""Plant anomalies in healthy histories, to test that the checker finds them."""
 
 import copy
 import itertools

@@ -1,29 +1,29 @@
 """Did each member read only its own partitions, in order, from the committed offset on?"""
 
 from tests.histories.facts import Claim, Delivery, History, Partition, Place
-from tests.histories.rules import FREEZE, Verdict
+from tests.histories.rules import FREEZE, CheckResult
 
 
-def judge_polls(history: History, outcome: Verdict) -> None:
+def check_polls(history: History, outcome: CheckResult) -> None:
     """Follow each member through each of its partitions."""
     last: dict[tuple[str, Partition], Delivery] = {}
     for delivery in history.deliveries:
         if delivery.place is None:
             continue
         if history.claims.get(delivery.place.partition):
-            _judge_ownership(history, outcome, delivery)
+            _check_ownership(history, outcome, delivery)
         key = (delivery.member, delivery.place.partition)
-        _judge_step(history, outcome, last.get(key), delivery)
+        _check_step(history, outcome, last.get(key), delivery)
         last[key] = delivery
 
 
 # --- order ----------------------------------------------------------------------------------------
 
 
-def _judge_step(
-    history: History, outcome: Verdict, before: Delivery | None, delivery: Delivery
+def _check_step(
+    history: History, outcome: CheckResult, before: Delivery | None, delivery: Delivery
 ) -> None:
-    """Judge whether a delivery continues its assignment, or correctly begins another one."""
+    """Check whether a delivery continues its assignment, or correctly begins another one."""
     assert delivery.place is not None
     claims = history.claims_of(delivery)
     registry = bool(history.claims.get(delivery.place.partition))
@@ -71,7 +71,9 @@ def _moved(before: Delivery, delivery: Delivery) -> str:
     return "goes back" if delivery.place.offset <= before.place.offset else "goes forward"
 
 
-def _starts(history: History, outcome: Verdict, delivery: Delivery, claims: list[Claim]) -> bool:
+def _starts(
+    history: History, outcome: CheckResult, delivery: Delivery, claims: list[Claim]
+) -> bool:
     """Whether a claim starts at the committed offset; else complain, if that was promised.
 
     It may also start after records that its member processed under an earlier claim.
@@ -136,7 +138,7 @@ def _start_of(history: History, claim: Claim, delivery: Delivery) -> tuple[int |
 # --- ownership ------------------------------------------------------------------------------------
 
 
-def _judge_ownership(history: History, outcome: Verdict, delivery: Delivery) -> None:
+def _check_ownership(history: History, outcome: CheckResult, delivery: Delivery) -> None:
     """A delivery is under a claim; after a session's end, for ``late_ms`` at most."""
     if not history.promises(delivery.member, "owned"):
         return
@@ -144,10 +146,10 @@ def _judge_ownership(history: History, outcome: Verdict, delivery: Delivery) -> 
     if not claims:
         outcome.complain("unowned poll", [f"{delivery.place} by {_who(delivery)}"])
     elif all(claim.end_ms is not None and claim.end_ms < delivery.sent_ms for claim in claims):
-        _judge_late(history, outcome, delivery, claims[-1])
+        _check_late(history, outcome, delivery, claims[-1])
 
 
-def _judge_late(history: History, outcome: Verdict, delivery: Delivery, claim: Claim) -> None:
+def _check_late(history: History, outcome: CheckResult, delivery: Delivery, claim: Claim) -> None:
     assert claim.end_ms is not None
     if claim.ended_by == "released":
         outcome.complain("poll after release", [f"{delivery.place} by {_who(delivery)}"])

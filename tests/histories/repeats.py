@@ -1,7 +1,7 @@
 """Which messages were redelivered, and why: what ended the assignment before."""
 
 from tests.histories.facts import Claim, Delivery, History
-from tests.histories.rules import CAUSE_SLACK_MS, EXPIRE, FREEZE, KILL, LEAVE, Verdict
+from tests.histories.rules import CAUSE_SLACK_MS, EXPIRE, FREEZE, KILL, LEAVE, CheckResult
 
 _CAUSES = {
     KILL: "a kill",
@@ -11,7 +11,7 @@ _CAUSES = {
 }
 
 
-def count_repeats(history: History, outcome: Verdict) -> None:
+def count_repeats(history: History, outcome: CheckResult) -> None:
     """Count each message's redeliveries by cause."""
     before: dict[str, Delivery] = {}
     for delivery in history.deliveries:

@@ -1,4 +1,4 @@
-"""The promises of members, the names of anomalies, and the verdict on a history."""
+"""The promises of members, the names of anomalies, and the result of checking a history."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -41,7 +41,7 @@ ANOMALIES = (
 """The names of all violations; ``docs/testing.md`` says what each means."""
 
 KILL, FREEZE, EXPIRE, LEAVE, REGISTRY_AWAY = "kill", "freeze", "expire", "leave", "registry away"
-"""The kinds of faults that the judge considers; a history may record others, too."""
+"""The kinds of faults that the checker considers; a history may record others, too."""
 
 CAUSE_SLACK_MS = 1_500
 """How long before or after a fault's recorded time its effect may lie."""
@@ -50,8 +50,8 @@ _SHOWN = 5
 
 
 @dataclass(slots=True)
-class Verdict:
-    """The result of judging a history.
+class CheckResult:
+    """The result of checking a history.
 
     Attributes:
         counts: figures, in the order to show them.
@@ -80,7 +80,7 @@ class Verdict:
         return [f"{name}: {_some(examples)}" for name, examples in self.anomalies.items()]
 
     def lines(self) -> list[str]:
-        """The whole verdict as lines of text."""
+        """The whole result as lines of text."""
         return [
             *(f"  {name:<54}{count:>9}" for name, count in self.counts.items()),
             *(f"  legal: {name:<47}{count:>9}" for name, count in sorted(self.effects.items())),

@@ -1,4 +1,4 @@
-"""The command that judges a file; and the judge imports nothing of the code under test."""
+"""The command that checks a file; and the checker imports nothing of the code under test."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ HEALTHY = lived([("send", 1), ("ask", 2), ("give", 2), ("kill", 3), ("send", 4)]
 
 
 def test_a_healthy_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """The output ends with the verdict, and the exit status is 0."""
+    """The output ends with the result, and the exit status is 0."""
     file = tmp_path / "history.ndjson"
     write_file(file, HEALTHY)
     assert main([str(file)]) == 0
@@ -75,11 +75,11 @@ def test_a_file_that_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "No such file" in capsys.readouterr().err
 
 
-def test_the_judge_imports_nothing_of_what_it_judges() -> None:
+def test_the_checker_imports_nothing_of_what_it_checks() -> None:
     """Importing the whole package, except its tests, loads no module of the product."""
     folder = Path(__file__).parent
     modules = [path.stem for path in folder.glob("*.py") if not path.stem.startswith("test_")]
-    assert "judge" in modules
+    assert "checker" in modules
     names = [f"tests.histories.{module}" for module in modules]
     program = (
         "import importlib, sys\n"

@@ -1,4 +1,4 @@
-"""The judge finds each planted anomaly, and none in healthy histories."""
+"""The checker finds each planted anomaly, and none in healthy histories."""
 
 import itertools
 import random
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.histories.judge import judge
+from tests.histories.checker import check_operations
 from tests.histories.plants import planted, plants
 from tests.histories.rules import ANOMALIES
 from tests.histories.simulated import ACTIONS, Operations, lived
@@ -27,21 +27,21 @@ def long_life(seed: int) -> Operations:
 @given(lives)
 def test_a_healthy_history_has_no_anomaly(actions: list[tuple[str, int]]) -> None:
     """Kills, ended sessions, hand-overs and writes of unknown outcome are no anomalies."""
-    outcome = judge(lived(actions))
+    outcome = check_operations(lived(actions))
     assert outcome.good, outcome.complaints()
 
 
 def test_healthy_histories_contain_every_legal_effect() -> None:
-    """Simulated histories contain every legal effect, so the judge is tested with them."""
-    verdicts = [judge(long_life(seed)) for seed in range(20)]
-    repeats = set().union(*(verdict.repeats for verdict in verdicts))
+    """Simulated histories contain every legal effect, so the checker is tested with them."""
+    results = [check_operations(long_life(seed)) for seed in range(20)]
+    repeats = set().union(*(result.repeats for result in results))
     assert repeats >= {
         "a kill of a fenced one",
         "an expired session of a fenced one",
         "an expired session of a fenced one: it read on until it knew",
         "a hand-over by a fenced one",
     }
-    assert set().union(*(verdict.effects for verdict in verdicts)) >= {
+    assert set().union(*(result.effects for result in results)) >= {
         "a poll that goes back with a new assignment",
         "a poll that goes forward with a new assignment",
         "read on after its session, until it knew",
@@ -49,7 +49,7 @@ def test_healthy_histories_contain_every_legal_effect() -> None:
 
 
 def test_every_anomaly_can_be_planted() -> None:
-    """Every anomaly of the judge has a plant that provokes it."""
+    """Every anomaly of the checker has a plant that provokes it."""
     assert set(plants()) == set(ANOMALIES)
 
 
@@ -57,8 +57,8 @@ def test_every_anomaly_can_be_planted() -> None:
 @settings(max_examples=examples(25))
 @given(seed=st.integers(0, 1 << 30), pick=st.randoms(use_true_random=False))
 def test_a_planted_anomaly_is_found(anomaly: str, seed: int, pick: random.Random) -> None:
-    """The judge finds it, wherever it was planted."""
+    """The checker finds it, wherever it was planted."""
     lives_on = (planted(anomaly, long_life(n), pick.choice) for n in itertools.count(seed))
     changed = next(life for life in lives_on if life is not None)
-    outcome = judge(changed)
+    outcome = check_operations(changed)
     assert anomaly in outcome.anomalies, outcome.complaints()

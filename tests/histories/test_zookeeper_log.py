@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.stage import session_password
+from tests.chaos.cluster import session_password
 from tests.histories.zookeeper_log import read_history
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree

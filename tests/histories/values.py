@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from tests.histories.facts import History, Place
-from tests.histories.rules import Verdict
+from tests.histories.rules import CheckResult
 
 
-def judge_values(history: History, outcome: Verdict) -> None:
+def check_values(history: History, outcome: CheckResult) -> None:
     """Find values at two offsets, offsets with two values, and values that were never written."""
     values: dict[Place, set[str]] = {}
     places: dict[str, set[Place]] = {}
@@ -26,7 +26,7 @@ def judge_values(history: History, outcome: Verdict) -> None:
         ),
     )
     outcome.complain("write lost by the log", _lost_by_log(history))
-    _judge_origin(history, outcome)
+    _check_origin(history, outcome)
 
 
 def _reported(history: History) -> Iterator[tuple[Place, str]]:
@@ -53,7 +53,7 @@ def _lost_by_log(history: History) -> Iterator[str]:
                 yield f"{value}, acknowledged at {send.partition} {offset}"
 
 
-def _judge_origin(history: History, outcome: Verdict) -> None:
+def _check_origin(history: History, outcome: CheckResult) -> None:
     topics = {send.partition.topic for send in history.sends}
     failed = {v for send in history.sends if send.outcome == "fail" for v in send.values}
     written = {value for send in history.sends for value in send.values}

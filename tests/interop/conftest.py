@@ -14,7 +14,7 @@ from zkconsumer.sandbox import Sandbox
 def group(
     cluster: Sandbox, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> Iterator[MixedGroup]:
-    """Give a fresh group on the session's cluster; its history is judged at the end.
+    """Give a fresh group on the session's cluster; its history is checked at the end.
 
     The log of our members is shown if that fails.
     """
@@ -24,5 +24,5 @@ def group(
         yield mixed
     finally:
         mixed.close()
-    outcome = mixed.judge()
+    outcome = mixed.check_history()
     assert outcome.good, outcome.complaints()

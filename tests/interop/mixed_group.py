@@ -6,11 +6,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from tests.histories.judge import judge
+from tests.histories.checker import check_operations
 from tests.histories.operations import of_topics, write_file
 from tests.histories.recorder import Recorder
 from tests.histories.registry import group_operations
-from tests.histories.rules import Verdict
+from tests.histories.rules import CheckResult
 from tests.histories.zookeeper_log import read_history
 from tests.interop.group_peek import GroupPeek, NodesSnapshot
 from tests.interop.members import (
@@ -64,7 +64,7 @@ class MixedGroup:
         self.recorder = Recorder(SystemClock().wall_ms)
         self.writer = Writer(cluster, self.recorder)
         self.fresh = True
-        self.judges_own_topics_only = False
+        self.checks_own_topics_only = False
         """For filters that match other tests' topics, whose values are not unique."""
         self._folder = folder / self.name
         self._folder.mkdir(parents=True)
@@ -189,8 +189,8 @@ class MixedGroup:
             else:
                 member.kill()
 
-    def judge(self) -> Verdict:
-        """Judge the group's history, which is written to its folder, to be judged again by hand.
+    def check_history(self) -> CheckResult:
+        """Check the group's history, which is written to its folder, to be checked again by hand.
 
         Members that tests start by themselves are not part of it.
         """
@@ -199,9 +199,9 @@ class MixedGroup:
                 self.recorder.extend(member.history)
         history = [*self.recorder.operations(), *zookeeper_history(self.cluster, self.name)]
         write_file(self._folder / "history.ndjson", history)
-        if self.judges_own_topics_only:
+        if self.checks_own_topics_only:
             history = list(of_topics(history, {tp.topic for tp in self.writer.ends}))
-        return judge(history)
+        return check_operations(history)
 
     # --- waiting ----------------------------------------------------------------------------------
 

@@ -59,7 +59,7 @@ def test_a_wildcard_registration_is_written_as_by_the_original(
 ) -> None:
     """Fields, their order, their types and the escaped expression are equal, byte for byte."""
     topic_filter = Whitelist(text) if kind == "--whitelist" else Blacklist(text)
-    group.judges_own_topics_only = True
+    group.checks_own_topics_only = True
     group.ours(topic_filter, "ours")
     group.scala(text, "scala", by=kind)
     both = {group.id_of("scala"), group.id_of("ours")}

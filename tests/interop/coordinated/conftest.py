@@ -15,7 +15,7 @@ GroupOn = Callable[..., CoordinatorGroup]
 
 @pytest.fixture
 def group_on(broker_of: BrokerOf, tmp_path: Path) -> Iterator[GroupOn]:
-    """Give a function that creates groups on a version; judge their histories at the end."""
+    """Give a function that creates groups on a version; check their histories at the end."""
     made: list[CoordinatorGroup] = []
     with ExitStack() as groups:
 
@@ -26,5 +26,5 @@ def group_on(broker_of: BrokerOf, tmp_path: Path) -> Iterator[GroupOn]:
 
         yield on
     for group in made:
-        outcome = group.judge()
+        outcome = group.check_history()
         assert outcome.good, outcome.complaints()

@@ -4,10 +4,10 @@ import itertools
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from tests.histories.judge import judge
+from tests.histories.checker import check_operations
 from tests.histories.operations import write_file
 from tests.histories.recorder import Recorder
-from tests.histories.rules import Verdict
+from tests.histories.rules import CheckResult
 from tests.interop.coordinated.members import (
     ClientMember,
     JavaMember,
@@ -163,12 +163,12 @@ class CoordinatorGroup:
         for member in self.members:
             member.kill()
 
-    def judge(self) -> Verdict:
-        """Judge the group's history, which is written to its folder; commits are not in it."""
+    def check_history(self) -> CheckResult:
+        """Check the group's history, which is written to its folder; commits are not in it."""
         members = [fact for member in self.members for fact in member.history]
         history = [*self.recorder.operations(), *members]
         write_file(self._folder / "history.ndjson", history)
-        return judge(history)
+        return check_operations(history)
 
     # --- waiting ----------------------------------------------------------------------------------
 

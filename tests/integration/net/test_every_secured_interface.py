@@ -1,6 +1,6 @@
 """Every client interface of a cluster that requires authentication takes the same settings.
 
-Spark's interfaces are in ``tests/spark/test_secured_doors.py``.
+Spark's interfaces are in ``tests/spark/test_secured_interfaces.py``.
 """
 
 import contextlib

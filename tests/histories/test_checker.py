@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.histories.judge import judge
-from tests.histories.rules import PROMISES, Verdict
+from tests.histories.checker import check_operations
+from tests.histories.rules import PROMISES, CheckResult
 
 A, B, C = "g_a", "g_b", "g_c"  # C promises little: it commits a message before it delivers it
 Operation = dict[str, Any]
@@ -119,14 +119,14 @@ def life_of_b(story: Story) -> None:
     story.release(15, "session")
 
 
-def verdict_of(story: Story) -> Verdict:
-    """Judge a story."""
-    return judge(copy.deepcopy(story.operations))
+def result_of(story: Story) -> CheckResult:
+    """Check a story."""
+    return check_operations(copy.deepcopy(story.operations))
 
 
 def test_a_sound_history_passes_and_each_redelivery_has_its_cause() -> None:
     """Only the message that the killed member had not committed is redelivered."""
-    outcome = verdict_of(sound())
+    outcome = result_of(sound())
     assert outcome.good, outcome.complaints()
     assert outcome.repeats == {"a kill of a fenced one": 1}
     assert outcome.counts["lost"] == 0
@@ -209,7 +209,7 @@ BROKEN: dict[str, tuple[Story, str]] = {
 def test_a_violation_is_reported_with_its_place(fault: str) -> None:
     """Each violation is reported under its anomaly's name, with member, place and time."""
     story, complaint = BROKEN[fault]
-    complaints = verdict_of(story).complaints()
+    complaints = result_of(story).complaints()
     assert any(complaint_text.startswith(complaint) for complaint_text in complaints), complaints
 
 
@@ -217,7 +217,7 @@ def test_a_hand_over_during_an_outage_of_the_registry_may_be_uncommitted() -> No
     """An uncommitted release during an outage of the registry is counted, but no anomaly."""
     story = sound(first=a_with_commits((5.5, 1)))
     story.fault(4.5, "registry away", None, until=5.6)
-    outcome = verdict_of(story)
+    outcome = result_of(story)
     assert "unfinished hand-over" not in outcome.anomalies
     assert outcome.effects["a hand-over without a commit: the registry was away"] == 1
 
@@ -237,7 +237,7 @@ def test_a_commit_that_an_unfenced_member_overwrites_is_not_blamed_on_its_owner(
         story.fault(12, "kill", B)
         story.release(15, "session")
 
-    outcome = verdict_of(sound(first=lives, second=lambda _: None))
+    outcome = result_of(sound(first=lives, second=lambda _: None))
     assert outcome.good, outcome.complaints()
     assert outcome.effects["an offset that one without a fence moved back"] == 1
 
@@ -265,7 +265,7 @@ def test_a_member_that_commits_first_may_lose_one_message_when_it_is_killed(kill
     """One message is excused if the member was killed, and none if it was not."""
     story = Story()
     commit_before_delivery(story, killed=killed)
-    outcome = verdict_of(story)
+    outcome = result_of(story)
     assert outcome.good == killed, outcome.complaints()
     assert outcome.counts["lost in the hand of a killed one that commits before"] == killed
 
@@ -277,7 +277,7 @@ def test_a_write_of_unknown_outcome_that_is_in_the_log_must_be_delivered() -> No
     story.claim(1, A)
     story.give(2, A, 1)
     story.end(3)
-    complaints = verdict_of(story).complaints()
+    complaints = result_of(story).complaints()
     assert "lost write: 1 (v0 at t-0 0)" in complaints
     assert "unseen: 1 (v2 at t-0 2)" in complaints
 
@@ -289,12 +289,12 @@ def test_without_a_log_only_skipped_messages_are_lost() -> None:
     story.claim(1, A)
     story.give(2, A, 0)
     story.give(3, A, 2)
-    outcome = verdict_of(story)
+    outcome = result_of(story)
     assert list(outcome.anomalies) == ["lost write", "poll skip"]
     assert outcome.counts["not delivered yet"] == 1
 
 
-def test_a_partition_with_an_unrecorded_member_is_not_judged_for_losses() -> None:
+def test_a_partition_with_an_unrecorded_member_is_not_checked_for_losses() -> None:
     """The unrecorded member may have read anything; such partitions are counted."""
     story = Story()
     story.write(4)
@@ -303,7 +303,7 @@ def test_a_partition_with_an_unrecorded_member_is_not_judged_for_losses() -> Non
     story.release(3)
     story.claim(4, A)
     story.give(5, A, 3)
-    outcome = verdict_of(story)
+    outcome = result_of(story)
     assert outcome.good, outcome.complaints()
     assert outcome.counts["partitions that were not judged: others read them"] == 1
 
@@ -315,7 +315,7 @@ def test_offsets_that_an_operator_moves_are_no_loss() -> None:
     story.commit(1, None, 4)
     story.claim(2, A)
     story.give(3, A, 4, 5)
-    assert verdict_of(story).good, verdict_of(story).complaints()
+    assert result_of(story).good, result_of(story).complaints()
 
 
 def test_a_reported_change_of_assignment_may_move_the_position() -> None:
@@ -330,9 +330,9 @@ def test_a_reported_change_of_assignment_may_move_the_position() -> None:
     story.notify(2, f"{A}/0", "info", "assigned", member=A, partitions=partitions)
     story.give(3, A, 1, 2)
     again = copy.deepcopy(story)
-    assert verdict_of(story).good
+    assert result_of(story).good
     again.give(4, A, 2, 3)
-    assert verdict_of(again).complaints() == [
+    assert result_of(again).complaints() == [
         "nonmonotonic poll: 1 (t-0 2 after 2 by g_a (g_a/0) at 4100)"
     ]
 
@@ -346,9 +346,9 @@ def test_a_member_thawed_long_after_its_session_may_deliver_one_more_message() -
     story.fault(3, "freeze", A, until=20)
     story.release(8, "session")
     story.give(19.9, A, 1)
-    assert verdict_of(story).good, verdict_of(story).complaints()
+    assert result_of(story).good, result_of(story).complaints()
     story.give(26, A, 2)
-    assert list(verdict_of(story).anomalies) == ["late poll"]
+    assert list(result_of(story).anomalies) == ["late poll"]
 
 
 def test_a_partition_that_comes_back_goes_on_after_what_its_member_processed() -> None:
@@ -363,10 +363,10 @@ def test_a_partition_that_comes_back_goes_on_after_what_its_member_processed() -
     story.give(7, A, 3)
     story.claim(8, A)
     story.give(9, A, 4)
-    assert verdict_of(story).good, verdict_of(story).complaints()
+    assert result_of(story).good, result_of(story).complaints()
     pending.claim(8, A)
     pending.give(9, A, 3, reader="1")
-    assert verdict_of(pending).complaints() == [
+    assert result_of(pending).complaints() == [
         "poll skip: 1 (t-0 3 by g_a (g_a/1) at 9100, where 0 was committed at its claim)"
     ]
 
@@ -379,4 +379,4 @@ def test_if_the_committed_offset_is_out_of_range_any_start_is_legal(start: int) 
     story.commit(1, None, 1_000)
     story.claim(2, A)
     story.give(3, A, start)
-    assert verdict_of(story).good, verdict_of(story).complaints()
+    assert result_of(story).good, result_of(story).complaints()

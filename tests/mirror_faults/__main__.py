@@ -1,4 +1,4 @@
-"""How mirrors behave where MirrorMaker is known to go wrong: ``python -m tests.traps``.
+"""How mirrors behave where MirrorMaker is known to go wrong: ``python -m tests.mirror_faults``.
 
 Each mirror copies a topic from one real cluster 3.9.1 to another, with its default settings, while
 something happens to the source or to the mirror. What counts is what the target has at the end.
@@ -15,10 +15,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.mirror_faults.copiers import Running, Start, starts
 from tests.support.mirror_maker_2 import mirror_maker_2
 from tests.support.mirrors import read_topic, write_all
 from tests.support.waiting import wait_until
-from tests.traps.copiers import Running, Start, starts
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.sandbox import Sandbox

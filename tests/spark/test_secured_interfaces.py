@@ -1,6 +1,6 @@
 """Each of Spark's interfaces reads and writes a secured cluster by the same options.
 
-The interfaces without Spark are in ``tests/integration/net/test_every_door.py``.
+The interfaces without Spark are in ``tests/integration/net/test_every_secured_interface.py``.
 """
 
 import os
@@ -40,7 +40,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
 
 RELEASE = "3.9.1"
 OLDER = [pytest.param(version, marks=pytest.mark.versions) for version in ("1.1.1", "2.8.2")]
-"""Only on request: ``test_every_door`` covers authentication with other releases."""
+"""Only on request: ``test_every_secured_interface`` covers authentication with other releases."""
 COUNT = 12
 VALUES = [b"%d" % number for number in range(COUNT)]
 WRONG = "not-the-one"

@@ -1,4 +1,4 @@
-"""The page as a process, while strangers try to take it down."""
+"""The page as a process, while hostile clients try to take it down."""
 
 import os
 import resource

@@ -1,20 +1,20 @@
-"""The verdict includes how members end."""
+"""The result includes how members end."""
 
 import pytest
 
 from tests.chaos.cast import Leftovers
-from tests.chaos.verdict import check_ends
-from tests.histories.rules import Verdict
+from tests.chaos.history import check_ends
+from tests.histories.rules import CheckResult
 
 CLEAN = Leftovers((), (), ())
 
 
 def test_members_that_leave_nothing_behind_are_counted() -> None:
     """Each member without threads or descriptors left counts as a clean end."""
-    verdict = Verdict()
-    check_ends({"a": CLEAN, "b": CLEAN}, verdict)
-    assert verdict.good
-    assert verdict.counts == {"clean ends of ours": 2}
+    result = CheckResult()
+    check_ends({"a": CLEAN, "b": CLEAN}, result)
+    assert result.good
+    assert result.counts == {"clean ends of ours": 2}
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_member_that_leaves_something_behind_is_reported(
     left: Leftovers | None, complaint: str
 ) -> None:
     """A member that recorded no end at all is reported, too."""
-    verdict = Verdict()
-    check_ends({"a": CLEAN, "b": left}, verdict)
-    assert verdict.complaints()[0].startswith(complaint)
-    assert verdict.counts == {"clean ends of ours": 1}
+    result = CheckResult()
+    check_ends({"a": CLEAN, "b": left}, result)
+    assert result.complaints()[0].startswith(complaint)
+    assert result.counts == {"clean ends of ours": 1}

@@ -3,33 +3,33 @@
 from collections.abc import Mapping
 
 from tests.chaos.cast import Leftovers, Operation, OurMember
+from tests.chaos.cluster import GROUP, SESSION_MS, ChaosCluster
 from tests.chaos.read_logs import Logs
-from tests.chaos.stage import GROUP, SESSION_MS, Stage
 from tests.histories.registry import group_operations
-from tests.histories.rules import PROMISES, Verdict
+from tests.histories.rules import PROMISES, CheckResult
 from tests.histories.zookeeper_log import read_history
 
 _ORIGINAL_SLACK_MS = 5_000
 
 
-def history_of(stage: Stage, logs: Logs | None) -> list[Operation]:
+def history_of(cluster: ChaosCluster, logs: Logs | None) -> list[Operation]:
     """Return the history so far.
 
     Args:
-        stage: has all recorded operations.
+        cluster: has all recorded operations.
         logs: the partitions' logs at the end of a run.
     """
-    writes = read_history(stage.folder / "cluster" / "zookeeper" / "data")
+    writes = read_history(cluster.folder / "cluster" / "zookeeper" / "data")
     return [
-        *_members(stage),
-        *stage.recorder.operations(),
-        *stage.read,
-        *group_operations(writes, f"{stage.tree.chroot}/consumers/{GROUP}"),
-        *(_end(stage, logs) if logs is not None else ()),
+        *_members(cluster),
+        *cluster.recorder.operations(),
+        *cluster.read,
+        *group_operations(writes, f"{cluster.tree.chroot}/consumers/{GROUP}"),
+        *(_end(cluster, logs) if logs is not None else ()),
     ]
 
 
-def _members(stage: Stage) -> list[Operation]:
+def _members(cluster: ChaosCluster) -> list[Operation]:
     """Return what each member promises.
 
     The original promises only to start at an offset that was committed about when it claimed.
@@ -45,12 +45,12 @@ def _members(stage: Stage) -> list[Operation]:
             "member": member.consumer_id,
             **(original if member.original else ours),
         }
-        for member in stage.all_members
+        for member in cluster.all_members
     ]
 
 
-def _end(stage: Stage, logs: Logs) -> list[Operation]:
-    now_ms = stage.clock.wall_ms()
+def _end(cluster: ChaosCluster, logs: Logs) -> list[Operation]:
+    now_ms = cluster.clock.wall_ms()
     messages: dict[object, list[tuple[int, str]]] = {tp: [] for tp in logs.ends}
     for value, (tp, offset) in logs.positions.items():
         messages[tp].append((offset, value))
@@ -72,16 +72,16 @@ def _end(stage: Stage, logs: Logs) -> list[Operation]:
     ]
 
 
-def leftovers_of(stage: Stage) -> dict[str, Leftovers | None]:
+def leftovers_of(cluster: ChaosCluster) -> dict[str, Leftovers | None]:
     """Return what members of ours recorded at their end, or None if one recorded nothing."""
     return {
         member.consumer_id: member.leftovers
-        for member in stage.all_members
+        for member in cluster.all_members
         if isinstance(member, OurMember) and member.poll() == 0
     }
 
 
-def check_ends(leftovers: Mapping[str, Leftovers | None], verdict: Verdict) -> None:
+def check_ends(leftovers: Mapping[str, Leftovers | None], result: CheckResult) -> None:
     """Complain about members that did not end when told, or left threads or descriptors."""
     silent = [name for name, left in leftovers.items() if left is None]
     leaky = [
@@ -89,6 +89,6 @@ def check_ends(leftovers: Mapping[str, Leftovers | None], verdict: Verdict) -> N
         for name, left in leftovers.items()
         if left is not None and (left.stuck or left.threads or left.descriptors)
     ]
-    verdict.counts["clean ends of ours"] = len(leftovers) - len(silent) - len(leaky)
-    verdict.complain("members that did not end when told", silent)
-    verdict.complain("left threads or descriptors behind", leaky)
+    result.counts["clean ends of ours"] = len(leftovers) - len(silent) - len(leaky)
+    result.complain("members that did not end when told", silent)
+    result.complain("left threads or descriptors behind", leaky)

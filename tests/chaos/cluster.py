@@ -57,11 +57,11 @@ _JOIN_MS = 10_000
 _SUPER_SECRET = 0xB3415C00
 
 
-class Stage:
+class ChaosCluster:
     """Everything that runs, as a context manager that ends all of it.
 
     Attributes:
-        cluster: ZooKeeper and the brokers.
+        sandbox: ZooKeeper and the brokers.
         tree: ZooKeeper's nodes.
         running: the current members, by the letter of their slot.
         all_members: all members that were ever started.
@@ -73,7 +73,7 @@ class Stage:
     def __init__(self, folder: Path, *, messages_per_second: int) -> None:
         self.folder = folder
         self.clock = SystemClock()
-        self.cluster = Sandbox(
+        self.sandbox = Sandbox(
             kafka="0.8.2.2",
             brokers=BROKERS,
             broker_properties=BROKER_PROPERTIES,
@@ -94,13 +94,13 @@ class Stage:
 
     def __enter__(self) -> Self:
         try:
-            self.cluster.start()
-            self.tree = ZkTree(self.cluster)
-            self.peek = GroupPeek(self.cluster, GROUP)
+            self.sandbox.start()
+            self.tree = ZkTree(self.sandbox)
+            self.peek = GroupPeek(self.sandbox, GROUP)
             for topic, count in TOPICS.items():
                 self.start_offsets(topic, range(count))
-                self.cluster.create_topic(topic, count, replication=BROKERS)
-            self.load = Load(self.cluster, self.partitions(), self._rate, self.recorder)
+                self.sandbox.create_topic(topic, count, replication=BROKERS)
+            self.load = Load(self.sandbox, self.partitions(), self._rate, self.recorder)
             self._reading.spawn("collect", self._collect_repeatedly, stop=self._stop_collecting)
         except BaseException:
             self._end()
@@ -118,7 +118,7 @@ class Stage:
     def _end(self) -> None:
         self._reading.close(_JOIN_MS)
         self._processes.close()
-        self.cluster.close()
+        self.sandbox.close()
 
     # --- members ------------------------------------------------------------------------------
 
@@ -135,7 +135,7 @@ class Stage:
         settings = {
             **_OUR_SETTINGS,
             "consumer.id": name,
-            "zookeeper.connect": self.cluster.zookeeper_connect,
+            "zookeeper.connect": self.sandbox.zookeeper_connect,
         }
         by_filter = slot == OURS[0]
         topics: Mapping[str, int] | str = (
@@ -147,9 +147,9 @@ class Stage:
         config = self.folder / f"{name}.properties"
         props = {**_ORIGINAL_SETTINGS, "consumer.id": name}
         config.write_text("".join(f"{key}={value}\n" for key, value in props.items()))
-        tool = self.cluster.scala_tool(
+        tool = self.sandbox.scala_tool(
             "kafka.tools.ConsoleConsumer",
-            *("--zookeeper", self.cluster.zookeeper_connect),
+            *("--zookeeper", self.sandbox.zookeeper_connect),
             *("--whitelist", "|".join(TOPICS), "--consumer.config", str(config)),
         )
         return ScalaMember(tool, f"{GROUP}_{name}")
@@ -203,7 +203,7 @@ class Stage:
 
     def expire(self, session_id: int) -> None:
         """Expire a client's session as if it had timed out."""
-        self.cluster.expire_session(session_id, session_password(session_id))
+        self.sandbox.expire_session(session_id, session_password(session_id))
 
     # --- waiting ------------------------------------------------------------------------------
 
@@ -229,7 +229,7 @@ class Stage:
             if member.poll() is not None:
                 output = member.stderr_tail() if isinstance(member, OurMember) else ""
                 raise AssertionError(f"{member.consumer_id} ended by itself: {output}")
-        for number, server in self.cluster._cluster.brokers.items():
+        for number, server in self.sandbox._cluster.brokers.items():
             if number not in self.down and not server.running:
                 raise AssertionError(f"broker {number} ended by itself: {server._last_lines()}")
 
@@ -275,7 +275,7 @@ class Stage:
         return all(
             of_topic and all(replicas == all_brokers for replicas in of_topic.values())
             for of_topic in map(self.tree.in_sync, TOPICS)
-        ) and all(self._holds(broker, wanted) for broker in self.cluster.brokers)
+        ) and all(self._holds(broker, wanted) for broker in self.sandbox.brokers)
 
     def _holds(self, broker: Broker, wanted: Mapping[TopicPartition, int]) -> bool:
         ends = replica_ends(broker, list(wanted))

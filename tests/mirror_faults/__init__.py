@@ -1,0 +1,4 @@
+"""MirrorMaker's known faults, and how each mirror behaves in them.
+
+Run by ``python -m tests.mirror_faults``.
+"""
