@@ -53,7 +53,7 @@ def test_after_a_lost_response_a_new_session_replaces_the_old_one() -> None:
     """With its id and epoch 0 all partitions are named: the broker's state is unknown."""
     session = begun()
     session.next({TP: request_of(offset=1), TP1: request_of(TP1)})
-    session.lost()
+    session.on_response_lost()
     step = session.next({TP: request_of(offset=1), TP1: request_of(TP1)})
     assert (step.session_id, step.epoch, list(step.send)) == (7, 0, [TP, TP1])
 

@@ -202,14 +202,14 @@ def test_a_roll_back_is_refused_if_others_have_committed_since(world: TwoStoreWo
     plan = world.migration.plan(MigrationRequest())
     back = roll_back_of(plan)
     world.migration.carry_out(plan)
-    undoing = Undoing(world.group, world.target, back)
+    run = RollBackRun(world.group, world.target, back)
     world.target.offsets[A] = OffsetAndMetadata(50)
     with pytest.raises(MigrationRefused, match="somebody committed since"):
-        undoing.carry_out(undoing.plan(MigrationRequest()))
-    forced = undoing.plan(MigrationRequest(ahead=Ahead.SET_BACK))
+        run.carry_out(run.plan(MigrationRequest()))
+    forced = run.plan(MigrationRequest(ahead=Ahead.REWIND))
     world.target.member_ids = ["m-1"]
     with pytest.raises(MigrationRefused, match="m-1"):
-        undoing.carry_out(forced)
+        run.carry_out(forced)
     world.target.member_ids = []
-    assert undoing.carry_out(forced).verified
+    assert run.carry_out(forced).verified
     assert numbers(world.target) == {A: None, B: 2}

@@ -57,7 +57,7 @@ def fail(_partitions: frozenset[TopicPartition], _why: RevocationKind) -> None:
 
 def rejoin(run: HandlerRun) -> None:
     """Trigger a rebalance, before which an eager member revokes everything."""
-    run.session.notify(ev.RejoinTriggered(ev.JoinReason.ASKED))
+    run.session.notify(ev.RejoinTriggered(ev.JoinReason.REQUESTED))
     run.threadless.poll()
 
 

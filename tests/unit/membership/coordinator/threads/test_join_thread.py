@@ -146,7 +146,7 @@ def test_a_successful_join_resets_the_pauses_of_coordinator_lookups(
     )
     connection = JoinConnection(code, thread.stop)
     threadless.dialer.dial = lambda *_args, **_settings: connection  # type: ignore[method-assign,assignment]
-    session.location.found(COORDINATOR)
+    session.location.set_address(COORDINATOR)
     session.location.forget()
     threadless.events.report(ev.Subscribed(frozenset({"t"})))
     threadless.poll()

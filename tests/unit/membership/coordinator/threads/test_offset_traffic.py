@@ -86,7 +86,7 @@ class TrafficBench:
         """Let the lookup succeed, with a connection that fails with this error."""
         connection = FailingConnection(error)
         self.threadless.dialer.dial = lambda *_args, **_settings: connection  # type: ignore[method-assign]
-        self.located = lambda: self.session.location.found(COORDINATOR)
+        self.located = lambda: self.session.location.set_address(COORDINATOR)
         return connection
 
     def commit(self, deadline_ms: int = 1_000_000) -> CommitJob:
