@@ -1,8 +1,8 @@
-"""The data source of Spark for clusters of the ZooKeeper era: ``format("zkconsumer")``.
+"""A Spark data source for clusters of the ZooKeeper era: ``format("zkconsumer")``.
 
 Spark finds the source by itself, through the module ``pyspark_zkconsumer``; before 4.0 it has no
-sources in Python. ``read``, ``write`` and ``stream`` work the same on all versions. The names that
-old programs import are here, too. Names are loaded at their first use: a Python worker on an
+Python data sources. ``read``, ``write`` and ``stream`` work the same on all versions. The names
+that old programs import are here, too. Names are loaded on first use: a Python worker on an
 executor needs few of them.
 
 Source: Spark's own Kafka source (``spark-sql-kafka-0-10``) for options, columns and rules.
@@ -67,7 +67,7 @@ def need_spark() -> None:
 
 
 def _has_sources() -> bool:
-    """Return whether this Spark has Python data sources, without the slow import."""
+    """Return whether this Spark has Python data sources, without importing them (slow)."""
     places, name = None, ""
     for part in ("pyspark", "sql", "datasource"):
         name = f"{name}.{part}" if name else part

@@ -18,7 +18,7 @@ ZOOKEEPER = "zookeeper.connect"
 SESSION_TIMEOUT = "zookeeper.session.timeout.ms"
 CONNECTION_TIMEOUT = "zookeeper.connection.timeout.ms"
 DEFAULT_TIMEOUT_MS = 6_000
-"""Kafka 0.8's default of both time-outs; that of the connection follows the session's."""
+"""Kafka 0.8's default for both time-outs; the connection's defaults to the session's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +31,8 @@ class ClusterAddress:
             and ZooKeeper only for groups.
         session_timeout_ms: the time-out of a ZooKeeper session.
         connection_timeout_ms: the time limit of connecting to ZooKeeper, and of each call there.
-        security: authentication at ZooKeeper, and the ACLs of created nodes.
-        broker_security: TLS and authentication at brokers.
+        security: authentication to ZooKeeper, and the ACLs of created nodes.
+        broker_security: TLS and authentication to brokers.
     """
 
     zookeeper_connect: str | None = None
@@ -52,7 +52,7 @@ def read_address(options: Mapping[str, str]) -> ClusterAddress:
     """Read the cluster's address from options.
 
     Args:
-        options: by their names in lower case.
+        options: the options, by their names in lower case.
 
     Raises:
         ConfigError: neither address is given, or one is malformed; names the option.

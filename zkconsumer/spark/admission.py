@@ -1,12 +1,12 @@
 """Decides when a stream's next batch is due, and how much it reads. Pure.
 
-Spark's API for sources in Python has no composite limits, and none with a delay: so the source
-itself applies ``minOffsetsPerTrigger`` and ``maxTriggerDelay``, and, with Trigger.AvailableNow, the
-log ends as of the query's start.
+Spark's API for Python data sources has no composite limits, and none with a delay, so the source
+itself applies ``minOffsetsPerTrigger`` and ``maxTriggerDelay``. With Trigger.AvailableNow, it ends
+the query at the log ends as of its start.
 
-Source: Spark 4.2 ``KafkaMicroBatchStream.latestOffset`` and ``delayBatch``. Unlike there,
-    Trigger.AvailableNow never waits: it must read all available messages, including a rest below
-    the minimum.
+Source: Spark 4.2 ``KafkaMicroBatchStream.latestOffset`` and ``delayBatch``. Unlike in Spark,
+    Trigger.AvailableNow never waits: it must read all available messages, including a remainder
+    below the minimum.
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ class BatchAdmission:
         self._frozen: dict[TopicPartition, int] | None = None
 
     def prepare_available_now(self) -> None:
-        """Make the next latest offsets the query's end."""
+        """Make the log ends at the next call of ``next_end`` the end of the query."""
         self._available_now = True
         self._frozen = None
 
@@ -54,8 +54,8 @@ class BatchAdmission:
             start: the end of the last batch.
             latest: the ends of the logs. With Trigger.AvailableNow only those of the first call
                 count, and partitions created later are left for the next query.
-            begins: the earliest offsets of those partitions of ``latest`` that ``start`` lacks, and
-                of any others: messages before them do not count.
+            begins: the earliest offsets of the partitions of ``latest`` that ``start`` lacks, and
+                optionally of others; messages before them do not count.
             now_ms: the time of a monotonic clock.
 
         Returns:

@@ -1,6 +1,6 @@
-"""The streaming reader for Sparks that pass a batch's start and its limit.
+"""The streaming reader for Spark versions that pass a batch's start and its limit.
 
-Source: PySpark 4.3 ``pyspark.sql.streaming.datasource``; it came with 4.2.
+Source: PySpark 4.3 ``pyspark.sql.streaming.datasource``, added in 4.2.
 """
 
 from pyspark.sql.streaming.datasource import (
@@ -19,7 +19,7 @@ class ZkAdmittingReader(ZkStreamReader, SupportsTriggerAvailableNow):
     """A streaming reader that applies the limits of trigger and options."""
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """Return the options' limit; ``latestOffset`` applies a second one."""
+        """Return the options' limit; if they set two, ``latestOffset`` applies the other."""
         if self.options.max_offsets_per_trigger is not None:
             return ReadMaxRows(self.options.max_offsets_per_trigger)
         if self.options.min_offsets_per_trigger is not None:

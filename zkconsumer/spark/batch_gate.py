@@ -11,7 +11,7 @@ _Write = Callable[[DataFrame, int], None]
 
 
 class BatchGate:
-    """Stops a Spark query between batches; Spark alone would interrupt one.
+    """Stops a Spark query between batches; Spark itself would interrupt a running batch.
 
     A copy in another process, as made by Spark Connect, does not end the stream.
 

@@ -1,4 +1,4 @@
-"""Finds brokers: given, registered in ZooKeeper, or listed by other brokers."""
+"""Finds brokers: those given, registered in ZooKeeper, or listed by other brokers."""
 
 import logging
 from collections.abc import Callable, Iterable
@@ -15,14 +15,14 @@ log = logging.getLogger(__name__)
 
 
 class BrokerFinder:
-    """Finds brokers; opens ZooKeeper briefly, as the last resort. Thread: one at a time.
+    """Finds brokers; connects to ZooKeeper briefly, as a last resort. Thread: one at a time.
 
     Args:
         address: the cluster's address.
         read: reads the registrations.
 
     Attributes:
-        are_old: whether all brokers were of 0.8 or 0.9 by their last registrations.
+        are_old: whether all brokers were of 0.8 or 0.9 according to their last registrations.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class BrokerFinder:
         )
 
     def learn(self, brokers: Iterable[Broker]) -> None:
-        """Record the live brokers of a broker's response."""
+        """Record the live brokers that a broker's response lists."""
         self._known = tuple(sorted(brokers))
         self._is_doubted = False
 

@@ -1,7 +1,7 @@
 """Reads the options of broker security, in Spark's spelling and kafka-python's. Pure.
 
-Spark passes ``kafka.*`` to its client, so its users write ``kafka.security.protocol``, and users of
-kafka-python ``security_protocol``. Both are accepted wherever options are read.
+Spark passes ``kafka.*`` to its client, so its users write ``kafka.security.protocol``; users of
+kafka-python write ``security_protocol``. Both are accepted wherever options are read.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ def is_of_security(option: str) -> bool:
 
 
 def read_broker_security(options: Mapping[str, str]) -> SecuritySettings:
-    """Read broker security: for the source, the sink, the drain and RDDs.
+    """Read the settings of broker security, for the source, the sink, the drain and RDDs.
 
     Args:
         options: options by their names in lower case; others are ignored.
@@ -49,7 +49,7 @@ def read_broker_security(options: Mapping[str, str]) -> SecuritySettings:
 
 
 def options_in_file(properties: Mapping[str, str]) -> dict[str, str]:
-    """Convert a client's properties file, as Kafka's own tools accept, to options.
+    """Convert a client's properties file, as Kafka's own tools accept it, to options.
 
     Args:
         properties: the file's settings; those not about authentication or encryption are ignored.
@@ -64,7 +64,7 @@ def options_in_file(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def _by_option(text: str, names: Mapping[str, str]) -> str:
-    """Replace the name of a setting at the start of an error by the option's name."""
+    """Replace the name of a setting at the start of an error with the option's name."""
     for setting, option in names.items():
         if text.startswith((f"{setting} ", f"{setting}=", f"{setting}:")):
             return option + text.removeprefix(setting)

@@ -1,4 +1,4 @@
-"""Keeps a stream's checkpoint in Spark's layout, so that either resumes the other's.
+"""Keeps a stream's checkpoint in Spark's layout: either engine can resume the other's.
 
 ``offsets/7`` holds the end of batch 7 and is written before the batch is read; ``commits/7``
 records its completion. So an interrupted batch is repeated with the same number and the same
@@ -28,7 +28,7 @@ class CheckpointFiles(Protocol):
     """The files of one checkpoint, by relative path; methods raise ``ZkConsumerError``."""
 
     def names(self, folder: str) -> Sequence[str]:
-        """List a folder; empty if there is none."""
+        """Return the names in a folder; empty if there is no such folder."""
         ...
 
     def read(self, path: str) -> bytes:
@@ -70,7 +70,7 @@ class Checkpoint:
         self._where = where
 
     def begin(self) -> None:
-        """Write the id that Spark requires."""
+        """Write the query id that Spark requires, unless there is one."""
         if _METADATA not in self._files.names(""):
             self._files.create(_METADATA, json.dumps({"id": str(uuid.uuid4())}).encode())
 

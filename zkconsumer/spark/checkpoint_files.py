@@ -19,7 +19,7 @@ _HOMES = (f"{_PACKAGE}.checkpointing", _PACKAGE)
 
 
 class SparkCheckpointFiles:
-    """See ``CheckpointFiles``.
+    """Accesses the files of a checkpoint through Spark; see ``CheckpointFiles``.
 
     Args:
         session: the session whose JVM, settings and permissions are used.

@@ -1,8 +1,8 @@
 """Reads partitions, leaders and log ends of the cluster, on the driver.
 
-No metadata request names a topic: a 0.8 broker would create a missing one. Failed requests are
+No metadata request names a topic: a 0.8 broker would create a missing topic. Failed requests are
 retried as often as ``fetchOffset.numRetries`` says, and for longer during the election of a leader,
-which takes as long as the ZooKeeper session of the old one.
+which takes as long as the old leader's ZooKeeper session.
 Source: Spark 4.2 ``KafkaOffsetReaderAdmin``.
 """
 
@@ -53,7 +53,7 @@ class ClusterReader:
     Methods that send requests raise the error of their last attempt:
 
     - ``RegistryError``: ZooKeeper does not respond (it is used only if no brokers are given).
-    - ``TransportError``: no broker, or not the leader, can be reached.
+    - ``TransportError``: no broker can be reached, or the leader can't.
     - ``BrokerError``: a partition has no leader, or the leader responds with an error; names both.
     - ``AuthenticationFailed``, ``UnsupportedVersion``: raised at once, since no retry would help.
 
@@ -63,7 +63,7 @@ class ClusterReader:
         timeout_ms: the time limit of connecting to a broker, and of each response.
         retries: the number of attempts, at least 1.
         retry_interval_ms: the pause between attempts.
-        isolation: the isolation level: with ``READ_COMMITTED`` logs end in front of the first open
+        isolation: the isolation level: with ``READ_COMMITTED`` logs end before the first open
             transaction.
         grace_ms: how long to retry, regardless of ``retries``, if brokers responded before and one
             is now missing or no longer leads.
@@ -133,8 +133,8 @@ class ClusterReader:
     def are_old(self) -> bool:
         """Whether all brokers are known to be of 0.8 or 0.9, which get no ApiVersions request.
 
-        Their registrations say so; or the last metadata response came from such a broker: all
-        brokers that can share a cluster with it support its requests.
+        Either their registrations say so, or the last metadata response came from such a broker:
+        all brokers that can share a cluster with it support its requests.
         """
         return self._finder.are_old or self._served_by_old
 
@@ -203,9 +203,9 @@ class ClusterReader:
         Args:
             partitions: the partitions to look up.
             known: log ends that were seen before. A new leader may for a moment report less than
-                its predecessor, so a response below these is not believed at first: the request is
+                its predecessor, so a response below these is not trusted at first: the request is
                 retried, as often as any other and at least for the time of one response, before
-                that response is returned all the same.
+                that response is returned after all.
         """
         times = dict.fromkeys(partitions, LATEST)
         began_ms, left = self._clock.now_ms(), self._retries
@@ -221,7 +221,7 @@ class ClusterReader:
             self._pause(0 if left > 0 else _PATIENT_PAUSE_MS)
 
     def at_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
-        """Return start offsets that include everything as new as a time.
+        """Return start offsets from which all records at least as new as a time are read.
 
         The offset is that of the first record that is not older, or the latest offset if there is
         none. Brokers before 0.10.1, and logs without timestamps, respond by segment: then it is the
@@ -235,10 +235,10 @@ class ClusterReader:
         return self._timed(times, TimeLookup.since)
 
     def until_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
-        """Return end offsets that include everything before the first record as new as a time.
+        """Return end offsets that include all records before the first at least as new as a time.
 
-        By segment, the offset is the end of the segment after the result of ``at_time``, the first
-        one that was written to after the time; it may begin before that time.
+        By segment, the offset is the end of the segment after that of ``at_time``: the first
+        segment that was last written to after the time; it may begin before that time.
 
         Args:
             times: milliseconds since the epoch, at least 0, for each partition.
@@ -250,7 +250,7 @@ class ClusterReader:
         times: Mapping[TopicPartition, int],
         look: Callable[[TimeLookup, Mapping[TopicPartition, int]], OffsetsByTime],
     ) -> Offsets:
-        """Look up times; return the log's end if no record is as new."""
+        """Look up offsets by time; return the log's end if no record is as new."""
 
         def request() -> Offsets:
             leaders = self._led(tuple(times))
@@ -283,7 +283,7 @@ class ClusterReader:
         return self._retrying(request) if times else {}
 
     def _failure(self, tp: TopicPartition, code: int, leader: Broker) -> ZkConsumerError:
-        """Return the error of a partition without an offset."""
+        """Return the error for a partition without an offset."""
         why = self._client().why_unreachable(leader)
         if code == ErrorCode.NETWORK_EXCEPTION and why is not None:
             return ConnectionLost(why)
@@ -378,7 +378,7 @@ class ClusterReader:
 
 
 def _heals(error: ZkConsumerError) -> bool:
-    """Return whether an error may end with the election of new leaders."""
+    """Return whether the election of new leaders may resolve an error."""
     if isinstance(error, BrokerError):
         code = ErrorCode.of(error.code)
         return code.refresh_metadata and code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -1,6 +1,6 @@
 """Detects the features of the installed Spark, without comparing version numbers.
 
-Sources in Python came with Spark 4.0, filters with 4.1, read limits and the notification of
+Python data sources came with Spark 4.0, filters with 4.1, read limits and the notification of
 Trigger.AvailableNow with 4.2. Missing classes have substitutes here, so that other modules need no
 checks.
 """
@@ -49,13 +49,13 @@ else:
         _given = None
 
         class InputPartition:
-            """Stand-in for Spark's class before 4.0: a task's input."""
+            """A task's input; stands in for Spark's class before 4.0."""
 
         class WriterCommitMessage:
-            """Stand-in for Spark's class before 4.0: a task's result."""
+            """A task's result; stands in for Spark's class before 4.0."""
 
     HAS_SOURCES = _given is not None
-    """Whether sources and sinks may be written in Python at all."""
+    """Whether this Spark supports sources and sinks in Python at all."""
 
     if hasattr(_given, "DataSourceStreamArrowWriter"):
         DataSourceStreamArrowWriter = _given.DataSourceStreamArrowWriter
@@ -64,11 +64,11 @@ else:
         class DataSourceStreamArrowWriter(
             _given.DataSourceStreamWriter, _given.DataSourceArrowWriter
         ):
-            """A stream's writer of Arrow batches, for Sparks without such a class."""
+            """Writes a stream's Arrow batches, on Spark versions without such a class."""
 
 
 OLDEST_JAVA: Final = 17 if HAS_SOURCES else 11
-"""The oldest Java that this Spark, and our use of it, runs on."""
+"""The oldest Java on which this Spark, as it is used here, runs."""
 
 HAS_READ_LIMITS: Final = find_spec("pyspark.sql.streaming.datasource") is not None
 """Whether Spark passes a stream the start of a batch, its limit, and its trigger."""
@@ -82,15 +82,15 @@ _PUSHDOWN = "pyspark.sql.worker.data_source_pushdown_filters"
 def is_pushing_filters() -> bool:
     """Return whether this is the process in which Spark passes filters.
 
-    ``spark.sql.python.filterPushdown.enabled`` can't be read here, and Spark refuses a reader that
-    takes filters if it is off. If it is on, planning runs in a worker of its own.
+    ``spark.sql.python.filterPushdown.enabled`` can't be read here, and if it is off, Spark refuses
+    a reader that accepts filters. If it is on, planning runs in a separate worker.
     """
     main = getattr(sys.modules.get("__main__"), "__spec__", None)
     return _PUSHDOWN in sys.modules or (main is not None and main.name == _PUSHDOWN)
 
 
 def takes_nested_records() -> bool:
-    """Return whether a record in Arrow's batches may have a field that is a record: from 3.5 on."""
+    """Return whether a record in an Arrow batch may have a record as a field (Spark 3.5 on)."""
     try:
         to_arrow_type(StructType([StructField("record", StructType([]))]))
     except TypeError:

@@ -1,7 +1,7 @@
-"""Decodes Avro with schema ids in a Spark column (``from_confluent_avro``), from 3.4 on.
+"""Decodes a Spark column of Avro with schema ids (``from_confluent_avro``), from Spark 3.4 on.
 
-Spark's own ``from_avro`` expects bare Avro, and reads the five bytes of the id as a part of it. If
-Spark has Arrow functions (4.1), values stay in Arrow; before, they become Python objects.
+Spark's own ``from_avro`` expects bare Avro, and reads the five bytes of the id as part of it. If
+Spark has Arrow functions (from 4.1 on), values stay in Arrow; else they become Python objects.
 """
 
 import threading
@@ -37,14 +37,14 @@ def from_confluent_avro(
     registry_options: Mapping[str, str] | None = None,
     mode: str = "PERMISSIVE",
 ) -> Column:
-    """Decode Avro values that have a schema id before them.
+    """Decode Avro values that are preceded by a schema id.
 
     Each value is read with the schema of its own id, and resolved to the column's schema by Avro's
     rules: by names, with defaults, and promotions of numbers.
 
     Args:
         column: a binary column: magic byte 0, four bytes of the id, Avro.
-        schema: the schema of the column, as Avro's JSON; None: the latest one of ``subject``.
+        schema: the schema of the column, as Avro's JSON; None: the latest schema of ``subject``.
         registry: the schema registry's URL, which executors connect to; None if all values were
             written with ``schema``, whatever their ids.
         subject: the subject whose latest schema is the column's, such as ``orders-value``;
@@ -52,14 +52,14 @@ def from_confluent_avro(
         registry_options: options of the registry client, named as Confluent's:
             ``basic.auth.user.info``.
         mode: ``PERMISSIVE``: a value that can't be decoded becomes null; ``FAILFAST``: it ends the
-            query. Before Spark 4.1, so does a time outside of the years 1 to 9999.
+            query. Before Spark 4.1, a time outside the years 1 to 9999 can't be decoded either.
 
     Returns:
         A column of the schema's type: a struct for a record.
 
     Raises:
         ConfigError: an argument is missing or wrong, or fastavro is not installed.
-        SchemaError: the schema can't be fetched, or can't be a column.
+        SchemaError: the schema can't be fetched, or can't be the type of a column.
 
     Thread: any.
 
@@ -80,7 +80,7 @@ def from_confluent_avro(
 
 
 def _decoded(decoder: "_ColumnDecoder", column: "Column | str") -> Column:
-    """Return the decoded column: by Arrow arrays where Spark has them, else value by value."""
+    """Return the decoded column: by Arrow arrays if Spark supports it, else value by value."""
     kind = decoder.decode([]).type  # first: a wrong schema is refused without a session
     wanted = F.col(column) if isinstance(column, str) else column
     if HAS_ARROW_UDFS:
@@ -95,7 +95,7 @@ def _decoded(decoder: "_ColumnDecoder", column: "Column | str") -> Column:
     def decoded_one(value: "bytes | bytearray | None") -> Any:
         return decoder.decode_one(None if value is None else bytes(value))
 
-    # Spark would read type hints as the way to call the function.
+    # Spark would derive from type hints how to call the function.
     decoded_one.__annotations__.clear()
     return F.udf(decoded_one, spark_type(kind))(wanted)
 
@@ -120,7 +120,7 @@ def _reader(
 
 @dataclass(frozen=True, kw_only=True)
 class _ColumnDecoder:
-    """The decoder of a column; it is sent to executors without its cached schemas."""
+    """Decodes a column; it is sent to executors without its cached schemas."""
 
     reader: SchemaDefinition
     registry: str | None
@@ -140,7 +140,7 @@ class _ColumnDecoder:
         return column if column.type.equals(kind) else column.cast(kind)
 
     def decode_one(self, value: bytes | None) -> Any:
-        """Return a value as Spark's Python functions do; null if Python can't represent it."""
+        """Decode one value, for a Python function of Spark; None if Python can't represent it."""
         column = self.decode([value])
         try:
             return _python(column.to_pylist()[0], column.type)
@@ -150,7 +150,7 @@ class _ColumnDecoder:
             return None
 
     def _framed(self, values: list[bytes | None]) -> list[bytes | None]:
-        """Return the values with one id if all have one schema, to create one decoder only."""
+        """Give values the same id if all have one schema, so that one decoder suffices."""
         if self.registry is not None:
             return values
         return [
@@ -180,7 +180,7 @@ _lock: Final = threading.Lock()
 
 
 def _python(value: Any, kind: pa.DataType) -> Any:
-    """Return a value as Spark's Python functions do: maps are dictionaries."""
+    """Convert a value to what a Python function of Spark returns: maps become dictionaries."""
     if value is None:
         return None
     if pa.types.is_struct(kind):

@@ -38,10 +38,10 @@ def query_dialer(
         client: the client's id and security settings.
         are_old: whether all brokers are known to be of 0.8 or 0.9: then no ApiVersions request is
             sent, and requests have the versions that brokers from 0.8 to 3.9 support.
-        connector: makes the transports; TCP if not given.
+        connector: creates the transports; TCP if not given.
 
     Raises:
-        ConfigError: a file of its security settings can't be used.
+        ConfigError: a file that its security settings name can't be used.
     """
     assumed = of_generation(OLDEST) if are_old else None
     return dialer_of(client, connector=connector, assumed=assumed)
@@ -65,7 +65,7 @@ def reading_pool(client: ClientSettings, *, are_old: bool) -> ConnectionPool:
 def range_reader(
     pool: ConnectionPool, brokers: Sequence[Broker], settings: RangeSettings
 ) -> RangeReader:
-    """Create a reader of ranges over these connections; it looks up leaders at the brokers."""
+    """Create a range reader over these connections; it requests leaders from the brokers."""
     client = ClusterClient(
         pool,
         brokers,

@@ -1,4 +1,4 @@
-"""Identifies recreated topics by a creation text, kept beside offsets. Pure.
+"""Identifies recreated topics by a creation text, which is stored with offsets. Pure.
 
 ZooKeeper numbers the transaction that created a topic's node (``czxid:1a2b``); brokers from 2.8 on
 give topics ids (``id:...``). Texts of different kinds can't be compared.

@@ -1,10 +1,10 @@
 """Finds the offsets that a query still had to read but no longer can. Pure.
 
 Messages expire while a query is down, topics are deleted and recreated, logs are truncated. Each
-lost range is reported with its offsets; ``failOnDataLoss`` says whether it ends the query.
+lost range is reported with its offsets; ``failOnDataLoss`` decides whether it ends the query.
 
-Source: Spark 4.2 ``KafkaOffsetReaderAdmin.getOffsetRangesFromResolvedOffsets``. Unlike there, the
-    ranges are checked before any task starts, and a recreated log is read from its beginning.
+Source: Spark 4.2 ``KafkaOffsetReaderAdmin.getOffsetRangesFromResolvedOffsets``. Unlike in Spark,
+    the ranges are checked before any task starts, and a recreated log is read from its beginning.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -41,7 +41,7 @@ class OffsetsLost(ZkConsumerError):
 class Loss:
     """A range of one partition that can't be read, and why.
 
-    An empty range means all offsets from there on, whose number is unknown.
+    An empty range stands for all offsets from there on, whose number is unknown.
     """
 
     lost: OffsetRange
@@ -64,7 +64,7 @@ class Readable:
 
 @dataclass(frozen=True, slots=True)
 class LogBounds:
-    """The current log start and end of each partition; a missing partition is deleted."""
+    """The current log start and end of each partition; a deleted partition is missing."""
 
     earliest: Mapping[TopicPartition, int]
     latest: Mapping[TopicPartition, int]
@@ -79,11 +79,11 @@ def readable(
     """Split the wanted offsets into readable ranges and losses.
 
     Args:
-        start: the start of each partition; one that only ``end`` has is new, and is read from its
-            first offset on.
+        start: the start of each partition; a partition that only ``end`` has is new, and is read
+            from its first offset on.
         end: the end of each partition, exclusive. An end below its start means a recreated log,
             which is read from its beginning.
-        log: the present logs.
+        log: the current log starts and ends.
         recreated: topics that were recreated since ``start``; they are read from their beginning.
     """
     ranges: list[OffsetRange] = []
@@ -115,7 +115,7 @@ def readable(
 
 
 def describe(losses: Iterable[Loss]) -> str:
-    """Describe losses in one text; only some of many."""
+    """Describe losses in one text; if there are many, only the first ones."""
     listed = list(losses)
     more = f"; and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
     return "; ".join(map(format, listed[:_SHOWN])) + more

@@ -9,7 +9,7 @@ from zkconsumer.schemas.column_types import JSON_TEXT
 
 
 def spark_type(kind: pa.DataType) -> T.DataType:
-    """Return Spark's type of a column of this Arrow type."""
+    """Return the Spark type for a column of this Arrow type."""
     for matches, made in _TYPES:
         if matches(kind):
             return made
@@ -35,7 +35,7 @@ _TYPES: Final = (
 
 
 def in_spark(kind: pa.DataType) -> pa.DataType:
-    """Return the type with JSON text as strings, as Spark has it."""
+    """Return the type with JSON text as strings, which is how Spark represents it."""
     if kind.equals(JSON_TEXT):
         return pa.string()
     if pa.types.is_struct(kind):

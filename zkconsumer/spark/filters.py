@@ -43,7 +43,7 @@ class NumberAmong:
 
 @dataclass(frozen=True, slots=True)
 class NumberWithin:
-    """The number in a column is at least ``low`` and below ``high``, as far as given."""
+    """The number in a column is at least ``low`` and below ``high``, as far as they are given."""
 
     column: Column
     low: int | None = None
@@ -63,7 +63,7 @@ Condition: TypeAlias = TopicAmong | TopicStarts | NumberAmong | NumberWithin | C
 def is_exact(condition: Condition) -> bool:
     """Return whether all messages that ``select`` leaves meet the condition.
 
-    It is not exact for offsets with gaps in between, since a range has none.
+    A condition on offsets with gaps between them is not exact, since a range has no gaps.
     """
     if not isinstance(condition, NumberAmong) or condition.column == "partition":
         return True
@@ -78,8 +78,8 @@ def select(
 ) -> tuple[OffsetRange, ...]:
     """Restrict each range by all conditions; drop empty ones.
 
-    All messages that meet all conditions remain. Others may remain only because of a condition that
-    is not ``is_exact``.
+    All messages that meet all conditions remain. Others may remain only because a condition
+    is not exact; see ``is_exact``.
     """
     kept = []
     for range_ in ranges:

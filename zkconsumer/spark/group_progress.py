@@ -1,7 +1,7 @@
 """Commits a query's progress to a group, for other tools and for later members.
 
-The query is no member: it registers and claims nothing. So it must not commit to a group with live
-members, which rely on the offsets being their own; and it never moves an offset back, since a
+The query is not a member: it registers and claims nothing. So it must not commit to a group with
+live members, which rely on the offsets being their own; and it never moves an offset back, since a
 member that committed further has processed those messages. Only an offset after the log's end is
 overwritten: the topic was recreated, or its log truncated.
 
@@ -43,7 +43,7 @@ from zkconsumer.zk.topic_nodes import topic_czxids
 log = logging.getLogger(__name__)
 
 RENEW_EVERY_MS: Final = 3_600_000
-"""The interval of renewing commits: brokers of 0.8 delete offsets after a day by default."""
+"""Interval at which commits are renewed: brokers of 0.8 delete offsets after a day by default."""
 
 _CLIENT_ID: Final = "zkconsumer-spark"
 
@@ -62,7 +62,7 @@ class Brokers(Protocol):
 
 
 class GroupProgress:
-    """A group's committed offsets, and its live members.
+    """Reads and commits a group's offsets, and looks up its live members.
 
     Args:
         group_id: the group.
@@ -261,7 +261,7 @@ def open_progress(
             ``dual.commit.enabled`` of the members.
         address: the address and security of the cluster; without ZooKeeper only ``kafka`` works,
             and members can't be looked up.
-        cluster: its brokers, which are looked up unless the storage is ``zookeeper``.
+        cluster: the cluster's brokers, which are looked up unless the storage is ``zookeeper``.
 
     Raises:
         ConfigError: ZooKeeper is needed, but not given.
@@ -292,9 +292,9 @@ def open_progress(
 def _in_kafka(
     group_id: str, address: ClusterAddress, cluster: Brokers
 ) -> tuple[OffsetStore, Callable[[], None]]:
-    """Return the offset store of brokers, and a function that disconnects it."""
+    """Return the offset store in Kafka, and a function that disconnects it."""
     settings = ChannelSettings()
-    cluster.brokers()  # by then the brokers' versions are known
+    cluster.brokers()  # after this call ``are_old`` is known
     security = address.broker_security
     if cluster.are_old:
         dialer = offset_dialer(_CLIENT_ID, settings.timeout_ms, security)

@@ -18,8 +18,8 @@ class ZkInputPartition(InputPartition):
         range_: the range.
         leader: the leader at planning time; None: to be looked up.
         brokers: the brokers to request the leader from.
-        settings: the settings of reading.
-        security: TLS and authentication at brokers; not in ``repr``.
+        settings: the settings for reading.
+        security: TLS and authentication to brokers; not in ``repr``.
         are_old: whether all brokers are of 0.8 or 0.9, which get no ApiVersions request.
     """
 

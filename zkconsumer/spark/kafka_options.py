@@ -44,7 +44,7 @@ EFFECTIVE = frozenset(
         *BACKOFF_MS,
     }
 )
-"""The names that have an effect; no other name with the prefix has one."""
+"""The names with an effect; no others with the prefix have one, except those of broker security."""
 
 _NO_RESET = (
     "it is not supported: set startingOffsets for the start of a new query. A resumed query starts "
@@ -74,7 +74,7 @@ def check_kafka(options: Mapping[str, str]) -> tuple[str, ...]:
         options: options by names in lower case.
 
     Raises:
-        ConfigError: naming the option.
+        ConfigError: an option is refused; names it.
     """
     for name, reason in REFUSED.items():
         if name in options:
@@ -92,7 +92,7 @@ def read_range_settings(
     """Read range settings from options, with the defaults of ``RangeSettings``.
 
     Raises:
-        ConfigError: naming the option.
+        ConfigError: a value is invalid; names the option.
     """
     usual = RangeSettings()
     fetch_bytes = read_first_int(options, FETCH_BYTES, usual.fetch_bytes, low=1)

@@ -1,7 +1,7 @@
-"""Reads and writes without Python data sources, on Sparks before 4.0.
+"""Reads and writes without Python data sources, on Spark before 4.0.
 
-A frame of task numbers is mapped to the rows of the tasks, which get the same plain values, and
-create the same columns with the same code, as tasks of the source.
+A frame of task numbers is mapped to the rows of these tasks. They get the same plain values as
+tasks of the source, and create the same columns with the same code.
 
 Source: Spark 3.4 ``DataFrame.mapInArrow``.
 """
@@ -62,7 +62,7 @@ def mapped_read(session: SparkSession, options: SourceOptions, schema: StructTyp
     Raises:
         ConfigError: an option or a column is wrong.
         OffsetsLost: requested messages are gone, and ``failOnDataLoss`` is true.
-        ZkConsumerError: the cluster can't be asked.
+        ZkConsumerError: the cluster can't be read.
     """
     arrow_schema(schema)
     return mapped_frame(session, batch_tasks(options.for_batch()), schema)
@@ -73,10 +73,10 @@ def mapped_write(rows: DataFrame, options: Mapping[str, str]) -> None:
 
     Raises:
         ConfigError: an option, a column or the topic is wrong.
-        ZkConsumerError: the cluster can't be asked.
+        ZkConsumerError: the cluster's metadata can't be read.
     """
     whole = sink_plan(options, rows.schema)
-    # Arrow need not support the types of ignored columns.
+    # Arrow may not support the types of ignored columns.
     named = [
         name
         for name in COLUMNS

@@ -1,8 +1,8 @@
-"""Runs a stream's micro-batches on Sparks without Python data sources.
+"""Runs a stream's micro-batches on Spark versions without Python data sources.
 
 As in Spark, a batch's end is recorded before reading, its completion after writing, and an
-interrupted batch is repeated with the same number and the same messages. That is exactly once for a
-``write`` that ignores numbers that it has written before.
+interrupted batch is repeated with the same number and the same messages. Delivery is exactly once
+if ``write`` ignores numbers that it has already written.
 
 Source: Spark 3.5 ``MicroBatchExecution``.
 """
@@ -34,10 +34,10 @@ class Trigger:
 
 
 class MicroBatches:
-    """One run of a stream. Thread: one.
+    """Resumes a stream from its checkpoint, and runs its batches. Thread: one.
 
     Args:
-        plan: the plan of the batches, which has begun.
+        plan: the plan of the batches, on which ``begin`` was called.
         checkpoint: the records of earlier runs.
         write: writes a batch; called with its tasks and its number.
         clock: measures the interval.
@@ -66,7 +66,7 @@ class MicroBatches:
             The number of batches written.
 
         Raises:
-            ConfigError: the checkpoint is another query's, or another query works on it.
+            ConfigError: the checkpoint belongs to another query, or another query is using it.
             ZkConsumerError: the cluster can't be read, or messages are gone.
         """
         self._checkpoint.begin()
@@ -88,7 +88,7 @@ class MicroBatches:
         return count
 
     def _resume(self) -> tuple[int, StreamOffsets, int]:
-        """Finish an interrupted batch; return the next number, its start, and the batches run."""
+        """Finish an interrupted batch; return the next number and start, and how many ran."""
         last = self._checkpoint.last_planned()
         if last is None:
             return 0, self._plan.initial(), 0

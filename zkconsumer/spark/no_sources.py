@@ -1,4 +1,4 @@
-"""Makes ``format("zkconsumer")`` an explicit error on Sparks without sources in Python."""
+"""Makes ``format("zkconsumer")`` an explicit error on Spark without Python data sources."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -18,7 +18,7 @@ _INSTEAD: dict[type[Any], str] = {
 
 
 def refuse_format() -> None:
-    """Make Spark's readers and writers refuse the name, instead of a missing Java class."""
+    """Make Spark's readers and writers refuse the name; Spark would report a missing Java class."""
     for kind, instead in _INSTEAD.items():
         kind.format = _refusing(kind.format, instead)
 

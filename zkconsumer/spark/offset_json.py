@@ -2,8 +2,8 @@
 
 ``{"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}``: by topic and partition; -2 stands for the earliest
 offset and -1 for the latest, if an option allows them.
-Source: Spark 4.2 ``JsonUtils``. Unlike there, duplicate topics or partitions, fractions, numbers
-    beyond 64 bits and partitions below 0 are refused.
+Source: Spark 4.2 ``JsonUtils``. Unlike in Spark, duplicate topics or partitions, fractions,
+    numbers beyond 64 bits and partitions below 0 are refused.
 """
 
 import json
@@ -40,7 +40,7 @@ def from_json(value: object, *, what: str = "offsets") -> dict[TopicPartition, i
         what: the option or file that the value comes from, for messages.
 
     Raises:
-        ConfigError: naming ``what`` and the place in it.
+        ConfigError: the value is malformed; names ``what`` and the place in it.
     """
     numbers: dict[TopicPartition, int] = {}
     for topic, of_topic in _topics(value, what, OFFSETS_EXAMPLE).items():
@@ -62,7 +62,7 @@ def read_offsets(option: str, text: str) -> dict[TopicPartition, int]:
     """Return offsets by partition; -2 is the earliest and -1 the latest.
 
     Raises:
-        ConfigError: naming the option.
+        ConfigError: the value is invalid; names the option.
     """
     offsets = from_json(_parse(option, text, OFFSETS_EXAMPLE), what=option)
     for tp, offset in offsets.items():
@@ -78,7 +78,7 @@ def read_times(option: str, text: str) -> dict[TopicPartition, int]:
     """Return times by partition, in milliseconds since the epoch.
 
     Raises:
-        ConfigError: naming the option.
+        ConfigError: the value is invalid; names the option.
     """
     times = from_json(_parse(option, text, TIMES_EXAMPLE), what=option)
     for tp, time_ms in times.items():
@@ -90,10 +90,10 @@ def read_times(option: str, text: str) -> dict[TopicPartition, int]:
 
 
 def read_partitions(option: str, text: str) -> tuple[TopicPartition, ...]:
-    """Return partitions, sorted and each once.
+    """Return partitions, sorted and without duplicates.
 
     Raises:
-        ConfigError: naming the option.
+        ConfigError: the value is invalid; names the option.
     """
     found: set[TopicPartition] = set()
     parsed = _parse(option, text, PARTITIONS_EXAMPLE)

@@ -3,8 +3,8 @@
 Source: Spark 4.2 ``KafkaOffsetRangeLimit``, ``KafkaSourceProvider.getKafkaOffsetRangeLimit`` and
 ``KafkaOffsetReaderAdmin.fetchPartitionOffsets``. ``AtGroupOffsets`` is our own.
 
-A time means the first message that is not older. Brokers before 0.10.1, and logs without
-timestamps, have only the time when a segment of a log was last written to. There a time is resolved
+A time stands for the first message that is not older. Brokers before 0.10.1, and logs without
+timestamps, only have the time when a segment of a log was last written to. Then a time is resolved
 by segment, on the safe side: a range may start earlier, and end later, by up to a segment or two.
 """
 
@@ -21,7 +21,7 @@ from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIM
 
 Offsets = dict[TopicPartition, int]
 Committed = Callable[[Sequence[TopicPartition]], Mapping[TopicPartition, int | None]]
-"""Returns the group's committed offset of each partition, None if there is none."""
+"""Returns the group's committed offset of each partition; None if it has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class AtGroupOffsets:
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """An offset for every partition, -2 (earliest) and -1 (latest) among them."""
+    """An offset for every partition; -2 is the earliest, and -1 the latest."""
 
     offsets: Mapping[TopicPartition, int]
 
@@ -71,7 +71,7 @@ OffsetLimit = Earliest | Latest | AtGroupOffsets | Exact | AtTime
 
 @dataclass(frozen=True, slots=True)
 class LimitNames:
-    """The options of one end of a query, by precedence."""
+    """The names of the options for one end of a query, in order of precedence."""
 
     timestamp: str
     by_timestamp: str
@@ -99,11 +99,11 @@ class LogLookup(Protocol):
         ...
 
     def at_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
-        """Return an offset for each time, at or after which all messages as new as the time are."""
+        """Return a start offset for each time, at or before the first message that is not older."""
         ...
 
     def until_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
-        """Return an offset for each time, before which all older messages are."""
+        """Return an end offset for each time, at or after the first message that is not older."""
         ...
 
 
@@ -118,7 +118,7 @@ def read_limit(
         latest_if_none: the value of ``startingOffsetsByTimestampStrategy``, see ``AtTime``.
 
     Raises:
-        ConfigError: naming the option.
+        ConfigError: the value is invalid; names the option.
     """
     if (text := options.get(names.timestamp.lower())) is not None:
         time_ms = read_long(names.timestamp, text, low=0, what="milliseconds since the epoch")
@@ -208,12 +208,12 @@ def resolve_ending(
 
 
 def check_order(starting: OffsetLimit, ending: OffsetLimit) -> None:
-    """Refuse a start after its end, and two lists of different partitions.
+    """Check that no start is after its end, and that lists name the same partitions.
 
     Source: Spark's ``checkOffsetLimitValidity``.
 
     Raises:
-        ConfigError: naming both options and the partition.
+        ConfigError: start and end contradict each other; names both options and the partition.
     """
     if isinstance(starting, Exact) and isinstance(ending, Exact):
         _check_pair(STARTING.offsets, starting.offsets, ENDING.offsets, ending.offsets)

@@ -23,10 +23,10 @@ def divide(
 ) -> tuple[OffsetRange, ...]:
     """Divide ranges into one for each task; drop empty ones.
 
-    First ranges are cut to pieces of at most ``max_records_per_partition``; if these are fewer than
-    ``min_partitions``, large pieces are cut further, by their share of the whole. Shares are
-    rounded, so the number is approximate. The pieces of a range are in order, one after the other,
-    and differ in size by at most one.
+    First, ranges are cut into pieces of at most ``max_records_per_partition``; if these are fewer
+    than ``min_partitions``, large pieces are cut further, by their share of the whole. Shares are
+    rounded, so the number is approximate. The pieces of a range are in order, without gaps, and
+    differ in size by at most one.
 
     Args:
         ranges: at most one for each partition.
@@ -97,20 +97,20 @@ def rate_limit(
     latest: Mapping[TopicPartition, int],
     max_offsets: int,
 ) -> dict[TopicPartition, int]:
-    """Return end offsets for about ``max_offsets`` in all.
+    """Return the ends of a batch of about ``max_offsets`` offsets in total.
 
     Every partition gets a share in proportion to its unread offsets. A share below one is rounded
     up, so that small partitions are not starved; others are rounded down.
 
     Args:
-        start: the start of each partition; one of ``latest`` that is missing here ends at its
-            latest offset without being counted, so its earliest offset should be given.
+        start: the start of each partition; a partition of ``latest`` that is missing here ends at
+            its latest offset without being counted, so its earliest offset should be given.
         latest: the log end of each partition.
         max_offsets: the limit, positive.
 
     Returns:
-        The end of every partition in ``latest``, never beyond that. It is before the start only if
-        the latest offset is, when offsets were lost.
+        The end of every partition in ``latest``, never after the latest offset. It is before the
+        start only if the latest offset is, which means that offsets were lost.
     """
     sizes = {tp: end - start[tp] for tp, end in latest.items() if tp in start and end > start[tp]}
     total = float(sum(sizes.values()))

@@ -1,4 +1,4 @@
-"""The table of all options of the Spark source; docs/spark-options.md is printed from it. Pure."""
+"""The table of all options of the Spark source; docs/spark-options.md is made from it. Pure."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -13,14 +13,14 @@ Queries = Literal["both", "batch", "streaming"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
-    """One option.
+    """An option of the Spark source, and its documentation.
 
     Attributes:
         name: the option's name; case does not matter.
         queries: the kinds of query in which it has an effect.
         allowed: the allowed values, in words.
         default: the default as text; None: there is none.
-        default_text: the default in words, if it is no single value.
+        default_text: the default in words, if it is not a single value.
         doc: the description, in Markdown.
         ours: whether Spark's own Kafka source lacks it.
         inert: whether it is accepted without effect, so that existing programs run.
@@ -359,9 +359,9 @@ SECTIONS: Final = {
     "Consumer group": _GROUP,
     "Client settings": _KAFKA,
 }
-"""All options by the heading of their documentation."""
+"""All options, by the headings of their documentation."""
 
 OPTIONS: Final = tuple(option for section in SECTIONS.values() for option in section)
 BY_NAME: Final = {option.name.lower(): option for option in OPTIONS}
 DEFAULTS: Final = {option.name: option.default for option in OPTIONS if option.default is not None}
-"""The options that have one value as their default."""
+"""The defaults of the options that have a single value as default."""

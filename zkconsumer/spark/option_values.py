@@ -1,7 +1,7 @@
 """Parses the values of options: numbers, booleans, durations, choices. Pure.
 
-Values are texts, to which PySpark converts Python's numbers and booleans. Blanks around a value are
-allowed. Source: Spark 4.2, which uses Java's parsers and ``JavaUtils.timeStringAsMs``.
+Values are texts: PySpark converts Python's numbers and booleans. Blanks around a value are allowed.
+Source: Spark 4.2, which uses Java's parsers and ``JavaUtils.timeStringAsMs``.
 """
 
 import re
@@ -29,7 +29,7 @@ def read_bool(option: str, text: str) -> bool:
     """Return a boolean, from ``true`` or ``false`` in any case.
 
     Raises:
-        ConfigError: naming the option.
+        ConfigError: the value is invalid; names the option.
     """
     value = {"true": True, "false": False}.get(text.strip().lower())
     if value is None:
@@ -43,7 +43,7 @@ def read_long(
     """Return a whole number between two bounds, both included.
 
     Raises:
-        ConfigError: naming the option.
+        ConfigError: the value is invalid; names the option.
     """
     value = int(text) if _INTEGER.fullmatch(text.strip()) else None
     if value is None or not low <= value <= high:
@@ -56,7 +56,7 @@ def read_int(option: str, text: str, *, low: int) -> int:
     """Return a whole number of 32 bits.
 
     Raises:
-        ConfigError: naming the option.
+        ConfigError: the value is invalid; names the option.
     """
     return read_long(option, text, low=low, high=INT_MAX)
 
@@ -72,7 +72,7 @@ def read_first_int(
     """Return the whole number of 32 bits of the first given option.
 
     Raises:
-        ConfigError: naming the option.
+        ConfigError: the value is invalid; names the option.
     """
     name, text = first_given(options, names, str(default))
     return read_int(name, text, low=low)
@@ -82,7 +82,7 @@ def read_duration_ms(option: str, text: str) -> int:
     """Return a time such as ``500ms``, ``30s``, ``15m``, ``2h``; a bare number is milliseconds.
 
     Raises:
-        ConfigError: naming the option.
+        ConfigError: the value is invalid; names the option.
     """
     match = _DURATION.fullmatch(text.strip().lower())
     unit_us = _UNIT_US.get(match[2]) if match else None
@@ -100,7 +100,7 @@ def read_choice(option: str, text: str, choices: Sequence[str]) -> str:
     """Return a value that must be one of the choices, in any case.
 
     Raises:
-        ConfigError: naming the option.
+        ConfigError: the value is invalid; names the option.
     """
     value = text.strip().lower()
     if value not in choices:

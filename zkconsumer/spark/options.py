@@ -58,8 +58,8 @@ _STREAMING_ONLY = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDe
 class SourceOptions:
     """All options of one query; made by ``source_options``.
 
-    ``starting`` and ``ending`` hold a query's own defaults only after ``for_batch`` or
-    ``for_streaming``, which also check what only one of the two kinds refuses.
+    ``starting`` and ``ending`` have the defaults of the kind of query only after ``for_batch`` or
+    ``for_streaming``, which also refuse what only that kind refuses.
 
     Attributes:
         address: where the cluster is.
@@ -81,8 +81,8 @@ class SourceOptions:
         commit_offsets_to: the storage to commit a stream's progress to.
         group_offsets_in: the storage of the group's offsets for ``startingOffsets=group``.
         allow_live_group: whether to commit even if the group has live members.
-        notes: texts to be logged as warnings: ignored options, and why they are.
-        ranges: the settings of reading in tasks; the driver uses their client id and time-out, too.
+        notes: texts to be logged as warnings: ignored options, and the reasons.
+        ranges: the settings for tasks that read; the driver uses their client id and time-out, too.
     """
 
     address: ClusterAddress
@@ -170,10 +170,10 @@ class SourceOptions:
 
 
 def source_options(options: Mapping[str, str]) -> SourceOptions:
-    """Read and check the options of a query, as far as batch and streaming are alike.
+    """Read and check the options of a query, as far as batch and streaming queries share them.
 
     Raises:
-        ConfigError: an option is wrong; names it, and what is allowed.
+        ConfigError: an option is wrong; names it and the allowed values.
     """
     given = _by_lower_case(options)
     subscription = read_subscription(given)
@@ -236,7 +236,7 @@ def _by_lower_case(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def _unknown(given: Mapping[str, str]) -> list[str]:
-    """Return notes on unknown names: Spark accepts any, so that typos would go unnoticed."""
+    """Return notes on unknown names: Spark accepts any, so typos would go unnoticed."""
     notes = []
     for name in sorted(given):
         if name.startswith(PREFIX) or name in BY_NAME or is_of_security(name):
@@ -301,7 +301,7 @@ def _check_group(
     address: ClusterAddress,
 ) -> None:
     if group_id is not None:
-        # It refuses, under this option's name, a text that can't be part of a path.
+        # It refuses an id that can't be part of a path, and names this option.
         GroupPaths(group_id)
     elif target != "none":
         raise ConfigError(f"commitOffsetsTo is {target}: that needs group.id")

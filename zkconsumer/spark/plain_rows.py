@@ -1,7 +1,7 @@
-"""Creates frames of a few plain values that exist in the JVM alone.
+"""Creates frames of a few plain values in the JVM alone.
 
-``createDataFrame`` sends values through Python workers: two more tasks for each job that uses the
-frame, and perhaps the start of these processes.
+``createDataFrame`` sends values through Python workers, which costs two more tasks for each job
+that uses the frame, and perhaps the start of these processes.
 
 Source: Spark 3.4 ``inline`` and ``from_json``.
 """
@@ -18,7 +18,7 @@ def plain_rows(session: SparkSession, rows: Iterable[Sequence[object]], schema: 
 
     Args:
         session: the Spark session.
-        rows: few rows of numbers, texts and None: the plan of each query holds them.
+        rows: a few rows of numbers, texts and None; the plan of each query contains them.
         schema: the schema as SQL, with simple types: ``topic string, partition int``.
     """
     names = [column.split()[0] for column in schema.split(",")]

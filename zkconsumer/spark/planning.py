@@ -1,7 +1,7 @@
 """Plans the tasks of a query from its options, on the driver, before any of them runs.
 
-Executors get plain values: offsets, the present leader, brokers to look up another one. They never
-connect to ZooKeeper.
+Executors get plain values: offsets, the current leader, and brokers to request a new one from. They
+never connect to ZooKeeper.
 """
 
 import logging
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 class PlanningCluster(LogLookup, Protocol):
-    """The cluster as planning needs it (``ClusterReader``); errors follow its own retries."""
+    """A cluster for planning (``ClusterReader``); methods raise errors after their own retries."""
 
     def brokers(self) -> Sequence[Broker]:
         """Return the live brokers."""
@@ -51,7 +51,7 @@ class PlanningCluster(LogLookup, Protocol):
         *,
         known: Mapping[TopicPartition, int] | None = None,
     ) -> Offsets:
-        """See ``LogLookup``; a response below ``known`` is not believed at first."""
+        """See ``LogLookup``; a response below ``known`` is not trusted at first."""
         ...
 
     def creations(self, topics: Collection[str]) -> Creations:
@@ -59,7 +59,7 @@ class PlanningCluster(LogLookup, Protocol):
         ...
 
     def leaders(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Broker]:
-        """Return each partition's leader; partitions without one are missing."""
+        """Return each partition's leader; partitions without a leader are missing."""
         ...
 
     @property
@@ -75,8 +75,8 @@ class PlanningCluster(LogLookup, Protocol):
 class CachedLogEnds:
     """A ``LogLookup`` that reads both ends of the logs once.
 
-    The earliest offsets of a query must be those that it is checked against: otherwise a log whose
-    head expires between two lookups would count as lost.
+    The earliest offsets at which a query starts must be those that it is checked against:
+    otherwise, messages that expire between two lookups would count as lost.
     """
 
     def __init__(self, cluster: PlanningCluster, partitions: Sequence[TopicPartition]) -> None:
@@ -100,9 +100,9 @@ class CachedLogEnds:
         return self._cluster.until_time(times)
 
     def look_behind_end(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Read the ends of logs again whose given offsets are after the known ends.
+        """Read the log end again for each partition whose given offset is after the known end.
 
-        Times and groups are looked up after the ends, and logs grow meanwhile.
+        Offsets by time and of groups are looked up after the ends, and logs grow meanwhile.
         """
         latest = self.bounds.latest
         grown = [tp for tp, offset in offsets.items() if offset > latest[tp]]
@@ -136,7 +136,7 @@ def batch_ranges(
 
     Raises:
         ConfigError: an option names topics or partitions that don't exist.
-        OffsetsLost: some of it is gone, and ``failOnDataLoss`` is true.
+        OffsetsLost: requested messages are gone, and ``failOnDataLoss`` is true.
         ZkConsumerError: the cluster can't be read.
     """
     partitions = cluster.partitions(options.subscription)
@@ -162,8 +162,8 @@ def ranges_to_read(
     """Return the readable ranges of ``[start, end)``; see ``readable``.
 
     Raises:
-        OffsetsLost: a part is not readable, and ``failOnDataLoss`` is true; if it is false, that is
-            logged.
+        OffsetsLost: a part is not readable, and ``failOnDataLoss`` is true; if it is false, the
+            loss is logged.
     """
     found = readable(start, end, bounds, recreated)
     report(options, found.losses)
@@ -171,7 +171,7 @@ def ranges_to_read(
 
 
 def report(options: SourceOptions, losses: Sequence[Loss]) -> None:
-    """Log losses, or raise them with ``failOnDataLoss``.
+    """Log losses, or raise an error with ``failOnDataLoss``.
 
     Raises:
         OffsetsLost: there are losses, and ``failOnDataLoss`` is true.
@@ -227,8 +227,8 @@ def batch_tasks(
 
     Raises:
         ConfigError: an option names topics or partitions that don't exist.
-        OffsetsLost: some of it is gone, and ``failOnDataLoss`` is true.
-        ZkConsumerError: the cluster can't be asked.
+        OffsetsLost: requested messages are gone, and ``failOnDataLoss`` is true.
+        ZkConsumerError: the cluster can't be read.
     """
     for note in options.notes:
         log.warning("%s", note)

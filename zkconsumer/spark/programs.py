@@ -1,7 +1,7 @@
 """Provides ``read``, ``write`` and ``stream``, which work on every Spark from 3.4 on.
 
-On Sparks with sources in Python (4.0) they are shortcuts for ``format("zkconsumer")``; on others,
-the same plans, tasks and columns run under ``mapInArrow``.
+On Spark 4.0 and later they are shortcuts for ``format("zkconsumer")``; on older versions, without
+Python data sources, the same plans, tasks and columns run under ``mapInArrow``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -52,8 +52,8 @@ def read(spark: SparkSession, *, schema: StructType | None = None, **options: Op
 
     Raises:
         ConfigError: an option or a column is wrong. From 4.0 on Spark wraps it.
-        OffsetsLost: some of it is gone, and ``failOnDataLoss`` is true; as above.
-        ZkConsumerError: the cluster can't be asked; as above.
+        OffsetsLost: requested messages are gone, and ``failOnDataLoss`` is true; as above.
+        ZkConsumerError: the cluster can't be read; as above.
 
     Thread: any.
     """
@@ -64,7 +64,7 @@ def read(spark: SparkSession, *, schema: StructType | None = None, **options: Op
 def read_as(
     spark: SparkSession, options: Mapping[str, str], schema: StructType | None = None
 ) -> DataFrame:
-    """Read as ``read``, with options as texts, in a session that has the format registered."""
+    """Read like ``read``, with options as texts, in a session with the format registered."""
     if HAS_SOURCES:
         reader = spark.read.format(_FORMAT).options(**options)
         return (reader if schema is None else reader.schema(schema)).load()
@@ -81,7 +81,7 @@ def write(rows: DataFrame, **options: Option) -> None:
 
     Raises:
         ConfigError: an option, a column or the topic is wrong. From 4.0 on Spark wraps it.
-        ZkConsumerError: the cluster can't be asked; as above.
+        ZkConsumerError: the cluster's metadata can't be read; as above.
 
     Thread: any.
     """
@@ -107,8 +107,8 @@ def stream(  # noqa: PLR0913 - one optional part a line, all by name
     """Read topics batch by batch, in this thread, until the stream ends.
 
     An interrupted batch is repeated by the next call with this checkpoint, with the same number and
-    the same messages; so it is exactly once if ``write`` ignores numbers that it has written
-    before. A checkpoint can be resumed under every Spark from 3.4 on.
+    the same messages; so delivery is exactly once if ``write`` ignores numbers that it has already
+    written. A checkpoint can be resumed under every Spark from 3.4 on.
 
     Args:
         spark: the session.
@@ -124,10 +124,10 @@ def stream(  # noqa: PLR0913 - one optional part a line, all by name
 
     Raises:
         ConfigError: an option, a column or the checkpoint is wrong. Spark's own engine wraps it.
-        OffsetsLost: some of it is gone, and ``failOnDataLoss`` is true; as above.
-        ZkConsumerError: the cluster can't be asked; as above.
+        OffsetsLost: requested messages are gone, and ``failOnDataLoss`` is true; as above.
+        ZkConsumerError: the cluster can't be read; as above.
 
-    Thread: any, but one for one checkpoint.
+    Thread: any, but only one per checkpoint.
     """
     given = _texts(options)
     trigger = Trigger(available_now=available_now, interval_ms=interval_ms, stopped=stopped)
@@ -197,7 +197,7 @@ def _columns(options: SourceOptions) -> StructType:
 
 
 def _texts(options: Mapping[str, Option]) -> dict[str, str]:
-    """Return option values as texts, as Spark makes them."""
+    """Return option values as texts, converted as Spark does it."""
     return {
         name: str(value).lower() if isinstance(value, bool) else str(value)
         for name, value in options.items()

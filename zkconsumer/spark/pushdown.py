@@ -108,5 +108,5 @@ def _within(inner: ds.Filter, column: Column, *, negated: bool) -> Condition | N
 
 
 def is_number(value: object) -> TypeGuard[int]:
-    """Return whether a literal is an integer (and no boolean)."""
+    """Return whether a literal is an integer, and not a boolean."""
     return isinstance(value, int) and not isinstance(value, bool)

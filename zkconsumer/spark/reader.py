@@ -1,7 +1,7 @@
 """The batch reader, which plans on the driver and reads fixed ranges in tasks.
 
-Spark creates a reader for every planning, and sends it to the tasks: it holds options and columns,
-but no connection.
+Spark creates a reader each time it plans a query, and sends it to the tasks: it holds options and
+columns, but no connection.
 """
 
 from collections.abc import Iterator
@@ -39,12 +39,12 @@ class ZkBatchReader(DataSourceReader):
         self.conditions: list[Condition] = []
 
     def partitions(self) -> list[InputPartition]:
-        """Return the tasks, planned now.
+        """Plan the tasks now, and return them.
 
         Raises:
-            ConfigError: an option asks for what the cluster does not have.
-            OffsetsLost: some of it is gone, and ``failOnDataLoss`` is true.
-            ZkConsumerError: the cluster can't be asked.
+            ConfigError: an option names something that the cluster does not have.
+            OffsetsLost: requested messages are gone, and ``failOnDataLoss`` is true.
+            ZkConsumerError: the cluster can't be read.
         """
         return list(batch_tasks(self._options, self.conditions))
 
@@ -67,7 +67,7 @@ def batch_reader(options: SourceOptions, schema: StructType) -> ZkBatchReader:
 
 
 def read_task(partition: InputPartition, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """Yield the messages of a task's range; none for Spark's placeholder for no tasks.
+    """Return the messages of a task's range; none if it is Spark's placeholder for no tasks.
 
     Raises:
         TypeError: the partition is neither: its messages must not be skipped silently.

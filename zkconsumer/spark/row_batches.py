@@ -1,7 +1,7 @@
 """Builds record batches with the columns of Spark's Kafka source from the records of a range.
 
-``timestamp`` is null where the log has none (magic 0, all that brokers before 0.10 write), and
-``timestampType`` is -1 there. ``headers`` are null where a record has none: those of magic 0 and 1
+``timestamp`` is null, and ``timestampType`` -1, if a record has no timestamp (magic 0, all that
+brokers before 0.10 write). ``headers`` are null if a record has none; records of magic 0 and 1
 can't have any.
 
 Source: Spark 4 ``KafkaRecordToRowConverter``.

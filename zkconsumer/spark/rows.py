@@ -1,8 +1,8 @@
 """The schema of Spark's Kafka source, for Spark and for Arrow.
 
-Names, types and nullability are those of Spark's Kafka source, so that a job changes only the name
-of the format. A user's schema may omit columns, which are then not created; it can't add or retype
-any.
+Names, types and nullability are those of Spark's Kafka source, so that a job need only change the
+name of the format. A user's schema may omit columns, which are then not created; it can't add or
+retype any.
 
 Source: Spark 4 ``KafkaRecordToRowConverter``.
 """
@@ -54,8 +54,7 @@ _ARROW: Final[Mapping[str, pa.DataType]] = MappingProxyType(
         ),
     }
 )
-"""The Arrow types that Spark itself uses; its own function for them has another name in each Spark.
-"""
+"""The Arrow types that Spark itself uses; the name of its function for them varies by version."""
 _MAY_BE_NULL: Final = frozenset({"key", "value", "timestamp", "headers"})
 
 
@@ -73,7 +72,7 @@ def arrow_schema(schema: StructType) -> pa.Schema:
 
     Raises:
         ConfigError: a column does not exist, or has another type; or it is declared not null but
-            may be; or there are no columns.
+            may be null; or there are no columns.
     """
     if not schema.fields:
         raise ConfigError(f"schema: name at least one of the columns {', '.join(_TYPES)}")

@@ -45,7 +45,7 @@ def build_session(
         packages: Maven coordinates of packages for Spark to download.
 
     Raises:
-        ConfigError: there is no Java of version 17 or later to start Spark with.
+        ConfigError: there is no Java of version ``OLDEST_JAVA`` or later to start Spark with.
     """
     if not _runs_inside_spark():
         check_java(os.environ)
@@ -76,8 +76,8 @@ def register(session: SparkSession) -> None:
     """Register ``format("zkconsumer")`` with a session that could not find it by itself.
 
     Spark lists the modules on the path, so it does not find those of an editable installation, or
-    of ``--py-files``. It uses the thread's active session, regardless of the given one. Without
-    sources in Python nothing is done.
+    of ``--py-files``. Spark registers with the thread's active session, whichever one is given, so
+    the given one is made active meanwhile. Nothing is done without Python data sources.
     """
     if not HAS_SOURCES:
         return
@@ -99,7 +99,7 @@ def check_java(environ: Mapping[str, str]) -> None:
     """Check that the Java that Spark will start exists, and is recent enough.
 
     Raises:
-        ConfigError: there is none; the message says where it was looked for.
+        ConfigError: there is none, or it is too old; names the place that was searched.
     """
     home = environ.get("JAVA_HOME", "")
     if home:
@@ -132,5 +132,5 @@ def _version_of(program: str) -> int | None:
 
 
 def _runs_inside_spark() -> bool:
-    """Return whether a JVM runs already: that of ``spark-submit``, or of an active session."""
+    """Return whether a JVM is running: that of ``spark-submit``, or of an active session."""
     return "PYSPARK_GATEWAY_PORT" in os.environ or SparkSession.getActiveSession() is not None

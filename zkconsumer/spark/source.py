@@ -56,8 +56,8 @@ class ZkDataSource(DataSource):
 
         Raises:
             ConfigError: an option, a column, the topic or the mode is wrong.
-            TransportError: no broker answers.
-            RegistryError: ZooKeeper is needed to find them, and does not answer.
+            TransportError: no broker responds.
+            RegistryError: ZooKeeper is needed to find brokers, and does not respond.
         """
         from zkconsumer.spark.sink.plan import sink_plan  # noqa: PLC0415
         from zkconsumer.spark.sink.writer import ZkWriter  # noqa: PLC0415

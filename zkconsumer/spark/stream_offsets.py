@@ -2,12 +2,12 @@
 
 They have the form of Spark's Kafka source, ``{"topic":{"0":12}}``, so that people and tools can
 read them. The end of the very first batch also holds the start of that batch. Spark does not keep
-the start, and asks again if the query is restarted before the batch was complete; by then "latest"
-has moved, and the messages in between would be lost. Each end also holds the creations of the
-topics, as far as known, so that reading does not continue in a recreated topic.
+the start, and requests it again if the query is restarted before the batch is complete; by then
+"latest" has moved, and the messages in between would be lost. Each end also holds the creations of
+the topics, as far as known, so that reading does not continue in a recreated topic.
 
 Source: Spark 4.2 ``KafkaSourceOffset``; its ``KafkaSourceInitialOffsetWriter`` keeps the start in a
-file of the checkpoint, whose path a source in Python does not get.
+file of the checkpoint, whose path Python data sources do not get.
 """
 
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ START_KEY = "@start"
 """A key that no topic can have as its name."""
 
 CREATED_KEY = "@created"
-"""Another such key."""
+"""Another key that no topic can have as its name."""
 
 
 @dataclass(frozen=True, slots=True)

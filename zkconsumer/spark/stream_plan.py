@@ -1,12 +1,12 @@
 """Plans the batches of a streaming query on the driver, and commits the group's offsets.
 
 Spark calls the methods in its order, from one thread. ``latest`` is called with the end of the last
-*complete* batch, also after the very last one and first after a restart; so the group's offsets are
-committed there. (Spark calls ``commit`` only when it builds a further batch, which would leave the
-group one batch late.)
+*complete* batch, even after the very last batch, and first after a restart; so it is the method
+that commits the group's offsets. (Spark calls ``commit`` only when it builds a further
+batch, which would leave the group one batch behind.)
 
-Nothing is committed to a group with live members: they are looked up before each commit, and about
-once a second besides.
+Nothing is committed to a group with live members: they are looked up before each commit, and also
+about once a second.
 
 Source: Spark 4.2 ``KafkaMicroBatchStream``.
 """
@@ -40,16 +40,16 @@ from zkconsumer.spark.stream_offsets import StreamOffsets
 log = logging.getLogger(__name__)
 
 REFRESH_INTERVAL_MS: Final = 1_000
-"""The interval of looking up partitions and members while Spark polls for offsets."""
+"""Interval at which partitions and members are looked up while Spark polls for offsets."""
 
 IDLE_PAUSE_MS: Final = 100
-"""A pause without new messages: Spark would poll for offsets a hundred times a second."""
+"""Pause after a poll without new messages; Spark would poll a hundred times a second."""
 
 Offsets = Mapping[TopicPartition, int]
 
 
 class StreamPlan:
-    """The plan of one query, from its start to its end on this driver.
+    """Plans the batches of one query, from its start to its end on this driver.
 
     Args:
         options: the options of a streaming query.
@@ -95,7 +95,7 @@ class StreamPlan:
         """Check that the query may run.
 
         Raises:
-            ConfigError: the group has live members, or the subscription does not exist.
+            ConfigError: the group has live members, or a topic or partition does not exist.
             ZkConsumerError: the cluster does not respond.
         """
         if self._target is not None and not self._target.sees_members:
@@ -114,7 +114,7 @@ class StreamPlan:
         """Return the start of a new query; the same at each call.
 
         Raises:
-            ConfigError: the options ask for what the cluster does not have.
+            ConfigError: the options name something that the cluster does not have.
             ZkConsumerError: the cluster, or the group's offsets, can't be read.
         """
         if self._initial is None:
@@ -136,7 +136,7 @@ class StreamPlan:
         Raises:
             ConfigError: a member has joined the group that this query commits to.
             OffsetCommitFailed: the group's offsets could not be committed.
-            ZkConsumerError: the cluster can't be asked.
+            ZkConsumerError: the cluster can't be read.
         """
         self._pause_while_idle()
         partitions = self._look_for_partitions()
@@ -147,8 +147,8 @@ class StreamPlan:
         self.ends = ends
         first = self._is_first(start)
         if not first:
-            # The offset of a deleted partition is not committed: brokers may refuse it, and it
-            # would count for a recreated topic.
+            # The offset of a deleted partition is not committed: brokers may refuse it, and a
+            # recreated topic would inherit it.
             self._commit({tp: done[tp] for tp in ends if tp in done}, ends)
         self._glance_at_members()
         begins = self._begins(done, ends)
@@ -170,12 +170,12 @@ class StreamPlan:
         """Plan the batch between two offsets; the same ranges at each call.
 
         Raises:
-            OffsetsLost: some of it is gone, and ``failOnDataLoss`` is true.
-            ZkConsumerError: the cluster can't be asked.
+            OffsetsLost: requested messages are gone, and ``failOnDataLoss`` is true.
+            ZkConsumerError: the cluster can't be read.
         """
         begin = start.offsets if end.begun_at is None else end.begun_at
         known = set(self._look_for_partitions())
-        # If a topic was recreated after the batch was planned, none of its messages exists.
+        # If a topic was recreated after the batch was planned, the planned messages are gone.
         gone = created_again(end.created, self._created(sorted(known)))
         requested = [tp for tp in end.offsets if tp in known and tp.topic not in gone]
         bounds = LogBounds(
@@ -199,7 +199,7 @@ class StreamPlan:
         return self._partitions
 
     def _created(self, partitions: Sequence[TopicPartition]) -> Creations:
-        """Return the last known creation of each topic, for as long as no broker reports it."""
+        """Return the creation of each topic, the last known one if it can't be looked up now."""
         topics = {tp.topic for tp in partitions}
         if self._created_ms != self._partitions_ms or not topics <= self._creations.keys():
             self._creations = {**self._creations, **self._cluster.creations(topics)}
@@ -213,16 +213,16 @@ class StreamPlan:
             self._wait(max(0, IDLE_PAUSE_MS - (self._clock.now_ms() - since_ms)))
 
     def _is_first(self, start: StreamOffsets) -> bool:
-        """Return whether no batch before ``start`` read anything: an empty first batch ends there.
+        """Return whether nothing was read before ``start``, where an empty first batch may end.
 
-        Another driver may repeat a first batch, which ends where its own would begin.
+        A first batch that another driver planned may end where this driver's would begin.
         """
         if self._initial is None or start.offsets != self._initial.offsets:
             return False
         return start.begun_at is None or start.begun_at == start.offsets
 
     def _begins(self, start: Offsets, ends: Offsets) -> Offsets:
-        """Return the start offsets of new partitions; also of others, to skip deleted records."""
+        """Return log start offsets of new partitions; of others, too, to skip deleted records."""
         requested = [tp for tp in ends if tp not in start]
         if (
             self._options.max_offsets_per_trigger is not None
@@ -274,7 +274,7 @@ class StreamPlan:
 
 
 def begun_plan(options: SourceOptions) -> StreamPlan:
-    """Return the plan of a query, which has begun; the caller closes it.
+    """Create the plan of a query, and begin it; the caller closes it.
 
     Raises:
         ConfigError: see ``StreamPlan.begin``.

@@ -4,7 +4,7 @@ Spark creates one reader in a Python process on the driver that lives as long as
 others in short-lived processes to plan tasks; those never connect.
 
 Spark before 4.2 does not pass the start of a batch when it requests the end: see
-``ZkStreamReader``. For later ones see ``admitting_reader``.
+``ZkStreamReader``. For later versions see ``admitting_reader``.
 
 Source: PySpark 4.0 and 4.3 ``DataSourceStreamReader``, Spark 4.0 ``PythonMicroBatchStream``.
 """
@@ -72,7 +72,7 @@ class ZkStreamReader(DataSourceStreamReader):
         return self.plan.initial().to_json()
 
     def latestOffset(self, *_given: Any) -> JsonOffset:  # noqa: N802
-        """Return the next batch's end; commit everything before, which is complete."""
+        """Return the next batch's end; commit everything before that batch, which is complete."""
         self._since = start = self.initialOffset() if self._at is None else self._at
         self._at = self.next_end(start, unlimited=False)
         return self._at
@@ -92,8 +92,8 @@ class ZkStreamReader(DataSourceStreamReader):
         """Plan the tasks of one batch.
 
         Raises:
-            IllegalState: the batch starts at another offset than its end was computed from, or the
-                end was computed before Spark gave the position of the resumed query.
+            IllegalState: the batch does not start where its end was computed from, or the end was
+                computed before Spark passed the position of the resumed query.
         """
         if self._since not in (None, start) and end in (start, self._at):
             raise IllegalState(

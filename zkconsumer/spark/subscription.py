@@ -28,7 +28,7 @@ class Topics:
     names: tuple[str, ...]
 
     def wanted(self, known: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
-        """Return the partitions to read, sorted, out of those of the cluster.
+        """Return the partitions to read, sorted, among those of the cluster.
 
         Raises:
             ConfigError: a topic does not exist.
@@ -50,7 +50,7 @@ class TopicPattern:
 
     The pattern is a Java regular expression. It never matches internal topics
     (``__consumer_offsets``), as in Spark, nor names that Kafka refuses. A pattern without a
-    matching topic is no error, since one may be created.
+    matching topic is not an error, since one may be created.
 
     Raises:
         ConfigError: the expression is invalid, or its meaning outside Java is not certain.
@@ -63,7 +63,7 @@ class TopicPattern:
         object.__setattr__(self, "_matches", _matcher(self.pattern))
 
     def wanted(self, known: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
-        """Return the partitions to read, sorted, out of those of the cluster."""
+        """Return the partitions to read, sorted, among those of the cluster."""
         found = sorted(known)
         names = {tp.topic for tp in found} - INTERNAL_TOPICS
         # Brokers are not trusted, and names become paths.
@@ -103,7 +103,7 @@ def read_subscription(options: Mapping[str, str]) -> Subscription:
     """Read whichever of the three options is given.
 
     Args:
-        options: by their names in lower case.
+        options: the options, by their names in lower case.
 
     Raises:
         ConfigError: none or several of the options are given, or the value is invalid.

@@ -1,6 +1,6 @@
 """Reads a range as Arrow batches in a Spark task, in a Python worker on an executor.
 
-A worker runs one task after the other, so connections outlive a task. They are kept by broker, and
+A worker runs one task after another, so connections outlive a task. They are kept by broker, and
 belong to the process that opened them, since workers are forked.
 """
 
@@ -43,12 +43,12 @@ def read_partition(partition: ZkInputPartition, schema: pa.Schema) -> Iterator[p
         schema: the schema of the batches, a result of ``rows.arrow_schema``.
 
     Yields:
-        Batches of at least one row, of about one fetch, and at most about 16 MiB of compressed
-        sets.
+        Batches of at least one row, each from about one fetch, and at most about 16 MiB of
+        compressed sets.
 
     Raises:
-        DataLost: offsets are missing, with ``failOnDataLoss``. Without it they are skipped, and
-            named in the executor's log.
+        DataLost: offsets are missing, and ``failOnDataLoss`` is true; if it is false, they are
+            skipped, and named in the executor's log.
         PartitionFailed: an entry can't be read, or no broker served the partition.
         MessageTooLarge: an entry is larger than the largest fetch allowed.
     """

@@ -1,4 +1,4 @@
-"""Looks up topics' creations in ZooKeeper or at brokers, to detect recreated topics.
+"""Looks up topics' creations in ZooKeeper or from brokers, to detect recreated topics.
 
 Creations are optional: if neither responds, queries continue without them.
 """
@@ -28,7 +28,7 @@ class TopicCreations:
     Args:
         address: where the cluster is.
         view_of: reads metadata from brokers, if ZooKeeper is not given.
-        clock: for the pause after a failure.
+        clock: measures the pause after a failure.
     """
 
     def __init__(
@@ -46,7 +46,7 @@ class TopicCreations:
         self._without_ids = False
 
     def read(self, topics: Collection[str]) -> Creations:
-        """Return the known creations of topics; empty if neither responds."""
+        """Return the known creations of topics; empty if they can't be looked up now."""
         now_ms = self._clock.now_ms()
         if not topics or (self._not_before_ms is not None and now_ms < self._not_before_ms):
             return {}
@@ -71,7 +71,7 @@ class TopicCreations:
         if self._store is None:
             self._store = zookeeper.open_zookeeper(self._address)
         if not self._store.connected:
-            return {}  # nobody waits for it
+            return {}  # the query does not wait for it
         found = topic_czxids(self._store, topics)
         return {topic: f"czxid:{czxid:x}" for topic, czxid in found.items()}
 

@@ -87,8 +87,8 @@ class KafkaUtils:
 
         Args:
             ssc: Spark's streaming context.
-            topics: the topics to read; the same as in ``fromOffsets`` if these are given.
-            kafkaParams: as for ``createRDD``; ``auto.offset.reset`` says where to start:
+            topics: the topics to read; the same as in ``fromOffsets`` if that is given.
+            kafkaParams: as for ``createRDD``; ``auto.offset.reset`` decides where to start:
                 ``smallest``, or ``largest`` (the default).
             fromOffsets: the partitions to read, and where to start in each.
             keyDecoder: as for ``createRDD``.

@@ -12,11 +12,11 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.spark.legacy.values import OffsetRange, TopicAndPartition
 
 REMEMBERED = 1_000
-"""The number of batches whose ranges are remembered: more than can wait, or be repeated."""
+"""The number of batches whose ranges are remembered: more than can wait or be repeated."""
 
 
 class BatchRanges:
-    """Ranges of a stream's batches; picklable for checkpoints.
+    """Computes and remembers the ranges of a stream's batches; picklable for checkpoints.
 
     Args:
         offsets: where the first batch starts, by partition.
@@ -65,7 +65,7 @@ def given_offsets(
     Source: Spark 2.4 ``KafkaUtilsPythonHelper.createDirectStream``, which refuses the same.
 
     Raises:
-        ConfigError: the offsets are of other topics than those to be read.
+        ConfigError: the offsets are for other topics than those to be read.
     """
     named, wanted = sorted({tp.topic for tp in from_offsets}), sorted(set(topics))
     if named != wanted:
@@ -79,7 +79,7 @@ def given_offsets(
 def _instant_ms(time: datetime) -> int:
     """Convert Spark's time to milliseconds since the epoch.
 
-    Spark's time is a local time without a zone. When clocks are put back, an hour of these comes
-    twice; times that differ only by their fold are equal, and have the same hash.
+    Spark's time is a local time without a zone. When clocks are put back, an hour of these
+    occurs twice; times that differ only by their fold are equal, and have the same hash.
     """
     return round(time.timestamp() * 1000)

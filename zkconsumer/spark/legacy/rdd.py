@@ -36,9 +36,9 @@ class KafkaRDD(PipelinedRDD[Any, Any]):
     """An RDD of the messages of fixed ranges: one partition for each range, in the given order.
 
     Args:
-        context: Spark's.
+        context: Spark's context.
         partitions: the inputs of the tasks.
-        read: the function of the tasks.
+        read: the function that the tasks run.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ def cluster_of(params: LegacyParams) -> ClusterReader:
     """Create a cluster reader from a program's parameters.
 
     Raises:
-        ConfigError: the parameters lack the brokers, or their security settings.
+        ConfigError: the parameters were restored from a checkpoint, without security settings.
     """
     if params.lacks_security:
         raise ConfigError(
@@ -123,7 +123,7 @@ def planned(
 def reading(
     key_decoder: Decoder, value_decoder: Decoder, handler: MessageHandler | None
 ) -> Callable[[ZkInputPartition], Iterator[Any]]:
-    """Return a task's function: it yields pairs, or the handler's results."""
+    """Return the function that tasks run: it yields pairs, or the handler's results."""
 
     def read(partition: ZkInputPartition) -> Iterator[Any]:
         topic, number = partition.topic_partition

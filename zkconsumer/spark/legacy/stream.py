@@ -33,13 +33,13 @@ _streams: "dict[str, DirectStream]" = {}
 
 
 class DirectStream:
-    """Creates the RDD of each batch. Thread: Spark's, one batch after the other.
+    """Creates the RDD of each batch. Thread: Spark's, one batch after another.
 
     Args:
         stream_id: the stream's id in the context.
         params: the parameters of the cluster and of reading.
         ranges: the ranges of earlier batches, and the start of the next one.
-        read: the function of the tasks.
+        read: the function that the tasks run.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class DirectStream:
         return _restored, (self._id, self._params.without_secrets(), self._ranges, self._read)
 
     def batch(self, time: datetime, base: RDD[Any]) -> KafkaRDD:
-        """Return the RDD of a time: new messages, or the same ranges as before.
+        """Return the RDD for a time: new messages, or the same ranges as before.
 
         Raises:
             ConfigError: the stream was restored from a checkpoint, without security settings.
@@ -96,7 +96,7 @@ class _BatchRDD(RDD[Any]):
 
 
 class KafkaDStream(TransformedDStream[Any]):
-    """Batches of messages; in ``transform`` and ``foreachRDD`` each has ``offsetRanges()``.
+    """A stream of batches; in ``transform`` and ``foreachRDD`` each has ``offsetRanges()``.
 
     Args:
         base: the stream of times.
@@ -116,7 +116,7 @@ class KafkaDStream(TransformedDStream[Any]):
         _java(self._ssc).PythonDStream.callForeachRDD(self._jdstream, function)
 
     def transform(self, func: Callable[..., RDD[Any]]) -> TransformedDStream[Any]:
-        """Return a stream of the results of ``func(rdd)`` or ``func(time, rdd)`` of batches."""
+        """Return a stream of the results of ``func(rdd)`` or ``func(time, rdd)`` for each batch."""
         return TransformedDStream(self, _ranged(self._stream, func))
 
 

@@ -114,7 +114,7 @@ class LegacyParams:
 
     Attributes:
         address: where the cluster is.
-        settings: the settings of reading.
+        settings: the settings for reading.
         from_smallest: whether a stream without offsets starts at the oldest message.
         lacks_security: whether security settings were removed; see ``without_secrets``.
     """
@@ -133,10 +133,10 @@ class LegacyParams:
 
 
 def legacy_params(given: Mapping[str, str]) -> LegacyParams:
-    """Read ``kafkaParams``: keys of Kafka 0.8, of which those of reading have an effect.
+    """Read ``kafkaParams``: keys of Kafka 0.8, of which only those for reading have an effect.
 
     Raises:
-        ConfigError: naming the key.
+        ConfigError: a parameter is missing or invalid; names the key.
     """
     params = {str(name): str(text) for name, text in given.items()}
     brokers = params.get(BROKER_LIST, params.get("bootstrap.servers"))

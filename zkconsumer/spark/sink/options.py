@@ -32,7 +32,7 @@ DEFAULT_CLIENT_ID = "zkconsumer-spark-sink"
 
 DEFAULT_RETRIES = 60
 DEFAULT_BACKOFF_MS = 500
-"""With all retries half a minute: a dead broker is replaced once its session (6 s) ends."""
+"""With all retries half a minute in total: a dead broker is replaced after its session (6 s)."""
 
 _EFFECTIVE = frozenset(
     {
@@ -69,7 +69,7 @@ class SinkOptions:
         address: where the cluster is.
         topic: the topic of all rows; None: the ``topic`` column decides.
         partitioner: the class name of the original's partitioner.
-        batch: the settings of writing.
+        batch: the settings for writing.
         notes: notes for the user, which are logged once.
     """
 
@@ -84,7 +84,7 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
     """Read the options of a query that writes.
 
     Raises:
-        ConfigError: naming the option.
+        ConfigError: an option is unsupported or invalid; names it.
     """
     given = {ALIASES.get(name.lower(), name.lower()): text for name, text in options.items()}
     for name, reason in _REFUSED.items():

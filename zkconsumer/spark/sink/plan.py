@@ -49,8 +49,8 @@ def sink_plan(options: Mapping[str, str], schema: StructType) -> SinkPlan:
 
 
 def _see_topic(reader: ClusterReader, topic: str) -> None:
-    # A pattern of just the name: it never matches Kafka's internal topics, and a topic's name has
-    # no other special character than the dot.
+    # A pattern of just the name: it never matches Kafka's internal topics, and the dot is the only
+    # special character in a topic's name.
     if not reader.partitions(TopicPattern(topic.replace(".", "[.]"))):
         raise ConfigError(
             f"{TOPIC}: the cluster has no topic {topic} to write to: check the spelling, or create "

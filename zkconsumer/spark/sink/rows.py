@@ -39,7 +39,7 @@ class SinkColumns:
 
 
 def sink_columns(schema: StructType, *, topic: str | None) -> SinkColumns:
-    """Find the columns.
+    """Find the columns of a schema that are to be written.
 
     Args:
         schema: the schema of the rows.

@@ -1,7 +1,7 @@
 """Writes one task's rows, each acknowledged, in bounded memory.
 
 Rows of one partition of a topic keep their order. A task fails as a whole: Spark repeats it and
-writes all its rows again, so that rows may be duplicated, but none is lost.
+writes all its rows again, so rows may be duplicated, but none is lost.
 """
 
 from collections import defaultdict
@@ -33,11 +33,11 @@ class SinkPlan:
 
     Attributes:
         brokers: the brokers to request leaders from.
-        topic: the topic of all rows; None: their column decides.
+        topic: the topic of all rows; None: the ``topic`` column decides.
         columns: the positions of the columns.
         partitioner: the class name of the original's partitioner.
         batch: how records are written.
-        security: TLS and authentication at brokers; not in ``repr``.
+        security: TLS and authentication to brokers; not in ``repr``.
     """
 
     brokers: tuple[Broker, ...]
@@ -63,7 +63,7 @@ class PartitionTally:
     next_offset: int = -1
 
     def add(self, written: WrittenSet) -> None:
-        """Count a set that was acknowledged."""
+        """Count an acknowledged set."""
         if not self.count:
             self.first_offset = written.base_offset
         self.count += written.count
@@ -78,11 +78,11 @@ class WrittenCounts:
 
     @property
     def count(self) -> int:
-        """The number of rows in all."""
+        """The total number of rows."""
         return sum(written.count for written in self.partitions.values())
 
     def add(self, sets: Iterable[WrittenSet]) -> None:
-        """Count sets that were acknowledged."""
+        """Count acknowledged sets."""
         for set_ in sets:
             self.partitions.setdefault(set_.topic_partition, PartitionTally()).add(set_)
 
@@ -208,7 +208,7 @@ def write_rows(plan: SinkPlan, batches: Iterator[pa.RecordBatch]) -> WrittenCoun
 
 
 def in_words(tallies: Iterable[WrittenCounts]) -> str:
-    """Return a text about the rows written, in all and by topic."""
+    """Describe the rows written, in total and by topic."""
     by_topic: dict[str, int] = {}
     for tally in tallies:
         for tp, part in tally.partitions.items():

@@ -1,7 +1,7 @@
 """The sink of batch and streaming queries: ``df.write.format("zkconsumer").mode("append").save()``.
 
 Writing is at least once, as in Spark's own Kafka sink: a repeated task or micro-batch writes its
-rows again. In output mode ``complete`` each micro-batch appends the whole result, as there.
+rows again. In output mode ``complete`` each micro-batch appends the whole result, as in Spark.
 """
 
 import logging
@@ -19,13 +19,13 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class TaskResult(WriterCommitMessage):
-    """The result of a writing task for the driver: the rows by partition."""
+    """The result of a writing task for the driver: the counts of rows by partition."""
 
     tally: WrittenCounts
 
 
 def _written_by(messages: Sequence[WriterCommitMessage | None]) -> str:
-    """Return a text about the rows written; None in ``messages`` means a failed task."""
+    """Describe the rows written; None in ``messages`` means a failed task."""
     return in_words(message.tally for message in messages if isinstance(message, TaskResult))
 
 
@@ -40,7 +40,7 @@ class _TaskWriter:
         self._plan = plan
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> TaskResult:
-        """See ``write_rows``; Spark takes the result to the driver."""
+        """See ``write_rows``; Spark sends the result to the driver."""
         return TaskResult(write_rows(self._plan, iterator))
 
 
