@@ -165,21 +165,18 @@ class GroupProgress:
                 log's end is overwritten, though it is larger.
 
         Raises:
-            OffsetCommitFailed: some could not be written; the others were.
+            OffsetCommitFailed: some could not be written, or what is committed could not be read;
+                the others were written.
             ZkConsumerError: the outcome is unknown for all of them.
         """
         due = self._due(offsets)
         if not due:
             return
         self._show(due)
-        wanted = self._not_back(due, log_ends or {})
-        outcome = (
-            self._offsets.commit(
-                {tp: OffsetAndMetadata(offset) for tp, offset in wanted.items()}, retry=True
-            )
-            if wanted
-            else {}
-        )
+        wanted, outcome = self._not_back(due, log_ends or {})
+        if wanted:
+            offsets_of = {tp: OffsetAndMetadata(offset) for tp, offset in wanted.items()}
+            outcome |= self._offsets.commit(offsets_of, retry=True)
         self._written |= {tp: due[tp] for tp in due if outcome.get(tp) is None}
         failed = {tp: why for tp, why in outcome.items() if why is not None}
         if failed:
@@ -208,13 +205,20 @@ class GroupProgress:
 
     def _not_back(
         self, due: Mapping[TopicPartition, int], log_ends: Mapping[TopicPartition, int]
-    ) -> dict[TopicPartition, int]:
-        """Drop offsets that would move a committed offset back."""
+    ) -> tuple[dict[TopicPartition, int], dict[TopicPartition, str | None]]:
+        """Drop offsets that would move a committed offset back.
+
+        Returns:
+            the offsets to commit, and for partitions whose committed offset can't be read, so that
+            nobody knows, why not.
+        """
         found = self._offsets.fetch(list(due))
-        wanted = {}
+        wanted, unreadable = {}, {}
         for tp, offset in due.items():
             there = found[tp].offset
-            if there is None or there <= offset or there > log_ends.get(tp, there):
+            if there is None and found[tp].error is not None:
+                unreadable[tp] = found[tp].error
+            elif there is None or there <= offset or there > log_ends.get(tp, there):
                 wanted[tp] = offset
             elif self._reported.get(tp) != there:
                 self._reported[tp] = there
@@ -222,7 +226,7 @@ class GroupProgress:
                     "group %s: somebody else has committed %d for %s, this query is at %d: kept",
                     *(self.group_id, there, f"{tp}", offset),
                 )
-        return wanted
+        return wanted, unreadable
 
 
 def progress_of(options: SourceOptions, cluster: Brokers) -> GroupProgress | None:

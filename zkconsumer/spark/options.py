@@ -175,7 +175,7 @@ def source_options(options: Mapping[str, str]) -> SourceOptions:
     Raises:
         ConfigError: an option is wrong; names it and the allowed values.
     """
-    given = _by_lower_case(options)
+    given = by_lower_case(options)
     subscription = read_subscription(given)
     notes = (*_unknown(given), *check_kafka(given), *_without_effect(given))
     address = read_address(given)
@@ -221,7 +221,7 @@ def source_options(options: Mapping[str, str]) -> SourceOptions:
     )
 
 
-def _by_lower_case(options: Mapping[str, str]) -> dict[str, str]:
+def by_lower_case(options: Mapping[str, str]) -> dict[str, str]:
     """Return the options by names in lower case, with aliases replaced."""
     given: dict[str, str] = {}
     for name, value in options.items():

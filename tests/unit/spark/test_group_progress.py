@@ -98,6 +98,20 @@ def test_an_offset_that_cannot_be_read_is_not_none() -> None:
         progress_over(offsets).committed([T0, T1])
 
 
+def test_an_offset_that_cannot_be_read_is_not_overwritten() -> None:
+    """It may be larger: the commit fails for this partition, and is tried again with the next."""
+    offsets = ScriptedOffsets()
+    offsets.kept[T1] = 50
+    offsets.unreadable[T1] = "t-1: COORDINATOR_LOAD_IN_PROGRESS"
+    progress = progress_over(offsets)
+    with pytest.raises(OffsetCommitFailed, match=r"group g: .*COORDINATOR_LOAD_IN_PROGRESS"):
+        progress.commit({T0: 7, T1: 8})
+    assert offsets.kept == {T0: 7, T1: 50}
+    offsets.unreadable.clear()
+    progress.commit({T0: 7, T1: 60})
+    assert offsets.kept == {T0: 7, T1: 60}
+
+
 def test_live_members_are_named() -> None:
     """Live members are named; the owner node of a dead member does not count as one."""
     store = MemoryZkServer().connect()

@@ -17,8 +17,10 @@ from zkconsumer.produce.partitioner import DEFAULT_PARTITIONER, PARTITIONER_OPTI
 from zkconsumer.produce.settings import ACKS_ALL, ACKS_LEADER, ProducerSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.spark.address import BOOTSTRAP, ClusterAddress, read_address
+from zkconsumer.spark.broker_security import is_of_security
 from zkconsumer.spark.kafka_options import ALIASES, CLIENT_ID, PREFIX
 from zkconsumer.spark.option_values import first_given, read_choice, read_first_int
+from zkconsumer.spark.options import by_lower_case
 from zkconsumer.zk.paths import is_topic_name
 
 TOPIC = "topic"
@@ -86,7 +88,7 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
     Raises:
         ConfigError: an option is unsupported or invalid; names it.
     """
-    given = {ALIASES.get(name.lower(), name.lower()): text for name, text in options.items()}
+    given = by_lower_case(options)
     for name, reason in _REFUSED.items():
         if name in given:
             raise ConfigError(f"{name}: {reason}")
@@ -103,7 +105,7 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
         notes=tuple(
             f"option {name} is accepted but has no effect when writing"
             for name in sorted(given)
-            if name.startswith(PREFIX) and name not in _EFFECTIVE
+            if name.startswith(PREFIX) and name not in _EFFECTIVE and not is_of_security(name)
         ),
     )
 

@@ -63,6 +63,15 @@ def test_settings_without_effect_are_noted() -> None:
     """As in Spark any name is accepted, but a note says which settings have no effect."""
     [note] = sink_options({**BROKERS, "kafka.linger.ms": "5"}).notes
     assert "kafka.linger.ms" in note
+    secured = {"kafka.security.protocol": "SSL", "kafka.ssl.endpoint.identification.algorithm": ""}
+    assert sink_options({**BROKERS, **secured}).notes == ()
+
+
+def test_two_spellings_of_one_option_must_agree() -> None:
+    """Which of two values counts is not left to the order of a dictionary."""
+    assert sink_options({**BROKERS, "topic": "out", "TOPIC": "out"}).topic == "out"
+    with pytest.raises(ConfigError, match="TOPIC says something else than topic"):
+        sink_options({**BROKERS, "topic": "out", "TOPIC": "other"})
 
 
 @pytest.mark.parametrize(
