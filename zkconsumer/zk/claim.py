@@ -25,7 +25,7 @@ MULTIS_IN_FLIGHT = 20
 
 
 class ClaimAttempt:
-    """One attempt to claim; ``wanted`` is the text for each path."""
+    """One attempt to claim all owner nodes of ``wanted``, which has the text for each path."""
 
     def __init__(self, store: ZkStore, wanted: Mapping[str, bytes], session_id: int) -> None:
         self._store = store
@@ -56,14 +56,14 @@ class ClaimAttempt:
             if not failed:
                 self.claimed = True
                 return
-            # Read the failing ones first: usually a node of another session is among them, and the
+            # Read the nodes that failed first: usually another session's is among them, and the
             # rest need not be read.
             failing = [path for path, error in failed.items() if error is not OpError.ROLLED_BACK]
             nodes = self._read(failing)
             if self.parents_missing or any(self._is_foreign(node) for node in nodes.values()):
                 break
-            # Nodes of this session are those of a claim whose response was lost, and likely so are
-            # the unsent ones: all are read, or each round would get one transaction further.
+            # Nodes of this session come from a claim whose response was lost, as the unsent ones
+            # probably do: read all, or each round would get only one transaction further.
             rest = [path for path in (*failed, *(op.path for op in unsent)) if path not in nodes]
             nodes |= self._read(rest)
             if any(self._is_foreign(node) for node in nodes.values()):

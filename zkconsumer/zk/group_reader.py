@@ -74,7 +74,7 @@ def _expanded(
     names: tuple[str, ...],
     expand: Expand,
 ) -> tuple[dict[str, tuple[Registration, tuple[str, ...]]], dict[str, str]]:
-    """Return the members whose topics are known, and the reason and path of each other one."""
+    """Return the members whose topics are known, and the reason and path of each of the others."""
     members: dict[str, tuple[Registration, tuple[str, ...]]] = {}
     malformed: dict[str, str] = {}
     for consumer_id, registration in parsed.items():

@@ -23,8 +23,8 @@ class RegistrationConflict:
     that session ends.
 
     Attributes:
-        session_id: the session that owns the node; 0 if the node is persistent, so that it is not
-            deleted by itself.
+        session_id: the session that owns the node; 0 if the node is persistent, so that no
+            session's end deletes it.
         age_ms: the age of the node, by the server's clock against ours; at least 0.
     """
 
@@ -53,8 +53,8 @@ class ClaimConflict:
     """Nothing was claimed.
 
     Attributes:
-        held: partitions that others hold, with their owners; only some of many. Empty if owner
-            nodes came and went faster than they could be read.
+        held: partitions that others hold, with their owners; a sample if there are many. Empty if
+            owner nodes came and went faster than they could be read.
     """
 
     held: Mapping[TopicPartition, Owner]
@@ -82,8 +82,8 @@ class GroupWatches:
 class BrokerList:
     """The registered brokers, sorted by id, and the registrations that can't be used.
 
-    ``malformed`` has the reasons by broker id; -1 stands for names that are no number. ``old_ids``:
-    those that registered like brokers of 0.8 or 0.9; ``are_old``: whether all of them did.
+    ``malformed`` has the reasons by broker id; -1 stands for names that are not numbers.
+    ``old_ids``: brokers that registered like those of 0.8 or 0.9; ``are_old``: whether all did.
     """
 
     brokers: tuple[Broker, ...]

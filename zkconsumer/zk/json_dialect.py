@@ -8,7 +8,7 @@ The Scala parser is laxer than JSON in one way and stricter in another, and both
   0.8.1 write without escaping is read back. What looks like an escape is one: the word boundary
   ``\b`` of such a regex is read as a backspace by every Scala member. We must expand the regex as
   they do, so we read it as they do.
-- A number must be a plain 32-bit integer. Any other one, in whatever field, makes the whole text
+- A number must be a plain 32-bit integer. Any other number, in any field, makes the whole text
   unreadable. We read such text, and report that Scala members can't.
 """
 
@@ -49,7 +49,7 @@ class JsonObject:
 
 @dataclass(frozen=True, slots=True)
 class NotJson:
-    """Text that is no JSON object, with the reason."""
+    """Text that is not a JSON object, with the reason."""
 
     reason: str
 

@@ -54,7 +54,7 @@ _OP_ERRORS: dict[type[BaseException], OpError] = {
 
 @dataclass(frozen=True, slots=True)
 class KazooWatch:
-    """Passes kazoo's events to a watch; equal for equal watches, so that kazoo's sets hold one."""
+    """Passes kazoo's events to a watch; equal for equal watches, so kazoo's sets hold only one."""
 
     watch: Watch
 
@@ -186,12 +186,12 @@ def mapped(error: Exception, what: str) -> RegistryError:
 
 
 def znode(read: tuple[bytes | None, ZnodeStat]) -> ZNode:
-    """Convert kazoo's node."""
+    """Convert a node that kazoo has read."""
     return ZNode(data=read[0] or b"", **_stat_fields(read[1]))
 
 
 def znode_stat(stat: ZnodeStat) -> ZNodeStat:
-    """Convert kazoo's stat."""
+    """Convert a stat that kazoo has read."""
     return ZNodeStat(**_stat_fields(stat))
 
 

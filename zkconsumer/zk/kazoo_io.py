@@ -6,8 +6,8 @@ take most of the time. Here the non-blocking socket is simply tried first; bytes
 response are kept, and the responses in them are read without another pass of the loop. Requests
 that are sent together are written in one piece.
 
-Nothing else changes: the order, the time-outs, the errors, and the wake-ups. It is part of
-``kazoo_store``, and leaves kazoo unchanged if that lacks the internals used here.
+The order, the time-outs, the errors and the wake-ups stay as they are. This module is part of
+``kazoo_store``; if kazoo lacks the internals used here, it leaves kazoo unchanged.
 """
 
 import socket
@@ -29,7 +29,7 @@ _INTERNALS = (
 
 
 class BufferedIo:
-    """The reading and writing of one kazoo connection. Thread: kazoo's connection thread only."""
+    """Reads and writes for one kazoo connection. Thread: kazoo's connection thread only."""
 
     def __init__(self, connection: Any) -> None:
         self._connection = connection
@@ -58,7 +58,7 @@ class BufferedIo:
         return data
 
     def write(self, message: bytes | bytearray, timeout: float) -> None:
-        """Write everything, or add it to the requests being sent; raises as ``read``."""
+        """Write everything, or add it to the requests being sent; raises the errors of ``read``."""
         if self._outgoing is not None:
             self._outgoing += message
             return
@@ -157,11 +157,11 @@ def install(connection: Any) -> bool:
 
 
 class WakeupPipe:
-    """The end of kazoo's socket pair where senders wake its thread; never blocks.
+    """The end of kazoo's socket pair through which senders wake its thread; never blocks.
 
     The pair holds a limited number of bytes, and those of requests that failed with a connection
     stay in it. A sender that blocked would wait for kazoo's thread, which may be waiting for the
-    lock that the sender holds, to report that failure. A full pair wakes the thread already.
+    lock that the sender holds, to report that failure. A full pair has woken the thread already.
     """
 
     def __init__(self, sock: socket.socket) -> None:

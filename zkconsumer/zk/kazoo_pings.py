@@ -1,4 +1,4 @@
-"""Sends our own pings on kazoo's connection, and reports when those with a response were sent.
+"""Sends our own pings on kazoo's connection; once one has its response, reports when it was sent.
 
 A session lives for its time-out from the last request that reached the server. Once that request
 has a response, we know when it was sent. kazoo pings every third of the time-out, if it has sent
@@ -27,12 +27,12 @@ _INTERNALS = ("_submit", "_read_header", "_read_sock", "handler", "client")
 
 
 class Pings:
-    """The pings of one kazoo connection. Thread: kazoo's connection thread only.
+    """Sends and matches the pings of one kazoo connection. Thread: its connection thread only.
 
     Args:
         connection: kazoo's connection.
         clock: for the times that are reported.
-        received: called at each response: first of the connect request, then of pings.
+        received: called for each response: first to the connect request, then to pings.
     """
 
     def __init__(self, connection: Any, clock: Clock, received: ResponseListener) -> None:

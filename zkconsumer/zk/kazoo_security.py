@@ -2,7 +2,7 @@
 
 kazoo's own TLS creates a context for each connection, and reports an untrusted certificate only as
 "connection dropped", again and again. Here the context is created once, from files that are checked
-before connecting, and the reason of a failure is kept for the caller. This module is part of
+before connecting, and the reason for a failure is kept for the caller. This module is part of
 ``kazoo_store``.
 """
 

@@ -1,6 +1,6 @@
 """Wraps kazoo, the client library; only this module and its ``kazoo_*`` neighbours import it.
 
-Facts of kazoo 2.11 (``client``, ``protocol/connection``), and their consequences here:
+Facts about kazoo 2.11 (``client``, ``protocol/connection``), and their consequences here:
 
 - Watches do not survive a broken connection, not even within the same session: kazoo drops all of
   them on SUSPENDED (calling each with an event of type NONE, which we don't pass on) and registers
@@ -10,12 +10,12 @@ Facts of kazoo 2.11 (``client``, ``protocol/connection``), and their consequence
 - ``client_id`` is empty while disconnected and reset on expiry: the last id is kept here.
 - After an expiry kazoo opens a new session by itself. A request is sent only into the session that
   it was meant for (``SessionTracker``).
-- A request queued while disconnected would wait, and run whenever the connection is back, long
+- A request queued while disconnected would wait, and run once the connection is back, perhaps long
   after its caller has given up. So nothing is queued until there is a connection. A request in
   flight when the connection breaks fails, but may have happened. A request in flight when the
   time-out of its batch passes may still happen, in the same session and before anything sent later.
 - kazoo's command retries are not used; its connection retries go on for ever, see ``_retry``.
-- Stopping kazoo waits for its thread, which may be in a connect: ``close`` limits that.
+- Stopping kazoo waits for its thread, which may be connecting: ``close`` limits that wait.
 """
 
 import logging
@@ -105,8 +105,8 @@ def connect(
         supports_multi: whether the server supports transactions; None: ask it.
 
     Raises:
-        ConfigError: the text is no list of servers; or a file or library that ``security`` needs
-            can't be used.
+        ConfigError: the text is not a list of servers; or a file or library that ``security``
+            needs can't be used.
         RegistryError: no server responded in time, or accepts our credentials; or the chroot does
             not exist.
     """
@@ -341,13 +341,14 @@ def _new_kazoo(
     security: ZookeeperSecurity,
     note_negotiated: Callable[[int], None],
 ) -> Any:
-    """Create a kazoo client with our retries, limited connects, and a report of the time-out."""
+    """Create a kazoo client with our retries; it limits connects and reports its time-out."""
     new_handler: Any = SequentialThreadingHandler
     new_retry: Any = KazooRetry
     new_client: Any = KazooClient
     handler = new_handler()
-    # A server that swallows packets must not cost the whole session time-out, as in kazoo:
-    # the next one must be tried while the session can still be saved (the Java client's rule).
+    # A server that swallows packets must not use up the whole session time-out, as it does in
+    # kazoo: the next server must be tried while the session can still be saved (the Java client's
+    # rule).
     attempt_s = max(0.5, session_timeout_ms / 1000 / len(servers.servers))
     open_socket = handler.create_connection
 

@@ -30,7 +30,7 @@ _PLAIN: Final = re.compile(r"(/[\w.-]+)+", re.ASCII)
 _NEVER: Final = frozenset({"zookeeper", "brokers", "consumers", "admin", "config", "controller"})
 _MOST_FIRST: Final = 200
 _MOST_SECOND: Final = 400
-"""Limits of nodes that are read: below the root, and below those."""
+"""Limits of nodes that are read: directly below the root, and one level further down."""
 _AT_ONCE: Final = 10
 _MOST_TOLD: Final = 3
 
@@ -52,7 +52,7 @@ def live_brokers(
         protocol: selects the brokers' listeners.
 
     Raises:
-        RegistryError: none is registered or usable; says why, and where there are some.
+        RegistryError: none is registered or usable; says why, and which chroots have some.
     """
     listed = read_brokers(store, None, protocol)
     if listed.brokers:
@@ -75,7 +75,7 @@ def require_cluster(
             before the first broker.
 
     Raises:
-        RegistryError: there is no cluster; says where there are some.
+        RegistryError: there is no cluster; names the chroots that have one.
     """
     if store.exists_many([_BROKERS]) != [None]:
         return
@@ -85,7 +85,7 @@ def require_cluster(
 
 
 def why_no_brokers(store: ZkStore, zookeeper_connect: str) -> NoBrokers:
-    """Find out why no broker is registered, and where on the same servers some are.
+    """Find out why no broker is registered, and which chroots of the same servers have some.
 
     Raises:
         RegistryError: ZooKeeper does not respond.
@@ -120,7 +120,7 @@ def clusters_at(zookeeper_connect: str, children: ReadChildren) -> tuple[str, ..
 
 
 def _candidates(children: ReadChildren) -> Iterator[list[str]]:
-    """Yield the chroots to try: none and those of one level, then those of two."""
+    """Yield the chroots to try: no chroot and those of one level, then those of two levels."""
     first = _below(children, [""], _MOST_FIRST)
     yield ["", *first]
     yield _below(children, first, _MOST_SECOND)
@@ -146,7 +146,7 @@ def _below(children: ReadChildren, parents: Sequence[str], most: int) -> list[st
 
 
 def _tolerant(children: ReadChildren, paths: Sequence[str]) -> list[list[str] | None]:
-    """Read children; return None for a node that may not be read, and the others all the same."""
+    """Read children; return None for a node that may not be read, and still read the others."""
     if not paths:
         return []
     try:
@@ -161,7 +161,7 @@ def _tolerant(children: ReadChildren, paths: Sequence[str]) -> list[list[str] | 
 
 
 class LiveBrokers:
-    """Reads ``/brokers/ids``; returns the last known list while ZooKeeper is away.
+    """Reads ``/brokers/ids``; returns the last known list while ZooKeeper is unavailable.
 
     Thread: leader finder.
     """
@@ -174,7 +174,7 @@ class LiveBrokers:
         """Return the live brokers, or the last known ones.
 
         Raises:
-            RegistryError: ZooKeeper can't be read, and never could.
+            RegistryError: ZooKeeper can't be read, and no brokers are known.
         """
         try:
             self._last = self._registry.read_brokers()
@@ -185,10 +185,10 @@ class LiveBrokers:
         return self._last.brokers
 
     def versions_of(self, broker: Broker) -> BrokerVersions | None:
-        """Return what a broker serves by its registration; None: ask the broker. Thread: any.
+        """Return the versions that a broker's registration implies; None: request them from it.
 
-        Brokers of 0.8 and 0.9 can't be asked, and no later broker registers as they do (except one
-        that is configured to register so: it serves what it is sent).
+        Brokers of 0.8 and 0.9 have no such request, and no later broker registers as they do
+        (unless it is configured to: then it serves these versions, too). Thread: any.
         """
         registered = self._last
         is_old = registered is not None and (registered.are_old or broker.id in registered.old_ids)

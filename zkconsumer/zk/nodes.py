@@ -91,7 +91,7 @@ def encode_registration(registration: Registration) -> bytes:
 
 
 def parse_registration(data: bytes) -> Registration | Malformed:
-    """Read a member's registration, of any client.
+    """Read a member's registration, written by any client.
 
     As in Scala, any pattern but the two wildcards means static; so does an empty subscription,
     and of a wildcard's entries only the first counts.
@@ -221,7 +221,7 @@ def listener_address(
     If several listeners speak it, the first one in the registration counts. Version 1 has a host
     and a port; 2 and 3 add endpoints, whose schemes are the security protocols; from 4 on they are
     listeners' names, and a map gives the protocol of each. Host and port stay those of the listener
-    named PLAINTEXT, null and -1 where there is none.
+    named PLAINTEXT; without such a listener they are null and -1.
 
     Args:
         registration: the fields of the broker's node, of any version.

@@ -31,13 +31,13 @@ class _Topic:
     nodes: dict[TopicPartition, ZNode] = field(default_factory=dict)
 
     def holds(self, stat: ZNodeStat) -> bool:
-        """Return whether no child has come or gone."""
+        """Return whether no child has come or gone, by the node's present ``stat``."""
         same = (self.czxid, self.child_changes) == (stat.czxid, stat.child_changes)
         return same and self.pzxid in {None, stat.pzxid}
 
 
 class OwnerMemory:
-    """The owner nodes of one session in one group. Thread: control only."""
+    """Caches the owner nodes of one session in one group. Thread: control only."""
 
     def __init__(self, store: ZkStore, paths: GroupPaths) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""Owner nodes: which thread owns a partition. Claimed all or nothing, deleted only if ours.
+"""Claims owner nodes, which name a partition's thread: all or nothing. Deletes only our own.
 
 Ownership is judged by the session that created the node (``ephemeralOwner``): the text alone can't
 distinguish a node of this session from one left by a dead session of the same process. Scala judges
@@ -70,7 +70,7 @@ class PartitionOwners:
         return self._memory.read(partitions, self.session_id)
 
     def still_ours(self, partitions: Sequence[TopicPartition]) -> frozenset[TopicPartition]:
-        """Return those of these partitions that ``session_id`` owns, read now."""
+        """Read the owners of these partitions; return those that ``session_id`` owns."""
         ours = self.session_id
         owners = self._read(partitions, ours) if partitions else {}
         return frozenset(tp for tp, owner in owners.items() if owner and owner.session_id == ours)
@@ -86,11 +86,11 @@ class PartitionOwners:
     def watch_owners(
         self, partitions: Sequence[TopicPartition], watch: Watch
     ) -> tuple[TopicPartition, ...]:
-        """Watch owner nodes; return the partitions that have no owner already.
+        """Watch owner nodes; return the partitions that already have no owner.
 
         If the last conflict showed several of them with the same owner, only the last is watched: a
         claim needs all of them, and an owner that releases them one by one would otherwise wake us,
-        and be disturbed by us, as many times.
+        and we would disturb it, once per partition.
         """
         last = {self._blocked_by.get(tp, f"{tp}"): tp for tp in partitions}
         watched = list(last.values())

@@ -1,4 +1,4 @@
-"""Every path that the consumer reads or writes, below the chroot. Pure.
+"""Defines every path that the consumer reads or writes, below the chroot. Pure.
 
 Source: Kafka 0.8.2.2 ``ZkUtils``, ``ZKGroupDirs``, ``ZKGroupTopicDirs``. Group ids and topic names
 are path segments; a name that can't be one is refused here, before ZooKeeper sees it.
@@ -15,9 +15,9 @@ BROKER_IDS = "/brokers/ids"
 BROKER_TOPICS = "/brokers/topics"
 CONSUMERS = "/consumers"
 
-# What ZooKeeper refuses in a path: control characters, surrogates, private use, specials.
+# ZooKeeper refuses these in a path: control characters, surrogates, private use, specials.
 _REFUSED = re.compile("[/\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")
-# Most paths are plain, and recognised at once.
+# Most paths are plain; this recognises them at once.
 _PLAIN_PATH = re.compile(r"(?:/[a-zA-Z0-9_-][a-zA-Z0-9._-]*)+")
 _KAFKA_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 _MAX_TOPIC_LENGTH = 255

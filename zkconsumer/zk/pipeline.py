@@ -37,7 +37,7 @@ Send = Callable[[], PendingResponse]
 
 
 class Pipeline:
-    """One client's requests: a batch at a time, bounded in time as a whole. Thread: any."""
+    """Sends one client's requests, a batch at a time, each bounded in time. Thread: any."""
 
     def __init__(self, tracker: SessionTracker, clock: Clock, *, timeout_ms: int) -> None:
         self._tracker = tracker
@@ -65,7 +65,7 @@ class Pipeline:
                 response = self._tracker.send(fence, send)
                 responses.append(response)
                 self._unanswered.append(response)
-            # The last one first: then the others are mostly there, and this thread wakes up once.
+            # Await the last one first: then most others are there, and this thread wakes up once.
             for response in reversed(responses):
                 self._await(response, deadline_ms)
             return responses

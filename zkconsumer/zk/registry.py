@@ -5,8 +5,8 @@ free: that is up to the caller's thread, which can wait for that very node with 
 methods.
 
 Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector``, ``ZkUtils``. Unlike it, a conflict is judged
-by the session that owns the node (as from 0.9 on, KAFKA-1387), a claim is all or nothing, and only
-own nodes are deleted.
+by the session that owns the node (as in 0.9 and later, KAFKA-1387), a claim is all or nothing, and
+only our own nodes are deleted.
 """
 
 from zkconsumer.clock import Clock, SystemClock
@@ -140,7 +140,7 @@ class GroupRegistry(PartitionOwners):
         """Read the input of a rebalance, leaving watches before each read.
 
         Args:
-            watches: called at later changes.
+            watches: called for later changes.
             expand: returns the topics of a registration, given all topic names; or why that member
                 must be left out. What it raises is passed on, with the member's path.
         """

@@ -21,7 +21,7 @@ class SessionState(StrEnum):
     LOST = "LOST"
     """The session ended; so did its ephemeral nodes."""
     DEAD = "DEAD"
-    """The client has ended by an unexpected error: no more events will come."""
+    """The client has ended with an unexpected error: no more events will come."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class SessionEvent:
 
 
 SessionListener = Callable[[SessionEvent], None]
-"""Called with session events on a thread of the client: it may only put into a mailbox."""
+"""Called with session events on a thread of the client: it may only put them into a mailbox."""
 
 ResponseListener = Callable[[int, int], None]
 """Called for a response of the server, with the time when its request was sent, and the longest

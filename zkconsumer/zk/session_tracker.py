@@ -53,7 +53,7 @@ class SessionTracker:
             self._listeners.append(listener)
 
     def report(self, state: SessionState, session_id: int | None = None) -> None:
-        """Record a change, and notify the listeners; ``session_id`` goes with CONNECTED."""
+        """Record a change, and notify the listeners; only CONNECTED comes with a ``session_id``."""
         with self._changed:
             if self._closed or (self._session_id == 0 and session_id is None):
                 return
@@ -73,7 +73,7 @@ class SessionTracker:
             self._changed.notify_all()
 
     def close(self) -> bool:
-        """Refuse all requests and notify listeners no longer; return False if closed already."""
+        """Refuse all requests and stop notifying listeners; return False if closed already."""
         with self._changed:
             was_open, self._closed = not self._closed, True
             self._changed.notify_all()
@@ -83,7 +83,7 @@ class SessionTracker:
         """Wait until the server responds in session ``fence`` (None: in any).
 
         Raises:
-            RegistryError: it does not by ``deadline_ms``, or the client is closed.
+            RegistryError: it does not respond by ``deadline_ms``, or the client is closed.
             SessionLost: that session has ended.
         """
         with self._changed:

@@ -8,8 +8,8 @@ exceptions:
   flight may or may not have happened.
 - ``SessionLost``: the session ended before or during the call. Its ephemeral nodes are gone.
 
-Only this file knows the order of requests in which no change is missed in between. Paths are
-absolute and below the chroot, which is unknown above this package.
+Only this file knows in which order to send requests so that no change is missed. Paths are absolute
+and below the chroot, which is unknown above this package.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,9 +39,9 @@ CLOSE_TIMEOUT_MS = 5000
 Watch = Callable[[str, str], None]
 """Called once with the path and a ``WatchEvent``, on a thread of the client.
 
-It must only put into a mailbox. It is one-shot like ZooKeeper's, and is dropped silently when the
-connection breaks: after CONNECTED everything must be read again. The same callable left twice on a
-path is called once. So pass one that lives long: a new closure for every read piles up.
+It may only put them into a mailbox. It is one-shot like ZooKeeper's, and is dropped silently when
+the connection breaks: after CONNECTED everything must be read again. The same callable left twice
+on a path is called once. So pass a long-lived one: new closures for every read would pile up.
 """
 
 
@@ -348,7 +348,7 @@ class ZkStore:
     def set_or_create_many(
         self, items: Mapping[str, bytes], *, session_id: int | None = None
     ) -> list[str | None]:
-        """Write persistent nodes whatever they held; create missing nodes and parents.
+        """Overwrite persistent nodes, whatever they hold; create missing nodes and parents.
 
         Returns:
             For each item in its order None, or why it was not written.

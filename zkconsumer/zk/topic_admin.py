@@ -1,4 +1,4 @@
-"""Changes topics in ZooKeeper as the original's tool did, for brokers without requests for it.
+"""Changes topics in ZooKeeper as the original's tool did, for brokers without such requests.
 
 Source: Kafka 0.8.2.2 and 1.1 ``AdminUtils``, ``TopicCommand``, ``DynamicConfigManager``.
 """
@@ -19,7 +19,7 @@ _TRIES: Final = 5
 
 
 class TopicNodes:
-    """The nodes of one topic.
+    """Creates and changes the nodes of one topic.
 
     Args:
         store: the ZooKeeper client.
@@ -36,7 +36,7 @@ class TopicNodes:
         """Create the topic: the settings, then the partitions, on which the controller acts.
 
         Raises:
-            ConfigError: it exists; or Kafka 0.8.0 has no settings of topics.
+            ConfigError: it exists; or Kafka 0.8.0 has no topic settings.
             RegistryError: ZooKeeper refuses.
         """
         self._store.ensure_paths(["/brokers/topics"])
@@ -74,7 +74,7 @@ class TopicNodes:
         """Change settings, and notify the brokers.
 
         Raises:
-            ConfigError: Kafka 0.8.0 has no settings of topics.
+            ConfigError: Kafka 0.8.0 has no topic settings.
             RegistryError: ZooKeeper refuses.
         """
         if self._release < (0, 8, 1):
