@@ -1,1 +1,1 @@
-"""Measurements that take too long, or tell too much about the machine, to be tests."""
+"""Measurements that take too long, or depend too much on the machine, to be tests."""

@@ -1,19 +1,19 @@
-"""CPU nanoseconds a record for both decoders: each message size, each codec, in alternating runs.
+"""Measures both decoders' CPU time per record, by message size and codec, in alternating runs.
 
     python -m benchmarks.decode [--rounds 7] [--sizes 10,100,1000] [--codecs none,gzip]
                                 [--shapes alike,varied,keyed]
 
-Columns: ``zlib`` and ``isal`` are ``records.decode`` up to rows, as a fetcher in Python takes them,
-by the library that computes the CRC (no ``isal``: it is not installed). ``records`` is the same
-with records made, by the library or libraries that ``records.checksum`` has chosen. ``native`` is
-that call answered by the core. ``walk`` is the core alone, without the GIL: CRC, decompression,
-runs. ``messages`` is the walk and then every message made, one at a time, as a stream hands them
-out. Without a built core the last three are missing.
+Columns: ``zlib`` and ``isal`` are ``records.decode`` up to rows, as a fetcher in Python uses it,
+named after the library that computes the CRC (``isal`` is missing if it is not installed).
+``records`` also makes the records, with the library or libraries that ``records.checksum`` has
+chosen. ``native`` makes the same records with the core. ``walk`` is the core alone, without the
+GIL: CRC, decompression, runs. ``messages`` is the walk, after which every message is made, one at a
+time, as a stream delivers them. Without a built core the last three are missing.
 
-Values are log-like text, so compressed ones shrink as real ones do; they are all of one size
-(``alike``), half of it to one and a half (``varied``), or that with a key of 1 to 32 bytes
-(``keyed``). One round measures every column once, and the median of the rounds counts: noise hits
-all of them.
+Values are log-like text, so they compress as real ones do. All have one size (``alike``), between
+half and one and a half times that size (``varied``), or the latter with a key of 1 to 32 bytes
+(``keyed``). Each round measures every column once, and the median of the rounds counts, so noise
+affects all columns alike.
 """
 
 import argparse
@@ -42,10 +42,10 @@ else:
     IS_BUILT = True
 
 SET_BYTES = 1 << 20
-"""What a fetch brings by default, before compression."""
+"""The size of a fetch response by default, before compression."""
 
 BATCH_BYTES = 16_384
-"""What producers put into one compressed set (``batch.size``)."""
+"""The size of the sets that producers compress (``batch.size``)."""
 
 ROOM = 1 << 28
 REPEATS = 5
@@ -65,7 +65,7 @@ class Case:
 
 
 def main() -> None:
-    """Measure and print a table."""
+    """Measure everything and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--sizes", default="10,100,1000")
@@ -87,7 +87,7 @@ def main() -> None:
 
 
 def a_case(codec: Codec, shape: str, value_bytes: int) -> Case:
-    """Build a set of about a fetch's size, in batches if compressed."""
+    """Build a record set of about the size of a fetch, in batches if compressed."""
     text = log_text(SET_BYTES * 2)
     chance = random.Random(2)  # noqa: S311 - the same text every time
     count = max(1, SET_BYTES // (value_bytes + 26))
@@ -112,7 +112,7 @@ Way = Callable[[bytes], int]
 
 
 def all_ways() -> dict[str, Way]:
-    """The columns: how many records there are, found in every way that there is here."""
+    """Return the columns: each available decoder by name, as a function that counts records."""
     ways: dict[str, Way] = {
         name: partial(by_rows, name, unkeyed.Shapes()) for name in checksum.libraries()
     }
@@ -123,7 +123,7 @@ def all_ways() -> dict[str, Way]:
 
 
 def measured(case: Case, ways: Mapping[str, Way], rounds: int) -> dict[str, float]:
-    """The median of each column, in nanoseconds a record."""
+    """Return the median of each column, in nanoseconds per record."""
     times: dict[str, list[float]] = {name: [] for name in ways}
     for number in range(rounds + 1):
         for name, way in ways.items():
@@ -132,13 +132,13 @@ def measured(case: Case, ways: Mapping[str, Way], rounds: int) -> dict[str, floa
             taken = time.process_time_ns() - start
             if counts != {case.count}:
                 raise AssertionError(f"{name} found {counts} records instead of {case.count}")
-            if number:  # the first one warms up
+            if number:  # the first round warms up
                 times[name].append(taken / REPEATS / case.count)
     return {name: statistics.median(values) for name, values in times.items()}
 
 
 def by_rows(library: str, shapes: unkeyed.Shapes, data: bytes) -> int:
-    """All rows, in Python, the CRC computed by this library."""
+    """Count all rows, decoded in Python, with the CRC computed by this library."""
     crc32 = checksum.libraries()[library]
     with ExitStack() as stack:
         for module in (legacy, keyed, unkeyed):
@@ -150,14 +150,14 @@ def by_rows(library: str, shapes: unkeyed.Shapes, data: bytes) -> int:
 
 
 def by_records(data: bytes) -> int:
-    """All records, in Python."""
+    """Count all records, made in Python."""
     return len(
         list(decode.decode_record_set(data, fetch_offset=0, max_decompressed_bytes=ROOM).records)
     )
 
 
 def runs_of(data: bytes) -> "_core.Runs":
-    """What the core reads of a sound set."""
+    """Return the runs that the core reads from an intact set."""
     fetched = native_fetched.decode_fetched(data, fetch_offset=0, max_decompressed_bytes=ROOM)
     runs, _ = fetched.take_records()
     assert isinstance(runs, _core.Runs)
@@ -165,17 +165,17 @@ def runs_of(data: bytes) -> "_core.Runs":
 
 
 def by_native(data: bytes) -> int:
-    """All records, by the core."""
+    """Count all records, made by the core."""
     return len(list(runs_of(data)))
 
 
 def by_walk(data: bytes) -> int:
-    """Runs, and nothing made of them."""
+    """Count the records of all runs without making any."""
     return len(runs_of(data))
 
 
 def by_messages(data: bytes) -> int:
-    """Every message, one at a time, its value used."""
+    """Count all messages, made one at a time, and use each value."""
     origin: _core.Origin[bytes, bytes] = _core.Origin("topic", 0)
     count = 0
     for run in runs_of(data).runs:
@@ -185,7 +185,7 @@ def by_messages(data: bytes) -> int:
 
 
 def show(case: Case, medians: Mapping[str, float]) -> None:
-    """Print a line."""
+    """Print a line of the table."""
     cells = "".join(f"{median:>10.1f}" for median in medians.values())
     sys.stdout.write(
         f"{case.codec.name.lower():8}{case.shape:8}{case.value_bytes:>6}"
