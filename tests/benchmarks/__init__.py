@@ -1,6 +1,6 @@
-"""``make bench``: our consumer beside others, on a real broker 0.8.2.2, in alternating runs.
+"""``make bench``: our consumer compared with others on a real broker 0.8.2.2, in alternating runs.
 
-``contestants`` says who takes part and how each is run; ``clients`` are the programs that run, each
-in a process and, for other people's clients, an environment of its own. docs/performance.md says
-how to read what comes out.
+``contestants`` lists and runs the contestants; ``clients`` has the programs that they run, each in
+its own process and, for other people's clients, in its own environment. docs/performance.md
+explains how to read the results.
 """

@@ -1,11 +1,11 @@
 """``make bench``: measure, print the tables, write JSON and the chart.
 
 ARGS of ``make bench``:
-  --quick                  smaller topics, two rounds: a look, no figures to quote
+  --quick                  smaller topics, two rounds: a first impression, no figures to quote
   --sections core,latency  what to measure
-  --only raw,one-by-one    who takes part; baselines of ratios are not added by themselves
+  --only raw,one-by-one    the contestants; baselines of ratios are not added automatically
   --rounds 5
-  --into FOLDER            where results.json, results.md and benchmarks.svg go
+  --into FOLDER            the folder for results.json, results.md and benchmarks.svg
   --from results.json      measure nothing, make the tables and the chart again
 """
 
@@ -44,7 +44,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def measure_rebalances(file: Path) -> None:
-    """How long groups stand still: a session of its own, with members instead of passes."""
+    """Measure how long rebalances stop a group, in a separate session, by members, not passes."""
     argv = ["-m", "tests.benchmarks.rebalance", "--delay-ms", "0,2", "--json", str(file.absolute())]
     subprocess.run([sys.executable, *argv], cwd=REPOSITORY, check=True)
 
@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def measure(options: argparse.Namespace) -> Results:
-    """Run all that was asked for."""
+    """Measure the selected sections with the selected contestants."""
     unknown = set(options.sections) - set(SECTIONS)
     unknown |= set(options.only) - {contestant.name for contestant in everybody()}
     if unknown:

@@ -1,4 +1,4 @@
-"""``bounds.json``: what is to be reached, and what CI never lets it fall below. All are ratios."""
+"""Reads ``bounds.json``: the goals, and the floors that CI enforces. Most of them are ratios."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -13,43 +13,43 @@ FILE = Path(__file__).parent / "bounds.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bound:
-    """How many times faster a contestant is to be than another one, in the same round."""
+    """How many times faster a contestant must be than its baseline, in the same round."""
 
     contestant: str
     baseline: str
     at_least: float
 
     def found(self, runs: Iterable[Run], topic: str) -> Ratio | None:
-        """What was measured; None where one of the two is missing."""
+        """Return the measured ratio; None if there is no round with both."""
         return ratio(runs, topic, self.contestant, self.baseline)
 
 
 def bounds(kind: str) -> list[Bound]:
-    """Those of a kind: what ends in ``goals`` is for a whole suite, in ``floors`` for CI."""
+    """Return the bounds of a kind: ``..goals`` are for a whole suite, ``..floors`` for CI."""
     return [Bound(**bound) for bound in json.loads(FILE.read_text("utf-8"))[kind]]
 
 
 def spark_goals() -> list[tuple[str, Bound]]:
-    """What is to be reached with Spark, by kind of work (``aggregate``, ``parquet``)."""
+    """Return the goals with Spark, each with its kind of work (``aggregate``, ``parquet``)."""
     found: dict[str, dict[str, Any]] = json.loads(FILE.read_text("utf-8"))["spark_goals"]
     return [(kind, Bound(**bound)) for kind, bound in found.items()]
 
 
 def mirror_goals() -> dict[str, float]:
-    """How many times more messages than theirs our mirror is to write in a second, by case."""
+    """Return how many times the original's messages per second our mirror must reach, by case."""
     found: dict[str, float] = json.loads(FILE.read_text("utf-8"))["mirror_goals"]
     return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedGoal:
-    """How many times more rows one is to manage than another, in the same round.
+    """How many times the baseline's rows a contestant must manage, in the same round.
 
     Attributes:
-        contestant: which drain, or source of Spark.
-        baseline: than which.
-        cpu_at_least: with a second of CPU time.
-        wall_at_least: in a second.
+        contestant: a drain, or a source of Spark.
+        baseline: the one that it is compared with.
+        cpu_at_least: the ratio of rows per second of CPU time.
+        wall_at_least: the ratio of rows per second.
     """
 
     contestant: str
@@ -58,7 +58,7 @@ class PairedGoal:
     wall_at_least: float
 
     def spoken(self, runs: Sequence[Run], topic: str) -> list[str]:
-        """A line for each of the two units, with its verdict; none where one is missing."""
+        """Return a line for each of the two units with its outcome; none for what is missing."""
         pair = (self.contestant, self.baseline)
         found = (
             ("rows per CPU second", ratio(runs, topic, *pair, of=cpu_rate), self.cpu_at_least),
@@ -74,32 +74,32 @@ class PairedGoal:
 
 
 def older_spark_goal() -> PairedGoal:
-    """How much of its speed the source may lose on a Spark without sources in Python."""
+    """Return how much of its speed our source must keep on a Spark without Python data sources."""
     return PairedGoal(**json.loads(FILE.read_text("utf-8"))["older_spark_goal"])
 
 
 def drain_goals() -> list[PairedGoal]:
-    """What is to be reached by drains."""
+    """Return the goals of drains."""
     return [PairedGoal(**goal) for goal in json.loads(FILE.read_text("utf-8"))["drain_goals"]]
 
 
 def drain_peak_mb() -> float:
-    """The memory that a drain of the local engine may hold."""
+    """Return the limit of a drain's memory with the local engine, in MB."""
     return float(json.loads(FILE.read_text("utf-8"))["drain_peak_mb"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What is to be reached apart from speed, by one contestant.
+    """The goals of one contestant apart from speed.
 
     Attributes:
-        contestant: whom they are about.
-        cpu_baseline: whose CPU time a record it is compared with.
-        cpu_at_most: which part of that it may use.
-        latency_baseline: whose delays it is compared with.
-        latency_p99_at_most: how many times theirs its own may be.
-        first_record_ms: how long after the group was joined the first record may come.
-        peak_mb_without_answers: the memory it may hold besides one answer of its broker: the
+        contestant: its name.
+        cpu_baseline: the contestant with whose CPU time per record its own is compared.
+        cpu_at_most: the limit of that ratio.
+        latency_baseline: the contestant with whose delays its own are compared.
+        latency_p99_at_most: the limit of the ratio of the 99th percentiles.
+        first_record_ms: the limit of the time from joining the group to the first record.
+        peak_mb_without_answers: the limit of its memory besides one response of its broker: the
             queues' budget of 64 MB, and 40 MB.
     """
 
@@ -113,5 +113,5 @@ class Limits:
 
 
 def limits() -> Limits:
-    """The file's ``limits``."""
+    """Return the ``limits`` of the file."""
     return Limits(**json.loads(FILE.read_text("utf-8"))["limits"])

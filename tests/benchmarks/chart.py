@@ -1,4 +1,4 @@
-"""The chart that the README shows: bars, written as SVG by hand."""
+"""Draws the bar chart of the README, as SVG without a library."""
 
 from collections.abc import Sequence
 from html import escape
@@ -18,11 +18,11 @@ _STYLE = """
 
 
 def draw(results: Results, topics: Sequence[tuple[str, str]]) -> str:
-    """Median records a second of everybody, a group of bars for each topic.
+    """Return an SVG of each contestant's median records per second, with a group of bars per topic.
 
     Args:
-        results: what was measured.
-        topics: the topics' names and what to call them; those without runs are left out.
+        results: the results of a session.
+        topics: the topics' names and titles; topics without runs are left out.
     """
     found = rows(results.runs)
     at = 4

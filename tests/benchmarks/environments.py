@@ -1,4 +1,4 @@
-"""Other people's clients, each kind in an environment of its own, made when it is first needed."""
+"""Makes the virtual environments of other people's clients, each when it is first needed."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ class Environment:
     requirements: tuple[str, ...]
 
     def python(self) -> str:
-        """Its interpreter; made, or made anew where its packages changed.
+        """Return its interpreter; make it first if it is missing or its packages have changed.
 
         Raises:
             ClientSkipped: it can't be made.
@@ -32,7 +32,7 @@ class Environment:
 
     def _make(self, home: Path, python: Path) -> None:
         sys.stderr.write(f"making {home}: {', '.join(self.requirements)}\n")
-        # Nothing is compiled here, and all run on the same Python.
+        # Nothing is compiled here, and all environments have the same Python.
         environ = {**os.environ, "PYTHON": sys.executable, "ZKCONSUMER_PURE": "1"}
         for argv in (
             [str(REPOSITORY / "scripts" / "make-venv"), str(home)],
@@ -46,12 +46,12 @@ class Environment:
 
 @dataclass(frozen=True, slots=True)
 class OlderSpark:
-    """Our own environment with another Spark: that of ``make test-spark-3.5``, for 3.5."""
+    """Our own environment with another Spark; for 3.5 that of ``make test-spark-3.5``."""
 
     version: str
 
     def python(self) -> str:
-        """Its interpreter; made if it is not there.
+        """Return its interpreter; make it first if it is missing.
 
         Raises:
             ClientSkipped: it can't be made.
@@ -82,5 +82,5 @@ PYKAFKA = Environment(
     # It pins kazoo 2.5.0, and imports pkg_resources, which newer setuptools have dropped.
     ("pykafka==2.8.0", "setuptools<80", "python-snappy==0.7.3"),
 )
-# The newest PySpark that the connector's newest release is made for.
+# The newest PySpark that the connector's newest release supports.
 SPARK_JVM = Environment(".venv-bench-spark", ("pyspark==4.2.0",))

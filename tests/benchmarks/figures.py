@@ -1,4 +1,4 @@
-"""From single passes to figures: medians over rounds, and ratios within a round."""
+"""Computes figures from single passes: medians over rounds, and ratios within a round."""
 
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -9,16 +9,16 @@ from tests.benchmarks.contestants.contestant import Pass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A pass, and when and under what load it was made.
+    """A pass, with its round and the load of the machine meanwhile.
 
     Attributes:
         topic: the topic's name.
-        contestant: who read it.
-        round: in which round.
+        contestant: the contestant that read it.
+        round: the number of the round.
         result: the pass.
         value_bytes: the length of each value.
-        broker_cpu_seconds: what the broker used meanwhile.
-        foreign_cpu_seconds: what others used meanwhile, and what was stolen.
+        broker_cpu_seconds: CPU time that the broker used meanwhile.
+        foreign_cpu_seconds: CPU time that other processes used meanwhile, and stolen time.
         wall_seconds: from the start of the process to its end.
     """
 
@@ -33,31 +33,32 @@ class Run:
 
     @property
     def rate(self) -> float:
-        """Records a second."""
+        """Records per second."""
         return self.result.records / self.result.seconds
 
     @property
     def disturbed(self) -> bool:
-        """Whether others used more than a tenth of the time, and more than a moment."""
+        """Whether others used more CPU time than 50 ms plus a tenth of the wall time."""
         return self.foreign_cpu_seconds > 0.05 + 0.1 * self.wall_seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What one contestant reached with one topic; medians over its rounds.
+    """The figures of one contestant with one topic: medians over its rounds.
 
     Attributes:
-        lowest: its slowest round, in records a second.
-        rate: its median.
-        highest: its fastest.
-        megabytes: of values a second.
-        cpu_seconds: of the client, for a million records.
-        broker_cpu_seconds: of the broker, for a million records.
-        peak_kb: the largest of all rounds, in KiB.
-        join_ms: what joining the group took; None where it joins none, or does not tell.
-        first_record_ms: from there to the first record.
-        rounds: how many.
-        disturbed: how many of them were disturbed by others.
+        contestant: its name.
+        lowest: its slowest round, in records per second.
+        rate: its median, in records per second.
+        highest: its fastest round, in records per second.
+        megabytes: megabytes of values per second.
+        cpu_seconds: CPU time of the client per million records.
+        broker_cpu_seconds: CPU time of the broker per million records.
+        peak_kb: the largest peak of all rounds, in KiB.
+        join_ms: the time to join the group; None if it joins none, or does not report it.
+        first_record_ms: from then to the first record; None if not reported.
+        rounds: the number of rounds.
+        disturbed: the number of rounds that other processes disturbed.
     """
 
     contestant: str
@@ -75,7 +76,7 @@ class Row:
 
 
 def rows(runs: Iterable[Run]) -> dict[str, dict[str, Row]]:
-    """A row for each contestant, by topic, both in the order of their first runs."""
+    """Return a row for each contestant, by topic, both in the order of their first runs."""
     groups: dict[str, dict[str, list[Run]]] = {}
     for run in runs:
         groups.setdefault(run.topic, {}).setdefault(run.contestant, []).append(run)
@@ -115,7 +116,7 @@ def _median(values: Iterable[float | None]) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """How many times faster, within a round: median, lowest and highest of the rounds."""
+    """The ratio of two contestants' speeds within a round: median, lowest and highest of all."""
 
     median: float
     lowest: float
@@ -123,7 +124,7 @@ class Ratio:
 
 
 def cpu_rate(run: Run) -> float:
-    """Records a second of CPU time."""
+    """Return the records per second of CPU time."""
     return run.result.records / run.result.cpu_seconds
 
 
@@ -135,14 +136,14 @@ def ratio(
     *,
     of: Callable[[Run], float] = lambda run: run.rate,
 ) -> Ratio | None:
-    """A contestant's speed over another's, from the rounds that have both; None without any.
+    """Return the ratio of two contestants' speeds; None if there is no round with both.
 
     Args:
-        runs: all of a session.
-        topic: which of them.
-        contestant: whose speed.
-        baseline: over whose.
-        of: what is taken for speed; records a second unless given.
+        runs: all runs of a session.
+        topic: the topic to compare.
+        contestant: the numerator.
+        baseline: the denominator.
+        of: returns the speed of a run; records per second unless given.
     """
     rates: Mapping[str, dict[int, float]] = {contestant: {}, baseline: {}}
     for run in runs:

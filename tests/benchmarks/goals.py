@@ -1,4 +1,4 @@
-"""Says of each goal in ``bounds.json`` whether it was reached."""
+"""Reports for each goal in ``bounds.json`` whether it was reached."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,7 +9,7 @@ from tests.benchmarks.plan import CORE_BYTES
 
 
 def of_topic(runs: Sequence[Run], topic: str, found: Mapping[str, Row]) -> Iterator[str]:
-    """A line for each goal about a topic; none for topics that goals say nothing about."""
+    """Yield a line for each goal about a topic; none for topics without goals."""
     size, codec, partitions = topic.split("-")
     if int(size) != CORE_BYTES:
         return
@@ -35,7 +35,7 @@ def _limits(found: Mapping[str, Row], bound: Limits, partitions: int) -> Iterato
             f"- CPU per record of {row.contestant} to {baseline.contestant}: {share:.2f}, at most "
             f"{bound.cpu_at_most:g}: " + _outcome(reached=share <= bound.cpu_at_most)
         )
-    # One fetcher, whose answer brings up to a megabyte of each partition.
+    # One fetcher, whose response has up to a megabyte of each partition.
     room_mb, peak_mb = bound.peak_mb_without_answers + partitions, row.peak_kb / 1024
     yield (
         f"- peak memory of {row.contestant}: {peak_mb:.0f} MB, at most {room_mb:g}: "
@@ -50,7 +50,7 @@ def _limits(found: Mapping[str, Row], bound: Limits, partitions: int) -> Iterato
 
 
 def of_latency(runs: Sequence[LatencyRun]) -> Iterator[str]:
-    """A line for each number of partitions."""
+    """Yield a line about the latency for each number of partitions."""
     bound, found = limits(), medians_of(runs)
     for partitions in dict.fromkeys(partitions for partitions, _ in found):
         ours = found.get((partitions, bound.contestant))

@@ -1,4 +1,4 @@
-"""From produce to delivery at a low rate: single messages that hold the time of their sending."""
+"""Measures the latency from produce to delivery at a low rate, by messages with a time stamp."""
 
 import statistics
 import threading
@@ -22,11 +22,11 @@ from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
 
 MODE = "latency"
-_SETTLING_SHARE = 0.1  # of each run's messages: the first ones find caches cold
+_SETTLING_SHARE = 0.1  # of each run's messages are left out: the first ones find caches cold
 
 
 class Listener(Protocol):
-    """A contestant that can tell how late messages come."""
+    """A contestant that can report the delays of messages."""
 
     @property
     def name(self) -> str:
@@ -35,7 +35,7 @@ class Listener(Protocol):
 
     @property
     def lives_on(self) -> bool:
-        """Whether its process does the next job, too."""
+        """Whether its process runs the next job, too."""
         ...
 
     def job(self, spec: TopicSpec, cluster: Cluster, group: str) -> Job | None:
@@ -43,13 +43,13 @@ class Listener(Protocol):
         ...
 
     def start(self, job: Job) -> Companion:
-        """Start to listen at the topic's end."""
+        """Start a process that reads from the topic's end on."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatencyRun:
-    """How late messages came in one run, in microseconds."""
+    """The delays of the messages of one run, in microseconds."""
 
     partitions: int
     contestant: str
@@ -62,13 +62,13 @@ class LatencyRun:
 
 @dataclass(slots=True)
 class LatencySession:
-    """Alternating runs of all who can."""
+    """Measures the latency of listeners in alternating runs; adds them to ``runs``."""
 
     session: Session
     runs: list[LatencyRun]
 
     def measure(self, plan: LatencyPlan, listeners: Sequence[Listener], rounds: int) -> None:
-        """One more round than is recorded: the first one warms up."""
+        """Run one more round than is recorded: the first one warms up."""
         spec = TopicSpec(
             value_bytes=CORE_BYTES, codec=Codec.NONE, partitions=plan.partitions, records=0
         )
@@ -102,7 +102,7 @@ class LatencySession:
         return delays[int(plan.messages * _SETTLING_SHARE) :]
 
     def _produce(self, plan: LatencyPlan, job: Job) -> None:
-        """At the wanted rate, each message on its own; late ones follow at once."""
+        """Produce single messages at the planned rate; late ones are sent at once."""
         [broker] = self.session.sandbox.brokers
         source, pause = values(job.value_bytes), threading.Event()
         with closing(raw_connection(broker, client_id=MODE, timeout_ms=TIMEOUT_MS)) as connection:
@@ -137,14 +137,14 @@ def _run(plan: LatencyPlan, name: str, number: int, delays_us: list[float]) -> L
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """Medians over the rounds, in microseconds."""
+    """The medians of the percentiles over the rounds, in microseconds."""
 
     p50_us: float
     p99_us: float
 
 
 def medians_of(runs: Sequence[LatencyRun]) -> dict[tuple[int, str], Delay]:
-    """By number of partitions and contestant, in the order of the first runs."""
+    """Return the delays by number of partitions and contestant, in the order of the first runs."""
     groups: dict[tuple[int, str], list[LatencyRun]] = {}
     for run in runs:
         groups.setdefault((run.partitions, run.contestant), []).append(run)

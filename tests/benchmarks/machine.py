@@ -1,4 +1,4 @@
-"""What the machine did meanwhile: CPU time of ourselves, of one process, and of everybody else."""
+"""Reads CPU times and memory from /proc: ours, one process's, and those of all others."""
 
 import os
 from collections import defaultdict
@@ -11,12 +11,12 @@ _TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class ProcessTimes:
-    """A process as /proc tells of it.
+    """A process's parent and CPU times, from /proc.
 
     Attributes:
         parent: its parent's id.
-        cpu_seconds: what it used itself.
-        waited_seconds: what those of its children used that it has waited for.
+        cpu_seconds: CPU time of its own.
+        waited_seconds: CPU time of the children that it has waited for.
     """
 
     parent: int
@@ -25,18 +25,18 @@ class ProcessTimes:
 
 
 def process_times(pid: int) -> ProcessTimes | None:
-    """Of one process; None where there is none."""
+    """Return the times of one process; None if it does not exist."""
     try:
         text = (_PROC / str(pid) / "stat").read_text("utf-8", "replace")
     except OSError:
         return None
-    fields = text.rpartition(")")[2].split()  # a name may hold blanks
+    fields = text.rpartition(")")[2].split()  # a name may contain spaces
     own, waited = (int(fields[at]) + int(fields[at + 1]) for at in (11, 13))
     return ProcessTimes(int(fields[1]), own / _TICKS_PER_SECOND, waited / _TICKS_PER_SECOND)
 
 
 def descendants(root: int) -> dict[int, ProcessTimes]:
-    """A process and all that come from it."""
+    """Return the times of a process and all its descendants, by process id."""
     found = {int(path.name): process_times(int(path.name)) for path in _PROC.glob("[0-9]*")}
     children = defaultdict(list)
     for pid, times in found.items():
@@ -54,7 +54,7 @@ def descendants(root: int) -> dict[int, ProcessTimes]:
 
 
 def find_descendant(root: int, word: str) -> int | None:
-    """The id of the process below ``root`` that has this word on its command line."""
+    """Return the id of a process below ``root`` with this word on its command line, or None."""
     for pid in descendants(root):
         try:
             words = (_PROC / str(pid) / "cmdline").read_bytes().split(b"\0")
@@ -66,7 +66,7 @@ def find_descendant(root: int, word: str) -> int | None:
 
 
 def peak_kb(pid: int) -> int:
-    """The most memory that a process has held, in KiB; 0 where it is gone."""
+    """Return the peak memory of a process, in KiB; 0 if it is gone."""
     try:
         lines = (_PROC / str(pid) / "status").read_text("ascii", "replace").splitlines()
     except OSError:
@@ -79,8 +79,8 @@ class Load:
     """CPU seconds since the machine started.
 
     Attributes:
-        busy: of all processors, time stolen by other machines included.
-        ours: of this process and all that come from it.
+        busy: of all processors, including time stolen by other machines.
+        ours: of this process and all its descendants.
         broker: of the broker.
     """
 
@@ -93,12 +93,12 @@ class Load:
 
     @property
     def foreign(self) -> float:
-        """What was not ours."""
+        """CPU seconds of other processes."""
         return max(0.0, self.busy - self.ours)
 
 
 def load_now(broker_pid: int | None) -> Load:
-    """As it stands."""
+    """Return the current load; without a broker its part is 0."""
     cpu = (_PROC / "stat").read_text("ascii").split("\n", 1)[0].split()[1:9]
     user, nice, system, _, _, interrupts, soft_interrupts, stolen = map(int, cpu)
     busy = user + nice + system + interrupts + soft_interrupts + stolen

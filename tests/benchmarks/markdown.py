@@ -1,4 +1,4 @@
-"""What the reports of all benchmarks have in common, as Markdown."""
+"""Writes the parts that the reports of all benchmarks share, as Markdown."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -11,13 +11,13 @@ def glance(
     labels: Mapping[str, str],
     cell: Callable[[str, Row | None], str],
 ) -> str:
-    """Everybody and every topic in one table.
+    """Return one table with a row per contestant and a column per topic.
 
     Args:
-        title: what the cells say.
-        runs: all of them.
-        labels: what to call each contestant.
-        cell: of a topic and what somebody came to there.
+        title: the title, which explains the cells.
+        runs: all runs of a session.
+        labels: the contestants' labels by name.
+        cell: returns the text of a cell, given the topic and a contestant's row, or None.
     """
     by_topic = rows(runs)
     names = dict.fromkeys(name for found in by_topic.values() for name in found)
@@ -40,7 +40,7 @@ def table_of_topic(
     skipped: Mapping[tuple[str, str], str],
     labels: Mapping[str, str],
 ) -> list[str]:
-    """One topic's table: a line for each who ran, and why the others did not."""
+    """Return the table of one topic: a line per contestant, or why it is missing."""
     return [
         f"### {topic}",
         "",
@@ -58,7 +58,7 @@ def table_of_topic(
 def ratios_to(
     baselines: Mapping[str, str], runs: Sequence[Run], topic: str, contestant: str
 ) -> list[str]:
-    """The cells of the columns that compare with others."""
+    """Return the cells of the columns that compare a contestant with the baselines."""
     found = (
         None if baseline == contestant else ratio(runs, topic, contestant, baseline)
         for baseline in baselines
@@ -67,5 +67,5 @@ def ratios_to(
 
 
 def row_of(cells: Iterable[str]) -> str:
-    """A row of a table."""
+    """Return a row of a table."""
     return "| " + " | ".join(cells) + " |"

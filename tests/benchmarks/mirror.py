@@ -1,13 +1,13 @@
-"""Our mirror beside the original's two: ``python -m tests.benchmarks.mirror``.
+"""Our mirror compared with the original's two: ``python -m tests.benchmarks.mirror``.
 
-MirrorMaker of 0.8.2.2 between brokers of that version, MirrorMaker 2 of 3.9.1 between brokers of
-that. Each brings topics of the same content from one real broker to another, as a process with one
-stream and four partitions, once with small messages and once with larger ones. Counted is from the
-first message that arrives to the last one, so that nobody's start is in it. Prints messages a
-second, medians of rounds in which the two take turns, and the ratios within the rounds.
+MirrorMaker of 0.8.2.2 runs between brokers of that version, MirrorMaker 2 of 3.9.1 between brokers
+of 3.9.1. Each copies topics of the same content from one real broker to another, as a process with
+one stream and four partitions, once with small messages and once with larger ones. Time is measured
+from the first message that arrives to the last one, so start-up is not included. Prints messages
+per second, medians of rounds in which the two take turns, and the ratios within the rounds.
 
   --rounds 5
-  --kafka 0.8.2.2,3.9.1   between brokers of which versions
+  --kafka 0.8.2.2,3.9.1   the versions of the brokers
 """
 
 import argparse
@@ -35,7 +35,7 @@ _PARTITIONS: Final = 4
 _CASES: Final = (("100 bytes", 100, 100_000), ("1 KiB", 1_024, 40_000))
 _LOOK_MS: Final = 20
 _FULL_JIT: Final = ("-XX:TieredStopAtLevel=4",)
-"""The sandbox has its tools compile quickly only, which suits those that live for seconds."""
+"""Undoes the sandbox's limit to quick compilation, which suits tools that run for seconds."""
 
 _PRODUCER: Final = {
     "producer.type": "async",
@@ -43,7 +43,7 @@ _PRODUCER: Final = {
     "queue.buffering.max.ms": "50",
     "queue.enqueue.timeout.ms": "-1",
 }
-"""MirrorMaker at its best: many messages in a request, and none dropped."""
+"""The fastest settings of MirrorMaker: many messages in a request, and none dropped."""
 
 _MIRROR_MAKER_2: Final = {
     "source.consumer.max.poll.records": "20000",
@@ -53,7 +53,7 @@ _MIRROR_MAKER_2: Final = {
     "target.producer.buffer.memory": "134217728",
     "offset.flush.interval.ms": "10000",
 }
-"""MirrorMaker 2 at its best: large polls and batches."""
+"""The fastest settings of MirrorMaker 2: large polls and batches."""
 
 Mirror = Callable[[str], AbstractContextManager[object]]
 """Runs a mirror of a topic for as long as the context lasts."""
@@ -68,7 +68,7 @@ def _fill(cluster: Sandbox, topic: str, size: int, count: int) -> None:
 
 
 def _measure(target: Sandbox, topic: str, total: int, mirror: Mirror) -> float:
-    """Messages a second, from the first that arrive to the last."""
+    """Return the messages per second, from the first that arrive to the last."""
     clock, partitions = SystemClock(), partitions_of(topic, _PARTITIONS)
     with KafkaConsumer(bootstrap_servers=target.bootstrap_servers) as consumer, mirror(topic):
 
@@ -139,7 +139,7 @@ def _table(kafka: str, rounds: int) -> Iterator[str]:
 
 
 def main(argv: Sequence[str]) -> None:
-    """Run it."""
+    """Measure and print a table for each version."""
     parser = argparse.ArgumentParser(
         prog="make bench-mirror", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )

@@ -1,4 +1,4 @@
-"""Values such as real topics hold: log lines, which compress as logs do."""
+"""Makes values like those of real topics: log lines, which compress as logs do."""
 
 import random
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ _TEXT_BYTES = 1 << 22
 
 
 def log_text(size_bytes: int) -> bytes:
-    """Lines such as a web server writes, the same ones every time."""
+    """Return log lines like a web server's, the same ones every time."""
     chance = random.Random(1)
     lines, total = [], 0
     while total < size_bytes:
@@ -27,7 +27,7 @@ def log_text(size_bytes: int) -> bytes:
 
 
 def values(value_bytes: int) -> Iterator[bytes]:
-    """Pieces of log text, without end."""
+    """Yield pieces of log text, without end."""
     text = log_text(max(_TEXT_BYTES, 4 * value_bytes))
     chance = random.Random(2)
     while True:
@@ -38,7 +38,7 @@ def values(value_bytes: int) -> Iterator[bytes]:
 def message_sets(
     value_bytes: int, codec: Codec, *, records_in_each: int, count: int
 ) -> list[bytes]:
-    """Sets with null keys, to be produced again and again: the broker numbers the messages."""
+    """Return sets with null keys, which can be produced repeatedly: the broker assigns offsets."""
     source = values(value_bytes)
     return [
         build_message_set(

@@ -1,4 +1,4 @@
-"""What is measured: topics, and who reads them."""
+"""Defines the topics and the latency runs of each section."""
 
 from dataclasses import dataclass
 
@@ -19,12 +19,12 @@ _QUICK_PART = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LatencyPlan:
-    """Messages at a low rate.
+    """A run with messages at a low rate.
 
     Attributes:
-        partitions: of the topic, in turn.
-        rate: messages a second, over all of them.
-        messages: how many in a run.
+        partitions: the topic's partitions, which get messages in turn.
+        rate: messages per second, over all partitions.
+        messages: the number of messages in a run.
     """
 
     partitions: int
@@ -33,7 +33,7 @@ class LatencyPlan:
 
 
 def topics(section: str, *, quick: bool) -> list[TopicSpec]:
-    """The topics of a section; smaller ones for a quick look."""
+    """Return the topics of a section; with ``quick`` smaller ones."""
     match section:
         case "core":
             shapes = [(CORE_BYTES, Codec.NONE, count) for count in PARTITIONS]
@@ -47,7 +47,7 @@ def topics(section: str, *, quick: bool) -> list[TopicSpec]:
 
 
 def _topic(value_bytes: int, codec: Codec, partitions: int, *, quick: bool) -> TopicSpec:
-    """A single partition is given half as much: it is not read faster."""
+    """Return a topic; one with a single partition gets half as many records, as it is no faster."""
     whole = _RECORDS[value_bytes] if codec is Codec.NONE else _COMPRESSED_RECORDS
     records = whole if partitions > 1 else whole // 2
     return TopicSpec(
@@ -59,7 +59,7 @@ def _topic(value_bytes: int, codec: Codec, partitions: int, *, quick: bool) -> T
 
 
 def spark_topics(*, quick: bool) -> list[TopicSpec]:
-    """The topics that Spark reads."""
+    """Return the topics that Spark reads."""
     return [
         _topic(CORE_BYTES, codec, count, quick=quick)
         for codec in (Codec.NONE, Codec.SNAPPY)
@@ -68,7 +68,7 @@ def spark_topics(*, quick: bool) -> list[TopicSpec]:
 
 
 def poll_topics(*, quick: bool) -> list[TopicSpec]:
-    """The topics that members of coordinator groups read."""
+    """Return the topics that members of coordinator groups read."""
     return [
         _topic(CORE_BYTES, codec, count, quick=quick)
         for codec in (Codec.NONE, Codec.LZ4, Codec.SNAPPY)
@@ -77,7 +77,7 @@ def poll_topics(*, quick: bool) -> list[TopicSpec]:
 
 
 def latencies(section: str, *, quick: bool) -> list[LatencyPlan]:
-    """The runs at a low rate."""
+    """Return the latency runs of a section."""
     if section != "latency":
         return []
     messages = 2_000 if quick else 6_000

@@ -1,4 +1,4 @@
-"""Runs a program to its end, or talks with one that lives on."""
+"""Runs a program to its end, or exchanges lines with one that keeps running."""
 
 import json
 import os
@@ -18,21 +18,21 @@ _SHOWN_CHARACTERS = 300
 
 
 class ClientFailed(Exception):
-    """A program ended with an error, said nothing, or took too long; the text says which."""
+    """A program ended with an error, printed nothing, or took too long; the text says which."""
 
 
 class ClientSkipped(Exception):
-    """A program can't do here what it was asked for; the text says why."""
+    """A program can't do its job on this machine; the text says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A program that ended well.
+    """The result of a program that ended without an error.
 
     Attributes:
         output: its standard output.
-        cpu_seconds: what it used from its start to its end.
-        peak_kb: the most memory it held, in KiB, looked at every 50 ms.
+        cpu_seconds: its CPU time from its start to its end.
+        peak_kb: its peak memory, in KiB, read every 50 ms.
     """
 
     output: str
@@ -46,7 +46,7 @@ def run(
     """Run a program in the repository's folder.
 
     Raises:
-        ClientFailed: see there.
+        ClientFailed: it ended with an error, or did not end in time.
     """
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         before = machine.descendants(os.getpid())[os.getpid()].waited_seconds
@@ -68,7 +68,7 @@ def run(
 
 
 def _watch(process: "subprocess.Popen[bytes]", timeout_s: float) -> int:
-    """Wait for its end; the most memory that was seen."""
+    """Wait until the process ends; return its peak memory, in KiB."""
     descriptor = os.pidfd_open(process.pid)
     try:
         ended = select.poll()
@@ -90,11 +90,11 @@ def _text(file: IO[bytes]) -> str:
 
 
 def last_response(output: str) -> dict[str, object]:
-    """The JSON in the last line that a client printed.
+    """Return the JSON object in the last line that a client printed.
 
     Raises:
-        ClientSkipped: it says that it can't do this.
-        ClientFailed: there is none.
+        ClientSkipped: the client reports that it can't do this.
+        ClientFailed: there is no such line.
     """
     lines = output.strip().splitlines()
     try:
@@ -107,7 +107,7 @@ def last_response(output: str) -> dict[str, object]:
 
 
 class Companion:
-    """A program that lives on and answers in lines of JSON."""
+    """A program that keeps running and responds with lines of JSON."""
 
     def __init__(self, argv: Sequence[str], *, environ: Mapping[str, str] | None = None) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - open for as long as the program
@@ -123,26 +123,26 @@ class Companion:
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """The process id."""
         return self._process.pid
 
     @property
     def peak_kb(self) -> int:
-        """The most memory that it has held so far, in KiB."""
+        """The peak memory of the process so far, in KiB."""
         return machine.peak_kb(self._process.pid)
 
     def request(self, line: str) -> None:
-        """Say a line."""
+        """Write a line to its standard input."""
         assert self._process.stdin is not None
         self._process.stdin.write(line.encode() + b"\n")
         self._process.stdin.flush()
 
     def receive(self, timeout_s: float = 120) -> dict[str, object]:
-        """The next line that it answers.
+        """Return the next line that it prints.
 
         Raises:
             ClientSkipped: see ``last_response``.
-            ClientFailed: it ended, or said nothing in time.
+            ClientFailed: it ended, or printed nothing in time.
         """
         assert self._process.stdout is not None
         answered = select.poll()
@@ -158,7 +158,7 @@ class Companion:
         return last_response(line.decode())
 
     def close(self) -> None:
-        """End it, and wait for that."""
+        """Kill the process, and wait until it has ended."""
         self._process.kill()
         self._process.communicate()
         self._errors.close()

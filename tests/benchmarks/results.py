@@ -1,4 +1,4 @@
-"""Everything that was measured, as a file of single passes: other figures can be made of it."""
+"""Stores all single passes in a file, so that other figures can be computed later."""
 
 import dataclasses
 import json
@@ -19,11 +19,11 @@ from zkconsumer.version import __version__
 
 @dataclass(slots=True)
 class Results:
-    """What a session brought.
+    """The results of a session.
 
     Attributes:
-        machine: what it ran on.
-        labels: what the contestants are called.
+        machine: a description of the machine.
+        labels: the contestants' labels by name.
         runs: passes at full speed.
         latency: runs at a low rate.
         skipped: why a contestant is missing, by topic and name.
@@ -36,7 +36,7 @@ class Results:
     skipped: Mapping[tuple[str, str], str] = field(default_factory=dict)
 
     def save(self, path: Path) -> None:
-        """Write the file."""
+        """Write the results to a file, as JSON."""
         content = {
             "machine": self.machine,
             "labels": self.labels,
@@ -48,7 +48,7 @@ class Results:
         path.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
 
     def report(self, tables: Sequence[str], path: Path) -> None:
-        """Print the machine and the tables, and write them to a file of Markdown."""
+        """Print the machine and the tables, and write them to a Markdown file."""
         machine = ", ".join(f"{key}: {value}" for key, value in self.machine.items())
         text = "\n\n".join([machine, *tables]) + "\n"
         sys.stdout.write(text)
@@ -57,7 +57,7 @@ class Results:
 
     @classmethod
     def load(cls, path: Path) -> Self:
-        """Read it again."""
+        """Read the results that ``save`` wrote."""
         content = json.loads(path.read_text("utf-8"))
         return cls(
             content["machine"],
@@ -69,7 +69,7 @@ class Results:
 
 
 def this_machine() -> dict[str, object]:
-    """What the figures belong to."""
+    """Return a description of this machine and of the versions measured."""
     models = [
         line.partition(":")[2].strip()
         for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines()

@@ -1,7 +1,7 @@
-"""Alternating rounds: in each, every contestant reads the topic once, each time another one first.
+"""Runs alternating rounds: in each, every contestant reads the topic once, in rotated order.
 
-Before the first round everybody reads it once, unrecorded. A pass during which others used the
-processors is repeated a few times; what is still disturbed then counts, and is marked.
+Before the first round every contestant reads it once, unrecorded. A pass that other processes
+disturbed is repeated a few times; if the last one is still disturbed, it counts, and is marked.
 """
 
 import os
@@ -25,9 +25,9 @@ KAFKA = "0.8.2.2"
 
 @contextmanager
 def running_sandbox(kafka: str = KAFKA) -> Iterator[Sandbox]:
-    """A broker that runs as on a server: the sandbox's own JVM flags favour a quick start."""
+    """Run a broker with the JVM flags of a server: the sandbox's own ones favour a quick start."""
     sandbox = Sandbox(kafka=kafka, brokers=1, heap_mb=1024)
-    os.environ["_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=4"  # has the last word, unlike others
+    os.environ["_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=4"  # overrides the command line
     try:
         sandbox.start()
     finally:
@@ -43,7 +43,7 @@ class Session:
     """Runs contestants against one sandbox.
 
     Attributes:
-        runs: all recorded ones, in order.
+        runs: all recorded runs, in order.
         skipped: why a contestant is missing, by topic and name.
     """
 
@@ -56,13 +56,13 @@ class Session:
 
     @property
     def cluster(self) -> Cluster:
-        """Where to read from."""
+        """The addresses of the sandbox."""
         return Cluster(
             bootstrap=self.sandbox.bootstrap_servers, zookeeper=self.sandbox.zookeeper_connect
         )
 
     def measure(self, spec: TopicSpec, rounds: int) -> None:
-        """Fill a topic and have it read in rounds."""
+        """Fill a topic, and have every contestant read it in rounds."""
         began = time.perf_counter()
         fill(self.sandbox, spec)
         write(
@@ -118,18 +118,18 @@ class Session:
             return None
 
     def leave_out(self, topic: str, name: str, error: ClientSkipped | ClientFailed) -> None:
-        """Note why a contestant is missing."""
+        """Record and print why a contestant is missing."""
         reason = str(error) if isinstance(error, ClientSkipped) else f"failed: {error}"
         self.skipped[topic, name] = reason
         write(f"{topic}: {name}: {reason}")
 
 
 def write(line: str) -> None:
-    """Tell how it goes."""
+    """Print a line about the progress."""
     sys.stderr.write(line + "\n")
     sys.stderr.flush()
 
 
 def fresh_group() -> str:
-    """A group that nobody has used."""
+    """Return the id of a new group."""
     return f"bench-{uuid.uuid4().hex[:10]}"

@@ -1,4 +1,4 @@
-"""The figures as Markdown."""
+"""Writes the figures of ``make bench`` as Markdown."""
 
 from collections.abc import Mapping, Sequence
 
@@ -24,7 +24,7 @@ _HEAD = (
 
 
 def overview(runs: Sequence[Run], labels: Mapping[str, str]) -> str:
-    """Everybody and every topic at a glance: medians, and how many times the original's tool."""
+    """Return a table of all contestants and topics: medians, and ratios to the original's tool."""
     return glance(
         "Million records per second (times Scala ConsumerPerformance)",
         runs,
@@ -44,7 +44,7 @@ def _glance(runs: Sequence[Run], topic: str, row: Row | None) -> str:
 def throughput(
     runs: Sequence[Run], skipped: Mapping[tuple[str, str], str], labels: Mapping[str, str]
 ) -> str:
-    """A table for each topic."""
+    """Return a table for each topic, followed by its goals."""
     parts = []
     for topic, found in rows(runs).items():
         own = (_line(runs, topic, row, labels) for row in found.values())
@@ -72,7 +72,7 @@ def _line(runs: Sequence[Run], topic: str, row: Row, labels: Mapping[str, str]) 
 
 
 def latency(runs: Sequence[LatencyRun], labels: Mapping[str, str]) -> str:
-    """From produce to delivery, in milliseconds: medians over the rounds."""
+    """Return a table of the latency in milliseconds: medians over the rounds."""
     lines = [
         "### From produce to delivery, 1,000 messages per second",
         "",

@@ -1,4 +1,4 @@
-"""A short version of the suite: no figure, only that nothing has become many times slower."""
+"""A short version of the suite: gives no figures, but fails if something is many times slower."""
 
 import pytest
 
@@ -17,7 +17,7 @@ ROUNDS = 3
 
 
 def _holds(bound: Bound) -> bool:
-    """Whether it is about what runs here: without the native core all are the pure one."""
+    """Return whether a bound applies here: without the native core only the pure one does."""
     return ENGINE is Engine.NATIVE or bound.contestant == "pure"
 
 

@@ -1,4 +1,4 @@
-"""What is made of drains' passes: tables, verdicts, and what a program and its children used."""
+"""Reports of drains: tables, outcomes of goals, and resources of a program and its descendants."""
 
 import sys
 
@@ -15,7 +15,7 @@ LABELS = {landing.name: landing.label for landing in all_landings()}
 
 
 def a_run(contestant: str, kind: str, seconds: float, cpu_seconds: float, peak_mb: int) -> Run:
-    """A pass over a million records."""
+    """Return a pass over a million records."""
     return Run(
         topic=f"100-none-p4, {kind}",
         contestant=contestant,
@@ -40,7 +40,7 @@ RUNS = [
 
 
 def test_goals_are_about_what_is_proven() -> None:
-    """By CPU time, by time, and by memory."""
+    """The goals are about CPU time, elapsed time, and memory."""
     landed, proven = tables(RUNS, {}, LABELS).split("\n\n### ")
     assert "| drain --engine local | **500** | 500 | 2.0 | 2.0 | 250 | 0 of 1 |" in landed
     assert "at least" not in landed
@@ -55,7 +55,7 @@ def test_goals_are_about_what_is_proven() -> None:
 
 
 def test_who_is_missing_is_said() -> None:
-    """With the reason."""
+    """The report names it with the reason."""
     text = tables(RUNS[:1], {("100-none-p4", LOCAL): "no broker"}, LABELS)
     assert text.endswith("\n\n- drain --engine local: no broker")
 
@@ -68,7 +68,7 @@ GRANDCHILD = (
 
 
 def test_children_whose_parents_are_gone_count() -> None:
-    """As a JVM that ends behind the Python which started it."""
+    """A JVM, for example, ends after the Python process that started it."""
     used, printed = metered_run([sys.executable, "-c", GRANDCHILD], {})
     assert printed.strip() == "begun"
     assert used.cpu_seconds >= 0.3
@@ -76,7 +76,7 @@ def test_children_whose_parents_are_gone_count() -> None:
 
 
 def test_a_program_that_fails_is_told() -> None:
-    """And so is a drain that is not proven."""
+    """A drain that is not proven is an error, too."""
     with pytest.raises(ClientFailed, match=r"no|status"):
         metered_run([sys.executable, "-c", "import sys; sys.exit('no')"], {})
     with pytest.raises(ClientFailed, match=r"not_proven: \['lost'\]"):

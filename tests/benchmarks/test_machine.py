@@ -1,4 +1,4 @@
-"""What a session sees of the machine, and the topics it fills."""
+"""CPU times and memory of processes, programs that are run, and the sets that fill topics."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ BURN = "import time\nwhile time.process_time() < 0.3: pass\n"
 
 
 def test_work_of_ours_is_not_foreign() -> None:
-    """Neither this process's, nor that of a child that has ended."""
+    """CPU time of this process, and of a child that has ended, is ours."""
     before = machine.load_now(None)
     began = time.process_time()
     while time.process_time() < began + 0.3:
@@ -29,7 +29,7 @@ def test_work_of_ours_is_not_foreign() -> None:
 
 
 def test_a_child_is_found_by_a_word_on_its_command_line() -> None:
-    """As long as it runs, and with all that it used."""
+    """It is found as long as it runs, with its CPU time and peak memory."""
     argv = [sys.executable, "-c", BURN + "input()", "the.Main"]
     with subprocess.Popen(argv, stdin=subprocess.PIPE) as child:
         wait_until(
@@ -43,7 +43,7 @@ def test_a_child_is_found_by_a_word_on_its_command_line() -> None:
 
 
 def test_a_run_tells_what_its_process_used() -> None:
-    """And what it said."""
+    """CPU time, peak memory and output are returned."""
     ended = run([sys.executable, "-c", BURN + "print('done')"])
     assert ended.output == "done\n"
     assert 0.2 < ended.cpu_seconds < 3
@@ -55,19 +55,19 @@ def test_a_run_tells_what_its_process_used() -> None:
     [("raise ValueError('so it is')", "ValueError: so it is"), ("import sys; sys.exit(3)", "3")],
 )
 def test_a_run_that_fails_says_why(code: str, complaint: str) -> None:
-    """In one line."""
+    """The error has the last line of its output, or its status."""
     with pytest.raises(ClientFailed, match=complaint):
         run([sys.executable, "-c", code])
 
 
 def test_a_run_does_not_last_for_ever() -> None:
-    """It is killed when its time is over."""
+    """It is killed after its time limit."""
     with pytest.raises(ClientFailed, match="still ran"):
         run([sys.executable, "-c", "import threading; threading.Event().wait()"], timeout_s=0.2)
 
 
 def test_a_companion_answers_line_by_line() -> None:
-    """And says why it has ended."""
+    """A line that is not JSON is an error."""
     code = "while True: print('{\"got\": %s}' % input(), flush=True)"
     companion = Companion([sys.executable, "-c", code])
     try:
@@ -85,7 +85,7 @@ def test_a_companion_answers_line_by_line() -> None:
 @pytest.mark.parametrize("value_bytes", [10, 100, 10_000])
 @pytest.mark.parametrize("records", [3, 1_000, 999_999])
 def test_sets_make_up_a_partition(codec: Codec, value_bytes: int, records: int) -> None:
-    """All but the last one have equally many records; none is larger than a broker takes."""
+    """All but the last one have equally many records; none is larger than a broker accepts."""
     spec = TopicSpec(value_bytes=value_bytes, codec=codec, partitions=3, records=3 * records)
     sizes = set_sizes(spec)
     assert sum(sizes) == records

@@ -1,4 +1,4 @@
-"""What is made of passes of the poll API: tables and verdicts."""
+"""Reports of the poll API: tables, and outcomes of goals."""
 
 import socket
 import struct
@@ -18,7 +18,7 @@ LABELS = {program.name: program.label for program in catalog.everybody()}
 
 
 def a_run(contestant: str, number: int, seconds: float) -> Run:
-    """A pass over a million records."""
+    """Return a pass over a million records."""
     return Run(
         topic=TOPIC,
         contestant=contestant,
@@ -31,7 +31,7 @@ def a_run(contestant: str, number: int, seconds: float) -> Run:
     )
 
 
-# The whole machine is half as fast in the second round, which no ratio may show.
+# Two contestants are half as fast in the second round, which must not change their ratio.
 RUNS = [
     a_run(catalog.CONFLUENT, 0, 1.0),
     a_run(catalog.KAFKA_PYTHON, 0, 4.0),
@@ -43,7 +43,7 @@ RUNS = [
 
 
 def test_each_goal_that_was_measured_is_judged() -> None:
-    """Four times the one is too little, twelve times the other in the middle is enough."""
+    """A ratio of 4 misses the goal of 6; a median of 12 reaches the goal of 10."""
     text = tables(RUNS, {}, LABELS)
     assert "- poll to confluent-kafka: 4.00 (4.00 - 4.00), at least 6: MISSED" in text
     assert "- poll to kafka-python: 12.00 (8.00 - 16.00), at least 10: reached" in text
@@ -53,7 +53,7 @@ def test_each_goal_that_was_measured_is_judged() -> None:
 
 
 def test_who_is_missing_is_said() -> None:
-    """With the reason; and the overview leaves its cell empty."""
+    """The table has a row with the reason; the overview has rows only for those with runs."""
     text = tables(RUNS, {(TOPIC, catalog.ARROW): "pyarrow is not installed"}, LABELS)
     assert f"| {LABELS[catalog.ARROW]} | pyarrow is not installed |" in text
     other = [*RUNS, *(a_run(catalog.RAW, 0, 0.1) for _ in range(1))]
@@ -61,7 +61,7 @@ def test_who_is_missing_is_said() -> None:
 
 
 def test_goals_and_floors_name_who_takes_part() -> None:
-    """Anything else would be judged by nobody."""
+    """A bound with any other name would never be checked."""
     named = {
         name
         for kind in ("poll_goals", "poll_floors")
@@ -73,7 +73,7 @@ def test_goals_and_floors_name_who_takes_part() -> None:
 
 
 def test_the_raw_fetch_counts_whole_batches_by_their_heads() -> None:
-    """What the answer cuts off is asked for again, at the offset behind the last whole batch."""
+    """A batch that the response cuts off is fetched again, from its base offset."""
     job = Job(
         bootstrap="h:1",
         zookeeper="",

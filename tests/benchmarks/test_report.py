@@ -1,4 +1,4 @@
-"""What is made of single passes: medians, ratios within a round, verdicts, tables, the chart."""
+"""Reports of single passes: medians, ratios within a round, outcomes of goals, tables, chart."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +22,7 @@ LABELS = {"raw": "raw fetch", "one-by-one": "zkconsumer, one by one"}
 
 
 def a_run(contestant: str, number: int, seconds: float, **changes: object) -> Run:
-    """A pass over a million records."""
+    """Return a pass over a million records."""
     result = Pass(
         records=1_000_000, seconds=seconds, cpu_seconds=1.0, peak_kb=2048, first_record_ms=20.0
     )
@@ -39,7 +39,7 @@ def a_run(contestant: str, number: int, seconds: float, **changes: object) -> Ru
     return replace(run, **changes)  # type: ignore[arg-type] # fields of Run
 
 
-# The whole machine is half as fast in the second round, which no ratio may show.
+# The whole machine is half as fast in the second round, which must not change the ratios.
 RUNS = [
     a_run("raw", 0, 0.1),
     a_run("one-by-one", 0, 0.2),
@@ -56,7 +56,7 @@ LATENCY = [
 
 
 def test_ratios_are_taken_within_a_round() -> None:
-    """A round that lacks one of the two does not count."""
+    """A round that lacks one of the two contestants does not count."""
     found = ratio(RUNS, TOPIC, "one-by-one", "raw")
     assert found is not None
     assert (found.median, found.lowest, found.highest) == (0.5, 0.5, 0.5)
@@ -64,7 +64,7 @@ def test_ratios_are_taken_within_a_round() -> None:
 
 
 def test_a_row_holds_medians_of_its_rounds() -> None:
-    """And its extremes, per million records."""
+    """It also has the slowest and the fastest round; CPU time is per million records."""
     row = rows(RUNS)[TOPIC]["one-by-one"]
     assert (row.lowest, row.rate, row.highest) == (2_500_000, 5_000_000, 10_000_000)
     assert (row.megabytes, row.cpu_seconds, row.broker_cpu_seconds) == (500, 1.0, 0.5)
@@ -72,13 +72,13 @@ def test_a_row_holds_medians_of_its_rounds() -> None:
 
 
 def test_a_pass_is_disturbed_by_what_others_use() -> None:
-    """A tenth of its time, and more than a moment."""
+    """The limit is 50 ms of CPU time plus a tenth of the pass's wall time."""
     assert not a_run("raw", 0, 1.0, foreign_cpu_seconds=0.14).disturbed
     assert a_run("raw", 0, 1.0, foreign_cpu_seconds=0.16).disturbed
 
 
 def test_the_row_of_the_defaults_has_no_settings() -> None:
-    """Neither a buffer nor a size of fetches, which would switch their growth off."""
+    """A buffer or fetch size, if set, would switch off its growth; only Arrow has a fetch size."""
     ours = {
         contestant.name: contestant
         for contestant in catalog.everybody()
@@ -90,7 +90,7 @@ def test_the_row_of_the_defaults_has_no_settings() -> None:
 
 
 def test_goals_are_judged() -> None:
-    """Each one that was measured says whether it was reached."""
+    """Each goal that was measured has a line with its outcome."""
     lines = list(goals.of_topic(RUNS, TOPIC, rows(RUNS)[TOPIC]))
     assert "- one-by-one to raw: 0.50 (0.50 - 0.50), at least 0.65: MISSED" in lines
     assert "- peak memory of one-by-one: 2 MB, at most 108: reached" in lines
@@ -101,21 +101,21 @@ def test_goals_are_judged() -> None:
 
 
 def test_results_are_the_same_after_writing_and_reading(tmp_path: Path) -> None:
-    """So that tables can be made again."""
+    """Tables can be made again from the file."""
     results = Results({"processors": 2}, LABELS, RUNS, LATENCY, {(TOPIC, "arrow"): "not here"})
     results.save(tmp_path / "new" / "results.json")
     assert Results.load(tmp_path / "new" / "results.json") == results
 
 
 def test_the_table_shows_who_is_missing() -> None:
-    """With the reason, beside those that ran."""
+    """It has a row with the reason, besides the rows of those that ran."""
     text = table.throughput(RUNS, {(TOPIC, "arrow"): "not here"}, LABELS)
     assert "| arrow | not here |" in text
     assert "zkconsumer, one by one | **5** | 2.5 - 10 |" in text
 
 
 def test_the_overview_has_a_column_for_each_topic() -> None:
-    """And how many times faster than the original's tool everybody was there."""
+    """A cell also has the ratio to the original's tool, if that has read the topic."""
     other = [a_run("scala", 0, 0.5), a_run("one-by-one", 0, 0.2)]
     runs = [*RUNS, *(replace(run, topic="100-gzip-p1") for run in other)]
     lines = table.overview(runs, LABELS).splitlines()
@@ -128,7 +128,7 @@ def test_the_overview_has_a_column_for_each_topic() -> None:
 
 
 def test_the_chart_is_well_formed_and_in_proportion() -> None:
-    """The fastest bar is the longest."""
+    """The longest bar is the fastest contestant's, and the others are in proportion to it."""
     drawn = chart.draw(Results({}, LABELS, RUNS), [(TOPIC, "100 bytes & more"), ("none", "none")])
     bars = [
         (element.get("class"), float(element.get("width", "0")))
@@ -157,14 +157,14 @@ JOB = Job(
     ("records", "value_bytes"), [(9, 900), (10, 999), (11, 1000)], ids=["few", "short", "more"]
 )
 def test_a_pass_that_did_not_read_everything_is_refused(records: int, value_bytes: int) -> None:
-    """Too few records, or lengths that don't add up, give no figure."""
+    """Too few records, or a wrong sum of lengths, is an error instead of a figure."""
     response: dict[str, object] = {"records": records, "value_bytes": value_bytes, "seconds": 1.0}
     with pytest.raises(ClientFailed):
         checked(JOB, response, cpu_seconds=1, peak_kb=1)
 
 
 def test_what_a_client_says_last_counts() -> None:
-    """It may have said other things before; or that it can't do it here."""
+    """It may have printed other lines before; the last one may also report a skipped job."""
     assert last_response('warning\n{"records": 1}\n') == {"records": 1}
     with pytest.raises(ClientSkipped, match="not in this build"):
         last_response('{"skipped": "not in this build"}')
@@ -173,7 +173,7 @@ def test_what_a_client_says_last_counts() -> None:
 
 
 def test_a_stamp_tells_how_late_its_message_came() -> None:
-    """And whether it was the last one."""
+    """It also marks the last message."""
     delays = Delays()
     assert delays.take(stamped(7, bytes(100)))
     assert not delays.take(stamped(LAST, bytes(100)))

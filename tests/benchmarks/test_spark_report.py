@@ -1,4 +1,4 @@
-"""What is made of Spark's passes: tables, verdicts, and what landed files are found to hold."""
+"""Reports of Spark's passes: tables, outcomes of goals, and the contents of landed files."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ LABELS = {OURS: "zkconsumer", JVM: "Spark's Kafka source"}
 
 
 def a_run(contestant: str, kind: str, number: int, seconds: float) -> Run:
-    """A pass over a million records."""
+    """Return a pass over a million records."""
     return Run(
         topic=run_name(TOPIC, kind),
         contestant=contestant,
@@ -41,7 +41,7 @@ RUNS = [
 
 
 def test_each_kind_of_work_has_its_goal() -> None:
-    """Four times as fast is enough for one, twice is too little for the other."""
+    """A ratio of 4 reaches the goal of ``aggregate``; a ratio of 2 misses that of ``parquet``."""
     aggregate, parquet = tables(RUNS, {}, LABELS).split("\n\n### ")
     assert "| zkconsumer | **3** | 2 - 4 | 4.00 (4.00 - 4.00) | 2.00 | 0.25 | 0 of 2 |" in aggregate
     assert "- zkconsumer to jvm, aggregate: 4.00 (4.00 - 4.00), at least 3: reached" in aggregate
@@ -50,7 +50,7 @@ def test_each_kind_of_work_has_its_goal() -> None:
 
 
 def test_an_older_spark_is_held_against_the_newest() -> None:
-    """Time and processor time each, and one may be reached without the other."""
+    """Time and CPU time have separate goals; one may be reached without the other."""
     slower = a_run(MAPPED, AGGREGATE, 0, 0.5)
     aggregate, _ = tables([*RUNS, slower], {}, LABELS).split("\n\n### ")
     to = "- zkconsumer-3.5 to zkconsumer, rows per"
@@ -59,14 +59,14 @@ def test_an_older_spark_is_held_against_the_newest() -> None:
 
 
 def test_who_is_missing_is_said() -> None:
-    """With the reason, and without a verdict."""
+    """It has a row with the reason, and no goal is reported for it."""
     text = tables(RUNS[:1], {(run_name(TOPIC, AGGREGATE), OURS): "no Java"}, LABELS)
     assert "| zkconsumer | no Java |" in text
     assert "at least" not in text
 
 
 def test_landed_rows_are_counted_by_another_library(tmp_path: Path) -> None:
-    """In all files, nulls counted as rows without length."""
+    """All files are read; a null counts as a row of length 0."""
     for number, values in enumerate(([b"abc", None], [b"de"])):
         table = pa.table({"value": pa.array(values, pa.binary())})
         pq.write_table(table, tmp_path / f"part-{number}.parquet")

@@ -1,4 +1,4 @@
-"""The topics that are read: filled once a session, with sets that are built once and sent often."""
+"""Fills the topics to read: once per session, with sets that are built once and sent often."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -17,9 +17,9 @@ from zkconsumer.wire.messages.produce import ProducePartition, ProduceRequest, P
 from zkconsumer.wire.versions import OLDEST, version_for
 
 TIMEOUT_MS = 60_000
-# What the original's asynchronous producer puts into a set. Large plain sets would be produced
-# faster, but the broker makes at most one entry in its index for each, and at every fetch looks for
-# the place to begin from there on, message by message: it would become what is measured.
+# The set size of the original's asynchronous producer. Large uncompressed sets would be produced
+# faster, but the broker adds at most one index entry for each, and for every fetch searches from
+# there message by message: the broker's search would be measured instead of the clients.
 _SET_RECORDS = 200
 _MOST_SET_BYTES = 500_000
 _DIFFERENT_SETS = 16
@@ -32,9 +32,9 @@ class TopicSpec:
 
     Attributes:
         value_bytes: the length of each value; keys are null.
-        codec: what producers compressed with.
-        partitions: how many, with equally many records.
-        records: how many, over all partitions.
+        codec: the codec that producers use.
+        partitions: the number of partitions; all have equally many records.
+        records: the number of records, over all partitions.
     """
 
     value_bytes: int
@@ -44,19 +44,19 @@ class TopicSpec:
 
     @property
     def name(self) -> str:
-        """Such as ``100-none-p4``."""
+        """The topic's name, such as ``100-none-p4``."""
         return f"{self.value_bytes}-{self.codec.name.lower()}-p{self.partitions}"
 
     @property
     def partition_records(self) -> int:
-        """How many records each partition holds."""
+        """The number of records in each partition."""
         return self.records // self.partitions
 
 
 def fill(sandbox: Sandbox, spec: TopicSpec) -> None:
     """Create the topic with all its records, and have them written to disk.
 
-    What is left to be written later would disturb what is measured then.
+    Otherwise they would be written while something is measured, and disturb it.
     """
     sandbox.create_topic(spec.name, spec.partitions)
     sizes = set_sizes(spec)
@@ -78,7 +78,7 @@ def fill(sandbox: Sandbox, spec: TopicSpec) -> None:
 
 
 def set_sizes(spec: TopicSpec) -> list[int]:
-    """How many records each set of a partition has; all but the last one have equally many."""
+    """Return the number of records in each set of a partition; only the last one may differ."""
     step = max(1, min(_SET_RECORDS, _MOST_SET_BYTES // (spec.value_bytes + 26)))
     whole, rest = divmod(spec.partition_records, step)
     return [step] * whole + [rest] * bool(rest)

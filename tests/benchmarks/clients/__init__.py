@@ -1,5 +1,5 @@
-"""The programs under measurement.
+"""The programs that are measured.
 
-They run in other environments, too: a file imports the standard library and the client that it is
-about, nothing else.
+They also run in other environments, so each file imports only the standard library, its neighbours
+here and the client that it runs.
 """

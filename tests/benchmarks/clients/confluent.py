@@ -1,8 +1,8 @@
-"""confluent-kafka (librdkafka), in the only way it can read from a 0.8 broker: assigned partitions.
+"""Runs confluent-kafka (librdkafka) with assigned partitions: 0.8 brokers allow it nothing else.
 
-``api.version.request=false`` and ``broker.version.fallback`` are what it needs to connect at all.
-Its queue is made large, which is its fastest; checksums it leaves unchecked, as is its default. The
-clock starts when it knows the topic: without that, it spends half a second on finding out.
+Without ``api.version.request=false`` and ``broker.version.fallback`` it can't connect at all. Its
+queue is made large, which is fastest; it does not verify checksums, which is its default. The clock
+starts when it knows the topic: otherwise it would spend half a second on looking it up.
 """
 
 from confluent_kafka import OFFSET_BEGINNING, OFFSET_END, Consumer, TopicPartition
@@ -14,7 +14,7 @@ _AT_ONCE = 10_000
 
 
 def open_consumer(job: Job) -> Consumer:
-    """A consumer that is connected and knows the topic."""
+    """Return a consumer that is connected and knows the topic."""
     consumer = Consumer(
         {
             "bootstrap.servers": job.bootstrap,
@@ -32,20 +32,20 @@ def open_consumer(job: Job) -> Consumer:
 
 
 def assign(consumer: Consumer, job: Job, start: int) -> None:
-    """Begin to fetch all partitions."""
+    """Start fetching all partitions, each from ``start``."""
     consumer.assign(
         [TopicPartition(job.topic, partition, start) for partition in range(job.partitions)]
     )
 
 
 def read(job: Job) -> None:
-    """All records, in lists."""
+    """Read all records, in lists."""
     consumer = open_consumer(job)
     watch = Stopwatch()
     assign(consumer, job, OFFSET_BEGINNING)
     total = count = 0
     while count < job.records:
-        # It waits for as many as it is asked for.
+        # It waits until it has as many as requested.
         messages = consumer.consume(min(_AT_ONCE, job.records - count), timeout=30)
         if not messages:
             raise TimeoutError(f"nothing came after {count} records")
@@ -59,11 +59,11 @@ def read(job: Job) -> None:
 
 
 def latency(job: Job) -> None:
-    """How late each message comes."""
+    """Measure and report the delay of each message."""
     consumer = open_consumer(job)
     assign(consumer, job, OFFSET_END)
     delays = Delays()
-    consumer.poll(2)  # it asks for the end offsets; nothing is produced yet
+    consumer.poll(2)  # it looks up the end offsets; nothing is produced yet
     say_ready()
     while True:
         message = consumer.poll(30)

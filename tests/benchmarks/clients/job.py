@@ -1,4 +1,4 @@
-"""What a client is asked to do, and what it reports: JSON on the command line and on stdout."""
+"""Defines a client's job and its report: JSON on the command line and on stdout."""
 
 import dataclasses
 import json
@@ -12,19 +12,19 @@ from typing import NoReturn, Self
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """One pass over a topic whose values all have one length.
+    """One pass over a topic whose values all have the same length.
 
     Attributes:
         bootstrap: the broker as ``host:port``.
         zookeeper: the connect string of its cluster.
-        topic: what to read, from its first record on.
-        partitions: how many it has.
-        records: how many to read, over all partitions.
+        topic: the topic to read, from its first record on.
+        partitions: the number of its partitions.
+        records: the number of records to read, over all partitions.
         value_bytes: the length of each value.
-        fetch_bytes: how much of one partition to ask for at a time.
-        group: a group that nobody has used.
-        mode: for clients that can do it in several ways.
-        settings: further ones of ours, by their dotted keys.
+        fetch_bytes: the limit of bytes per partition in a fetch.
+        group: the id of a new group.
+        mode: selects a mode of clients that have several.
+        settings: further settings of our client, by their keys with dots.
     """
 
     bootstrap: str
@@ -39,12 +39,12 @@ class Job:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def as_json(self) -> str:
-        """For the command line."""
+        """Return the job as text for the command line."""
         return json.dumps(dataclasses.asdict(self))
 
     @classmethod
     def of_command_line(cls) -> Self:
-        """The job that this process was given."""
+        """Return the job on this process's command line."""
         return cls(**json.loads(sys.argv[1]))
 
     @property
@@ -56,18 +56,18 @@ class Job:
 
 @dataclass(slots=True)
 class Stopwatch:
-    """Times a pass from where it was made; made when the group is joined, or at connecting."""
+    """Times a pass from its own creation on: when the group is joined, or before connecting."""
 
     began_ns: int = field(default_factory=time.perf_counter_ns)
     began_cpu_ns: int = field(default_factory=time.process_time_ns)
     first_ns: int | None = None
 
     def first(self) -> None:
-        """The first record is there."""
+        """Record that the first record has arrived."""
         self.first_ns = time.perf_counter_ns()
 
     def finish(self, records: int, value_bytes: int, **extra: object) -> None:
-        """All records were read: report, with the sum of the lengths of their values."""
+        """Report the pass, after all records were read; ``value_bytes`` is the sum of lengths."""
         seconds = (time.perf_counter_ns() - self.began_ns) / 1e9
         cpu_seconds = (time.process_time_ns() - self.began_cpu_ns) / 1e9
         first = None if self.first_ns is None else (self.first_ns - self.began_ns) / 1e6
@@ -86,9 +86,9 @@ class Stopwatch:
 
 
 def peak_kb() -> int:
-    """The most memory that this process has held, in KiB.
+    """Return the peak memory of this process, in KiB.
 
-    Not ``ru_maxrss``: that one starts with what the parent held when it forked.
+    This is not ``ru_maxrss``, which starts with the memory of the parent when it forked.
     """
     for line in Path("/proc/self/status").read_text("ascii").splitlines():
         if line.startswith("VmHWM:"):
@@ -97,29 +97,29 @@ def peak_kb() -> int:
 
 
 def report(what: Mapping[str, object]) -> None:
-    """Print a result, the last line of a client's output."""
+    """Print a result as JSON; it must be the last line of a client's output."""
     sys.stdout.write(json.dumps(what) + "\n")
     sys.stdout.flush()
 
 
 def skip(reason: str) -> NoReturn:
-    """This client can't do that here: say why, and end."""
+    """Report why this client can't do its job here, and exit."""
     report({"skipped": reason})
     raise SystemExit(0)
 
 
 def say_ready() -> None:
-    """From now on, whatever is produced will be read."""
+    """Report that from now on all messages produced will be read."""
     report({"ready": True})
 
 
 def report_delays(delays_ns: Sequence[int]) -> None:
-    """Tell how late each message came, in microseconds."""
+    """Report the delay of each message, converted to microseconds."""
     report({"delays_us": [delay // 1000 for delay in delays_ns], "peak_kb": peak_kb()})
 
 
 def load_arrow() -> None:
-    """Import pyarrow before the clock starts, as all else is; skip the run where it is missing."""
+    """Import pyarrow before the clock starts, like all else; skip the run if it is missing."""
     try:
         import pyarrow  # noqa: F401, PLC0415 - large, and no other way needs it
     except ImportError:

@@ -1,6 +1,6 @@
-"""kafka-python, with assigned partitions: it has no groups on a 0.8 broker.
+"""Runs kafka-python with assigned partitions: it supports no groups on a 0.8 broker.
 
-It can't find out such a broker's version (``api_version`` must be given).
+It can't determine such a broker's version (``api_version`` must be given).
 """
 
 from kafka import KafkaConsumer, TopicPartition
@@ -12,7 +12,7 @@ _AT_ONCE = 10_000
 
 
 def open_consumer(job: Job) -> tuple[KafkaConsumer, list[TopicPartition]]:
-    """A consumer with all partitions."""
+    """Return a consumer to which all partitions are assigned, and the partitions."""
     consumer = KafkaConsumer(
         bootstrap_servers=job.bootstrap,
         api_version=(0, 8, 2),
@@ -28,7 +28,7 @@ def open_consumer(job: Job) -> tuple[KafkaConsumer, list[TopicPartition]]:
 
 
 def read(job: Job) -> None:
-    """All records, in lists."""
+    """Read all records, in lists."""
     watch = Stopwatch()
     consumer, partitions = open_consumer(job)
     consumer.seek_to_beginning(*partitions)
@@ -47,7 +47,7 @@ def read(job: Job) -> None:
 
 
 def latency(job: Job) -> None:
-    """How late each message comes."""
+    """Measure and report the delay of each message."""
     consumer, partitions = open_consumer(job)
     consumer.seek_to_end(*partitions)
     for partition in partitions:

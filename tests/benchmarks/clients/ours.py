@@ -1,6 +1,6 @@
-"""Our consumer, as a user writes it: joins a group, takes one stream, reads it.
+"""Runs our consumer as users do: joins a group, creates one stream, reads it.
 
-The clock starts when the group is joined, as it does in the original's performance tool.
+The clock starts when the group is joined, as in the original's performance tool.
 """
 
 import time
@@ -17,7 +17,7 @@ BATCH_RECORDS = 1000
 
 
 def one_by_one(job: Job, stream: Stream, watch: Stopwatch) -> int:
-    """The sum of the lengths of all values, taken message by message."""
+    """Read message by message; return the sum of the lengths of all values."""
     total = len(next(stream).value or b"")
     watch.first()
     for message in islice(stream, job.records - 1):
@@ -26,7 +26,7 @@ def one_by_one(job: Job, stream: Stream, watch: Stopwatch) -> int:
 
 
 def batches(job: Job, stream: Stream, watch: Stopwatch) -> int:
-    """The same in lists."""
+    """Read in lists; return the sum of the lengths of all values."""
     total = count = 0
     for batch in stream.batches(max_records=BATCH_RECORDS):
         if batch and not count:
@@ -40,7 +40,7 @@ def batches(job: Job, stream: Stream, watch: Stopwatch) -> int:
 
 
 def arrow(job: Job, stream: Stream, watch: Stopwatch) -> int:
-    """The same in Arrow record batches; their offsets tell the lengths."""
+    """Read in Arrow record batches, whose offsets give the lengths; return the sum of lengths."""
     total = 0
     count = 0
     for batch in stream.arrow_batches():
@@ -58,7 +58,7 @@ def arrow(job: Job, stream: Stream, watch: Stopwatch) -> int:
 
 
 def latency(job: Job, stream: Stream) -> None:
-    """How late each message comes."""
+    """Measure and report the delay of each message."""
     del job
     delays = Delays()
     say_ready()
@@ -76,7 +76,7 @@ WAYS: dict[str, Callable[[Job, Stream, Stopwatch], int]] = {
 
 
 def main() -> None:
-    """Read it."""
+    """Run the job on the command line."""
     job = Job.of_command_line()
     if job.mode == "arrow":
         load_arrow()

@@ -1,8 +1,8 @@
-"""confluent-kafka (librdkafka) as a member of a coordinator group.
+"""Runs confluent-kafka (librdkafka) as a member of a coordinator group.
 
-``consume`` takes 10,000 at a time, its fastest way; ``poll`` takes one, as its users mostly write
-it. Its queue is made large; checksums it leaves unchecked, as is its default. The clock starts when
-the group is joined.
+``consume`` returns up to 10,000 messages at a time, its fastest mode; ``poll`` returns one, as most
+of its users read. Its queue is made large; it does not verify checksums, which is its default. The
+clock starts when the group is joined.
 """
 
 import time
@@ -16,7 +16,7 @@ _WAIT_S = 30
 
 
 class Joining:
-    """Starts the clock when the partitions come, and asks no earlier for records."""
+    """Joins the group; starts the clock when the partitions are assigned, before any record."""
 
     def __init__(self, job: Job) -> None:
         self.began_ns = time.perf_counter_ns()
@@ -39,17 +39,17 @@ class Joining:
 
     @property
     def join_ms(self) -> float:
-        """From making the consumer to its partitions."""
+        """The time from creating the consumer to its assignment."""
         assert self.watch is not None
         return (self.watch.began_ns - self.began_ns) / 1e6
 
 
 def consume(job: Job, joining: Joining) -> int:
-    """The sum of the lengths of all values, in lists; the first one is taken alone."""
+    """Read in lists, the first record alone; return the sum of the lengths of all values."""
     total = poll(job, joining, 1)
     count = 1
     while count < job.records:
-        # It waits for as many as it is asked for.
+        # It waits until it has as many as requested.
         messages = joining.consumer.consume(min(_AT_ONCE, job.records - count), timeout=_WAIT_S)
         if not messages:
             raise TimeoutError(f"nothing came after {count} records")
@@ -60,7 +60,7 @@ def consume(job: Job, joining: Joining) -> int:
 
 
 def poll(job: Job, joining: Joining, records: int | None = None) -> int:
-    """The same one by one."""
+    """Read one by one, ``records`` or all; return the sum of the lengths of the values."""
     message = joining.consumer.poll(_WAIT_S)
     if message is None:
         raise TimeoutError("nothing came")
@@ -76,7 +76,7 @@ def poll(job: Job, joining: Joining, records: int | None = None) -> int:
 
 
 def main() -> None:
-    """Read it."""
+    """Run the job on the command line."""
     job = Job.of_command_line()
     joining = Joining(job)
     total = (poll if job.mode == "poll" else consume)(job, joining)

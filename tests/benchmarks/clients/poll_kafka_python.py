@@ -1,7 +1,7 @@
-"""kafka-python as a member of a coordinator group.
+"""Runs kafka-python as a member of a coordinator group.
 
-``poll`` takes up to 10,000 at a time, its fastest way; ``iterate`` is ``for record in consumer``.
-The clock starts when the group is joined.
+``poll`` returns up to 10,000 records at a time, its fastest mode; ``iterate`` is
+``for record in consumer``. The clock starts when the group is joined.
 """
 
 import time
@@ -16,28 +16,28 @@ _WAIT_MS = 30_000
 
 
 class Joining(ConsumerRebalanceListener):  # type: ignore[misc] # the package has no types
-    """Starts the clock when the partitions come."""
+    """Starts the clock when the partitions are assigned."""
 
     def __init__(self) -> None:
         self.began_ns = time.perf_counter_ns()
         self.watch: Stopwatch | None = None
 
     def on_partitions_assigned(self, _partitions: list[TopicPartition]) -> None:
-        """The group is joined."""
+        """Start the clock: the group is joined."""
         self.watch = Stopwatch()
 
     def on_partitions_revoked(self, _partitions: list[TopicPartition]) -> None:
-        """Nothing was read."""
+        """Do nothing: nothing was read yet."""
 
     @property
     def join_ms(self) -> float:
-        """From making the consumer to its partitions."""
+        """The time from creating the consumer to its assignment."""
         assert self.watch is not None
         return (self.watch.began_ns - self.began_ns) / 1e6
 
 
 def poll(job: Job, consumer: KafkaConsumer, joining: Joining) -> int:
-    """The sum of the lengths of all values, in lists."""
+    """Read in lists; return the sum of the lengths of all values."""
     total = count = 0
     while count < job.records:
         found = consumer.poll(timeout_ms=_WAIT_MS)
@@ -54,7 +54,7 @@ def poll(job: Job, consumer: KafkaConsumer, joining: Joining) -> int:
 
 
 def iterate(job: Job, consumer: KafkaConsumer, joining: Joining) -> int:
-    """The same one by one."""
+    """Read one by one; return the sum of the lengths of all values."""
     total = len(next(consumer).value)
     assert joining.watch is not None
     joining.watch.first()
@@ -64,7 +64,7 @@ def iterate(job: Job, consumer: KafkaConsumer, joining: Joining) -> int:
 
 
 def main() -> None:
-    """Read it."""
+    """Run the job on the command line."""
     job = Job.of_command_line()
     joining = Joining()
     consumer = KafkaConsumer(

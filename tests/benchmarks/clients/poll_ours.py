@@ -1,8 +1,8 @@
-"""Our poll API as a member of a coordinator group, written as one writes it with kafka-python.
+"""Runs our poll API as a member of a coordinator group, with the same code as kafka-python's users.
 
-``poll`` takes up to 10,000 at a time, as the other's client does, ``poll-500`` what the default
-gives; ``iterate`` is ``for record in consumer``; ``arrow`` takes record batches. The clock starts
-when the group is joined. All checksums are checked.
+``poll`` returns up to 10,000 records at a time, as in ``poll_kafka_python``, ``poll-500`` up to the
+default of 500; ``iterate`` is ``for record in consumer``; ``arrow`` reads record batches. The clock
+starts when the group is joined. All checksums are verified.
 """
 
 import time
@@ -18,34 +18,34 @@ _WAIT_MS = 30_000
 
 
 class Joining(ConsumerRebalanceListener):
-    """Starts the clock when the partitions come."""
+    """Starts the clock when the partitions are assigned."""
 
     def __init__(self) -> None:
         self.began_ns = time.perf_counter_ns()
         self.watch: Stopwatch | None = None
 
     def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
-        """The group is joined."""
+        """Start the clock: the group is joined."""
         del assigned
         self.watch = Stopwatch()
 
     def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
-        """Nothing was read."""
+        """Do nothing: nothing was read yet."""
 
     def first(self) -> None:
-        """The first record is there."""
+        """Record that the first record has arrived."""
         assert self.watch is not None
         self.watch.first()
 
     @property
     def join_ms(self) -> float:
-        """From making the consumer to its partitions."""
+        """The time from creating the consumer to its assignment."""
         assert self.watch is not None
         return (self.watch.began_ns - self.began_ns) / 1e6
 
 
 def poll(job: Job, consumer: KafkaConsumer, joining: Joining) -> int:
-    """The sum of the lengths of all values, in lists."""
+    """Read in lists; return the sum of the lengths of all values."""
     total = count = 0
     while count < job.records:
         found = consumer.poll(timeout_ms=_WAIT_MS)
@@ -61,7 +61,7 @@ def poll(job: Job, consumer: KafkaConsumer, joining: Joining) -> int:
 
 
 def iterate(job: Job, consumer: KafkaConsumer, joining: Joining) -> int:
-    """The same one by one."""
+    """Read one by one; return the sum of the lengths of all values."""
     total = len(next(consumer).value)
     joining.first()
     for record in islice(consumer, job.records - 1):
@@ -70,7 +70,7 @@ def iterate(job: Job, consumer: KafkaConsumer, joining: Joining) -> int:
 
 
 def arrow(job: Job, consumer: KafkaConsumer, joining: Joining) -> int:
-    """The same in Arrow record batches; their offsets tell the lengths."""
+    """Read in Arrow record batches, whose offsets give the lengths; return the sum of lengths."""
     total = count = 0
     while count < job.records:
         batch = consumer.poll_arrow(timeout_ms=_WAIT_MS)
@@ -94,7 +94,7 @@ WAYS: dict[str, Callable[[Job, KafkaConsumer, Joining], int]] = {
 
 
 def main() -> None:
-    """Read it."""
+    """Run the job on the command line."""
     job = Job.of_command_line()
     if job.mode == "arrow":
         load_arrow()

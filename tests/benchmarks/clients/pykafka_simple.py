@@ -1,4 +1,4 @@
-"""pykafka's simple consumer: its group consumer breaks the groups of the original."""
+"""Runs pykafka's simple consumer: its group consumer breaks groups with members of the original."""
 
 from pykafka import KafkaClient
 from pykafka.common import OffsetType
@@ -7,7 +7,7 @@ from tests.benchmarks.clients.job import Job, Stopwatch
 
 
 def main() -> None:
-    """All records, one by one: it has no other way."""
+    """Read all records one by one, which is the only mode of pykafka."""
     job = Job.of_command_line()
     watch = Stopwatch()
     client = KafkaClient(hosts=job.bootstrap, broker_version="0.8.2")

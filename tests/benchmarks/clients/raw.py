@@ -1,7 +1,7 @@
-"""The yardstick: asks for a topic over one connection and throws the bytes away.
+"""Fetches a topic over one connection and discards the bytes, as the baseline of all clients.
 
-One request after the other, nothing decoded, no checksum looked at; the next offset follows from
-the fixed length of the values. What a client that sends its requests early does can be faster.
+Sends one request after the other, decodes nothing and verifies no checksums; the next offset
+follows from the fixed length of the values. A client that sends its requests early can be faster.
 """
 
 import socket
@@ -16,7 +16,7 @@ _PLAIN_ENTRY_BYTES = 26  # offset, size, checksum, magic, attributes, null key, 
 
 
 class RawReader:
-    """Reads a topic of plain messages."""
+    """Reads a topic of uncompressed messages."""
 
     def __init__(self, job: Job, connection: socket.socket) -> None:
         self._job = job
@@ -26,7 +26,7 @@ class RawReader:
         self._buffer = memoryview(bytearray(4 + job.partitions * (job.fetch_bytes + 64) + 1024))
 
     def read(self) -> int:
-        """One request and its answer: how many whole messages came."""
+        """Send one request and receive its response; return the number of complete messages."""
         topic = self._job.topic.encode()
         body = self._head() + struct.pack(">ih", 1, len(topic)) + topic
         body += struct.pack(">i", len(self._offsets))
@@ -37,7 +37,7 @@ class RawReader:
         return self._count(self._receive(size), len(topic))
 
     def _head(self) -> bytes:
-        """The request up to its topics."""
+        """Return the request up to its topics."""
         return struct.pack(">hhihiii", FETCH, 0, 1, -1, -1, MAX_WAIT_MS, 1)
 
     def _receive(self, size: int) -> memoryview:
@@ -64,7 +64,7 @@ class RawReader:
 
 
 def main(reader_of: Callable[[Job, socket.socket], RawReader] = RawReader) -> None:
-    """Read it."""
+    """Run the job on the command line."""
     job = Job.of_command_line()
     watch = Stopwatch()
     with socket.create_connection(job.address, 30) as connection:

@@ -1,7 +1,7 @@
-"""The yardstick for brokers from 0.11 on: asks for a topic and throws the bytes away.
+"""Fetches a topic and discards the bytes, as the baseline on brokers of 0.11 and later.
 
-As ``raw``, but with Fetch v4, so that the broker sends its record batches as they lie in its log.
-Of a batch only the head is looked at: it tells how many records it has, and which offset is next.
+Like ``raw``, but with Fetch v4, so that the broker sends the record batches as they are in its log.
+Only the header of a batch is read: for the number of its records, and the next offset.
 """
 
 import socket
@@ -11,7 +11,7 @@ from tests.benchmarks.clients.job import Job
 from tests.benchmarks.clients.raw import FETCH, MAX_WAIT_MS, RawReader, main
 
 _VERSION = 4
-_MAX_BYTES = 50 << 20  # of an answer, as consumers ask by default
+_MAX_BYTES = 50 << 20  # of a response, the consumers' default
 _BATCH_HEAD = struct.Struct(">qi")  # base offset, size of what follows
 _LAST_DELTA_AT, _COUNT_AT, _HEAD_BYTES = 23, 57, 61
 
@@ -46,7 +46,7 @@ class BatchReader(RawReader):
         while at + _HEAD_BYTES <= len(data):
             base, size = _BATCH_HEAD.unpack_from(data, at)
             if at + 12 + size > len(data):
-                break  # the answer ends inside this one
+                break  # the response ends in the middle of this batch
             (last_delta,) = struct.unpack_from(">i", data, at + _LAST_DELTA_AT)
             (count,) = struct.unpack_from(">i", data, at + _COUNT_AT)
             self._offsets[number] = base + last_delta + 1

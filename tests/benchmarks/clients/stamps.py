@@ -1,4 +1,4 @@
-"""Values that tell when they were produced: the machine's monotonic clock and a number.
+"""Makes and reads values with the time of their production (monotonic clock) and a number.
 
 ``time.monotonic_ns`` and Java's ``System.nanoTime`` read the same clock on Linux.
 """
@@ -12,18 +12,18 @@ LAST = -1
 
 
 def stamped(number: int, value: bytes) -> bytes:
-    """A value of the same length, with the time and the number at its start."""
+    """Return a value of the same length, with the time and the number at its start."""
     return _STAMP.pack(time.monotonic_ns(), number) + value[_STAMP.size :]
 
 
 class Delays:
-    """Gathers how late messages came."""
+    """Collects the delays of messages."""
 
     def __init__(self) -> None:
         self.found_ns: list[int] = []
 
     def take(self, value: bytes) -> bool:
-        """Note a message that was delivered now; False for the last one."""
+        """Record a message that was delivered just now; return False for the last one."""
         now_ns = time.monotonic_ns()
         sent_ns, number = _STAMP.unpack_from(value)
         self.found_ns.append(now_ns - sent_ns)

@@ -1,1 +1,1 @@
-"""Who takes part, and how each is run; ``catalog`` lists them."""
+"""The contestants, and how each is run; ``catalog`` lists them."""

@@ -1,4 +1,4 @@
-"""Everybody who takes part, in the order of the tables."""
+"""Lists all contestants, in the order of the tables."""
 
 from collections.abc import Mapping
 
@@ -18,7 +18,7 @@ OURS_PURE = "pure"
 
 
 def listeners() -> tuple[Program | WarmScala, ...]:
-    """Those whose delays are compared."""
+    """Return the contestants whose delays are compared."""
     named = {
         contestant.name: contestant
         for contestant in everybody()
@@ -28,7 +28,7 @@ def listeners() -> tuple[Program | WarmScala, ...]:
 
 
 def everybody() -> tuple[Contestant, ...]:
-    """All contestants."""
+    """Return all contestants."""
     return (
         Program(name=RAW, label="raw fetch, nothing decoded", module="raw", codecs=PLAIN),
         Program(
@@ -73,7 +73,7 @@ def _ours(
     environ: Mapping[str, str] | None = None,
     share: float = 1.0,
 ) -> Program:
-    """One of ours: with its defaults, but for the size of a fetch where that is given."""
+    """Return a contestant of ours, with default settings except for ``fetch_bytes`` if given."""
     return Program(
         name=name,
         label=label,

@@ -1,4 +1,4 @@
-"""What takes part in a comparison, and what one pass of it gives."""
+"""Defines a contestant of a comparison, and the result of one of its passes."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,7 +12,7 @@ MEGABYTE = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cluster:
-    """Where to read from."""
+    """The addresses of the cluster to read from: bootstrap servers and ZooKeeper."""
 
     bootstrap: str
     zookeeper: str
@@ -20,15 +20,15 @@ class Cluster:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pass:
-    """One pass over a topic.
+    """The result of one pass over a topic.
 
     Attributes:
-        records: how many were read.
-        seconds: from the joined group, or from connecting, to the last one.
-        cpu_seconds: used meanwhile; for a JVM that ends with the pass, in its whole life.
-        peak_kb: the most memory that the process held, in KiB; 0 where it is not known.
-        first_record_ms: until the first one was there, from the same beginning.
-        join_ms: what joining the group took before.
+        records: the number of records read.
+        seconds: from the joined group, or from connecting, to the last record.
+        cpu_seconds: CPU time used meanwhile; for a JVM that ends with the pass, in its whole life.
+        peak_kb: the peak memory of the process, in KiB; 0 if unknown.
+        first_record_ms: from the same start to the first record; None if unknown.
+        join_ms: the time to join the group before; None if unknown.
     """
 
     records: int
@@ -44,34 +44,34 @@ class Contestant(Protocol):
 
     @property
     def name(self) -> str:
-        """Short, for the command line and the JSON file."""
+        """A short name, for the command line and the JSON file."""
         ...
 
     @property
     def label(self) -> str:
-        """For tables and charts."""
+        """A description for tables and charts."""
         ...
 
     def job(self, spec: TopicSpec, cluster: Cluster, group: str) -> Job | None:
-        """What it is to read of a topic; None where it takes no part."""
+        """Return its job with a topic; None if it can't read that topic."""
         ...
 
     def read(self, job: Job) -> Pass:
-        """One pass.
+        """Run one pass.
 
         Raises:
             ClientSkipped: it can't run here.
-            ClientFailed: it did not read what it should.
+            ClientFailed: it did not read all that the job requires.
         """
         ...
 
     def close(self) -> None:
-        """End what lives on between passes."""
+        """End its processes that keep running between passes."""
         ...
 
 
 def checked(job: Job, response: dict[str, object], *, cpu_seconds: float, peak_kb: int) -> Pass:
-    """A pass from what a client reports, if it has read all there was.
+    """Return the pass that a client reports, after checking that it has read everything.
 
     Raises:
         ClientFailed: the number of records or the sum of their lengths is wrong.

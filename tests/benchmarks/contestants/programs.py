@@ -1,4 +1,4 @@
-"""Contestants that are programs in Python: ours, the raw fetch, and other people's clients."""
+"""Runs contestants that are programs in Python: ours, the raw fetch, and other people's clients."""
 
 import sys
 from collections.abc import Mapping
@@ -14,20 +14,20 @@ from zkconsumer.records.codecs import Codec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """A module of ``clients``, started afresh for every pass.
+    """A module of ``clients``, run in a new process for every pass.
 
     Attributes:
         name: see ``Contestant``.
         label: see ``Contestant``.
-        module: the file in ``clients``.
-        mode: which of its ways.
-        environment: what it runs in; None for our own.
+        module: the module's name in ``clients``.
+        mode: see ``Job``.
+        environment: the environment that it runs in; None for our own.
         environ: further environment variables.
-        fetch_bytes: how much it asks for at a time.
+        fetch_bytes: see ``Job``.
         settings: see ``Job``.
-        share: of the topic's records, how many it reads: slow ones are given less to do.
-        codecs: what it can read.
-        lives_on: see ``Listener``: every job has a process of its own.
+        share: the share of the topic's records that it reads: slow clients read fewer.
+        codecs: the codecs that it can read.
+        lives_on: see ``Listener``; False, as every job has its own process.
     """
 
     name: str
@@ -70,11 +70,11 @@ class Program:
         )
 
     def start(self, job: Job) -> Companion:
-        """Start a job that others take part in, such as one about delays."""
+        """Start a job that needs others while it runs, such as one about delays."""
         return Companion(self._argv(job), environ=self.environ)
 
     def close(self) -> None:
-        """See ``Contestant``: nothing lives on."""
+        """Do nothing: no process outlives its pass."""
 
     def _argv(self, job: Job) -> list[str]:
         python = self.environment.python() if self.environment else sys.executable

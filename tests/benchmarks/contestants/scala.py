@@ -1,4 +1,4 @@
-"""The original: its performance tool in a JVM a pass, and its consumer in a JVM that lives on."""
+"""Runs the original: its tool in a new JVM for each pass, and its consumer in a long-lived JVM."""
 
 import os
 from dataclasses import dataclass, field
@@ -22,10 +22,10 @@ _COLUMNS = 7  # start, end, fetch size, MB, MB/s, messages, messages/s
 
 
 def java_argv() -> list[str]:
-    """As the original's own start script does, but for a garbage collector that is gone.
+    """Return the original's JVM command line, without the garbage collector that Java dropped.
 
-    The sandbox's tools are no measure: they are started for speed of starting, with a compiler
-    that optimises little.
+    The flags of the sandbox's tools would distort the comparison: they are for a quick start, with
+    a compiler that optimises little.
     """
     class_path = os.pathsep.join(map(str, jars.class_path(KAFKA)))
     logging = f"-Dlog4j.configuration={_LOG4J.as_uri()}"
@@ -33,7 +33,7 @@ def java_argv() -> list[str]:
 
 
 def whole_topic(spec: TopicSpec, cluster: Cluster, group: str) -> Job:
-    """All of a topic: the tool's rate is right for nothing less."""
+    """Return a job for the whole topic: the tool's rate is correct only then."""
     return Job(
         bootstrap=cluster.bootstrap,
         zookeeper=cluster.zookeeper,
@@ -48,9 +48,9 @@ def whole_topic(spec: TopicSpec, cluster: Cluster, group: str) -> Job:
 
 @dataclass(frozen=True, slots=True)
 class ScalaTool:
-    """``ConsumerPerformance`` with one thread, as it comes; a JVM a pass.
+    """``ConsumerPerformance`` unchanged, with one thread; each pass is a new JVM.
 
-    It waits five seconds for more at the end and leaves them out of its own figure.
+    At the end it waits five seconds for more records, and excludes that time from its own figure.
     """
 
     name: str = "scala"
@@ -87,18 +87,18 @@ class ScalaTool:
         return checked(job, response, cpu_seconds=ended.cpu_seconds, peak_kb=ended.peak_kb)
 
     def close(self) -> None:
-        """See ``Contestant``: nothing lives on."""
+        """Do nothing: no process outlives its pass."""
 
 
 def _whole_bytes(megabytes: float, expected: int) -> int:
-    """The sum of lengths that the tool found; it prints it in megabytes with four digits."""
+    """Return the sum of lengths in bytes; the tool prints megabytes with four decimals."""
     fits = abs(megabytes - expected / MEGABYTE) < 0.0001
     return expected if fits else round(megabytes * MEGABYTE)
 
 
 @dataclass(slots=True)
 class WarmScala:
-    """What the tool does, in one JVM for all passes over all topics."""
+    """The same as the tool does, in one JVM for all passes over all topics."""
 
     name: str = "scala-warm"
     label: str = "Scala consumer in a warm JVM"
@@ -122,7 +122,7 @@ class WarmScala:
         )
 
     def start(self, job: Job) -> Companion:
-        """Let it take part in a job about delays; it lives on."""
+        """Start a job about delays in the long-lived JVM."""
         companion = self._companion(job)
         companion.request(f"latency {job.group} {job.topic}")
         return companion

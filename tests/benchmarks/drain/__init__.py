@@ -1,5 +1,5 @@
 """``make bench-drain``: whole drains, from the command's start to the proof.
 
-Each pass is a new process, as people run it, so starts count: of Python, of the JVM, of Spark.
-docs/performance.md says how to read what comes out.
+Each pass is a new process, as users run it, so the start of Python, the JVM and Spark counts.
+docs/performance.md explains how to read the results.
 """

@@ -1,13 +1,13 @@
-"""``make bench-drain``: what it costs to land a topic and to prove it.
+"""``make bench-drain``: the time and memory to land a topic and to prove it.
 
 ARGS of ``make bench-drain``:
-  --quick                 a million records, two rounds: a look, no figures to quote
+  --quick                 a million records, two rounds: a first impression, no figures to quote
   --records 50000000      of 100 bytes each
   --partitions 4
-  --only local,spark      who takes part: jvm, spark, local, local-iceberg
+  --only local,spark      the contestants: jvm, spark, local, local-iceberg
   --rounds 5
-  --folder FOLDER         where they land (needs 200 bytes a record)
-  --into FOLDER           where drain.json and drain.md go
+  --folder FOLDER         where the topic is landed (needs 200 bytes per record)
+  --into FOLDER           the folder for drain.json and drain.md
   --from drain.json       measure nothing, make the tables again
 """
 
@@ -59,7 +59,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def measure(options: argparse.Namespace) -> Results:
-    """Run all that was asked for."""
+    """Measure the selected landings, and save the results."""
     landings = [
         landing for landing in all_landings() if not options.only or landing.name in options.only
     ]

@@ -1,7 +1,7 @@
-"""Spark's own Kafka source to Parquet, as one program: ``jvm_job JSON``.
+"""Lands a topic as Parquet with Spark's own Kafka source: ``jvm_job JSON``.
 
-It needs nothing but PySpark. The JSON object has ``settings`` of the session, ``options`` of the
-source and ``into``, a folder.
+It needs nothing but PySpark. The JSON object has the ``settings`` of the session, the ``options``
+of the source, and ``into``, a folder.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Who lands a topic, and by which commands."""
+"""Lists the ways to land a topic, and their commands."""
 
 import json
 import os
@@ -19,12 +19,12 @@ _SPARK = {**SETTINGS, "spark.master": f"local[{os.cpu_count()}]"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commands:
-    """What one pass runs.
+    """The commands of one pass.
 
     Attributes:
         land: lands the topic.
-        prove: proves it afterwards, and prints JSON; empty where nobody can.
-        environ: for both.
+        prove: proves it afterwards, and prints JSON; empty if there is no such command.
+        environ: further environment variables of both.
     """
 
     land: Sequence[str]
@@ -37,18 +37,18 @@ class Landing:
     """One way to land a topic.
 
     Attributes:
-        name: short, for the command line and the file of results.
-        label: for tables.
+        name: a short name, for the command line and the file of results.
+        label: a description for tables.
     """
 
     name: str
     label: str
 
     def commands(self, sandbox: Sandbox, topic: str, into: Path) -> Commands:
-        """What to run to land a topic in a folder that is not there yet.
+        """Return the commands to land a topic in a folder that does not exist yet.
 
         Raises:
-            ClientSkipped: what it needs can't be had.
+            ClientSkipped: a program that it needs can't be installed.
         """
         if self.name == JVM:
             return _jvm(sandbox, topic, into)
@@ -80,13 +80,13 @@ def _jvm(sandbox: Sandbox, topic: str, into: Path) -> Commands:
     }
     return Commands(
         land=[SPARK_JVM.python(), str(jvm_job.__file__), json.dumps(requested)],
-        # It starts in the repository's folder, but our modules are not for its Python.
+        # It starts in the repository's folder, but must not import our modules from there.
         environ={"SPARK_LOCAL_IP": "127.0.0.1", "PYTHONSAFEPATH": "1"},
     )
 
 
 def all_landings() -> tuple[Landing, ...]:
-    """Everybody, in the order of the tables."""
+    """Return all landings, in the order of the tables."""
     return (
         Landing(JVM, "Spark's Kafka source to Parquet, not proven"),
         Landing(SPARK, "drain --engine spark"),

@@ -1,7 +1,7 @@
-"""Runs a program to its end, and says what it and all that came from it used: ``metered ARGV``.
+"""Runs a program to its end, and reports what it and its descendants used: ``metered ARGV``.
 
-Children whose parents are gone come to this process, so that nobody's time is lost: a JVM ends
-behind the Python that started it. The last line is JSON; what the program printed is in front.
+This process adopts descendants whose parents are gone, so that no CPU time is lost: a JVM ends
+after the Python process that started it. Prints the program's output, then a last line of JSON.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 
 
 def main(argv: list[str]) -> int:
-    """Run it; gives its exit status."""
+    """Run the program and print what was used; return its exit status."""
     if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0):
         raise OSError(ctypes.get_errno(), "this process can't adopt others' children")
     began = time.perf_counter()
@@ -35,7 +35,7 @@ def main(argv: list[str]) -> int:
 
 
 def _wait_for_all() -> None:
-    """Until nobody is left."""
+    """Wait until all children, including adopted ones, have ended."""
     while True:
         try:
             os.wait()

@@ -1,4 +1,4 @@
-"""The figures about drains as Markdown, and whether the goals were reached."""
+"""Writes the figures about drains as Markdown, and whether the goals were reached."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ _HEAD = (
 def tables(
     runs: Sequence[Run], skipped: Mapping[tuple[str, str], str], labels: Mapping[str, str]
 ) -> str:
-    """A table up to where the topic was landed, and one up to where that was proven."""
+    """Return a table of landing the topic, and one of landing and proving it, with the goals."""
     parts = []
     for what, found in rows(runs).items():
         lines = [f"### {what}", "", *_HEAD]

@@ -1,4 +1,4 @@
-"""Alternating rounds of whole drains: in each, everybody lands the topic once, and proves it."""
+"""Runs alternating rounds of drains: in each, every landing lands the topic once, and proves it."""
 
 import json
 import shutil
@@ -26,12 +26,12 @@ _PASS_S = 3_600
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """What a program and all that came from it used.
+    """Time and memory that a program and all its descendants used.
 
     Attributes:
         seconds: from its start to its end.
-        cpu_seconds: of all of them.
-        peak_kb: of the largest one.
+        cpu_seconds: CPU time of all of them.
+        peak_kb: the peak memory of the largest one, in KiB.
     """
 
     seconds: float
@@ -52,11 +52,11 @@ class DrainSession:
 
     Attributes:
         sandbox: the broker.
-        landings: who takes part.
-        folder: where they land; what is landed is deleted behind each pass.
-        retries: how often a pass that others disturbed is made again.
-        runs: two of each recorded pass: up to where it was landed, and up to where it was proven.
-        skipped: why one is missing, by what was done and its name.
+        landings: the contestants.
+        folder: where they land topics; the files are deleted after each pass.
+        retries: how often a pass that others disturbed is repeated.
+        runs: two for each recorded pass: until it was landed, and until it was proven.
+        skipped: why a landing is missing, by topic and name.
     """
 
     sandbox: Sandbox
@@ -67,7 +67,7 @@ class DrainSession:
     skipped: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def measure(self, spec: TopicSpec, rounds: int) -> None:
-        """Fill the topic, and have it landed in rounds."""
+        """Fill the topic, and have every landing land it in rounds."""
         fill(self.sandbox, spec)
         write(f"{spec.name}: filled with {spec.records} records")
         left = list(self.landings)
@@ -138,13 +138,13 @@ class DrainSession:
 
 
 def metered_run(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[Used, str]:
-    """Run a program.
+    """Run a program and meter it.
 
     Returns:
-        What it used, and what it printed.
+        The resources that it used, and its output.
 
     Raises:
-        ClientFailed: it did not end well, or not in time.
+        ClientFailed: it ended with an error, or not in time.
     """
     program = [sys.executable, str(metered.__file__), *argv]
     output = run(program, environ=environ, timeout_s=_PASS_S).output
@@ -154,10 +154,10 @@ def metered_run(argv: Sequence[str], environ: Mapping[str, str]) -> tuple[Used, 
 
 
 def proven_rows(proof: str) -> int:
-    """How many rows ``drain verify --json`` has proven.
+    """Return the number of rows that ``drain verify --json`` has proven.
 
     Raises:
-        ClientFailed: it has not.
+        ClientFailed: the drain is not proven.
     """
     found = json.loads(proof)
     if found["verdict"] != "proven":
@@ -166,5 +166,5 @@ def proven_rows(proof: str) -> int:
 
 
 def parquet_rows(folder: Path) -> int:
-    """How many rows Parquet files say that they have."""
+    """Return the number of rows in Parquet files, according to their metadata."""
     return sum(pq.read_metadata(file).num_rows for file in folder.rglob("*.parquet"))

@@ -1,5 +1,5 @@
-"""``make bench-poll``: the poll API beside kafka-python and confluent-kafka on a modern broker.
+"""``make bench-poll``: our poll API, kafka-python and confluent-kafka on a modern broker.
 
 All are members of coordinator groups, on the same topics of record batches, in one table.
-docs/performance.md says how to read what comes out.
+docs/performance.md explains how to read the results.
 """

@@ -1,11 +1,11 @@
-"""``make bench-poll``: the poll API's speed beside that of other clients, on a modern broker.
+"""``make bench-poll``: the poll API's speed compared with other clients', on a modern broker.
 
 ARGS of ``make bench-poll``:
-  --quick                 smaller topics, two rounds: a look, no figures to quote
-  --topics 100-none-p4    which of them; all without it
-  --only poll,iterate     who takes part; baselines of ratios are not added by themselves
+  --quick                 smaller topics, two rounds: a first impression, no figures to quote
+  --topics 100-none-p4    the topics to read; all by default
+  --only poll,iterate     the contestants; baselines of ratios are not added automatically
   --rounds 5
-  --into FOLDER           where poll.json and poll.md go
+  --into FOLDER           the folder for poll.json and poll.md
   --from poll.json        measure nothing, make the tables again
 """
 
@@ -55,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def measure(options: argparse.Namespace) -> Results:
-    """Run all that was asked for; what is there is saved after each topic."""
+    """Measure the selected topics and contestants; save the results after each topic."""
     specs = {spec.name: spec for spec in poll_topics(quick=options.quick)}
     contestants = {program.name: program for program in everybody()}
     unknown = set(options.topics) - set(specs) | set(options.only) - set(contestants)

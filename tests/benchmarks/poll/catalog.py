@@ -1,4 +1,4 @@
-"""Everybody who takes part, in the order of the tables."""
+"""Lists all contestants, in the order of the tables."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ _IN_PYTHON = {"ZKCONSUMER_PURE": "1"}
 
 
 def everybody() -> tuple[Program, ...]:
-    """All contestants."""
+    """Return all contestants."""
     return (
         Program(name=RAW, label="raw fetch, nothing decoded", module="raw_batches"),
         _confluent(CONFLUENT, "confluent-kafka, consume(10000)", "consume"),

@@ -1,4 +1,4 @@
-"""The figures about the poll API as Markdown, and whether the goals were reached."""
+"""Writes the figures about the poll API as Markdown, and whether the goals were reached."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -21,7 +21,7 @@ _HEAD = (
 
 
 def overview(runs: Sequence[Run], labels: Mapping[str, str]) -> str:
-    """Everybody and every topic at a glance: medians in million records a second."""
+    """Return one table of all contestants and topics: medians in million records per second."""
     return glance(
         "Million records per second",
         runs,
@@ -33,7 +33,7 @@ def overview(runs: Sequence[Run], labels: Mapping[str, str]) -> str:
 def tables(
     runs: Sequence[Run], skipped: Mapping[tuple[str, str], str], labels: Mapping[str, str]
 ) -> str:
-    """A table for each topic, and the goals behind it."""
+    """Return a table for each topic, followed by its goals."""
     parts = []
     for topic, found in rows(runs).items():
         own = (_line(runs, topic, row, labels) for row in found.values())

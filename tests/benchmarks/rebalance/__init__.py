@@ -1,1 +1,1 @@
-"""``make bench-rebalance``: how long a group stands still, ours and the original's."""
+"""``make bench-rebalance``: how long rebalances stop a group of our members, or the original's."""

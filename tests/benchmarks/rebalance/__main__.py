@@ -1,13 +1,13 @@
-"""``python -m tests.benchmarks.rebalance``: how long a group stands still, ours and the original's.
+"""``python -m tests.benchmarks.rebalance``: how long rebalances stop our groups, or the original's.
 
-Both kinds of members, each a process of its own, take turns on the same real ZooKeeper and broker:
+Both kinds of members, each in its own process, take turns on the same real ZooKeeper and broker:
 
-- first: from a first member's beginning to join until it owns and fetches all partitions;
-- second: from a second one's beginning to join until all partitions are owned as they should be;
-- crowd: the same with the sixteenth, and, after one was killed, from the moment that ZooKeeper
-  gave up its session until all partitions are owned by the fifteen that are left.
+- first: from when a first member starts to join until it owns and fetches all partitions;
+- second: from when a second member starts to join until all partitions have the right owners;
+- crowd: the same with the sixteenth; and, after one was killed, from when ZooKeeper ends its
+  session until the remaining fifteen own all partitions.
 
-With ``--delay-ms`` every answer of ZooKeeper comes that much later, for both kinds.
+With ``--delay-ms`` every response of ZooKeeper comes that much later, for both kinds.
 """
 
 import argparse
@@ -41,11 +41,11 @@ SETTINGS = {
     "rebalance.max.retries": "100",  # at its default of 4 the original's crowd gives up
     "auto.offset.reset": "smallest",
 }
-BROKER = {"log.index.size.max.bytes": "65536"}  # thousands of logs are to be made fast
+BROKER = {"log.index.size.max.bytes": "65536"}  # thousands of logs must be created quickly
 
 
 def run_first(start: StartMember, observer: Observer, group: str) -> dict[str, float]:
-    """One member alone."""
+    """Measure how long a single member takes to join, in ms."""
     with _members() as members:
         member = start(group, "a")
         members.append(member)
@@ -56,7 +56,7 @@ def run_first(start: StartMember, observer: Observer, group: str) -> dict[str, f
 
 
 def run_second(start: StartMember, observer: Observer, group: str) -> dict[str, float]:
-    """A second member joins."""
+    """Measure how long the group takes when a second member joins, in ms."""
     with _members() as members:
         members.append(start(group, "a"))
         members[0].joined_ms()
@@ -68,7 +68,7 @@ def run_second(start: StartMember, observer: Observer, group: str) -> dict[str, 
 
 
 def run_crowd(start: StartMember, observer: Observer, group: str) -> dict[str, float]:
-    """A sixteenth member joins, and one crashes."""
+    """Measure how long the group takes when a sixteenth member joins, and one crashes, in ms."""
     names = [f"m{number:02}" for number in range(CROWD)]
     with _members() as members:
         members.extend(start(group, name) for name in names[:-1])
@@ -91,7 +91,7 @@ SCENARIOS: dict[str, Callable[[StartMember, Observer, str], dict[str, float]]] =
 
 @contextmanager
 def _members() -> Iterator[list[Member]]:
-    """Members that are ended, whatever happens, the last one first."""
+    """Collect members; kill them at the end, in any case, the last one first."""
     members: list[Member] = []
     try:
         yield members
@@ -102,7 +102,7 @@ def _members() -> Iterator[list[Member]]:
 
 @contextmanager
 def delayed(zookeeper_connect: str, delay_ms: float) -> Iterator[str]:
-    """The same ZooKeeper, further away."""
+    """Return a connect string of the same ZooKeeper, with delayed responses."""
     address, slash, chroot = zookeeper_connect.partition("/")
     if not delay_ms:
         yield zookeeper_connect
@@ -122,7 +122,7 @@ def delayed(zookeeper_connect: str, delay_ms: float) -> Iterator[str]:
 def kinds_of(
     sandbox: Sandbox, zookeeper_connect: str, topic: str, folder: Path
 ) -> dict[str, StartMember]:
-    """How each kind of member is started."""
+    """Return for each kind of member the function that starts one."""
 
     def settings(group: str, name: str) -> dict[str, str]:
         return {
@@ -144,7 +144,7 @@ def kinds_of(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What is to be measured."""
+    """The combinations to measure."""
 
     partitions: Sequence[int]
     scenarios: Sequence[str]
@@ -154,11 +154,11 @@ class Options:
 
 
 Figures = dict[tuple[float, str, int, str], list[float]]
-"""Milliseconds by delay, what was measured, partitions, kind."""
+"""Milliseconds by delay (ms), measurement, number of partitions, and kind of member."""
 
 
 def measure(options: Options) -> Figures:
-    """Run everything, the kinds in turns."""
+    """Measure all combinations, the kinds of members in turns."""
     figures: Figures = {}
     with ExitStack() as stack:
         sandbox = stack.enter_context(
@@ -189,7 +189,7 @@ def measure_one(
     kinds: dict[str, StartMember],
     delay_ms: float,
 ) -> None:
-    """Measure with one topic and one delay."""
+    """Measure with one topic and one delay; add the results to ``figures``."""
     for scenario in options.scenarios:
         if scenario == "crowd" and observer.count != max(options.partitions):
             continue
@@ -205,7 +205,7 @@ def measure_one(
 
 
 def table(figures: Figures) -> str:
-    """Medians and how many times faster ours is, as Markdown."""
+    """Return medians, and how many times faster ours are, as Markdown."""
     lines = [
         "| delay, ms | what | partitions | original, ms | ours, ms | times faster |",
         "|---:|---|---:|---:|---:|---:|",
@@ -224,7 +224,7 @@ def table(figures: Figures) -> str:
 
 
 def main(argv: Sequence[str]) -> None:
-    """Measure and print."""
+    """Measure and print the table."""
     parser = argparse.ArgumentParser(
         prog="python -m tests.benchmarks.rebalance", description=__doc__
     )

@@ -1,8 +1,8 @@
-"""Run with ``HOST:PORT DELAY_MS``: a server that answers late.
+"""Forwards connections to a server and delays its responses: run with ``HOST:PORT DELAY_MS``.
 
-Forwards connections, and holds back what the server says by so many milliseconds. Requests that
-are on their way together stay together: it is distance, not a narrow road. Prints its own port;
-ends with its standard input.
+All bytes from the server come that many milliseconds later. Responses in flight together stay
+together: this simulates latency, not a lack of bandwidth. Prints its own port; ends when its
+standard input does.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ CHUNK_BYTES = 1 << 18
 
 
 class LateForwarder(asyncio.Protocol):
-    """The server's side of one connection: what it says goes on after the delay, in order."""
+    """Forwards what the server sends on one connection after the delay, in order."""
 
     def __init__(self, client: asyncio.StreamWriter, delay_s: float) -> None:
         self._client = client
@@ -22,17 +22,17 @@ class LateForwarder(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
 
     def data_received(self, data: bytes) -> None:
-        """Keep it for a while."""
+        """Keep the data, and forward it after the delay."""
         self._late.append(data)
         self._loop.call_later(self._delay_s, self._pass_one)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """The end comes late, too."""
+        """Close the client's connection after the delay."""
         del error
         self._loop.call_later(self._delay_s, self._client.close)
 
     def _pass_one(self) -> None:
-        # One of the pieces is due, and pieces are due in order.
+        # One piece of data is due, and they are due in order.
         data = self._late.popleft()
         if not self._client.is_closing():
             self._client.write(data)
@@ -62,7 +62,7 @@ async def serve(host: str, port: int, delay_ms: float) -> None:
 
 
 def main(target: str, delay_ms: str) -> None:
-    """Serve."""
+    """Run the proxy."""
     host, _, port = target.partition(":")
     asyncio.run(serve(host, int(port), float(delay_ms)))
 

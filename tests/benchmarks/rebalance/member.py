@@ -1,7 +1,7 @@
-"""Run with ``TOPIC KEY=VALUE ...``: a member that says when it has joined.
+"""Runs a member that reports when it has joined: run with ``TOPIC KEY=VALUE ...``.
 
 Prints the wall clock in milliseconds before it creates its stream and when it has it; then reads
-until its standard input ends, and leaves in order.
+until its standard input ends, and leaves the group.
 """
 
 import sys
@@ -14,18 +14,18 @@ from zkconsumer.streams.stream import KafkaStream
 
 
 def write(what: str) -> None:
-    """Print a moment."""
+    """Print an event with the wall clock, in milliseconds."""
     sys.stdout.write(f"{what} {SystemClock().wall_ms()}\n")
     sys.stdout.flush()
 
 
 def drain(stream: KafkaStream[bytes, bytes]) -> None:
-    """Read everything."""
+    """Read all messages, and discard them."""
     deque(stream, maxlen=0)
 
 
 def main(topic: str, *settings: str) -> None:
-    """Be a member."""
+    """Run the member until the standard input ends."""
     props = dict(setting.split("=", 1) for setting in settings)
     readers = ThreadScope("readers")
     with ZookeeperConsumerConnector(ConsumerConfig(props)) as connector:

@@ -1,4 +1,4 @@
-"""Members of a group as processes of their own: ours, and the original's console consumer."""
+"""Runs members of a group in their own processes: ours, and the original's console consumer."""
 
 import os
 import re
@@ -19,27 +19,27 @@ _EARLY_WARNING = "ConsumerRebalanceFailedException"
 
 
 class Member(Protocol):
-    """One process. Moments are the wall clock's, in milliseconds."""
+    """A member in its own process. Times are the wall clock's, in milliseconds."""
 
     def joining_ms(self) -> float:
-        """When it began to join; waits for that."""
+        """Wait until it starts to join; return when that was."""
         ...
 
     def joined_ms(self) -> float:
-        """When it had its share, and began to fetch it, for the first time; waits for that."""
+        """Wait until it first owns and fetches its partitions; return when that was."""
         ...
 
     def leave(self) -> None:
-        """Leave in order."""
+        """End the process in an orderly way, so that the member leaves the group."""
         ...
 
     def kill(self) -> None:
-        """Die at once."""
+        """Kill the process, so that its session must time out."""
         ...
 
 
 class OurMember:
-    """A member of ours."""
+    """A member of our own consumer."""
 
     def __init__(self, topic: str, settings: Mapping[str, str]) -> None:
         self._process = subprocess.Popen(
@@ -81,7 +81,7 @@ class OurMember:
 
 
 class ScalaMember:
-    """The original's console consumer."""
+    """A member that is the original's console consumer."""
 
     def __init__(
         self, sandbox: Sandbox, topic: str, settings: Mapping[str, str], config: Path
@@ -128,4 +128,4 @@ class ScalaMember:
 
 
 StartMember = Callable[[str, str], Member]
-"""Starts a member: group, consumer id."""
+"""Starts a member, given its group and consumer id."""

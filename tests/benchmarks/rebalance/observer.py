@@ -1,4 +1,4 @@
-"""Looks at a group's owner nodes, and tells when each partition had its owner."""
+"""Polls a group's owner nodes, and reports when every partition has the right owner."""
 
 import json
 import threading
@@ -15,10 +15,10 @@ PAUSE_S = 0.005
 
 
 class Observer:
-    """A client of its own, without any delay, asking often for little.
+    """Polls a group with its own ZooKeeper client, without delay: often, but few nodes at a time.
 
-    Complete is a group whose owner nodes are as many as the partitions, and whose members' first
-    and last partitions, by the assignor, are theirs; afterwards all the others are looked at.
+    A group is complete when it has as many owner nodes as partitions, and every member owns the
+    first and the last of the partitions assigned to it; then all the other owners are checked.
     """
 
     def __init__(self, zookeeper_connect: str, topic: str, partitions: int) -> None:
@@ -33,9 +33,9 @@ class Observer:
         self._store.close()
 
     def create_topic(self, broker_id: int) -> None:
-        """Create the topic as the admin tool does; returns when all partitions have leaders.
+        """Create the topic as the admin tool does, and wait until all partitions have leaders.
 
-        The work of the original's controller grows with the square of their number: minutes.
+        That may take minutes: the controller's work grows with the square of their number.
         """
         path = topic_path(self.topic)
         assigned = {str(number): [broker_id] for number in range(self.count)}
@@ -45,7 +45,11 @@ class Observer:
         _poll(lambda: None not in self._store.exists_many(states), f"the leaders of {path}", 1.0)
 
     def await_owned(self, group: str, consumer_ids: Sequence[str]) -> int:
-        """When all partitions were owned by these members; the wall clock in milliseconds."""
+        """Wait until these members own all partitions; return the wall clock in milliseconds.
+
+        Raises:
+            RuntimeError: not in time, or some partitions have other owners than assigned.
+        """
         paths = GroupPaths(group)
         expected = self._expected(group, consumer_ids)
         samples = _samples(expected)
@@ -64,7 +68,7 @@ class Observer:
         return moment
 
     def await_gone(self, group: str, consumer_id: str) -> int:
-        """When a member's registration vanished."""
+        """Wait until a member's registration is gone; return the wall clock in milliseconds."""
         path = GroupPaths(group).member(f"{group}_{consumer_id}")
 
         return _poll(lambda: self._store.exists_many([path])[0] is None, f"the end of {path}")
@@ -86,7 +90,7 @@ class Observer:
 
 
 def _poll(is_so: Callable[[], bool], what: str, pause_s: float = PAUSE_S) -> int:
-    """Ask until it is so; the wall clock in milliseconds when it was first seen."""
+    """Poll until a condition is true; return the wall clock in milliseconds at that time."""
     pause = threading.Event()
     clock = SystemClock()
     deadline_ms = clock.now_ms() + TIMEOUT_S * 1000

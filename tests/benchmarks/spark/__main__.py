@@ -1,13 +1,13 @@
 """``make bench-spark``: Spark's speed with our source and with its own.
 
 ARGS of ``make bench-spark``:
-  --quick                 smaller topics, two rounds: a look, no figures to quote
-  --topics 100-none-p4    which of them; all without it
-  --only jvm,zkconsumer   who takes part
+  --quick                 smaller topics, two rounds: a first impression, no figures to quote
+  --topics 100-none-p4    the topics to read; all by default
+  --only jvm,zkconsumer   the contestants
   --rounds 5
-  --into FOLDER           where spark.json and spark.md go
+  --into FOLDER           the folder for spark.json and spark.md
   --from spark.json       measure nothing, make the tables again
-  --planning 1000         also how long micro-batches over so many partitions are planned
+  --planning 1000         also measure the planning of micro-batches over that many partitions
 """
 
 import argparse
@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def measure(options: argparse.Namespace) -> Results:
-    """Run all that was asked for."""
+    """Measure the selected topics and sources; save the results after each topic."""
     sources = [
         source for source in all_sources() if not options.only or source.name in options.only
     ]
@@ -87,7 +87,7 @@ def measure(options: argparse.Namespace) -> Results:
             session.measure(
                 spec,
                 rounds=options.rounds or (2 if options.quick else 5),
-                # What a session has learnt from one topic it knows for the next.
+                # A session that has read one topic is warm for the next.
                 warm_ups=1 if number else options.warm_ups,
             )
             results.save(options.into / "spark.json")

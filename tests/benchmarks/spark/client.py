@@ -1,7 +1,7 @@
-"""A Spark session that lives on: is given a piece of work as a line of JSON, answers with one.
+"""Runs a long-lived Spark session: each line of input is a task in JSON, each output line a result.
 
-The same program for both sources, so it needs nothing but PySpark. Its argument is a JSON object of
-``settings`` of the session, and of ``register``, a module with a ``DefaultSource``.
+It is the same program for both sources, so it needs nothing but PySpark. Its argument is a JSON
+object with the ``settings`` of the session, and ``register``, a module with a ``DefaultSource``.
 """
 
 import importlib
@@ -17,11 +17,11 @@ from pyspark.sql.functions import count, length, lit
 from pyspark.sql.functions import sum as sum_of
 
 BY_FUNCTION = "zkconsumer.spark.read"
-"""In the place of a format: by that function, which reads on Sparks without sources in Python."""
+"""Given instead of a format: read with this function, which needs no Python data sources."""
 
 
 def main() -> None:
-    """Start, then work until the other side hangs up."""
+    """Start the session, then run tasks until the standard input ends."""
     given = json.loads(sys.argv[1])
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
     builder = SparkSession.builder.appName("benchmark")
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def work(spark: SparkSession, given: dict[str, Any]) -> dict[str, object]:
-    """Read a topic once; the clock stands still before and after."""
+    """Read a topic once and return the result; only the read itself is timed."""
     load = loader(spark, given)
     began = time.perf_counter()
     rows = load()
@@ -50,7 +50,7 @@ def work(spark: SparkSession, given: dict[str, Any]) -> dict[str, object]:
 
 
 def loader(spark: SparkSession, given: dict[str, Any]) -> Callable[[], DataFrame]:
-    """What gives the rows; all that is needed is imported."""
+    """Return a function that loads the rows; import what it needs before the clock starts."""
     if given["format"] == BY_FUNCTION:
         read = importlib.import_module("zkconsumer.spark").read
         return lambda: read(spark, **given["options"])
@@ -61,12 +61,12 @@ def loader(spark: SparkSession, given: dict[str, Any]) -> Callable[[], DataFrame
 
 
 def aggregate(rows: DataFrame) -> DataFrame:
-    """Their number, and the sum of the lengths of their values."""
+    """Return the number of rows, and the sum of the lengths of their values."""
     return rows.agg(count(lit(1)), sum_of(length("value")))
 
 
 def respond(what: dict[str, object]) -> None:
-    """Print a line."""
+    """Print a result as a line of JSON."""
     sys.stdout.write(json.dumps(what) + "\n")
     sys.stdout.flush()
 

@@ -1,4 +1,4 @@
-"""How long the micro-batches of a query over many partitions are planned."""
+"""Measures how long it takes to plan the micro-batches of a query over many partitions."""
 
 import statistics
 import tempfile
@@ -21,9 +21,9 @@ BATCHES = 3
 VALUE_BYTES = 100
 _TOPIC = "many"
 _CREATE_MS = 600_000
-# Thousands of logs are to be made fast.
+# Thousands of logs must be created quickly.
 _BROKER = {"log.index.size.max.bytes": "65536", "num.network.threads": "2"}
-# What Spark calls the parts of a micro-batch, in the order in which they happen.
+# Spark's names for the parts of a micro-batch, in their order of execution.
 _PARTS = (
     "latestOffset",
     "walCommit",
@@ -36,10 +36,10 @@ _PARTS = (
 
 
 def measure(partitions: int) -> str:
-    """Run a query of some batches, each of which has a range of every partition.
+    """Run a query of ``BATCHES`` batches, each with an offset range of every partition.
 
     Args:
-        partitions: how many the topic has.
+        partitions: the number of the topic's partitions.
 
     Returns:
         A table in Markdown: the median over the batches of each part, in milliseconds.
@@ -106,7 +106,7 @@ def _run(
 
 
 def _table(partitions: int, batches: Sequence[Mapping[str, int]]) -> str:
-    """The first batch loads what the others find loaded: it stands in a column of its own."""
+    """Return the table; the first batch has its own column, since it loads code for the others."""
     lines = [
         f"### A micro-batch of {partitions} partitions",
         "",

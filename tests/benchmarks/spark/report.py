@@ -1,4 +1,4 @@
-"""The figures about Spark as Markdown, and whether the goals were reached."""
+"""Writes the figures about Spark as Markdown, and whether the goals were reached."""
 
 from collections.abc import Mapping, Sequence
 
@@ -16,7 +16,7 @@ _HEAD = (
 def tables(
     runs: Sequence[Run], skipped: Mapping[tuple[str, str], str], labels: Mapping[str, str]
 ) -> str:
-    """A table for each topic and kind of work."""
+    """Return a table for each topic and kind of work, followed by its goals."""
     parts = []
     for what, found in rows(runs).items():
         lines = [f"### {what}", "", _HEAD, "|---|---:|---:|---:|---:|---:|---:|"]

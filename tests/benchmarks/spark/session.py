@@ -1,7 +1,6 @@
-"""Rounds over a topic that lies on both brokers: each source reads it once, by turns.
+"""Runs rounds over a topic that is on both brokers: in each, every source reads it once, in turn.
 
-Sessions live on, so each source first reads a few times unrecorded: what counts is how fast a
-long-lived session is.
+Each source first reads it a few times unrecorded: the speed of a long-lived session is what counts.
 """
 
 import shutil
@@ -29,7 +28,7 @@ _MEMORY = Path("/dev/shm")
 
 
 def run_name(topic: str, kind: str) -> str:
-    """What ``Run.topic`` says: the topic, and what was done with it."""
+    """Return the name for ``Run.topic``: the topic, and the kind of work."""
     return f"{topic} {kind}"
 
 
@@ -39,11 +38,11 @@ class SparkSession:
 
     Attributes:
         old: the broker that ours read from.
-        new: the one of the others.
-        sources: who takes part.
-        retries: how often a pass that others disturbed is made again.
-        runs: all recorded ones, in order.
-        skipped: why a source is missing, by what was done and its name.
+        new: the broker that Spark's own source reads from.
+        sources: the contestants.
+        retries: how often a pass that others disturbed is repeated.
+        runs: all recorded runs, in order.
+        skipped: why a source is missing, by ``run_name`` and the source's name.
     """
 
     old: Sandbox
@@ -54,7 +53,7 @@ class SparkSession:
     skipped: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def measure(self, spec: TopicSpec, *, rounds: int, warm_ups: int) -> None:
-        """Fill the topic on both, and have it read in rounds."""
+        """Fill the topic on both brokers, and have every source read it in rounds."""
         for sandbox in (self.old, self.new):
             fill(sandbox, spec)
         write(f"{spec.name}: filled twice with {spec.records} records")
@@ -128,7 +127,7 @@ class SparkSession:
                 records=expected,
                 seconds=float(str(response["seconds"])),
                 cpu_seconds=used,
-                peak_kb=0,  # of the driver alone it says nothing
+                peak_kb=0,  # the driver's alone would be meaningless
             ),
             value_bytes=spec.value_bytes,
             broker_cpu_seconds=max(0.0, load.ours - used),
@@ -138,13 +137,13 @@ class SparkSession:
 
 
 def tree_seconds(pid: int) -> float:
-    """What a process and all that come from it have used: the session, its JVM, its workers."""
+    """Return the CPU seconds of a process and its descendants: session, JVM and workers."""
     tree = machine.descendants(pid).values()
     return sum(process_times.cpu_seconds + process_times.waited_seconds for process_times in tree)
 
 
 def landed(folder: Path) -> dict[str, object]:
-    """What the Parquet files in a folder hold, read by another library than wrote them."""
+    """Return the records and value bytes of a folder's Parquet files, read with another library."""
     records = value_bytes = 0
     for file in folder.glob("*.parquet"):
         values = pq.read_table(file, columns=["value"]).column("value")

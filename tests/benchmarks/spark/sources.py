@@ -1,4 +1,4 @@
-"""The sources that are compared: what is asked of them, and the sessions that they run in."""
+"""Lists the sources that are compared, with their requests and the sessions that they run in."""
 
 import json
 import sys
@@ -29,12 +29,13 @@ SETTINGS = {
 
 @dataclass(slots=True)
 class Engine:
-    """A Spark session of local[2] that lives on, and the broker that it reads from.
+    """A long-lived Spark session of local[2].
 
     Attributes:
-        environment: what it runs in; None for our own, another Spark in it for ``OlderSpark``.
-        jars: for its class path.
-        register: a module with a ``DefaultSource``.
+        environment: the environment that it runs in; None for our own, ``OlderSpark`` for our own
+            with another Spark.
+        jars: jar files for its class path.
+        register: a module with a ``DefaultSource`` to register; empty for none.
     """
 
     environment: Environment | OlderSpark | None = None
@@ -43,7 +44,7 @@ class Engine:
     _companion: Companion | None = None
 
     def companion(self) -> Companion:
-        """The session; started at the first call.
+        """Return the session's process; start it at the first call.
 
         Raises:
             ClientSkipped: its environment can't be made.
@@ -73,7 +74,7 @@ class Engine:
     def _environ(self) -> dict[str, str]:
         environ = {"SPARK_LOCAL_IP": "127.0.0.1"}
         if isinstance(self.environment, Environment):
-            # It starts in the repository's folder, but our modules are not for its Python.
+            # It starts in the repository's folder, but must not import our modules from there.
             environ["PYTHONSAFEPATH"] = "1"
         return environ
 
@@ -89,14 +90,14 @@ class Source:
     """One way to read a topic with Spark.
 
     Attributes:
-        name: short, for the command line and the file of results.
-        label: for tables.
-        engine: where it runs.
+        name: a short name, for the command line and the file of results.
+        label: a description for tables.
+        engine: the session that it runs in.
         format: its name in Spark.
-        old: reads from the old broker, else from the modern one.
-        options: besides what to read, and from where.
-        columns: the schema to ask for; empty for all that there is.
-        kinds: what it takes part in.
+        old: whether it reads from the old broker, instead of the modern one.
+        options: further options besides the broker and the topic.
+        columns: the schema to request; empty for all columns.
+        kinds: the kinds of work that it takes part in.
     """
 
     name: str
@@ -109,7 +110,7 @@ class Source:
     kinds: tuple[str, ...] = (AGGREGATE, PARQUET)
 
     def request(self, sandbox: Sandbox, topic: str, into: Path | None) -> str:
-        """The line for ``client``: aggregates, or writes ``into`` a folder."""
+        """Return a request for ``client``: to write ``into`` a folder; None: to aggregate."""
         options = {
             "kafka.bootstrap.servers": sandbox.bootstrap_servers,
             "subscribe": topic,
@@ -126,7 +127,7 @@ class Source:
 
 
 def all_sources() -> tuple[Source, ...]:
-    """Everybody, in the order of the tables."""
+    """Return all sources, in the order of the tables."""
     ours = Engine(register="pyspark_zkconsumer")
     older = Engine(environment=OlderSpark("3.5"))
     theirs = Engine(environment=SPARK_JVM, jars=tuple(connector_jars()))
