@@ -1,9 +1,9 @@
 """Tracks polled messages on their way to the target, and the resulting positions. Pure.
 
 An offset may be committed when everything before it is acknowledged. With ``key`` and
-``round-robin`` the messages of one partition go to several, so the position may be lower than the
-last acknowledged offset. Messages that all go to one partition stay as fetched, without an object
-per message.
+``round-robin`` the messages of one partition go to several partitions, so the position may be lower
+than the last acknowledged offset. Messages that all go to one partition stay as fetched, without
+an object per message.
 """
 
 from collections import deque
@@ -26,13 +26,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _OffsetRun:
-    """Consecutive messages of one source partition for a target partition, not written yet."""
+    """Source offsets of consecutive unwritten messages, all from one source partition."""
 
     source: TopicPartition
     runs: deque[Run]
 
     def take(self, count: int) -> tuple[Run, ...]:
-        """Remove the offsets of the first ``count`` messages, or of all if there are fewer."""
+        """Remove and return the offsets of the first ``count`` messages, or of all if fewer."""
         taken: list[Run] = []
         while count and self.runs:
             start, until = self.runs.popleft()
@@ -108,7 +108,7 @@ class MirrorBatch:
 
         Args:
             source: the partition.
-            records: the messages in the order of their offsets, after those already added.
+            records: the messages in offset order, after those already added.
             locations: the indexes of the messages for each target, ascending.
             behind: the position after them, once all are written.
             with_headers: whether to keep their headers.
@@ -186,7 +186,7 @@ class MirrorBatch:
         return runs
 
     def extend(self, other: "MirrorBatch") -> None:
-        """Append another batch that is wholly unwritten."""
+        """Append another batch, which must be wholly unwritten."""
         self._behind |= other._behind  # noqa: SLF001 - an instance of this class
         self.size_bytes += other.size_bytes
         self.count += other.count
@@ -205,7 +205,7 @@ class MirrorBatch:
         }
 
     def acknowledge(self, target: TopicPartition, base_offset: int, count: int) -> list[Landed]:
-        """Record that the next ``count`` messages of a target are written from this offset on."""
+        """Record that a target's next ``count`` messages were written from ``base_offset`` on."""
         landed: list[Landed] = []
         for source, runs in self._strands[target].take(count):
             landed.append(Landed(source, runs, target, base_offset))
@@ -223,9 +223,9 @@ class MirrorBatch:
         return front.source, front.runs[0][0]
 
     def positions(self) -> dict[TopicPartition, int]:
-        """Return the position of each source partition, before which all is written or dropped.
+        """Return each source partition's position: everything before it is written or dropped.
 
-        Until the first message is, the position is the offset of that message.
+        Until the first message is written or dropped, the position is that message's offset.
         """
         found = dict(self._behind)
         for strand in self._strands.values():

@@ -26,10 +26,10 @@ Address = tuple[str, int]
 
 
 def refuse_cycles(settings: MirrorSettings) -> None:
-    """Compare the brokers of source and target; if they are the same, check the topics.
+    """Compare the brokers of source and target; if they share any, check the topics.
 
     Raises:
-        ConfigError: a topic would be mirrored into a mirrored one.
+        ConfigError: a topic would be mirrored into one that is mirrored, too.
         ZkConsumerError: a cluster can't be reached.
     """
     there = _brokers(settings.target.client)[0]
@@ -51,7 +51,7 @@ def refuse_cycles(settings: MirrorSettings) -> None:
 
 
 def cycle_of(settings: MirrorSettings, topics: Collection[str]) -> tuple[str, str] | None:
-    """Return a topic and its target topic, if that is mirrored again; pure.
+    """Return a topic and its copy if the copy would be mirrored again, else None; pure.
 
     Args:
         settings: the settings of a mirror whose source and target are one cluster.

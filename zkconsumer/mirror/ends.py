@@ -6,7 +6,7 @@ from typing import Final
 from zkconsumer.model import TopicPartition
 
 READINGS: Final = 30
-"""How many reads in a row must report a lower log end, or an offset after it, to be believed."""
+"""Consecutive reads needed to believe a lower log end, or a committed offset after the end."""
 
 
 class Ends:
@@ -36,10 +36,10 @@ class Ends:
             self._missing.discard(tp)
 
     def reached_by_others(self, tp: TopicPartition, committed: int, end: int) -> None:
-        """Record what others have committed, and where the log ends now.
+        """Record an offset that other processes have committed, and the current log end.
 
-        An offset after the end was truncated with the log, and its reader steps back from there: it
-        counts only after many reads in a row without a commit or a write.
+        An offset after the end belongs to a truncated log, and its reader will step back from it:
+        the end counts as reached only after many consecutive reads without a commit or a write.
         """
         if committed <= end:
             self._cut_off.pop(tp, None)
@@ -54,7 +54,7 @@ class Ends:
     def shorten(self, tp: TopicPartition, end: int) -> bool:
         """Record a log end; return whether it replaces the end to be reached.
 
-        It is replaced after many reads in a row: a new leader may report less for a moment
+        It is replaced only after many consecutive reads: a new leader may briefly report less
         (KIP-207).
         """
         if tp not in self._missing or end >= self.ends[tp]:

@@ -1,11 +1,11 @@
 """The offsets of source messages in the target, as values and as lines of the offsets file. Pure.
 
-A line is one acknowledged set, as a JSON object: ``topic`` and ``partition`` of the source, its
+A line is one acknowledged set, as a JSON object: the source's ``topic`` and ``partition``, its
 ``offsets`` as a list of ``[from, until)`` runs in order, ``target_topic``, ``target_partition``,
-and ``target_offset`` of the first. In the target the messages are consecutive. When a process
-begins to read a partition, a line with ``from`` instead records the offset: all messages from there
-on must be in lines. If the log has no messages right before an offset to commit, a line
-with ``until`` records first that everything before that offset was read.
+and the ``target_offset`` of the first message. In the target the messages are consecutive. When a
+process begins to read a partition, a line with ``from`` instead of ``offsets`` records the first
+offset: all messages from there on must be in lines. If the log has no messages right before an
+offset to commit, a line with ``until`` first records that everything before it was read.
 """
 
 import json
@@ -27,7 +27,7 @@ class Landed:
         source: the source partition.
         runs: their source offsets, ascending.
         target: the target partition.
-        target_offset: the offset of the first one in the target.
+        target_offset: the first message's offset in the target.
     """
 
     source: TopicPartition
@@ -42,12 +42,12 @@ class Landed:
 
     @property
     def first_offset(self) -> int:
-        """The source offset of the first one."""
+        """The source offset of the first message."""
         return self.runs[0][0]
 
     @property
     def until_offset(self) -> int:
-        """The offset after the last one in the source."""
+        """The source offset after the last message."""
         return self.runs[-1][1]
 
     def pairs(self) -> Iterator[tuple[int, int]]:
@@ -61,11 +61,11 @@ class Landed:
 
 @dataclass(frozen=True, slots=True)
 class ReadFrom:
-    """A process begins to mirror a partition; earlier offsets are not its own.
+    """Records where a process begins to mirror a partition; earlier offsets are not its own.
 
     Attributes:
         source: the partition.
-        offset: the first one to mirror.
+        offset: the first offset to mirror.
     """
 
     source: TopicPartition
@@ -74,11 +74,11 @@ class ReadFrom:
 
 @dataclass(frozen=True, slots=True)
 class ReadUntil:
-    """A process has read a partition without a gap, up to an offset.
+    """Records that a process has read a partition without a gap, up to an offset.
 
     Attributes:
         source: the partition.
-        offset: the first one that was not read.
+        offset: the first offset that was not read.
     """
 
     source: TopicPartition
@@ -115,7 +115,7 @@ def joined_runs(runs: Iterable[Run]) -> tuple[Run, ...]:
 
 
 def to_line(landed: Line) -> bytes:
-    """Return a line of the offsets file, with its line end."""
+    """Return a line of the offsets file, with its newline."""
     line: dict[str, object] = {
         "topic": landed.source.topic,
         "partition": landed.source.partition,
@@ -137,7 +137,7 @@ def _encoded(line: dict[str, object]) -> bytes:
 
 
 def from_line(line: bytes, location: str) -> Line:
-    """Parse a line of the offsets file, with or without its end.
+    """Parse a line of the offsets file, with or without its newline.
 
     Raises:
         MirrorError: the line is malformed.

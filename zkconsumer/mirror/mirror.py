@@ -33,7 +33,7 @@ class MirrorProgress:
     """The progress of a mirror.
 
     Attributes:
-        running_ms: since its start.
+        running_ms: the time since its start.
         sources: the counts of each partition, by source cluster; see ``source_name``.
     """
 
@@ -54,7 +54,7 @@ class MirrorProgress:
 
 
 class _Ended:
-    """The end of a stream: by an error, or on request."""
+    """Reports that a stream has ended: by an error, or on request."""
 
     def __init__(self, error: BaseException | None) -> None:
         self.error = error
@@ -64,8 +64,8 @@ class Mirror:
     """Copies topics until it is stopped, or its limit is reached.
 
     Args:
-        grace_ms: how long the target may take for pending messages at the end.
-        on_consumer: called with each consumer when it is made, on its thread; for metrics.
+        grace_ms: how long the target may take to accept pending messages at the end.
+        on_consumer: called with each consumer when it is created, on its thread; for metrics.
     """
 
     def __init__(
@@ -93,7 +93,10 @@ class Mirror:
 
     @property
     def is_copying(self) -> bool:
-        """Whether streams run; before, nothing is pending. Thread: any, and signal handlers."""
+        """Whether streams were started; until then nothing is pending.
+
+        Thread: any, and signal handlers.
+        """
         return self._copying
 
     def _wake(self) -> None:
@@ -199,7 +202,7 @@ class Mirror:
         return self._stopping or all(ledger.is_complete for ledger in self._ledger.values())
 
     def _end(self, scope: ThreadScope, streams: list[MirrorStream], left: int) -> list[str]:
-        """End the streams: first in order, then without waiting for the target."""
+        """Stop the streams; abort their writes after the grace period. Return late threads."""
         for stream in streams:
             stream.stop()
         errors: list[_Ended] = []

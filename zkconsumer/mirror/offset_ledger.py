@@ -1,6 +1,6 @@
-"""The shared ledger of a mirror's streams: counts, the offsets file, the limits.
+"""Keeps the shared ledger of a mirror's streams: counts, the offsets file, the limits.
 
-Thread: any; a stream calls a few times for each poll.
+Thread: any; a stream makes a few calls for each poll.
 """
 
 import logging
@@ -23,8 +23,8 @@ class OffsetLedger:
     """Records what the streams of a mirror read, wrote and committed; see the module.
 
     Args:
-        offsets_file: receives the offsets of messages in the target; None: there is none.
-        ends: the log ends to reach, if the mirror ends there.
+        offsets_file: records the offsets of messages in the target; None: there is none.
+        ends: the log ends at which the mirror is to end; None: it does not end there.
         max_messages: the maximum number of messages to read; None: no limit.
     """
 
@@ -71,7 +71,7 @@ class OffsetLedger:
             return frozenset() if self._ends is None else self._ends.missing
 
     def reserve(self, most: int) -> int:
-        """Return how many messages may be read now, up to ``most``; ``settle`` afterwards."""
+        """Reserve up to ``most`` messages; return how many may be read. ``settle`` afterwards."""
         with self._lock:
             count = most if self._left is None else min(most, self._left)
             self._reserved += count
@@ -91,11 +91,11 @@ class OffsetLedger:
     def on_read(self, source: TopicPartition, runs: Sequence[Run], start: int | None) -> None:
         """Record messages that were read, by their offsets.
 
-        ``start``: where reading began, if these messages are the first; else None.
+        ``start``: the offset at which reading began, if these messages are the first; else None.
 
-        Offsets that were deleted before a restarted mirror could read them are logged. The offsets
-        file gets the start before anything is written, also for a partition that comes back after
-        other members have read it.
+        Offsets that were deleted before a restarted mirror could read them are logged. The start is
+        appended to the offsets file before anything is written, also for a partition that comes
+        back after other members have read it.
         """
         with self._lock:
             jump = self._accounts[source].add_read(runs, start)
@@ -144,13 +144,13 @@ class OffsetLedger:
                 self._ends.reached(source, position)
 
     def on_reached_by_others(self, source: TopicPartition, committed: int, end: int) -> None:
-        """Record an offset that another process has committed, and where the log ends now."""
+        """Record an offset that another process has committed, and the current log end."""
         with self._lock:
             if self._ends is not None:
                 self._ends.reached_by_others(source, committed, end)
 
     def forget(self, topics: Collection[str]) -> None:
-        """Forget the ends of topics that are not among these: they can't be reached."""
+        """Forget the ends of all topics but these: they can't be reached."""
         with self._lock:
             if self._ends is not None:
                 gone = {tp for tp in self._ends.missing if tp.topic not in topics}
@@ -179,7 +179,7 @@ class OffsetLedger:
         self._file.sync()
 
     def _extend(self, source: TopicPartition, until: int) -> bool:
-        """Record, with the lock held, how far the file reaches; return whether that is further."""
+        """Record how far the file reaches; return whether it grew. Requires the lock."""
         before = self._in_file.get(source, until)
         self._in_file[source] = max(before, until)
         return until > before

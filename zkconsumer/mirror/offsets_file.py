@@ -1,8 +1,8 @@
-"""The offsets file: records on disk where messages were written, before offsets are committed.
+"""Keeps the file that records where messages were written, before offsets are committed.
 
-Committed offsets are in the file; offsets in the file are in the target. A process that is killed
-between an acknowledgement and its line leaves messages that are in no line: they are written again,
-and the proof counts them among the copies.
+Every committed offset is in the file, and every offset in the file is in the target. If a process
+is killed between an acknowledgement and its line, the messages are in no line and are written
+again; the proof counts the first copies as offsets without a line.
 """
 
 import fcntl
@@ -23,7 +23,7 @@ _BEGIN = b'{"topic":'
 
 
 class OffsetsFile:
-    """The offsets file, open for appending; one process at a time. Thread: any.
+    """Appends lines to an offsets file, for one process at a time. Thread: any.
 
     Args:
         path: the file; created if absent. An incomplete last line is removed.
@@ -49,7 +49,7 @@ class OffsetsFile:
             raise
 
     def append(self, landed: Iterable[Line]) -> None:
-        """Append lines; they may not be on disk yet.
+        """Append lines; ``sync`` flushes them to disk.
 
         Raises:
             MirrorError: the disk failed; every later call raises, too, since a line is missing.

@@ -39,7 +39,7 @@ class PartitionAccount:
 
         Args:
             runs: the offsets of the messages, ascending, at least one.
-            start: where reading began, if these messages are the first; else None.
+            start: the offset at which reading began, if these messages are the first; else None.
 
         Returns:
             The number of offsets without a message before the first one, unless counted already.

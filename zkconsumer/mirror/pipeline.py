@@ -1,4 +1,4 @@
-"""Writes batches in a thread of its own, while the next batches are read.
+"""Writes batches on a separate thread while the next batches are read.
 
 Batches are written in order. Batches put during a write are merged into the next one, so that a
 slow target gets large batches. The amount pending is limited; the reader waits for capacity.
@@ -24,13 +24,13 @@ _NAP_S: Final = 0.5
 
 
 class WritePipeline:
-    """A bounded queue of batches and its writer. Thread: one puts, another one writes.
+    """A bounded queue of batches and its writer. Thread: one puts batches, another writes them.
 
     Args:
         write: writes a batch; returns False if it was abandoned at the end.
         on_done: called after each batch, also after a partial write, on the writer's thread.
         most: the maximum number of messages pending.
-        max_bytes: the maximum of their bytes.
+        max_bytes: the maximum size of their keys and values in bytes.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class WritePipeline:
     def flush(self) -> None:
         """Wait until nothing is pending, or writing has ended."""
         with self._changed:
-            # With time-outs: an endless wait would swallow signals.
+            # With time-outs: an endless wait would keep signal handlers from running.
             while not self._changed.wait_for(lambda: self._has_ended or not self._count, _NAP_S):
                 pass
 

@@ -1,7 +1,7 @@
 """Combines the lines of an offsets file, and compares them with the logs. Pure.
 
-A message is mirrored if a line names its offset and the target has the same key and value there.
-Each further line that names it is a copy.
+A message is mirrored if a line names its offset and the target has the same key and value at that
+line's target offset. Each further line that names it stands for a copy.
 """
 
 from bisect import bisect_left
@@ -71,7 +71,7 @@ class MirroredPartition:
         source: the partition.
         start: the first offset that should be in a line.
         until: the committed offset: messages before it should be mirrored.
-        messages: the number of messages that the source has there.
+        messages: the number of messages that the source has in that range.
         mirrored: the number of them that the target has, with the same key and value.
         copies: the number of duplicates that further lines name.
         missing: the number of messages that no line names.
@@ -93,7 +93,7 @@ class MirroredPartition:
 
     @property
     def is_proven(self) -> bool:
-        """Whether every message is in its place."""
+        """Whether every message is mirrored."""
         return not (self.missing or self.different or self.unproven)
 
     def judge(
@@ -107,7 +107,7 @@ class MirroredPartition:
 
         Args:
             source: the digests of the source's messages.
-            locations: the places in the target where they should be.
+            locations: the target offsets at which they should be.
             target: the digests of the target's messages.
             target_starts: the target's log start offsets.
         """
@@ -138,13 +138,13 @@ class MirroredPartition:
 def _difference(
     offset: int, wrong: TargetOffset, right: TargetOffset | None, *, is_there: bool
 ) -> str:
-    """Describe how the target differs, and why, as far as that can be told.
+    """Describe how the target differs, and why, as far as is known.
 
     Args:
-        offset: the source's offset.
-        wrong: the place in the target where its message should be, and is not.
-        right: a place where another line names it, and where it is; None: there is none.
-        is_there: whether the target has a message at the wrong place.
+        offset: the source offset of the message.
+        wrong: the target offset at which the message should be, but is not.
+        right: the target offset at which it is, according to another line; None: there is none.
+        is_there: whether the target has a message at the wrong offset.
     """
     at, number = wrong
     text = f"offset {offset} should be at offset {number} of {at}, but is not"
@@ -179,7 +179,7 @@ def by_source(lines: Iterable[Line]) -> dict[TopicPartition, Lines]:
 def ranges_of(
     locations: Iterable[TargetOffset], *, gap: int
 ) -> Iterator[tuple[TopicPartition, Run]]:
-    """Return the target ranges to read for these locations, with near ranges merged."""
+    """Yield the target ranges to read for these locations, with near ranges merged."""
     by_target: dict[TopicPartition, list[int]] = {}
     for target, offset in locations:
         by_target.setdefault(target, []).append(offset)
@@ -197,14 +197,14 @@ def ranges_of(
 def offsets_without_line(
     landed: Iterable[Landed], ends: Mapping[TopicPartition, int]
 ) -> dict[TopicPartition, int]:
-    """Return how many offsets of each target partition no line names, from its first line on.
+    """Count the offsets of each target partition that no line names, from its first line on.
 
-    They are copies whose acknowledgement was lost, other producers' messages, or no messages.
+    They hold copies whose acknowledgement was lost, other producers' messages, or no message.
 
     Args:
         landed: all lines.
         ends: the ends of the target's logs; if one is missing, no offset after the last line
-            counts.
+            is counted.
     """
     found: dict[TopicPartition, int] = {}
     for target, of_target in _target_runs(landed):
@@ -217,7 +217,7 @@ def offsets_without_line(
 
 
 def claimed_twice(landed: Iterable[Landed]) -> dict[TopicPartition, int]:
-    """Return how many offsets of each target partition several lines name.
+    """Count the offsets of each target partition that several lines name.
 
     Each acknowledgement has offsets of its own: a log that assigned an offset twice has lost the
     earlier message. Identical lines count once.
@@ -234,7 +234,7 @@ def claimed_twice(landed: Iterable[Landed]) -> dict[TopicPartition, int]:
 
 
 def _target_runs(landed: Iterable[Landed]) -> list[tuple[TopicPartition, list[Run]]]:
-    """Return the offsets that lines name in each target partition, both sorted."""
+    """Return the offsets that lines name in each target partition, sorted."""
     runs: dict[TopicPartition, list[Run]] = {}
     for line in landed:
         run = (line.target_offset, line.target_offset + line.count)

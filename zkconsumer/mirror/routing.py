@@ -13,7 +13,7 @@ from zkconsumer.produce.partitioner import Chooser, murmur_hash
 
 
 class Partitioning(StrEnum):
-    """The way in which a message's partition is chosen."""
+    """How the target partition of a message is chosen."""
 
     SAME = "same"
     """The partition number of the source: order and offsets of each partition stay aligned."""

@@ -55,8 +55,8 @@ class TargetSettings:
         backoff_ms: the pause between two tries.
         set_bytes: the maximum size of a set before compression.
         request_bytes: the maximum size of a request's sets.
-        idempotent: number the messages if the target supports it (0.11) and allows us: a set that
-            is sent again, since its response was lost, is then not duplicated.
+        idempotent: whether to number the messages if the target supports (0.11) and permits it: a
+            set that is sent again because its response was lost is then not duplicated.
     """
 
     client: ClientSettings
@@ -79,16 +79,17 @@ class MirrorSettings:
         target: the settings of the target.
         partitioning: how partitions are chosen.
         topic_prefix: prepended to the topics' names in the target.
-        create_topics: create topics that the target lacks.
-        replication: of created topics; None: the target's default, if it has one.
+        create_topics: whether to create topics that the target lacks.
+        replication: the replication factor of created topics; None: the target's default, if it
+            has one.
         with_headers: whether to keep headers.
         batch_records: the maximum number of messages pending per stream.
         commit_interval_ms: the interval between commits.
-        abort_on_send_failure: stop at a message that the target will never accept; else it is
-            dropped, logged and counted.
-        max_messages: end after this number.
-        stop_at_end: end at the log ends that the source had at the start.
-        offsets_file: records the offsets of messages in the target.
+        abort_on_send_failure: whether to stop at a message that the target will never accept; else
+            it is dropped, logged and counted.
+        max_messages: the number of messages after which to end; None: no limit.
+        stop_at_end: whether to end at the log ends that the source had at the start.
+        offsets_file: records the offsets of messages in the target; None: there is none.
     """
 
     topics: Whitelist | Blacklist
@@ -144,7 +145,7 @@ def consumer_settings(file: Mapping[str, str]) -> ConsumerFile:
     """
     settings: dict[str, object] = {
         "auto.offset.reset": "earliest",
-        # In the target, aborted messages would count as committed: markers are not mirrored.
+        # Aborted messages would count as committed in the target: markers are not mirrored.
         "isolation.level": "read_committed",
         # Reading a deleted topic must not create it again.
         "allow.auto.create.topics": "false",
@@ -194,7 +195,7 @@ def target_settings(file: Mapping[str, str], bootstrap_servers: str | None) -> T
 
     Args:
         file: the settings of ``--producer.config`` and ``--target-config``.
-        bootstrap_servers: of the command line; takes precedence.
+        bootstrap_servers: from the command line; they take precedence.
 
     Raises:
         ConfigError: there are no servers, or a setting is invalid.
@@ -246,7 +247,7 @@ _NUMBERS: Final = {
     "batch.size": ("set_bytes", 1 << 16),
     "max.request.size": ("request_bytes", 1 << 16),
 }
-"""The field of ``TargetSettings`` for a producer's setting, and its minimum."""
+"""The field of ``TargetSettings`` for each setting of a producer, and its minimum."""
 
 
 def _is_idempotent(given: Mapping[str, str]) -> bool:

@@ -2,9 +2,9 @@
 
 Polled messages are written by a separate thread (``WritePipeline``) while the next ones are read.
 In a rebalance the poll waits until all messages handed out are acknowledged, or the stream ends, so
-that the positions of revoked partitions can be committed: that is the flush before the release.
-Other members wait for it as for any poll; a stream that takes longer loses the partitions, can no
-longer commit them, and others mirror the same messages again.
+that the positions of revoked partitions can be committed before their release (flush and commit).
+Other members wait for it as for any poll; a stream that takes too long loses the partitions and can
+no longer commit them, so others mirror the same messages again.
 
 Source: Kafka 0.9 ``MirrorMaker`` (a connector for each stream, flush and commit in the rebalance
     listener); KAFKA-4521 for the losses without it.
@@ -49,18 +49,19 @@ Found = Mapping[TopicPartition, RecordSlice]
 def open_consumer(settings: Mapping[str, object], codec: Codec = Codec.NONE) -> SliceConsumer:
     """Open a consumer; wait for its brokers without a limit.
 
-    Batches in the target's codec can then be written unchanged.
+    Batches in ``codec``, the target's, can be written unchanged.
     """
     return SliceConsumer({"bootstrap.timeout.ms": 0, **settings}, kept_codec=codec)
 
 
 class MirrorStream(ConsumerRebalanceListener):
-    """One stream of a mirror.
+    """Runs one stream of a mirror; see the module.
 
     Args:
         on_complete: called when the ledger is complete, on any thread.
 
-    Thread: its own, except ``stop`` and ``break_off``; the writer calls ``_written`` only.
+    Thread: its own, except ``stop`` and ``break_off``; the writer's thread calls only ``_written``
+    and ``_pause``.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line, all by name
@@ -173,7 +174,7 @@ class MirrorStream(ConsumerRebalanceListener):
                 self._on_complete()
 
     def _turn(self, consumer: SliceConsumer, target: Target, pipeline: WritePipeline) -> None:
-        """Poll once, and put the messages."""
+        """Poll once, and put the messages into the pipeline."""
         reserved = self._ledger.reserve(pipeline.free_count)
         used = 0
         try:
@@ -185,10 +186,10 @@ class MirrorStream(ConsumerRebalanceListener):
             else:
                 self._stopping.wait(_QUOTA_PAUSE_S)
         finally:
-            # Pending reservations are settled when the messages are written.
+            # The rest is settled when the messages are written.
             self._ledger.settle(reserved - used, 0)
         if reserved and not used and self._ledger.is_limited:
-            # A stream that waits for its share of the limit may use it now.
+            # Another stream may wait for a share of the limit: it can reserve one now.
             self._stopping.wait(2 * _QUOTA_PAUSE_S)
 
     @property
@@ -243,7 +244,7 @@ class MirrorStream(ConsumerRebalanceListener):
             self._on_complete()
 
     def _partitions(self, target: Target, topic: str, wanted: int) -> Sequence[int]:
-        """Return the partitions of the target's topic; retry for as long as writes are retried.
+        """Return the partitions of the target's topic; retry as often as writes are retried.
 
         Raises:
             Woken: the stream is ending.
@@ -275,7 +276,7 @@ class MirrorStream(ConsumerRebalanceListener):
         return known
 
     def _look_at_ends(self, consumer: SliceConsumer, pipeline: WritePipeline, now_ms: int) -> None:
-        """Record which ends our positions reach without a message, or those of other processes."""
+        """Record ends that we reached without a further message, or that others reached."""
         if now_ms - self._last_read_ms < _LOOK_AT_OTHERS_MS:
             return
         self._last_read_ms = now_ms
@@ -295,14 +296,14 @@ class MirrorStream(ConsumerRebalanceListener):
         with suppress(ZkConsumerError):
             self._ledger.forget(consumer.topics())
         with suppress(ZkConsumerError):
-            # A log may have been truncated, or its topic recreated: it never gets that long again.
+            # A log that was truncated, or whose topic was recreated, may never reach its old end.
             ends = consumer.known_end_offsets(self._ledger.missing(), _COMMIT_TIMEOUT_MS)
             self._ledger.on_ends(ends)
             for tp, end in ends.items():
                 position = done.get(tp, -1)
                 if tp not in ours and position >= 0:
                     self._ledger.on_reached_by_others(tp, position, end)
-                # An offset after the end was truncated with the log: reading steps back from it.
+                # An offset after the end belongs to a truncated log: reading steps back from it.
                 elif 0 <= position <= end:
                     self._ledger.on_reached(tp, position)
 
@@ -342,7 +343,7 @@ class MirrorStream(ConsumerRebalanceListener):
     # --- as a rebalance listener ------------------------------------------------------------
 
     def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
-        """Record where assigned partitions begin: the former owner committed its position."""
+        """Record where assigned partitions begin: at the former owner's committed position."""
         consumer = self._consumer
         for tp in assigned:
             committed = None if consumer is None else _committed(consumer, tp)
@@ -350,7 +351,7 @@ class MirrorStream(ConsumerRebalanceListener):
                 self._starts[tp] = committed
 
     def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
-        """Flush and commit the revoked partitions: others continue there."""
+        """Flush and commit the revoked partitions, so that others continue there."""
         self._flush()
         try:
             self._commit(revoked)
@@ -358,8 +359,8 @@ class MirrorStream(ConsumerRebalanceListener):
             self._forget(revoked)
 
     def on_partitions_lost(self, lost: Collection[TopicPartition]) -> None:
-        """Abandon the lost partitions: others read again what was not committed."""
-        # Pending messages belong to the old assignment: they must not count if it comes back.
+        """Abandon the lost partitions: others read uncommitted messages again."""
+        # Pending messages belong to the old assignment: they must not count if it is restored.
         self._flush()
         self._forget(lost)
 

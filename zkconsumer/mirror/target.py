@@ -16,17 +16,17 @@ _TRIES = 5
 """The number of the producer's own retries between two log lines."""
 
 _OUTAGE_MS = 120_000
-"""The minimum time of an idempotent producer's retries, longer than any election. After it the
-producer gives up and drops its id; unanswered sets would be written a second time."""
+"""The minimum duration of an idempotent producer's retries, longer than any election. After it the
+producer gives up and drops its id, so sets without a response would be written a second time."""
 
 _RESPONSE_TIMEOUTS = 3
 """The number of time-outs that a metadata request may take."""
 
 
 class Target:
-    """The topics of the target, and a producer.
+    """Looks up or creates topics of the target, and has the producer that writes to it.
 
-    Thread: one looks up partitions, another one writes with ``producer``; ``stop``: any.
+    Thread: one looks up partitions, another writes with ``producer``; ``stop``: any.
 
     Args:
         wait: sleeps for a number of milliseconds, or less if the mirror ends.
@@ -69,7 +69,7 @@ class Target:
         self._requested_topics: dict[str, int] = {}
 
     def partitions(self, topic: str, wanted: int) -> Sequence[int]:
-        """Return the partitions of a topic; create it if it is missing and that is enabled.
+        """Return the partitions of a topic; create it if it is missing and creation is enabled.
 
         Args:
             topic: its name in the target.
@@ -114,7 +114,7 @@ class Target:
                 options=TopicCreationOptions(replication_factor=self._settings.replication),
             )
         except ConfigError as error:
-            # Other topics are in progress by now: the failure is not total.
+            # Other topics may be mirrored already: it is not a failure to start.
             raise MirrorError(f"topic {topic} can't be created in the target: {error}") from error
         return self._look(topic)
 

@@ -1,7 +1,7 @@
 """Translates a group's offsets to the target of a mirror, by its offsets file. Pure.
 
-The one rule: no message is skipped. A group continues in each target partition at the first message
-that it had not read. It may read copies that a killed mirror left.
+No message is ever skipped: in each target partition a group continues at the first message that it
+had not read. It may read copies that a killed mirror left.
 """
 
 from collections.abc import Iterable, Mapping
@@ -43,8 +43,8 @@ def translate(committed: Mapping[TopicPartition, int], lines: Iterable[Line]) ->
     lines = list(lines)
     topics = {tp.topic for tp in committed}
     landed = [line for line in lines if isinstance(line, Landed) and line.source.topic in topics]
-    # With partitioning by key, a target partition has messages of partitions without an offset of
-    # the group.
+    # With partitioning by key, a target partition also has messages of source partitions for
+    # which the group has no offset.
     ours = {line.target for line in landed if line.source in committed}
     reached: dict[TopicPartition, int] = {}
     ends: dict[TopicPartition, int] = {}
@@ -73,7 +73,7 @@ def _unread(
 ) -> dict[TopicPartition, int]:
     """Return where reading resumed after a group's offset, if messages in between were not read.
 
-    A partition that comes back, or a mirror that restarts, begins where reading ended; if it begins
+    When a partition comes back, or a mirror restarts, reading begins where it ended; if it begins
     after that, others have read the messages in between, or nobody has.
     """
     spans: dict[TopicPartition, list[Run]] = {}
@@ -89,7 +89,7 @@ def _unread(
             read.append((offset, until))
         read[-1] = (read[-1][0], max(until, read[-1][1]))
         if isinstance(line, Landed) and until > committed[tp]:
-            # The next copied message.
+            # The next mirrored message.
             after = next(
                 max(start, committed[tp]) for start, end in line.runs if end > committed[tp]
             )

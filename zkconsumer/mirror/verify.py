@@ -24,7 +24,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord
 
 _WINDOW = 50_000
-"""The number of offsets that are compared at a time, and so are in memory together."""
+"""The number of offsets compared at a time, and thus held in memory together."""
 _NEAR = 1_000
 _POLL_MS = 500
 _SILENCE_MS = 60_000
@@ -46,7 +46,7 @@ class MirrorProof:
 
     @property
     def is_proven(self) -> bool:
-        """Whether every message is in the target, where a line says so."""
+        """Whether every message is in the target, at an offset that only its line names."""
         return all(partition.is_proven for partition in self.partitions) and not self.claimed_twice
 
 
@@ -64,7 +64,7 @@ def verify(
         offsets_files: the offsets files of all mirrors of the group.
         source: settings of a ``KafkaConsumer`` in the mirror's group; nothing is committed.
         target: settings of a ``KafkaConsumer`` for the target, without a group.
-        advance: called with the number of compared messages.
+        advance: called for each range with the number of messages compared.
         clock: for time-outs.
 
     Raises:
@@ -104,7 +104,7 @@ def verify(
 
 
 class _Comparison:
-    """A running verification. Thread: one at a time."""
+    """Compares the messages of both clusters. Thread: one at a time."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class _Comparison:
         self.target_ends = target.end_offsets(targets)
 
     def committed(self, named: Mapping[TopicPartition, Lines]) -> dict[TopicPartition, int]:
-        """Return the group's committed offsets in all partitions of topics that a line names."""
+        """Return the group's committed offsets for all partitions of topics that a line names."""
         wanted = {
             TopicPartition(topic, number)
             for topic in {tp.topic for tp in named}
@@ -145,7 +145,7 @@ class _Comparison:
             lines = Lines([ReadFrom(tp, start)])
         until = lines.until if committed is None else committed
         proof = MirroredPartition(tp, lines.start, until)
-        # Deleted messages can't be compared; their number is in the lines.
+        # Deleted messages can't be compared; their number is taken from the lines.
         for gone, behind in ((lines.start, min(start, until)), (max(end, lines.start), until)):
             for at in range(gone, behind, _WINDOW):
                 proof.unproven += len(lines.locations(at, min(at + _WINDOW, behind)))

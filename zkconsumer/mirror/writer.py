@@ -26,7 +26,7 @@ class Sender(Protocol):
 
 
 class DeliveryListener(Protocol):
-    """Is notified of written and dropped messages."""
+    """Receives notifications of written and dropped messages."""
 
     def on_landed(self, landed: Sequence[Landed]) -> None:
         """Record acknowledged messages."""
@@ -42,12 +42,12 @@ class Writer:
 
     Args:
         sender: writes records, with a few retries of its own.
-        received: is notified of the outcome of messages.
-        is_stopping: whether to give up retries.
+        received: is notified of each message's outcome.
+        is_stopping: returns whether to give up retrying.
         pause: waits before the next try.
         retries: the maximum number of further rounds for a batch; None: unlimited.
-        drops: drop a message that the target refuses for its size or content, instead of stopping.
-            Other refusals (e.g. no access) stop it.
+        drops: whether to drop a message that the target refuses for its size or content, instead of
+            raising. Other refusals (e.g. no access) always raise.
     """
 
     def __init__(
@@ -72,8 +72,8 @@ class Writer:
         """Write the rest of a batch.
 
         Returns:
-            False if the write was abandoned because the mirror ends; ``batch.positions()`` says how
-            far it came, as after an error.
+            False if the write was abandoned because the mirror ends; ``batch.positions()`` then
+            shows how far it got, as after an error.
 
         Raises:
             MirrorError: the target refuses a message for good, or the retries are used up.
