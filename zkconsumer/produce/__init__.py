@@ -1,1 +1,1 @@
-"""Producers: the public ``KafkaProducer``, and the one of the Spark sink and the mirror."""
+"""Producers: the public ``KafkaProducer``, and the one that the Spark sink and the mirror use."""

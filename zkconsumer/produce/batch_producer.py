@@ -2,7 +2,7 @@
 
 It is synchronous: ``write`` returns when every record is acknowledged, or raises. Order within a
 partition is kept across retries: a plain producer has one set of a partition in flight, an
-idempotent one several, which brokers accept in order only.
+idempotent one several, which brokers accept only in order.
 
 Source: Kafka 0.8.2.2 ``DefaultEventHandler`` (sets by leader, retries after new metadata); Kafka
 3.9 ``Sender``, ``TransactionManager`` (KIP-98).
@@ -33,10 +33,10 @@ class BatchProducer:
     """Writes records to partitions, and reports which of them were acknowledged.
 
     Brokers of any version since 0.8.0 are supported; the format depends on the version. Records
-    without a timestamp get the time of writing, if brokers store one (from 0.10 on). Acknowledged
-    records may be duplicated: a broker may have written a set whose response was lost.
+    without a timestamp get the time of writing, if brokers store timestamps (from 0.10 on).
+    Acknowledged records may be duplicated: a broker may have written a set whose response was lost.
 
-    Thread: one at a time, except ``stop``.
+    Thread: one at a time, except ``stop`` and ``end_tries``.
 
     Args:
         connector: connects to brokers; not used with a ``dialer``.
@@ -80,7 +80,7 @@ class BatchProducer:
     def whole_cluster(self) -> ClusterView:
         """Read all topics and their partitions from brokers; create no topic.
 
-        The request is retried as often as a set is, while no broker responds, or the one that does
+        The request is retried, as often as a set is, if no broker responds, or the one that does
         has just started and knows no topics or brokers yet. (In a cluster without topics all
         brokers of 0.8 respond like that, so the last response is returned.)
 
@@ -110,16 +110,16 @@ class BatchProducer:
             The written sets, of each partition in order.
 
         Raises:
-            WriteFailed: some records were not acknowledged, for good or until the retries were used
-                up, or ``stop`` was called; the error lists both.
+            WriteFailed: some records were refused for good, or not acknowledged before the retries
+                were used up or ``stop`` was called; the error lists written and failed ones.
         """
         return self._writing(records, None).run()
 
     def write_from(self, source: RecordSource) -> None:
-        """Write the records of a source until it has no more; notify it of results.
+        """Write the records of a source until it has no more; notify it of the results.
 
-        Records that come while others are in flight are sent with the next request, so a partition
-        that has to wait for its leader, or fails, does not hold up the others.
+        Records that arrive while others are in flight are sent with the next request, so a
+        partition that has to wait for its leader, or fails, does not hold up the others.
         """
         self._writing({}, source).run()
 
@@ -140,13 +140,13 @@ class BatchProducer:
         )
 
     def end_tries(self) -> None:
-        """Wait for requests in flight, but retry nothing. Thread: any."""
+        """Retry nothing from now on; wait only for requests in flight. Thread: any."""
         self._is_last_try = True
 
     def stop(self) -> None:
-        """Interrupt what is in flight, and write nothing more. Idempotent. Thread: any.
+        """Interrupt requests in flight, and write nothing more. Idempotent. Thread: any.
 
-        A waiting ``write`` raises ``WriteFailed``; the sets in flight may be written all the same.
+        A waiting ``write`` raises ``WriteFailed``; the sets in flight may still be written.
         """
         self._stopped = True
         self._routes.stop()

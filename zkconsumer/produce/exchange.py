@@ -34,14 +34,14 @@ _OF_RECORDS = frozenset(
         ErrorCode.CORRUPT_MESSAGE,
     }
 )
-"""Errors by which a single record makes a broker refuse its whole set."""
+"""Errors with which a broker refuses a whole set because of a single record."""
 _NO_KEY = "perhaps a record has no key, and the topic is compacted"
 
 
 def produce_request(
     sets: Mapping[TopicPartition, bytes], *, acks: int, timeout_ms: int
 ) -> ProduceRequest:
-    """Return the request with these sets, all for partitions that one broker leads."""
+    """Return a request with these sets, all for partitions that one broker leads."""
     by_topic: dict[str, list[ProducePartition]] = defaultdict(list)
     for tp, data in sets.items():
         by_topic[tp.topic].append(ProducePartition(partition=tp.partition, records=data))
@@ -75,8 +75,8 @@ def concerns_records(error: ZkConsumerError) -> bool:
     """Return whether a set was refused for its size or content: a smaller one may be accepted.
 
     For a single record this means that the partition will never accept it. (Corruption in transit
-    may pass; if it recurs in every attempt, it has another cause: brokers before 2.4 report it for
-    a record without a key in a compacted topic.)
+    does not last; an error that recurs at every attempt has another cause: brokers before 2.4
+    report it for a record without a key in a compacted topic.)
     """
     if isinstance(error, BrokerError):
         return error.code in _OF_RECORDS
@@ -87,7 +87,7 @@ def is_retriable(error: ZkConsumerError) -> bool:
     """Return whether the same set may be accepted later."""
     if isinstance(error, BrokerError):
         return ErrorCode.of(error.code).retriable
-    # A broker with invalid responses may be shutting down.
+    # A broker that sends invalid responses may be shutting down.
     return isinstance(error, TransportError | RemoteProtocolError) and not isinstance(
         error, UnsupportedCodec
     )

@@ -53,7 +53,7 @@ class ProducerIdentity:
         self._next: dict[TopicPartition, ProducerSequence] = {}
 
     def is_known_to(self, tp: TopicPartition) -> bool:
-        """Return whether a partition has a sequence, or can begin one with the present id."""
+        """Return whether a partition has a sequence, or can begin one with the current id."""
         return tp in self._next or self._own.producer_id >= 0
 
     def give(self, producer_id: int, epoch: int) -> None:
@@ -67,7 +67,7 @@ class ProducerIdentity:
         return found
 
     def restart(self, tp: TopicPartition) -> None:
-        """Begin a partition's sequence again at 0 of a new id, so that no set is a duplicate.
+        """Restart a partition's sequence at 0 with a new id, so that no set counts as a duplicate.
 
         Other partitions keep their sequences: their sets may have to be sent again with the same
         numbers.
@@ -81,7 +81,7 @@ class ProducerIdentity:
 
 
 def is_lost(error: ZkConsumerError) -> bool:
-    """Return whether a broker no longer accepts this producer id; a new one helps."""
+    """Return whether a broker no longer accepts this producer id, so that a new one is needed."""
     return isinstance(error, BrokerError) and error.code in _LOST
 
 

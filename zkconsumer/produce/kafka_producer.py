@@ -1,9 +1,9 @@
-"""The public producer: records are queued by the caller's threads and written by one of its own.
+"""The public producer: callers' threads queue records, and its own thread writes them.
 
 It wraps ``BatchProducer``, which the Spark sink and the mirror use directly: the queue decides
 which records are due (``send_queue``), the thread writes them and resolves the futures.
 
-Source: Kafka ``KafkaProducer``; names as in kafka-python. docs/produce.md says what differs.
+Source: Kafka ``KafkaProducer``; names as in kafka-python. The differences are in docs/produce.md.
 """
 
 import logging
@@ -53,26 +53,26 @@ _ENDING_MS: Final = 5_000
 
 
 class KafkaProducer:
-    """Writes records to Kafka, to brokers from 0.8 to the newest; also called ``Producer``.
+    """Writes records to Kafka brokers from 0.8 to the newest; also available as ``Producer``.
 
-    ``send`` queues a record and returns a future; a thread in the background writes batches. The
-    order within a partition is kept, also across retries. Where brokers have it (0.11 and later) it
-    is idempotent: a batch that is sent again is not written twice. Use it as a context manager, or
-    call ``close()``: records still queued when the process ends are lost.
+    ``send`` queues a record and returns a future; a background thread writes batches. The order
+    within a partition is kept, even across retries. If brokers support it (0.11 and later), the
+    producer is idempotent: a batch that is sent again is not written twice. Use it as a context
+    manager, or call ``close()``: records still queued when the process ends are lost.
 
     Args:
         config: settings by their keys, ``{"linger.ms": 5}``.
-        **settings: settings as keyword arguments, ``linger_ms=5``, which win; the table is in
-            docs/produce.md.
+        **settings: settings as keyword arguments, ``linger_ms=5``, which take precedence; the
+            table is in docs/produce.md.
 
     Raises:
-        ConfigError: a setting makes no sense, or is unknown; names it.
+        ConfigError: a setting is invalid or unknown; the message names it.
         UnsupportedCodec: the library for ``compression_type`` is not installed.
-        NoBrokersAvailable: no broker answers within ``bootstrap_timeout_ms``.
-        AuthenticationFailed, UnsupportedVersion, ProtocolError: the brokers that answer refuse us,
-            are too old, or are no brokers.
+        NoBrokersAvailable: no broker responds within ``bootstrap_timeout_ms``.
+        AuthenticationFailed, UnsupportedVersion, ProtocolError: the brokers that respond refuse us,
+            are too old, or are not brokers.
 
-    Thread: any, all methods.
+    Thread: any, for all methods.
 
     Example:
         >>> with KafkaProducer(bootstrap_servers="kafka1:9092") as producer:
@@ -141,12 +141,12 @@ class KafkaProducer:
 
         Args:
             topic: the name of the topic.
-            value: bytes, or what ``value_serializer`` takes; None: null, which deletes the key in a
-                compacted topic.
-            key: bytes, or what ``key_serializer`` takes; None: null.
-            headers: names and values; only brokers of 0.11 and later keep any.
+            value: bytes, or an argument for ``value_serializer``; None: null, which deletes the key
+                in a compacted topic.
+            key: bytes, or an argument for ``key_serializer``; None: null.
+            headers: names and values; only brokers of 0.11 and later store any.
             partition: the partition; None: chosen by the key.
-            timestamp_ms: milliseconds since the epoch; None: now. Brokers before 0.10 keep none.
+            timestamp_ms: milliseconds since the epoch; None: now. Brokers before 0.10 store none.
 
         Returns:
             The future metadata of the record. It fails if the record is too large, or refused by
@@ -160,7 +160,7 @@ class KafkaProducer:
             BrokerError: the topic's name is illegal, or we are not authorized.
             ConsumerClosed: the producer was closed.
             ConsumerForked: this is a forked child.
-            Exception: what a serializer or the partitioner raised.
+            Exception: any error of a serializer or the partitioner.
 
         Thread: any.
         Source: Kafka ``KafkaProducer.send``; arguments as in kafka-python.
@@ -203,9 +203,9 @@ class KafkaProducer:
             timeout: in seconds; None: without a limit (``delivery_timeout_ms`` is one).
 
         Raises:
-            IllegalArgumentError: the time-out is no number.
-            KafkaTimeoutError: the time is over first.
-            IllegalState: a callback of the same producer waits, which would wait for itself.
+            IllegalArgumentError: the time-out is not a number.
+            KafkaTimeoutError: the time-out expired first.
+            IllegalState: called by a callback of the same producer, which would wait for itself.
             ConsumerClosed: the producer was closed.
             ConsumerForked: this is a forked child.
 
@@ -227,7 +227,7 @@ class KafkaProducer:
             raise KafkaTimeoutError(f"not all records were acknowledged within {timeout} s")
 
     def partitions_for(self, topic: str) -> set[int]:
-        """Return the partitions of a topic; ask the brokers if it is new to this producer.
+        """Return the partitions of a topic; look them up if they are unknown or out of date.
 
         Args:
             topic: its name.
@@ -236,7 +236,7 @@ class KafkaProducer:
             Partition numbers, in a new set.
 
         Raises:
-            IllegalArgumentError: the argument is no topic name.
+            IllegalArgumentError: the argument is not a topic name.
             KafkaTimeoutError: the topic does not exist within ``max_block_ms``.
             BrokerError: the topic's name is illegal, or we are not authorized.
             ConsumerClosed: the producer was closed.
@@ -253,7 +253,7 @@ class KafkaProducer:
         """Return whether a broker has responded.
 
         Returns:
-            True also while no connection is open: they are opened when they are needed.
+            True even while no connection is open: connections are opened when needed.
 
         Thread: any.
         Source: kafka-python ``KafkaProducer.bootstrap_connected``.
@@ -261,15 +261,15 @@ class KafkaProducer:
         return self._client.release is not None
 
     def close(self, timeout: float | None = None) -> None:
-        """Write what is queued, then disconnect; a second call does nothing.
+        """Write queued records, then disconnect; a second call does nothing.
 
-        It waits for ``delivery_timeout_ms`` at most, even without a ``timeout``.
+        Waits for ``delivery_timeout_ms`` at most, even without a ``timeout``.
 
         Args:
             timeout: in seconds, for writing; records that are not acknowledged by then fail. None:
                 no limit but ``delivery_timeout_ms``.
 
-        Thread: any; a callback may call it, and then what is queued fails.
+        Thread: any; a callback may call it, and then queued records fail.
         Source: Kafka ``KafkaProducer.close``.
         """
         if self._guard.forked:
@@ -391,7 +391,7 @@ class KafkaProducer:
                     f"no buffer space for {size} bytes within {self.config.max_block_ms} ms: "
                     f"{self._queue.used_bytes} are not acknowledged (buffer_memory)"
                 )
-            # No record lingers for others that do not fit.
+            # No record lingers while the buffer is full: others could not join its batch.
             if self._queue.hurry():
                 self._changed.notify_all()
             self._changed.wait(min(left_ms, NAP_MS) / 1000)
@@ -430,7 +430,7 @@ Producer = KafkaProducer
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """The queue as the source of a writer; see ``RecordSource``."""
+    """Supplies the writer with records of the queue; see ``RecordSource``."""
 
     queue: SendQueue
     changed: threading.Condition

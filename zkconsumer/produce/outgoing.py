@@ -1,9 +1,9 @@
-"""The encoding of outgoing records in each version of Produce. Pure.
+"""Encodes outgoing records for each version of Produce. Pure.
 
 A broker accepts message sets of magic 0 up to version 1, of magic 1 in version 2, and from version
 3 on only batches of magic 2; it converts them to the topic's format. Records without a timestamp
-get the time of writing if the format has timestamps, as in the original's producer: a broker
-deletes records by their time.
+get the time of writing if the format has timestamps, as in the original's producer: brokers
+delete records by their timestamps.
 
 Source: Kafka 0.10 and 3.9 ``ProduceRequest``, ``KafkaProducer``; KIP-32, KIP-82, KIP-98, KIP-110.
 """
@@ -58,7 +58,7 @@ def outgoing_bytes(outgoing: Outgoing) -> int:
 
 
 def least_version(codec: Codec) -> int:
-    """Return the first version of Produce in which brokers accept that codec."""
+    """Return the first version of Produce in which brokers accept this codec."""
     return 0 if codec in CODECS_OF_MESSAGES else FIRST_WITH_ZSTD
 
 
@@ -90,8 +90,8 @@ def build_set(
     """Return a partition's record set for a version of Produce.
 
     Args:
-        records: in order.
-        version: of Produce.
+        records: the records, in order.
+        version: the version of Produce.
         codec: the codec to compress with.
         now_ms: the timestamp of records without one.
         sequence: the sequence of an idempotent producer's batch; used from version 3 on.
@@ -118,7 +118,7 @@ def build_set(
 
 
 def headers_refused(position: int, version: int) -> LocalProtocolError:
-    """Return the error of a set with headers at this index, for a broker before 0.11."""
+    """Return the error for a set whose record at this index has headers, before Kafka 0.11."""
     return LocalProtocolError(
         f"record {position} of the set has headers, which brokers before Kafka 0.11 can't "
         f"store (Produce version {version}): write it without them"
@@ -126,11 +126,11 @@ def headers_refused(position: int, version: int) -> LocalProtocolError:
 
 
 def _numbered(record: Record, position: int, now_ms: int, *, has_time: bool) -> Record:
-    """Return the record as a producer encodes it: offsets from 0, with create time."""
+    """Return the record as a producer encodes it: numbered from 0, with a create time."""
     _, key, value, stamp, kind = record
     if not has_time:
         stamp, kind = _NO_TIME, TimestampType.NONE
     else:
         stamp, kind = now_ms if stamp == _NO_TIME else stamp, TimestampType.CREATE_TIME
-    # It takes a third of the time of calling the class.
+    # This takes a third of the time of calling the class.
     return tuple.__new__(Record, (position, key, value, stamp, kind))

@@ -1,8 +1,8 @@
 """Records queued for one partition, and the sets that they are split into. Pure.
 
-Records wait in the form of their arrival: rows, or runs of the native core (``run_sets``), without
-an object for each record. ``RowPart`` is the reference; a set of runs of the same records has the
-same bytes.
+Records are queued in the form in which they arrive: rows, or runs of the native core
+(``run_sets``), without an object for each record. ``RowPart`` is the reference; a set built from
+runs of the same records has the same bytes.
 """
 
 from collections import deque
@@ -38,7 +38,7 @@ class OutgoingPart(Protocol):
         ...
 
     def split(self, count: int) -> "tuple[OutgoingPart, OutgoingPart]":
-        """Return the first ``count`` records, and the others; there must be some of both."""
+        """Return the first ``count`` records, and the others; neither may be empty."""
         ...
 
     def joined(self, other: "OutgoingPart") -> "OutgoingPart | None":
@@ -50,9 +50,9 @@ class RowPart:
     """An ``OutgoingPart`` of rows.
 
     Args:
-        rows: rows, this part's among them.
-        start: the index of the first one.
-        stop: the index after the last one; None for all.
+        rows: rows that include those of this part.
+        start: the index of this part's first row.
+        stop: the index after its last row; None for all.
     """
 
     __slots__ = ("_rows", "_start", "_stop")
@@ -127,7 +127,7 @@ class OutgoingRecords:
             self._add(part)
 
     def copy(self) -> "OutgoingRecords":
-        """Return a copy, to be consumed."""
+        """Return a copy that can be consumed independently."""
         made = OutgoingRecords()
         made.extend(self)
         return made

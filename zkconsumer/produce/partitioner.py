@@ -1,7 +1,7 @@
 """Assigns records to partitions as the original's partitioners do. Pure.
 
-Records with a key are assigned by its hash, so they go where the original's own producers put the
-same key. Records without a key go to the partitions with a leader, in turn.
+Records with a key are assigned by its hash, so they go to the same partition as from the original's
+own producers. Records without a key go to the partitions with a leader, in turn.
 
 Brokers are not involved. The Scala producers before 0.8.2 computed the absolute value differently,
 so they assigned keys with negative hashes to other partitions.
@@ -28,11 +28,11 @@ _KEPT_KEY_BYTES = 256
 """Bounds the cache at 16 MiB, since a Python worker lives as long as its executor."""
 
 KeyHash = Callable[[bytes], int]
-"""Returns a key's hash, which is not negative."""
+"""Returns the hash of a key, which is never negative."""
 
 
 def _kept(hash_of: KeyHash) -> KeyHash:
-    """Cache the hashes of short keys: rows repeat keys, and long ones would fill memory."""
+    """Cache the hashes of short keys: keys recur, and long ones would fill memory."""
     of_short = lru_cache(_KEPT_KEYS)(hash_of)
 
     @wraps(hash_of)
@@ -54,7 +54,7 @@ def text_hash(key: bytes) -> int:
 
 @_kept
 def bytes_hash(key: bytes) -> int:
-    """Return the hash of a key as bytes, as the Scala producer's ``ByteArrayPartitioner``."""
+    """Return a key's hash as the Scala producer's ``ByteArrayPartitioner`` computes it."""
     value = 1
     for byte in key:
         value = (31 * value + (byte - 256 if byte > 127 else byte)) & _MASK
@@ -107,7 +107,7 @@ class Chooser:
         partitions: all of the topic's partition numbers, ascending.
         available: the partitions with a leader at present; records without a key go to these.
         hash_of: the hash function.
-        start: the index to begin with, so that parallel tasks don't all begin with the same.
+        start: the index to begin with, so that parallel tasks begin with different ones.
     """
 
     def __init__(
@@ -138,5 +138,5 @@ def _signed(value: int) -> int:
 
 
 def _scala_abs(value: int) -> int:
-    """Return the absolute value, 0 for the smallest number (Kafka 0.8.2.2 ``Utils.abs``)."""
+    """Return the absolute value, or 0 for the smallest integer (Kafka 0.8.2.2 ``Utils.abs``)."""
     return 0 if value == -(2**31) else abs(value)

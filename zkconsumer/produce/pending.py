@@ -1,8 +1,8 @@
 """Keeps the sets still to be written to each partition, in order. Pure.
 
 Several sets of a partition may be in flight. They are acknowledged in their order, whatever the
-order of the responses; after a failed one nothing more is sent before it is written, and sets that
-were in flight after it are sent again.
+order of the responses. After a set has failed, no later one is sent until it is written, and those
+that were in flight after it are sent again.
 """
 
 from collections import deque
@@ -21,8 +21,8 @@ class WrittenSet:
 
     Attributes:
         topic_partition: the partition.
-        base_offset: the offset of the first one.
-        count: their number.
+        base_offset: the offset of the first record.
+        count: the number of records.
     """
 
     topic_partition: TopicPartition
@@ -51,12 +51,12 @@ class _Partition:
     """The sets and queued records of one partition.
 
     Attributes:
-        sets: the unacknowledged ones, in order.
+        sets: the unacknowledged sets, in order.
         left: the records that are not in a set yet.
         has_failed: whether one of ``sets`` failed: then nothing is sent until none is in flight.
         is_flowing: whether the last response was an acknowledgement. If not, only one set may be in
-            flight: a broker without state of a producer accepts any first sequence, so that it
-            would accept the second set if it refused the first (KAFKA-7190).
+            flight: a broker without state of a producer accepts any first sequence, so it would
+            accept the second set after refusing the first (KAFKA-7190).
     """
 
     __slots__ = ("has_failed", "is_flowing", "left", "sets")
@@ -77,7 +77,7 @@ class _Partition:
 
 
 class Pending:
-    """The sets that wait for acknowledgement, of each partition in order.
+    """Keeps the unacknowledged sets of each partition in order.
 
     Args:
         records: the records of each partition, in order.
@@ -99,7 +99,7 @@ class Pending:
         return bool(self._partitions)
 
     def add(self, records: Mapping[TopicPartition, Sequence[Outgoing] | OutgoingRecords]) -> None:
-        """Append records to those that wait already."""
+        """Append records to those that are pending already."""
         for tp, wanted in records.items():
             if not wanted:
                 continue
@@ -119,7 +119,7 @@ class Pending:
 
         Args:
             tp: the partition.
-            depth: the maximum number of its sets in flight; one until one was acknowledged.
+            depth: the maximum number of its sets in flight; 1 until a set was acknowledged.
         """
         found = self._partitions.get(tp)
         if found is None:
@@ -169,7 +169,7 @@ class Pending:
         if len(head.records) == 1:
             return False
         records, others = head.records.split(len(head.records) // 2)
-        # The numbers stay: sets in flight after it were numbered by both halves.
+        # The halves keep the set's numbers: later sets in flight were numbered after it.
         first = PendingSet(records, head.sequence)
         second = PendingSet(others, sequence_after(head.sequence, len(records)))
         sets.popleft()

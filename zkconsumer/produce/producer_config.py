@@ -36,8 +36,8 @@ class ProducerConfig:
 
     Attributes:
         brokers: the brokers to connect to first.
-        client: the settings of the connections.
-        batches: the settings of writing.
+        client: the settings of connections.
+        batches: the settings of batches and retries.
         limits: the limits of the queue.
         serialize_key: serializes keys.
         serialize_value: serializes values.
@@ -72,10 +72,10 @@ def read_producer_config(
 
     Args:
         config: settings by their keys, with dots or underscores; None: none.
-        settings: the same as keyword arguments, which win. None counts as not given.
+        settings: the same as keyword arguments, which take precedence. None counts as not given.
 
     Raises:
-        ConfigError: a setting is unknown, makes no sense, or contradicts another one.
+        ConfigError: a setting is unknown, invalid, or contradicts another one.
     """
     given = by_our_names(gathered(config, settings, _KNOWN, refused=REFUSED))
     values = _Values(given)
@@ -116,7 +116,7 @@ def read_producer_config(
 
 
 class _Values:
-    """The values of the table, with defaults."""
+    """Holds the values of the table's settings, including defaults."""
 
     def __init__(self, given: Mapping[str, object]) -> None:
         self._values = read_table(KEYS, given, _plain)
@@ -162,7 +162,7 @@ def _queue_limits(values: _Values) -> QueueLimits:
 
 
 def _codec(values: _Values) -> Codec:
-    """Return the codec of batches; raises now if its library is missing, and not when sending."""
+    """Return the codec of batches; if its library is missing, raise now, not when sending."""
     codec = Codec[values.text("compression.type").upper()]
     if codec is not Codec.NONE:
         compress(codec, b"", magic=1 if codec is not Codec.ZSTD else 2)

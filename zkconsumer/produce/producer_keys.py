@@ -1,6 +1,6 @@
-"""Lists all settings of a ``KafkaProducer`` that are a text, a number or a boolean. Pure.
+"""Lists all settings of a ``KafkaProducer`` that are strings, numbers or booleans. Pure.
 
-docs/produce.md is printed from it. Names and defaults are kafka-python's.
+The table in docs/produce.md is generated from it. Names and defaults are kafka-python's.
 """
 
 from collections.abc import Mapping
@@ -103,7 +103,7 @@ OBJECTS: Final[Mapping[str, str]] = {
     "sasl.oauth.token.provider": "With `OAUTHBEARER`: a function that returns a token, or an "
     "object with `token()`.",
 }
-"""Settings that are not a text, number or boolean, with their descriptions in Markdown."""
+"""Settings that are not strings, numbers or booleans, with descriptions in Markdown."""
 
 INERT: Final = frozenset(
     {

@@ -16,7 +16,7 @@ class Routes:
     Args:
         dialer: opens connections; a copy of it is used, which is stopped with this object.
         timeout_ms: time limit of a broker's response to a metadata request.
-        creating: whether metadata requests let brokers create topics if configured so.
+        creating: whether metadata requests let brokers create topics, if they are configured so.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class Routes:
         self._stopped = False
 
     def whole_cluster(self) -> ClusterView:
-        """Return all topics; creates none.
+        """Look up all topics; create none.
 
         Raises:
             ZkConsumerError: as ``ClusterClient.view``.
@@ -107,7 +107,7 @@ class Routes:
         self._stopped = True
         self._dialer.stop()
         self._client.stop()
-        # A working thread may open or close a connection now: an atomic copy.
+        # An atomic copy, since a working thread may open or close a connection now.
         for connection in list(self._connections.values()):
             connection.close()
 

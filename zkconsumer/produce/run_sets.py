@@ -1,7 +1,7 @@
-"""Sets of runs of the native core: ``outgoing_sets`` without an object per record. Pure.
+"""Builds sets from runs of the native core: ``outgoing_sets`` without record objects. Pure.
 
 A compressed batch that was fetched with its bytes kept (``SetReader``) becomes a set of its own,
-with a new header: in the same codec it need not be compressed again.
+with a new header: if the codec is the same, it need not be compressed again.
 
 Import this only if the core is available.
 """
@@ -27,7 +27,7 @@ class RunPart:
     """An ``OutgoingPart`` of runs.
 
     Args:
-        runs: with at least one record in total.
+        runs: the runs, with at least one record in total.
         with_headers: whether to keep their headers.
     """
 

@@ -11,10 +11,10 @@ from zkconsumer.records.rows import Headers
 
 
 def text_of(name: str, given: object) -> str:
-    """Return an argument that must be a text, and not empty.
+    """Return an argument that must be a non-empty string.
 
     Raises:
-        IllegalArgumentError: it is no such text.
+        IllegalArgumentError: it is not.
     """
     if not isinstance(given, str) or not given:
         raise IllegalArgumentError(f"{name} is {shown(given)}: give a string")
@@ -39,7 +39,7 @@ def seconds_of(timeout: object) -> float | None:
     """Return a time-out in seconds; None: no limit.
 
     Raises:
-        IllegalArgumentError: it is no number.
+        IllegalArgumentError: it is not a number.
     """
     if timeout is None or isinstance(timeout, int | float):
         return timeout
@@ -66,7 +66,7 @@ def headers_of(given: Iterable[object] | None) -> Headers:
     """Return the names and values of headers.
 
     Raises:
-        IllegalArgumentError: the argument holds no headers, or one of its items is not a header.
+        IllegalArgumentError: the argument is not iterable, or one of its items is not a header.
     """
     if given is not None and not isinstance(given, Iterable):
         raise IllegalArgumentError(f"headers are {shown(given)}: give a list of (name, bytes)")

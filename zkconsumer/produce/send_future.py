@@ -1,4 +1,4 @@
-"""The result of ``KafkaProducer.send``: the place of a record, once it is written.
+"""The result of ``KafkaProducer.send``: the metadata of a record, once it is written.
 
 Source: kafka-python ``FutureRecordMetadata``, ``RecordMetadata``.
 """
@@ -12,15 +12,15 @@ from zkconsumer.model import TopicPartition
 
 
 class RecordMetadata(NamedTuple):
-    """The place of a written record.
+    """The partition, offset and sizes of a written record.
 
     Attributes:
         topic: the record's topic.
         partition: the number of the record's partition.
         topic_partition: both.
         offset: the record's offset.
-        timestamp: the time it was sent with, in ms since the epoch. Brokers before 0.10 keep none;
-            a topic with ``message.timestamp.type=LogAppendTime`` has one of its own.
+        timestamp: the time it was sent with, in ms since the epoch. Brokers before 0.10 store none;
+            with ``message.timestamp.type=LogAppendTime`` they store their own.
         checksum: always None; kafka-python has one for old formats.
         serialized_key_size: in bytes; -1: the key is null.
         serialized_value_size: in bytes; -1: the value is null.
@@ -49,8 +49,8 @@ class FutureRecordMetadata(CallbackFuture[RecordMetadata]):
     Callbacks run in the producer's thread, so they must not block.
 
     Args:
-        wait: waits until a condition holds, for this many seconds (None: for ever); returns
-            whether it does.
+        wait: waits until a condition holds, at most for a number of seconds (None: for ever);
+            returns whether it does.
 
     Thread: any.
     Source: kafka-python ``FutureRecordMetadata``.
@@ -75,14 +75,14 @@ class FutureRecordMetadata(CallbackFuture[RecordMetadata]):
             timeout: in seconds; None: without a limit (``delivery_timeout_ms`` is one).
 
         Returns:
-            The place of the record, once it is written.
+            The metadata of the record, once it is written.
 
         Raises:
-            IllegalArgumentError: the time-out is no number.
-            KafkaTimeoutError: the time is over; the record may be written later.
+            IllegalArgumentError: the time-out is not a number.
+            KafkaTimeoutError: the time-out expired; the record may be written later.
             ZkConsumerError: the record was not written; the error of the broker or the connection.
-            IllegalState: a callback of the same producer waits, which would wait for itself.
-            ConsumerForked: this is a forked child, and the outcome was not known before.
+            IllegalState: called by a callback of the same producer, which would wait for itself.
+            ConsumerForked: this is a forked child, and the outcome was not known before the fork.
 
         Thread: any but the producer's own.
         Source: kafka-python ``FutureRecordMetadata.get``.

@@ -1,8 +1,8 @@
 """Keeps the records of a producer that are not acknowledged yet. Pure.
 
 Each partition has a queue. It is due when it holds a batch, when its first record has lingered
-long enough, or when a caller waits for it, or for capacity (``hurry``). Records that are taken are
-in flight until they are settled, in the order of their partition.
+long enough, or when a caller waits for its records or for capacity (``hurry``). Records that were
+taken are in flight until they are settled, for each partition in order.
 
 Source: Kafka 3.9 ``RecordAccumulator``.
 """
@@ -16,7 +16,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.produce.outgoing import Outgoing
 
 _BATCHES_IN_FLIGHT = 10
-"""The limit of batches taken of a partition: five requests, and five more batches ready."""
+"""The maximum of batches taken from a partition: five in requests, and five more ready."""
 
 
 class QueuedRecord(NamedTuple):
@@ -91,7 +91,7 @@ class SendQueue:
         self.used_bytes = 0
 
     def has_capacity(self, size: int) -> bool:
-        """Return whether a record of this size can be queued; one alone always can."""
+        """Return whether a record of this size can be queued; an empty queue takes any."""
         return not self.used_bytes or self.used_bytes + size <= self._limits.buffer_memory
 
     def add(
@@ -106,7 +106,7 @@ class SendQueue:
         return len(partition.waiting) == 1 or partition.waiting_bytes >= self._limits.batch_size
 
     def hurry(self) -> bool:
-        """Make all present records due; return whether that changed any."""
+        """Make all queued records due; return whether any were queued since the last call."""
         before, self._hurried = self._hurried, self._next_number
         return before != self._hurried
 
@@ -128,7 +128,7 @@ class SendQueue:
         return min(times, default=None)
 
     def take(self, now_ms: int) -> Mapping[TopicPartition, Sequence[Outgoing]]:
-        """Take due records, a limited number of batches per partition, which are then in flight."""
+        """Take due records, a limited number of batches per partition; they are then in flight."""
         return {
             tp: taken
             for tp, partition in self._partitions.items()
@@ -138,7 +138,7 @@ class SendQueue:
         }
 
     def settle(self, tp: TopicPartition, count: int) -> list[QueuedRecord]:
-        """Remove the first records in flight of a partition, and return them."""
+        """Remove the first ``count`` records in flight of a partition, and return them."""
         partition = self._partitions.get(tp)
         if partition is None:
             return []

@@ -24,9 +24,9 @@ class ProducerSettings:
         security: TLS and SASL, unless the producer has a dialer.
         acks: ``ACKS_ALL`` waits for all in-sync replicas, ``ACKS_LEADER`` for the leader's log,
             ``ACKS_NONE`` for nothing (the base offset is then -1, and failures go unnoticed).
-        timeout_ms: time limit of the broker's acknowledgement, and then of the response.
-        retries: the number of further attempts after a transient failure. The set of an attempt
-            without a response may have been written: then it is duplicated.
+        timeout_ms: time limit of the broker's acknowledgement; its response may take as long again.
+        retries: the number of further attempts after a transient failure. If an attempt got
+            no response, its set may have been written, and is then duplicated.
         backoff_ms: the pause before each further try.
     """
 
@@ -55,9 +55,9 @@ class BatchSettings:
         set_bytes: the maximum size of a set before compression, unless one record is larger.
         request_bytes: the maximum size of a request's sets, unless one set is larger: a broker
             closes the connection on more than ``socket.request.max.bytes`` (100 MB).
-        idempotent: number the records if brokers support it (0.11) and allow us: a set that is sent
-            again, since its response was lost, is then not duplicated, and several sets of a
-            partition are in flight at a time.
+        idempotent: whether to number the records if brokers support (0.11) and permit it: a set
+            that is sent again because its response was lost is then not duplicated, and several
+            sets of a partition are in flight at a time.
     """
 
     producer: ProducerSettings = field(default_factory=ProducerSettings)

@@ -1,6 +1,6 @@
 """Chooses the partitions of records, by the metadata of their topics.
 
-The sending thread looks a topic up when it is new, or its metadata is old.
+The thread that calls ``send`` looks a topic up if it is new, or its metadata is old.
 """
 
 import random
@@ -38,7 +38,10 @@ class _Topic:
 
 
 class PartitionLookup:
-    """The partitions of topics. Thread: any; a partitioner may be called by several at a time."""
+    """Looks up the partitions of topics, and chooses among them.
+
+    Thread: any; several threads may call a partitioner at a time.
+    """
 
     def __init__(
         self,
@@ -59,12 +62,12 @@ class PartitionLookup:
     def look_up(
         self, topic: str, *, timeout_ms: int, partition: int | None = None
     ) -> tuple[int, ...]:
-        """Return the partition ids of a topic, ascending; ask the brokers if that is due.
+        """Return the partition ids of a topic, ascending; look them up if that is due.
 
         Args:
-            topic: the name.
+            topic: its name.
             timeout_ms: the time limit of the lookup.
-            partition: a requested partition: if it is unknown, it may be new, and the topic is
+            partition: a requested partition: if it is unknown, it may be new, so the topic is
                 looked up once.
 
         Raises:
@@ -95,7 +98,7 @@ class PartitionLookup:
     def choose(
         self, topic: str, partition: int | None, key: bytes | None, partitioner: Partitioner | None
     ) -> int:
-        """Return the partition of a record of a topic that was looked up.
+        """Return the partition for a record; its topic must have been looked up.
 
         Raises:
             IllegalArgumentError: the topic has no such partition.

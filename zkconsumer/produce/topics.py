@@ -1,8 +1,8 @@
 """Ensures that topics exist before they are written to.
 
-From 0.10.1 on a broker can create topics on request (KIP-4); the controller does it, and since 2.8
-every broker forwards the request. Older ones create a topic with their default number of partitions
-on a metadata request, if configured so (``auto.create.topics.enable``).
+From 0.10.1 on the controller creates topics on request (KIP-4), and since 2.8 every broker forwards
+the request to it. Older brokers create a topic with their default number of partitions on a
+metadata request, if configured so (``auto.create.topics.enable``).
 Source: Kafka 0.10.1 and 3.9 ``CreateTopicsRequest``, ``KafkaAdminClient``.
 """
 
@@ -45,7 +45,7 @@ class TopicCreationOptions:
 
     Attributes:
         replication_factor: None for the cluster's default; if a broker can't apply that (before
-            2.4), three, or the number of brokers if less.
+            2.4), three, or the number of brokers if that is less.
         settings: topic-level settings (e.g. ``cleanup.policy``), by the broker's names.
     """
 
@@ -87,9 +87,9 @@ def ensure_topics(
         clock: for deadlines.
 
     Raises:
-        ConfigError: the brokers don't create topics; says what to do.
-        BrokerError: a topic is refused; names it, and the reason.
-        RequestTimedOut: a topic has no leaders within the time limit.
+        ConfigError: the brokers don't create topics; the message says what to do.
+        BrokerError: a topic is refused; the message names it and the reason.
+        RequestTimedOut: a partition has no leader within the time limit.
         ZkConsumerError: as ``ClusterClient.view``.
     """
     if not wanted:

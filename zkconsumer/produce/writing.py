@@ -45,11 +45,11 @@ _MOST_REQUESTS: Final = 5
 """The maximum number of requests in flight to a broker, which tracks as many batches (KIP-98)."""
 
 _TRIES_BEFORE_WARNING: Final = 5
-"""After this many tries an outage is logged."""
+"""The number of tries after which an outage is logged."""
 
 _FIRST_WITH_ACCOUNTS: Final = 5
-"""The version of Produce (1.0) from which on a broker tracks the last five batches of an idempotent
-producer; 0.11 tracks the last one."""
+"""The first version of Produce (of 1.0) whose brokers track the last five batches of an idempotent
+producer; 0.11 tracks only the last one."""
 
 _ENOUGH_BYTES: Final = 1 << 19
 """A request of this size is sent: the broker works on it while the next one is built."""
@@ -62,7 +62,7 @@ class RecordSource(Protocol):
         """Return further records to write after the earlier ones of their partitions."""
 
     def written(self, written_set: WrittenSet) -> None:
-        """Handle an acknowledgement; for each partition in the order of the records."""
+        """Handle an acknowledged set; called for each partition in the order of its records."""
 
     def failed(self, tp: TopicPartition, count: int, error: ZkConsumerError) -> None:
         """Handle the failure of the next ``count`` records of a partition."""
@@ -90,7 +90,7 @@ class Writing:
         routes: the connections to brokers.
         identity: the id and sequences of an idempotent producer.
         wait: sleeps for a number of milliseconds.
-        is_stopped: whether retries are to end.
+        is_stopped: returns whether retries are to end.
         source: a source of further records; None: there are none.
     """
 
@@ -146,7 +146,7 @@ class Writing:
         """Return whether a set is to be sent again after a pause.
 
         Before a failure ends the write, sets that may be in the log are sent again until that is
-        known: written later, with other numbers, they would be there twice.
+        known: if they were written later with other numbers, the log would have them twice.
         """
         return any(
             not self._is_ending or self._pending.may_be_written(tp)
@@ -158,7 +158,7 @@ class Writing:
         if self._source is not None:
             self._report_written(self._source)
             self._report_failed(self._source)
-            # Records after a refused one, which a broker accepted, are written now.
+            # Records that a broker accepted after a refused one count as written now.
             self._report_written(self._source)
             self._pending.add(self._source.more())
         return bool(self._pending)
@@ -169,7 +169,7 @@ class Writing:
         self._pending.written.clear()
 
     def _report_failed(self, source: RecordSource) -> None:
-        """Drop the failed sets, and notify the source; other partitions go on."""
+        """Drop the failed sets, and notify the source; other partitions continue."""
         for tp in [tp for tp in self._failed if not self._pending.is_under_way(tp)]:
             error = self._failed.pop(tp)
             self._renumber(tp)
@@ -304,7 +304,7 @@ class Writing:
         sets = {tp: pending_set for tp, (pending_set, _) in chosen.items()}
         for pending_set in sets.values():
             pending_set.is_under_way = True
-        # The broker reads it after responding to the previous requests.
+        # The broker reads this request after responding to the previous ones.
         in_front = sum(exchange.leader == leader for exchange in self._under_way)
         try:
             in_flight = connection.begin(
@@ -408,7 +408,7 @@ class Writing:
         )
 
     def _request_id(self, connection: NegotiatedConnection) -> bool:
-        """Request a producer id of a broker without requests in flight; return False if it refuses.
+        """Request a producer id from a broker with nothing in flight; return False if it refuses.
 
         Raises:
             ZkConsumerError: the broker does not respond, or is not ready.
