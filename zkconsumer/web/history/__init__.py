@@ -2,5 +2,5 @@
 
 ``samples`` packs observations into rows (pure), ``statements`` has all SQL, ``database`` opens and
 repairs the file, ``writing`` adds rows, ``upkeep`` thins them out, ``recorder`` is the one thread
-that does both, ``past`` reads.
+that does both, ``past`` reads the file.
 """

@@ -17,7 +17,7 @@ _BUSY_S: Final = 5.0
 _LOG_BYTES: Final = 64 << 20
 """The size to which SQLite's write-ahead log is truncated."""
 _VALUE_BYTES: Final = 64 << 20
-"""The largest value that is read: a million partitions take less."""
+"""The maximum size of a value: a million partitions take less."""
 _MAGIC: Final = b"SQLite format 3\0"
 _APPLICATION_ID_AT: Final = slice(68, 72)
 """The position of the application id in the header. Source: sqlite.org/fileformat.html, 1.3."""
@@ -26,7 +26,7 @@ _DAMAGED: Final = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 
 
 class UnusableFile(sqlite3.DatabaseError):
-    """The file is no history of this version, whatever its header says."""
+    """The file is not a history of this version, whatever its header claims."""
 
     sqlite_errorcode = sqlite3.SQLITE_CORRUPT
 
@@ -42,8 +42,8 @@ def check_file(path: Path, *, ours: bool = False) -> None:
 
     Args:
         path: the file.
-        ours: whether it is the default file, which nobody named: then a file that is no history
-            is set aside.
+        ours: whether it is the default file, not one that the user named: if it is not a history,
+            it is renamed.
 
     Raises:
         ConfigError: it belongs to another program, and is left unchanged; or it can't be written.
@@ -76,7 +76,7 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     """Yield a read-only connection. Thread: any.
 
     Raises:
-        sqlite3.Error: the file is absent, no history of this version, or can't be read.
+        sqlite3.Error: the file is missing, is not a history of this version, or can't be read.
     """
     with closing(_opened_to_read(path)) as connection:
         _distrust(connection)
@@ -84,10 +84,10 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def open_for_writing(path: Path) -> sqlite3.Connection:
-    """Return a connection for writing, with autocommit unless a transaction is begun.
+    """Return a connection for writing, with autocommit outside of explicit transactions.
 
     Raises:
-        sqlite3.Error: it can't be opened.
+        sqlite3.Error: the file can't be opened, or is not a history of this version.
     """
     connection = sqlite3.connect(path, isolation_level=None, timeout=_BUSY_S)
     try:
@@ -104,7 +104,7 @@ def open_for_writing(path: Path) -> sqlite3.Connection:
 
 
 def identity_of(path: Path) -> tuple[int, int] | None:
-    """Return a file's identity, which changes if another file takes its name; None: no file.
+    """Return a file's identity, which changes if another file takes its name; None if missing.
 
     Raises:
         OSError: the file's metadata can't be read.
@@ -183,7 +183,7 @@ def _is_ours(path: Path, header: bytes) -> bool:
         return False
     if int.from_bytes(header[_APPLICATION_ID_AT], "big") == APPLICATION_ID:
         return True
-    # A file that was being created at a power failure is still empty.
+    # If a power failure interrupted the creation of our file, it is still empty.
     try:
         with closing(_opened_to_read(path)) as connection:
             return _is_empty(connection)

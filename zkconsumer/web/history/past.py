@@ -21,17 +21,17 @@ from zkconsumer.web.state import LagSeries, PastRebalance
 log = logging.getLogger(__name__)
 
 NUMBERS: Final = 800_000
-"""The maximum of partitions times samples in a chart, which take a second of work."""
+"""The maximum number of partitions times samples in a chart: a second of work."""
 LEAST_POINTS: Final = 20
 _ABOUT: Final = "reading the history"
 _UNREADABLE: Final = (
     *(sqlite3.Error, zlib.error, ValueError, TypeError, OverflowError, RecursionError),
 )
-"""The errors of reading a file that others have written into."""
+"""The errors that a read may raise if another program has written to the file."""
 
 
 class RecordedPast:
-    """The history written by this run and earlier ones; a ``Past``. Thread: any.
+    """Reads the history of this run and earlier ones; a ``Past``. Thread: any.
 
     Every query has a connection of its own: readers wait neither for the writer nor for each other.
     """
@@ -105,7 +105,7 @@ def _rows(
     path: Path, key: GroupKey, since_ms: int, until_ms: int, points: int
 ) -> list[StoredSample]:
     with reading(path) as connection:
-        # In one transaction, unaffected by concurrent writes.
+        # One transaction, so that concurrent writes don't affect the result.
         connection.execute("BEGIN")
         series = _series(connection, key)
         if series is None:

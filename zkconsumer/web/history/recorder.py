@@ -1,7 +1,7 @@
-"""Records the history: one thread, one connection.
+"""Records the history, in one thread with one connection.
 
-It never delays the reader of the cluster: if states come faster than they can be written, only the
-latest counts. Errors are shown as the ``problem``; the recorder survives them.
+It never delays the reader of the cluster: if states arrive faster than they can be written, only
+the latest is. Errors are shown as the ``problem``; the recorder survives them.
 """
 
 import contextlib
@@ -57,9 +57,9 @@ class Recorder:
     """Writes states to the history. Thread: any.
 
     Args:
-        path: the file, an attribute, too; call ``database.check_file`` first.
+        path: the file, also an attribute; call ``database.check_file`` first.
         settings: see ``RecorderSettings``.
-        clock: for ages.
+        clock: for intervals and time stamps.
     """
 
     def __init__(
@@ -89,13 +89,13 @@ class Recorder:
         return self._problem
 
     def start(self) -> None:
-        """Start the thread; from now on the file can be read."""
+        """Start the thread; afterwards the file can be read."""
         with contextlib.suppress(sqlite3.Error):  # the thread meets the error again, and reports it
             open_for_writing(self.path).close()
         self._scope.spawn("recorder", self._run, stop=self._request_stop, on_error=self._died)
 
     def take(self, state: ClusterState, rebalances: tuple[Rebalance, ...]) -> None:
-        """Record a new state. Never waits."""
+        """Queue a new state and its rebalances to be recorded. Never waits for the file."""
         with self._lock:
             self._state = state
             for rebalance in rebalances:
@@ -105,11 +105,11 @@ class Recorder:
         self._wakeup.notify()
 
     def move(self, path: Path) -> None:
-        """Continue in another file, which does not get what was recorded before."""
+        """Continue in another file, without copying what was recorded before."""
         self.path = path
 
     def close(self, timeout_ms: int = _CLOSE_MS) -> list[str]:
-        """Write the last state, and end. Idempotent."""
+        """Write the last state, and stop; return the threads that still run. Idempotent."""
         return self._scope.close(timeout_ms)
 
     def _run(self) -> None:
@@ -167,7 +167,7 @@ class Recorder:
                 log.warning("the history could not be closed: %s", error)
 
     def _fail(self, error: Exception) -> None:
-        # Use a new connection next time: without an open transaction, and for a repaired file.
+        # Use a new connection next time, which has no open transaction, and opens a repaired file.
         self._disconnect()
         if isinstance(error, sqlite3.Error) and is_damage(error) and self._set_aside(error):
             return

@@ -100,7 +100,7 @@ def series_of(rows: Sequence[StoredSample], shown: int = PARTITIONS_SHOWN) -> La
     """Convert a group's rows to the series of a chart.
 
     Args:
-        rows: in the order of time.
+        rows: in order of time.
         shown: the maximum number of partitions.
     """
     columns = [_Columns(row) for row in rows]

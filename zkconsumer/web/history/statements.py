@@ -1,8 +1,8 @@
 """All SQL of the history. Pure text.
 
 A sample is one row: a group at one moment, all of its partitions in ``body`` (see ``samples``). Of
-older samples, only the worst one of each interval is kept: a real one, not an average. The
-intervals become longer with age.
+older samples, only the worst of each interval is kept: a real sample, not an average. The intervals
+become longer with age.
 """
 
 from typing import Final
@@ -45,7 +45,7 @@ PUT_REBALANCE: Final = (
     " VALUES (?, ?, ?, ?, ?, ?)"
 )
 
-# Intervals begin at multiples of their length, so that the same samples are chosen when a chart is
+# Intervals begin at multiples of their length, so that the same samples are chosen if a chart is
 # drawn again a little later.
 GET_SAMPLES: Final = (
     "SELECT s.at_ms, s.layout, s.body FROM samples AS s JOIN ("

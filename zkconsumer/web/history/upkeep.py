@@ -9,7 +9,7 @@ from zkconsumer.web.history import statements as sql
 from zkconsumer.web.history.database import size_of
 
 UPKEEP_MS: Final = 600_000
-"""The interval between two runs."""
+"""The interval between two runs of ``maintain``."""
 MINUTE_MS: Final = 60_000
 HOUR_MS: Final = 60 * MINUTE_MS
 DAY_MS: Final = 24 * HOUR_MS
@@ -19,18 +19,18 @@ _LEAST_POINTS: Final = 5
 _LEAST_WIDTH_MS: Final = 10_000
 """Twice the interval between two samples."""
 _EACH_TIME: Final = 10
-"""A file that is still too large loses one part in this many of its time range at a time."""
+"""While the file is too large, the oldest of this many parts of its time range is deleted."""
 _VACUUM_PAGES: Final = 2_000
 """How many pages are freed in one transaction, so that the write-ahead log stays small."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retention:
-    """The retention of samples.
+    """How much of the history is kept, and for how long.
 
     Attributes:
-        days: how long to keep samples.
-        max_bytes: the maximum size of the file; then fewer samples are kept.
+        days: how long to keep samples and rebalances.
+        max_bytes: the maximum size of the file; if it is exceeded, fewer samples are kept.
     """
 
     days: int = 14
@@ -38,10 +38,10 @@ class Retention:
 
 
 def intervals_by_age(now_ms: int, oldest_ms: int, points: int) -> Iterator[tuple[int, int, int]]:
-    """Return begin and end of each age, and the interval of which one sample is kept there.
+    """Yield the start and end of each age range, and the interval for which it keeps one sample.
 
-    Intervals double with the age, so that every doubling keeps ``points`` of them. All begin at
-    multiples of their length, so that repeated runs, also with fewer points, keep the same samples.
+    Intervals double with the age, so that each doubling keeps ``points`` samples. They begin at
+    multiples of their length, so that repeated runs, even with fewer points, keep the same ones.
     """
     width_ms = _LEAST_WIDTH_MS
     until_ms = _begin(now_ms - points * width_ms, width_ms)
@@ -52,9 +52,9 @@ def intervals_by_age(now_ms: int, oldest_ms: int, points: int) -> Iterator[tuple
 
 
 def maintain(connection: sqlite3.Connection, retention: Retention, now_ms: int) -> None:
-    """Apply the retention, in a transaction per group, so that others can write between.
+    """Apply the retention, in a transaction per group, so that others can write in between.
 
-    A file that is too large is thinned out to three quarters of the limit, so that this is seldom
+    A file that is too large is thinned out to three quarters of the limit, so that this is rarely
     needed.
 
     Raises:
@@ -75,11 +75,11 @@ def maintain(connection: sqlite3.Connection, retention: Retention, now_ms: int) 
 
 
 def _give_back(connection: sqlite3.Connection) -> None:
-    """Make the file smaller by its free pages, unless it was created to keep them."""
+    """Shrink the file by its free pages, unless it was created to keep them."""
     before = None
     while (free := _free_pages(connection)) and free != before:
         before = free
-        # Each step frees one page; only a script is run to its end.
+        # Each step of the statement frees one page; ``executescript`` runs all of them.
         connection.executescript(f"PRAGMA incremental_vacuum({_VACUUM_PAGES})")
 
 
@@ -109,7 +109,7 @@ def _thin(
             values = {"since_ms": since_ms, "until_ms": until_ms, "width_ms": width_ms}
             connection.execute(sql.THIN, {**values, "series": series})
         connection.execute("COMMIT")
-    # What they leave behind must not cost more of them.
+    # Unused layouts count towards the file's size, and must not cost further samples.
     connection.execute(sql.FORGET_LAYOUTS)
 
 

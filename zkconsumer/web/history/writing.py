@@ -1,4 +1,4 @@
-"""Writes states as rows, over the caller's connection."""
+"""Writes states as rows, through the caller's connection."""
 
 import json
 import sqlite3
@@ -27,7 +27,7 @@ class SampleWriter:
         self._sampled_ms: dict[GroupKey, int] = {}
 
     def forget(self) -> None:
-        """Forget what was written, since another file begins without it."""
+        """Forget which samples were written, since another file begins without them."""
         self._sampled_ms = {}
 
     def write(
@@ -36,7 +36,7 @@ class SampleWriter:
         state: ClusterState,
         rebalances: Mapping[RebalanceId, Rebalance],
     ) -> None:
-        """Write the groups that were read since their last sample, in one transaction.
+        """Write rebalances, and the groups read since their last sample, in one transaction.
 
         Raises:
             sqlite3.Error: nothing was written.
