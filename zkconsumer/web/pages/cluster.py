@@ -51,7 +51,7 @@ class ClusterHealth:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """The cluster in numbers; the ``..._ms`` are the oldest read times of each part."""
+    """The cluster in numbers; each ``..._ms`` is the oldest read time of that part."""
 
     brokers: int
     topics: int
@@ -70,7 +70,7 @@ class Totals:
 
 
 def cluster_page(state: ClusterState, page_request: PageRequest) -> View:
-    """Return the overview page; all diagnoses with ``findings=all``."""
+    """Return the overview page, with all diagnoses if ``findings=all``."""
     snapshot = state.snapshot
     outcome, groups, findings, left_out = outcome_of(state, page_request.now_ms)
     behind = sorted(
@@ -115,7 +115,7 @@ def _lag(groups: list[GroupRow]) -> int:
 
 
 def _caught_up(behind: list[GroupRow]) -> str:
-    """Return when the last of the groups that are behind is caught up; "" for now, or unknown."""
+    """Return when the last group that is behind will have caught up; "" for now, or unknown."""
     late = sum(row.caught_up == NEVER for row in behind)
     if late:
         return f"{counted(late, 'group')} {'does' if late == 1 else 'do'} not catch up"

@@ -27,7 +27,7 @@ class ClusterRow:
         groups: the number of groups.
         lag: the lag of all groups, in records.
         rates: the rates of writing and reading.
-        taken_ms: when it was read; None before the first time.
+        taken_ms: when it was read; None before the first read.
     """
 
     name: str

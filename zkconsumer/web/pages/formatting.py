@@ -19,7 +19,7 @@ _DAY: Final = 24 * _HOUR
 
 
 class Tone(StrEnum):
-    """How a value is shown; the values are classes of the style sheet, each with an icon."""
+    """The rating of a value; each is a class of the style sheet, with an icon."""
 
     OK = "ok"
     NOTE = "note"
@@ -29,7 +29,7 @@ class Tone(StrEnum):
 
 
 STATE_TONES: Final[Mapping[GroupState, Tone]] = {
-    # Stable is not well: a stuck group is stable, too.
+    # Stable does not mean healthy: a stuck group is stable, too.
     GroupState.STABLE: Tone.CALM,
     GroupState.REBALANCING: Tone.WARN,
     GroupState.EMPTY: Tone.CALM,
@@ -64,7 +64,7 @@ BURROW_WORDS: Final[Mapping[BurrowStatus, str]] = {
     BurrowStatus.STALL: "stands still",
     BurrowStatus.REWIND: "went back",
 }
-"""Burrow's status in plain words; its own name is in the tooltip, and in metrics."""
+"""Burrow's status in plain words; Burrow's own name is in the tooltip, and in metrics."""
 SEVERITY_TONES: Final[Mapping[Severity, Tone]] = {
     Severity.NOTE: Tone.NOTE,
     Severity.WARNING: Tone.WARN,
@@ -73,17 +73,17 @@ SEVERITY_TONES: Final[Mapping[Severity, Tone]] = {
 
 
 def count(number: int | None) -> str:
-    """Return ``12,345``; a dash for unknown."""
+    """Format a number as ``12,345``; a dash if unknown."""
     return NOT_KNOWN if number is None else f"{number:,}"
 
 
 def counted(number: int, noun: str) -> str:
-    """Return ``1 group``, ``3,000 groups``."""
+    """Format a number with its noun: ``1 group``, ``3,000 groups``."""
     return f"{number:,} {noun if number == 1 else noun + 's'}"
 
 
 def short(number: int | None) -> str:
-    """Return ``12.3k``: three digits at most, for narrow columns."""
+    """Format a number as ``12.3k``: at most three digits, for narrow columns."""
     if number is None:
         return NOT_KNOWN
     value, units = float(number), iter(("k", "M", "G", "T", "P"))
@@ -96,7 +96,7 @@ def short(number: int | None) -> str:
 
 
 def duration(ms: int | None) -> str:
-    """Return ``850 ms``, ``4.2 s``, ``3 min 5 s``, ``2 h 10 min``, ``3 d 4 h``."""
+    """Format a duration: ``850 ms``, ``4.2 s``, ``3 min 5 s``, ``2 h 10 min``, ``3 d 4 h``."""
     if ms is None:
         return NOT_KNOWN
     if ms < _SECOND:
@@ -118,9 +118,9 @@ def _two_units(ms: int, large: int, name: str, small: int, part: str) -> str:
 
 
 def age(at_ms: int | None, now_ms: int) -> str:
-    """Return an age in one unit: ``now``, ``4 s``, ``3 min``, ``2 h``, ``5 d``.
+    """Format an age in one unit: ``now``, ``4 s``, ``3 min``, ``2 h``, ``5 d``; ``never`` for None.
 
-    The page's script updates it with the same words.
+    The page's script updates it in the same words.
     """
     if at_ms is None:
         return "never"
@@ -134,13 +134,13 @@ def age(at_ms: int | None, now_ms: int) -> str:
 
 
 def ago(at_ms: int, now_ms: int) -> str:
-    """Return an age as a time: ``now``, ``4 s ago``."""
+    """Format a time by its age: ``now``, ``4 s ago``."""
     text = age(at_ms, now_ms)
     return text if text == "now" else f"{text} ago"
 
 
 def time_lag(lag: TimeLag | None) -> str:
-    """Return a lag in time; an estimate begins with a tilde."""
+    """Format a lag in time; an estimate begins with a tilde."""
     if lag is None:
         return NOT_KNOWN
     if lag.ms == 0:
@@ -149,7 +149,7 @@ def time_lag(lag: TimeLag | None) -> str:
 
 
 def moment(at_ms: int | None) -> str:
-    """Return date and time in UTC; a dash for unknown, and for times of no calendar."""
+    """Format a date and time in UTC; a dash if unknown, or not a valid date."""
     try:
         return NOT_KNOWN if at_ms is None else _at(at_ms).strftime("%Y-%m-%d %H:%M:%S UTC")
     except (ValueError, OverflowError, OSError):
@@ -157,12 +157,12 @@ def moment(at_ms: int | None) -> str:
 
 
 def clock(at_ms: int | None) -> str:
-    """Return the time of day in UTC, as the commands print it."""
+    """Format the time of day in UTC, as the commands print it."""
     return NOT_KNOWN if at_ms is None else _at(at_ms).strftime("%H:%M:%S UTC")
 
 
 def rate(per_second: float | None) -> str:
-    """Return records per second: ``0.4``, ``12``, ``1.2k``."""
+    """Format records per second: ``0.4``, ``12``, ``1.2k``."""
     if per_second is None:
         return NOT_KNOWN
     if 0 < per_second < 9.95:
@@ -171,12 +171,12 @@ def rate(per_second: float | None) -> str:
 
 
 def burrow_about(status: BurrowStatus) -> str:
-    """Return what a status means, with the name that Burrow has for it."""
+    """Return the meaning of a status, with Burrow's name for it."""
     return f"{status.meaning} (Burrow: {status.name})"
 
 
 def iso(at_ms: int) -> str:
-    """Return the time for ``datetime`` attributes."""
+    """Format a time for ``datetime`` attributes."""
     return _at(at_ms).strftime("%Y-%m-%dT%H:%M:%S") + f".{at_ms % 1000:03}Z"
 
 

@@ -1,4 +1,4 @@
-"""The frame of every page: which cluster, how fresh, what can't be read. Pure."""
+"""The frame of every page: the cluster, its age, and the parts that can't be read. Pure."""
 
 from dataclasses import dataclass
 
@@ -18,10 +18,10 @@ class Frame:
         alone: how it is read through its brokers only; None if ZooKeeper is read.
         taken_ms: when the snapshot was assembled; None before the first.
         now_ms: the time by the server's clock, from which the page's script continues.
-        old_after_ms: the age from which on a value is shown as old.
+        old_after_ms: the age from which a value is shown as old.
         number: the number of the state.
-        problem: why everything is old.
-        failures: parts that can't be read, the longest first.
+        problem: why everything is old; None if it is not.
+        failures: parts that can't be read, the oldest failure first.
         section: the navigation item of the page.
     """
 
@@ -55,5 +55,5 @@ def frame_of(state: ClusterState, page_request: PageRequest) -> Frame:
 
 
 def old_after_ms(state: ClusterState) -> int:
-    """Return the age from which on a value is old: two reads in a row have not refreshed it."""
+    """Return the age from which a value is old: two reads in a row have not refreshed it."""
     return max(_LEAST_OLD_MS, 3 * (state.interval_ms + state.read_duration_ms))

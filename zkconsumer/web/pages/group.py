@@ -1,4 +1,4 @@
-"""A group: owners, lag, rebalances, diagnoses. Pure."""
+"""The page of a group: owners, lag, rebalances, diagnoses. Pure."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -84,7 +84,7 @@ def group_page(
 
 
 def _blamed(findings: Sequence[Diagnosis], grid: Grid) -> dict[str, tuple[Tone, str, str]]:
-    """Return tone, word and meaning of the doctor's finding about each member that has one."""
+    """Return the tone, word and meaning of the doctor's finding for each member that has one."""
     members = {
         row.owner: grid.columns[row.column].owner_id
         for row in grid.rows
@@ -109,7 +109,7 @@ def absent_text(state: ClusterState, key: GroupKey) -> str:
 
 
 def _watched(complete: float, windows: Sequence[float]) -> str:
-    """Return what Burrow's status is based on."""
+    """Return a sentence about the commits that Burrow's status is based on."""
     if not any(windows):
         return "No commit was seen yet, so there is no sign of a problem."
     if complete >= 1:
@@ -122,7 +122,7 @@ def _watched(complete: float, windows: Sequence[float]) -> str:
 
 
 def _sharing(key: GroupKey, verification: Verification) -> str:
-    """Return the assignors that match the owners."""
+    """Return a sentence about the assignors whose assignment matches the owners."""
     if key.kind is not GroupKind.ZOOKEEPER or not verification.expectations:
         return ""
     met = verification.strategies

@@ -17,7 +17,7 @@ from zkconsumer.web.state import ClusterState
 
 ROWS: Final = 100
 NAMED: Final = 10
-"""Up to this many columns are shown with names; if there are more, all have only numbers."""
+"""Up to this many columns are shown with names; if there are more, only with numbers."""
 COLUMNS: Final = 40
 """Beyond this many columns, those without any partition on the page are omitted."""
 HUES: Final = 8
@@ -49,12 +49,12 @@ class GridRow:
         row: the row in the grid.
         owner: its owner's column; None if unowned.
         end: the log end.
-        log_at_ms: when it was read.
-        lag: its entry in the group's lag.
+        log_at_ms: when the log end was read.
+        lag: its lag in records; None if unknown.
         bar: its lag as a percentage of the largest one on the page.
         behind: its lag in time, in words.
         word: Burrow's status in plain words; "" if it is OK.
-        about: what that means.
+        about: the meaning of that status.
         tone: the tone of Burrow's status.
         oldest_ms: the oldest read time of its numbers; None if there is none.
     """
@@ -78,7 +78,7 @@ class GridRow:
 
     @property
     def trouble(self) -> str:
-        """What is wrong with its owner, nodes or offset; "" if nothing is."""
+        """The problem of its owner, nodes or offset; "" if there is none."""
         message = [self.row.fault, self.row.problem]
         return "; ".join(str(part) for part in message if part is not None)
 
@@ -92,7 +92,7 @@ class GroupGrid:
         hidden_columns: the number of hidden ones.
         named: whether there is space for names in the column heads.
         topics: the rows by topic.
-        all_topics: of the whole grid.
+        all_topics: the topics of the whole grid.
         paging: which page of the rows it is.
     """
 
@@ -116,7 +116,7 @@ def columns_of(key: GroupKey, columns: Sequence[OwnerColumn]) -> tuple[GridColum
 
 
 def group_grid(state: ClusterState, page_request: PageRequest, key: GroupKey) -> GroupGrid:
-    """Return the rows selected by ``topic``, ``show`` (behind, faults) and ``page``."""
+    """Return the part of the grid that ``topic``, ``show`` (behind, faults) and ``page`` select."""
     grid = state.judgements.grid(key)
     all_columns = columns_of(key, grid.columns)
     found = [row for row in grid.rows if _wanted(row, page_request)]
@@ -197,7 +197,7 @@ def _rows(
 
 
 def _bar(lag: int | None, largest: int) -> int:
-    """Return the bar's length: visible unless the lag is 0."""
+    """Return the bar's length in percent: visible unless the lag is 0 or unknown."""
     return 0 if not lag or not largest else max(2, 100 * lag // largest)
 
 

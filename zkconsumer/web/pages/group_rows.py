@@ -27,7 +27,7 @@ MAX_EXAMINED_PARTITIONS: Final = 10_000
 
 NOW: Final = "now"
 NEVER: Final = "not at this rate"
-"""The text for a group that does not catch up."""
+"""The text for a group that will not catch up at its present rate."""
 _UNREAD_MS: Final = 60_000
 """The age from which a group counts as not read, if attempts to read it again have failed."""
 _PACE_S: Final = 10
@@ -40,10 +40,10 @@ class Verdict:
 
     Attributes:
         tone: how bad it is.
-        word: ``stuck``, ``keeps up``.
+        word: the health in a few words, such as ``stuck`` or ``keeps up``.
         sentence: with the group, the cause and the member.
         about: what the word means.
-        cause: the cause by the doctor; "" if the word is not the doctor's.
+        cause: the cause that the doctor found; "" if the word is not the doctor's.
         more: the number of further findings.
         diagnosis: the finding that it follows from; None: it follows from Burrow's rules.
     """
@@ -69,14 +69,14 @@ class GroupRow:
     Attributes:
         key: the group.
         state: its state.
-        members: their number.
+        members: the number of its members.
         partitions: the number of partitions that it reads, owns, or has offsets of.
         lag: the sum of the known lags, in records.
         unknown: the number of partitions without a known lag.
         time: the largest lag in time of a partition.
         burrow: Burrow's status.
         late: the partitions that Burrow calls worse than OK, the worst first.
-        rates: how fast it reads, and its topics are written.
+        rates: how fast it reads, and how fast its topics are written.
         last_commit_ms: when it last committed, as far as known.
         seen_ms: when members and owners were read.
         problems: what could not be read or parsed.
@@ -118,14 +118,14 @@ class GroupRow:
 
     @property
     def suspicion(self) -> tuple[int, int, int]:
-        """The order in which groups are examined: those in trouble first, small ones first."""
+        """The sort key by which groups are examined: those in trouble first, then small ones."""
         return (-int(self.burrow), int(self.state is GroupState.STABLE), self.partitions)
 
     @property
     def is_silent(self) -> bool:
         """Whether it does not commit though it may have a lag, and it is too early to judge.
 
-        It may have one if no lag is known, as with a group that has not committed yet.
+        A group whose lag is unknown may have one, such as a group that has not committed yet.
         """
         may_wait = self.partitions > 0 if self.lag is None else self.lag > 0
         return self.burrow is BurrowStatus.OK and may_wait and not self.rates.read
@@ -179,7 +179,7 @@ class GroupRow:
 
     @property
     def rank(self) -> int:
-        """The rank by the need for attention, ascending."""
+        """The need for attention, from 0 (none) to 2."""
         if self.verdict.tone is Tone.BAD:
             return 2
         return int(Tone.WARN in {self.verdict.tone, self.state_tone})
@@ -189,7 +189,7 @@ class GroupRow:
         """Its progress by Burrow's rules: tone, plain words, and their meaning.
 
         The rules need some minutes; silence before that does not count as healthy. They do not
-        apply to a group without members: the doctor decides whether that is worth a warning.
+        apply to a group without members: whether that needs a warning is for the doctor to decide.
         """
         if self.is_deserted:
             if self.burrow is BurrowStatus.NOTFOUND:
@@ -219,7 +219,7 @@ class GroupRow:
 
     @property
     def hindrance(self) -> str:
-        """Why it never catches up: its partitions of the worst status; "" if it may."""
+        """The reason that it never catches up: partitions of the worst status; "" if it may."""
         if not any(partition.status is not BurrowStatus.REWIND for partition in self.late):
             return ""
         return f"{BURROW_WORDS[self.late[0].status]}: {self._latest}"
@@ -237,7 +237,7 @@ class GroupRow:
     def caught_up_ms(self) -> int | None:
         """The time until it has read everything at its rate; None if never, or unknown.
 
-        None, too, if a partition falls behind: a decreasing total says nothing about it.
+        Also None if a partition falls behind, which a decreasing total does not show.
         """
         if self.unread_ms or (self.lag and (self.is_deserted or self.hindrance)):
             return None
@@ -245,7 +245,7 @@ class GroupRow:
 
     @property
     def caught_up(self) -> str:
-        """The same in words."""
+        """The time until it has caught up, in words."""
         lag, rates = self.lag, self.rates
         if lag is None or self.is_beyond or self.unread_ms:
             return NOT_KNOWN
@@ -259,17 +259,17 @@ class GroupRow:
 
     @property
     def caught_up_label(self) -> str:
-        """The label before these words, where the column's heading is not seen."""
+        """The label in front of ``caught_up`` if the column's heading is not visible."""
         return "Caught up" if self.caught_up in {NOW, NEVER, NOT_KNOWN} else "Caught up in"
 
 
 def group_row(state: ClusterState, key: GroupKey) -> GroupRow:
-    """Return the summary of a group, with what the doctor finds."""
+    """Return the summary of a group, with the doctor's findings."""
     return _examined(state, _unexamined(state, key))
 
 
 def group_rows(state: ClusterState, keys: Collection[GroupKey]) -> list[GroupRow]:
-    """Return the summaries of groups, examined as far as a page can wait for it.
+    """Return the summaries of groups, examined only as far as a page can wait.
 
     Groups that would exceed the limit of partitions are not examined; those in trouble come first.
     """

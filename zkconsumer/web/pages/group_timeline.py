@@ -43,12 +43,12 @@ _DISTURBING_CODES: Final = frozenset(
         Code.REBALANCE_ENDLESS,
     }
 )
-"""The codes of findings that explain a rebalance without end, causes before effects."""
+"""The codes of findings that explain a rebalance that does not end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnerChange:
-    """A partition that changed owners, with short names; "" is none."""
+    """A partition that changed owners, with their short names; "" means no owner."""
 
     topic: str
     partition: int
@@ -68,7 +68,7 @@ class Event:
         reasons: in plain words, with short names.
         changed: a description of the changes.
         moves: the partitions that changed owners, up to a limit.
-        more_moves: the number of further ones.
+        more_moves: the number of further partitions.
     """
 
     began_ms: int
@@ -83,7 +83,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A rebalance on the ribbon of the last hour: from 0 to 1000."""
+    """A rebalance on the ribbon of the last hour, which runs from 0 to 1000."""
 
     x: int
     width: int
@@ -95,7 +95,7 @@ def events_of(
     """Return all rebalances, the latest first.
 
     Args:
-        state: has the rebalances since the start.
+        state: provides the rebalances since the start.
         key: the group.
         past: the recorded ones; those since the start are taken from ``state``.
         now_ms: the current time.
@@ -146,7 +146,7 @@ def member_label(key: GroupKey, member_id: str) -> str:
 
 
 def _cause(state: ClusterState, key: GroupKey) -> str:
-    """Return why the group does not come to rest, if the doctor knows."""
+    """Return why a rebalance does not end, according to the doctor; "" if unknown."""
     found = state.judgements.findings(key)
     causes = (headline_of(finding).cause for finding in found if finding.code in _DISTURBING_CODES)
     return next(causes, "")
@@ -181,7 +181,7 @@ def _past_event(rebalance: PastRebalance, key: GroupKey) -> Event:
 
 
 def _lasted(ms: int) -> str:
-    """Return the duration; "" if it began and ended between two snapshots."""
+    """Format a duration; "" if the rebalance began and ended between two snapshots."""
     return duration(ms) if ms > 0 else ""
 
 

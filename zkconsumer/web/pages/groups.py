@@ -78,10 +78,8 @@ def groups_page(
 ) -> View:
     """Return the list of groups, narrowed by ``q`` (words of the id), ``kind`` and ``state``.
 
-    Abandoned groups come last; ``abandoned=hide`` omits them.
-
-    Groups in trouble come first, those with the largest lag before others, unless another order is
-    requested.
+    Unless another order is requested, groups in trouble come first, those with the largest lag
+    before others, and abandoned groups last; ``abandoned=hide`` omits the latter.
     """
     rows = sorted(
         group_rows(state, state.snapshot.groups),

@@ -1,6 +1,6 @@
 """Pages of the documentation, from their Markdown: headings, paragraphs, lists, tables, code. Pure.
 
-The page needs no internet, so a finding's link leads to the copy in the package.
+A finding's link leads to the copy in the package, so it works without the internet.
 """
 
 import re
@@ -90,7 +90,7 @@ def _is_row(line: str) -> bool:
 
 
 def _row(line: str) -> tuple[str, tuple[Text, ...]]:
-    """Return a row; one that begins with code has that as its anchor."""
+    """Return a row's anchor (the code that it begins with, if any) and its cells."""
     cells = tuple(_text(cell.strip()) for cell in line.strip("|").split("|"))
     first = cells[0][0] if cells[0] else ManualText("text", "")
     return (first.text if first.kind == "code" else ""), cells

@@ -1,4 +1,4 @@
-"""Messages of a topic. Pure."""
+"""The page of a topic's messages. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -73,7 +73,7 @@ def query_of(
         query: ``partition``, ``start`` (last, offset, time), ``at``, ``n``, ``filter``, ``as``
             (auto, text, hex).
         now_ms: the current time.
-        limit_max: the largest number of messages.
+        limit_max: the maximum number of messages.
 
     Raises:
         ConfigError: an offset, a time or the filter is malformed.
@@ -109,9 +109,9 @@ def messages_page(
     """Return the page of a topic's messages.
 
     Args:
-        page_request: with the parameters of ``query_of``, and ``follow=1``: it updates itself.
+        page_request: with the parameters of ``query_of``, and ``follow=1`` for a live page.
         topic: the topic.
-        result: what was found.
+        result: the messages that were found.
         problem: why nothing could be read; None if it could.
     """
     query = page_request.query

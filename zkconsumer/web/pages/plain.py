@@ -20,7 +20,7 @@ def login_page(*, refused: str | None = None, onward: str = "/") -> View:
 
 
 def sorry_page(status: int, sentence: str) -> View:
-    """Return an error page, which shows its subject once that exists."""
+    """Return an error page; after a 404 it updates itself once its subject exists."""
     return View(
         template="sorry.html",
         title="Not found" if status == 404 else "Not shown",

@@ -16,11 +16,11 @@ class SortableColumn(Generic[R]):
     """A column by which a table can be sorted.
 
     Attributes:
-        name: in the URL.
-        label: of its head.
-        of: the sort key; None is unknown, and always comes last.
+        name: its name in the URL.
+        label: the text of its head.
+        of: returns a row's sort key; None (unknown) always comes last.
         numeric: whether it is aligned to the right, and sorted descending at first.
-        worst_last: whether it is sorted descending at first, though it is no number.
+        worst_last: whether it is sorted descending at first, though it is not a number.
         about: its explanation, for a tooltip.
     """
 
@@ -54,13 +54,13 @@ class Head:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paging:
-    """Which page of some rows is shown, and the way to others.
+    """The page of rows that is shown, and the URLs of its neighbours.
 
     Attributes:
         found: the number of rows on all pages.
         of: the number of rows without a filter.
-        page: from 1.
-        pages: at least 1.
+        page: its number, from 1.
+        pages: the number of pages, at least 1.
         before: the URL of the previous page; None on the first.
         after: the URL of the next page; None on the last.
     """
@@ -122,7 +122,7 @@ def table_of(
 def page_of(
     rows: Sequence[R], page_request: PageRequest, size: int, *, total: int | None = None
 ) -> tuple[Sequence[R], Paging]:
-    """Return the rows of the page that ``page`` selects, and which page that is."""
+    """Return the rows of the page that ``page`` selects, and their paging."""
     pages = max(1, -(-len(rows) // size))
     page = min(max(1, number_in(page_request.query, "page", 1)), pages)
     return rows[(page - 1) * size : page * size], Paging(
@@ -136,7 +136,7 @@ def page_of(
 
 
 def number_in(query: Mapping[str, str], name: str, default: int) -> int:
-    """Return a number in the query; the default if it is none."""
+    """Return a number from the query; the default if it is missing or malformed."""
     text = query.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else default
 

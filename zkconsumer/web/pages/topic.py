@@ -28,7 +28,7 @@ _COLUMNS: Final[tuple[SortableColumn[PartitionStatus], ...]] = (
 def topic_page(
     state: ClusterState, page_request: PageRequest, name: str, *, shows_messages: bool = False
 ) -> View:
-    """Return a topic's partitions, settings and readers, and a link to its messages."""
+    """Return the page of a topic: its partitions, settings, readers, and a link to its messages."""
     topic = state.topic(name)
     if topic is None:
         return sorry_page(404, f"There is no topic {name} in this cluster.")

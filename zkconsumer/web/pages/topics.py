@@ -15,11 +15,11 @@ class TopicRow:
 
     Attributes:
         topic: the topic.
-        replicas: of the partition with the most.
+        replicas: the number of replicas of the partition with the most.
         leaderless: the number of leaderless partitions.
         under_replicated: the number of under-replicated partitions.
         elsewhere: the number of partitions not led by their preferred leader.
-        records: the number of records in its logs; None if unknown for all.
+        records: the number of offsets that its logs hold; None if unknown for all.
         readers: the number of groups that read it or have offsets of it.
     """
 
@@ -33,7 +33,7 @@ class TopicRow:
 
     @property
     def sick(self) -> int:
-        """The number of its partitions that are leaderless or under-replicated."""
+        """The sum of its leaderless and under-replicated partitions; one may count as both."""
         return self.leaderless + self.under_replicated
 
 
@@ -90,7 +90,7 @@ def topic_row(state: ClusterState, topic: TopicStatus) -> TopicRow:
 
 
 def held_by(partition: PartitionStatus) -> int | None:
-    """Return log end minus log start; compacted logs hold fewer records."""
+    """Return log end minus log start, or None; a compacted log holds fewer records."""
     if partition.log_start is None or partition.log_end is None:
         return None
     return max(0, partition.log_end - partition.log_start)

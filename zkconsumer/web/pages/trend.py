@@ -9,7 +9,7 @@ from zkconsumer.web.pages.formatting import short
 HEIGHT: Final = 20
 _STEP: Final = 2
 _BRIDGED: Final = 2
-"""How many missing values are bridged without a gap: not every group has one each minute."""
+"""How many missing values are bridged without a gap: not every group has a value each minute."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +30,7 @@ class Trend:
 def trend_of(lags: Sequence[int | None]) -> Trend | None:
     """Return the sparkline of equidistant values; None if all are missing.
 
-    Each has a scale of its own: it shows a group's trend, not how it compares to others.
+    Each has its own scale: it shows a group's trend, not how the group compares with others.
     """
     known = [lag for lag in lags if lag is not None]
     if not known:
@@ -44,7 +44,7 @@ def trend_of(lags: Sequence[int | None]) -> Trend | None:
         if place - last > _BRIDGED + 1:
             lines.append([])
         last = place
-        # Space for the line's width at both ends.
+        # Leave space for the line's width at both ends.
         y = HEIGHT - 1 - (HEIGHT - 2) * lag / largest if largest else HEIGHT - 1
         lines[-1].append(f"{place * _STEP},{y:.1f}")
     # A single sample is drawn as a dot: a line to itself.

@@ -13,11 +13,11 @@ class PageRequest:
 
     Attributes:
         path: undecoded, such as ``/groups/zookeeper/orders``.
-        query: the decoded parameters; the last of several with one name.
+        query: the decoded parameters; of several with the same name, the last.
         now_ms: the current time.
-        token_in_use: whether there is a login, and therefore a logout.
+        token_in_use: whether the client is logged in, and can therefore log out.
         root: the prefix of the paths of one cluster among several; "" for the only one.
-        untold: why some target gets no notifications; None if all do, or before a login.
+        untold: why some target gets no notifications; None if all get them, or before a login.
     """
 
     path: str
@@ -28,7 +28,7 @@ class PageRequest:
     untold: str | None = None
 
     def at(self, **changes: str | int | None) -> str:
-        """Return the URL of this page with changed parameters; None removes one."""
+        """Return the URL of this page with changed parameters; None removes a parameter."""
         query: dict[str, str | int] = {**self.query}
         for name, value in changes.items():
             query.pop(name, None)
@@ -45,10 +45,10 @@ class View:
         template: its file in ``templates/``.
         title: of the browser tab.
         context: the template's variables.
-        status: of the response.
+        status: the HTTP status of the response.
         group: the page's group, which is read more often while the page is open.
         live: whether the page updates itself while it is open.
-        every_ms: how often it does without events; 0: never.
+        every_ms: the interval of updates that need no event; 0: none.
     """
 
     template: str

@@ -9,7 +9,7 @@ from zkconsumer.zk.paths import GroupPaths
 
 
 def znodes_page(page_request: PageRequest, key: GroupKey, nodes: Sequence[ZnodeView]) -> View:
-    """Return a node and its children.
+    """Return the page of a node and its children.
 
     Args:
         page_request: for the URLs of other nodes (``?path=``).
