@@ -1,7 +1,7 @@
 """Builds the JSON of the API, for programs and for the pages' scripts. Pure.
 
 Keys are in snake_case, offsets are numbers, unknown values are null. Times for charts are in ms
-since the epoch, and named so (``..._ms``).
+since the epoch, with keys that end in ``_ms``.
 """
 
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ Json: TypeAlias = dict[str, Any]
 
 
 def state_json(state: ClusterState, now_ms: int) -> Json:
-    """Return how fresh the state is, and what can't be read."""
+    """Return the age of the state, the size of the cluster, and the parts that can't be read."""
     health = health_of(state, now_ms)
     snapshot = state.snapshot
     alone = snapshot.brokers_alone
@@ -91,7 +91,7 @@ def _verdict_json(row: GroupRow) -> Json:
 
 
 def lag_json(key: GroupKey, since_ms: int, until_ms: int, series: LagSeries) -> Json:
-    """Return a group's lag over time, by columns, as charts need it."""
+    """Return a group's lag over time, in columns, as charts need it."""
     return {
         "kind": str(key.kind),
         "group_id": key.group_id,

@@ -22,7 +22,7 @@ PAST_REBALANCES_MS: Final = 7 * 24 * HOUR_MS
 
 
 class AsciiJson(JSONResponse):
-    """JSON in ASCII: ZooKeeper may hold lone surrogates, which can't be encoded."""
+    """A response of JSON in ASCII: ZooKeeper may hold lone surrogates, which can't be encoded."""
 
     def render(self, content: Any) -> bytes:
         """See ``JSONResponse``."""
@@ -30,7 +30,7 @@ class AsciiJson(JSONResponse):
 
 
 class ApiResponses:
-    """The endpoints; each runs on a thread of the pool."""
+    """The endpoints for programs. Thread: any."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -77,7 +77,7 @@ class ApiResponses:
         )
 
     def healthz(self, request: Request) -> Response:
-        """Respond to ``/healthz``: 200 if the state is recent, else 503 and perhaps the reason."""
+        """Respond to ``/healthz``: 200 if healthy, else 503; the reason only with the token."""
         now_ms = self._site.clock.wall_ms()
         health = health_of(self._site.source.current, now_ms)
         reported = {"healthy": health.well, "age_ms": health.age_ms, "reason": health.reason}
@@ -87,9 +87,9 @@ class ApiResponses:
 
 
 def clusters_health(sites: Mapping[str, Site], request: Request) -> Response:
-    """Respond to ``/healthz`` of several clusters: 503 if none is well.
+    """Respond to ``/healthz`` of several clusters: 503 if none is healthy.
 
-    As long as one is well, a restart of the page would make it unavailable for that one, too.
+    If one is healthy, a restart of the server would make the pages of that one unavailable, too.
     """
     some_are_well, reasons = False, {}
     for name, site in sites.items():
@@ -103,7 +103,7 @@ def clusters_health(sites: Mapping[str, Site], request: Request) -> Response:
 
 
 def _absence(snapshot: ClusterSnapshot) -> str | None:
-    """Return why a snapshot shows no cluster: an "up" gauge would be misleading then."""
+    """Return why no broker is registered, for an "up" gauge of 0; None if some are."""
     return None if snapshot.no_brokers is None else str(snapshot.no_brokers)
 
 
@@ -111,7 +111,7 @@ def key_of(request: Request) -> GroupKey:
     """Return the group that a path names.
 
     Raises:
-        HTTPException: there is no such kind of groups.
+        HTTPException: there is no such kind of group.
     """
     try:
         return GroupKey(GroupKind(request.path_params["kind"]), request.path_params["id"])

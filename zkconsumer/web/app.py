@@ -1,7 +1,7 @@
 """The web application: routes and endpoints.
 
 Pages are functions of ``zkconsumer.web.pages``; here they get the latest state, the history and the
-request, and are rendered. Blocking work runs on threads of a pool, so that events go on.
+request, and are rendered. Blocking work runs on threads of a pool, so that it delays no events.
 """
 
 import threading
@@ -62,11 +62,11 @@ __all__ = ["Site", "build_app", "build_clusters_app"]
 
 _FORM_MAX: Final = 10_000
 ASKING_ZOOKEEPER: Final = 4
-"""How many requests may wait for nodes at once: a hanging one must not block the whole pool."""
+"""How many requests may wait for ZooKeeper: if it hangs, they must not use up the pool."""
 
 
 def build_app(site: Site) -> ASGIApp:
-    """Return the application of one cluster, guarded."""
+    """Return the application of one cluster, in a ``Guard``."""
     pages = _Pages(site)
     healthz = _at_once(ApiResponses(site).healthz)
     app = _application([*_cluster_routes(site, pages), *_common_routes(pages, healthz)], pages)
@@ -74,10 +74,10 @@ def build_app(site: Site) -> ASGIApp:
 
 
 def build_clusters_app(sites: Mapping[str, Site]) -> ASGIApp:
-    """Return the application of several clusters, guarded.
+    """Return the application of several clusters, in a ``Guard``.
 
     Args:
-        sites: by the name of the cluster, at least one; they share tokens and hosts.
+        sites: at least one, by the name of its cluster; all share tokens and hosts.
     """
     first = next(iter(sites.values()))
     pages = _Pages(first, framed=False)
@@ -156,7 +156,7 @@ def _at_once(response: Callable[[Request], Response]) -> Callable[[Request], Awa
 
 
 def _message_routes(site: Site, pages: "_Pages") -> list[Route]:
-    """Return the routes of messages; none unless they may be seen."""
+    """Return the routes of messages; none if messages may not be shown."""
     if site.messages is None or not site.tokens.wanted:
         return []
     endpoints = MessageEndpoints(site.messages, lambda: site.source.current, site.clock)
@@ -292,7 +292,7 @@ class _Pages:
         return await self._sorry(request, status, message, headers)
 
     async def away(self, request: Request, error: Exception) -> Response:
-        """Respond when a server of the cluster is silent."""
+        """Respond to an error in reading the cluster, such as a silent server."""
         return await self._sorry(request, 503, str(error), None)
 
     async def broken(self, request: Request, error: Exception) -> Response:

@@ -21,12 +21,12 @@ _CLOSE: Final = (b"connection", b"close")
 
 
 class PageConnection(H11Protocol, Watched):
-    """A connection of uvicorn's that limits bodies, and reports its progress to the gate.
+    """A uvicorn connection that limits request bodies, and reports its progress to the gate.
 
     Args:
         config: uvicorn's configuration.
         state: uvicorn's state of the whole server.
-        session: its place at the gate.
+        session: its slot at the gate.
         requests_max: the maximum number of requests in progress on all connections; those whose
             clients have disconnected count until they are done.
     """
@@ -48,7 +48,7 @@ class PageConnection(H11Protocol, Watched):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """See ``H11Protocol``."""
-        # A client that does not read is noticed at once, and is sent no more.
+        # A client that does not read is noticed at once, and nothing more is sent to it.
         transport.set_write_buffer_limits(0)
         super().connection_made(transport)
         self._connected = True
@@ -86,7 +86,7 @@ class PageConnection(H11Protocol, Watched):
         self._notify()
 
     def _should_upgrade(self) -> bool:
-        """See ``H11Protocol``, which would advise to install a package that nothing here uses."""
+        """See ``H11Protocol``, which would advise installing a package that is not used here."""
         return False
 
     def pause_writing(self) -> None:

@@ -1,9 +1,9 @@
 """Server-sent events: one for each new state, to every client whose page shows it.
 
 A partial read of some groups concerns only the pages of those groups; others wait for the next full
-read. Only the latest state counts: a slow client gets one event for three states, and nothing piles
-up. The number of listeners is limited, and a client that reads nothing for a while is dropped; when
-the limit is reached, the address with the most listeners loses one to another address.
+read. Only the latest state counts: a slow client gets one event for several states, and nothing
+piles up. The number of listeners is limited, and a client that reads nothing for a while is
+dropped; when the limit is reached, the address with the most listeners loses one to another.
 """
 
 import asyncio
@@ -30,12 +30,12 @@ _RETRY_MS: Final = 2_000
 
 
 class EventHub:
-    """Keeps the clients that listen for new states. Thread: the event loop's.
+    """Sends events of new states to the clients that listen. Thread: the event loop's.
 
     Args:
         source: the source of the states.
         clients_max: the maximum number of listeners.
-        heartbeat_s: after this silence a keep-alive line is sent.
+        heartbeat_s: after this time without events, in seconds, a keep-alive line is sent.
     """
 
     def __init__(
@@ -71,17 +71,17 @@ class EventHub:
         *,
         address: str = "",
     ) -> bool:
-        """Send one client events of new states, until either side ends.
+        """Send a client the events of new states, until it disconnects or is dropped.
 
         Args:
             key: the group that its page shows, which is read more often meanwhile.
-            last_seen: the number of the client's state; None: the current one.
-            receive: ASGI's function to receive.
-            send: ASGI's function to send.
+            last_seen: the number of the state that the client shows; None: the current one.
+            receive: ASGI's receive function.
+            send: ASGI's send function.
             address: the client's address.
 
         Returns:
-            False if the limit is reached, and nothing was sent.
+            False if the limit is reached or the hub is closed; then nothing was sent.
         """
         if self._closed or not self._make_capacity(address):
             return False
@@ -104,7 +104,7 @@ class EventHub:
         return True
 
     def _make_capacity(self, address: str) -> bool:
-        """Close a connection of a more crowded address if needed; return whether one may open."""
+        """Drop a listener of a more crowded address if needed; return whether one may be added."""
         if len(self._bells) < self._clients_max:
             return True
         counts = Counter(wakeup.address for wakeup in self._bells)
@@ -119,7 +119,7 @@ class EventHub:
     async def _notify(self, wakeup: "_Listener", last_seen: int | None, send: Send) -> None:
         reported = self._source.current.number if last_seen is None else last_seen
         await _start(send)
-        # Numbers begin again with the server: a greater one is from before its restart.
+        # Numbers start again with the server: a larger ``last_seen`` is from before a restart.
         rung = last_seen is not None
         while not (self._closed or wakeup.let_gone):
             state = self._source.current
@@ -133,7 +133,7 @@ class EventHub:
 
 
 def event_text(state: ClusterState) -> str:
-    """Return an event: the number of the state, and the time of its snapshot."""
+    """Return the event of a state: its number, the time of its snapshot, and its problem."""
     data = json.dumps(
         {
             "number": state.number,
@@ -149,7 +149,7 @@ def _concerns(state: ClusterState, key: GroupKey | None) -> bool:
 
 
 class _Listener:
-    """Wakes one listener."""
+    """A client that listens, to be woken or dropped."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, address: str) -> None:
         self.address = address
@@ -158,7 +158,7 @@ class _Listener:
         self._rung = asyncio.Event()
 
     def signal_from_thread(self) -> None:
-        """Wake it from another thread."""
+        """Wake the listener. Thread: any."""
         try:
             self._loop.call_soon_threadsafe(self._rung.set)
         except RuntimeError:
@@ -166,12 +166,12 @@ class _Listener:
             return
 
     def let_go(self) -> None:
-        """End it. Thread: the event loop's."""
+        """Drop the listener. Thread: the event loop's."""
         self.let_gone = True
         self._rung.set()
 
     async def received(self, timeout_s: float) -> bool:
-        """Wait to be woken; return False after the time-out."""
+        """Wait to be woken; return False if that takes longer than ``timeout_s``."""
         try:
             await asyncio.wait_for(self._rung.wait(), timeout_s)
         except TimeoutError:
@@ -196,7 +196,7 @@ async def _send(send: Send, text: str) -> None:
 
 
 async def _either(*doing: Coroutine[None, None, None]) -> None:
-    """Run all until the first is done; raise its error, if any."""
+    """Run coroutines until the first is done, cancel the others, and raise its error, if any."""
     tasks = [asyncio.ensure_future(task) for task in doing]
     try:
         done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -9,7 +9,7 @@ from starlette.staticfiles import StaticFiles
 
 
 class PageFiles(StaticFiles):
-    """Serves static files, revalidated each time ("not modified"): no browser keeps older ones."""
+    """Serves static files, which browsers revalidate each time, so that none are outdated."""
 
     def __init__(self) -> None:
         super().__init__(directory=str(files("zkconsumer.web") / "static"))

@@ -1,4 +1,4 @@
-"""Admits authorized requests only, and sets the security headers of every response."""
+"""Admits only authorized requests, and sets the security headers of every response."""
 
 import asyncio
 import logging
@@ -25,9 +25,9 @@ log = logging.getLogger(__name__)
 
 TOO_MANY_GUESSES: Final = "Too many wrong tokens came from your address: try again in a minute."
 HAS_ROOM: Final = "zkconsumer.has_capacity"
-"""The key in a scope for whether there is capacity for more than ``/healthz``."""
+"""The scope's key for whether there is capacity for requests other than ``/healthz``."""
 AUTHENTICATE: Final = "zkconsumer.authenticate"
-"""The key in a scope for the function to call once its client has shown the token."""
+"""The scope's key for the function to call once its client has shown the token."""
 _ALWAYS_ANSWERED: Final = "/healthz"
 _RETRY_S: Final = 5
 _HOST_MAX: Final = 64
@@ -36,7 +36,7 @@ _AUTHORIZATION: Final = b"authorization"
 
 
 class Guard:
-    """An ASGI middleware that checks hosts and tokens."""
+    """An ASGI middleware that checks the host and the token of each request."""
 
     def __init__(self, app: ASGIApp, tokens: Tokens, hosts: Hosts, clock: Clock) -> None:
         self._app = app
@@ -70,7 +70,7 @@ class Guard:
         try:
             await (refusal or self._app)(scope, receive, send_safely)
         except asyncio.CancelledError:
-            # The server is ending, and has waited long enough; that is no error.
+            # The server is shutting down, and its grace period is over: not an error.
             if not begun:
                 await PlainTextResponse("The server is shutting down.\n", 503)(
                     scope, receive, send_safely
@@ -105,9 +105,9 @@ class Guard:
         )
 
     def _admits(self, scope: Scope, headers: Mapping[str, str]) -> tuple[bool, int]:
-        """Return whether full access is granted, and how long tokens of its address are ignored.
+        """Return whether a request has full access, and how long its address's tokens are ignored.
 
-        A refused token is removed, so that nothing further in can depend on it.
+        A refused token is removed, so that no code after the guard can depend on it.
         """
         if not self._tokens.wanted:
             scope["signed_in"] = False
@@ -130,14 +130,14 @@ class Guard:
 
 
 def note_wrong_token(throttle: GuessThrottle, host: str, now_ms: int) -> None:
-    """Count a wrong token of this address, and log it at the limit."""
+    """Count a wrong token of an address; log a warning once the address is throttled."""
     throttle.failed(host, now_ms)
     if throttle.wait_ms(host, now_ms):
         log.warning("wrong tokens from %r: at most one every few seconds is checked", host)
 
 
 def client_host(scope: Scope) -> str:
-    """Return the client's address; behind a trusted proxy, the one that it reports."""
+    """Return the client's address, behind a trusted proxy as that reports it; "" if unknown."""
     client = scope.get("client")
     return str(client[0])[:_HOST_MAX] if client else ""
 
@@ -160,7 +160,7 @@ def _no_credentials() -> None:
 
 
 def header_map(scope: Scope) -> dict[str, str]:
-    """Return a request's headers; cookies are joined, of other repeated ones the first counts."""
+    """Return a request's headers; cookies are joined, of others that repeat the first counts."""
     found: dict[str, str] = {}
     for raw_name, raw_value in scope["headers"]:
         name, value = raw_name.decode("latin-1").lower(), raw_value.decode("latin-1")

@@ -15,7 +15,7 @@ class Health:
     Attributes:
         reason: why it is unhealthy; None if it is healthy.
         age_ms: the age of the snapshot; None if there is none.
-        is_current: whether the state shows the present, healthy or not.
+        is_current: whether the state is recent, healthy or not.
     """
 
     reason: str | None
@@ -31,9 +31,9 @@ class Health:
 def health_of(state: ClusterState, now_ms: int) -> Health:
     """Assess a state.
 
-    It may be as old as three reads and their pauses. Silent brokers are not unhealthy: the pages
-    are there to show that. If no broker is even registered, nothing can be healthy, and usually
-    the address is wrong.
+    It may be as old as three reads and their pauses. Silent brokers do not make it unhealthy: the
+    pages are there to show them. If no broker is registered, it is unhealthy, and usually the
+    address is wrong.
     """
     if not state.ready:
         return Health(reason=state.problem or "the cluster has not been read yet", age_ms=None)

@@ -30,9 +30,9 @@ _Place: TypeAlias = tuple[str, GroupKey | None]
 
 
 class Memory:
-    """The series of log ends, commits and rates, and the rebalances, since the start. Thread: any.
+    """Keeps the series of log ends, commits and rates, and the rebalances, since the start.
 
-    Guarded by its lock.
+    Thread: any; guarded by its lock.
     """
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class Memory:
         self.timelines = Timelines()
 
     def record(self, snapshot: ClusterSnapshot) -> tuple[Rebalance, ...]:
-        """Record a snapshot, once; return the rebalances that have begun, continued or ended."""
+        """Record a new snapshot; return the rebalances that have begun, continued or ended."""
         with self.lock:
             self.history.record(snapshot)
             self.rates.record(snapshot)
@@ -50,14 +50,14 @@ class Memory:
 
 
 class Judgements:
-    """Derived values by group, each computed on first use. Thread: any.
+    """Computes values from a snapshot, by group, each on first use. Thread: any.
 
     Methods with a group raise KeyError if the snapshot has no such group.
 
     Args:
         snapshot: the cluster.
         before: an earlier snapshot, if there is one.
-        memory: has recorded the snapshot.
+        memory: the series, which already include the snapshot.
         ready: whether the snapshot was read (not the initial empty one).
         long_before: a much earlier snapshot, if there is one, to detect offsets that do not move.
         sightings: the offsets seen beyond the ends of logs, in this and earlier snapshots.
@@ -81,19 +81,19 @@ class Judgements:
         self._found: dict[_Place, Any] = {}
 
     def adopt(self, earlier: "Judgements") -> None:
-        """Copy lag and status of groups that are unchanged since; for partial reads."""
+        """Copy the lag and status of groups unchanged since ``earlier``; for partial reads."""
         known, found = earlier.listed()
         same = {key for key, group in self._snapshot.groups.items() if known.get(key) == group}
         self._found |= {place: response for place, response in found.items() if place[1] in same}
 
     def listed(self) -> "tuple[Mapping[GroupKey, GroupStatus], dict[_Place, Any]]":
-        """Return the groups, and the values for lists that were already computed."""
+        """Return the groups, and those of their lags and statuses that are computed already."""
         with self._lock:
             found = {at: value for at, value in self._found.items() if at[0] in {"lag", "verdict"}}
         return self._snapshot.groups, found
 
     def prepare(self) -> None:
-        """Compute the values for lists of every group."""
+        """Compute the values of every group that lists show."""
         for key in self._snapshot.groups:
             self.lag(key)
             self.outcome(key)
@@ -124,9 +124,9 @@ class Judgements:
         )
 
     def age_ms(self, key: GroupKey) -> int:
-        """Return the age of the oldest value that was read of a group.
+        """Return the age of the oldest value that was read of a group, in ms.
 
-        If nothing failed, the age of its members is taken instead of comparing all values: a large
+        If no read failed, this is the age of its members, without comparing all values: a large
         cluster has half a million.
         """
 
@@ -158,7 +158,7 @@ class Judgements:
         return self._once("verdict", key, work_out)
 
     def rates(self, key: GroupKey | None) -> GroupRates:
-        """Return how fast a group reads and its topics are written, or (None) the whole cluster."""
+        """Return the rates of reading and writing of a group, or (None) of the whole cluster."""
 
         def work_out() -> GroupRates:
             groups = self._snapshot.groups
@@ -179,13 +179,13 @@ class Judgements:
         )
 
     def grid(self, key: GroupKey) -> Grid:
-        """Return the group as partitions by owners."""
+        """Return the group's grid: a row for each partition, a column for each owner."""
         return self._once("grid", key, lambda: grid_of(self._group(key), self.verification(key)))
 
     def findings(self, key: GroupKey | None) -> tuple[Diagnosis, ...]:
-        """Return the diagnoses of a group, or (None) of the cluster itself; the worst first.
+        """Return the diagnoses of a group, or (None) of the cluster itself, the worst first.
 
-        An id that two groups share is reported in all three places: ``each_once`` joins them.
+        An id that two groups share is reported for both and the cluster; ``each_once`` joins these.
         """
 
         def work_out() -> tuple[Diagnosis, ...]:
@@ -212,9 +212,9 @@ class Judgements:
         return self._once("rebalances", key, work_out)
 
     def _around_of(self, key: GroupKey) -> Circumstances:
-        """Return the circumstances; for a group that could not be read, as of its last read.
+        """Return a group's circumstances, as of its last read if it could not be read since.
 
-        So what was found then remains, and the time without reads does not count as silence.
+        So its findings from then remain, and the time without reads does not count as silence.
         """
         before, now_ms = self._around.long_before, self._snapshot.taken_ms
         then = None if before is None else before.groups.get(key)

@@ -1,4 +1,4 @@
-"""The endpoints of messages: only with the token, a few at a time, each query logged."""
+"""The endpoints that show messages: only with the token, a few at a time, each query logged."""
 
 import logging
 import threading
@@ -25,20 +25,20 @@ audit: Final = logging.getLogger("zkconsumer.web.audit")
 """Logs who read messages of which partition; never contents or filters."""
 
 NOTES: Final = "Zkconsumer-Notes"
-"""The header of a download that says what was not read."""
+"""The response header of a download that lists what was not read."""
 _NOTES_CHARS: Final = 1_000
 _AT_ONCE: Final = 2
 _BUSY: Final = "Too many requests for messages at present: try again."
 
 
 def _of_cluster(request: Request) -> str:
-    """Return the name of the cluster that a request is about; "" if only one is served."""
+    """Return " of cluster" with its name, for the log; "" if only one is served."""
     name = request.scope.get("root_path", "").rpartition("/")[2]
     return f" of cluster {printable(name)}" if name else ""
 
 
 class MessageEndpoints:
-    """The endpoints of messages. Thread: any."""
+    """The endpoints that show messages, or download them. Thread: any."""
 
     def __init__(
         self,

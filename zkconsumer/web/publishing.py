@@ -17,25 +17,25 @@ from zkconsumer.web.judgements import Judgements, Memory
 from zkconsumer.web.state import ClusterState
 
 EARLIER_MS: Final = 30_000
-"""The minimum age of the snapshot that another is compared with, to detect rebalances."""
+"""The minimum age of the snapshot to compare with, to tell faults from rebalances."""
 LONG_BEFORE_MS: Final = Circumstances().silence_ms
-"""The same to detect offsets that do not move: a working group has committed since."""
+"""The same, to detect offsets that do not move: a working group has committed since then."""
 
 _Merged: TypeAlias = Callable[
     [ClusterSnapshot, ClusterSnapshot, ClusterSnapshot | None], ClusterSnapshot
 ]
 
 OnNews = Callable[[ClusterState, tuple[Rebalance, ...]], None]
-"""Called for each state, with the rebalances that it shows as begun, continued or ended."""
+"""Called with each state, and the rebalances that it shows as begun, continued or ended."""
 
 
 class Publisher:
-    """The latest state, and its subscribers. Thread: any.
+    """Builds and keeps the latest state, and notifies subscribers. Thread: any.
 
     Args:
         zookeeper_connect: shown before the first read; None: see ``bootstrap_servers``.
-        interval_ms: as shown in states.
-        on_change: called for each state in its turn, on the publishing thread; must not block.
+        interval_ms: the interval that states show.
+        on_change: called with each state, in order, on the publishing thread; must not block.
         clock: for ages.
         bootstrap_servers: the brokers of a cluster that is read without ZooKeeper.
     """
@@ -81,7 +81,7 @@ class Publisher:
                 self._make(snapshot, None, frozenset(keys))
 
     def publish_problem(self, problem: str) -> None:
-        """Publish that nothing can be read at all."""
+        """Publish why nothing can be read at all."""
         with self._making:
             previous = self._current
             state = replace(
@@ -166,7 +166,7 @@ class Publisher:
 
 
 def unfinished(snapshot: ClusterSnapshot) -> ClusterSnapshot:
-    """Return a copy of the snapshot to keep, with only those partitions that may have a lag."""
+    """Return a snapshot without topics, and with only those partitions that may have a lag."""
     groups = {
         key: replace(
             group,
@@ -182,9 +182,9 @@ def unfinished(snapshot: ClusterSnapshot) -> ClusterSnapshot:
 def unread_kept(
     snapshot: ClusterSnapshot, younger: ClusterSnapshot, old: ClusterSnapshot | None
 ) -> ClusterSnapshot:
-    """Return the younger snapshot, with the groups of the old one that were hardly read since.
+    """Return the younger snapshot; groups hardly read since then are as in the old one.
 
-    So findings that came from a comparison with the old one remain until such a group is read.
+    So findings from a comparison with the old one remain until such a group is read again.
     """
     if old is None:
         return younger
@@ -205,13 +205,13 @@ def _matters(key: GroupKey, partition: GroupPartition) -> bool:
 
 
 class _Earlier:
-    """Keeps a snapshot of a minimum age.
+    """Keeps an earlier snapshot of a minimum age.
 
     Args:
-        least_ms: the minimum age; at most it is twice that, if snapshots are frequent.
+        least_ms: the minimum age; the maximum is twice that if snapshots are frequent.
         kept: reduces a snapshot before it is kept.
-        merged: returns the new earlier snapshot, given the latest one, the one whose turn it is,
-            and the previous earlier one.
+        merged: returns the new earlier snapshot, given the latest one, the one that has reached
+            the minimum age, and the previous earlier one.
     """
 
     def __init__(

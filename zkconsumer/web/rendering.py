@@ -1,4 +1,4 @@
-"""Renders views as HTML by the package's templates."""
+"""Renders views as HTML, with the package's templates."""
 
 from functools import cache
 
@@ -14,7 +14,7 @@ from zkconsumer.web.state import ClusterState
 
 
 def render(view: View, page_request: PageRequest, state: ClusterState | None) -> str:
-    """Return the page as HTML.
+    """Return a page as HTML.
 
     Args:
         view: the view.

@@ -59,10 +59,10 @@ def check_token(token: str) -> str:
 
 
 class Tokens:
-    """Checks the token, in a header or as a cookie issued for it.
+    """Checks the token of a request: in a header, or as a cookie issued for it.
 
-    The cookie holds the time of the login and a signature by the token, so it survives a restart of
-    the server but not a change of the token.
+    The cookie holds the time of the login, signed with the token, so it survives a restart of the
+    server but not a change of the token.
 
     Args:
         token: the secret; None: none is required.
@@ -78,11 +78,11 @@ class Tokens:
 
     @property
     def cookie_name(self) -> str:
-        """The cookie's name: differs by token, since servers on one host share cookies."""
+        """The cookie's name; it depends on the token, since servers on one host share cookies."""
         return f"zkconsumer-{self._sign('name')[:8]}"
 
     def accepts(self, token: str) -> bool:
-        """Return whether a token is right, compared in constant time."""
+        """Return whether a token is the secret, by a comparison in constant time."""
         return self._key is not None and hmac.compare_digest(
             hashlib.sha256(token.encode(errors="replace")).digest(),
             hashlib.sha256(self._key).digest(),
@@ -134,7 +134,7 @@ class Hosts:
 
     Attributes:
         any_name: whether all names are allowed.
-        names: besides addresses of the machine itself; in lower case, without ports.
+        names: allowed besides localhost and loopback addresses; in lower case, without ports.
     """
 
     any_name: bool
@@ -152,7 +152,7 @@ class Hosts:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host is a loopback address, or its usual name."""
+    """Return whether a host is a loopback address or ``localhost``."""
     if host == "localhost":
         return True
     try:
@@ -164,8 +164,8 @@ def is_loopback(host: str) -> bool:
 def comes_from_the_page(headers: Mapping[str, str]) -> bool:
     """Return whether a POST was sent by the page itself, or by a program with the token.
 
-    Browsers send the origin of a form; a program without one must send the token in a header, which
-    no other site can make a browser do.
+    Browsers send the origin of a form; a program that sends none must send the token in a header,
+    which no other site can make a browser do.
     """
     origin = headers.get("origin")
     if origin is not None:
@@ -180,7 +180,7 @@ def comes_from_the_page(headers: Mapping[str, str]) -> bool:
 
 
 def safe_onward(address: str) -> str:
-    """Return the URL to go to after a login: only to our own pages."""
+    """Return the URL to go to after a login; "/" if it is not one of our own pages."""
     if not address.startswith("/") or address.startswith(("//", "/\\", "/login", "/logout")):
         return "/"
     return (

@@ -25,17 +25,17 @@ log = logging.getLogger(__name__)
 
 _BACKLOG: Final = 1024
 _ADDRESSES: Final = 5
-"""The number of addresses that it takes to use up all connections by idling."""
+"""How many addresses it takes to use up all connections with idle ones."""
 _LEAST_DESCRIPTORS: Final = 2 * (ConnectionLimits().spare + 1)
 _ENDLESS: Final = 1 << 30
 _NEVER_S: Final = 86_400
-"""Idle connections are closed by the gate."""
+"""Keep-alive limit of uvicorn, too long to matter: the gate closes idle connections."""
 _RATE_LIMITED_LOGGERS: Final = ("asyncio", "uvicorn.error", "zkconsumer.web.guarding")
-"""Loggers to which any client can make us write."""
+"""Loggers whose messages any client can provoke."""
 _GRACE_S: Final = 2
-"""How long pending responses may take at the end, in seconds."""
+"""How long pending responses may take during a shutdown, in seconds."""
 _READING_S: Final = 1.0
-"""How long clients may take to read their responses at the end, in seconds."""
+"""How long clients may take to read their responses during a shutdown, in seconds."""
 
 
 class Address(NamedTuple):
@@ -50,7 +50,7 @@ class Address(NamedTuple):
 
 
 def parse_address(text: str) -> Address:
-    """Parse ``host:port``, ``[::1]:port`` or ``:port``, which listens on all addresses.
+    """Parse ``host:port``, ``[::1]:port`` or ``:port``, which means all IPv4 addresses.
 
     Raises:
         ConfigError: it is malformed.
@@ -68,7 +68,7 @@ def parse_address(text: str) -> Address:
 
 @contextmanager
 def listening(address: Address) -> Iterator[tuple[socket.socket, Address]]:
-    """Return a listening socket and its address.
+    """Yield a listening socket and its address.
 
     Raises:
         ZkConsumerError: the port is in use, or the address is not local.
@@ -88,9 +88,9 @@ def connection_limits(connections: int | None, client_ms: int) -> ConnectionLimi
     """Return the resource limits of clients.
 
     Args:
-        connections: the maximum number of connections; None: the default, or what the limit of
-            descriptors allows: half of them are for the cluster and the history.
-        client_ms: how long a client may make us wait, in milliseconds.
+        connections: the maximum number of connections; None: the default, or fewer if the limit of
+            descriptors requires it: half of them are for the cluster and the history.
+        client_ms: how long to wait for a client, in milliseconds.
 
     Raises:
         ConfigError: there are not enough descriptors.
@@ -120,11 +120,11 @@ def connection_limits(connections: int | None, client_ms: int) -> ConnectionLimi
 
 
 class PageServer(uvicorn.Server):
-    """A server that ends at the first signal, which it returns; a second one ends it at once.
+    """A server that shuts down at the first signal (``ended_by``), and at once at a second one.
 
     Args:
         app: the application.
-        before_end: called when the server begins to end, to drop endless responses.
+        before_end: called when a shutdown begins, to drop endless responses.
         limits: the limits of connections.
         trusted_proxies: addresses and networks of proxies whose forwarded addresses are trusted.
     """
@@ -181,22 +181,22 @@ class PageServer(uvicorn.Server):
                 logger.removeFilter(self._paced)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """See ``uvicorn.Server``: here the gate accepts, not asyncio."""
+        """See ``uvicorn.Server``; here the gate accepts connections, not asyncio."""
         self.servers = []
         for sock in sockets or ():
             self._gate.open(sock)
         self.started = True
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """See ``uvicorn.Server``: does not wait for slow clients."""
+        """See ``uvicorn.Server``; here slow clients have ``_READING_S`` to read their responses."""
         self._gate.stop_accepting(_READING_S)
         await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Handle the signals, and restore their handlers; none is raised again afterwards.
+        """Handle signals, then restore their handlers; unlike uvicorn, do not raise them again.
 
-        Outside of the main thread this does nothing.
+        Outside of the main thread, do nothing.
         """
         if threading.current_thread() is not threading.main_thread():
             yield
@@ -220,11 +220,11 @@ class PageServer(uvicorn.Server):
         self.end()
 
     def end(self) -> None:
-        """Begin to end. Thread: any."""
+        """Begin to shut down. Thread: any."""
         self.should_exit = True
         self._before_end()
 
 
 def _reason(error: OSError) -> str:
-    """Return the system's error message, without the library's."""
+    """Return the system's error message, without what the library adds."""
     return str(error) if not error.errno or error.errno < 0 else os.strerror(error.errno)

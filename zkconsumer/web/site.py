@@ -19,13 +19,13 @@ class Site:
     Attributes:
         source: the source of the states.
         past: the history.
-        store: ZooKeeper, for the pages of nodes; None while not connected.
+        store: returns ZooKeeper, for the pages of nodes; None while not connected.
         tokens: check access.
         hosts: the allowed host names.
-        events: the listeners.
+        events: sends events of new states to open pages.
         clock: for ages.
         messages: reads messages of topics; None: no page shows any.
-        untold: returns why some target gets no notifications; None if all do.
+        untold: returns why some target gets no notifications; None if all get them.
     """
 
     source: StateSource

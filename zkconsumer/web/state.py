@@ -23,10 +23,10 @@ class ClusterState:
         snapshot: the cluster; empty before the first read (``ready``).
         started_ms: when watching began.
         read_duration_ms: the duration of the last full read, 0 before the first.
-        interval_ms: the pause between two full reads.
+        interval_ms: the interval between the starts of two full reads.
         problem: why nothing could be read yet, or nothing can be read any longer; the parts have
             their own ages.
-        covered: the groups that were read for this state; None: the whole cluster was.
+        covered: the groups that were read for this state; None: the whole cluster.
         judgements: the values derived from the snapshot.
     """
 
@@ -76,7 +76,7 @@ class StateSource(Protocol):
         ...
 
     def subscribe(self, listener: Callable[[ClusterState], None]) -> Callable[[], None]:
-        """Call ``listener`` for every new state, on the thread that publishes: it must not block.
+        """Call ``listener`` with each new state, on the publishing thread; it must not block.
 
         Returns:
             The function that ends the subscription.
@@ -109,7 +109,7 @@ class LagSeries:
         times_ms: ascending; the times of real samples. If there are more than requested, the worst
             of each interval remains.
         total: the sum of all partitions' known lags.
-        partitions: ascending; of many only those with the largest lag.
+        partitions: ascending; if there are many, only those with the largest lag.
         left_out: the number of omitted partitions; ``total`` includes them.
         problem: why some or all of it is missing.
     """

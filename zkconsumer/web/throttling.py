@@ -11,15 +11,15 @@ _ADDRESSES_MAX: Final = 10_000
 
 
 class GuessThrottle:
-    """Counts wrong tokens by address: some at once, then one every few seconds. Thread: one.
+    """Limits wrong tokens by address: some at once, then one every few seconds. Thread: one.
 
-    An address that is out of attempts is refused without checking its token: a right guess must not
-    be distinguishable. Cookies are not counted, since their signatures can't be guessed.
+    An address without attempts left is refused without checking its token: a right guess must look
+    like a wrong one. Cookies are not counted, since their signatures can't be guessed.
 
     Args:
         at_once: how many wrong tokens an address may send at once.
-        each_ms: the interval at which it gets another attempt.
-        addresses_max: the maximum number of addresses; the one that failed longest ago is dropped.
+        each_ms: the interval after which it gets another attempt.
+        addresses_max: how many addresses are kept; those that failed longest ago are dropped.
     """
 
     def __init__(
@@ -39,12 +39,12 @@ class GuessThrottle:
         return len(self._forgiven_ms)
 
     def wait_ms(self, host: str, now_ms: int) -> int:
-        """Return the time until a token of this address is checked; 0: now."""
+        """Return the time until tokens of an address are checked again; 0: now."""
         forgiven_ms = self._forgiven_ms.get(address_key(host), now_ms)
         return max(0, forgiven_ms - now_ms - (self._at_once - 1) * self._each_ms)
 
     def failed(self, host: str, now_ms: int) -> None:
-        """Count a wrong token."""
+        """Count a wrong token of an address."""
         address = address_key(host)
         before_ms = self._forgiven_ms.pop(address, now_ms)
         self._forgiven_ms[address] = max(before_ms, now_ms) + self._each_ms

@@ -1,9 +1,9 @@
 """Reads a cluster repeatedly, and publishes each result as a state.
 
-One thread reads the whole cluster at an interval; another one reads, about once a second, the
-groups of open pages, also while the first is busy. A cluster that can't be reached is retried for
-ever; meanwhile the last state is shown, with its age. So is a cluster whose reading fails by a
-fault of this program: it is retried less and less often, and other clusters are read on.
+One thread reads the whole cluster at an interval; another reads the groups of open pages about once
+a second, even while the first is busy. A cluster that can't be reached is retried for ever;
+meanwhile the last state is shown, with its age. If a bug in this program makes a read fail, the
+cluster is retried less and less often, and other clusters are still read.
 """
 
 import contextlib
@@ -49,7 +49,7 @@ class StateReader(Protocol):
         ...
 
     def read_groups(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
-        """Read some groups again, after the first ``read``; the rest is as it was last seen."""
+        """Read some groups again, after the first ``read``; the rest is as it was last read."""
         ...
 
     def close(self, timeout_ms: int = 5_000) -> None:
@@ -76,13 +76,13 @@ class WatchSettings:
 
     Attributes:
         zookeeper_connect: shown before the first read; None without ZooKeeper.
-        bootstrap_servers: likewise for a cluster that is read through its brokers only.
-        interval_ms: from one full read to the next; longer if reading is slow, so that the thread
-            rests at least half of the time.
-        look_ms: from one partial read to the next; likewise.
+        bootstrap_servers: likewise, for a cluster that is read through its brokers only.
+        interval_ms: from the start of one full read to the next; longer if reads are slow, so that
+            the thread is idle at least half of the time.
+        look_ms: likewise, for partial reads.
         retry_ms: the pause after a failure to connect.
         groups: selects the groups to show, by their id; None: all.
-        ends: whether settings that can never work end the watch; if not, they are shown.
+        ends: whether settings that can never work end the watch; if not, their error is shown.
     """
 
     zookeeper_connect: str | None
@@ -95,13 +95,13 @@ class WatchSettings:
 
 
 class ClusterWatch:
-    """Watches a cluster; a ``StateSource``. Thread: any.
+    """Reads a cluster repeatedly, and serves its states; a ``StateSource``. Thread: any.
 
     Args:
         open_cluster: connects to the cluster; retried unless it raises ConfigError before the
             cluster was ever read (see ``WatchSettings.ends``).
         settings: see ``WatchSettings``.
-        on_change: called for each state, on the thread that made it; must not block.
+        on_change: called with each state, on the thread that built it; must not block.
         on_death: called with the error of a thread that dies.
         clock: for ages and intervals.
     """
@@ -149,12 +149,12 @@ class ClusterWatch:
         return None if cluster is None else cluster.zookeeper
 
     def start(self) -> None:
-        """Start watching."""
+        """Start the threads that read the cluster."""
         self._scope.spawn("read", self._run, stop=self._request_stop, on_error=self._on_death)
         self._scope.spawn("look", self._run_reads, stop=self._request_stop, on_error=self._on_death)
 
     def close(self, timeout_ms: int = _CLOSE_MS) -> list[str]:
-        """Stop watching, also if servers hang. Idempotent.
+        """Stop watching, even if servers hang. Idempotent.
 
         Returns:
             The threads that still wait for a server; they end with the process.
@@ -169,7 +169,7 @@ class ClusterWatch:
         return self._scope.close(timeout_ms)
 
     def error(self) -> BaseException | None:
-        """Return the error of the first thread that died."""
+        """Return the error of the first thread that died; None if none has."""
         return self._scope.first_error()
 
     @contextmanager
@@ -187,7 +187,7 @@ class ClusterWatch:
                     del self._watched[key]
 
     def subscribe(self, listener: Callable[[ClusterState], None]) -> Callable[[], None]:
-        """Call ``listener`` for every new state, on the thread that made it: it must not block."""
+        """Call ``listener`` with each new state, on the thread that built it; it must not block."""
         return self._publisher.subscribe(listener)
 
     def _run(self) -> None:
@@ -221,13 +221,13 @@ class ClusterWatch:
         if faults == 1:
             log.error("%s", problem, exc_info=error)
         self._repeats.happened(_ABOUT, f"{problem}; trying again in {pause_ms} ms")
-        # The fault may be that of a subscriber, which is notified here, too.
+        # The fault may be a subscriber's, which would raise it again here.
         with contextlib.suppress(Exception):
             self._publisher.publish_problem(problem)
         self._rest(self._wake_reading, pause_ms)
 
     def _pause_ms(self, failures: int) -> int:
-        """Return how long to pause after this many failures in a row that no server can resolve."""
+        """Return the pause after this many failures in a row: doubled by each, up to a limit."""
         return min(self._settings.retry_ms << min(failures - 1, 20), _FAULT_RETRY_MOST_MS)
 
     def _read_on(self, cluster: OpenCluster) -> None:
@@ -276,7 +276,7 @@ class ClusterWatch:
             self._rest(self._wake_reader, _FAULTY_LOOK_REST_MS)
 
     def _rest(self, waking: WakeEvent, rest_ms: int) -> None:
-        """Wait for ``rest_ms``, or until the end."""
+        """Wait for ``rest_ms``, or until the watch is stopped."""
         end_ms = self._clock.now_ms() + rest_ms
         while not self._stop.is_set() and (left_ms := end_ms - self._clock.now_ms()) > 0:
             waking.wait(left_ms)

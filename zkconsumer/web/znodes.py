@@ -11,7 +11,7 @@ from zkconsumer.zk.store import ZkStore, ZNode
 
 CHILDREN_SHOWN: Final = 500
 DATA_SHOWN: Final = 4_000
-"""The maximum number of characters of a node that are shown."""
+"""The maximum number of characters that are shown of a node's data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class ZnodeView:
 
 
 def is_below(group_id: str, path: str) -> bool:
-    """Return whether a path is a group's root or below it, and normalised."""
+    """Return whether a path is normalised, and is a group's root or below it."""
     root = GroupPaths(group_id).root
     if path != root and not path.startswith(f"{root}/"):
         return False
