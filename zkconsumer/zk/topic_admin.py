@@ -5,12 +5,12 @@ Source: Kafka 0.8.2.2 and 1.1 ``AdminUtils``, ``TopicCommand``, ``DynamicConfigM
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.wire.releases import Release
 from zkconsumer.zk.paths import topic_path
-from zkconsumer.zk.store import CreateOp, OpError, SetOp, ZkStore
+from zkconsumer.zk.store import CreateOp, OpError, SetOp, ZkStore, ZNode
 
 _CONFIGS: Final = "/config/topics"
 _CHANGES: Final = "/config/changes"
@@ -59,7 +59,7 @@ class TopicNodes:
         (node,) = self._store.get_many([path])
         if node is None:
             raise ConfigError(f"there is no topic {self._topic}")
-        content = json.loads(node.data)
+        content = _object_in(path, node, "partitions")
         added = {str(key): list(ids) for key, ids in assignment.items()}
         if content["partitions"].keys() & added.keys():
             raise RegistryError(
@@ -75,16 +75,24 @@ class TopicNodes:
 
         Raises:
             ConfigError: Kafka 0.8.0 has no topic settings.
-            RegistryError: ZooKeeper refuses.
+            RegistryError: another client changed them at the same time, or ZooKeeper refuses.
         """
         if self._release < (0, 8, 1):
             raise ConfigError("Kafka 0.8.0 has no topic settings; nothing was done")
-        (node,) = self._store.get_many([f"{_CONFIGS}/{self._topic}"])
-        config = dict(json.loads(node.data).get("config", {})) if node is not None else {}
-        config |= changes
+        path = f"{_CONFIGS}/{self._topic}"
+        (node,) = self._store.get_many([path])
+        content: dict[str, Any] = {"version": 1, "config": {}}
+        if node is not None:
+            content = _object_in(path, node, "config", {})
+        content["config"] |= changes
         for name in deleted:
-            config.pop(name, None)
-        self._write_config(config)
+            content["config"].pop(name, None)
+        self._store.ensure_paths([_CONFIGS])
+        data = _json(content)
+        op = CreateOp(path, data) if node is None else SetOp(path, data, node.version)
+        (error,) = self._store.write_many([op])
+        if error is not None:
+            raise RegistryError(f"the settings of topic {self._topic} were not written: {error}")
         self._notify()
 
     def delete(self) -> None:
@@ -135,6 +143,25 @@ class TopicNodes:
         if self._release < (0, 10, 1):
             return _json({"version": 1, "entity_type": "topics", "entity_name": self._topic})
         return _json({"version": 2, "entity_path": f"topics/{self._topic}"})
+
+
+def _object_in(
+    path: str, node: ZNode, field: str, default: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return a node's JSON object, in which ``field`` is an object, too: the default if absent.
+
+    Raises:
+        RegistryError: the node holds something else.
+    """
+    try:
+        content = json.loads(node.data)
+    except (ValueError, RecursionError):
+        content = None
+    if isinstance(content, dict) and isinstance(content.setdefault(field, default), dict):
+        return content
+    raise RegistryError(
+        f"{path} holds no JSON object with {field}: nothing was changed; correct the node first"
+    )
 
 
 def _json(value: object) -> bytes:

@@ -145,6 +145,42 @@ def test_a_topic_without_configs_gets_some(cluster: Cluster) -> None:
     assert cluster.value(CONFIG) == {"version": 1, "config": {"segment.bytes": "9"}}
 
 
+def test_configs_that_another_client_writes_meanwhile_are_not_overwritten(cluster: Cluster) -> None:
+    """The write fails, as the node's version differs, and brokers are not notified."""
+    cluster.topic().create({0: [1]}, {"retention.ms": "5"})
+    other = b'{"version":1,"config":{"cleanup.policy":"compact"}}'
+
+    def interfere(kind: str, _number: int) -> None:
+        if kind == "write":
+            cluster.admin.set_or_create_many({CONFIG: other})
+
+    store = interfered(cluster.server, interfere)
+    with pytest.raises(RegistryError, match="settings of topic t were not written: version"):
+        TopicNodes(store, "t", OF_0_8_2).configure({"retention.ms": "9"}, [])
+    assert cluster.value(CONFIG) == json.loads(other)
+    assert cluster.notifications() == []
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"partitions":3,"config":"x"}', b"[" * 9_000])
+def test_malformed_nodes_are_named_and_not_changed(cluster: Cluster, data: bytes) -> None:
+    """Someone wrote nonsense: the error says which node, and nothing is written over it."""
+    cluster.admin.ensure_paths(["/brokers/topics", "/config/topics"])
+    cluster.admin.set_or_create_many({TOPIC: data, CONFIG: data})
+    with pytest.raises(RegistryError, match=f"{TOPIC} holds no JSON object with partitions"):
+        cluster.topic().grow({1: [2]})
+    with pytest.raises(RegistryError, match=f"{CONFIG} holds no JSON object with config"):
+        cluster.topic().configure({"retention.ms": "9"}, [])
+    assert [node and node.data for node in cluster.admin.get_many([TOPIC, CONFIG])] == [data, data]
+
+
+def test_a_topic_without_partitions_does_not_grow(cluster: Cluster) -> None:
+    """Its node would then name the new partitions only."""
+    cluster.admin.ensure_paths(["/brokers/topics"])
+    cluster.admin.set_or_create_many({TOPIC: b'{"version":1}'})
+    with pytest.raises(RegistryError, match="nothing was changed"):
+        cluster.topic().grow({1: [2]})
+
+
 def test_notification_numbers_go_on_after_deleted_ones(cluster: Cluster) -> None:
     """Notification numbers go on after deleted ones, as brokers skip those that they have seen."""
     for _ in range(3):
