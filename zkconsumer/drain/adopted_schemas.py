@@ -1,8 +1,8 @@
 """Stores the schemas of a drain's decoded column at its path, in the order of adoption.
 
 Each schema is fetched once, and stored after a value was decoded with it, before any row that needs
-it. So a resumed drain decodes as before, whatever its registry returns by then; and two drains on
-one path agree on the order.
+it is landed. So a resumed drain decodes as before, whatever its registry returns by then; and two
+drains on one path agree on the order.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from zkconsumer.schemas.wire_format import SchemaKey
 
 
 class AdoptedSchemas(MemoryCatalog):
-    """The ``SchemaCatalog`` at a drain's path.
+    """Keeps the adopted schemas at a drain's path. See ``SchemaCatalog``.
 
     Args:
         source: finds schemas that are not adopted yet.

@@ -1,12 +1,11 @@
 """Defines the checksum, row count and offset bounds of a set of messages.
 
-One rule: the checksum depends on the messages alone, not on their order, on how they are divided
-into files and tasks, or on the file format. So the staged rows of a batch, the landed files read
-years later and the cluster itself can be compared. It is the sum, modulo 2**64, of Spark's 64-bit
-xxHash over a message's offset, key, value and timestamp; sums of parts add up to the sum of the
-whole. Whether key and value are null is hashed, too, so that null differs from empty, and a key
-from a value. The checksum detects damage, loss and swapped messages; it is no cryptographic
-signature.
+The checksum depends on the messages alone, not on their order, on how they are divided into files
+and tasks, or on the file format. So the staged rows of a batch, the landed files read years later
+and the cluster itself can be compared. It is the sum, modulo 2**64, of Spark's 64-bit xxHash over a
+message's offset, key, value and timestamp; sums of parts add up to the sum of the whole. Whether
+key and value are null is hashed, too, so that null differs from empty, and a key from a value. The
+checksum detects damage, loss and swapped messages; it is not a cryptographic signature.
 """
 
 import re
@@ -52,7 +51,7 @@ class Contents:
         rows: the number of messages, duplicates included.
         first_offset: the smallest offset; None without rows.
         last_offset: the largest offset, inclusive; None without rows.
-        checksum: the checksum of all of them.
+        checksum: the checksum of all these messages.
     """
 
     rows: int = 0

@@ -1,6 +1,6 @@
 """Chooses the engine that a command runs on. Pure.
 
-Most drains need neither a Spark cluster nor Java: so the local engine runs unless Spark is
+Most drains need neither a Spark cluster nor Java, so the local engine runs unless Spark is
 requested or needed.
 """
 
@@ -23,9 +23,9 @@ _OF_SPARK = (
 )
 """Variables set by ``spark-submit``, or by the configuration of Spark."""
 _OF_HADOOP = ("HADOOP_CONF_DIR", "YARN_CONF_DIR")
-"""Variables of Hadoop's configuration, which resolves paths without a scheme, mostly to HDFS."""
+"""Variables of Hadoop's configuration: paths without a scheme are then usually on HDFS."""
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):")
-"""A scheme has more than one letter, unlike a drive."""
+"""A URI scheme, which has more than one letter, unlike a Windows drive."""
 _SCHEMES = frozenset({"file", "s3", "s3a", "hdfs"})
 _SCHEMES_OF_HADOOP = frozenset({"s3a", "hdfs"})
 _FORMATS = frozenset({"parquet", "json", "delta", "iceberg"})
@@ -66,7 +66,7 @@ class EngineRequest:
         engine: the value of ``--engine``.
         memory_mb: the value of ``--memory``; None if not given.
         path: the drain's path.
-        format: the drain's format; None if only its own files hold it.
+        format: the drain's format; None if only the drain's own files record it.
         spark: options for Spark.
     """
 
@@ -136,7 +136,7 @@ def local_path(path: str) -> str:
 
 
 def _is_hadoops(path: str, environ: Mapping[str, str]) -> bool:
-    """Return whether Hadoop's settings hold address and credentials of the path."""
+    """Return whether the path's address and credentials come from Hadoop's settings."""
     if _SCHEME.match(path) is None:
         return any(map(environ.get, _OF_HADOOP))
     return scheme_of(path) in _SCHEMES_OF_HADOOP

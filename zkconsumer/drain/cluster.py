@@ -14,10 +14,10 @@ from zkconsumer.spark.planning import CachedLogEnds, starting_offsets
 
 
 class DrainClusterSource:
-    """Reads log ends from brokers, which ZooKeeper may name. See ``DrainSource``.
+    """Reads log ends from brokers, which may be looked up in ZooKeeper. See ``DrainSource``.
 
     Args:
-        options: the options of the source: topics and start.
+        options: the options of the source, with topics and start.
         progress: the group's committed offsets; needed if the drain starts there.
     """
 
@@ -29,7 +29,7 @@ class DrainClusterSource:
         self._progress = progress
 
     def look(self, positions: Positions | None) -> ClusterLogs:
-        """See ``Source``."""
+        """See ``DrainSource``."""
         partitions = self._reader.partitions(self._options.subscription)
         if positions is None:
             return self._first_look(partitions)
@@ -39,13 +39,13 @@ class DrainClusterSource:
         return ClusterLogs(ends, starts, created)
 
     def created(self, topics: Collection[str]) -> Creations:
-        """See ``Source``."""
+        """See ``DrainSource``."""
         return self._reader.creations(topics)
 
     def ends(
         self, partitions: Sequence[TopicPartition], known: Positions
     ) -> dict[TopicPartition, LogEnds]:
-        """Return both ends of these logs; an end below a known one is requested again."""
+        """Return the start and end of each log; an end below the known one is requested again."""
         # The end first: the start of a log never passes an end that was read before.
         latest = self._reader.latest(partitions, known=known)
         earliest = self._reader.earliest(partitions)
@@ -62,7 +62,7 @@ class DrainClusterSource:
 
 
 class CommittingGroup(DrainGroup):
-    """A ``DrainGroup`` that commits offsets; with ``allow_live`` despite live members."""
+    """Commits offsets to a group; with ``allow_live`` even if it has live members."""
 
     def __init__(self, progress: GroupProgress, *, allow_live: bool) -> None:
         self._progress = progress

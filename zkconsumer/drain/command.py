@@ -24,7 +24,7 @@ _KAFKA = "kafka"
 KINDS = ("avro", "json", "protobuf")
 SCHEMA_IDS = ("column", "strip")
 STOPPED = 130
-"""The exit status of a program that Ctrl-C ended, as in shells."""
+"""The exit status that shells report for a program ended by Ctrl-C."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -286,7 +286,7 @@ def _decode_settings(args: argparse.Namespace) -> "DecodeSettings | None":
 
 
 def options_of_file(path: str | None) -> dict[str, str]:
-    """Read ``--command-config`` as options of the source; none if it is not given.
+    """Read the file of ``--command-config`` as options of the source; none without a file.
 
     Raises:
         ConfigError: the file can't be read.

@@ -18,12 +18,12 @@ class DecodeSettings:
     Attributes:
         format: ``avro``, ``json`` or ``protobuf``; None to recognise schema ids only.
         registry: the schema registry's URL.
-        registry_options: options of the registry client, named as Confluent's:
+        registry_options: options of the registry client, named as in Confluent's clients, such as
             ``basic.auth.user.info``.
         schemas: a folder of schemas, in place of a registry.
-        bare: whether values have no schema id, and are of the latest schema of ``TOPIC-value``.
-        schema_id: ``column``: values are landed unchanged; ``strip``: without the bytes in front of
-            their payload, which get a column of their own.
+        bare: whether values have no schema id, but the latest schema of ``TOPIC-value``.
+        schema_id: ``column``: values are landed unchanged; ``strip``: the bytes before the payload
+            are landed in a column of their own instead.
     """
 
     format: str | None = None

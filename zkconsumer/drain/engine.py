@@ -1,7 +1,7 @@
-"""Interface between the steps of a drain and the engine that reads and writes messages.
+"""The interface between the steps of a drain and the engine that reads and writes messages.
 
-Plan, manifest, state and files are the same for every engine, so a drain that began on one can
-continue on another.
+Plan, manifest, state and files are the same for every engine, so a drain that began on one engine
+can continue on another.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ Ends = Callable[[Sequence[TopicPartition], Positions], Mapping[TopicPartition, L
 
 
 class LandedRows(Protocol):
-    """The messages of a landing, of all batches. All methods raise ``DrainError``."""
+    """Reads the messages landed by all batches. Methods raise ``DrainError`` on failure."""
 
     def unplaced(self) -> int:
         """Return the number of rows without a position, which other methods ignore."""
@@ -34,7 +34,7 @@ class LandedRows(Protocol):
         ...
 
     def runs(self) -> Iterator[tuple[TopicPartition, Iterable[Run]]]:
-        """Yield each topic-partition's offsets as sorted runs, to be consumed before the next."""
+        """Yield topic-partitions, each with its sorted runs; consume these before the next."""
         ...
 
     def differences(
@@ -43,8 +43,8 @@ class LandedRows(Protocol):
         """Compare the rows with the cluster's messages at these offsets, one by one.
 
         Args:
-            options: the options of the source, without subscription.
-            ranges: the offsets to compare in each topic-partition.
+            options: the options of the source, without the subscription.
+            ranges: the offsets to compare, by topic-partition.
 
         Raises:
             ZkConsumerError: the cluster can't be read.
@@ -98,7 +98,7 @@ class DrainEngine(Protocol):
             storage: the storage of the drain's own files.
             identity: the drain's identity.
             last: the number of the last batch.
-            options: the options of reading the target.
+            options: options for reading the target.
 
         Raises:
             ConfigError: this engine can't read mirrors.

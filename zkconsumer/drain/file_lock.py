@@ -18,8 +18,8 @@ def held_file(path: Path) -> Iterator[bool]:
     """Lock a file until the context ends.
 
     Yields:
-        False if another process has locked it. True if it is locked now, and also if no lock is
-        possible: the file does not exist, or its file system has no locks.
+        False if another process has locked it. True if it is locked now, or if it can't be locked:
+        the file does not exist, or its file system has no locks.
     """
     try:
         # Network file systems may require write access for an exclusive lock.

@@ -15,13 +15,13 @@ from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 
 NOTED = 1_000
-"""The maximum number of a partition's holes to record singly; more are counted in a range."""
+"""The maximum number of a partition's holes to record individually; more share a range."""
 
 
 Ranges = Mapping[TopicPartition, OffsetRange]
 PartitionRuns = Iterable[tuple[TopicPartition, Iterable[Run]]]
 RunsOf = Callable[[Ranges], PartitionRuns]
-"""Returns the sorted runs of partitions within ranges; partitions without runs are missing."""
+"""Returns the sorted runs of partitions within ranges; it may omit partitions without runs."""
 
 
 def absences(
@@ -30,13 +30,14 @@ def absences(
     readings: tuple[RunsOf, RunsOf],
     ends: Ends,
 ) -> dict[TopicPartition, tuple[Absence, ...]]:
-    """Return the offsets without a message, of partitions with fewer rows than offsets.
+    """Return the offsets without a message, for partitions with fewer rows than offsets.
 
     Args:
         ranges: the planned ranges.
         contents: the contents of the landed rows.
-        readings: return runs of the landed rows, and of a second read of the log.
-        ends: looks up both ends of logs.
+        readings: the first returns the runs of the landed rows, the other those of a second read of
+            the log.
+        ends: reads log starts and ends.
 
     Raises:
         DrainError: the cluster has messages that were not landed; or see ``explain``.
@@ -108,7 +109,7 @@ def explain(wanted: OffsetRange, holes: Sequence[Run], log: LogEnds) -> tuple[Ab
     Args:
         wanted: the range.
         holes: the holes in it, sorted.
-        log: its current ends.
+        log: the current start and end of the log.
 
     Raises:
         DrainError: the log ends before the range does, although it included the range once.

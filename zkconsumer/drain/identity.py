@@ -12,12 +12,12 @@ class DrainIdentity:
     """The settings of a drain that must not change between two runs on the same path.
 
     Attributes:
-        id: the drain's id in other logs (that of a Delta table).
+        id: the drain's id, also recorded in logs of targets, such as a Delta table's.
         created_ms: the creation time in ms since the epoch.
         cluster: its source: a ZooKeeper connect string, or the addresses of brokers.
         subscription: the option and its value.
         starting: start offsets: ``earliest``, ``latest``, ``group`` or offsets as JSON.
-        group: the group whose offsets it commits; None: none.
+        group: the group whose offsets it commits; None if there is no group.
         format: the format of the landing: ``parquet``, ``json``, ``delta``, ``iceberg`` or
             ``kafka``.
         target: the place of the landing; None: the path itself. For an Iceberg drain see
@@ -71,10 +71,10 @@ _FLAGS = {
 
 
 def refuse_another(path: str, found: DrainIdentity, wanted: DrainIdentity) -> None:
-    """Refuse to run another drain than the one at the path.
+    """Refuse settings that differ from those of the drain at the path.
 
     Raises:
-        ConfigError: the identities differ; names the difference.
+        ConfigError: the identities differ; the message names the difference.
     """
     for name, flag in _FLAGS.items():
         was, now = getattr(found, name), getattr(wanted, name)

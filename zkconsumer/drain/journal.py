@@ -17,7 +17,7 @@ _NOT_READ_BY_SPARK = ("_", ".")
 
 
 class BatchJournal:
-    """The own files of a drain. Every method raises ``DrainError`` as its storage does."""
+    """Reads and writes a drain's own files. Methods raise ``DrainError`` as the storage does."""
 
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
@@ -63,7 +63,7 @@ class BatchJournal:
         """Write the drain's identity unless there is one.
 
         Args:
-            identity: the identity by this run's settings.
+            identity: the identity according to this run's settings.
             attempt: see ``probe``.
 
         Returns:
@@ -192,7 +192,7 @@ class BatchJournal:
         """Write the plan of the next batch.
 
         Raises:
-            DrainError: another process wrote a different one.
+            DrainError: another process wrote a plan of this number.
         """
         if not self._storage.create(layout.plan_file(plan.number), plan.to_bytes()):
             raise self._another(plan.number)
@@ -201,7 +201,7 @@ class BatchJournal:
         """Mark a batch as being landed, until ``clean`` removes the mark."""
         mark = f"{layout.attempt_folder(number, attempt)}/begun"
         name = attempt.encode()
-        # The mark is ours if only the response to a first attempt was lost.
+        # A mark with our name is ours: it was created before, and only the response was lost.
         if not self._storage.create(mark, name) and self._storage.read(mark) != name:
             raise self._another(number)
 

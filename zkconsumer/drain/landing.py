@@ -14,14 +14,14 @@ from zkconsumer.drain.plan import BatchPlan
 
 
 class Landing(Protocol):
-    """Lands batches in a target. Thread: one at a time. All methods raise ``ZkConsumerError``."""
+    """Lands batches in a target. Thread: one at a time. Methods raise ``ZkConsumerError``."""
 
     def prepare(self, plan: BatchPlan) -> Mapping[str, JsonValue]:
-        """Return notes for the plan. Called once, just before the plan is written."""
+        """Return notes to store in the plan. Called once, just before the plan is written."""
         ...
 
     def land(self, plan: BatchPlan, attempt: str) -> Manifest:
-        """Read the plan's ranges and stage them where they don't count yet.
+        """Read the messages of the plan's ranges, and stage them where they don't count yet.
 
         Called only for plans that have ranges. The result is compared with the plan
         (``manifest.check``) and written; that makes the batch landed.
@@ -29,7 +29,7 @@ class Landing(Protocol):
         Args:
             plan: the ranges to read.
             attempt: a name of letters and digits that no earlier attempt had. Earlier attempts may
-                still run (tasks of a killed driver), and must not collide with this one.
+                still be running (tasks of a killed driver), and must not collide with this one.
         """
         ...
 

@@ -1,8 +1,9 @@
-"""Lands a Delta table: writes files as usual, then one entry of the table's log for them.
+"""Lands messages in a Delta table: writes files as usual, then one entry of the table's log.
 
-Readers of the table see a batch wholly or not at all. Each entry identifies the drain and the batch
-(by an application transaction), so that no batch is added twice, and the batch's offsets (in
-``userMetadata``), for the proof and for people. When the log expires, only the offsets are lost.
+Readers of the table see a batch wholly or not at all. Each entry records the drain and the batch
+(as an application transaction), so that no batch is added twice, and the batch's offsets (in
+``userMetadata``), for the proof and for human readers. When the log expires, only the offsets are
+lost.
 
 Source: the Delta transaction protocol (``txn`` and ``commitInfo`` actions); the log is written by
 ``deltalake``.
@@ -43,7 +44,7 @@ class DeltaLanding(FilesLanding):
     Args:
         storage: the drain's storage, which also holds the table.
         settings: the drain's settings; ``target_options`` are storage options of ``deltalake``.
-        columns: returns the present Arrow schema of files, if they have more than the source's
+        columns: returns the current Arrow schema of files; None: they have only the source's
             columns.
 
     Raises:
@@ -125,7 +126,7 @@ def _saying(summary: Mapping[str, str], entries: Sequence[Any] = ()) -> Any:
 
 
 def delta_uri(uri: str) -> str:
-    """Convert a Hadoop path to the form of ``deltalake``."""
+    """Convert a Hadoop path to a URI for ``deltalake``."""
     for ours, theirs in (("s3a://", "s3://"), ("file:", "")):
         if uri.startswith(ours):
             return theirs + uri.removeprefix(ours)
@@ -133,7 +134,7 @@ def delta_uri(uri: str) -> str:
 
 
 def _schema(columns: Any = None) -> Any:
-    """Return the table's schema: the source's columns, then those that Arrow's schema adds."""
+    """Return the table's schema: the source's columns, then those that an Arrow schema adds."""
     from deltalake import Field, Schema  # noqa: PLC0415 - optional
     from deltalake.schema import PrimitiveType  # noqa: PLC0415 - optional
 

@@ -33,10 +33,10 @@ class RowWriter(Protocol):
     """Reads a plan's ranges and writes them as files; each engine has its own."""
 
     def write(self, plan: BatchPlan, folder: str) -> WrittenRows:
-        """Write all rows, and count them in the files.
+        """Write all rows, then count those in the files.
 
         Args:
-            plan: what to read.
+            plan: the ranges to read.
             folder: a new folder below the storage's path; files go to ``topic=T/date=D`` in it, and
                 dead letters to the same folders below ``layout.DEAD_LETTERS``.
         """
@@ -83,7 +83,7 @@ class FilesLanding:
         )
 
     def publish(self, plan: BatchPlan, manifest: Manifest) -> None:
-        """Move every file that is not moved yet."""
+        """Move every file that has not been moved yet."""
         del plan
         for file in (*manifest.files, *manifest.dead_letters):
             self._storage.move(f"{layout.staging_folder(manifest.number)}/{file.staged}", file.path)
@@ -97,7 +97,7 @@ def is_dead(path: str) -> bool:
 def has_rows(path: str) -> bool:
     """Return whether a file below a batch's folder holds rows; Spark writes markers there, too.
 
-    A task that Spark abandoned may still write, below ``_temporary``.
+    A task that Spark abandoned may still be writing below ``_temporary``.
     """
     below = path.removeprefix(f"{layout.DEAD_LETTERS}/")
     return below.startswith("topic=") and not PurePosixPath(path).name.startswith(("_", "."))
@@ -109,8 +109,8 @@ def landed_file(number: int, folder: str, path: str, size_bytes: int) -> LandedF
     Args:
         number: the batch's number, which becomes part of the file's name.
         folder: the folder where it was written, below the batch's staging folder.
-        path: its path below that: ``topic=T/date=D/part-00000-....parquet``, or that of a dead
-            letter.
+        path: its path below that: ``topic=T/date=D/part-00000-....parquet``, or the path of a file
+            of dead letters.
         size_bytes: its length.
     """
     parts = PurePosixPath(path)

@@ -21,7 +21,8 @@ def run_drain(
 ) -> DrainReport:
     """Land topics exactly once, then commit the group's offsets.
 
-    The process may be killed at any point: a call with the same settings resumes, on either engine.
+    The process may be killed at any point: a call with the same settings resumes the drain, on
+    either engine.
 
     Raises:
         ConfigError: settings are wrong, another drain is at the path, or the group has live

@@ -36,7 +36,7 @@ def manifest_file(number: int) -> str:
 
 
 def schema_file(number: int) -> str:
-    """Return the path of a schema that decodes values."""
+    """Return the path of an adopted schema."""
     return f"{SCHEMAS}/{batch_name(number)}.json"
 
 

@@ -23,8 +23,8 @@ class Absence:
     Attributes:
         from_offset: the first absent offset.
         until_offset: the offset after the last absent one.
-        count: the number of absent offsets; fewer than the range if there were too many holes to
-            note singly.
+        count: the number of absent offsets; less than the length of the range if there were too
+            many holes to record individually.
         kind: the reason, one of ``EXCUSED``.
     """
 
@@ -56,7 +56,7 @@ class LandedPart:
         return self.offsets.topic_partition
 
     def complaint(self) -> str | None:
-        """Return why the part is not the whole range exactly once; None if it is."""
+        """Return why the part does not hold its range exactly once; None if it does."""
         have, absent = self.contents, sum(absence.count for absence in self.absent)
         if have.rows + absent != self.offsets.count:
             return (
@@ -81,7 +81,7 @@ class LandedFile:
         staged: the path where it was written, below the batch's staging folder (attempt included).
         path: its final path, below the drain's path.
         size_bytes: its length.
-        values: values of the partition columns, by name: those in its path.
+        values: the values of the partition columns in its path, by name.
     """
 
     staged: str
@@ -100,7 +100,7 @@ class Manifest:
         landed_ms: the time of landing, in ms since the epoch.
         files: the files, ordered by path; none if the landing has no files.
         parts: one for every range of the plan, in its order.
-        notes: data of the landing.
+        notes: data that the landing recorded.
         dead_letters: files of messages that could not be decoded, ordered by path.
     """
 
@@ -114,12 +114,12 @@ class Manifest:
 
     @property
     def rows(self) -> int:
-        """Count the landed messages, dead letters included."""
+        """The number of landed messages, dead letters included."""
         return sum(part.contents.rows for part in self.parts)
 
     @property
     def dead_lettered(self) -> int:
-        """Count the dead letters."""
+        """The number of dead letters."""
         return sum(part.dead_lettered for part in self.parts)
 
     def to_bytes(self) -> bytes:
@@ -164,7 +164,7 @@ def landed_parts(
     """Return one part for every range of a plan, in its order.
 
     Args:
-        plan: what was to be landed.
+        plan: the plan of the batch.
         contents: the contents of the landed rows, dead letters included.
         absent: the offsets that the log did not have.
         dead: the contents of the dead letters; None: not counted yet.

@@ -26,20 +26,20 @@ class LogEnds(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchPlan:
-    """One batch.
+    """The plan of one batch.
 
     Attributes:
         number: its number, from 1 without gaps.
-        created_ms: its creation in ms since the epoch; its date is that of messages without a
-            timestamp.
+        created_ms: the time of its creation, in ms since the epoch; messages without a timestamp
+            get its date.
         positions: the next offset to land before this batch, for every known partition, new ones
             included.
         starts: the start offsets of the partitions that are new in this plan.
         ranges: the ranges to read, none empty, at most one per partition.
-        expired: the ranges that the log no longer held at planning; directly in front of the
-            partition's range.
+        expired: the ranges that the log no longer held when the batch was planned; each directly
+            precedes its partition's range.
         notes: data of the landing, see ``Landing.prepare``.
-        created: the creation of each topic, which identifies it among topics of its name, if known.
+        created: the creation of each topic, if known, which distinguishes recreated topics.
     """
 
     number: int
@@ -99,8 +99,8 @@ class Situation:
         positions: the positions of the drain, by partition.
         ends: the log starts and ends of the partitions that can be read now.
         starts: the start positions of new partitions, at or after the log start offset.
-        until: the end of this run, if it is before the log's end.
-        created: the creation of each topic, which identifies it among topics of its name, if known.
+        until: the offsets at which this run ends; without one, a partition ends with its log.
+        created: the creation of each topic, if known, which distinguishes recreated topics.
     """
 
     positions: Positions
@@ -113,7 +113,7 @@ class Situation:
         """Return the partitions whose logs end before the offset up to which they are landed.
 
         This happens for a moment after a change of leaders; if it lasts, the topic was recreated or
-        its log truncated, and its offsets have other messages.
+        its log truncated, and its offsets now belong to other messages.
         """
         return {
             tp: ends
@@ -130,14 +130,14 @@ def make_plan(
 ) -> BatchPlan | None:
     """Plan the next batch; return None if there is nothing to land and no new partition.
 
-    There is always a first plan: partitions that appear after it are new. New partitions are
+    The first plan is never None: partitions that appear after it are new. New partitions are
     recorded, even if they are empty, so that their start does not move.
 
     Args:
         number: the number of the plan.
         now_ms: the time in ms since the epoch.
         situation: the state of the drain and the cluster.
-        max_offsets: the approximate maximum number of offsets of all partitions; None: no limit.
+        max_offsets: the approximate maximum number of offsets in all ranges; None: no limit.
     """
     starts = {tp: at for tp, at in situation.starts.items() if tp not in situation.positions}
     positions = {**situation.positions, **starts}
@@ -173,7 +173,7 @@ def refuse_expired(plan: BatchPlan, path: str) -> None:
     """Refuse ranges that the log lost before they could be landed.
 
     Raises:
-        DrainError: there are such ranges; names each.
+        DrainError: there are such ranges; the message names each.
     """
     if plan.expired:
         lost = ", ".join(str(offsets) for offsets in plan.expired)
@@ -207,7 +207,7 @@ def refuse_recreated(recreated: Collection[str], positions: Positions, path: str
         path: the drain's path, for messages.
 
     Raises:
-        DrainError: there are such topics; names each with its landed offset.
+        DrainError: there are such topics; the message names their landed offsets.
     """
     landed = {tp: at for tp, at in positions.items() if tp.topic in recreated}
     if landed:

@@ -109,7 +109,7 @@ class LoggedProgress(Watch):
 class JsonProgress(Watch):
     """Prints one JSON object per line, after each read of the cluster and after every batch.
 
-    If the reader of the lines goes away, the drain continues.
+    If the reader of the lines exits, the drain continues.
     """
 
     def __init__(self, out: RawIOBase, meter: DrainMeter) -> None:
@@ -137,7 +137,7 @@ class JsonProgress(Watch):
         )
 
     def _show(self, pace: DrainPace, **batch: int) -> None:
-        # The batch of a killed run is finished before the cluster is read.
+        # A batch of a killed run is finished before the cluster is read: its lag is unknown.
         lag = {} if pace.lag is None else {"lag": pace.lag}
         self._print(ended=False, landed=pace.landed, **lag, running_ms=pace.elapsed_ms, **batch)
 
@@ -154,7 +154,7 @@ def json_lines() -> JsonProgress:
 
 
 class BarWatch(Watch):
-    """A bar that grows with every batch.
+    """Shows a bar that grows with every batch.
 
     Args:
         progress: the progress bar of ``rich``; started and stopped by the caller.
@@ -191,7 +191,7 @@ class BarWatch(Watch):
 
 @contextmanager
 def shown(out: TextIO | None = None) -> Iterator[Watch]:
-    """Return a terminal's progress display; a silent one if ``out`` is no terminal."""
+    """Yield a progress display on ``out``; a silent one if it is not a terminal."""
     out = out or sys.stderr
     if not out.isatty():
         yield Watch()

@@ -16,7 +16,7 @@ class ClusterLogs(NamedTuple):
     Attributes:
         ends: the starts and ends of the logs.
         starts: the start positions of new partitions.
-        created: the creation of each topic, which identifies it among topics of its name, if known.
+        created: the creation of each topic, if known, which distinguishes recreated topics.
     """
 
     ends: Mapping[TopicPartition, LogEnds]
@@ -25,7 +25,7 @@ class ClusterLogs(NamedTuple):
 
 
 class DrainSource(Protocol):
-    """The drained cluster. Methods raise ``ZkConsumerError`` if it can't be read."""
+    """Reads the drained cluster. Methods raise ``ZkConsumerError`` if it can't be read."""
 
     def look(self, positions: Positions | None) -> ClusterLogs:
         """Read the current log ends.
@@ -37,12 +37,12 @@ class DrainSource(Protocol):
         ...
 
     def created(self, topics: Collection[str]) -> Creations:
-        """Return the creation of each topic, which identifies it, if known; never raises."""
+        """Return the creation of each topic, if known; never raises."""
         ...
 
 
 class DrainGroup:
-    """The group that gets the drain's positions as offsets; this implementation has no group."""
+    """Commits the drain's positions to a group; this implementation has no group."""
 
     def check(self) -> None:
         """Check that no other process commits for this group.
@@ -80,5 +80,5 @@ class StopRequest(Protocol):
         ...
 
     def wait(self, timeout_ms: int) -> None:
-        """Wait for a timeout, or until stopped."""
+        """Wait until ``timeout_ms`` have passed, or a stop is requested."""
         ...

@@ -69,7 +69,7 @@ class Sides:
 
 
 class DrainRunner:
-    """One run of a drain, until it is done or stopped."""
+    """Runs a drain until it is done or stopped."""
 
     def __init__(self, settings: DrainSettings, sides: Sides) -> None:
         self._settings = settings
@@ -91,7 +91,7 @@ class DrainRunner:
         """
         self._begin()
         with self._journal.alone():
-            # Not before: until now another process may have gone on here.
+            # Read under the lock: until now, another process may have continued the drain.
             self._go_on(resume(self._journal.read_state()))
         return self._report
 
@@ -106,7 +106,7 @@ class DrainRunner:
 
     def _go_on(self, state: DrainState) -> None:
         if state.step is DrainStep.PLAN and state.plan is not None:
-            # Files that tasks of a killed run wrote after another process landed the batch.
+            # Delete files that tasks of a killed run wrote after another process landed the batch.
             self._journal.clean(state.plan.number)
         if state.step is DrainStep.PUBLISH:
             self._sides.watch.on_landing(state.batch)
@@ -139,7 +139,7 @@ class DrainRunner:
         positions = {} if state.plan is None else state.plan.after()
         look = self._sides.source.look(None if state.plan is None else positions)
         before: Creations = {} if state.plan is None else state.plan.created
-        # Before comparing log ends, since a recreated topic may be longer.
+        # Before comparing log ends, since the log of a recreated topic may be longer.
         refuse_recreated(created_again(before, look.created), positions, self._journal.path)
         situation = self._situation(positions, look, {**before, **look.created})
         self._refuse_truncated(situation)
@@ -166,7 +166,7 @@ class DrainRunner:
     def _situation(self, positions: Positions, look: ClusterLogs, created: Creations) -> Situation:
         self._log_ends = {tp: ends.latest for tp, ends in look.ends.items()}
         if self._settings.once:
-            # A partition that comes later, or is led again, ends where it was first seen to.
+            # A partition that appears later, or has a leader again, ends at its first known end.
             self._until = {**self._log_ends, **self._until}
         return Situation(
             positions=positions,
@@ -193,8 +193,8 @@ class DrainRunner:
         attempt = self._sides.new_attempt()
         self._journal.start_attempt(plan.number, attempt)
         if plan.ranges:
-            # Before, so that nothing is read in vain; and after, since a topic may be recreated
-            # meanwhile.
+            # Checked before, so that nothing is read in vain; and again afterwards, since a topic
+            # may be recreated meanwhile.
             self._check_topics(plan)
             self._sides.watch.on_landing(plan)
             try:
@@ -220,8 +220,8 @@ class DrainRunner:
     def _commit(self, plan: BatchPlan) -> None:
         self._sides.group.check()
         positions = plan.after()
-        # Brokers refuse offsets of deleted topics, which must not block the others. A run that has
-        # not read the cluster yet finishes its batch.
+        # Brokers refuse offsets of deleted topics, which must not block the others. A run that
+        # finishes an earlier run's batch has not read the cluster yet: it commits that batch alone.
         known = self._log_ends or _touched(plan)
         # Nor must an offset of a deleted topic be committed for its recreated successor.
         now = self._sides.source.created({tp.topic for tp in known})
@@ -252,7 +252,7 @@ def _touched(plan: BatchPlan) -> set[TopicPartition]:
 
 
 def _expired_since(manifest: Manifest) -> tuple[OffsetRange, ...]:
-    """Return the offsets that expired between plan and read."""
+    """Return the offsets that expired between planning and reading."""
     return tuple(
         OffsetRange(part.topic_partition, absence.from_offset, absence.until_offset)
         for part in manifest.parts

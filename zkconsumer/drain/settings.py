@@ -17,7 +17,7 @@ MAX_OFFSETS_PER_BATCH = 5_000_000
 INTERVAL_MS = 60_000
 _TRIES_ONCE = 5
 _TRIES_CONTINUOUS = 60
-"""The number of attempts, a second apart, if a cluster does not respond: brokers may restart."""
+"""The number of attempts, a second apart, while brokers do not respond: they may be restarting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,19 +25,19 @@ class DrainSettings:
     """The settings of one drain.
 
     Attributes:
-        path: the path of the landing, on any file system of the engine. With the format ``kafka``
-            it holds only the drain's own files.
+        path: the path of the landing, on any file system that the engine supports. With the format
+            ``kafka`` it holds only the drain's own files.
         zookeeper: the cluster's ZooKeeper, ``host1:port1,host2:port2/chroot``.
-        bootstrap_servers: brokers, instead of ZooKeeper or beside it.
+        bootstrap_servers: brokers, instead of ZooKeeper or in addition to it.
         topics: the topics to drain, by name.
-        topics_pattern: instead, a Java regular expression for whole names.
+        topics_pattern: a Java regular expression that matches whole names, instead of ``topics``.
         format: the format of the landing.
         starting: ``earliest``, ``latest``, ``group`` or offsets as JSON.
         group: the group to which its positions are committed.
         commit_offsets_to: the storage of these offsets; None: ZooKeeper if there is a group.
         allow_live_group: whether to commit even if the group has live members.
         fail_on_data_loss: whether to stop if logs lost offsets before they could be landed.
-        once: whether to end at the log ends as of the start.
+        once: whether to end at the log ends as of the start of the run.
         max_offsets_per_batch: the approximate maximum size of a batch.
         interval_ms: the pause when everything is landed.
         options: further options of the source, such as ``kafka.*`` and ``minPartitions``.
@@ -45,8 +45,8 @@ class DrainSettings:
         target_options: for the format ``kafka``, options of Spark's Kafka sink; for ``delta``,
             storage options of ``deltalake``; for ``iceberg``, catalog properties of ``pyiceberg``.
         catalog: for ``iceberg``, the catalog's name in pyiceberg's configuration; None for the
-            drain's own at its path, or where there are ``target_options``, the default one.
-        table: for ``iceberg``, the table's namespace and name, with a dot between; None for
+            drain's own catalog at its path, or, if there are ``target_options``, the default one.
+        table: for ``iceberg``, the table's namespace and name, separated by a dot; None for
             ``kafka.messages``.
         decode: the settings of decoding; None: values are not decoded.
     """
@@ -107,7 +107,7 @@ class DrainSettings:
         return source_options(self.source())
 
     def identity(self, drain_id: str, created_ms: int) -> DrainIdentity:
-        """Return the drain's identity by these settings."""
+        """Return the drain's identity according to these settings."""
         what, value = self._subscription()
         return DrainIdentity(
             id=drain_id,
@@ -122,7 +122,7 @@ class DrainSettings:
         )
 
     def table_name(self) -> TableName:
-        """Return the table that an Iceberg drain lands."""
+        """Return the table in which an Iceberg drain lands messages."""
         is_own = self.catalog is None and (self.format != "iceberg" or not self.target_options)
         return TableName(
             None if is_own else self.catalog or DEFAULT_CATALOG, self.table or DEFAULT_TABLE

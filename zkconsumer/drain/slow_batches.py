@@ -1,4 +1,4 @@
-"""Reports batches that take minutes, so that a drain does not hang silently."""
+"""Reports batches that take minutes, so that a slow drain does not look stuck."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -24,7 +24,7 @@ class _Batch(NamedTuple):
 class SlowBatches(Watch):
     """Forwards all notifications, and writes a line for a slow batch.
 
-    The line is written after ``first_ms``, and again whenever that time has doubled.
+    The line is written after ``first_ms``, and again whenever the elapsed time has doubled.
 
     Args:
         watch: receives all notifications.
@@ -40,7 +40,7 @@ class SlowBatches(Watch):
         self._out = out
         self._first_ms = first_ms
         self._clock = clock or SystemClock()
-        # Written by the drain's thread alone, whole.
+        # Replaced as a whole, by the drain's thread only.
         self._batch: _Batch | None = None
         self._reported: tuple[_Batch | None, int] = (None, 0)
 
@@ -60,7 +60,7 @@ class SlowBatches(Watch):
         self._watch.on_landed(plan, manifest)
 
     def report(self) -> None:
-        """Write the line if it is due. Thread: one, beside the drain's."""
+        """Write the line if it is due. Thread: a single one other than the drain's."""
         batch = self._batch
         if batch is None:
             return
@@ -83,7 +83,7 @@ class SlowBatches(Watch):
 def reporting_slow_batches(
     watch: Watch, out: TextIO, first_ms: int = FIRST_MS
 ) -> Iterator[SlowBatches]:
-    """Report slow batches while inside.
+    """Report slow batches until the context ends.
 
     Args:
         watch: receives all notifications; see ``SlowBatches``, which is yielded.

@@ -4,13 +4,13 @@ A run killed at any point leaves one of these states, from which the next run co
 
 | storage holds | next |
 |---|---|
-| nothing | BEGIN: write down what drain this is |
+| nothing | BEGIN: record the drain's identity |
 | no plan; or a manifest for the last plan, and nothing staged | PLAN the next batch |
 | a plan without a manifest | LAND it, as a new attempt |
 | a plan with a manifest, and something staged | PUBLISH, then COMMIT, then CLEAN |
 
-Staged files are deleted last. So as long as they exist, it is unknown whether their batch was
-published and the group's offsets committed, and both steps are repeated, which is safe.
+Staged files are deleted last. As long as they exist, it is unknown whether their batch was
+published and the group's offsets committed, so both steps are repeated, which is safe.
 """
 
 from dataclasses import dataclass, replace

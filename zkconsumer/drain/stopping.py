@@ -1,4 +1,4 @@
-"""Stops a drain by a flag or a signal."""
+"""Stops a drain through a flag, which signals may set."""
 
 import signal
 import sys
@@ -12,14 +12,14 @@ _NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
 
 class DrainStopFlag:
-    """A ``StopRequest`` that a flag makes. Thread: any, and any signal handler."""
+    """A flag that requests a stop. See ``StopRequest``. Thread: any, and any signal handler."""
 
     def __init__(self) -> None:
         self._is_requested = False
         self._wakeup = WakeEvent()
 
     def request(self) -> None:
-        """Request the end before the next batch."""
+        """Request that the drain stop before the next batch."""
         self._is_requested = True
         self._wakeup.notify()
 
@@ -45,9 +45,9 @@ def ignored_signals() -> frozenset[signal.Signals]:
 
 @contextmanager
 def asking_signals(stop: DrainStopFlag, ignored: Collection[signal.Signals]) -> Iterator[None]:
-    """Let the first Ctrl-C or SIGTERM end the drain in order, and the second one at once.
+    """Stop the drain after its batch at the first Ctrl-C or SIGTERM, and at once at the second.
 
-    It must be entered after the start of Spark, which handles Ctrl-C itself. Thread: main only.
+    Enter the context after Spark has started, since Spark handles Ctrl-C itself. Thread: main only.
 
     Args:
         stop: receives the request.

@@ -1,6 +1,6 @@
 """The interface between a drain and file systems.
 
-Paths are texts relative to the drain's own, with ``/`` between their parts.
+Paths are strings relative to the drain's own path, with ``/`` between their parts.
 """
 
 from contextlib import AbstractContextManager
@@ -17,11 +17,11 @@ class StoredFile(NamedTuple):
 
 
 class Storage(Protocol):
-    """Keeps files. Thread: one at a time.
+    """Stores a drain's files. Thread: one at a time.
 
     Every method raises ``DrainError``, naming the path, if the storage can't be reached or refuses.
-    After an error, and after a kill, an operation is done wholly or not at all; a ``delete`` may be
-    done in part.
+    An operation that fails or is killed is done wholly or not at all; only a ``delete`` may be done
+    in part.
     """
 
     def uri(self, path: str) -> str:
@@ -49,7 +49,7 @@ class Storage(Protocol):
     def names(self, folder: str) -> list[str]:
         """List a folder's direct entries, in any order; empty if it does not exist.
 
-        Object stores have no folders without files: what only marks one is not listed.
+        Object stores have no folders without files: markers of such folders are not listed.
         """
         ...
 
@@ -79,7 +79,7 @@ def missing(source: str, target: str) -> DrainError:
 
 
 def in_the_way(source: str, target: str) -> DrainError:
-    """Return the error for a foreign file at a landed one's path."""
+    """Return the error for a foreign file at the path of a landed file."""
     return DrainError(
         f"{target} exists and differs from {source}, which is to be moved there: move the "
         "existing file away"

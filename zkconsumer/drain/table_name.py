@@ -8,9 +8,9 @@ from zkconsumer.errors import ConfigError
 
 DEFAULT_TABLE = "kafka.messages"
 DEFAULT_CATALOG = "default"
-"""As pyiceberg calls the one that is asked for by no name."""
+"""The catalog that pyiceberg loads if none is named."""
 _SCHEMES_WITH_JAVA = frozenset({"hdfs", "viewfs"})
-"""What pyiceberg reaches by Hadoop's C library alone, a JVM in the process."""
+"""Schemes that pyiceberg supports only through Hadoop's C library, with a JVM in process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class TableName:
     Attributes:
         catalog: the catalog's name in pyiceberg's configuration; None: the drain's own, a file at
             its path.
-        table: the namespace and the name, with a dot between.
+        table: the namespace and the name, separated by a dot.
     """
 
     catalog: str | None = None
@@ -43,10 +43,10 @@ class TableName:
 
 
 def refuse_hdfs(uri: str) -> None:
-    """Refuse to keep an Iceberg table where pyiceberg, which writes it on each engine, can't.
+    """Refuse paths where pyiceberg, which writes the table on each engine, can't keep it.
 
     Raises:
-        ConfigError: the path or URI is of HDFS.
+        ConfigError: the path or URI is on HDFS.
     """
     scheme = scheme_of(uri)
     if scheme in _SCHEMES_WITH_JAVA:

@@ -1,4 +1,4 @@
-"""The local engine, without Spark and Java; ``on_spark`` uses parts of it in its tasks."""
+"""The local engine, without Spark or Java; ``on_spark`` uses parts of it in its tasks."""
 
 from importlib.util import find_spec
 

@@ -11,7 +11,7 @@ from pyiceberg.utils.config import Config
 
 _CUT = "***"
 _PLAIN = frozenset({"type", "py-catalog-impl", "py-io-impl"})
-"""Properties that name a library; their values are in many messages."""
+"""Properties that name a library; their values occur in many messages."""
 _USER = re.compile(r"(?<=://)[^\s'\"]*@")
 _SHORT = 4
 
@@ -26,7 +26,7 @@ def configured(catalog: str | None) -> dict[str, str]:
 
 
 def without_secrets(message: str, properties: Mapping[str, str]) -> str:
-    """Remove values of properties, their parts and users of URIs from a message."""
+    """Remove the values of properties, their parts, and the users in URIs from a message."""
     message = _USER.sub(f"{_CUT}@", message)
     values = (str(value) for name, value in properties.items() if name not in _PLAIN)
     found = {form for value in values for part in _parts(value) for form in _forms(part)}
@@ -38,7 +38,7 @@ def without_secrets(message: str, properties: Mapping[str, str]) -> str:
 
 
 def _parts(value: str) -> Iterator[str]:
-    """Return a value and those parts of it that a library may show: user, password, query."""
+    """Yield a value and those parts of it that a library may show: user, password, query."""
     yield value
     try:
         address = urlsplit(value)
@@ -54,7 +54,7 @@ def _parts(value: str) -> Iterator[str]:
 
 
 def _forms(text: str) -> Iterator[str]:
-    """Return a text unchanged, decoded, stripped, and in quotes."""
+    """Yield a text unchanged, URL-decoded, stripped, and escaped as in quotes."""
     for spelling in (text, unquote(text)):
         for form in (
             spelling,

@@ -31,7 +31,7 @@ def row_hashes(rows: pa.RecordBatch, *, with_time: bool = True) -> pa.Array:
     """Return each row's hash, an int64; a checksum is their sum.
 
     Args:
-        rows: with the columns of ``SCHEMA``, in any order.
+        rows: rows with the columns of ``SCHEMA``, in any order.
         with_time: whether the timestamp is hashed; otherwise it counts as null.
     """
     if ENGINE is not Engine.NATIVE:
@@ -89,7 +89,7 @@ def placed(rows: pa.Table, topic: str, day: int) -> pa.Table:
 
     Args:
         rows: rows of a landing.
-        topic: its name.
+        topic: the topic's name.
         day: the day, counted from the epoch.
     """
     names = pa.DictionaryArray.from_arrays(

@@ -1,6 +1,6 @@
 """Opens data files for pyarrow: at a local path, or in a store through its client.
 
-Errors of a store keep their class on the way through pyarrow.
+Errors of a store pass through pyarrow with their own class.
 """
 
 import io
@@ -19,7 +19,7 @@ _Door = Callable[[], AbstractContextManager[None]]
 
 
 class Upload(io.RawIOBase):
-    """An upload as a Python file object: pyarrow reads the attribute ``closed``."""
+    """Wraps an upload as a Python file object, whose attribute ``closed`` pyarrow reads."""
 
     def __init__(self, writer: Any, door: _Door) -> None:
         self._writer = writer
@@ -45,7 +45,7 @@ class Upload(io.RawIOBase):
 
 
 class Download(io.RawIOBase):
-    """A download as a Python file object."""
+    """Wraps a download as a Python file object."""
 
     def __init__(self, reader: Any, door: _Door) -> None:
         self._reader = reader
@@ -99,7 +99,7 @@ class StreamedStorage(Protocol):
 
 
 class StreamedFiles:
-    """Files of a store, visible once written completely. See ``DataFiles``."""
+    """Opens files of a store, which are visible once complete. See ``DataFiles``."""
 
     def __init__(self, storage: StreamedStorage) -> None:
         self._storage = storage
@@ -124,10 +124,10 @@ class StreamedFiles:
 class DataFiles(Protocol):
     """Opens files below a drain's path. Thread: any.
 
-    Methods raise ``OSError``, or ``DrainError`` where a store fails.
+    Methods raise ``OSError``, or ``DrainError`` if a store fails.
 
     Attributes:
-        held_bytes: memory held by each file that is being written.
+        held_bytes: the memory held by each file that is being written.
     """
 
     held_bytes: int
@@ -146,7 +146,7 @@ class DataFiles(Protocol):
 
 
 class LocalFiles:
-    """Data files of this machine. See ``DataFiles``."""
+    """Opens data files of this machine. See ``DataFiles``."""
 
     held_bytes = 0
 

@@ -29,10 +29,10 @@ class FileNaming:
     """The folder and the names of files.
 
     Attributes:
-        folder: below the drain's path.
+        folder: the folder, below the drain's path.
         file_format: ``parquet`` or ``json``.
-        created_ms: the plan's creation, whose day messages without a timestamp get.
-        topic: the topic, which is a folder in it.
+        created_ms: the time of the plan's creation, whose day messages without a timestamp get.
+        topic: the topic, which has a folder of its own in ``folder``.
         task: a number that no other writer of the same folder has.
         file_columns: returns the columns of a table's files, with topic and date; None if both are
             in the path alone.
@@ -139,7 +139,7 @@ class DatedFiles:
         date = (_EPOCH + timedelta(days=day)).date().isoformat()
         name = f"{self._name}.c{len(self._written) + self._open():03d}"
         ending = formats.ending(naming.file_format)
-        # Names that Kafka allows, as Spark writes them; others could escape the folder.
+        # Leaves names that Kafka allows as they are, like Spark; others could escape the folder.
         topic = quote(naming.topic, safe="")
         return f"{naming.folder}/topic={topic}/date={date}/{name}.{ending}"
 
@@ -148,10 +148,10 @@ class DatedFiles:
 
 
 def _by_day(rows: pa.RecordBatch, planned: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-    """Group rows by day, in UTC; rows without timestamp get the plan's.
+    """Group rows by day, in UTC; rows without a timestamp get the plan's day.
 
-    So do timestamps after the year 9999, as when a producer confused microseconds and milliseconds:
-    one folder that is no date would make readers treat the column as text.
+    So do rows with timestamps after the year 9999, for example if a producer confused microseconds
+    and milliseconds: one folder that is not a date would make readers treat the column as text.
     """
     times = rows.column("timestamp")
     if times.null_count == len(rows):

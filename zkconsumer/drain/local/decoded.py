@@ -1,4 +1,4 @@
-"""Splits rows into decoded ones and dead letters, which can't be decoded."""
+"""Splits rows into decoded rows and dead letters, which can't be decoded."""
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -32,7 +32,7 @@ class SplitRows(NamedTuple):
     """Rows, split by whether they could be decoded.
 
     Attributes:
-        landed: rows with the columns of ``SCHEMA`` and the decoded ones.
+        landed: rows with the columns of ``SCHEMA`` and the added ones.
         dead: rows with the unchanged columns of ``SCHEMA``, and headers, schema and reason.
     """
 
@@ -41,10 +41,10 @@ class SplitRows(NamedTuple):
 
 
 class RowDecoder:
-    """Decodes rows. Thread: any; one at a time decodes.
+    """Decodes rows. Thread: any; only one decodes at a time.
 
     Args:
-        decoding: decodes the values; None: their schemas are only named.
+        decoding: decodes the values; None to find only the names of their schemas.
     """
 
     def __init__(self, settings: DecodeSettings, decoding: ValueDecoding | None) -> None:
@@ -63,7 +63,7 @@ class RowDecoder:
         """Decode rows, a bounded number at a time.
 
         Args:
-            rows: with the columns of ``SCHEMA``, then ``headers``.
+            rows: rows with the columns of ``SCHEMA``, then ``headers``.
 
         Raises:
             SchemaError: a schema can't be fetched now.
@@ -119,7 +119,7 @@ def row_decoder(
     """Create the decoder of a drain's rows.
 
     Args:
-        settings: of the drain.
+        settings: the drain's settings.
         topic: the topic of the values.
         catalog: creates the catalog from a source of schemas; not called if ids are only
             recognised.
@@ -161,7 +161,7 @@ def _value_headers(column: pa.Array) -> dict[int, bytes]:
 
 
 def _decoded_values(values: list[bytes | None], headers: Mapping[int, bytes]) -> DecodedValues:
-    """Return the schema names of values; a value without one stays as it is."""
+    """Find the schema names of values; a value without a name stays as it is."""
     found = DecodedValues(schemas=[None] * len(values), payload_starts=[0] * len(values))
     for at, value in enumerate(values):
         if value is None:

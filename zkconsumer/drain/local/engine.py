@@ -1,4 +1,4 @@
-"""Reads and writes a drain's messages in this process, without Spark and Java."""
+"""Reads and writes a drain's messages in this process, without Spark or Java."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -33,7 +33,7 @@ from zkconsumer.errors import ConfigError
 
 
 class LocalEngine:
-    """See ``Engine``."""
+    """Runs a drain in this process. See ``DrainEngine``."""
 
     name = "local"
 
@@ -42,7 +42,7 @@ class LocalEngine:
         self._cores = _cores()
 
     def storage(self, path: str) -> Storage:
-        """See ``Engine``: a folder of this machine, of a bucket or of HDFS."""
+        """See ``DrainEngine``: a folder on this machine, in a bucket or in HDFS."""
         _refuse(beyond_local(path, None))
         match scheme_of(path):
             case "file":
@@ -57,7 +57,7 @@ class LocalEngine:
                 return ObjectStorage(path)
 
     def landing(self, settings: DrainSettings, storage: Storage, ends: Ends) -> Landing:
-        """See ``Engine``."""
+        """See ``DrainEngine``."""
         _refuse(beyond_local(settings.path, settings.format))
         file_format = "json" if settings.format == "json" else "parquet"
         files = self._files(storage)
@@ -87,21 +87,21 @@ class LocalEngine:
         return FilesLanding(storage, writer(contents))
 
     def landed(self, storage: Storage, paths: Sequence[str], file_format: str) -> LocalRows:
-        """See ``Engine``."""
+        """See ``DrainEngine``."""
         shares = Shares.of(self._memory_mb, self._cores)
         return LocalRows(self._files(storage), paths, file_format, shares)
 
     def mirrored(
         self, storage: Storage, identity: DrainIdentity, last: int, options: Mapping[str, str]
     ) -> LocalRows:
-        """See ``Engine``: refused."""
+        """See ``DrainEngine``: always refused."""
         del storage, last, options
         raise ConfigError(
             f"the local engine can't read what is mirrored to {identity.target}: use --engine spark"
         )
 
     def telling(self, what: str) -> AbstractContextManager[None]:
-        """See ``Engine``."""
+        """See ``DrainEngine``."""
         return described_by_arrow(what)
 
     def _files(self, storage: Storage) -> DataFiles:

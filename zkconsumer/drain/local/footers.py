@@ -40,7 +40,7 @@ class FileFooter:
     Attributes:
         rows: the number of rows.
         groups: the position of each row group.
-        columns: by their paths in the file.
+        columns: the columns, by their paths in the file.
     """
 
     rows: int

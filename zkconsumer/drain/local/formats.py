@@ -23,7 +23,7 @@ _BINARIES = ("key", "value")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _AGE_YEARS = 400
 _AGE_US = 146_097 * 86_400_000_000
-"""The microseconds of 400 years, after which the calendar repeats; Python's ends in 9999."""
+"""The microseconds in 400 years, after which dates repeat; Python's calendar ends in 9999."""
 _LAST_YEAR = 9_999
 _UNENCODED = {"offset": "DELTA_BINARY_PACKED"}
 PREFIX = "value_prefix"
@@ -33,7 +33,7 @@ _IN_FOOTER = ["partition", "offset", "timestamp"]
 
 
 class RowFile(ABC):
-    """A file that is being written. Thread: one.
+    """Writes rows to a file. Thread: one.
 
     Args:
         sink: the output, which is closed with the file.
@@ -56,11 +56,11 @@ class RowFile(ABC):
 
 
 class ParquetFile(RowFile):
-    """A Parquet file; each write is a row group.
+    """Writes a Parquet file, each write as a row group.
 
     Args:
         sink: see ``RowFile``.
-        columns: the columns of its rows: the columns of ``SCHEMA``, perhaps followed by others.
+        columns: the columns of its rows: those of ``SCHEMA``, perhaps followed by others.
     """
 
     def __init__(self, sink: pa.NativeFile, columns: pa.Schema = SCHEMA) -> None:
@@ -87,7 +87,7 @@ class ParquetFile(RowFile):
 
 
 class JsonFile(RowFile):
-    """A file of JSON lines, bytes as base64, as Spark writes it."""
+    """Writes a file of JSON lines, with bytes as base64, as Spark does."""
 
     def write(self, rows: pa.Table) -> None:
         """See ``RowFile``."""
@@ -104,7 +104,7 @@ def create(files: DataFiles, path: str, file_format: str, columns: pa.Schema = S
         files: opens the file.
         path: the file's path.
         file_format: ``parquet`` or ``json``.
-        columns: the columns of the rows: the columns of ``SCHEMA``, in Parquet perhaps followed by
+        columns: the columns of the rows: those of ``SCHEMA``, in Parquet perhaps followed by
             others.
     """
     sink = files.output(path)
@@ -132,7 +132,7 @@ def ending(file_format: str) -> str:
 
 
 def read(files: DataFiles, path: str, file_format: str) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a file, with the columns of ``SCHEMA``; values as in the log.
+    """Yield the rows of a file, with the columns of ``SCHEMA``; values are as in the log.
 
     Raises:
         pa.ArrowException: the file is damaged, or has other columns.

@@ -1,10 +1,10 @@
-"""Keeps a drain and its data files in HDFS, without Spark and Java.
+"""Keeps a drain and its data files in HDFS, without Spark or Java.
 
-A file gets its name by a rename, which the NameNode refuses if the name is taken: so two drains
+A file gets its name by a rename, which the NameNode refuses if the name is taken, so two drains
 can't both commit a batch.
 
 Addresses and credentials come from Hadoop's own settings (``HADOOP_CONF_DIR``, ``HADOOP_HOME``),
-or the path; tickets of Kerberos from their cache.
+or the path; Kerberos tickets come from their cache.
 
 Source: Hadoop 3.5 ``ClientProtocol.rename2``; hdfs-native 0.14.
 """
@@ -27,7 +27,7 @@ _SHOWN_CHARS = 500
 
 
 class HdfsStorage:
-    """A folder of HDFS as storage. See ``Storage``. Thread: any.
+    """Stores files in a folder of HDFS. See ``Storage``. Thread: any.
 
     Args:
         path: ``hdfs://host:port/folder``, ``hdfs://nameservice/folder`` or ``hdfs:///folder``.
@@ -72,7 +72,7 @@ class HdfsStorage:
                 found = self.read(path)
                 if found is None:
                     raise
-                # An equal file is ours: only the response to a first attempt was lost.
+                # An equal file is ours: it was created before, and only the response was lost.
                 return bool(data) and found == data
             finally:
                 self._client.delete(aside)
@@ -143,7 +143,7 @@ class HdfsStorage:
 
     @contextmanager
     def door(self, path: str) -> Iterator[None]:
-        """Convert the client's exceptions to a ``DrainError``: a failure is no missing file."""
+        """Convert the client's exceptions to a ``DrainError``: a failure isn't a missing file."""
         try:
             yield
         except (OSError, RuntimeError, ValueError) as error:
@@ -154,7 +154,7 @@ class HdfsStorage:
 
 
 class _Ranges:
-    """A reader that can seek past the end of its file, as Python's own."""
+    """A reader that can seek past the end of its file, as Python's own files can."""
 
     def __init__(self, reader: FileReader) -> None:
         self._reader = reader
@@ -162,7 +162,7 @@ class _Ranges:
         self._position = 0
 
     def read(self, size: int | None) -> bytes:
-        """Read at most ``size`` bytes; None: all the rest."""
+        """Read at most ``size`` bytes; None reads the rest."""
         left = max(0, self._length - self._position)
         count = left if size is None else min(size, left)
         data = self._reader.read_range(self._position, count) if count else b""

@@ -13,7 +13,7 @@ _ID = b"PARQUET:field_id"
 
 
 def missing(columns: pa.Schema, table: Schema) -> pa.Schema:
-    """Find the columns that a table lacks, or lacks nested fields of."""
+    """Return the columns that a table lacks, or whose nested fields it lacks."""
     known = table.as_struct()
     return pa.schema([field for field in columns if not _is_in(field, known)])
 

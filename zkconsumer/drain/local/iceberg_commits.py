@@ -1,7 +1,7 @@
 """Reads from an Iceberg table's snapshots which batches of a drain they hold. Pure.
 
 The summary of a commit holds drain, batch and offsets; a property of the table, set by the same
-commit, holds the number of the last batch, since snapshots expire and properties stay.
+commit, holds the number of the last batch, since snapshots expire, but properties stay.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,7 +34,7 @@ def last_batch(metadata: TableMetadata, drain: str) -> int:
 def is_whole(snapshots: Sequence[Snapshot]) -> bool:
     """Return whether no ancestor of the current snapshot has expired.
 
-    Parents don't tell: expiring a snapshot may remove its id from its child.
+    Parent ids don't show it: expiring a snapshot may remove its id from its child.
     """
     return not snapshots or snapshots[-1].sequence_number == 1
 

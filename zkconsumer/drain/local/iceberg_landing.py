@@ -1,4 +1,4 @@
-"""Lands an Iceberg table: writes files as usual, then adds them in one table commit.
+"""Lands messages in an Iceberg table: writes files as usual, then adds them in one table commit.
 
 Readers of the table see a batch as a whole or not at all.
 """
@@ -22,7 +22,7 @@ class IcebergLanding(FilesLanding):
 
     Args:
         storage: the drain's storage, which also holds the table's files.
-        files: returns what opens the table's files, once the table exists.
+        files: returns the opener of the table's files; called once the table exists.
         writer: writes Parquet files, with the columns of the table's ``file_columns``.
     """
 
@@ -39,7 +39,7 @@ class IcebergLanding(FilesLanding):
         self._table = table
 
     def land(self, plan: BatchPlan, attempt: str) -> Manifest:
-        """Stage the files, if the table has all earlier batches."""
+        """Stage the files, provided that the table has all earlier batches."""
         self._table.expect(self._journal.drain_id(), plan.number)
         return super().land(plan, attempt)
 

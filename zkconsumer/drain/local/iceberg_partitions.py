@@ -1,7 +1,7 @@
 """Computes the Iceberg partition of a drain's file, by any of the table's specs.
 
-Other programs may change a table's spec. Files of a former spec stay valid, and new ones may use
-it: readers plan by the spec of each file. Pure.
+Other programs may change a table's spec. Files of a former spec stay valid, and new files may
+use it: readers plan by the spec of each file. Pure.
 """
 
 from collections.abc import Mapping
@@ -51,14 +51,14 @@ def partition_of(spec: PartitionSpec, ids: Mapping[str, int], where: Mapping[str
 
 
 def is_elsewhere(metadata: TableMetadata, file: DataFile, path: str) -> bool:
-    """Return whether a file's topic or date in the table differ from its folders'.
+    """Return whether a file's topic or date in the table differs from that of its folders.
 
     Readers that filter by these would miss the file.
 
     Args:
         metadata: the table's metadata.
         file: the table's entry of the file.
-        path: the file's path; one without ``topic=T/date=D`` is never misplaced.
+        path: the file's path; a file without ``topic=T/date=D`` in it is never misplaced.
     """
     steps = (step.partition("=") for step in path.split("/")[:-1])
     where = {name: unquote(value) for name, _, value in steps if name in _KINDS}

@@ -107,11 +107,13 @@ class TableState:
 
 
 class IcebergTable:
-    """Creates and reads a drain's table. Thread: one at a time. All methods raise ``DrainError``.
+    """Creates, writes and reads a drain's table. Thread: one at a time.
+
+    Every method raises ``DrainError`` on failure.
 
     Args:
         name: the names of table and catalog.
-        storage: the drain's; the table's files are there, too.
+        storage: the drain's storage, which also holds the table's files.
         properties: properties of the catalog, besides pyiceberg's configuration.
         pause: waits for a number of milliseconds before a commit is retried.
 
@@ -140,7 +142,7 @@ class IcebergTable:
             )
         odd = [sign for sign in "#?" if sign in self._location]
         if odd:
-            # pyiceberg does not treat the rest as part of the path.
+            # pyiceberg does not treat what follows as part of the path.
             raise ConfigError(
                 f"an Iceberg table can't be at {self._location}: its path contains {odd[0]}"
             )
@@ -161,7 +163,7 @@ class IcebergTable:
             return numbered(columns, table.schema())
 
     def files(self, drain: str) -> TableFiles:
-        """Return what opens the table's files, in any process; create the table if needed."""
+        """Return the opener of the table's files, for any process; create the table if needed."""
         with self._door():
             return TableFiles(self._tried(lambda: self._ready(drain)).io, self._location)
 
@@ -180,7 +182,7 @@ class IcebergTable:
         Args:
             drain: the drain's id.
             manifest: the batch's manifest; its files are at their final paths.
-            footer: the footer of one of these files.
+            footer: returns the footer of one of these files.
         """
         entries: list[tuple[LandedFile, FileFooter]] = []
 
@@ -198,7 +200,7 @@ class IcebergTable:
             self._tried(append)
 
     def state(self, drain: str) -> TableState:
-        """Read the current state; an empty one if there is no table."""
+        """Read the current state; return an empty state if there is no table."""
         with self._door():
             if self._name.catalog is None and self._storage.read(OWN_CATALOG) is None:
                 return TableState()
@@ -325,9 +327,9 @@ class IcebergTable:
         files: Iterable[tuple[LandedFile, FileFooter]],
     ) -> None:
         spec = spec_of(table.metadata)
-        assert spec is not None  # as ``_ready`` saw
-        # In memory alone. By default the library would repeat a commit after another one of the
-        # same batch, and it writes all entries with the current spec instead of their own.
+        assert spec is not None  # ``_ready`` has checked
+        # Changed in memory only. By default the library would repeat a commit after another commit
+        # of the same batch, and it writes all entries with the current spec, not their own.
         properties = {**table.metadata.properties, _RETRIES: "0"}
         changes = {"properties": properties, "default_spec_id": spec.spec_id}
         table.metadata = table.metadata.model_copy(update=changes)
@@ -395,12 +397,12 @@ class IcebergTable:
             known = {**configured(self._name.catalog), **self._properties}
             text = without_secrets(str(error)[: 10 * _SHOWN_CHARS], known)
             message = " ".join(text.split())[:_SHOWN_CHARS]
-            # The exception is not the cause either: logging it would reveal the secrets.
+            # The exception is not chained as the cause: logging it would reveal the secrets.
             raise DrainError(f"{self._what}: {type(error).__name__}: {message}") from None
 
 
 def location_of(uri: str) -> str:
-    """Return a storage's path or URI in the form of tables: absolute, with a scheme."""
+    """Convert a storage's path or URI to the form that tables use: absolute, with a scheme."""
     if uri.startswith("s3a://"):
         return "s3://" + uri.removeprefix("s3a://")
     if uri.startswith("/"):

@@ -1,7 +1,7 @@
 """Reads landed rows in this process, and compares them with the cluster.
 
 Both sides are summed up in blocks of offsets; only blocks whose sums differ are then compared
-message by message, some at a time.
+message by message, a few at a time.
 """
 
 import logging
@@ -38,7 +38,7 @@ _DAMAGE = (
     *(pa.ArrowException, OSError, ValueError, LookupError),
     *(TypeError, AttributeError, OverflowError, RecursionError),
 )
-"""The exceptions of reading a file with arbitrary content."""
+"""The exceptions that reading a file with arbitrary content may raise."""
 _Ranges = Mapping[TopicPartition, Run]
 
 
@@ -50,7 +50,7 @@ class Block(NamedTuple):
 
     @property
     def run(self) -> Run:
-        """Its offsets."""
+        """The offsets of the block."""
         return Run(self.number * BLOCK, (self.number + 1) * BLOCK)
 
 
@@ -58,7 +58,7 @@ _Sums = dict[Block, Contents]
 
 
 class LocalRows:
-    """Landed rows, read in this process. See ``LandedRows``.
+    """Reads landed rows in this process. See ``LandedRows``.
 
     Args:
         files: opens the landed files.
@@ -137,7 +137,7 @@ class LocalRows:
         cluster: tuple[LocalRangeRows, _Ranges],
         found: dict[TopicPartition, dict[Difference, Differing]],
     ) -> None:
-        """Add the differing messages of some blocks, with the kind of difference."""
+        """Add the differing messages of some blocks to ``found``, by kind of difference."""
         rows, ranges = cluster
         ours: dict[Block, list[pa.Table]] = {}
         for path in paths:
@@ -196,7 +196,7 @@ def _within(topic: str, rows: pa.RecordBatch, ranges: _Ranges) -> pa.RecordBatch
 
 
 def _inside(rows: pa.RecordBatch, partition: int, run: Run) -> pa.Array:
-    """Return a mask of the rows of a partition with offsets of a run."""
+    """Return a mask of the rows of a partition with offsets in a run."""
     offsets = rows.column("offset")
     inside = pc.and_(pc.greater_equal(offsets, run.from_offset), pc.less(offsets, run.until_offset))
     return pc.and_(inside, pc.equal(rows.column("partition"), partition))

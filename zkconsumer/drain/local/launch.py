@@ -19,18 +19,18 @@ def drain_locally(
     watch: Watch | None = None,
     stop: StopRequest | None = None,
 ) -> DrainReport:
-    """Land topics exactly once, without Spark; else as ``drain``.
+    """Land topics exactly once, without Spark; otherwise like ``drain``.
 
     Args:
         settings: source, target and options.
-        memory_mb: approximate memory limit of the process.
+        memory_mb: the approximate memory limit of the process.
         watch: is notified of progress.
-        stop: ends it before the next batch.
+        stop: stops the drain before the next batch.
 
     Raises:
         ConfigError: settings are wrong, or need Spark; another drain is at the path; or the group
             has live members.
-        DrainError: see its message; nothing is lost or doubled by that.
+        DrainError: the drain failed; no message is lost or duplicated by that.
         ZkConsumerError: the cluster or the group can't be reached.
     """
     settings.checked()
@@ -44,12 +44,13 @@ def verify_locally(
     target_options: Mapping[str, str] | None = None,
     memory_mb: int = DEFAULT_MEMORY_MB,
 ) -> DrainProof:
-    """Verify a whole drain, without Spark; else as ``verify``.
+    """Verify a whole drain, without Spark; otherwise like ``verify``.
 
     Args:
         path: the drain's path.
         cluster: options of the source, to compare with the cluster; None to skip that.
-        target_options: storage options of a Delta table, as of ``deltalake``.
+        target_options: for a Delta table, storage options of ``deltalake``; for an Iceberg table,
+            catalog properties of ``pyiceberg``.
         memory_mb: the approximate memory limit of the process.
 
     Raises:

@@ -18,10 +18,10 @@ from zkconsumer.errors import DrainError
 
 
 class LocalStorage:
-    """A local folder as storage. See ``Storage``.
+    """Stores files in a local folder. See ``Storage``.
 
     Args:
-        path: a folder, or a URI ``file:``; it need not exist.
+        path: a folder, or a ``file:`` URI; it need not exist.
     """
 
     def __init__(self, path: str) -> None:
@@ -98,8 +98,8 @@ class LocalStorage:
                 raise missing(self.uri(source), self.uri(target))
             sync_folder(there.parent)
             if here.exists():
-                # The rest of a move that was killed between the link and this; otherwise a foreign
-                # file.
+                # Left by a move that was killed between the link and this; otherwise the target is
+                # a foreign file.
                 if not here.samefile(there) and here.stat().st_size != there.stat().st_size:
                     raise in_the_way(self.uri(source), self.uri(target))
                 here.unlink(missing_ok=True)

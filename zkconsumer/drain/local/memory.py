@@ -13,8 +13,8 @@ _MOST_FILES = 32
 _ON_THEIR_WAY = 2
 """The number of an upload's parts in flight while the next one is gathered."""
 _SHARES = 8
-"""The shares of a thread's memory: two responses in flight, one decompressed, its columns, the
-buffered rows of open files, and the writer's output.
+"""The number of shares of a thread's memory: two responses in flight, one decompressed, its
+columns, the buffered rows of open files, and the writer's output.
 """
 
 
@@ -41,7 +41,7 @@ class Shares:
         """Divide the memory.
 
         Args:
-            memory_mb: approximate memory limit of the process.
+            memory_mb: the approximate memory limit of the process.
             cores: the number of threads that may compute at once.
             held_bytes: the memory buffered by each file that is being written.
             libraries_mb: the memory of optional libraries.

@@ -3,8 +3,8 @@
 Objects are created only if absent (``If-None-Match``), so two drains can't both commit a batch.
 A file is moved by copying and deleting it.
 
-An object whose key ends with ``/`` is no file, but a folder marker of Hadoop or S3's console. The
-client lists its path without the ``/``.
+An object whose key ends with ``/`` is not a file, but a folder marker of Hadoop or the S3 console.
+The client lists its path without the ``/``.
 
 Address and credentials come from the ``AWS_*`` environment variables, as for other tools.
 """
@@ -32,7 +32,7 @@ _SHOWN_CHARS = 500
 
 
 class ObjectStorage:
-    """An S3 prefix as storage. See ``Storage``.
+    """Stores files below an S3 prefix. See ``Storage``.
 
     Args:
         path: ``s3://bucket/folder``.
@@ -68,7 +68,7 @@ class ObjectStorage:
             try:
                 obstore.put(self._store, path, data, mode="create", use_multipart=False)
             except AlreadyExistsError:
-                # An equal object is ours: only the response to a first attempt was lost.
+                # An equal object is ours: it was created before, and only the response was lost.
                 return bool(data) and self.read(path) == data
             return True
 
@@ -96,7 +96,7 @@ class ObjectStorage:
             return sorted(
                 StoredFile(path[skipped:], size)
                 for path, size in below
-                # The marker of an empty folder is listed like an empty file, but has no such key.
+                # The marker of an empty folder is listed like an empty file, but its key differs.
                 if size or (path not in folders and self._size(path) is not None)
             )
 
@@ -153,7 +153,7 @@ class ObjectStorage:
 
     @contextmanager
     def door(self, path: str) -> Iterator[None]:
-        """Convert the client's exceptions to a ``DrainError``: a failure is no missing file."""
+        """Convert the client's exceptions to a ``DrainError``: a failure isn't a missing file."""
         try:
             yield
         except (BaseError, OSError, ValueError) as error:

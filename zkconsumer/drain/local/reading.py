@@ -42,10 +42,10 @@ class Piece:
 
 
 class LocalRangeRows:
-    """Reads ranges, several at once.
+    """Reads ranges of a cluster, several at once.
 
     Args:
-        options: the options of the source, without subscription.
+        options: the options of the source, without the subscription.
         with_headers: whether rows have a column ``headers``.
     """
 
@@ -111,7 +111,7 @@ class LocalRangeRows:
 
 
 def bundled(pieces: Sequence[OffsetRange], least: int = _LEAST_PIECE) -> list[list[OffsetRange]]:
-    """Merge a topic's small pieces, so that not each of them becomes a file."""
+    """Bundle a topic's small pieces, so that they don't become a file each."""
     bundles: list[list[OffsetRange]] = []
     counted = 0
     for piece in pieces:

@@ -19,7 +19,7 @@ _Bounds = tuple[pa.Array, pa.Array]
 class RowSums:
     """Accumulates checksums and offset runs of rows. Thread: one at a time.
 
-    A run takes 16 bytes; neighbouring rows are one run.
+    A run takes 16 bytes; neighbouring rows with consecutive offsets share a run.
     """
 
     contents: dict[TopicPartition, Contents] = field(default_factory=dict)
@@ -30,8 +30,8 @@ class RowSums:
         """Add rows of a topic, in the order of the file.
 
         Args:
-            topic: its name.
-            rows: with the columns of ``columns.SCHEMA``.
+            topic: the topic's name.
+            rows: rows with the columns of ``columns.SCHEMA``.
         """
         complete = with_coordinates(rows)
         self.unplaced += len(rows) - len(complete)
@@ -80,7 +80,7 @@ def grouped(rows: pa.RecordBatch, *keys: pa.Array) -> dict[tuple[int, ...], Cont
     """Return count, bounds and checksum of each group of rows.
 
     Args:
-        rows: each with a partition and an offset.
+        rows: rows that have a partition and an offset.
         keys: the group number of each row.
     """
     names = [f"key{number}" for number in range(len(keys))]
@@ -112,7 +112,7 @@ def _by_partition(rows: pa.RecordBatch) -> Iterator[tuple[int, pa.Array]]:
 
 
 def _bounds(offsets: pa.Array) -> _Bounds:
-    """Return the bounds of runs of some offsets, in any order."""
+    """Return the starts and ends of the runs in some offsets, which may be in any order."""
     last = len(offsets) - 1
     steps = pc.subtract(offsets.slice(1), offsets.slice(0, last))
     breaks = pc.indices_nonzero(pc.not_equal(steps, 1)).cast(pa.int64())

@@ -13,7 +13,7 @@ from zkconsumer.drain.local.local_storage import LocalStorage
 
 
 class SyncedFiles(PyArrowFileIO):
-    """A ``FileIO`` that syncs, named by the property ``py-io-impl`` of the drain's catalog."""
+    """A syncing ``FileIO``, named by the property ``py-io-impl`` of the drain's catalog."""
 
     def new_output(self, location: str) -> OutputFile:  # type: ignore[override]
         """Return a file to write."""
@@ -47,11 +47,11 @@ class _SyncedStream(OutputStream):
         self._location = location
 
     def write(self, b: bytes) -> int:
-        """Append."""
+        """Append bytes."""
         return self._stream.write(b)
 
     def tell(self) -> int:
-        """Return the bytes written."""
+        """Return the number of bytes written."""
         return self._stream.tell()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Opens the data files of an Iceberg table by its catalog's settings, in any process."""
+"""Opens the data files of an Iceberg table with its catalog's settings, in any process."""
 
 from contextlib import nullcontext
 from typing import Any
@@ -29,7 +29,7 @@ class TableFiles:
         return pa.PythonFile(Upload(stream, nullcontext), mode="w")
 
     def keep(self, path: str) -> None:
-        """See ``DataFiles``: closing has synced the file, if the catalog's files do that."""
+        """See ``DataFiles``: closing has synced the file if the catalog's ``FileIO`` does that."""
 
     def input(self, path: str) -> pa.NativeFile:
         """See ``DataFiles``."""

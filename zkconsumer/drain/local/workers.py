@@ -10,7 +10,7 @@ from zkconsumer.scope import Mailbox, ThreadScope, naps
 T = TypeVar("T")
 R = TypeVar("R")
 _CLOSE_TIMEOUT_MS = 2_000
-"""How long to wait for abandoned jobs, whose output does not count."""
+"""The time to wait for abandoned jobs, whose output does not count."""
 
 
 class GivenUp(Exception):
@@ -45,7 +45,7 @@ def in_threads(
     """Run a job for each item, in at most ``threads`` threads.
 
     The first error ends all jobs; to stop early, close the iterator (a generator). Thread: results
-    and exceptions of signal handlers reach the caller's thread.
+    are yielded, and exceptions of signal handlers raised, in the caller's thread.
 
     Args:
         job: the function; called with an item and the cancellation, whose ``check`` it calls often.

@@ -105,7 +105,7 @@ class LocalWriter:
         return landed, dead, [*paths, *dead_paths]
 
     def _counted(self, topic: str, paths: list[str], shared: Cancellation) -> RowSums:
-        """Count the rows written, from the files."""
+        """Count the written rows by reading the files."""
         found = RowSums()
         for path in paths:
             for rows in formats.read(self._files, path, self._format):

@@ -1,4 +1,4 @@
-"""Computes Spark's 64-bit xxHash in Python: the slow fallback without ``native``.
+"""Computes Spark's 64-bit xxHash in Python, as the slow fallback for the native core.
 
 Source: Spark's ``XXH64`` and ``HashExpression``; xxHash's own specification. Pure.
 """

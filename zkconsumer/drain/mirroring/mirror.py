@@ -48,14 +48,14 @@ _TIMEOUT_MS = 60_000
 
 
 class KafkaLanding:
-    """See ``Landing``.
+    """Lands batches in the topics of a target cluster. See ``Landing``.
 
     Args:
         session: the Spark session, with Spark's Kafka connector.
         options: options of Spark's Kafka source and sink; at least ``kafka.bootstrap.servers``.
         read: returns the rows of a plan, one task for each partition, in the order of their
             offsets.
-        count: counts rows by a plan, and returns a part for each of its ranges.
+        count: counts the rows of a plan, and returns a part for each of its ranges.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class KafkaLanding:
         self._pause = threading.Event()
 
     def prepare(self, plan: BatchPlan) -> Mapping[str, JsonValue]:
-        """Create missing topics, and note their log ends before this batch."""
+        """Create missing topics; return the log ends before this batch, for the plan's notes."""
         counts: dict[str, int] = {}
         for topic, partition in plan.positions:
             counts[topic] = max(counts.get(topic, 0), partition + 1)
@@ -87,7 +87,7 @@ class KafkaLanding:
         return {TARGET_ENDS: offsets_value(ends)}
 
     def land(self, plan: BatchPlan, attempt: str) -> Manifest:
-        """Write missing messages, and read all of the batch back."""
+        """Write missing messages, then read the whole batch back."""
         starts = target_ends(plan)
         if len(self._storage.names(layout.staging_folder(plan.number))) > 1:
             self._await_earlier_attempts(starts)
@@ -122,8 +122,8 @@ class KafkaLanding:
     def _mirrored(self, plan: BatchPlan, starts: Positions) -> "DataFrame":
         """Read the rows of a batch that are in the target.
 
-        An abandoned task of an earlier batch may have written so late that its copies lie after
-        this batch's starts: they are duplicates of that batch, and don't count here.
+        An abandoned task of an earlier batch may have written its copies so late that they come
+        after this batch's starts: they are duplicates of that batch, and don't count here.
         """
         rows = read_rows(self._session, self._target(), starts, self._cluster.ends(starts))
         ranges = {

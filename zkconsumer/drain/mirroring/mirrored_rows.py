@@ -6,7 +6,7 @@ Topic, partition, key and value are those of the source. The rest is in headers,
 |---|---|
 | ``zkconsumer.drain`` | the id of the drain that wrote it |
 | ``zkconsumer.offset`` | its offset in the source |
-| ``zkconsumer.timestamp`` | microseconds since the epoch, and the type's number; where it has one |
+| ``zkconsumer.timestamp`` | if it has one: microseconds since the epoch, and the type's number |
 
 The target gives every message a timestamp of its own: Spark's sink has no column for it.
 """
@@ -27,7 +27,7 @@ TIMESTAMP = "zkconsumer.timestamp"
 
 _MAX_REQUEST = "kafka.max.request.size"
 _MAX_REQUEST_BYTES = str(64 << 20)
-"""The producer's own bound would refuse what a cluster's ``message.max.bytes`` allows."""
+"""The producer's default limit would refuse what a cluster's ``message.max.bytes`` allows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ class MirrorDestination:
     """The target of a mirroring drain.
 
     Attributes:
-        options: of Spark's Kafka source and sink; ``kafka.bootstrap.servers`` at least.
+        options: options of Spark's Kafka source and sink; at least ``kafka.bootstrap.servers``.
         drain: the drain's id, which its messages carry.
     """
 
@@ -55,7 +55,8 @@ def write_rows(messages: "DataFrame", target: MirrorDestination) -> None:
     """Write messages to the target, each task in the order of its rows.
 
     Args:
-        messages: topic, partition, offset, key, value, timestamp, timestampType.
+        messages: rows with the columns topic, partition, offset, key, value, timestamp and
+            timestampType.
         target: the target.
     """
     from pyspark.sql.functions import lit  # noqa: PLC0415 - with Spark's own session
@@ -69,16 +70,17 @@ def write_rows(messages: "DataFrame", target: MirrorDestination) -> None:
 def read_rows(
     session: "SparkSession", target: MirrorDestination, starts: Positions, ends: Positions
 ) -> "DataFrame":
-    """Read the drain's own messages between two offsets of the target, as in the source.
+    """Read the drain's own messages from ranges of the target, with their source offsets.
 
     Args:
         session: the Spark session.
         target: the target.
         starts: the start of every partition to read.
-        ends: the end of each partition; one without an end is not read.
+        ends: the end of each partition; a partition without an end is not read.
 
     Returns:
-        topic, partition, offset, key, value, timestamp, timestampType, and target_offset.
+        Rows with the columns topic, partition, offset, key, value, timestamp, timestampType and
+        target_offset.
     """
     bounded = {tp: start for tp, start in starts.items() if ends.get(tp, start) > start}
     if not bounded:

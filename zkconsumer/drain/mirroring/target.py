@@ -1,4 +1,4 @@
-"""Accesses the target cluster of a mirror by the Kafka client of Spark's own connector.
+"""Accesses the target cluster of a mirror through the Kafka client of Spark's own connector.
 
 The client runs in the driver's JVM, and accepts the same settings (``kafka.*``) as reading and
 writing.
@@ -24,7 +24,7 @@ class TargetCluster:
 
     Args:
         session: the session, with the connector in its JVM.
-        options: of Spark's Kafka source and sink: ``kafka.bootstrap.servers`` and others.
+        options: options of Spark's Kafka source and sink; at least ``kafka.bootstrap.servers``.
 
     Raises:
         ConfigError: the session has no Kafka connector.
@@ -55,7 +55,7 @@ class TargetCluster:
         """Create missing topics; check that each has at least its number of partitions.
 
         Raises:
-            DrainError: a topic has fewer; names it.
+            DrainError: a topic has fewer; the message names it.
         """
         have = self._request("list its topics", lambda admin: self._counts(admin, partitions))
         missing = {topic: count for topic, count in partitions.items() if topic not in have}

@@ -1,7 +1,7 @@
 """Translates source offsets of mirrored messages to target offsets. Pure.
 
-A mirrored partition has other offsets: the target's log may not begin at 0, others may write to it,
-and retried batches leave copies. So each batch keeps a table of runs, from consecutive source
+A mirrored partition has different offsets: the target's log may not begin at 0, others may write to
+it, and retried batches leave copies. So each batch keeps a table of runs, from consecutive source
 offsets to consecutive target offsets.
 """
 
@@ -46,10 +46,10 @@ def first_copies(runs: Iterable[TranslatedRun]) -> tuple[TranslatedRun, ...]:
 
 
 def _uncovered(wanted: Run, kept: Sequence[TranslatedRun]) -> list[Run]:
-    """Return the parts of a run that none of the sorted, disjoint others hold."""
+    """Return the parts of a run that none of the sorted, disjoint runs in ``kept`` cover."""
     parts = []
     at = wanted.from_offset
-    # A compacted log has a run for each hole, so many runs come before.
+    # A compacted log has many runs, one after each hole: skip those that end before.
     first = bisect_right(kept, at, key=lambda run: run.until_offset)
     for number in range(first, len(kept)):
         run = kept[number]
@@ -96,10 +96,10 @@ class Translation:
         return self._runs
 
     def target(self, topic_partition: TopicPartition, offset: int) -> int | None:
-        """Return the target offset at which a consumer of this source offset continues.
+        """Return the target offset at which a consumer at this source offset continues.
 
-        An offset without a message counts as the next one with a message; the offset after the
-        last mirrored message as the offset after its copy.
+        An offset without a message counts as the next offset with a message; the offset after the
+        last mirrored message counts as the offset after its copy.
 
         Returns:
             None if unknown: later offsets are not mirrored yet, or the partition is not mirrored at

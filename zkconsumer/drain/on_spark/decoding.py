@@ -2,8 +2,8 @@
 
 A frame's columns are fixed before its tasks run, but a column of decoded values grows with the
 schemas of the values. So the tasks of a pass decode with the schemas that the drain has adopted,
-and report others; if there are any, they are adopted, and the batch is written again. Which values
-are dead letters depends on the adopted schemas alone, so two passes agree on it.
+and report new ones; if there are any, they are adopted, and the batch is written again. Which
+values are dead letters depends on the adopted schemas alone, so two passes agree on it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -40,7 +40,7 @@ class Findings:
     """The results of a pass's tasks.
 
     Attributes:
-        schemas: schemas that decoded values, but are not adopted.
+        schemas: schemas that decoded values, but are not adopted yet.
         rejects: ranges that hold all dead letters.
     """
 
@@ -51,7 +51,7 @@ class Findings:
         """Record the offsets of dead letters.
 
         Args:
-            topic: their topic.
+            topic: the topic of the dead letters.
             dead: rows with the columns of ``DEAD``.
         """
         offsets, partitions = dead.column("offset"), dead.column("partition")
@@ -78,7 +78,7 @@ class BatchDecoding:
 
     Args:
         session: the session whose tasks decode.
-        topic: the topic of the values; any if ids are only recognised.
+        topic: the topic of the values; any topic if ids are only recognised.
         storage: the drain's storage, which keeps the schemas.
 
     Raises:
@@ -89,7 +89,7 @@ class BatchDecoding:
     def __init__(
         self, session: SparkSession, settings: DecodeSettings, topic: str, storage: Storage
     ) -> None:
-        # One for all passes, since PySpark never frees an accumulator.
+        # One accumulator for all passes, since PySpark never frees any.
         self._found = session.sparkContext.accumulator(Findings(), _FindingsParam())
         self._settings = settings
         self._topic = topic
@@ -104,7 +104,7 @@ class BatchDecoding:
         self._decoder = row_decoder(settings, topic, catalog)
 
     def columns(self) -> pa.Schema:
-        """Return the present columns of landed rows."""
+        """Return the current columns of landed rows."""
         return self._decoder.columns()
 
     def begin(self) -> "DecodingPass":
@@ -133,7 +133,7 @@ class DecodingPass:
     """Decodes a batch with the schemas adopted before; valid until the next pass begins.
 
     Attributes:
-        tasks: decodes in tasks.
+        tasks: decodes rows in Spark's tasks.
         columns: the columns of landed rows.
         findings: the results of all written frames.
     """
@@ -190,9 +190,9 @@ class TaskDecoding:
     """Decodes rows in a task, on any executor.
 
     Attributes:
-        settings: of the drain.
+        settings: the drain's settings.
         topic: the topic of the values.
-        adopted: the schemas of the column.
+        adopted: the adopted schemas, which the column has fields for.
         source: finds other schemas; None: the registry of the settings.
     """
 
@@ -237,7 +237,7 @@ _registries: Final[dict[tuple[RegistrySettings, str], RememberedSchemas]] = {}
 
 
 def _registry(settings: DecodeSettings) -> SchemaSource | None:
-    """Return the registry of the settings, with a cache per process, or None."""
+    """Return the settings' registry, with a cache per process; None if they name none."""
     if settings.format is None or settings.registry is None:
         return None
     key = RegistrySettings.of(settings.registry, settings.registry_options), settings.format
@@ -249,7 +249,7 @@ def _registry(settings: DecodeSettings) -> SchemaSource | None:
 
 
 class _FindingsParam(AccumulatorParam[Findings]):
-    """Spark's accumulator of findings."""
+    """Merges findings in Spark's accumulator."""
 
     def zero(self, value: Findings) -> Findings:
         """Return no findings."""

@@ -1,4 +1,4 @@
-"""Reads and writes a drain's messages by Spark."""
+"""Reads and writes a drain's messages with Spark."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -23,7 +23,7 @@ from zkconsumer.spark.session import register
 
 
 class SparkEngine:
-    """See ``Engine``.
+    """Runs a drain on Spark. See ``DrainEngine``.
 
     Args:
         session: the Spark session; its settings are not changed.
@@ -36,11 +36,11 @@ class SparkEngine:
         register(self._session)
 
     def storage(self, path: str) -> Storage:
-        """See ``Engine``: of any file system that Spark can write to."""
+        """See ``DrainEngine``: on any file system that Spark can write to."""
         return HadoopStorage(self._session, path)
 
     def landing(self, settings: DrainSettings, storage: Storage, ends: Ends) -> Landing:
-        """See ``Engine``."""
+        """See ``DrainEngine``."""
         decoding = self._decoding(settings, storage)
         with_headers = {} if decoding is None else {"includeHeaders": "true"}
         rows = SparkRangeRows(self._session, {**settings.reading(), **with_headers})
@@ -79,13 +79,13 @@ class SparkEngine:
                 return FilesLanding(storage, writer)
 
     def landed(self, storage: Storage, paths: Sequence[str], file_format: str) -> SparkRows:
-        """See ``Engine``."""
+        """See ``DrainEngine``."""
         return SparkRows(read_files(self._session, storage.uri(""), paths, file_format))
 
     def mirrored(
         self, storage: Storage, identity: DrainIdentity, last: int, options: Mapping[str, str]
     ) -> SparkRows:
-        """See ``Engine``."""
+        """See ``DrainEngine``."""
         from zkconsumer.drain.mirroring.mirror import target_ends  # noqa: PLC0415 - loads much
         from zkconsumer.drain.mirroring.mirrored_rows import MirrorDestination, read_rows  # noqa: PLC0415
         from zkconsumer.drain.mirroring.target import TargetCluster  # noqa: PLC0415
@@ -99,7 +99,7 @@ class SparkEngine:
         for number in range(1, last + 1):
             starts = {**target_ends(journal.plan(number)), **starts}
         ends = TargetCluster(self._session, target.options).ends(starts)
-        # Plans are listed after the ends were read: each batch that wrote before has one.
+        # Plans are listed after the ends were read, so each batch that wrote before has a plan.
         for number in reversed(layout.numbers_of_files(storage.names(layout.PLANS))):
             if number > last:
                 ends |= target_ends(journal.plan(number))
@@ -112,5 +112,5 @@ class SparkEngine:
         return BatchDecoding(self._session, settings.decode, topic, storage)
 
     def telling(self, what: str) -> AbstractContextManager[None]:
-        """See ``Engine``."""
+        """See ``DrainEngine``."""
         return described_by_spark(what)

@@ -36,9 +36,9 @@ def reason_of(error: Exception) -> str:
 
 
 def reason(text: str) -> str:
-    """Return our own error in a message with stack traces of two languages, if there is one.
+    """Return our own error in a message with stack traces of two languages, else its first line.
 
-    The last one is the root cause: Spark lists causes after their effects.
+    The last of our errors is the root cause: Spark lists causes after their effects.
     """
     ours = _OURS.findall(text)
     if ours:

@@ -1,4 +1,4 @@
-"""Keeps a drain in any file system of Spark, through its JVM.
+"""Keeps a drain in any file system that Spark supports, through its JVM.
 
 Source: Hadoop 3.4 ``FileSystem`` and ``FileContext``; Spark's ``CheckpointFileManager`` for atomic
     creation of files.
@@ -19,12 +19,12 @@ from zkconsumer.drain.storage import StoredFile, in_the_way, missing
 from zkconsumer.errors import DrainError
 
 _IN_ONE_PUT = frozenset({"s3a"})
-"""Object stores: a file appears when it is closed, and renaming copies it."""
+"""Object stores, where a file appears when it is closed, and a rename copies it."""
 _CONDITIONAL = "fs.option.create.conditional.overwrite"
 
 
 class HadoopStorage:
-    """See ``Storage``.
+    """Stores files in a Hadoop file system. See ``Storage``.
 
     Args:
         session: the session whose JVM, settings and permissions are used.
@@ -122,7 +122,7 @@ class HadoopStorage:
             if not self._system.exists(there):
                 raise missing(self.uri(source), self.uri(target))
             if self._system.exists(here):
-                # If moving copies, it may have been interrupted before the deletion.
+                # A move that copies may have been interrupted before it deleted the source.
                 if self._length(here) != self._length(there):
                     raise in_the_way(self.uri(source), self.uri(target))
                 self._system.delete(here, False)  # noqa: FBT003 - Java's
@@ -158,7 +158,7 @@ class HadoopStorage:
             self._write(creating.opt(_CONDITIONAL, True).build(), data)  # noqa: FBT003 - Java's
         except Py4JJavaError:
             if self._system.exists(at):
-                # An equal object is ours: only the response to a first attempt was lost.
+                # An equal object is ours: it was created before, and only the response was lost.
                 return bool(data) and self.read(path) == data
             raise
         return True
@@ -180,7 +180,7 @@ class HadoopStorage:
         return True
 
     def _link(self, aside: Any, at: Any) -> bool:
-        """Return whether a link was made: unlike a local rename, it never replaces a file."""
+        """Link a file; return False if impossible. Unlike a local rename, it replaces no file."""
         source, target = (
             self._jvm.java.io.File(path.toUri().getPath()).toPath() for path in (aside, at)
         )
@@ -201,7 +201,7 @@ class HadoopStorage:
             stream.write(bytearray(data))
             is_whole = True
         finally:
-            # Closing puts an object, whatever was written to it.
+            # Closing puts an object, however little was written to it.
             if is_whole or self._scheme not in _IN_ONE_PUT:
                 stream.close()
 

@@ -1,4 +1,4 @@
-"""Reads landed rows by Spark, and compares them with the cluster.
+"""Reads landed rows with Spark, and compares them with the cluster.
 
 Both sides are summed up in blocks of offsets, in Spark's tasks; only blocks whose sums differ are
 then compared message by message.
@@ -30,7 +30,7 @@ COLUMNS = ("topic", "partition", "offset", "key", "value", "timestamp", "timesta
 """The columns that are read."""
 
 _PLACED = "offset IS NOT NULL AND partition IS NOT NULL AND topic IS NOT NULL"
-"""Other rows belong to damaged or foreign files, which are reported as such."""
+"""SQL for rows with a position; others belong to damaged or foreign files, which are reported."""
 
 _PREFIX = "value_prefix"
 _WHOLE_VALUE = f"CASE WHEN {_PREFIX} IS NULL THEN value ELSE concat({_PREFIX}, value) END"
@@ -49,7 +49,7 @@ _DIFFERENCE = (
 
 
 class SparkRows:
-    """See ``LandedRows``.
+    """Reads landed rows with Spark. See ``LandedRows``.
 
     Args:
         rows: rows with the columns ``COLUMNS``.
@@ -95,7 +95,7 @@ def read_files(
         file_format: ``parquet`` or ``json``.
 
     Returns:
-        The columns ``COLUMNS``.
+        Rows with the columns ``COLUMNS``.
     """
     found: DataFrame | None = None
     listed = list(paths)
@@ -153,7 +153,7 @@ def _differing_blocks(ours: DataFrame, theirs: DataFrame) -> _Blocks:
 def _differences(
     ours: DataFrame, theirs: DataFrame, blocks: Iterable[tuple[object, ...]]
 ) -> dict[TopicPartition, dict[Difference, Differing]]:
-    """Return which messages of these blocks differ, and how."""
+    """Return the differing messages of these blocks, by kind of difference."""
     schema = "topic string, partition int, block bigint"
     chosen = plain_rows(ours.sparkSession, blocks, schema)
     sides = [

@@ -29,7 +29,7 @@ def drain(
         session: the Spark session; its settings are not changed.
         settings: the settings of the drain.
         watch: is notified of progress.
-        stop: ends it before the next batch.
+        stop: stops the drain before the next batch.
 
     Raises:
         ConfigError: settings are wrong, another drain is at the path, or the group has live
@@ -55,7 +55,8 @@ def verify(
         storage: the drain's storage.
         cluster: options of the source, to compare with the cluster; None to skip that.
         target_options: for a mirroring drain, options of Spark's Kafka source besides the target's
-            address; for a Delta table, storage options of ``deltalake``.
+            address; for a Delta table, storage options of ``deltalake``; for an Iceberg table,
+            catalog properties of ``pyiceberg``.
 
     Raises:
         DrainError: there is no drain at this path, or its own files are damaged.

@@ -1,11 +1,11 @@
 """Finds the offset runs of a data frame in its tasks, without sorting all rows.
 
 Messages lie in the order of their offsets. While offsets and rows both go up by one, their
-difference stays the same; so each task groups thousands of neighbouring rows to one run, before the
-shuffle. Only runs are sorted and sent to the driver, piece by piece.
+difference stays the same; so each task groups thousands of neighbouring rows into one run, before
+the shuffle. Only runs are sorted and sent to the driver, piece by piece.
 
-Rows of several topic-partitions may be interleaved. Then the rows of others may be as many as the
-offsets of a hole, and the group spans the hole. Such a group has fewer rows than offsets, and only
+Rows of several topic-partitions may be interleaved. If there happen to be as many rows of others as
+a hole has offsets, the group spans the hole. Such a group has fewer rows than offsets, and only
 then are its rows sorted.
 """
 
@@ -31,7 +31,7 @@ def found_runs(messages: "DataFrame") -> Iterator[tuple[TopicPartition, Iterator
             ignored.
 
     Returns:
-        Topic-partitions in order; the runs of each must be consumed before the next.
+        Topic-partitions in order; consume the runs of each before the next topic-partition.
     """
     with runs_by(messages, *_PARTITION) as runs:
         ordered = runs.orderBy(*_PARTITION, "from_offset").toLocalIterator()
@@ -49,8 +49,8 @@ def runs_by(messages: "DataFrame", *keys: str) -> "Iterator[DataFrame]":
         keys: names of columns.
 
     Returns:
-        While the context is open: the keys, from_offset and until_offset; in no order. Each row of
-        the messages is in one run.
+        Runs with the keys, from_offset and until_offset, in any order; valid until the context
+        ends. Each row of the messages is in one run.
     """
     from pyspark.sql.functions import monotonically_increasing_id  # noqa: PLC0415 - with Spark
 

@@ -40,7 +40,7 @@ _FORMATS: Mapping[str, Mapping[str, str]] = {
 _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    # Otherwise Spark would sort all messages by topic and date, which is their order already.
+    # Otherwise Spark would sort all messages by topic and date, though they are in that order.
     "spark.sql.maxConcurrentOutputFileWriters": "64",
 }
 
@@ -111,7 +111,7 @@ class RowCounter:
         """Count the landed rows of a plan.
 
         Args:
-            plan: what was to be landed.
+            plan: the plan of the batch.
             landed: all landed rows, with the source's columns.
 
         Returns:
@@ -131,7 +131,7 @@ class RowCounter:
 
 
 class SparkWriter:
-    """Writes files by Spark jobs. See ``RowWriter``.
+    """Writes files with Spark jobs. See ``RowWriter``.
 
     Args:
         file_format: ``parquet`` or ``json``.
@@ -195,7 +195,7 @@ class SparkWriter:
         return not decoding.adopt(begun)
 
     def _planned(self, ranges: Sequence[OffsetRange]) -> DataFrame:
-        """Read ranges in as many tasks as are worth a file each."""
+        """Read ranges in no more tasks than are worth a file each."""
         rows = self._rows.read(ranges)
         total = sum(wanted.count for wanted in ranges)
         parallelism = self._rows.session.sparkContext.defaultParallelism
@@ -221,8 +221,9 @@ def _runs_of(messages: DataFrame, wanted: Ranges) -> PartitionRuns:
 def date_of(created_ms: int) -> str:
     """Return Spark SQL for the day of a message in UTC; without a timestamp, the plan's day.
 
-    Timestamps after the year 9999, as when a producer confused microseconds and milliseconds, get
-    the plan's day, too: one folder that is no date would make readers treat the column as text.
+    Messages with timestamps after the year 9999, for example if a producer confused microseconds
+    and milliseconds, get the plan's day, too: one folder that is not a date would make readers
+    treat the column as text.
     """
     planned = datetime.fromtimestamp(created_ms / 1000, UTC).date().isoformat()
     at = "unix_micros(timestamp)"

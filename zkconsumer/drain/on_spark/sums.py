@@ -23,7 +23,7 @@ _AGGREGATES = (
     "count(1) AS rows",
     "min(offset) AS first_offset",
     "max(offset) AS last_offset",
-    # Two sums of 32 bits each can't overflow below 2**31 rows; one of 64 bits would at once.
+    # Two sums of 32-bit halves can't overflow below 2**31 rows; a sum of 64 bits soon would.
     f"sum(shiftright(hash, {_WORD})) AS high",
     f"sum(hash & {(1 << _WORD) - 1}L) AS low",
 )
@@ -42,7 +42,7 @@ def contents_by(messages: DataFrame, *keys: str) -> dict[tuple[object, ...], Con
     """
     named = [f"{key} AS key_{at}" for at, key in enumerate(keys)]
     groups = [f"key_{at}" for at in range(len(keys))]
-    # Groups are taken in slices, so that no sum gets large enough to overflow.
+    # Groups are divided into slices, so that no sum gets large enough to overflow.
     hashed = messages.selectExpr(
         *named, f"offset div {_SLICE}L AS slice", "offset", f"{HASH} AS hash"
     )

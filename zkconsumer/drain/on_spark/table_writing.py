@@ -34,14 +34,14 @@ class TableWriting:
         self._journal = BatchJournal(storage)
 
     def files(self) -> TableFiles:
-        """Return what opens the table's files."""
+        """Return the opener of the table's files."""
         return self._table.files(self._journal.drain_id())
 
     def save(self, plan: BatchPlan, rows: DataFrame, columns: pa.Schema, folder: str) -> None:
         """Write files below a folder.
 
         Args:
-            plan: of the rows.
+            plan: the plan of the rows.
             rows: rows with these columns and the topic.
             columns: the columns of the files, except topic and date.
             folder: a new folder below the drain's path.

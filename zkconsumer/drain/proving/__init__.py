@@ -1,1 +1,1 @@
-"""Prove from the landed rows that every offset is there exactly once."""
+"""Proves from the landed rows that every offset exists exactly once."""

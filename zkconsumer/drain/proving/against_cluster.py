@@ -1,7 +1,7 @@
 """Compares landed messages with those that the source cluster still has.
 
-A message that was landed without a timestamp is compared without it: the protocol version that read
-it has no timestamps.
+A message that was landed without a timestamp is compared without it: the protocol version by which
+it was read has no timestamps.
 """
 
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ def check_cluster(
         landed: the landed rows.
         options: the options of the source: ``zookeeper.connect`` or ``kafka.bootstrap.servers``,
             and others.
-        wanted: the offsets that should be landed of each topic-partition.
+        wanted: the offsets that should be landed, by topic-partition.
         created: the creation of each topic when its offsets were landed.
 
     Returns:
@@ -51,7 +51,7 @@ def check_cluster(
 def _look(
     options: Mapping[str, str], wanted: Mapping[TopicPartition, Run], created: Creations
 ) -> dict[TopicPartition, ClusterCheck]:
-    """Return the landed ranges that the cluster still has."""
+    """Look up which landed offsets the cluster still has; return checks without a comparison."""
     everything = source_options({**options, "subscribePattern": ".*"})
     with ClusterReader.of(everything) as reader:
         known = set(reader.partitions(TopicPattern(".*")))

@@ -1,15 +1,15 @@
 """Finds gaps, duplicates and strays among offsets that must exist exactly once. Pure.
 
 A run is a range ``[from_offset, until_offset)`` whose offsets exist once in some place; a file has
-one or several, two files may have the same. The sweep walks along the offsets and counts the runs
-over each range: none is a gap, two or more are duplicates, and a run outside the wanted range is a
-stray.
+one run or several, and two files may have the same run. The sweep walks along the offsets and
+counts the runs over each range: none is a gap, two or more are duplicates, and a run outside the
+wanted range is a stray.
 
 A gap can be excused, and is then reported as such: the log no longer had the offsets at reading
 (expired), or compaction had removed them between retained neighbours (compacted).
 
-Memory is bounded whatever the damage: findings are counted in full, and only the first
-``SHOWN`` stretches of each kind are kept.
+Memory is bounded whatever the damage: findings are counted in full, but only the first ``SHOWN``
+ranges of each kind are kept.
 """
 
 import heapq
@@ -20,7 +20,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 SHOWN = 1_000
-"""The maximum number of ranges to keep of each kind of finding."""
+"""The maximum number of ranges to keep for each kind of finding."""
 
 
 class Run(NamedTuple):
@@ -58,7 +58,7 @@ EXCUSED = frozenset({Discrepancy.EXPIRED, Discrepancy.COMPACTED})
 
 
 class CoveredRange(NamedTuple):
-    """Neighbouring offsets under the same number of runs, at least one."""
+    """Consecutive offsets covered by the same number of runs, at least one."""
 
     run: Run
     copies: int
@@ -88,7 +88,7 @@ class Coverage:
 
     Attributes:
         wanted: the wanted range.
-        rows: the number of rows found, with every copy, inside the range or not.
+        rows: the number of rows found, inside the range or not, counting every copy.
         findings: the ranges of each kind that occurs.
     """
 
@@ -102,12 +102,12 @@ class Coverage:
         return not (self.findings.keys() - EXCUSED)
 
     def of(self, kind: Discrepancy) -> CoverageRanges:
-        """Return the finding of one kind; an empty one if there is none."""
+        """Return the ranges of one kind of finding; empty if there are none."""
         return self.findings.get(kind, CoverageRanges())
 
 
 def sweep(found: Iterable[Run]) -> Iterator[CoveredRange]:
-    """Return the number of runs over each range of offsets that has one, in order.
+    """Yield each range of offsets that runs cover, with the number of runs, in order.
 
     Args:
         found: runs sorted by ``from_offset``, consumed one at a time; empty runs are ignored.
@@ -132,7 +132,7 @@ def sweep(found: Iterable[Run]) -> Iterator[CoveredRange]:
 
 
 def _stretches(at: int, limit: int, ends: list[int]) -> Iterator[CoveredRange]:
-    """Return the ranges from ``at`` to ``limit`` under open runs; close those that end there."""
+    """Yield the ranges from ``at`` to ``limit`` that open runs cover; close runs that end there."""
     while ends and ends[0] <= limit:
         copies = len(ends)
         end = heapq.heappop(ends)
@@ -150,7 +150,7 @@ def cover(
 
     Args:
         wanted: the offsets that must exist exactly once.
-        found: runs sorted by ``from_offset``, taken one at a time.
+        found: runs sorted by ``from_offset``, consumed one at a time.
         excuses: ranges, in any order, whose absence has a reason (kinds of ``EXCUSED``). An excuse
             for existing offsets has no effect.
 
@@ -175,7 +175,7 @@ def cover(
 
 
 def _clip(run: Run, start: int | None, end: int | None) -> Run:
-    """Return the part of a run between two bounds; its count is not positive if there is none."""
+    """Return the part of a run between two bounds; if there is none, its length is not positive."""
     return Run(
         run.from_offset if start is None else max(run.from_offset, start),
         run.until_offset if end is None else min(run.until_offset, end),

@@ -19,7 +19,7 @@ class DeltaLog:
 
     Attributes:
         files: the active files, below the table's path.
-        commits: the drain's commits, in no order.
+        commits: the drain's commits, in any order.
         is_whole: whether the log goes back to the creation of the table by the drain.
     """
 
@@ -37,11 +37,11 @@ def read_log(storage: Storage, options: Mapping[str, str], drain: str) -> DeltaL
         drain: the id of the drain whose commits are wanted.
 
     Returns:
-        The log; an empty one if there is no table yet.
+        The log; empty if there is no table yet.
 
     Raises:
-        DrainError: the package ``deltalake`` is not installed, the log can't be read, or has other
-            entries than files.
+        DrainError: the package ``deltalake`` is not installed, the log can't be read, or the table
+            has features by which its files alone do not determine its rows.
     """
     from zkconsumer.drain.landing_delta import delta_uri  # noqa: PLC0415 - optional
 
@@ -78,7 +78,7 @@ def read_log(storage: Storage, options: Mapping[str, str], drain: str) -> DeltaL
 
 
 def _summaries(history: Iterable[Mapping[str, object]]) -> Iterator[Mapping[str, object]]:
-    """Yield the ``userMetadata`` of commits, as far as it is a JSON object."""
+    """Yield the ``userMetadata`` of each commit in which it is a JSON object."""
     for commit in history:
         said = commit.get(SUMMARY)
         try:

@@ -17,7 +17,7 @@ from zkconsumer.printable import listed
 _OF_BATCH = re.compile(r"part-([0-9]{10,})-")
 _OF_DAY = re.compile(r"topic=[^/]+/date=[^/]+/[^/]+")
 _OF_TABLE = re.compile(r"(?:data/)?topic=[^/]+/date=[^/]+/[^/]+")
-"""Maintenance of an Iceberg table writes below its folder ``data``."""
+"""Maintenance of an Iceberg table writes files below its folder ``data``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class LandedFiles:
 
     Attributes:
         readable: paths of data files, below the drain's.
-        problems: contradictions to the manifests, one sentence each.
+        problems: contradictions between files and manifests, one sentence each.
     """
 
     readable: tuple[str, ...]
@@ -60,7 +60,7 @@ def compare_files(
         *_described("files are not as they were landed", resized),
         *_described("files are there that no batch landed", foreign),
     ]
-    # In other folders Spark could not find the topic and date of a file, which is foreign anyway.
+    # Files in other folders are foreign; Spark could not derive their topic and date either.
     readable = tuple(path for path in visible if _OF_DAY.fullmatch(path))
     return LandedFiles(readable, tuple(problems))
 
@@ -86,7 +86,7 @@ def _visible(path: str) -> bool:
 
 
 def is_of(path: str, batches: Collection[int]) -> bool:
-    """Return whether a file's name is one of these batches.
+    """Return whether a file is named for one of these batches.
 
     Other programs' names are similar, with fewer digits: ``part-00007-...``.
     """
@@ -95,7 +95,7 @@ def is_of(path: str, batches: Collection[int]) -> bool:
 
 
 def is_of_table(path: str) -> bool:
-    """Return whether a file's path has topic and date, as paths of a table's files."""
+    """Return whether a file's path has topic and date, as those of a table's files do."""
     return _OF_TABLE.fullmatch(path) is not None
 
 
@@ -119,7 +119,7 @@ def foreign_files(which: list[str]) -> list[str]:
 
 
 def repeated_files(which: Iterable[str]) -> list[str]:
-    """Return the sentence for files that a table names twice; they are read once here."""
+    """Return the sentence for files that a table names repeatedly; they are read only once."""
     repeated = [path for path, times in Counter(which).items() if times > 1]
     return _described("files are named more than once by the table", repeated)
 

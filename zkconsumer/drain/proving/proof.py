@@ -1,4 +1,4 @@
-"""The results of a drain's verification, and their outcome. Pure."""
+"""The results of a drain's verification, and its outcome. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from zkconsumer.model import TopicPartition
 
 
 class ProofOutcome(Enum):
-    """The outcome of a verification, worst last; the value is the command's exit status."""
+    """The outcome of a verification; the value is the command's exit status."""
 
     PROVEN = 0
     """Every offset of the log exists exactly once, with the landed contents."""
@@ -116,7 +116,7 @@ class PartitionCoverage:
         return [f"{self.topic_partition}: {text}" for text in message]
 
     def doubts(self) -> list[str]:
-        """Return what was requested but could not be verified."""
+        """Return the requested checks that were not possible, one sentence each."""
         if self.cluster is None or self.cluster.obstacle is None:
             return []
         return [f"{self.topic_partition}: not compared with the cluster: {self.cluster.obstacle}"]
@@ -132,7 +132,7 @@ class DrainProof:
         batches: the number of landed batches.
         partitions: the verified partitions, in order.
         file_problems: the faults of files, one sentence each.
-        obstacles: what could not be read, one sentence each.
+        obstacles: the reasons why not everything could be verified, one sentence each.
     """
 
     path: str
@@ -155,7 +155,7 @@ class DrainProof:
 
     @property
     def doubts(self) -> list[str]:
-        """All that could not be verified."""
+        """Everything that could not be verified."""
         of_partitions = [text for proof in self.partitions for text in proof.doubts()]
         return [*self.obstacles, *of_partitions]
 

@@ -1,4 +1,4 @@
-"""Combines the plans and manifests of all batches to one record. Pure.
+"""Combines the plans and manifests of all batches into one record. Pure.
 
 The record itself is checked for holes: each batch must begin where the previous one ended.
 """
@@ -22,9 +22,9 @@ class PartitionRecord:
         end: the next offset to land.
         contents: the contents that all batches landed, dead letters included.
         dead_lettered: the number of dead letters among these rows.
-        excuses: offsets in between that the log did not have, by reason.
+        excuses: offsets between these that the log did not have, by reason.
         unnoted: the number of offsets within the excuses that exist: if a batch had too many holes
-            to note singly, an excuse spans them with the messages in between.
+            to record individually, an excuse spans several, with the messages in between.
         problems: contradictions between batches.
     """
 
@@ -56,7 +56,7 @@ class VerificationRecord:
     """The combined record of all batches.
 
     Attributes:
-        batches: how many were landed.
+        batches: the number of landed batches.
         partitions: the record of each known topic-partition.
         files: the files of all batches, by path.
         dead_letters: the files of dead letters of all batches, by path.

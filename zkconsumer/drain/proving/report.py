@@ -44,7 +44,7 @@ _VERDICTS = {
 
 
 def as_text(proof: DrainProof) -> str:
-    """Return the whole report in lines of text, the verdict last."""
+    """Return the whole report as lines of text, the verdict last."""
     lines = [f"{proof.path}: {proof.format}, {proof.batches} batches", ""]
     lines += _table([_HEADS, *map(_row, proof.partitions)])
     lines.append("")
@@ -116,13 +116,13 @@ def _cluster_word(check: ClusterCheck | None) -> str:
 
 
 def _gone(check: ClusterCheck) -> str:
-    """Return how many landed records the cluster has lost since, so were not compared."""
+    """Format the number of landed records that the cluster no longer has, so weren't compared."""
     gone = check.differing.get(Difference.ONLY_LANDED)
     return "" if gone is None else f", {gone.count} gone since"
 
 
 def _lag(check: ClusterCheck) -> str:
-    """Return the number of records that are not landed yet, which the proof does not cover."""
+    """Format the number of records that are not landed yet, which the proof does not cover."""
     lag = 0 if check.log_end is None else check.log_end - check.compared.until_offset
     return f", {lag} to come" if lag > 0 else ""
 

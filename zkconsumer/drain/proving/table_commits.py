@@ -1,7 +1,7 @@
-"""Summarizes batches in the commits of a drain's table, and compares them with its record. Pure.
+"""Summarizes batches in the commits of a drain's table, and compares commits with the record. Pure.
 
-The summary of a commit names the drain, the batch and its offsets. It is the summary of a snapshot
-of an Iceberg table, and the ``userMetadata`` of a commit of a Delta table.
+The summary of a commit names the drain, the batch and its offsets. In an Iceberg table it is the
+summary of a snapshot, in a Delta table the ``userMetadata`` of a commit.
 """
 
 import json
@@ -14,11 +14,11 @@ from zkconsumer.printable import listed
 DRAIN, BATCH, OFFSETS = "zkconsumer.drain", "zkconsumer.batch", "zkconsumer.offsets"
 
 Offsets = frozenset[tuple[str, int, int, int]]
-"""Offset ranges: topic, partition, the first offset and the one after the last."""
+"""Offset ranges: topic, partition, the first offset and the offset after the last."""
 
 
 class TableCommit(NamedTuple):
-    """The batch of a commit, by its summary."""
+    """The batch of a commit, according to its summary."""
 
     number: int
     offsets: Offsets
@@ -48,7 +48,7 @@ def commit_of(summary: Mapping[str, object], drain: str) -> TableCommit | None:
 
 
 def _parsed(text: object) -> Offsets:
-    """Parse the offsets of a summary; empty if it is anything else."""
+    """Parse the offsets of a summary; return an empty set if they are malformed."""
     try:
         return frozenset(
             (topic, int(partition), int(begin), int(end))
@@ -62,7 +62,7 @@ def _parsed(text: object) -> Offsets:
 def compare_commits(
     landed: Mapping[int, Offsets], commits: Iterable[TableCommit], *, is_whole: bool
 ) -> list[str]:
-    """Return the contradictions to the record, one sentence each.
+    """Return the contradictions between commits and record, one sentence each.
 
     Args:
         landed: the ranges of each batch to verify.

@@ -48,8 +48,8 @@ class Published(NamedTuple):
 
     Attributes:
         last: the last batch that should be landed; 0 for none.
-        lost: the numbers up to it without a manifest.
-        pending: the batch that is landed but not wholly published; None: there is none.
+        lost: the numbers of batches up to ``last`` that have no manifest.
+        pending: the batch that is landed but not wholly published; None if there is none.
     """
 
     last: int
@@ -81,7 +81,7 @@ def prove(
         engine: reads the landing, and the cluster if it is given.
         storage: the drain's storage.
         cluster: options of the source, to compare with the cluster; None to skip that.
-        target_options: for a mirroring drain, options of reading the target; for a Delta table,
+        target_options: for a mirroring drain, options for reading the target; for a Delta table,
             storage options of ``deltalake``; for an Iceberg table, catalog properties of
             ``pyiceberg``.
 
@@ -119,7 +119,7 @@ def prove(
 
 def _obstacles(published: Published) -> tuple[str, ...]:
     if published.pending is None:
-        # The first batch is landed even without messages.
+        # The first batch is landed even if it has no messages.
         return () if published.last else ("no batch is landed yet: there is nothing to prove",)
     return (
         f"batch {published.pending} is landed and not published yet: let the drain go on, it does "
@@ -130,9 +130,9 @@ def _obstacles(published: Published) -> tuple[str, ...]:
 def published_batches(storage: Storage) -> Published:
     """Return the batches to verify, while a drain may be landing more.
 
-    A plan is written after the batch before it is published. So plans are listed before batches:
-    all but the last plan must be landed. Staged files are listed after that: a batch whose files
-    are cleaned up by then is published.
+    A plan is written after the previous batch is published. So plans are listed before batches: all
+    but the last plan must be landed. Staged files are listed after that: a batch whose staged files
+    are deleted by then is published.
     """
     plans = layout.numbers_of_files(storage.names(layout.PLANS))
     landed = layout.numbers_of_files(storage.names(layout.BATCHES))
@@ -167,7 +167,7 @@ def _rows(
     """Return the rows of the verified batches in the landing and in its dead letters.
 
     Returns:
-        All rows; those of dead letters, or None; the faults of files.
+        All rows; the rows of dead letters, or None; the faults of files.
     """
     if seen.identity.format == _MIRROR:
         last = seen.published.last
@@ -182,7 +182,7 @@ def _rows(
 
 
 def _files(seen: _Seen, record: VerificationRecord) -> LandedFiles:
-    """Return the files that a reader of the landing finds, dead letters aside."""
+    """Return the files that a reader of the landing finds, except dead letters."""
     if seen.identity.format == "iceberg":
         return _iceberg_files(seen)
     if seen.identity.format == "delta":
@@ -201,7 +201,7 @@ def _dead_letters(seen: _Seen, record: VerificationRecord) -> LandedFiles:
 
 
 def _delta_files(seen: _Seen) -> LandedFiles:
-    """Return the files that the table names, and contradictions of its log to the record."""
+    """Return the files that the table names, and contradictions between its log and the record."""
     stored = visible_files(seen.storage)
     log = read_log(seen.storage, seen.target_options, seen.identity.id)
     since = _landed_since(seen)
@@ -214,7 +214,7 @@ def _delta_files(seen: _Seen) -> LandedFiles:
 def _complaints(
     seen: _Seen, commits: Iterable[TableCommit], since: set[int], *, is_whole: bool
 ) -> list[str]:
-    """Return contradictions of the table's commits to the record; see ``compare_commits``."""
+    """Return contradictions between the table's commits and the record; see ``compare_commits``."""
     landed = {
         plan.number: offsets_of(part.offsets for part in manifest.parts)
         for plan, manifest in _landed(seen.journal, seen.published)
@@ -224,7 +224,7 @@ def _complaints(
 
 
 def _iceberg_files(seen: _Seen) -> LandedFiles:
-    """Return the files that the table names, and contradictions of its snapshots to the record."""
+    """Return the files that the table names, and contradictions between snapshots and record."""
     from zkconsumer.drain.local.iceberg_table import IcebergTable  # noqa: PLC0415 - optional
 
     name = TableName.of_target(seen.identity.target)
@@ -254,9 +254,9 @@ def _unplaced(rows: LandedRows) -> list[str]:
 
 
 def _landed_since(seen: _Seen) -> set[int]:
-    """Return the batches landed by now but not covered; to be called after files were listed.
+    """Return the batches landed by now but not covered; call it after listing the files.
 
-    Files named for any other batch belong to none.
+    Files named for any other batch belong to no batch.
     """
     landed = layout.numbers_of_files(seen.storage.names(layout.BATCHES))
     return {number for number in landed if number > seen.published.last}
