@@ -21,7 +21,7 @@ class HeaderSummary:
 
     Attributes:
         next_offset: the offset after its last whole entry.
-        leader_epoch: the epoch that this entry names; -1: none.
+        leader_epoch: the leader epoch in this entry; -1: none.
         needed_bytes: size of the entry that is cut off at the end; 0: none is.
         memory_bytes: estimated size in memory once unpacked.
     """
@@ -33,7 +33,7 @@ class HeaderSummary:
 
 
 def look_ahead(data: memoryview, fetch_offset: int) -> HeaderSummary | None:
-    """Summarize the headers of a set, which are not verified.
+    """Summarize the headers of a set, without verifying them.
 
     Args:
         data: the set as received.

@@ -34,9 +34,9 @@ _REPLICA_LEASE_MS = 300_000
 """How long a replica is used before the leader may choose again: ``metadata.max.age.ms``."""
 
 _QUICK_TIMES: Final = 4
-"""A response that takes more than this part of the request time-out is not followed by a larger.
+"""If a response takes longer than the request time-out divided by this, requests don't grow.
 
-Its time begins with the plan; that of an early request includes unpacking the response before it.
+The time begins with the plan; for an early request it includes unpacking the previous response.
 """
 
 
@@ -83,8 +83,8 @@ class Arrivals:
     def _most_grown(self, requested: PartitionRequest, unpacked: Unpacked) -> int:
         """Return the largest size of a partition's next request; 0: the usual.
 
-        On a slow link a larger response would not arrive in time. What is decompressed has to fit
-        into the buffers twice: one waits while the next is unpacked.
+        On a slow link a larger response would not arrive in time. Decompressed records have to fit
+        into the buffers twice: those of one response wait while the next is unpacked.
         """
         settings, planned_ms = self.settings, requested.planned_ms
         if planned_ms is not None:
@@ -98,7 +98,7 @@ class Arrivals:
         return min(settings.grown_bytes, settings.max_bytes // 2 * read_bytes // memory_bytes)
 
     def unpacked(self, state: PartitionState, unpacked: Unpacked) -> None:
-        """Append a response's records, or a piece of them, to what is buffered."""
+        """Append a response's records, or a piece of them, to the buffered ones."""
         chunk = unpacked.chunk
         state.needed_bytes = unpacked.needed_bytes
         state.packed = unpacked.packed
@@ -186,7 +186,7 @@ class Arrivals:
     def recreated(self, state: PartitionState) -> None:
         """Restart a partition whose topic was deleted and created again: all its records are new.
 
-        It is read from its start, whatever the reset policy; without a policy report an error.
+        It is read from its start, whatever the reset policy; without a policy an error is reported.
         """
         position = state.position
         if self.settings.reset is None and position is not None:
@@ -198,7 +198,7 @@ class Arrivals:
             self.effects.resolve_positions = True
 
     def leave(self, state: PartitionState) -> None:
-        """Apply the reset policy out of range, once the buffered records are handed out."""
+        """Apply the reset policy to a partition out of range, once its buffer is handed out."""
         policy = self.settings.reset
         if state.phase is Phase.OUTSIDE and not state.waiting and policy is not None:
             self._note(f"{state.topic_partition}: continuing at {policy_text(policy)}")
@@ -254,7 +254,7 @@ class Arrivals:
 
     def _out_of_range(self, state: PartitionState, requested: PartitionRequest) -> None:
         if requested.broker != state.leader:
-            # A replica may lag behind: ask the leader.
+            # A replica may lag behind: fetch from the leader.
             state.replica = None
             self._fail(state)
             return
@@ -289,7 +289,7 @@ class Arrivals:
     def _left(self, state: PartitionState, common_end: PositionView | None) -> None:
         """Handle a truncation below the caller's position: step back, or report it.
 
-        If the common end of both logs is unknown, the reset policy says where to continue.
+        If the common end of both logs is unknown, the reset policy decides where to continue.
         """
         position, policy = state.position, self.settings.reset
         assert position is not None
@@ -348,7 +348,7 @@ class Arrivals:
         state.fail(self.now_ms, backoff.delay_ms(state.failures, 0))
 
     def _restarted(self, state: PartitionState) -> None:
-        """Wake the partition's fetcher, and the caller, who may wait for the position."""
+        """Wake the partition's fetcher, and the caller, which may wait for the position."""
         self.effects.notify_caller = True
         self.effects.resolve_positions |= state.is_asking
         if state.source is not None:
@@ -359,7 +359,7 @@ class Arrivals:
 
 
 def is_reported_only(error: ZkConsumerError) -> bool:
-    """Return whether the damage is only reported by the broker, so that a retry may succeed."""
+    """Return whether only the broker reported the damage, so that a retry may succeed."""
     return (
         isinstance(error, PartitionFailed)
         and error.code == ErrorCode.CORRUPT_MESSAGE

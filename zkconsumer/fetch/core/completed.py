@@ -48,10 +48,10 @@ class PartitionRequest:
 
 _MIN_PIECE_BYTES: Final = 4096
 _EXPANSION: Final = 8
-"""Maximum ratio of a record's size in memory to that in the log (the smallest records')."""
+"""Maximum ratio of a record's size in memory to that in the log (for the smallest records)."""
 
 _MOST_SHARED: Final = 8
-"""A set smaller than its response divided by this is copied: else it could pin all of that."""
+"""A set smaller than its response divided by this is copied, lest it keep all of that in memory."""
 
 
 class ResponseFrame(NamedTuple):
@@ -107,11 +107,11 @@ class Unpacked:
     """Hold the result of unpacking a record set.
 
     Attributes:
-        chunk: records to buffer; None if the position did not move.
+        chunk: records to buffer; None if the position does not advance.
         needed_bytes: minimum size of the next request; 0: no minimum.
         corrupt: the corruption after the chunk.
         too_large: the message at the position exceeds the fetch limit.
-        cut_off: what the received part of that message shows of it; None: nothing.
+        cut_off: what the received part of that message shows about it; None: nothing.
         read_bytes: how many bytes of the set precede the unreadable entry.
         wire_bytes: received bytes.
         count: number of records.
@@ -156,7 +156,7 @@ def unpack(
     settings: CoreFetchSettings,
     enough_bytes: int,
 ) -> Unpacked:
-    """Unpack the record set of a response without error. Thread: any.
+    """Unpack the record set of an error-free response. Thread: any.
 
     Args:
         requested: the request that it answers.
@@ -245,7 +245,7 @@ def _frame_of(data: memoryview) -> ResponseFrame | None:
     """Return the response that holds a set, if the set is a large part of it."""
     frame = data.obj
     if isinstance(frame, bytes):
-        return None  # a copy of its own
+        return None  # the set is a copy already
     frame_bytes = memoryview(frame).nbytes
     return (
         ResponseFrame(id(frame), frame_bytes) if frame_bytes <= _MOST_SHARED * len(data) else None

@@ -1,7 +1,7 @@
 """Fetch from one broker: send requests and hand over responses, turn by turn.
 
 A turn connects, tracks the fetch session, unpacks, and returns how long to wait before the next.
-The thread is the caller's: that of ``polled.broker_fetcher``, of ``fetcher``, of a range's reader.
+The thread is the caller's: that of ``polled.broker_fetcher``, ``fetcher`` or a range's reader.
 If the headers of a response hold the next fetch offsets, the next request is sent before unpacking,
 and its response belongs to the next turn.
 """
@@ -65,7 +65,7 @@ class Wait:
 
     Attributes:
         duration_ms: the longest wait; None: until woken.
-        can_wake: whether a wakeup ends it sooner; not so for a pause after a failure.
+        can_wake: whether a wakeup ends it sooner; False for a pause after a failure or for a quota.
     """
 
     duration_ms: int | None
@@ -81,7 +81,7 @@ class _Asking:
 
     Attributes:
         plan: the planned request.
-        step: its part of the session.
+        step: its session step.
         version: version of Fetch.
         sent_ms: time of sending.
         sent: the pending response.
@@ -95,7 +95,7 @@ class _Asking:
 
 
 class FetchConnection:
-    """Fetch from one broker. Thread: its fetcher's, but for ``stop``; it needs none of its own.
+    """Fetch from one broker. Thread: its fetcher's, but for ``stop``; it has none of its own.
 
     Args:
         broker: the broker to fetch from.
@@ -275,10 +275,10 @@ class FetchConnection:
         return again, second.response()
 
     def take(self, step: SessionStep, response: FetchResponse, duration_ms: int) -> bool:
-        """Hand over a response; return whether it brought anything.
+        """Hand over a response; return whether it has records or errors.
 
         Args:
-            step: the part of the session of the request that it answers.
+            step: the session step of the request that it answers.
             response: the response.
             duration_ms: time since the request was sent.
         """
@@ -407,7 +407,7 @@ class FetchConnection:
             self._pause()
 
     def _notify(self, error: ZkConsumerError, *, is_first: bool) -> None:
-        """Log an outage once, not with every retry; an idle connection that ends is no outage."""
+        """Log an outage once, not with every retry; the end of an idle connection is no outage."""
         text = f"{self._about}: {error}"
         if is_first:
             log.info("%s", text)

@@ -1,7 +1,7 @@
 """Exchange requests with one broker, over a second connection if it is silent; for all readers.
 
-Every fetcher learns here which version of Fetch it may send, how long the broker's quota forbids
-requests, and when a request is hedged.
+This module decides for every fetcher which version of Fetch to send, how long to pause for the
+broker's quota, and when to hedge a request.
 """
 
 import logging
@@ -56,7 +56,8 @@ class HedgedExchange:
         connection: the connection for the next request; None: there is none.
         pace: how long the broker may be silent before a hedged request.
         fetch_version: version of Fetch; without a connection the oldest, whose bounds always hold.
-        paused_until_ms: nothing is sent before; may be carried over to the next connection.
+        paused_until_ms: nothing is sent before this time; may be carried over to the next
+            connection.
     """
 
     def __init__(
@@ -196,7 +197,7 @@ class HedgedExchange:
             self.pause(response.throttle_time_ms)
 
     def pause(self, throttle_ms: int) -> None:
-        """Send nothing for as long as the broker's quota says; 0 changes nothing."""
+        """Send nothing for the throttle time of the broker's quota, ms; 0 changes nothing."""
         if throttle_ms > 0:
             pause_ms = throttle_pause_ms(self._broker, throttle_ms, self._repeats)
             self.paused_until_ms = self._clock.now_ms() + pause_ms
@@ -225,17 +226,17 @@ class HedgedExchange:
         self.fetch_version = connection.version_of(FetchRequest, at_most=newest)
 
     def _see_stop(self, connection: NegotiatedConnection) -> None:
-        """Close a connection that ``stop`` could not see, since it was called before."""
+        """Close a connection that was opened after ``stop``, which could not close it."""
         if self._stopping:
             connection.close()
 
 
 def throttle_pause_ms(broker: Broker, throttle_ms: int, repeats: Repeats) -> int:
-    """Return how long to send a broker nothing; a pause beyond the bound is cut, with a warning.
+    """Return how long to send a broker nothing; cap a pause beyond the bound, with a warning.
 
     Args:
-        broker: the broker that asks for the pause.
-        throttle_ms: the pause that it asks for, ms; up to 24 days fit into the field.
+        broker: the broker that requests the pause.
+        throttle_ms: the requested pause, ms; up to 24 days fit into the field.
         repeats: for the warning.
     """
     if throttle_ms > MOST_THROTTLE_MS:

@@ -1,8 +1,9 @@
 """Incremental fetch sessions (KIP-227): omit from a request what the broker knows. Pure.
 
-The first fetch of a session names all partitions; each further one names those new or changed,
-and those no longer wanted. The broker responds for those with news. What it knows is certain only
-once it has responded: after a lost response, or an error, every partition is named again.
+The first fetch of a session names all partitions; each later one names only those that are new,
+changed, or no longer wanted. The response covers only those with news. What the broker knows is
+certain only once it has responded: after a lost response, or an error, every partition is named
+again.
 
 From version 13 on topics are named by their ids (KIP-516).
 
@@ -25,7 +26,7 @@ FIRST_VERSION: Final = 7
 """The first version of Fetch with sessions (Kafka 1.1)."""
 
 Terms = tuple[int, int, int, int]
-"""The values that a broker stores of a partition: offset, size, both epochs."""
+"""The values that a broker stores for a partition: offset, size, both epochs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,7 +131,7 @@ class FetchSessionState:
             about: the partitions in the response.
 
         Returns:
-            Whether its partition data counts.
+            Whether the response's partition data counts.
         """
         if step.epoch == SESSIONLESS_EPOCH:
             return error_code == ErrorCode.NONE
@@ -157,7 +158,7 @@ class FetchSessionState:
         self._forget_session(self._session_id)
 
     def _begun(self, step: SessionStep, session_id: int, about: Collection[TopicPartition]) -> bool:
-        """Start a session from the response to a full fetch; without an id the next is full."""
+        """Start a session from a full fetch's response; without an id fetch in full again."""
         self._forget_session(session_id)
         if session_id != NO_SESSION and set(about) == step.requests.keys():
             self._epoch = FIRST_EPOCH + 1

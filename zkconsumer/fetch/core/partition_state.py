@@ -1,18 +1,18 @@
 """State of one partition's fetching, and the transitions between its phases. Pure.
 
-Two positions: ``position`` is the caller's, after the last record handed out; ``fetched`` is after
-the last buffered one. What is buffered always begins at the one and ends at the other.
+There are two positions: ``position`` is the caller's, after the last record handed out; ``fetched``
+is after the last buffered one. Buffered records always begin at the first and end at the second.
 
-| phase | what is going on | left by |
+| phase | meaning | left by |
 |---|---|---|
 | NO_POSITION | no position; nothing is fetched | a seek |
 | RESETTING | the positions thread looks up the policy's offset | its result |
 | FETCHING | requests go to ``source`` | trouble |
-| CHECKING_RANGE | the broker says "out of range"; the log's ends are looked up | their result |
-| OUTSIDE | out of range; buffered records are handed out first | then the reset policy |
-| STUCK | an error is reported, after what is buffered | a seek; or the report |
+| CHECKING_RANGE | the broker reports "out of range"; the log's ends are looked up | their result |
+| OUTSIDE | out of range; buffered records are handed out first | the reset policy, after these |
+| STUCK | an error is reported, after the buffered records | a seek; or the report |
 
-A FETCHING partition may be one that ``awaits_validation``: the leader changed, and a lookup must
+A FETCHING partition may have ``awaits_validation`` set: the leader changed, and a lookup must
 show that its log is the one that was read (KIP-320); nothing is fetched before that.
 
 A seek drops ``requested`` and ``lookup``, and so invalidates everything under way: a response
@@ -49,7 +49,7 @@ class Trouble:
     Attributes:
         error: the error.
         is_retriable: whether to retry once it is reported; else the caller has to seek.
-        is_reported: whether the caller has got it.
+        is_reported: whether the caller has received it.
     """
 
     error: ZkConsumerError
@@ -73,11 +73,11 @@ class PositionLookup:
 
 
 class FetchBounds(Protocol):
-    """Bounds how much to fetch of a partition; see ``fetch.ranges``."""
+    """Bound how much to fetch of a partition; see ``fetch.ranges``."""
 
     @property
     def is_held(self) -> bool:
-        """Whether something waits for capacity, which may come at any moment."""
+        """Whether something waits for capacity, which may become available at any moment."""
         ...
 
     def size_at(self, offset: int) -> int:
@@ -107,27 +107,27 @@ class PartitionState:
         trouble: the error while STUCK.
         bounds: how much to fetch; None: all there is, in the usual size.
         is_paused: whether the caller paused it.
-        leader: its leader, as far as is known.
+        leader: its leader; None: none is known.
         leader_epoch: the leader's epoch; -1 if not known.
-        named_epoch: the same for requests; -1 also if it is not to be sent, see
+        named_epoch: the leader's epoch to send; -1 also if it must not be sent, see
             ``ClusterView.has_exact_epochs``.
         topic_ids: the topic's ids seen so far; more than one if it was created again.
         replica: id of the broker that the leader prefers for our fetches (KIP-392).
         replica_until_ms: when that preference expires.
         source: the broker to fetch from: the replica, else the leader.
-        awaits_validation: the leader's log is to be compared with what was fetched.
+        awaits_validation: whether the leader's log is yet to be compared with what was fetched.
         requested: the request in flight, or the one whose response is being unpacked.
         early: the request after that one, sent before unpacking.
-        packed: the set to unpack after what is buffered; ``requested`` is its request.
+        packed: the set to unpack after the buffered records; ``requested`` is its request.
         lookup: the lookup under way.
         needed_bytes: minimum size of the next request.
-        grown_bytes: size of the next request, since the last response filled it; 0: the usual.
+        grown_bytes: size of the next request, if the last was filled; 0: the usual size.
         filled_bytes: size of the last request, if its response filled it; else 0.
         suspect_offset: offset of the last corruption; a second one there is believed.
         doubts: count of "out of range" errors about an offset that is in the log.
         failures: errors in a row; the next retry is at ``retry_at_ms``.
         retry_at_ms: time of the next retry.
-        responses: count of fetch responses, those included that leave it out.
+        responses: count of fetch responses, including those that omit the partition.
         high_watermark: as of the last response; -1 if not known.
         last_stable: last stable offset, likewise.
         log_start: log start offset, likewise.
@@ -173,7 +173,7 @@ class PartitionState:
 
     @property
     def unread_bytes(self) -> int:
-        """Estimated wire bytes of what is buffered for the caller."""
+        """Estimated wire bytes of the records buffered for the caller."""
         return sum(chunk.unread_bytes for chunk in self.waiting)
 
     @property
@@ -185,7 +185,7 @@ class PartitionState:
 
     @property
     def may_fetch(self) -> bool:
-        """Whether a request may include it, as far as the partition itself goes."""
+        """Whether a request may include it, as far as the partition itself is concerned."""
         return self.phase is Phase.FETCHING and not self.awaits_validation and not self.is_paused
 
     @property
@@ -214,7 +214,7 @@ class PartitionState:
         self._stand(start)
 
     def step_back(self, start: PositionView) -> None:
-        """Drop what is buffered, and fetch from where the leader's log may agree with ours."""
+        """Drop buffered records; fetch from where the leader's log may agree with what was read."""
         self._stand(start)
         self.await_validation()
 
@@ -224,7 +224,7 @@ class PartitionState:
         self.suspect_offset = None
 
     def refetch(self) -> None:
-        """Drop what is buffered, and fetch it again."""
+        """Drop buffered records, and fetch them again."""
         position = self.position
         assert position is not None
         self._stand(position)
@@ -232,7 +232,7 @@ class PartitionState:
         self.await_validation()
 
     def get_stuck(self, trouble: Trouble) -> None:
-        """Report an error to the caller, after what is buffered."""
+        """Report an error to the caller, after the buffered records."""
         self.phase, self.trouble = Phase.STUCK, trouble
         self.drop_requests()
         self.lookup = None
@@ -250,7 +250,7 @@ class PartitionState:
     def on_response(self) -> None:
         """Release the current request, answered or not.
 
-        An early request takes its place, if it is the one that would be sent now.
+        An early request takes its place, if the same request would be sent now.
         """
         early = self.early
         self.drop_requests()
@@ -296,7 +296,7 @@ class PartitionState:
         self.leader = leader
 
     def is_of(self, topic_id: bytes | None) -> bool:
-        """Record a topic id; return whether it may be the topic that was read so far."""
+        """Record a topic id; return whether it may be that of the topic that was read so far."""
         if topic_id is None or topic_id in self.topic_ids:
             return True
         # An id that was seen before comes from a broker with older metadata.
@@ -319,7 +319,7 @@ class PartitionState:
         self.position = self.fetched = at
 
     def _forget(self) -> None:
-        """Drop what is buffered, what is in flight, and all that is known of the old position."""
+        """Drop buffered records, requests in flight, and all that is known of the old position."""
         self.waiting.clear()
         self.drop_requests()
         self.lookup = None

@@ -1,6 +1,6 @@
 """All partitions of one consumer: their fetchers, news for the caller, due lookups. Pure.
 
-One thread at a time: the shell holds a lock around each call, and acts on ``effects`` after.
+One thread at a time: the shell holds a lock around each call, and acts on ``effects`` afterwards.
 """
 
 from collections import OrderedDict
@@ -65,7 +65,7 @@ class PartitionStates:
                 self._lead(state)
 
     def remove(self, partitions: Iterable[TopicPartition]) -> None:
-        """Remove partitions, and drop what is buffered of them."""
+        """Remove partitions, and drop their buffered records."""
         for tp in partitions:
             state = self.states.pop(tp, None)
             if state is not None:
@@ -128,14 +128,14 @@ class PartitionStates:
         return self._sources.get(broker, OrderedDict())
 
     def expire_replicas(self, broker: Broker, now_ms: int) -> None:
-        """Ask leaders again for the nearest replica, once their preference has expired."""
+        """Let leaders name the nearest replica again, once their preference has expired."""
         for state in list(self.of(broker).values()):
             if state.replica is not None and state.replica_until_ms <= now_ms:
                 state.replica = None
                 self._assign_fetcher(state)
 
     def learn(self, requested: PartitionRequest, next_offset: int, size_bytes: int) -> None:
-        """Record in a partition's bounds how many bytes its offsets take, by a set's headers."""
+        """Record in a partition's bounds how many bytes offsets take, from a set's headers."""
         state = self.states.get(requested.topic_partition)
         if state is not None and state.requested is requested and state.bounds is not None:
             state.bounds.learn(requested.start.offset, next_offset, size_bytes)
@@ -189,7 +189,7 @@ class PartitionStates:
             self.touch(state)
 
     def left_out(self, requests: Iterable[PartitionRequest], now_ms: int) -> None:
-        """Handle partitions that a broker's response had to name and omits."""
+        """Handle partitions that a broker's response had to name but omits."""
         for requested in requests:
             if self.counts(requested):
                 state = self.states[requested.topic_partition]
@@ -206,7 +206,7 @@ class PartitionStates:
                 # The rest of its response is still to be unpacked.
                 if state.packed is None:
                     state.on_response()
-                    # No response, or none with news: the next may be too large, or the end is near.
+                    # No response, or no news: a grown size may be too large, or the end is near.
                     state.shrink()
             elif state is not None and state.early is requested:
                 state.early = None
@@ -267,7 +267,7 @@ class PartitionStates:
             self._changed(state)
 
     def give_up_lookup(self, lookup: PositionLookup, error: ZkConsumerError, now_ms: int) -> None:
-        """End a lookup that an instant retry can't cure: report its error, and retry after that."""
+        """End a lookup that an instant retry can't fix: report its error, and retry after that."""
         state = self._asking(lookup)
         if state is not None:
             state.fail(now_ms, self.settings.retry_backoff_max_ms)
@@ -304,7 +304,7 @@ class PartitionStates:
         self.effects.refresh_metadata |= state.leader is None
 
     def _on_reply(self, state: PartitionState) -> None:
-        """Stop gathering for a partition: it has a response, or no hope of one."""
+        """Stop gathering for a partition: it has a response, or can't have one now."""
         if self.fresh.pop(state.topic_partition, None) is not None:
             self.effects.notify_caller = True
 
@@ -342,7 +342,7 @@ class PartitionStates:
         if state.replica is not None and self._view is not None:
             near = self._view.brokers.get(state.replica)
             if near is None:
-                # Else the leader would name it again at once, and again.
+                # Refresh and pause: the leader would name it again at once, over and over.
                 state.replica = None
                 self.effects.refresh_metadata = True
                 if now_ms is not None:

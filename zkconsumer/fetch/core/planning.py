@@ -2,8 +2,8 @@
 
 Plans are values, and change nothing: the sender records in ``PartitionStates`` what it sends.
 
-A partition is fetched ahead of the caller until as much of it is buffered as one request asks for,
-and the total is bounded, too; a partition with an empty buffer may always be fetched, so that
+A partition is fetched ahead of the caller until the size of one request is buffered of it, and
+the total is bounded, too; a partition with an empty buffer may always be fetched, so that
 records of paused or slow partitions never keep others from being fetched.
 
 Sets not unpacked yet count as buffered, and the offsets after them may be requested early, if their
@@ -55,8 +55,8 @@ class FetchPlan:
     Attributes:
         wanted: the partitions to request, in order; empty: no request now.
         max_wait_ms: longest wait of the broker for data.
-        rest_ms: how long to wait here if the response brings nothing: the broker was spared the
-            wait, since partitions outside this request may become fetchable at any moment.
+        rest_ms: how long to wait here if the response is empty: the broker does not wait, since
+            partitions outside this request may become fetchable at any moment.
         due_ms: when a request falls due without any event; None: never.
     """
 
@@ -82,8 +82,8 @@ def plan_fetch(
         now_ms: the time.
         has_hard_bounds: whether the broker has no limit for the whole response, and cuts in the
             middle of a batch (before Fetch version 3).
-        arriving: the last response's sets. If none of their partitions can be requested again,
-            nothing is: for the others the request would be early, too.
+        arriving: the last response's sets. If none of their partitions can be requested again, no
+            request is planned: for the others it would be early, too.
     """
     settings = states.settings
     came = {
@@ -118,15 +118,15 @@ def plan_fetch(
 
 
 class _Candidates(NamedTuple):
-    """Which partitions of a broker a request may include, and what becomes of the others.
+    """Hold the partitions of a broker that a request may include, and the state of the others.
 
     Attributes:
         ready: those to include, in the order of their turns.
         due_ms: when the first of those that failed may be tried again; None: none failed.
-        packed_count: those whose last set is not unpacked yet.
+        packed_count: number of partitions whose last set is not unpacked yet.
         has_capacity: whether the buffers have capacity for fetching ahead.
-        is_held: one may become ready at any moment, as soon as there is capacity.
-        is_soon: one waits for its position.
+        is_held: whether any may become ready at any moment, as soon as there is capacity.
+        is_soon: whether any waits for its position.
     """
 
     ready: list[PartitionState]
@@ -166,7 +166,7 @@ def _candidates(
 
 
 def wants_more(states: PartitionStates, state: PartitionState, arriving_bytes: int = 0) -> bool:
-    """Return whether so little of it is buffered that more may be fetched ahead."""
+    """Return whether little enough of a partition is buffered to fetch ahead."""
     most_bytes = max(states.settings.max_partition_bytes, state.filled_bytes)
     return state.unread_bytes + arriving_bytes <= most_bytes
 
@@ -174,7 +174,7 @@ def wants_more(states: PartitionStates, state: PartitionState, arriving_bytes: i
 def _is_ready(
     states: PartitionStates, state: PartitionState, front: Arriving | None, *, has_capacity: bool
 ) -> bool:
-    """Return whether it may be fetched now, after what is buffered and arriving."""
+    """Return whether a partition may be fetched now, given its buffered and arriving records."""
     if front is None:
         return not state.waiting or (has_capacity and wants_more(states, state))
     return front.ahead is not None and has_capacity and wants_more(states, state, front.size_bytes)
@@ -215,7 +215,7 @@ def _sizes(
 ) -> tuple[dict[TopicPartition, int], int]:
     """Return the size to request of each, and how many lack the capacity for a large entry.
 
-    With hard bounds, larger entries take turns. Without capacity, none gets more than usual.
+    With hard bounds, larger entries take turns. Without capacity, no request is larger than usual.
     """
     settings, ready = states.settings, found.ready
     wanted: dict[TopicPartition, Wanted] = {}

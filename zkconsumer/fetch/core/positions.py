@@ -77,7 +77,7 @@ class PositionResolver:
             self._wakeup.wait(self.run_due_lookups())
 
     def run_due_lookups(self) -> int | None:
-        """Run the due lookups; return how long to wait after, in ms, or None: until woken."""
+        """Run the due lookups; return how long to wait afterwards, ms, or None: until woken."""
         lookups = self._shared.change(begin_lookups)
         if lookups.all():
             self._request(lookups)

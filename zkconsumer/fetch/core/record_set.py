@@ -1,6 +1,6 @@
 """Judge a fetched record set: what is readable, and what to request next. Pure.
 
-Growth, damage and the cut-off end of a set are decided here, for formats 0, 1 and 2 and all
+Growth, damage and the cut-off end of a set are judged here, for formats 0, 1 and 2 and all
 readers: streams and ranges piece by piece, polls at once. Readers differ in how they handle damage
 (skip it, report it, give up), never in its detection.
 
@@ -59,7 +59,7 @@ class Reading:
     """Hold the result of reading a piece of a set.
 
     Attributes:
-        next_offset: where to read on, after everything sound.
+        next_offset: where to continue, after everything sound.
         rest: the set, if more of it can be read; None: fetch again.
         needed_bytes: minimum size of the next request; 0: no minimum. With an
             unchanged ``next_offset`` the first entry did not fit.
@@ -150,7 +150,7 @@ def _unfit(
     needed_bytes = front_bytes + size
     if 0 <= size <= growth_max_bytes and needed_bytes > one.requested_bytes:
         return Reading(next_offset=offset, needed_bytes=needed_bytes)
-    # If it was requested and did not arrive, that must not repeat without end.
+    # An entry that was requested and did not arrive must not be requested without end.
     if size <= growth_max_bytes and one.requested_bytes < growth_max_bytes:
         return Reading(
             next_offset=offset, needed_bytes=twice(one.requested_bytes, growth_max_bytes)
@@ -164,10 +164,10 @@ def twice(requested_bytes: int, most_bytes: int) -> int:
 
 
 def grown(requested_bytes: int, came_bytes: int, most_bytes: int) -> int:
-    """Return a partition's next request size: twice what it filled, or 0 for its equal part.
+    """Return a partition's next request size: twice a filled one, or 0 for its equal part.
 
-    A partition far behind fills its requests, and large sets cost less; at the end of the log
-    there is less, and its part is enough.
+    A partition that is far behind fills its requests, and large sets cost less; at the end of the
+    log there is less data, and its part is enough.
     """
     is_full = came_bytes >= requested_bytes - requested_bytes // 8
     return twice(requested_bytes, most_bytes) if is_full else 0
@@ -176,7 +176,7 @@ def grown(requested_bytes: int, came_bytes: int, most_bytes: int) -> int:
 def next_behind(claimed: int | None, offset: int, high_watermark: int) -> int | None:
     """Return the offset after damage; None: not known.
 
-    The damaged entry claims it itself. A claim beyond the end of the log is not believed:
+    The damaged entry itself claims this offset. A claim beyond the end of the log is not believed:
     continuing there could skip sound messages.
     """
     return claimed if claimed is not None and offset < claimed <= high_watermark else None

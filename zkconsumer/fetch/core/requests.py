@@ -74,7 +74,7 @@ def entries_of(step: SessionStep) -> Entries:
 
 
 def requested_in(request: FetchRequest) -> dict[TopicPartition, FetchPartition]:
-    """Return each partition's part of a request by name."""
+    """Return each partition's part of a request that names topics by name."""
     return {
         TopicPartition(topic.topic, partition.partition): partition
         for topic in request.topics
@@ -85,7 +85,7 @@ def requested_in(request: FetchRequest) -> dict[TopicPartition, FetchPartition]:
 def responses_of(
     response: FetchResponse, step: SessionStep = _SESSIONLESS
 ) -> dict[TopicPartition, FetchedPartition]:
-    """Return each partition's part of a response; drop topics whose id was not requested."""
+    """Return each partition's part of a response; a topic of an unknown id has an empty name."""
     names: Mapping[bytes | None, str] = {}
     if step.by_id:
         names = {one.topic_id: tp.topic for tp, one in step.requests.items()}
@@ -101,7 +101,7 @@ def left_out(
     responses: Mapping[TopicPartition, FetchedPartition],
     throttle_ms: int,
 ) -> list[TopicPartition]:
-    """Return the partitions that a full response had to name and omits: a retry gets the same.
+    """Return the partitions that a full response had to name but omits: a retry gets the same.
 
     A client over its quota gets a throttle time, and nothing else (KIP-219).
     """

@@ -1,4 +1,4 @@
-"""Settings of fetching, taken from the configuration once. Pure."""
+"""Settings for fetching, taken from the configuration once. Pure."""
 
 from dataclasses import dataclass
 
@@ -40,7 +40,7 @@ class FetchLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoreFetchSettings(FetchLimits):
-    """Configure the fetching core for any reader; per broker ``max_bytes`` may be buffered.
+    """Configure the fetching core for any reader; ``max_bytes`` may be buffered per broker.
 
     Attributes:
         max_partition_bytes: the usual size of a partition's request,
@@ -51,7 +51,7 @@ class CoreFetchSettings(FetchLimits):
         retry_backoff_ms: the first pause after a failure; each further one doubles it.
         retry_backoff_max_ms: the longest of these pauses.
         reset: where to continue when the position is out of range or its part of the log was
-            truncated; None (``auto.offset.reset=none``) raises it to the caller instead.
+            truncated; None (``auto.offset.reset=none``): the caller gets an error instead.
         sessions: whether to use incremental fetch sessions (KIP-227).
         epochs: whether requests name the epoch of the last record, so that the leader can detect
             that its log diverged (KIP-595).

@@ -26,9 +26,9 @@ class Counters:
         fetches: responses received.
         failed_fetches: requests without a response.
         fetched_bytes: record sets' bytes, as received.
-        fetched_records: records unpacked, those dropped later included.
-        fetch_time_ms: from request to response, waits at brokers included.
-        throttle_time_ms: how long brokers asked to pause (quotas).
+        fetched_records: records unpacked, including those dropped later.
+        fetch_time_ms: from request to response, including waits at brokers.
+        throttle_time_ms: the pauses that brokers requested (quotas).
         collected_records: handed to the caller.
         collected_bytes: keys and values of these.
         in_flight: requests that wait for a response.
@@ -72,7 +72,7 @@ class SharedFetchState:
         states: the state of all partitions; nobody else changes it.
         clock: source of the time.
         follow: acts on effects.
-        repeats: logs repeated failures; None: one of its own.
+        repeats: logs repeated failures; None: a new one is created.
         warns: whether notes and outages are logged here; else the reader logs them.
 
     Attributes:
@@ -117,7 +117,7 @@ class SharedFetchState:
                 self.repeats.happened(note, note)
             self._follow(effects)
         except BaseException:
-            # A signal handler raised: no wakeup may be lost, so the next change acts on them.
+            # A signal handler raised: no wakeup may be lost, so the next change acts on these.
             with self._lock:
                 self._states.effects.add(effects)
             raise

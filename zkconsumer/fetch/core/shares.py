@@ -22,7 +22,7 @@ class Wanted(NamedTuple):
     Attributes:
         needed_bytes: the size that its next entry is known to need; 0: not known.
         grown_bytes: the size of its request if it is far behind; 0: it is not.
-        most_bytes: bounds its request, unless its next entry needs more.
+        most_bytes: limit of its request, unless its next entry needs more.
     """
 
     needed_bytes: int = 0
@@ -34,9 +34,9 @@ class ResponseShares(NamedTuple):
     """How a response is shared out.
 
     Attributes:
-        part_bytes: the part of each partition; one that needs more is large.
-        grown_bytes: the same for one that is far behind; 0: no more than its part.
-        large_bytes: bounds what is requested of large ones together, but for the first.
+        part_bytes: the part of each partition; a partition that needs more is large.
+        grown_bytes: the same for a partition that is far behind; 0: no more than its part.
+        large_bytes: limit of what is requested of all large ones together, except the first.
     """
 
     part_bytes: int
@@ -56,12 +56,12 @@ def shares_of(
     """Return how a response is shared out.
 
     A broker with soft bounds limits the response itself; no part is larger than all of it. With
-    hard bounds each partition has an equal part; those with larger entries share one half.
+    hard bounds each partition has an equal part; those with larger entries share half of it all.
 
     Args:
         limits: sizes of responses, and of growth.
         usual_bytes: size of a partition's request, if there is no other bound.
-        needed_bytes: what the next entries of those to request are known to need.
+        needed_bytes: known sizes of the next entries of the partitions to request.
         sharing: how many share the response: those to request, and those with a set to unpack.
         growing: how many of those to request are far behind.
         has_hard_bounds: whether the broker has no limit for the whole response.
@@ -85,7 +85,7 @@ def shares_of(
 
 
 def share_out(wanted: Mapping[K, Wanted], shares: ResponseShares) -> dict[K, int]:
-    """Return the size to request of each, in their order, without those that wait for a turn.
+    """Return the size to request of each partition, without those that wait for a turn.
 
     Args:
         wanted: the partitions, in the order of their turns.

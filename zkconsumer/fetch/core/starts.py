@@ -40,9 +40,9 @@ class AtOffset:
     """Start at an offset.
 
     Attributes:
-        offset: the next one to read.
-        leader_epoch: epoch of the record before it, -1 if not known. With it a log that was
-            truncated below the offset is detected (KIP-320).
+        offset: the next offset to read.
+        leader_epoch: epoch of the record before it, -1 if not known. It serves to detect that the
+            log was truncated below the offset (KIP-320).
     """
 
     offset: int
@@ -51,7 +51,7 @@ class AtOffset:
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """Start where the policy says; the position is unknown until the broker responds."""
+    """Start at the offset of a policy; the position is unknown until the broker responds."""
 
     policy: ResetPolicy
 
@@ -73,16 +73,16 @@ class PositionView:
 
 
 def is_outside(offset: int, start: int, end: int, doubts: int) -> bool:
-    """Return whether to believe a leader that calls an offset out of range.
+    """Return whether to believe a leader that reports an offset as out of range.
 
-    A leader that is out of date says so, too: if its own log has the offset it is doubted, but not
-    for ever.
+    A leader that is out of date does that, too: if its own log has the offset, the leader is
+    doubted, but not for ever.
 
     Args:
         offset: the offset.
-        start: where the leader's log starts, as it says.
-        end: where it ends, likewise.
-        doubts: how often in a row it was doubted already.
+        start: the start offset of the leader's log, as the leader reports it.
+        end: its end offset, likewise.
+        doubts: how often in a row the leader has been doubted already.
     """
     return doubts >= _MOST_DOUBTS or not start <= offset <= end
 

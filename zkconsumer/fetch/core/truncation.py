@@ -1,9 +1,9 @@
-"""Detect from the end of a leader's epoch whether records that were read are truncated. Pure.
+"""Detect from the end of a leader's epoch whether records that were read were truncated. Pure.
 
 An unclean election may elect a replica whose log is shorter than what was read from the last
 leader. The last fetched record's epoch, and its end offset in the new leader's log, show that
-(KIP-320). Lost records that were fetched ahead are dropped silently; lost ones that
-the caller has are an error, or a step back if a reset policy is set.
+(KIP-320). Lost records that were only fetched ahead are dropped silently. If the caller has some
+of the lost ones, that is an error, or with a reset policy the position steps back.
 
 Source: Kafka 3.9 ``SubscriptionState.maybeCompleteValidation``.
 """
@@ -34,7 +34,7 @@ class Truncated:
     """Report that the caller has records that are no longer in the log.
 
     Attributes:
-        common_end: the offset after the last record that both share.
+        common_end: the offset after the last record that both logs share.
     """
 
     common_end: PositionView
@@ -49,7 +49,7 @@ def judge(*, position: PositionView, fetched: PositionView, end: PositionView) -
     Args:
         position: the caller's position.
         fetched: the fetch position; not below ``position``. Its epoch was looked up.
-        end: the leader's largest epoch not above that, and its end offset.
+        end: the leader's largest epoch not above that one, and its end offset.
     """
     if end.offset >= fetched.offset:
         return Sound()
