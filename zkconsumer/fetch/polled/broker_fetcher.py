@@ -1,4 +1,4 @@
-"""The thread that fetches from one broker: one request in flight during unpacking.
+"""The thread that fetches from one broker, with one request in flight while it unpacks.
 
 It sends requests while the caller processes the records of earlier responses.
 """
@@ -19,7 +19,7 @@ class BrokerFetcher:
     Args:
         line: sends requests and receives responses.
         clock: for the waits between turns.
-        retire: called after a long wait; returns whether to end, with no wakeup to come.
+        retire: called after a long wait; returns whether to end: after True no wakeup comes.
     """
 
     def __init__(self, line: FetchConnection, clock: Clock, retire: Callable[[], bool]) -> None:

@@ -1,4 +1,4 @@
-"""Hand out buffered records: partitions in turns, each in log order. Pure.
+"""Hand out buffered records: partitions take turns, each in log order. Pure.
 
 A position moves when its records are taken, and not before. Records of an interrupted call are
 fetched again: neither lost nor handed out twice.
@@ -17,7 +17,7 @@ from zkconsumer.records.slices import RecordSlice
 
 Taken = dict[TopicPartition, RecordSlice]
 Before = list[tuple[PartitionState, PositionView]]
-"""Partitions of which records were taken, and their positions before."""
+"""Partitions from which records were taken, and their former positions."""
 
 
 MOST_MS: Final = 250
@@ -37,7 +37,7 @@ def collect(
         states: all partitions.
         max_records: the most to take.
         now_ms: the time.
-        among: only from these; None: from all.
+        among: take only from these; None: from all.
         before: gets the former positions, for ``put_back``.
     """
     taken: Taken = {}
@@ -106,7 +106,7 @@ def pass_over(states: PartitionStates, state: PartitionState, now_ms: int) -> No
 
 
 def _take(states: PartitionStates, state: PartitionState, count: int, now_ms: int) -> RecordSlice:
-    """Take at most ``count`` records, of as many responses as needed."""
+    """Take at most ``count`` records, from as many responses as needed."""
     pieces: list[RecordSlice] = []
     had_enough = not wants_more(states, state)
     is_drained = False
@@ -140,8 +140,8 @@ def gathering_wait_ms(states: PartitionStates, now_ms: int, *, enough: int) -> i
     """Return how much longer to hold records back after an assignment, in ms; 0: no longer.
 
     Responses arrive one by one, and a caller that takes the first gets one partition's records
-    where all have some. So a poll with time left waits until each partition has had one response,
-    except those paused, without a leader, or of a broker that can't be reached. A partition that
+    although all have some. So a poll with time left waits until each partition has had a response,
+    except those paused, without a leader, or on a broker that can't be reached. A partition that
     is merely slow holds up the others for ``MOST_MS``, once; later polls don't wait.
 
     Args:

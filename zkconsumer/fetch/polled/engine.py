@@ -1,7 +1,7 @@
 """Fetch ahead for a caller that polls, with one thread per broker; the package's entry point.
 
-The caller gets everything from ``collect``: records, and the errors that stop them.
-Positions move there only, so that records fetched ahead never count as handed out.
+The caller gets everything from ``collect``: records, and the errors that stop them. Only
+``collect`` moves positions over records, so those fetched ahead never count as handed out.
 """
 
 import threading
@@ -42,7 +42,7 @@ class EngineStats(Counters):
     Attributes:
         buffered_bytes: memory that buffered records take.
         buffered_records: records buffered for the caller.
-        brokers: fetcher threads.
+        brokers: number of fetcher threads.
     """
 
     buffered_bytes: int = 0
@@ -111,7 +111,7 @@ class PollEngine:
         self._shared.change(lambda states, _: states.remove(partitions))
 
     def seek(self, tp: TopicPartition, start: Start) -> None:
-        """Continue at another position; drop what is buffered of the partition, errors too.
+        """Continue at another position; drop the partition's buffered records and errors.
 
         Raises:
             KeyError: the partition is not here.
@@ -119,7 +119,7 @@ class PollEngine:
         self._shared.change(lambda states, _: states.seek(tp, start))
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
-        """Hand out no records of these and fetch none; keep what is buffered."""
+        """Hand out no records of these partitions, and fetch none; keep the buffered ones."""
         self._shared.change(lambda states, _: states.pause(partitions))
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
@@ -143,21 +143,22 @@ class PollEngine:
 
         Args:
             max_records: the most to take, all partitions together; at least 1.
-            among: only from these; None: from all. Other partitions' records stay buffered.
+            among: take only from these; None: from all. Other partitions' records stay buffered.
 
         Returns:
-            A slice with at least one record for each partition that gave some.
+            A slice with at least one record for each partition from which some were taken.
 
         Raises:
-            OffsetOutOfRange: without a reset policy; so for LogTruncated. The partition waits for
-                a ``seek``, as with the next two.
-            PartitionFailed: what lies at the position can't be read.
+            OffsetOutOfRange: without a reset policy; likewise LogTruncated. The partition waits
+                for a ``seek``, as with the next two.
+            PartitionFailed: the entry at the position can't be read.
             MessageTooLarge: the record at the position is larger than may be fetched.
-            TopicAuthorizationFailed: it will be tried again.
-            AuthenticationFailed: a broker refuses us; so for UnsupportedVersion.
+            TopicAuthorizationFailed: fetching will be tried again.
+            AuthenticationFailed: a broker refuses us; likewise UnsupportedVersion.
 
-            Only if nothing was taken; else the next call raises it. A partition that waits for a
-            ``seek`` raises again whenever there is nothing else; the others go on.
+            An error is raised only if nothing was taken; else by the next call. A partition that
+            waits for a ``seek`` raises its error again whenever there is nothing else to return;
+            the others continue.
         """
         return self.collect_as(max_records, lambda taken: taken, among)
 
@@ -167,7 +168,7 @@ class PollEngine:
         make: Callable[[dict[TopicPartition, RecordSlice]], R],
         among: Collection[TopicPartition] | None = None,
     ) -> R:
-        """Collect records as ``collect`` does, and return what ``make`` makes of them.
+        """Collect records as ``collect`` does, and return the result of ``make`` on them.
 
         If ``make`` or a signal handler raises, the positions stay where they were, so that records
         that never arrived do not count as handed out.
@@ -253,9 +254,9 @@ class PollEngine:
         self._shared.change(lambda states, _: states.see(view))
 
     def stop(self) -> None:
-        """Ask all threads to end soon, and close their connections. Thread: any.
+        """Have all threads end soon, and close their connections. Thread: any.
 
-        Their scope joins them. Afterwards nothing is fetched any more; positions can still be read.
+        Their scope joins them. Nothing is fetched after that; positions can still be read.
         """
         self._stopped = True
         # Without the lock: this may be a signal handler. Later callers see ``_stopped``.
