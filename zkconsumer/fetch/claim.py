@@ -1,4 +1,4 @@
-"""One partition for as long as we own it, shared by fetcher, stream and control thread.
+"""One partition while this process owns it, shared by fetcher, stream and control thread.
 
 Every field has one writer, so there is no lock:
 
@@ -15,13 +15,13 @@ Every field has one writer, so there is no lock:
 ==================  =================================================================
 
 Revoking a claim is one store to ``active``: a fetcher drops its records of an inactive claim, a
-stream drops its chunks, and no thread waits for another. A partition owned again is a *new* claim,
-so the old one's chunks can never move the new one's offsets (Kafka's ``PartitionTopicInfo`` is
-shared between both and had to guard against that).
+stream drops its chunks, and no thread waits for another. A partition that is owned again gets a
+*new* claim, so the old one's chunks can never move the new one's offsets (in Kafka both share one
+``PartitionTopicInfo``, which had to guard against that).
 
-All work from building a request to queueing a chunk may be delegated to a native loop. It hands
-over ``Chunk`` objects. Before it unpacks anything it checks the free bytes of the ``ChunkSink``,
-and then whether the sink took the chunk.
+All work from building a request to queueing a chunk may be delegated to a native loop, which hands
+over ``Chunk`` objects. It checks the free bytes of the ``ChunkSink`` before it unpacks anything,
+and afterwards whether the sink took the chunk.
 """
 
 from collections.abc import Callable, Sequence
@@ -40,7 +40,7 @@ class PartitionClaim(Progress):
         topic_partition: the partition.
         sink: the queue of the stream that owns it, which gets its chunks.
         active: False once the partition is given up; no chunk is delivered from then on.
-        consumed_offset: every record below it is processed: the caller requested a later one.
+        consumed_offset: every record below it is processed: the caller has requested a later one.
             None until a start position is known.
         delivered_offset: one past the last record handed to the caller; None before the first.
         committed_offset: the offset in the store, as far as we know; None if there is none.
@@ -48,14 +48,14 @@ class PartitionClaim(Progress):
             truncated the log or ``auto.offset.reset`` applied.
         committed_jumps: ``jumps_back`` when ``committed_offset`` was stored: if it differs now,
             that offset and the floor are positions in another log.
-        committed_metadata: the text stored with it, if the store keeps one.
-        explicit_floor: automatic commits write no offset up to this one, because the caller
-            committed an offset itself and has consumed no more than this since. None: the caller
-            has committed none.
-        high_watermark: the end of the log at the last fetch, -1 before the first.
-        doubts: how often in a row a leader called an offset out of range that its log has.
-        topic_czxid: the ZooKeeper transaction that created the topic's node, as of the start: a
-            different one means another topic, to which no offset of this claim applies.
+        committed_metadata: the text stored with ``committed_offset``, if the store keeps one.
+        explicit_floor: automatic commits write only offsets above this one, because the caller
+            committed an offset itself and has consumed no further than this since. None: the
+            caller has committed none.
+        high_watermark: the high watermark as of the last fetch, -1 before the first.
+        doubts: how often in a row a leader reported an offset as out of range that its log has.
+        topic_czxid: the ZooKeeper transaction that created the topic's node, as of the start: if
+            it differs now, the topic was recreated, and no offset of this claim applies to it.
             None if not known.
         halted: True once fetching has stopped: the unreadable entry has been handed to the stream,
             and nothing follows under this claim. A new claim of the partition tries again.
@@ -91,7 +91,7 @@ class PartitionClaim(Progress):
 
     @property
     def progress(self) -> Progress:
-        """Return the fields that change with every message, as the native core has them."""
+        """The fields that change with every message, as the native core has them."""
         return self
 
     def __repr__(self) -> str:
@@ -110,7 +110,7 @@ class Poison:
         offset: the first unreadable offset.
         next_offset: the offset at which reading continues. Everything from ``offset`` up to here
             is lost, which is more than one message if a whole compressed set can't be read. None
-            if not known; then no policy gets past it.
+            if not known; then no policy can skip it.
         error: the error to raise: ``MessageTooLarge``, or ``PartitionFailed`` with its cause.
         raw: the entry's bytes as in the log (offset, size, message).
         raw_is_whole: False if only the front of the entry was fetched.
@@ -129,15 +129,15 @@ class Chunk:
     """Hold records of one partition from one fetch: checked, decompressed, in log order.
 
     Attributes:
-        claim: the ownership under which it was fetched.
-        fetch_offset: the requested offset; a larger one than the stream's position means
-            that the position was reset in between.
+        claim: the claim under which it was fetched.
+        fetch_offset: the requested offset; if it is larger than the stream's position, the
+            position was reset in between.
         next_offset: the offset after this chunk, records and poison included; if the poison stops
             the partition, the offset of the poison.
         records: none of them below ``fetch_offset``; emptied when the claim is given up.
-        size_bytes: the memory that the records take (``fetch.sizes``); 0 once it was released.
-        poison: the unreadable entry after the records. Depending on the policy the stream raises
-            it, and nothing follows under this claim; or skips it. Dropped with the claim.
+        size_bytes: the memory that the records take (``fetch.sizes``); 0 once it is released.
+        poison: the unreadable entry after the records. Depending on the policy, the stream skips
+            it, or raises it, and nothing follows under this claim. Dropped with the claim.
     """
 
     claim: PartitionClaim
@@ -159,19 +159,19 @@ class ChunkSink(Protocol):
     def offer(self, chunk: Chunk, on_capacity: Callable[[], None]) -> bool:
         """Queue the chunk, or return False at once if the queue is full.
 
-        A chunk that is large for the queue is cut: the front goes in, and after False ``chunk`` is
-        the rest. After False ``on_capacity`` is called once as soon as there may be capacity. It
-        may be called from any thread and must only put into a mailbox. Thread: any.
+        A chunk that is large for the queue is queued in parts; after False ``chunk`` is what is
+        left of it. After False ``on_capacity`` is called once, as soon as there may be capacity.
+        It may be called from any thread and must only put into a mailbox. Thread: any.
         """
         ...
 
     def free_bytes(self, on_capacity: Callable[[], None]) -> int:
         """Return the free bytes for a chunk. Thread: any.
 
-        After 0 ``on_capacity`` is called as after ``offer`` returned False.
+        If there are none, ``on_capacity`` is called later, as after a False from ``offer``.
         """
         ...
 
     def fail(self, error: ZkConsumerError) -> None:
-        """Have the stream raise this after what is queued. Thread: any."""
+        """Have the stream raise this error after the queued chunks. Thread: any."""
         ...

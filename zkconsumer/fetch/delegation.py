@@ -1,9 +1,10 @@
 """Delegate partitions to a native loop, and take them back. Pure.
 
-A partition is delegated while it is *supported*: owned, its offset known, nothing of it held in
-Python, its queue a native one. ``StreamPartitions`` keeps the others, and so handles errors,
-unreadable entries, entries larger than their part, and unknown offsets. If an unsupported chunk
-waits for a queue, it also keeps all other partitions of that queue: nothing may pass the chunk.
+A partition is delegated while it is *supported*: it is owned, its offset is known, no chunk of it
+waits in Python, and its queue is native. ``StreamPartitions`` keeps the others, and so handles
+errors, unreadable entries, entries larger than their part, and unknown offsets. If an unsupported
+chunk waits for a queue, it also keeps all other partitions of that queue: nothing may overtake the
+chunk.
 """
 
 from collections.abc import Callable, Iterable
@@ -20,14 +21,14 @@ from zkconsumer.wire.messages.fetch import FetchedPartition
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Delegation:
-    """Describe what a native loop is to fetch.
+    """Describe what a native loop has to fetch.
 
     Attributes:
-        parts: the delegated partitions, those of a topic together; they are requested and returned
-            in this order.
+        parts: the delegated partitions, grouped by topic; they are requested and returned in this
+            order.
         part_bytes: size to request of each.
-        grown_bytes: the largest size for one that is far behind.
-        others_wait: other partitions wait for capacity: the broker must not wait for data.
+        grown_bytes: the largest size for a partition that is far behind.
+        others_wait: whether others wait for capacity, so that the broker must not wait for data.
     """
 
     parts: list[StreamPartition]
@@ -37,7 +38,7 @@ class Delegation:
 
 
 class Returned(NamedTuple):
-    """Hold the state of a delegated partition on its return, as ``_core.Pump.unload`` gives it.
+    """Hold the state of a delegated partition on its return, as ``_core.Pump.unload`` returns it.
 
     Attributes:
         fetch_offset: the offset after the last queued record.
@@ -46,8 +47,8 @@ class Returned(NamedTuple):
         turn: number of its last turn; 0: none since it was delegated.
         is_unsupported: whether Python has to unpack what is packed.
         error_code: the broker's error for the request at ``fetch_offset``; 0: none.
-        is_left_out: whether a response to that request did not name it.
-        packed: received bytes that are not in a queue: the arguments of a ``RecordSet``.
+        is_left_out: whether the response to that request omitted it.
+        packed: received bytes that are not queued yet, as the arguments of a ``RecordSet``.
     """
 
     fetch_offset: int
@@ -62,7 +63,7 @@ class Returned(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class NativeDelegate:
-    """Delegate the partitions of a fetcher.
+    """Delegate the partitions of a fetcher to a native loop, and take them back.
 
     Args:
         partitions: the partitions; nothing else touches them during a delegation.
@@ -82,7 +83,7 @@ class NativeDelegate:
         """Return the partitions to delegate now; None if Python must send requests first.
 
         Args:
-            has_capacity: whether anything fits into a queue, for entries larger than their part.
+            has_capacity: returns whether a queue has capacity, for entries larger than their part.
             has_hard_bounds: whether the broker has no limit for the whole response.
         """
         parts = [part for part in self.partitions.in_turn() if part.claim.active]
@@ -133,7 +134,7 @@ class NativeDelegate:
             states.end_turn(part.state)
 
     def _restore(self, part: StreamPartition, back: Returned) -> None:
-        """Write what the native loop did into a partition's state."""
+        """Apply the native loop's progress to a partition's state."""
         state = part.state
         if back.fetch_offset != part.offset:
             state.go_on_at(back.fetch_offset)
@@ -153,7 +154,7 @@ class NativeDelegate:
                 self.partitions.judge_offsets(part)  # they may be out of order
 
     def forget_unpacked(self) -> None:
-        """Forget the unsupported sets once they are unpacked."""
+        """Forget the unsupported sets that have been unpacked."""
         if self.unsupported:
             self.unsupported &= set(self.partitions.packed())
 
@@ -164,7 +165,7 @@ class NativeDelegate:
 
 
 def _refusal(part: StreamPartition, back: Returned) -> FetchedPartition:
-    """Return the response with an error that a native loop got."""
+    """Return the error response that a native loop received."""
     return FetchedPartition(
         partition=part.claim.topic_partition.partition,
         error_code=back.error_code,

@@ -2,10 +2,11 @@
 
 It drives one ``FetchConnection`` of the core with the states of its ``StreamPartitions``. It sends
 the newest version of Fetch that the broker supports and that names topics by name, outside of any
-fetch session, for all records in the log; a broker that can't list its versions gets that of 0.8.
+fetch session, and requests all records in the log; a broker that can't list its versions gets the
+version of 0.8.
 
-Source: Kafka 0.8.2.2 ``ConsumerFetcherThread``. It never blocks on a full queue: it fetches the
-other partitions meanwhile, and waits in its mailbox if nothing can be fetched.
+Source: Kafka 0.8.2.2 ``ConsumerFetcherThread``. Unlike it, this loop never blocks on a full queue:
+it fetches the other partitions meanwhile, and waits on its mailbox if nothing can be fetched.
 """
 
 import logging
@@ -38,7 +39,7 @@ log = logging.getLogger(__name__)
 
 _OLD_FETCH = version_for(ApiKey.FETCH, OLDEST)
 _OLD_LIST_OFFSETS = version_for(ApiKey.LIST_OFFSETS, OLDEST)
-"""Later versions return one offset as well, in another format."""
+"""Later versions also return one offset, but in another format."""
 
 _CAPACITY_CHECK_MS = 1_000
 """Maximum wait for capacity, ms: a signal handler that raises may swallow the wakeup."""
@@ -54,15 +55,15 @@ class _Added:
 
 
 def _newest_fetch(connection: NegotiatedConnection) -> int:
-    """Return the newest version of Fetch to send: of 0.8 if a broker can't list its versions."""
+    """Return the newest version of Fetch to send; 0.8's if the broker can't list its versions."""
     return LAST_BY_NAME if connection.versions.generation is None else _OLD_FETCH
 
 
 def deserves_another(error: ZkConsumerError) -> bool:
     """Return whether to reconnect and retry: a closed idle connection looks like a restart.
 
-    A request that timed out was already hedged over a second connection; and authentication
-    failures and missing versions are for the leader finder to judge.
+    A request that timed out was already hedged over a second connection; authentication failures
+    and missing versions are left to the leader finder.
     """
     passing = isinstance(error, TransportError | ProtocolError)
     return passing and not isinstance(error, RequestTimedOut)
@@ -90,7 +91,7 @@ class PythonFetchLoop:
         self._repeats = repeats or Repeats(log, self._clock)
         self._about = f"fetching from {key.broker}"
         self._partitions = StreamPartitions(settings, key.broker, self.wake)
-        # Its lock has one user: this thread.
+        # Only this thread uses its lock.
         self._shared = SharedFetchState(
             self._partitions.states, self._clock, self._follow, repeats=self._repeats, warns=False
         )
@@ -106,7 +107,7 @@ class PythonFetchLoop:
         self._mailbox: Mailbox[_Added | None] = Mailbox()
         self._stopping = False
         self._ended = False
-        self._has_failed = False  # the last exchange: after another failure all are given back
+        self._has_failed = False  # the last exchange: another failure gives all partitions back
         self._is_asking = False  # partitions may wait for their positions
         self._lost: dict[TopicPartition, str] = {}
         self._response: ResponseCounts | None = None  # not reported yet
@@ -116,14 +117,14 @@ class PythonFetchLoop:
         self._set_up()
 
     def _set_up(self) -> None:
-        """Create the objects that another engine needs in addition."""
+        """Create the additional objects that another engine needs."""
 
     def add(self, claim: PartitionClaim, fetch_offset: int | None, *, jumps: bool = False) -> None:
-        """See ``FetchLoop``; only the leader finder calls it, so that counting needs no lock."""
+        """See ``FetchLoop``; only the leader finder calls it, so counting needs no lock."""
         self._added += 1
         self._mailbox.put(_Added(claim, fetch_offset, jumps))
         if self._ended:
-            # The caller did not know of the end yet: nothing else would ever take this out.
+            # The caller did not know that the loop had ended: nothing else empties the mailbox.
             self._return_late()
 
     def wake(self) -> None:
@@ -138,7 +139,7 @@ class PythonFetchLoop:
 
     def partition_count(self) -> int:
         """See ``FetchLoop``."""
-        on_the_way = self._added - self._taken  # first: then what is taken meanwhile counts twice
+        on_the_way = self._added - self._taken  # first: claims taken meanwhile count twice
         return on_the_way + len(self._partitions)
 
     def run(self) -> None:
@@ -191,7 +192,7 @@ class PythonFetchLoop:
     # --- positions ------------------------------------------------------------------------
 
     def _look_up(self) -> bool:
-        """Look up starts, and ends of logs said to lack an offset; return whether any was due."""
+        """Look up starts, and ends of logs that may lack an offset; return whether any were due."""
         lookups = self._shared.change(begin_lookups)
         if lookups.resets:
             self._look_up_starts([lookup for lookup, _ in lookups.resets])
@@ -268,12 +269,12 @@ class PythonFetchLoop:
         return True
 
     def _settle(self) -> None:
-        """Act on what responses say of partitions; give back those that can't be fetched here."""
+        """Act on responses' results; give back the partitions that can't be fetched here."""
         lost, self._lost = self._lost, {}
         self._act(self._partitions.settle(lost))
 
     def _take_response(self) -> None:
-        """Queue chunks of a response while there is capacity, and report it."""
+        """Queue chunks of a response while there is capacity, and report the response."""
         counts, self._response = self._response, None
         if counts is None:
             return
@@ -292,14 +293,14 @@ class PythonFetchLoop:
         self._unpacked = 0
 
     def _unpack(self) -> None:
-        """Make chunks of packed sets while there is capacity; a piece of each partition in turn."""
-        # If a chunk waits, nothing may pass it: a large one would never fit.
+        """Unpack sets into chunks while there is capacity, a piece of each partition in turn."""
+        # Nothing may overtake a chunk that waits: a large one would never fit.
         full = {chunk.claim.sink for chunk in self._partitions.pending()}
         moved = True
         while moved and not self._stopping:
             moved = False
             for claim in self._to_unpack():
-                if claim.sink in full:  # asked once: thousands of partitions may share it
+                if claim.sink in full:  # checked once: thousands of partitions may share it
                     continue
                 free_bytes = claim.sink.free_bytes(self.wake)
                 if not free_bytes:

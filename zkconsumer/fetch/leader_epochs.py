@@ -1,9 +1,9 @@
-"""Detect, when a partition's leader changes, that an unclean election truncated its log. Pure.
+"""Detect, when a partition's leader changes, whether an unclean election truncated its log. Pure.
 
 Streams don't know the epochs of the records that they fetched, so they compare differently from
 polls (``core.truncation``). Records fetched from one broker were written before the next leader's
 epoch began, and after a clean election that epoch begins after all that consumers could fetch. So
-an epoch that begins before the fetch offset is that of a leader that lacked some of these records.
+an epoch that begins before the fetch offset belongs to a leader that lacked some of these records.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ class Doubt(NamedTuple):
     """The epoch lookup for a new leader whose log may lack some of the records that were read.
 
     Attributes:
-        leader_epoch: the leader's epoch; a broker that leads in another one refuses the request.
+        leader_epoch: the leader's epoch; a broker that leads in another epoch refuses the request.
         former_epoch: the epoch to look up: its end in the leader's log is where the leader's own
             epoch begins.
     """
@@ -39,7 +39,7 @@ class _Led(NamedTuple):
     Attributes:
         claim: the claim under which it was fetched.
         broker_id: the leader; ``NO_BROKER``: not known.
-        epoch: its epoch, the highest that was seen.
+        epoch: its highest epoch that was seen.
         topic_id: the topic's id; None: not known.
     """
 
@@ -58,7 +58,7 @@ class LeaderEpochs:
     def note(self, claim: PartitionClaim, view: ClusterView) -> None:
         """Record that a partition is fetched from its leader in this view from now on.
 
-        If the view is older than the last one, its leader is a former one: record it as unknown.
+        If the view is older than the last one, it names a former leader: record it as unknown.
         """
         tp = claim.topic_partition
         now = _Led(claim, view.leaders[tp].id, _epoch(tp, view), view.topic_ids.get(tp.topic))
@@ -75,7 +75,7 @@ class LeaderEpochs:
         """Return the epoch lookup for a partition's leader; None: its log has all that was read.
 
         A leader that is the same broker as before has all that was fetched from it, whatever its
-        epoch. That it lost the leadership meanwhile and regained it is not detected.
+        epoch. If it lost the leadership meanwhile and regained it, that is not detected.
         """
         tp = claim.topic_partition
         led, epoch = self._same(claim, view), _epoch(tp, view)
@@ -97,7 +97,7 @@ class LeaderEpochs:
 def _epoch(tp: TopicPartition, view: ClusterView) -> int:
     """Return the leader epoch to send; a broker that no longer leads refuses it.
 
-    It is ``NO_EPOCH`` if brokers don't know all epochs (before 2.4): any leader would respond.
+    It is ``NO_EPOCH`` if brokers don't know all epochs (before 2.4): then any leader responds.
     """
     return view.named_epochs.get(tp, NO_EPOCH)
 
@@ -112,8 +112,8 @@ def truncated_to(fetch_offset: int, end: EpochEnd | int | None) -> int:
 
     Args:
         fetch_offset: the next offset to fetch.
-        end: where the epochs before the leader's end in its log; an error code or None if it can't
-            tell: then reading continues at the fetch offset.
+        end: where the epochs before the leader's end in its log. With an error code or None, the
+            leader can't report that: reading continues at the fetch offset.
     """
     if isinstance(end, EpochEnd) and 0 <= end.end_offset < fetch_offset:
         return end.end_offset
@@ -121,4 +121,4 @@ def truncated_to(fetch_offset: int, end: EpochEnd | int | None) -> int:
 
 
 EpochEnds = Mapping[TopicPartition, EpochEnd | int | None]
-"""The end of the epochs before the leader's in its log; an error code or None: it can't tell."""
+"""The end of the epochs before the leader's in its log; an error code or None: not known."""

@@ -1,7 +1,7 @@
 """The thread that finds the leaders of partitions that have no fetcher, and owns the fetchers.
 
-Source: Kafka 0.8.2.2 ``ConsumerFetcherManager`` and its ``LeaderFinderThread``. It alone starts
-and ends fetch loops, so the map of them needs no lock.
+Source: Kafka 0.8.2.2 ``ConsumerFetcherManager`` and its ``LeaderFinderThread``. Only this thread
+starts and ends fetch loops, so the map of them needs no lock.
 """
 
 import logging
@@ -40,7 +40,7 @@ _FINDING = "finding leaders"
 
 _MIN_INT = -(2**31)
 _MOST_DOUBTS = 5
-"""How often the lookup of a new leader's epoch is retried before it is read from anyway."""
+"""How often the lookup of a new leader's epoch is retried before its log is read anyway."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,12 +48,12 @@ class LeaderLookup:
     """Functions by which the leader finder reaches the cluster.
 
     Attributes:
-        list_brokers: the live brokers; may be stale while ZooKeeper is away.
+        list_brokers: returns the live brokers; may be stale while ZooKeeper is unavailable.
         read_metadata: reads the metadata of topics from one of these brokers.
         dial: connects to a broker.
-        epoch_ends: asks leaders where epochs ended; brokers before 2.3 don't tell.
-        stop: ends ``read_metadata``, ``dial`` and ``epoch_ends`` under way, in whatever thread: a
-            broker that hangs must not hold up a shutdown.
+        epoch_ends: looks up where epochs ended; leaders before 2.3 don't report that.
+        stop: ends calls of ``read_metadata``, ``dial`` and ``epoch_ends`` in any thread: a broker
+            that hangs must not hold up a shutdown.
     """
 
     list_brokers: Callable[[], Sequence[Broker]]
@@ -225,7 +225,7 @@ class LeaderFinder:
         in_doubt: Mapping[TopicPartition, tuple[_Find, Doubt]],
         view: ClusterView,
     ) -> None:
-        """Look up whether a leader's logs were truncated; in a thread of its own: it may hang."""
+        """Look up whether a leader's logs were truncated, in a thread of its own: it may hang."""
         finds = [find for find, _ in in_doubt.values()]
         doubts = {tp: doubt for tp, (_, doubt) in in_doubt.items()}
         silence: EpochEnds = dict.fromkeys(doubts, ErrorCode.NETWORK_EXCEPTION)
@@ -246,7 +246,7 @@ class LeaderFinder:
         )
 
     def _take_ends(self, lookup: _LeaderEnds) -> None:
-        """Hand over partitions, from where their new leader's log agrees with what was read."""
+        """Hand over partitions, each from where its leader's log agrees with what was read."""
         for find in lookup.finds:
             tp, end = find.claim.topic_partition, lookup.ends.get(find.claim.topic_partition)
             if not find.claim.active:
@@ -288,8 +288,8 @@ class LeaderFinder:
     def _report_refused(self, error: AuthenticationFailed) -> None:
         """Have each stream raise, once, that brokers reject our credentials; the log repeats it.
 
-        It does not once any broker has accepted them: one that has just started may know no users
-        yet, and partitions of other brokers are read meanwhile.
+        No stream raises it once any broker has accepted them: a broker that has just started may
+        know no users yet, and partitions of other brokers are read meanwhile.
         """
         if self._was_believed:
             return

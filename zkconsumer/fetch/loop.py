@@ -24,7 +24,7 @@ class LeaderUnusable:
         claim: the partition's claim.
         fetch_offset: where its next fetcher must continue; None if the start is still unknown.
         reason: for the log.
-        jumps: whether the stream has yet to be told that its position moves to this offset.
+        jumps: whether the stream has yet to be notified that its position moves to this offset.
     """
 
     claim: PartitionClaim
@@ -47,7 +47,7 @@ class FetchLoop(Protocol):
         Args:
             claim: its claim.
             fetch_offset: where to continue; None: find its start by ``auto.offset.reset``.
-            jumps: whether the stream must be told first that its position moves to this offset.
+            jumps: whether the stream must first be notified that its position moves to this offset.
         """
         ...
 
@@ -60,7 +60,7 @@ class FetchLoop(Protocol):
         ...
 
     def run(self) -> None:
-        """Fetch until ``stop``. Partitions that are left are reported before it returns."""
+        """Fetch until ``stop``; report the partitions that are left before returning."""
         ...
 
     def partition_count(self) -> int:
@@ -69,7 +69,7 @@ class FetchLoop(Protocol):
 
 
 LoopReport = Callable[[LoopKey, tuple[LeaderUnusable, ...]], None]
-"""Reports partitions whose leader must be found again; an empty tuple says that the loop has
+"""Reports partitions whose leader must be found again; an empty tuple means that the loop has
 become idle. It must only put into a mailbox."""
 
 LoopFactory = Callable[[LoopKey, LoopReport], FetchLoop]

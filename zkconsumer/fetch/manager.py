@@ -1,7 +1,7 @@
 """Start and end fetching: one leader finder, and the fetch loops that it starts.
 
 Source: Kafka 0.8.2.2 ``ConsumerFetcherManager``. There a rebalance stops every fetcher and waits
-for each; here it marks claims as given up, without a wait, and the fetchers live on.
+for each; here it marks claims as given up, without a wait, and the fetchers keep running.
 """
 
 import logging
@@ -30,8 +30,8 @@ class FetchManager:
         settings: fetch settings.
         scope: owns the threads.
         clock: for pauses.
-        on_death: called on the leader finder's thread with what ended it: fetching stops. (A
-            fetcher that dies gives its partitions back, and is replaced.)
+        on_death: called on the leader finder's thread with the error that ended it: fetching
+            stops. (A fetcher that dies gives its partitions back, and is replaced.)
         observation: observes responses, lost leaders and resets.
     """
 
@@ -92,8 +92,8 @@ class FetchManager:
 def loop_class(engine: Engine = ENGINE) -> type[PythonFetchLoop]:
     """Return the loop class of an engine.
 
-    The native one is a Python loop as well: it runs as such if a connection has no descriptor
-    or a queue is not a native one.
+    The native loop extends the Python loop, and runs as one if a connection has no descriptor or a
+    queue is not native.
     """
     if engine is Engine.PURE:
         return PythonFetchLoop

@@ -1,9 +1,9 @@
 """The native fetch loop: ``PythonFetchLoop``, with a pump in C for its steady state.
 
 Supported partitions are delegated to the pump (``delegation``), which works without the GIL
-until something is unsupported or the loop is called; then Python takes all of them back, and the
-inherited code has its turn. So a fetch loop's behaviour is defined once, and the pump does most of
-the work. See ``native/csrc/pump.h`` for the pump's side of it, and docs/decisions/0012.
+until something is unsupported or the loop is called; then Python takes all of them back, and runs
+the inherited code. So a fetch loop's behaviour is defined once, and the pump does most of the work.
+See ``native/csrc/pump.h`` for the pump's side, and docs/decisions/0012.
 """
 
 import logging
@@ -102,7 +102,7 @@ def _can_fill(sink: ChunkSink) -> bool:
 
 
 class NativeFetchLoop(PythonFetchLoop):
-    """One broker's fetch loop without the GIL, where the connection has a descriptor."""
+    """Fetch from one broker without the GIL, if the connection has a descriptor."""
 
     def _set_up(self) -> None:
         settings = self._settings
@@ -142,7 +142,7 @@ class NativeFetchLoop(PythonFetchLoop):
             self._pump.close()
 
     def _turn(self) -> None:
-        # In this order: callers put their command into the mailbox first.
+        # Before the mailbox is read: callers put their command there before they call the pump.
         self._pump.clear_call()
         exchange = self._line.exchange
         connection = exchange.connection
@@ -178,7 +178,7 @@ class NativeFetchLoop(PythonFetchLoop):
         had_hard_bounds = exchange.has_hard_bounds
         try:
             connection = exchange.connection or exchange.open()
-            # The broker's versions may change what is to be requested.
+            # The broker's versions may change what to request.
             if connection.has_descriptor and had_hard_bounds == exchange.has_hard_bounds:
                 self._pump_over(connection, delegation)
         except ZkConsumerError as error:
@@ -217,7 +217,7 @@ class NativeFetchLoop(PythonFetchLoop):
         return self._line.exchange.pace.hedge_delay_ms + self._settings.max_wait_ms
 
     def _run_until_called(self, line: RawStream) -> "_End":
-        """Run the pump until called; it returns in between only to report to observers."""
+        """Run the pump until it is called; in between it returns only to report to observers."""
         while True:
             end = self._run(line, self._quiet_ms)
             if end.kind != _core.PUMP_CALLED:

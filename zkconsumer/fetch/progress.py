@@ -1,9 +1,9 @@
 """How far a partition was read, and whether it is still owned: fields that change per message.
 
-With the native engine it is a small C structure, so that a fetch loop and a stream's iterator can
-read it without Python; else an object with slots. In both no access runs Python code, so no
-signal handler comes between two stores. ``fetch.claim`` says what the fields mean and who writes
-which.
+With the native engine they are a small C structure, so that a fetch loop and a stream's iterator
+can read them without Python; else an object with slots. Access to either runs no Python code, so
+no signal handler runs between two stores. ``fetch.claim`` describes the fields and who writes
+each.
 """
 
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ class PureProgress:
         self.high_watermark = -1
 
 
-# For mypy the two are one: they have the same fields.
+# For mypy both are one class: they have the same fields.
 if TYPE_CHECKING or ENGINE is Engine.NATIVE:
     from zkconsumer.native import _core
 

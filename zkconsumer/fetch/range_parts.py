@@ -1,7 +1,7 @@
 """Results of reading a range: parts with records, and lost offset ranges. Pure.
 
 Records stay as the engine decoded them, as runs (native) or as plain rows, so that Arrow columns
-can be made of them without a Python object for each, for sets of any magic.
+can be made from sets of any magic without a Python object for each record.
 """
 
 import sys
@@ -50,7 +50,7 @@ class RangePart:
         return records
 
     def header_bytes(self) -> int:
-        """Estimate how much the headers of runs take in the log; those of rows are in memory."""
+        """Estimate the size of runs' headers in the log, bytes; those of rows are in memory."""
         return sum(
             run.size_bytes - run.key_bytes - run.value_bytes - _RUN_ENTRY_BYTES * len(run)
             for run in self.runs
@@ -65,7 +65,7 @@ class RangePart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostRange:
-    """Describe requested offsets that are not in the log (no longer, or unexpectedly not).
+    """Describe requested offsets that are no longer in the log, or are unexpectedly missing.
 
     Attributes:
         topic_partition: the partition.
@@ -83,7 +83,7 @@ class LostRange:
 
     @property
     def range_(self) -> OffsetRange:
-        """Return these offsets as a range."""
+        """These offsets as a range."""
         return OffsetRange(
             topic_partition=self.topic_partition,
             from_offset=self.from_offset,
@@ -92,13 +92,13 @@ class LostRange:
 
 
 def parts_of(fetched: FetchedRecords, end_offset: int, part_bytes: int) -> Iterator[RangePart]:
-    """Take all records, and cut those below an offset into parts.
+    """Take all records, and split those below an offset into parts.
 
     Args:
         fetched: the unpacked records; none are left in it.
         end_offset: exclusive end of the parts: records from there on are dropped.
-        part_bytes: about how much the records of a part may take, uncompressed as in the
-            log. A single record is never split.
+        part_bytes: approximate maximum size of a part's records, uncompressed as in the log. A
+            single record is never split.
     """
     taken = fetched.take(len(fetched))
     all_runs, all_rows, row_headers = _parted(taken)
@@ -114,7 +114,7 @@ def parts_of(fetched: FetchedRecords, end_offset: int, part_bytes: int) -> Itera
 
 
 def _parted(taken: RecordSlice) -> "tuple[list[_core.Run], list[Row], Mapping[int, Headers]]":
-    """Return runs, the rows after them, and the headers of these by offset."""
+    """Return runs, the rows after them, and the headers of the rows by offset."""
     runs: list[Any] = []
     rows: list[Row] = []
     for part in taken.parts():
@@ -130,7 +130,7 @@ def _parted(taken: RecordSlice) -> "tuple[list[_core.Run], list[Row], Mapping[in
 
 
 def _no_larger(runs: "list[_core.Run]", most_bytes: int) -> "list[_core.Run]":
-    """Split runs to at most ``most_bytes``, or to one record."""
+    """Split runs into runs of at most ``most_bytes``, or of one record."""
     cut: list[_core.Run] = []
     for run in runs:
         while run.size_bytes > most_bytes and len(run) > 1:
@@ -140,7 +140,7 @@ def _no_larger(runs: "list[_core.Run]", most_bytes: int) -> "list[_core.Run]":
 
 
 def _groups(sizes: list[int], most_bytes: int) -> Iterator[tuple[int, int]]:
-    """Group neighbours that together take at most ``most_bytes``, one at least."""
+    """Group neighbours that together take at most ``most_bytes``, at least one per group."""
     start, total = 0, 0
     for at, size in enumerate(sizes):
         if at > start and total + size > most_bytes:
@@ -157,7 +157,7 @@ def _runs_below(runs: "Sequence[_core.Run]", end_offset: int) -> "list[_core.Run
     if rest is not None:
         count = end_offset - rest.first_offset
         if rest.last_offset - rest.first_offset + 1 != len(rest):
-            # Compacted: only the records tell how many there are below.
+            # Compacted: only the records show how many are below the offset.
             count = bisect_left(rest.records(), end_offset, key=_offset_of)
         kept.append(rest.split(sys.maxsize, count))
     return kept

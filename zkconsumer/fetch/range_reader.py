@@ -108,16 +108,16 @@ class RangeReader:
 
         Args:
             wanted: the range.
-            leader: the last known leader, tried first. None: the brokers are asked.
+            leader: the last known leader, tried first. None: it is looked up.
 
         Yields:
             Parts with records, and lost ranges between them (without ``fail_on_data_loss``). Gaps
             that compaction left are not reported.
 
         Raises:
-            DataLost: offsets are not there, with ``fail_on_data_loss``.
+            DataLost: the log lacks offsets of the range, with ``fail_on_data_loss``.
             PartitionFailed: an entry can't be read; the broker refuses to serve the partition; or
-                no broker served it within the time of the settings.
+                no broker served it within the time limits of the settings.
             MessageTooLarge: an entry is larger than the largest fetch allowed.
             AuthenticationFailed: broker and client don't authenticate each other.
             UnsupportedVersion: a broker shares no protocol version with the client.
@@ -132,10 +132,10 @@ class RangeReader:
 
 
 class _PooledConnections:
-    """Take connections out of a client's pool, until they are given back.
+    """Take connections out of a client's pool, and give them back.
 
     Attributes:
-        is_reused: the current one is from the pool, and has had no response yet.
+        is_reused: whether the current connection is from the pool, and has had no response yet.
     """
 
     def __init__(self, context: _ReaderContext) -> None:
@@ -145,8 +145,8 @@ class _PooledConnections:
         self.is_reused = False
 
     def dial(self, broker: Broker, /, *, timeout_ms: int | None = None) -> NegotiatedConnection:
-        # A failed dial has closed no pooled connection; and failures are never about the connection
-        # of a hedged request.
+        # A failed dial is not a pooled connection that was closed; and no failure concerns the
+        # connection of a hedged request.
         self.is_reused = False
         connection, is_reused = self._pool.take_or_dial(
             broker, timeout_ms=timeout_ms or self._timeout_ms
@@ -177,7 +177,7 @@ class _RangeReading:
         self._tries = Tries(wanted.topic_partition, context.settings, context.clock, context.pause)
         self._connections = _PooledConnections(context)
         self._fetching = context.settings.of_core()
-        # Brokers' waits take real time, whatever clock counts the tries.
+        # Brokers wait in real time, whatever clock limits the retries.
         self._clock = SystemClock()
         self._shared = SharedFetchState(PartitionStates(self._fetching), self._clock, self._follow)
         # The reader finds the leader itself, before its next step.
@@ -185,7 +185,7 @@ class _RangeReading:
             self._shared, context.client, lambda: None, self._fetching, self._clock
         )
         self._line: FetchConnection | None = None
-        # Brokers' throttle times hold for the next connection to them as well.
+        # Brokers' throttle times apply to the next connection to them as well.
         self._paused_until_ms: dict[Broker, int] = {}
         self._note = ""
         self._state = self._shared.change(self._begin)
@@ -232,7 +232,7 @@ class _RangeReading:
         return state
 
     def _led_by(self, leader: Broker) -> ClusterView:
-        """Return a view of the cluster with a leader that was found otherwise."""
+        """Return a view of the cluster with a leader that was found by other means."""
         return ClusterView(
             brokers={leader.id: leader},
             leaders={self._wanted.topic_partition: leader},
@@ -277,7 +277,7 @@ class _RangeReading:
             self._connections.is_reused = False
             yield from self._after_response(source, suspect_offset)
         elif wait.duration_ms is None:
-            # A range always has something to request: this must not repeat without end either.
+            # Not expected: a range always has something to request. This must not loop forever.
             yield from self._failed("there is nothing to request")
         elif wait.duration_ms:
             self._context.pause(wait.duration_ms)
@@ -297,14 +297,14 @@ class _RangeReading:
     def _after_response(self, source: Broker, suspect_offset: int | None) -> _Yielded:
         """Handle a broker's response, or an unpacked piece of it."""
         state = self._state
-        # Damage is requested again at once: it is neither a failure nor a gap.
+        # A damaged entry is fetched again at once: it is neither a failure nor a gap.
         is_damaged = state.suspect_offset not in (None, suspect_offset)
         yield from self._after_refusal(is_damaged=is_damaged)
         if not is_damaged and state.source == source:
             yield from self._after_nothing()
 
     def _deliver(self) -> Iterator[RangePart]:
-        """Hand out the records; the request for the next ones is sent first."""
+        """Send the request for the next records, then hand out those that wait."""
         before = self._offset
         chunk = self._state.waiting[0]
         self._bounds.learn(before, chunk.end.offset, chunk.wire_bytes)
@@ -330,7 +330,7 @@ class _RangeReading:
             yield from self._failed(self._note)
 
     def _after_lookup(self) -> _Yielded:
-        """Retry after any error code of a lookup: it does not tell what can be fetched."""
+        """Retry after any error code of a lookup: it does not show what can be fetched."""
         trouble = self._state.trouble
         if trouble is not None and isinstance(trouble.error, PartitionFailed):
             self._go_to(self._offset)
@@ -366,7 +366,7 @@ class _RangeReading:
             self._go_to(lost.until_offset)
             yield lost
         elif self._losses.is_absent:
-            # The next leader may have more, or this one has yet to learn its end.
+            # The next leader may have more records, or this one may learn the log's end later.
             self._forget_leader()
             self._tries.rest()
 
@@ -382,7 +382,7 @@ class _RangeReading:
                 self._go_to(lost.until_offset)
                 yield lost
             case LogTruncated():
-                # Records already read stand: a range is what its offsets held.
+                # Records already read stay valid: the log did hold them at their offsets.
                 log.warning("%s", error)
             case PartitionFailed() if is_reported_only(error):
                 yield from self._failed(str(error), error)
@@ -405,14 +405,14 @@ class _RangeReading:
         is_closed = self._connections.is_reused and isinstance(error, ConnectionLost)
         self._let_go()
         if is_closed:
-            return  # most likely while idle: that tells nothing about the broker now
+            return  # most likely while idle: that shows nothing about the broker now
         passes = isinstance(error, TransportError | ProtocolError | BrokerError)
         if not passes or isinstance(error, LocalProtocolError):
             raise error.with_traceback(None)
         yield from self._failed(str(error), error)
 
     def _failed(self, reason: str, error: ZkConsumerError | None = None) -> _Yielded:
-        """Record a failed try: find the leader again after a pause, unless it was the last."""
+        """Record a failed try: find the leader again after a pause, unless it was the last try."""
         self._forget_leader()
         if self._connections.is_stopped:
             raise PartitionFailed(self._wanted.topic_partition, self._offset, reason) from error

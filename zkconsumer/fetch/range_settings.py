@@ -1,4 +1,4 @@
-"""Settings of reading fixed ranges: plain values that can be sent to another machine. Pure."""
+"""Settings for reading fixed ranges: plain values that can be sent to another machine. Pure."""
 
 from dataclasses import dataclass
 
@@ -17,19 +17,19 @@ class RangeSettings:
     Attributes:
         client_id: sent with every request.
         fetch_bytes: the largest request; smaller if less is left of a range.
-        growth_max_bytes: limit of its growth for a larger entry.
+        growth_max_bytes: limit to which a request may grow for a larger entry.
         timeout_ms: limit for connecting, and for a response; also how long offsets missing from
             the log are retried before they count as lost.
         max_wait_ms: how long the broker waits if it has no data.
-        retries: the minimum number of retries after a failure that may pass.
+        retries: the minimum number of retries after a failure that may be temporary.
         retry_interval_ms: the pause before each of them; it doubles up to a second.
         poll_timeout_ms: reading is retried for this long without progress, whatever ``retries``
-            says (Spark's ``kafkaConsumer.pollTimeoutMs``, of the same default): a new leader may
-            take as long as its predecessor's ZooKeeper session.
+            is (Spark's ``kafkaConsumer.pollTimeoutMs``, with the same default): the election of a
+            new leader may take until its predecessor's ZooKeeper session ends.
         max_decompressed_bytes: the most that one compressed set may unpack to.
-        part_bytes: about how much the records of a part may take, uncompressed as in the log,
+        part_bytes: approximate maximum size of a part's records, uncompressed as in the log,
             whatever a fetched set unpacks to; a single record always fits.
-        fail_on_data_loss: whether missing offsets are an error, or passed over.
+        fail_on_data_loss: whether missing offsets are an error; else they are reported and skipped.
         isolation: with ``READ_COMMITTED`` records of aborted transactions are left out, and the
             log ends before the first open transaction.
     """
@@ -49,7 +49,7 @@ class RangeSettings:
 
     @property
     def unpacked_bytes(self) -> int:
-        """About how much of one response is unpacked at a time."""
+        """Approximate size of what is unpacked of one response at a time, bytes."""
         if ENGINE is Engine.NATIVE:
             return self.part_bytes
         return max(1, self.part_bytes // _PURE_EXPANSION)
@@ -57,8 +57,8 @@ class RangeSettings:
     def of_core(self) -> CoreFetchSettings:
         """Return the settings for the fetching core.
 
-        One partition is fetched, so only its own size bounds a response; and the reader counts
-        retries and pauses between them itself.
+        Only one partition is fetched, so its own size alone bounds a response; the reader itself
+        counts retries, and pauses between them.
         """
         return CoreFetchSettings(
             max_wait_ms=self.max_wait_ms,

@@ -3,8 +3,8 @@
 The rule: every record of the range that the log holds is read once, in order, and what the log
 lacks is either a gap (compaction) or reported as lost; nothing is passed over in silence.
 
-Source: Spark 4 ``KafkaDataConsumer`` for what counts as lost. Unlike there, a gap is told from a
-loss by the leader's log offsets, never by a time-out.
+Source: Spark 4 ``KafkaDataConsumer`` for what counts as lost. Unlike there, the leader's log
+offsets distinguish a gap from a loss, never a time-out.
 """
 
 from zkconsumer.errors import DataLost
@@ -16,11 +16,11 @@ from zkconsumer.records.transactions import IsolationLevel
 _MOST_BYTES = 2**31 - 1
 _LEAST_BYTES = 64 * 1024
 _FIRST_GUESS_BYTES = 1024
-"""Assumed size of an offset in the log, before any record of the range was seen."""
+"""Assumed bytes per offset in the log, until a record of the range has been seen."""
 
 
 class RangeBounds:
-    """Bound the requests of a range: a small one is not fetched with all that follows it.
+    """Bound the requests for a range: a small range is not fetched with all that follows it.
 
     Args:
         wanted: the range.
@@ -34,7 +34,7 @@ class RangeBounds:
 
     @property
     def is_held(self) -> bool:
-        """See ``FetchBounds``; a range waits for its caller only."""
+        """See ``FetchBounds``; a range waits only for its caller."""
         return False
 
     def size_at(self, offset: int) -> int:
@@ -77,7 +77,7 @@ class RangeLosses:
     def forget_end(self) -> None:
         """Forget the log end of an empty response, after records or after a failed try.
 
-        The next leader may be another one; it gets as much time as the last one had.
+        The next leader may be another broker; it gets as much time as the last one had.
         """
         self._log_end = -1
         self._absent_since_ms = None
@@ -87,8 +87,8 @@ class RangeLosses:
 
         A broker may read the log first and its end later, so one such response proves little. But
         offsets below the previous response's end that this response lacks, too, are not in the
-        log: compaction removed them. (Not so offsets above this response's own end: a new leader
-        may have yet to learn how far consumers may read.)
+        log: compaction removed them. (This is not so for offsets above this response's own end: a
+        new leader may not know yet how far consumers may read.)
 
         Args:
             offset: the requested offset.
@@ -110,7 +110,7 @@ class RangeLosses:
             The lost range; None: request the offset again.
 
         Raises:
-            DataLost: instead, with ``fail_on_data_loss``.
+            DataLost: in place of a lost range, with ``fail_on_data_loss``.
         """
         if offset < start:
             until = min(start, self._wanted.until_offset)
@@ -124,10 +124,10 @@ class RangeLosses:
         """Give up offsets that did not arrive within ``timeout_ms`` though the log had them once.
 
         Returns:
-            As ``on_edges``.
+            See ``on_edges``.
 
         Raises:
-            DataLost: instead, with ``fail_on_data_loss``.
+            DataLost: in place of a lost range, with ``fail_on_data_loss``.
         """
         since_ms = self._absent_since_ms
         if since_ms is None or now_ms - since_ms < self._settings.timeout_ms:
@@ -144,7 +144,7 @@ class RangeLosses:
         """Give up the rest of the range.
 
         Raises:
-            DataLost: instead, with ``fail_on_data_loss``.
+            DataLost: in place of a lost range, with ``fail_on_data_loss``.
         """
         return self._lost(offset, self._wanted.until_offset, reason)
 

@@ -1,4 +1,4 @@
-"""Settings of fetching for streams, taken from the configuration once."""
+"""Settings for fetching for streams, taken from the configuration once."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,12 @@ from zkconsumer.fetch.core.starts import LATEST, LogEdge
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchSettings(FetchLimits):
-    """Configure a fetcher; no partition is requested with less than 4 KiB.
+    """Configure a fetcher; a partition's part is at least 4 KiB, or ``fetch_bytes`` if less.
 
     Attributes:
-        fetch_bytes: per partition and request, ``fetch.message.max.bytes``.
+        fetch_bytes: size of a partition's request, ``fetch.message.max.bytes``.
         skip_poison: whether to continue after unreadable entries, if possible; the stream handles
-            them by ``poison.policy``.
+            them according to ``poison.policy``.
         reset: ``auto.offset.reset``.
         leader_backoff_ms: the pause between leader lookups, ``refresh.leader.backoff.ms``.
         fetcher_count: fetchers for each broker, ``num.consumer.fetchers``.
@@ -29,7 +29,7 @@ class FetchSettings(FetchLimits):
     def of_core(self) -> CoreFetchSettings:
         """Return the settings for the fetching core.
 
-        Nothing is unpacked before its queue has capacity, and the leader finder pauses.
+        A set is unpacked only once its queue has capacity, and the leader finder does the pausing.
         """
         return CoreFetchSettings(
             min_bytes=self.min_bytes,

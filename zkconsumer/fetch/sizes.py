@@ -30,8 +30,8 @@ def cut_head(chunk: Chunk, max_bytes: int) -> Chunk:
     """Cut the front off a chunk that can be cut; native records stay native.
 
     Returns:
-        A chunk of at most ``max_bytes``, but of at least one record; ``chunk`` then is the
-        rest, with the poison at its end.
+        A chunk of at most ``max_bytes``, but of at least one record; ``chunk`` keeps the rest,
+        with the poison at its end.
     """
     if ENGINE is Engine.NATIVE and isinstance(chunk.records, _core.Runs):
         return _cut_runs(chunk, chunk.records, max_bytes)

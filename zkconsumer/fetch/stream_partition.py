@@ -20,7 +20,7 @@ class StreamPartition:
         claim: the claim that it is fetched under.
         state: its fetch state; unpacked records are taken out of it at once.
         pending: a chunk that the full queue did not take.
-        outside: the out-of-range offset while the policy's is looked up; None: there is none.
+        outside: the out-of-range offset, while the reset policy's is looked up; else None.
     """
 
     claim: PartitionClaim
@@ -63,13 +63,13 @@ class StreamPartition:
         return self.outside if position is None else position.offset
 
     def returned(self, reason: str) -> LeaderUnusable:
-        """Report it to the leader finder, with a jump that waits for capacity."""
+        """Return a report for the leader finder, with a jump that waits for capacity."""
         jumps = self.pending is not None and self.pending.is_jump
         return LeaderUnusable(self.claim, self.resume_offset, reason, jumps=jumps)
 
 
 class QueueCapacity:
-    """The capacity of queues, as of one plan; see ``FetchBounds``."""
+    """Track the capacity of queues during one plan; see ``FetchBounds``."""
 
     def __init__(self, on_capacity: Callable[[], None]) -> None:
         self.busy: set[ChunkSink] = set()
@@ -77,7 +77,7 @@ class QueueCapacity:
         self._on_capacity = on_capacity
 
     def has_capacity(self, sink: ChunkSink) -> bool:
-        """Return whether anything fits into a queue; if not, ``on_capacity`` follows."""
+        """Return whether anything fits into a queue; if not, ``on_capacity`` is called later."""
         return sink.free_bytes(self._on_capacity) > 0
 
 
@@ -87,7 +87,7 @@ class QueueBounds:
 
     If something waits for a queue, no more is requested for it: its stream has work, and each chunk
     that it takes would cost a request for all of its partitions. An entry that is larger than its
-    part is requested only if there is capacity, one at a time: else it would only wait here.
+    part is requested only if there is capacity, one at a time: otherwise it would only wait here.
     """
 
     capacity: QueueCapacity

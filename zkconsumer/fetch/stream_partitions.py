@@ -1,11 +1,12 @@
 """The partitions that one fetcher reads for streams: their claims, over the core's states. Pure.
 
-The core (``fetch.core``) says what to request and what responses mean, for all readers. This
+The core (``fetch.core``) decides what to request and what responses mean, for all readers. This
 module adds what only streams have: a partition belongs to a claim, its chunks go into the claim's
-queue as far as that has capacity, and one that can't be fetched here returns to the leader finder.
+queue while that has capacity, and a partition that can't be fetched here returns to the leader
+finder.
 
 The rule: a response counts only for a partition that is still here, still active, and still at the
-requested offset. Actions for others are returned as values.
+requested offset. Actions for other components are returned as values.
 
 Source: Kafka 0.8.2.2 ``AbstractFetcherThread`` and ``ConsumerFetcherThread``. Unlike there, a full
 queue holds up its own partition only, an unreadable message stops its own partition only, and a
@@ -90,7 +91,7 @@ class StreamPartitions:
         Args:
             claim: its claim.
             fetch_offset: the offset to fetch; None: find its start by the reset policy.
-            jumps: whether the stream must be told first that its position moves to this offset.
+            jumps: whether the stream must first be notified that its position moves to this offset.
         """
         tp = claim.topic_partition
         self._remove(tp)
@@ -202,7 +203,7 @@ class StreamPartitions:
             part.state.packed = replace(packed, records=records)
 
     def let_go(self) -> None:
-        """Copy what waits to be unpacked, so that the response can be freed."""
+        """Copy the sets that wait to be unpacked, so that the response can be freed."""
         for part in self._parts.values():
             packed = part.state.packed
             if packed is not None and not packed.records.is_kept:
@@ -279,7 +280,7 @@ class StreamPartitions:
         found: Mapping[TopicPartition, TimedOffset | int],
         now_ms: int,
     ) -> list[Outcome]:
-        """Set the start of the partitions that looked one up; an error gives them back."""
+        """Set the starts that lookups found; give back the partitions of failed lookups."""
         outcomes: list[Outcome] = []
         for lookup in lookups:
             part = self._parts.get(lookup.topic_partition)
@@ -296,7 +297,7 @@ class StreamPartitions:
         ends: Mapping[TopicPartition, TimedOffset | int],
         now_ms: int,
     ) -> list[Outcome]:
-        """Reset positions out of range; doubt a leader whose log has the offset."""
+        """Reset positions that are out of range; doubt a leader whose log has the offset."""
         outcomes: list[Outcome] = []
         for lookup in lookups:
             tp = lookup.topic_partition
@@ -309,7 +310,7 @@ class StreamPartitions:
             if part.state.phase is not Phase.RESETTING:
                 outcomes += self._started(part)
                 continue
-            # The offset that the policy names is known by now.
+            # The offset of the reset policy is known by now.
             part.outside = offset
             outcomes.append(OffsetReset(part.claim, offset))
             again = PositionLookup(tp, None, NO_EPOCH)
@@ -354,7 +355,7 @@ class StreamPartitions:
         return part if part is not None and part.claim is claim else None
 
     def _take_unpacked(self, part: StreamPartition, start: int) -> Chunk | None:
-        """Take the records of a piece, up to the present position."""
+        """Move the position past an unpacked piece; return its chunk, or None if it has none."""
         state = part.state
         if not state.waiting:
             return None

@@ -69,10 +69,10 @@ class Tries:
         Args:
             offset: the position of the reader.
             reason: the reason, as text.
-            error: the same, if it was raised.
+            error: the error, if one was raised.
 
         Raises:
-            PartitionFailed: it was the last one.
+            PartitionFailed: it was the last try.
         """
         now_ms, settings = self._clock.now_ms(), self._settings
         if not self._failures:
@@ -80,7 +80,7 @@ class Tries:
         self._failures += 1
         failing_ms = now_ms - self._failing_since_ms
         if self._unknown_since_ms is not None:
-            # Whatever failed before: a broker that has just started knows no topics for a moment.
+            # Other failures don't count: a broker that has just started knows no topics at first.
             is_over = now_ms - self._unknown_since_ms >= settings.timeout_ms
         else:
             is_over = failing_ms >= settings.poll_timeout_ms

@@ -1,4 +1,4 @@
-"""Unreadable entries of a stream's partition: when one is believed, and where it ends. Pure."""
+"""Unreadable entries of a stream's partition: when one can be judged, and where it ends. Pure."""
 
 from zkconsumer.errors import PartitionFailed
 from zkconsumer.fetch.claim import Poison
