@@ -1,1 +1,1 @@
-"""Membership in groups of ZooKeeper, of a coordinator, or none, for both public consumers."""
+"""Membership in ZooKeeper groups, coordinators' groups, or none, for both public consumers."""

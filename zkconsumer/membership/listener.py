@@ -12,8 +12,8 @@ class ConsumerRebalanceListener:
     """Base class of listeners for either consumer; override the methods that you need.
 
     ``KafkaConsumer`` calls those that begin with ``on``, from ``poll``, ``unsubscribe`` and
-    ``close``, in the caller's thread; they may commit, seek, pause and read positions, and may not
-    poll or close. ``ZookeeperConsumerConnector`` calls the other two, in its control thread
+    ``close``, in the caller's thread; they may commit, seek, pause and read positions, but must
+    not poll or close. ``ZookeeperConsumerConnector`` calls the other two, in its control thread
     (see ``ReleaseListener``).
 
     Source: Kafka ``ConsumerRebalanceListener`` (KIP-429), and that of ``kafka.javaapi.consumer``.
@@ -27,9 +27,9 @@ class ConsumerRebalanceListener:
     """
 
     def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
-        """Prepare for partitions going to other members; they are still ours, commits are accepted.
+        """Prepare to hand partitions over to others; they are still ours, commits are accepted.
 
-        With ``enable_auto_commit``, what was handed out of them is committed already.
+        With ``enable_auto_commit``, the records handed out from them are committed already.
 
         Args:
             revoked: the partitions, without those that stay.
@@ -75,7 +75,7 @@ class ConsumerRebalanceListener:
         consumer_id: str,
         global_assignment: Mapping[str, Mapping[int, ConsumerThreadId]],
     ) -> None:
-        """Prepare for the new assignment, before anything of it is read; see ``ReleaseListener``.
+        """Prepare for the new assignment, before any of it is read; see ``ReleaseListener``.
 
         Args:
             consumer_id: the id of this member.

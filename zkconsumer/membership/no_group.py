@@ -45,7 +45,7 @@ class NoGroup:
         self._topics = topics
 
     def poll(self) -> None:
-        """See ``Membership``. Keep the partitions of a topic that is missing for a moment."""
+        """See ``Membership``. Keep the partitions of a topic that is temporarily missing."""
         known = self._view().partitions
         if not self._topics and not self._owned:
             return

@@ -3,7 +3,7 @@
 Everything here is called in the caller's thread, except ``on_topics_changed`` and ``committed``. A
 membership has its own threads for the network; it wakes the caller when there is something for
 ``poll`` to do. It calls the handler in the caller's thread only, from ``poll``, ``unsubscribe`` and
-``close``; the handler may commit, and may not poll.
+``close``; the handler may commit, but must not poll.
 
 Source: Kafka ``ConsumerCoordinator``, which does this in the original.
 """
@@ -44,11 +44,11 @@ class OwnershipHandler(Protocol):
         ...
 
     def take_over(self, added: Partitions, owned: Partitions) -> None:
-        """Read ``added`` as well after a rebalance; ``owned`` is all that is owned now.
+        """Start to read ``added`` after a rebalance; ``owned`` is everything owned now.
 
         Args:
-            added: the new partitions; may be empty, the listener is called all the same.
-            owned: all partitions, ``added`` included.
+            added: the new partitions; may be empty: the listener is called even then.
+            owned: all owned partitions, including ``added``.
         """
         ...
 
@@ -63,7 +63,7 @@ class Membership(Protocol):
 
     @property
     def generation(self) -> int:
-        """The present generation; -1: none."""
+        """The current generation; -1: none."""
         ...
 
     @property
@@ -80,48 +80,48 @@ class Membership(Protocol):
 
         Args:
             topics: their names, patterns expanded. May be empty if no topic matches yet.
-            open_ended: whether a pattern chose them: an assignment may name others.
+            open_ended: whether a pattern chose them, so that an assignment may name others.
         """
         ...
 
     def poll(self) -> None:
         """Report that the caller is alive; run the handler calls and commit callbacks that are due.
 
-        Does not wait for the group; a handler may. To be called at the start of a poll, at each
+        Does not wait for the group; a handler may. Call it at the start of a poll, after each
         wake-up, and at least every ``heartbeat.interval.ms`` while a poll waits.
 
         Raises:
             GroupFailed: the group refuses us. If it is final, every call raises it until the
-                caller unsubscribes; else the next poll tries again.
+                caller unsubscribes; otherwise the next poll tries again.
             AuthenticationFailed: the brokers refuse our credentials.
-            Exception: what the handler raised; all due calls have been made.
+            Exception: the handler's first error, after all due calls were made.
         """
         ...
 
     def unsubscribe(self, timeout_ms: int) -> None:
         """Give up all partitions (handler), then leave the group, within ``timeout_ms``.
 
-        What the handler raised is raised at the end.
+        The handler's first error is raised at the end.
         """
         ...
 
     def deliverable(self) -> Partitions:
         """Return the partitions that are certainly owned now, and may be handed out.
 
-        Empty while the group may have removed us without our knowledge. To be called for each
-        hand-out: it can shrink between two polls.
+        Empty while the group may have removed us without our knowledge. Call it before each
+        hand-out: the set can shrink between two polls.
         """
         ...
 
     def commit(self, offsets: Offsets, *, timeout_ms: int) -> None:
         """Commit, after all earlier asynchronous commits; their callbacks run first.
 
-        A retriable failure is retried until the time is over.
+        Retriable failures are retried until the time-out.
 
         Raises:
             CommitFailed: a partition is no longer ours, or our generation is over.
             RebalanceInProgress: the group is between two generations: poll, then commit again.
-            OffsetCommitFailed: some were not committed, or the outcome is unknown within the time.
+            OffsetCommitFailed: some were not committed, or their outcome is unknown in time.
             GroupFailed: not authorised, or the group id is invalid.
         """
         ...
@@ -132,12 +132,12 @@ class Membership(Protocol):
         Args:
             offsets: the offsets to commit.
             done: run in the caller's thread, in the order of the commits, from ``poll``,
-                ``commit``, ``unsubscribe`` or ``close``. What it raises is logged.
+                ``commit``, ``unsubscribe`` or ``close``. Its errors are logged.
         """
         ...
 
     def run_callbacks(self) -> None:
-        """Run the callbacks of the commits that have ended; does nothing within a callback."""
+        """Run the callbacks of the commits that have ended; do nothing if called in a callback."""
         ...
 
     def committed(
@@ -164,7 +164,7 @@ class Membership(Protocol):
     def close(self, timeout_ms: int) -> None:
         """Run ``unsubscribe``, finish the commits, then ask the threads to stop.
 
-        Takes no longer than ``timeout_ms``, whatever the network does. What the handler raised is
-        raised at the end.
+        Takes no longer than ``timeout_ms``, whatever the network does. The handler's first error
+        is raised at the end.
         """
         ...

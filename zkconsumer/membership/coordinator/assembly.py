@@ -1,4 +1,4 @@
-"""Wires up a coordinator's member: its session, its two threads, and what passes between them."""
+"""Wires up a coordinator's member: its session, its two threads, and what they share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,15 +23,15 @@ from zkconsumer.scope import ThreadScope
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberEnvironment:
-    """The collaborators that a consumer gives its member.
+    """The collaborators that a consumer passes to its member.
 
     Attributes:
         dialer: opens connections to brokers.
         cluster: finds the coordinator, and the topics that a leader assigns.
         wake: wakes the caller's thread. Thread: any.
-        request_timeout_ms: ``request.timeout.ms``; also of asynchronous commits.
-        on_group_topics: called with the topics of all members when we assign them, and with none
-            when we no longer do: they must be watched, too. Thread: one of the member's.
+        request_timeout_ms: ``request.timeout.ms``; also limits asynchronous commits.
+        on_group_topics: called with the topics of all members when we assign partitions, and with
+            none when we no longer do: they must be watched, too. Thread: one of the member's.
         clock: the time.
         random: returns numbers in [0, 1).
     """
@@ -47,7 +47,7 @@ class MemberEnvironment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemberThreads:
-    """A member that is ready to run: its two threads, and what they share with the caller's."""
+    """A member that is ready to run: its two threads, and what they share with the caller."""
 
     jobs: OffsetJobs
     orders: GroupOrders
@@ -67,7 +67,7 @@ class MemberThreads:
 
 
 def build_member(terms: GroupTerms, environment: MemberEnvironment) -> MemberThreads:
-    """Wire a member up; start nothing.
+    """Wire up a member; start nothing.
 
     Raises:
         ConfigError: a strategy does not exist.

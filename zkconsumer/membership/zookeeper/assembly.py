@@ -1,4 +1,4 @@
-"""Wires the decision-making parts of one member: everything but threads, brokers and sockets.
+"""Wires up the decision-making parts of one member: everything but threads, brokers and sockets.
 
 A connector runs them on a thread with real fetchers; a simulation runs many members in turn.
 """
@@ -32,7 +32,7 @@ class MemberRuntime:
 
 
 def build_member(settings: MemberSettings, world: MemberWorld) -> MemberRuntime:
-    """Wire a member up; write nothing, start nothing."""
+    """Wire up a member; write nothing, start nothing."""
     core = RebalanceCore(settings.rebalance, world.random)
     claims = OwnedClaims(_position_rule(settings))
     rules = CommitRules.of(settings.delivery)

@@ -44,7 +44,7 @@ class OpenZookeeperSession(Protocol):
         connection_timeout_ms: int,
         security: ZookeeperSecurity,
     ) -> ZkStore:
-        """Connect."""
+        """Open a session."""
         ...
 
 
@@ -58,8 +58,8 @@ class MemberContext:
         registry: the group, its members and brokers in ZooKeeper.
         offsets: the stores of ``offsets.storage``.
         fork_guard: refuses calls in forked children.
-        gate: shuts while ZooKeeper is silent.
-        mailbox: the control thread's.
+        gate: stops delivery while ZooKeeper is silent.
+        mailbox: the control thread's mailbox.
     """
 
     config: ConsumerConfig
@@ -77,7 +77,7 @@ class MemberContext:
 def new_consumer_id(config: ConsumerConfig, clock: Clock) -> str:
     """Return the member's name: group, host, milliseconds, eight hex digits of a random UUID.
 
-    Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector``, which names its members likewise.
+    Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector``, which names its members the same way.
     """
     if config.consumer_id is not None:
         return f"{config.group_id}_{config.consumer_id}"
@@ -127,7 +127,7 @@ def member_context(
 def configured_member(
     context: MemberContext, fetching: Fetching, *, auto_commit: bool
 ) -> MemberRuntime:
-    """Wire the member up, and subscribe it to the events of its session.
+    """Wire up the member, and subscribe it to the events of its session.
 
     Args:
         context: see ``MemberContext``.

@@ -1,7 +1,7 @@
 """The partitions that may be committed, each with the number of its last take-over. Pure.
 
-A queued commit must not be sent if its partition was lost in the meantime, not even if it came
-back: the position belongs to the time before, and others may have gone on from it.
+A queued commit must not be sent if its partition was lost in the meantime, even if it came back:
+the position is from before the loss, and others may have read on from it.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from zkconsumer.model import TopicPartition
 
 TakeOvers = Mapping[TopicPartition, int]
-"""The number of the take-over since which each partition is ours."""
+"""For each partition, the number of the take-over that made it ours."""
 
 
 class Claims:

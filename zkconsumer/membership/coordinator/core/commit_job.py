@@ -29,14 +29,14 @@ _OF_GROUP = frozenset({ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.INVALID_G
 
 
 class CommitJob:
-    """The job of one call of ``commit`` or ``commit_async``.
+    """The job of one call to ``commit`` or ``commit_async``.
 
     Attributes:
         offsets: all its offsets.
         take_overs: the take-overs of its partitions; None if they were not assigned by a group.
         deadline_ms: until when it is retried.
-        done: called with the outcome; None: no caller waits.
-        number: its number in the queue, counted from the first job ever.
+        done: called with the outcome; None: no callback.
+        number: its sequence number, counted from the queue's first job.
         left: the offsets without a final result.
         is_settled: whether no offset is left; then ``error`` is the error, or None.
         ended: whether it and all jobs before it are settled.
@@ -84,8 +84,8 @@ class CommitJob:
         """Record that the remaining offsets will be retried.
 
         Args:
-            reason: why it failed.
-            doubtful: whether a request was sent without a response, so that they may be stored.
+            reason: why the request failed.
+            doubtful: whether a request was sent and got no response: they may be stored.
         """
         self._reason = reason
         self._doubtful = self._doubtful or doubtful

@@ -1,7 +1,7 @@
 """The queue of commits: one request at a time, in order; queued jobs share a request. Pure.
 
 Queued jobs are merged into one request with the latest position of each partition. The final
-offsets are those that one request per job would have stored: an older one never overtakes a newer
+offsets are those that one request per job would have stored: an older one never overwrites a newer
 one. Jobs end in the order in which they were queued.
 """
 
@@ -98,9 +98,9 @@ class CommitQueue:
         return self._in_flight
 
     def _latest(self, jobs: tuple[CommitJob, ...]) -> dict[TopicPartition, OffsetAndMetadata]:
-        """Return the position to send of each partition.
+        """Return the position to send for each partition.
 
-        If a later one was sent before, and its job ended in doubt, that one is sent again.
+        If a later position was sent already, and its job ended in doubt, it is sent again.
         """
         for job in jobs:
             for tp, position in job.left.items():
@@ -116,8 +116,8 @@ class CommitQueue:
 
         Args:
             codes: the error code of each partition.
-            current: the member's present identity: in a newer generation, a refusal concerns
-                only the old one, and what is still ours is sent again.
+            current: the member's current identity; if its generation is newer, a refusal
+                concerns only the old one, and offsets of what is still ours are sent again.
             now_ms: the time.
         """
         batch = self._take()
@@ -136,8 +136,8 @@ class CommitQueue:
                     job.on_committed(tp)
             else:
                 self._sent.pop(tp)
-                # A bad position is no fault of the jobs before it; but if a later one may be
-                # stored, theirs must not be.
+                # A bad position does not fail the jobs before it; but if a later one may have
+                # been stored, theirs must not be.
                 only_it = code in _OF_POSITION and tp not in self._in_doubt
                 for job in holders:
                     if not only_it or job.left[tp] == batch.offsets[tp]:
@@ -145,7 +145,7 @@ class CommitQueue:
         self._pause(now_ms, failed=failed)
 
     def on_request_failed(self, reason: str, now_ms: int, *, sent: bool) -> None:
-        """Postpone the batch in flight after a failure; ``sent``: the coordinator may have it."""
+        """Postpone the batch in flight after a failure; ``sent``: it may have arrived."""
         batch = self._take()
         if sent:
             self._in_doubt.update(batch.offsets)
@@ -164,7 +164,7 @@ class CommitQueue:
             job.error = without_frames(error)
 
     def postpone_all(self, reason: str, now_ms: int) -> None:
-        """Postpone all jobs: nothing can be sent at this time."""
+        """Postpone all jobs: nothing can be sent at the moment."""
         for job in self._open():
             job.on_postponed(reason)
         self._pause(now_ms, failed=True)
@@ -197,7 +197,7 @@ class CommitQueue:
         return done
 
     def abandon(self, now_ms: int) -> list[CommitJob]:
-        """Fail all jobs when closing; one in flight may be stored or not."""
+        """Fail all jobs when closing; those in flight may or may not be stored."""
         for job in self._open():
             job.on_postponed("the consumer was closed")
             self.give_up(job)
@@ -207,7 +207,7 @@ class CommitQueue:
         return (job for job in self._jobs if not job.is_settled)
 
     def _next_jobs(self) -> tuple[CommitJob, ...]:
-        """Return the first open jobs, as far as they share an identity."""
+        """Return the leading open jobs that share an identity."""
         jobs: list[CommitJob] = []
         for job in self._open():
             if jobs and (job.take_overs is None) != (jobs[0].take_overs is None):

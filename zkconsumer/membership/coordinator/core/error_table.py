@@ -1,9 +1,9 @@
 """A member's reaction to each error code of each request, as one table.
 
-A code that the table does not name for a request is ``FATAL``: the caller gets the error, and its
-next poll tries again. The codes are those handled by Kafka's ``JoinGroupResponseHandler``,
-``SyncGroupResponseHandler``, ``HeartbeatResponseHandler``, ``FindCoordinatorResponseHandler`` and
-``OffsetCommitResponseHandler``, from 0.9 to 3.9.
+A code that the table does not list for a request is ``FATAL``: the caller gets the error, and its
+next poll tries again. For OffsetCommit, it is ``OK``. The codes are those handled by Kafka's
+``JoinGroupResponseHandler``, ``SyncGroupResponseHandler``, ``HeartbeatResponseHandler``,
+``FindCoordinatorResponseHandler`` and ``OffsetCommitResponseHandler``, from 0.9 to 3.9.
 """
 
 from collections.abc import Mapping

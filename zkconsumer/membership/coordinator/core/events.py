@@ -1,8 +1,8 @@
 """The events and actions of the membership core: values only, no bytes.
 
 A *step* is an action whose result must be fed back. Every step carries the number of its round and
-its result repeats it, so that a result which comes after the core has moved on is recognised as
-late. ``FindCoordinator`` and heartbeats run beside the steps.
+its result repeats it, so that a result that arrives after the core has moved on is recognised as
+late. ``FindCoordinator`` and heartbeats run alongside the steps.
 """
 
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class JoinReason(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Subscribed:
-    """The caller's topics, patterns expanded: the first ones, or changed ones.
+    """The caller's topics, patterns expanded: initially, and after each change.
 
     Attributes:
         topics: their names.
@@ -191,7 +191,7 @@ Event = CallerEvent | CoordinatorEvent | StepResult
 
 @dataclass(frozen=True, slots=True)
 class FindCoordinator:
-    """Ask any broker; leads to ``CoordinatorLocated`` or ``CoordinatorUnknown``."""
+    """Ask any broker for it; leads to ``CoordinatorLocated`` or ``CoordinatorUnknown``."""
 
     round: int
 
@@ -226,7 +226,7 @@ class SendJoin:
     """Send JoinGroup. A step; it takes as long as the slowest member of the group.
 
     The shell allows the rebalance timeout plus 5 s; after that the connection counts as lost. It
-    should have a connection of its own, so that no other request is queued after it.
+    should have a connection of its own, so that no other request queues behind it.
 
     Attributes:
         owned, generation: the owned partitions in the subscription, and their generation.
@@ -284,7 +284,7 @@ class SendLeave:
 
 @dataclass(frozen=True, slots=True)
 class FenceMember:
-    """Ownership is void now: deliver nothing more of these partitions and refuse commits.
+    """Ownership is void now: deliver nothing more, and refuse commits.
 
     The listener is called at the next poll (``RevokePartitions`` with ``LOST``).
     """
@@ -301,7 +301,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class Raise:
-    """The current poll, or the next one, raises this error.
+    """Raise this error from the current poll, or from the next one.
 
     Attributes:
         code: the error code of the response; None if no broker sent it.

@@ -53,9 +53,9 @@ class Heartbeat:
         self.on_confirmed(sent_ms)
 
     def on_coordinator_found(self, now_ms: int) -> None:
-        """Record that a coordinator was found; allow a whole session timeout, send a heartbeat now.
+        """Record that a coordinator was found; allow a full session timeout, send a heartbeat now.
 
-        Waiting for the interval would shorten the time left by the old coordinator's count.
+        Waiting for the interval would waste time that the old coordinator's count leaves us.
         """
         self.in_flight = False
         self._last_response_ms = now_ms
@@ -68,7 +68,7 @@ class Heartbeat:
         self._next_send_ms = now_ms + self._settings.heartbeat_interval_ms
 
     def on_response(self, now_ms: int, *, rebalancing: bool = False) -> None:
-        """Record a heartbeat's response: we are a member; ``rebalancing``: we are to join again."""
+        """Record a heartbeat's response: we are a member; ``rebalancing``: we must join again."""
         self.in_flight = False
         self._last_response_ms = now_ms
         self._rebalancing = rebalancing
@@ -107,7 +107,7 @@ class Heartbeat:
 
     @property
     def poll_deadline_ms(self) -> int:
-        """When the poll interval ends."""
+        """The time at which the poll interval ends."""
         return self._polled_ms + self._settings.max_poll_interval_ms
 
     @property
@@ -126,8 +126,8 @@ class Heartbeat:
 
         None: the member is in no generation. Counted from when a request was *sent*: the
         coordinator counts from when it received it, which is never earlier. A member that sends
-        heartbeats but does not rejoin is removed as well: the rebalance began after the request
-        of the last response without REBALANCE_IN_PROGRESS.
+        heartbeats but does not rejoin is removed as well: the rebalance began no earlier than the
+        last request whose response was not REBALANCE_IN_PROGRESS.
         """
         if self._confirmed_ms is None:
             return None

@@ -9,14 +9,14 @@ from zkconsumer.membership.coordinator.core.ownership import Ownership
 
 @dataclass(slots=True)
 class MemberIdentity:
-    """The fields by which the coordinator fences a member; it is none without a generation.
+    """The fields by which the coordinator fences a member; without a generation it is not a member.
 
     Attributes:
         member_id: given by the coordinator; empty before that, and after it has forgotten the
             member.
         generation: the generation of the last JoinGroup; -1: void.
         protocol: the strategy of that generation.
-        leading: whether the member is its leader, and assigns.
+        leading: whether the member leads that generation, and assigns.
     """
 
     member_id: str = ""
@@ -38,7 +38,7 @@ class MemberIdentity:
             self.member_id = ""
 
     def is_sender_of(self, response: ev.HeartbeatCompleted | ev.CommitCompleted) -> bool:
-        """Return whether this responds to a request of the present identity."""
+        """Return whether this is the response to a request of the current identity."""
         return (response.member_id, response.generation) == (self.member_id, self.generation)
 
     def heartbeat(self) -> ev.SendHeartbeat:
@@ -48,7 +48,7 @@ class MemberIdentity:
     def join(
         self, round_: int, topics: frozenset[str], ownership: Ownership, cause: ev.JoinReason
     ) -> ev.SendJoin:
-        """Build the JoinGroup; the next generation's leader is not known yet."""
+        """Build the JoinGroup step; the next generation's leader is not known yet."""
         self.leading = False
         return ev.SendJoin(
             round=round_,
@@ -61,7 +61,7 @@ class MemberIdentity:
         )
 
     def sync(self, round_: int, shares: Shares) -> ev.SendSync:
-        """Build the SyncGroup."""
+        """Build the SyncGroup step."""
         return ev.SendSync(
             round=round_,
             member_id=self.member_id,

@@ -1,16 +1,16 @@
 """One member of a coordinator group as a state machine: events in, actions out, nothing else.
 
-``states`` draws the states. Rules:
+The states are drawn in ``states``. Rules:
 
-1. One step at a time. A reason to join again that arrives during one leads to one more round.
+1. One step at a time. A reason to join again that arrives during a step leads to one more round.
 2. The listener is called only in the caller's poll, so only ``Polled`` and ``CallbackDone`` lead to
    ``RevokePartitions`` and ``TakeOver``. Everything else goes on while the caller works, even a
-   cooperative rebalance that revokes nothing of ours.
-3. An assignment is taken over before the next join. What it revokes is given up first, and then the
-   group is joined once more (KIP-429).
+   cooperative rebalance that revokes none of our partitions.
+3. An assignment is taken over before the next join. Partitions that it revokes are given up
+   first, and then the member joins once more (KIP-429).
 4. A join claims exactly what we still own: all partitions that were not given up, and no others.
 5. When the generation is void, so is ownership, at once; the listener is called at the next poll.
-6. A caller that stops polling makes us leave; its next poll makes us come back, with a notice.
+6. A caller that stops polling makes us leave; its next poll makes us rejoin, with a notice.
 7. Responses to an identity that we no longer have change nothing.
 8. A member that was fenced by another one stays out until the caller unsubscribes.
 
@@ -51,7 +51,7 @@ class MembershipCore:
     def __init__(self, settings: GroupSettings, random: Callable[[], float]) -> None:
         self._settings = settings
         self._heartbeat = Heartbeat(settings)
-        # JoinGroup 0 has one timeout for both of ours.
+        # Version 0 of JoinGroup has a single timeout for both of ours.
         self.set_timeouts = self._heartbeat.set_timeouts
         self._ownership = Ownership(settings.mode)
         self._search = CoordinatorSearch(settings, random)
@@ -84,7 +84,7 @@ class MembershipCore:
 
     @property
     def trusted_until_ms(self) -> int | None:
-        """Until when ``owned`` is certain, whatever the network does; see ``Heartbeat``."""
+        """The time until which ``owned`` is certain, even without a network; see ``Heartbeat``."""
         return self._heartbeat.trusted_until_ms
 
     def next_deadline_ms(self) -> int | None:
@@ -98,7 +98,7 @@ class MembershipCore:
         return first_ms
 
     def _deadlines(self) -> tuple[int | None, ...]:
-        """Return the times of all timers, in any order; None for those that do not run."""
+        """Return the times of all timers, in no particular order; None for those not running."""
         heartbeat = self._heartbeat
         beats = self._search.located and self.state in HEARTBEATS
         send_ms = heartbeat.next_deadline_ms() if beats else None
@@ -181,7 +181,7 @@ class MembershipCore:
         self._is_polling = self._left_unpolled = self._fenced = False
 
     def _leave_group(self, reason: str) -> None:
-        # A static member's partitions wait for it until its session ends (KIP-345).
+        # A static member's partitions are kept for it until its session ends (KIP-345).
         member_id = self.identity.member_id if self.state is not MembershipState.UNJOINED else ""
         if member_id and self._search.located and self._settings.instance_id is None:
             self._actions.append(ev.SendLeave(member_id, reason))
@@ -203,7 +203,7 @@ class MembershipCore:
             self._refused(MembershipRequest.FIND, event.code)
 
     def _forget_coordinator(self, reason: str | None = None) -> None:
-        """Drop the requests in flight to it; ``reason``: None if the connection broke by itself."""
+        """Drop the coordinator and requests to it; ``reason``: None if the connection broke."""
         if not self._search.located:
             return
         self._search.located = False
@@ -309,7 +309,7 @@ class MembershipCore:
             if not self._open_ended and any(
                 tp.topic not in self._subscribed_topics for tp in event.partitions
             ):
-                # The subscription changed meanwhile. What we have stays in our claim.
+                # The subscription changed meanwhile. The next join still claims what we have.
                 self._misfit()
             else:
                 self._misfits = 0
@@ -401,7 +401,7 @@ class MembershipCore:
             self._join(self._join_reason, in_poll=in_poll)
 
     def _notify_listener(self) -> None:
-        """Revoke first what is lost or not assigned again, then take the assignment over."""
+        """Revoke first what is lost or not assigned again, then take over the assignment."""
         giving = self._ownership.give_up_for_share()
         if giving is not None:
             round_ = self._steps.begin(PendingStep.GIVING_UP, self._now_ms)

@@ -1,7 +1,7 @@
-"""Tracks what a member owns, was assigned, and must give up: sets, no protocol.
+"""Tracks the partitions that a member owns, was assigned, and must give up: sets, no protocol.
 
 The life of a partition: *offered* by SyncGroup, *taken over* in the caller's poll, *given up* in
-another, or *void* at once when the generation ends (then the listener gets it as lost).
+another, or *void* at once when the generation ends (then the listener is called with it as lost).
 """
 
 from zkconsumer.assignment.coordinated.strategy import RebalanceMode
@@ -18,7 +18,7 @@ class Ownership:
     Attributes:
         owned: taken over and not given up; claimed in the next join.
         remembered: the last assignment taken over, even after it was given up.
-        generation: the generation of these two.
+        generation: the generation of that assignment.
     """
 
     def __init__(self, mode: RebalanceMode) -> None:
@@ -89,7 +89,7 @@ class Ownership:
         return awaited
 
     def take_over(self) -> Partitions:
-        """Own the offered assignment; return the partitions that are new."""
+        """Take over the offered assignment; return the new partitions."""
         assert self._offer is not None
         share, self.generation = self._offer
         self._offer = None

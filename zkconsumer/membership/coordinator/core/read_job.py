@@ -19,7 +19,7 @@ from zkconsumer.offsets.coordinator_state import is_retriable
 
 
 class ReadJob:
-    """The job of one call of ``committed``.
+    """The job of one call to ``committed``.
 
     Attributes:
         left: the partitions without a result.
@@ -51,11 +51,11 @@ class ReadJob:
         return self.error is not None or not self.left
 
     def on_response(self, positions: Positions) -> int | None:
-        """Process a response; return a retriable code, if there is one."""
+        """Process a response; return a retriable error code, or None."""
         codes = dict(positions.codes)
         if positions.code != ErrorCode.NONE:
             codes = dict.fromkeys(self.left, positions.code)
-        # A broker that has just started may not know all topics: "no offset" would be false.
+        # A broker that has just started may not know all topics: "no offset" would be wrong.
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         final = {
             tp: code for tp, code in codes.items() if not (is_retriable(code) or code == unknown)
@@ -76,7 +76,7 @@ class ReadJob:
         return None
 
     def end(self, error: ZkConsumerError) -> None:
-        """End the job with an error, unless it has one."""
+        """End the job with an error, unless it already has one."""
         self.error = self.error or error
         self.on_end()
 
@@ -90,7 +90,7 @@ class ReadJob:
         self._tries += 1
 
     def timed_out(self) -> RequestTimedOut:
-        """Return the error of a time-out."""
+        """Return the error for a time-out."""
         return RequestTimedOut(
             f"group {self._group_id}: its committed offsets could not be read in time: "
             f"{self._reason}"

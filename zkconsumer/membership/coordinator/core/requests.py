@@ -1,6 +1,6 @@
 """Converts the core's actions to requests of each version, and responses to events. Pure.
 
-Fields that a broker is too old for are left out if optional, and refused if needed.
+Fields that a broker is too old for are left out if they are optional, and refused if required.
 Source: Kafka ``AbstractCoordinator``, ``ConsumerCoordinator``.
 """
 
@@ -104,7 +104,7 @@ def _subscription(terms: GroupTerms, strategy: str, action: ev.SendJoin) -> Cons
 def join_completed(
     action: ev.SendJoin, response: JoinGroupResponse
 ) -> tuple[ev.JoinCompleted, dict[str, str]]:
-    """Build the event of a response; return also why members' subscriptions are unreadable."""
+    """Build the event of a response; also return why subscriptions are unreadable, by member id."""
     unreadable: dict[str, str] = {}
     members: list[ev.JoinedMember] = []
     for member in response.members:

@@ -1,4 +1,4 @@
-"""The lookup of a group's coordinator, which runs beside the steps of a rebalance."""
+"""The lookup of a group's coordinator, which runs alongside the steps of a rebalance."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from zkconsumer.membership.coordinator.core.states import GroupSettings
 
 
 class CoordinatorSearch:
-    """Decides when to look the coordinator up.
+    """Decides when to look up the coordinator.
 
     Attributes:
         located: whether the coordinator is known.
@@ -20,7 +20,7 @@ class CoordinatorSearch:
         self.located = False
 
     def start(self, now_ms: int) -> int | None:
-        """Begin a lookup if one is due and return its round, or None."""
+        """Begin a lookup if one is due; return its round, or None."""
         if self.located or self._open_round is not None or now_ms < self._pauses.until_ms:
             return None
         self._round += 1
@@ -49,14 +49,14 @@ class CoordinatorSearch:
 
     @property
     def deadline_ms(self) -> int | None:
-        """When to begin the next lookup; None: none is needed."""
+        """The time of the next lookup; None: none is needed."""
         if self.located or self._open_round is not None:
             return None
         return self._pauses.until_ms
 
 
 class Pauses:
-    """Pauses that double with each failure in a row (KIP-580).
+    """Pauses that double with each consecutive failure (KIP-580).
 
     Args:
         settings: the first and the longest pause.

@@ -3,7 +3,7 @@ r"""The states of a member of a coordinator's group, and its settings.
 ::
 
                    a poll wants          JoinGroup            SyncGroup
-                                  to be a member        response             response
+                   to be a member        response             response
     UNJOINED -----------------> PREPARING -----> COMPLETING -----------> STABLE
      ^   ^                       ^  |   ^            |  |                 |  |
      |   |                       |  |   +------------+  |                 |  |
@@ -30,7 +30,7 @@ class MembershipState(Enum):
     UNJOINED = auto()
     """In no generation: not joined yet, left, or removed. What it owned is lost."""
     PREPARING = auto()
-    """On the way into the next generation: JoinGroup was sent, or failed and will be again.
+    """Joining the next generation: JoinGroup was sent, or failed and will be sent again.
 
     A cooperative member goes on reading what it owns.
     """
@@ -51,7 +51,7 @@ TRANSITIONS: Mapping[MembershipState, frozenset[MembershipState]] = {
 """The states that may follow each state."""
 
 HEARTBEATS = (MembershipState.COMPLETING, MembershipState.STABLE)
-"""A pending JoinGroup keeps the member alive by itself."""
+"""The states that need heartbeats; a pending JoinGroup keeps the member alive by itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

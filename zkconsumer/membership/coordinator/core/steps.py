@@ -46,7 +46,7 @@ class Steps:
         return ended
 
     def drop_request(self) -> bool:
-        """Drop the pending step unless the listener runs; return whether it was dropped."""
+        """Drop the pending step unless it runs the listener; return whether it was dropped."""
         if self.open is None or self.open in _CALLBACKS:
             return False
         self.drop()

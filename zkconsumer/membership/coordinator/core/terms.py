@@ -16,7 +16,7 @@ from zkconsumer.wire.schema import Hint, Int32, Since
 from zkconsumer.wire.writer import Pieces, writer_of
 
 STATIC_MEMBERS_SINCE = 5
-"""The first JoinGroup version with static members (KIP-345); other requests followed with it."""
+"""The first JoinGroup version with static members (KIP-345); other requests: see ``requests``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,15 +97,15 @@ def cooperative_data(generation: int) -> bytes:
 
 
 def read_cooperative_data(data: bytes | memoryview | None) -> int:
-    """Decode that generation; -1 if unreadable."""
+    """Decode the generation of a member's partitions; -1 if unreadable."""
     found = _decode(_CooperativeData, data, 0)
     return NO_GENERATION if found is None else int(found.generation)
 
 
 def changed(before: Mapping[str, tuple[int, ...]], now: Mapping[str, tuple[int, ...]]) -> bool:
-    """Return whether a topic is new, or has other partitions than before.
+    """Return whether a topic is new, or its partitions have changed.
 
-    A missing topic may just not have been requested, so it does not count.
+    A missing topic may simply not have been requested, so it does not count.
     """
     return any(before.get(topic, ()) != numbers for topic, numbers in now.items())
 

@@ -1,1 +1,1 @@
-"""A coordinator's group behind the poll API: the member in the caller's thread."""
+"""A coordinator's group behind the poll API: the member's part in the caller's thread."""

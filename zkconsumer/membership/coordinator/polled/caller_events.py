@@ -14,17 +14,17 @@ from zkconsumer.membership.protocol import OwnershipHandler, Partitions, Revocat
 log = logging.getLogger(__name__)
 
 _POLL_NOTICE_MS = 10
-"""Minimum interval between poll notifications to the core: a quick loop polls every 100 us."""
+"""Minimum interval between poll notifications to the core: a tight loop polls every 100 us."""
 
 
 class CallerEvents:
     """Reports the caller's events to the core, and runs the handler's calls. Thread: the caller's.
 
-    A signal handler's exception may leave a report incomplete: steps without a thread to do them,
-    events without a listener. Nothing shows which, so such a member leaves, and joins again.
+    A signal handler's exception may leave a report incomplete: a step that no thread executes, or
+    an event that nobody receives. Nothing shows which, so such a member leaves and joins again.
 
     Args:
-        flush: lets pending commits end, before partitions that are still ours go.
+        flush: lets pending commits end before partitions that are still ours are given up.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class CallerEvents:
             session.is_interrupted = False
 
     def leave(self) -> None:
-        """Begin to leave: make the handler's last call due; call ``leave_group`` after it."""
+        """Begin to leave: queue the handler's last call, which ``leave_group`` must follow."""
         session = self._session
         with session.lock:
             was_interrupted, session.is_interrupted = session.is_interrupted, True
@@ -103,7 +103,7 @@ class CallerEvents:
         return request is not None
 
     def _begin(self) -> None:
-        """Mark the report as incomplete; start again if the last one is."""
+        """Mark the report as incomplete; start over if the previous one still is."""
         session = self._session
         if session.is_interrupted:
             name = session.terms.name
@@ -117,7 +117,7 @@ class CallerEvents:
         session.is_interrupted = True
 
     def _lose_all(self) -> None:
-        """Void the claims, and report as lost all that the handler was given."""
+        """Void the claims, and report everything that the handler was given as lost."""
         self._session.claims.void()
         self._due.clear()
         if self._taken_over:
@@ -151,7 +151,7 @@ class CallerEvents:
                     else:
                         log.exception("%s: the handler failed again", self._session.terms.name)
                 finally:
-                    # A call that was not reached is not done: the next poll notices, and rejoins.
+                    # A call that never started is not done: the next poll notices, and rejoins.
                     if reached:
                         self._on_done(call)
             finally:

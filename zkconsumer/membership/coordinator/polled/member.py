@@ -16,22 +16,22 @@ from zkconsumer.scope import ThreadScope
 log = logging.getLogger(__name__)
 
 _LEAVE_TIMEOUT_MS = 2_000
-"""How long a closing member waits until LeaveGroup is sent."""
+"""How long a closing member waits for LeaveGroup to be sent."""
 
 _INTERRUPTED_LEAVE_TIMEOUT_MS = 300
 """The same after a signal handler's exception (Ctrl-C): the user wants the program to end."""
 
 
 class GroupMember:
-    """``Membership`` in a coordinator's group; or only its offsets, without a subscription.
+    """``Membership`` in a coordinator's group; without a subscription, access to its offsets only.
 
-    The owner stops the dialer and the cluster client after ``close`` and before the scope: that
-    ends a connect or a coordinator lookup that hangs.
+    The owner stops the dialer and the cluster client after ``close`` and before the scope, which
+    ends a hanging connect or coordinator lookup.
 
     Args:
         handler: called when partitions come and go, in the caller's thread.
         view: returns the latest view of the cluster, for ``on_topics_changed``.
-        scope: owns the two threads, which are started.
+        scope: owns the two threads, which are started here.
         request_timeout_ms: ``request.timeout.ms`` of asynchronous commits.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""The caller's thread, as a member's threads see it: how to wake it, and what ``poll`` raises."""
+"""The caller's thread, as a member's threads see it: how to wake it, and which error to raise."""
 
 from collections.abc import Callable
 from threading import RLock
@@ -8,19 +8,21 @@ from zkconsumer.errors import GroupFailed, ZkConsumerError, without_frames
 from zkconsumer.scope import WakeEvent
 
 _MAX_SLEEP_MS = 500
-"""Longest sleep of the caller's thread in one piece: signal handlers run in between."""
+"""Longest single sleep of the caller's thread: signal handlers run in between."""
 
 
 class Caller:
-    """Waits for results, until their time is over, a close ends, or a thread has died.
+    """Wakes the caller, holds the error that ``poll`` raises, and waits for results.
+
+    A wait ends at its deadline, when the member is closed, or when one of its threads has died.
 
     Args:
-        wake: wakes the caller where it polls. Thread: any.
+        wake: wakes the caller in ``poll``. Thread: any.
 
     Attributes:
-        responses: wakes the caller where it waits for a commit, or to leave.
-        quiet_until_ms: until when the core need not be notified of a poll, if nothing happens.
-        closing_by_ms: the deadline of a close under way, which bounds all others; None: none.
+        responses: wakes the caller while it waits for a commit, or to leave.
+        quiet_until_ms: until when the core need not be notified of polls, unless something happens.
+        closing_by_ms: the deadline of a close in progress, which limits all others; None: none.
         is_closed: whether the member was closed.
         failure: the error that ``poll`` has to raise; None: none.
         death: set when a thread of the member died, which is a bug; every ``poll`` reports it.
@@ -38,14 +40,14 @@ class Caller:
         self._lock = RLock()
 
     def fail(self, error: ZkConsumerError, *, replaces: bool = False) -> None:
-        """Make ``poll`` raise an error; one that is pending already stays unless ``replaces``."""
+        """Make ``poll`` raise an error; a pending error stays unless ``replaces``."""
         with self._lock:
             if replaces or self.failure is None:
                 self.failure = without_frames(error)
         self.wake()
 
     def take_failure(self) -> ZkConsumerError | None:
-        """Return the error that ``poll`` has to raise; a final one stays."""
+        """Return the error that ``poll`` has to raise; a final error stays pending."""
         if self.death is not None:
             return self.death
         if self.failure is None:
@@ -67,7 +69,7 @@ class Caller:
         """Wait for a result; return without it if it can no longer come.
 
         Args:
-            done: returns whether it is there.
+            done: returns whether the result has come.
             deadline_ms: when to give up.
             received: wakes this wait; None: ``responses``, which wakes the caller's thread.
         """

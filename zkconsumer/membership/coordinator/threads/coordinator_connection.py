@@ -1,6 +1,6 @@
 """The coordinator's address, and one connection to it for each thread that uses it.
 
-All of them are closed together: the core is notified once that the coordinator is lost.
+All of them are closed together, and the core is notified only once of the coordinator's loss.
 """
 
 import threading
@@ -68,9 +68,9 @@ class CoordinatorFinder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CoordinatorAddress:
-    """The coordinator's broker, and the number of addresses found before it.
+    """The coordinator's broker, and the sequence number of this address.
 
-    Brokers of 0.8.1 don't coordinate: any of them only passes offsets on to ZooKeeper.
+    Brokers of 0.8.1 don't coordinate groups: any of them just passes offsets on to ZooKeeper.
     """
 
     broker: Broker
@@ -81,7 +81,7 @@ class CoordinatorAddress:
 class CoordinatorConnection:
     """A connection to the coordinator, opened when it is needed.
 
-    Thread: one, except ``cut`` and ``stop``.
+    Thread: one; ``cut`` and ``stop``: any.
     """
 
     def __init__(self, dialer: Dialer) -> None:
@@ -117,7 +117,7 @@ class CoordinatorConnection:
         return fresh
 
     def cut(self) -> None:
-        """Close the connection; wakes a thread that awaits a response. Thread: any."""
+        """Close the connection, which wakes a thread that awaits a response. Thread: any."""
         with self._lock:
             self._cuts += 1
             held, self._held = self._held, None
@@ -125,7 +125,7 @@ class CoordinatorConnection:
             held[1].close()
 
     def stop(self) -> None:
-        """Close it for good. Thread: any."""
+        """Close the connection for good. Thread: any."""
         self._stopped = True
         self.cut()
 
@@ -140,13 +140,13 @@ class CoordinatorConnection:
 
 
 class CoordinatorLocation:
-    """The coordinator's address, as far as known. Thread: any.
+    """The coordinator's address, if it is known. Thread: any.
 
     Args:
-        backoff: the pauses after failures in a row.
+        backoff: the pauses after consecutive failures.
 
     Attributes:
-        address: its address; None: unknown.
+        address: the address; None: unknown.
     """
 
     def __init__(self, backoff: Backoff, clock: Clock, *connections: CoordinatorConnection) -> None:
@@ -165,7 +165,7 @@ class CoordinatorLocation:
         return self._clock.now_ms() < self._backoff_until_ms
 
     def on_response(self) -> None:
-        """Record a response of the coordinator."""
+        """Record a response from the coordinator."""
         self._failures = 0
 
     def set_address(self, broker: Broker, *, coordinates: bool = True) -> CoordinatorAddress:

@@ -11,7 +11,7 @@ class CoordinatorGroupCounts:
         joined: generations entered.
         heartbeats: responses to heartbeats.
         commits: responses to commits, refusals included.
-        lost: how often partitions were lost.
+        lost: how many times partitions were lost.
         notices: messages logged for the user.
         last_heartbeat_ms: when the last heartbeat got a response, by the clock's ``now_ms``.
     """

@@ -37,8 +37,8 @@ class GroupThread:
 
     Args:
         orders: the orders for this thread.
-        caller: is notified of errors, and when LeaveGroup was sent.
-        request_timeout_ms: how long a broker may take for a response.
+        caller: is notified of errors, and when LeaveGroup has been sent.
+        request_timeout_ms: how long a broker may take to respond.
     """
 
     def __init__(

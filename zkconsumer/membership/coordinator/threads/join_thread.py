@@ -1,4 +1,4 @@
-"""The thread that takes part in rebalances: JoinGroup and SyncGroup, which may block for long.
+"""The thread that takes part in rebalances: JoinGroup and SyncGroup, which may take long.
 
 It has a connection of its own, so that neither heartbeats nor commits queue behind them; the
 connection lasts from JoinGroup to SyncGroup. A newer step interrupts an older one (``JoinSteps``).
@@ -35,21 +35,21 @@ _GRACE_MS = 5_000
 """How much longer a JoinGroup may take than the rebalance; Kafka's ``JOIN_GROUP_TIMEOUT_LAPSE``."""
 
 _OLD_SESSION_MS = 30_000
-"""The longest session that a broker of 0.9 allows by default."""
+"""The longest session timeout that brokers of 0.9 allow by default."""
 
 
 _CONTINUES = frozenset({ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED})
-"""After these responses to JoinGroup the next request follows at once."""
+"""The error codes of JoinGroup after which the next request is sent at once."""
 
 
 class JoinThread:
-    """The body of the thread that joins.
+    """The body of the thread that joins the group.
 
     Args:
         cluster: looks up the metadata that the leader of the group needs.
         request_timeout_ms: the time-out of these lookups.
-        on_group_topics: called with the topics of all members when we assign them, and with none
-            when we no longer do.
+        on_group_topics: called with the topics of all members when we assign partitions, and with
+            none when we no longer do.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class JoinThread:
         except TransportError as error:
             return None, error
         except AuthenticationFailed as error:
-            # Report it as a broken connection, so that the member survives a passing failure.
+            # Report it as a broken connection, so that the member survives a temporary failure.
             self._caller.fail(error)
             return None, error
         except UnsupportedVersion as error:
@@ -164,7 +164,7 @@ class JoinThread:
         return result
 
     def _set_timeouts(self, version: int) -> None:
-        """Set the time-outs that the coordinator enforces: version 0 has one for both."""
+        """Set the time-outs that the coordinator enforces; version 0 has a single one for both."""
         rebalance_ms = self._session_ms if version == 0 else self._rebalance_ms
         self._waits_ms = rebalance_ms + _GRACE_MS
         self._session.set_timeouts(self._session_ms, rebalance_ms)
@@ -188,7 +188,7 @@ class JoinThread:
         if result.leader_id != result.member_id:
             self.forget_topics()
         elif result.skip_assignment:
-            # The assignment stays; only watching the topics begins here.
+            # The assignment stays; we only begin to watch the topics.
             assign = ev.Assign(result.round, result.protocol, result.members)
             try:
                 self._watch_topics(requests.topics_of(assign))
@@ -207,7 +207,7 @@ class JoinThread:
         return ev.AssignmentMade(step.round, requests.shares_of(step, partitions))
 
     def _watch_topics(self, topics: frozenset[str]) -> Topics:
-        """Return the partitions of these topics, which are watched from now on."""
+        """Start watching these topics, and return their partitions."""
         partitions: Topics = {}
         if topics:
             view = self._cluster.view(topics, timeout_ms=self._request_timeout_ms)
@@ -222,7 +222,7 @@ class JoinThread:
         self._on_group_topics(topics)
 
     def on_topics_changed(self, partitions: Mapping[str, tuple[int, ...]]) -> None:
-        """Rejoin if topics that we assign have other partitions than before. Thread: any, one."""
+        """Rejoin if the partitions of topics that we assign changed. Thread: any, one at a time."""
         led = self._led_topics
         now = {topic: partitions[topic] for topic in led if topic in partitions}
         if changed(led, now):
@@ -230,7 +230,7 @@ class JoinThread:
             self._session.notify(ev.RejoinTriggered(ev.JoinReason.TOPICS))
 
     def forget_topics(self) -> None:
-        """Watch and compare no topics of other members until we assign again. Thread: any."""
+        """Stop watching and comparing other members' topics until we assign again. Thread: any."""
         self._lead(frozenset(), {})
 
     # --- SyncGroup ----------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Guards the core of a member by a lock: any thread reports events to it, one at a time.
+"""Guards the core of a member with a lock: any thread reports events to it, one at a time.
 
 The resulting actions go to the thread that executes them: requests to the network threads, handler
 calls to the caller, which is in ``poll`` when they arise.
@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 
 
 class MemberSession:
-    """One member of one group, as its threads share it.
+    """One member of one group, shared by its threads.
 
     Args:
         terms: the group, and its settings.
@@ -37,12 +37,12 @@ class MemberSession:
         orders, steps, caller: where the core's actions go.
 
     Attributes:
-        lock: held while the core is used, and as long as its answer must stay true.
+        lock: held while the core is used, and as long as its result must stay valid.
         location: the coordinator's address.
         claims: the partitions that may be committed.
         subscription: the member's subscription; None: there is none, or it is leaving.
         leaving_as: the identity under which a leaving member still commits; else None.
-        is_interrupted: whether a report of the caller is, or was left, incomplete: then no event
+        is_interrupted: whether a report of the caller is, or was left, unfinished: then no event
             reaches the core, and no ownership is certain, until the next report starts over.
     """
 
@@ -82,11 +82,11 @@ class MemberSession:
 
     @property
     def is_subscribed(self) -> bool:
-        """Whether commits are those of a member, which may be leaving."""
+        """Whether commits are made as a member, which may be leaving."""
         return self.subscription is not None or self.leaving_as is not None
 
     def signature(self) -> Signature:
-        """Return the identity under which this member commits at present."""
+        """Return the identity under which this member commits now."""
         with self.lock:
             if self.leaving_as is not None:
                 return self.leaving_as
@@ -115,9 +115,9 @@ class MemberSession:
     # --- events of the network threads --------------------------------------------------
 
     def notify(self, event: ev.Event, *, cause: Exception | None = None) -> None:
-        """Report an event to the core, from a network thread; ``cause``: why it was refused."""
+        """Report a network thread's event to the core; ``cause``: the error behind a refusal."""
         with self.lock:
-            if not self.is_interrupted:  # else the next poll starts again
+            if not self.is_interrupted:  # otherwise the next poll starts over
                 self.receive(event, cause=cause)
             self._caller.quiet_until_ms = 0
         if not isinstance(event, ev.TimerExpired):

@@ -18,7 +18,7 @@ from zkconsumer.scope import WakeEvent
 log = logging.getLogger(__name__)
 
 _FLUSH_MS = 5_000
-"""How long to wait for commits in flight before partitions are revoked, as brokers wait."""
+"""How long to wait for commits in flight before partitions are revoked: as long as brokers do."""
 
 
 class OffsetJobs:
@@ -73,7 +73,7 @@ class OffsetJobs:
                 deadline_ms=deadline_ms,
                 done=done,
             )
-            # A pending job has woken the thread already, which sends later ones with it.
+            # A pending job has already woken the thread, which sends later jobs along with it.
             wake = not self.commits.busy
             self.commits.add(job)
         if wake:
@@ -106,7 +106,7 @@ class OffsetJobs:
         return job.found
 
     def flush(self) -> None:
-        """Let pending commits end before the partitions go: afterwards they are refused."""
+        """Let pending commits end before the partitions are given up: later they are refused."""
         if self.session.location.address is not None:
             self._caller.wait(self._is_flushed, self._caller.deadline(_FLUSH_MS))
 
@@ -115,7 +115,7 @@ class OffsetJobs:
             return not self.commits.busy
 
     def abandon(self) -> None:
-        """End what is under way, when the member is closed, and run the callbacks."""
+        """End all pending commits and reads when the member is closed, and run the callbacks."""
         with self.lock:
             for job in self._reads:
                 job.end(ConsumerClosed("the consumer was closed"))
@@ -144,7 +144,7 @@ class OffsetJobs:
     # --- in the group thread ------------------------------------------------------------
 
     def next_due_ms(self) -> int | None:
-        """Return when there is something to send; None: not before a job is added or ends."""
+        """Return when the next request is due; None: not before a job is added or ends."""
         with self.lock:
             dues = [self.commits.next_due_ms(), *(job.due_ms for job in self.open_reads())]
         return min((due_ms for due_ms in dues if due_ms is not None), default=None)
@@ -156,7 +156,7 @@ class OffsetJobs:
             return [job for job in self._reads if not job.ended and not touches(job.left)]
 
     def settle(self) -> None:
-        """Remove the commits that are done from the queue, and wake their callers. Thread: any."""
+        """Remove commits that have ended from the queue, and wake their callers. Thread: any."""
         with self.lock:
             ended = self.commits.ended(self.session.clock.now_ms())
             self._ended.extend(ended)

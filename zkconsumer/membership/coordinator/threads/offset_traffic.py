@@ -1,4 +1,4 @@
-"""Requests of the group thread for commits and committed offsets."""
+"""Sends the group thread's requests for commits and committed offsets."""
 
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -43,7 +43,7 @@ A lost response would delay the heartbeats that follow it on the connection, too
 
 
 Located = CoordinatorAddress | int | ZkConsumerError
-"""The coordinator's address; or the broker's error code; or the error if none responded."""
+"""The coordinator's address; or the broker's error code; or the error if no broker responded."""
 
 
 class OffsetTraffic:
@@ -52,7 +52,7 @@ class OffsetTraffic:
     Args:
         connection: the connection of the thread.
         locate: returns the coordinator's address, or why there is none.
-        timeout_ms: how long the coordinator may take for a response.
+        timeout_ms: how long the coordinator may take to respond.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class OffsetTraffic:
             session.notify(ev.CommitCompleted(signature.member_id, signature.generation, code))
         self._judge(address, codes.values())
 
-    # --- committed positions ------------------------------------------------------------
+    # --- committed offsets --------------------------------------------------------------
 
     def _read(self, job: ReadJob) -> None:
         address = self._coordinator()
@@ -183,7 +183,7 @@ class OffsetTraffic:
             self._judge(address, () if code is None else (code,))
 
     def _coordinator(self) -> CoordinatorAddress | str | ZkConsumerError:
-        """Return the coordinator's address; a passing reason if unknown; or a lasting error."""
+        """Return the coordinator's address, why it is unknown for now, or a permanent error."""
         located = self._locate()
         if isinstance(located, AuthenticationFailed | GroupFailed | CoordinatorAddress):
             return located

@@ -18,7 +18,7 @@ class GroupOrders(Mailbox[ev.GroupOrder | None]):
 
     Attributes:
         has_left: whether no LeaveGroup of the caller is pending.
-        wakes_at_ms: the core's deadline that the thread knows; None: none.
+        wakes_at_ms: the core's deadline that the thread knows of; None: none.
     """
 
     def __init__(self, connection: CoordinatorConnection) -> None:
@@ -28,7 +28,7 @@ class GroupOrders(Mailbox[ev.GroupOrder | None]):
         self.wakes_at_ms: int | None = None
 
     def wake_by(self, deadline_ms: int | None) -> None:
-        """Wake the thread if it sleeps beyond a deadline of the core. Thread: any, locked."""
+        """Wake the thread if it sleeps beyond a deadline of the core. Thread: any, under lock."""
         if deadline_ms is not None and (self.wakes_at_ms is None or deadline_ms < self.wakes_at_ms):
             self.wakes_at_ms = deadline_ms
             self.put(None)
@@ -40,7 +40,7 @@ class GroupOrders(Mailbox[ev.GroupOrder | None]):
 
 
 class JoinSteps:
-    """Carries steps from the core to the join thread; a new one interrupts an older one's request.
+    """Carries steps from the core to the join thread; a new step interrupts an older one's request.
 
     Args:
         connection: the connection of the join thread.
@@ -72,7 +72,7 @@ class JoinSteps:
         self._mailbox.put(None)
 
     def begin(self, step: ev.JoinStep) -> bool:
-        """Return whether a step is current; if so, a newer step may cut its connection."""
+        """Begin a step if it is current, and return whether it is; a newer one may cut it off."""
         with self._lock:
             self._is_joining = step.round == self._latest_round
             return self._is_joining

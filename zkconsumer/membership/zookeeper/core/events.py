@@ -1,7 +1,7 @@
 """The events and actions of the rebalance core: values only.
 
 A *step* is an action whose result must be fed back before anything else happens. Every step carries
-the number of its round and its result repeats it, so that a result which comes after the session
+the number of its round and its result repeats it, so that a result that arrives after the session
 ended, or after the member left, is recognised as outdated.
 """
 
@@ -105,12 +105,12 @@ class GroupRead:
         round: the round of the step.
         view: every member's subscription, expanded, and the partitions of their topics.
         registered: whether our own registration is there.
-        held: those of our claimed partitions whose owner nodes are ours.
+        held: those of our claimed partitions whose owner nodes are still ours.
         broker_count: how many brokers are alive.
-        stopped: those being read that have stopped for good, such as at a damaged message; read in
-            an audit only.
+        stopped: those being read that stay stopped until started again, such as at a damaged
+            message; set in audits only.
         recreated: those being read whose topic was deleted and created again since they were
-            started: what was read of them belongs to the former topic.
+            started: their records belong to the former topic.
     """
 
     round: int
@@ -129,8 +129,8 @@ class ClaimRefused:
     Attributes:
         round: the round of the step.
         held_by: the thread id in each owner node that blocks the claim.
-        stuck: those whose node belongs to no session, so that it is never deleted by itself, with
-            what to do about it.
+        stuck: those whose node belongs to no session, so that it is never deleted by itself, each
+            with the remedy.
     """
 
     round: int
@@ -223,7 +223,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class LoadOffsets:
-    """Read the committed offsets of these, now that no other member may commit them."""
+    """Read the committed offsets of these partitions, which no other member may commit now."""
 
     round: int
     partitions: tuple[TopicPartition, ...]
@@ -231,7 +231,7 @@ class LoadOffsets:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Tell the listener the group's assignment; fetch and deliver these, from these offsets."""
+    """Call the listener with the group's assignment; fetch and deliver these from these offsets."""
 
     round: int
     owned: Ownership
@@ -256,7 +256,7 @@ class Begun:
 class Blocked:
     """These partitions of ours can't be claimed until an operator intervenes; a reason for each.
 
-    ``wanted`` has, for these at least, the threads that they are assigned to.
+    ``wanted`` has, at least for these, the threads that they are assigned to.
     """
 
     reasons: Mapping[TopicPartition, str]
@@ -265,14 +265,14 @@ class Blocked:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """The owner nodes of these are gone or another member's: they are no longer ours."""
+    """The owner nodes of these partitions are gone or another member's: they are no longer ours."""
 
     partitions: tuple[TopicPartition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Recreated:
-    """The topics of these were deleted and created again: what was read belongs to the former."""
+    """The topics of these partitions were deleted and created again; we read the former ones."""
 
     partitions: tuple[TopicPartition, ...]
 

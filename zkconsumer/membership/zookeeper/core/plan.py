@@ -20,8 +20,8 @@ class RebalancePlan:
     """The changes of one round.
 
     Attributes:
-        lost: being read, but the owner node is no longer ours, or the topic was created again: stop
-            at once, commit nothing.
+        lost: being read, but the owner node is no longer ours, or the topic was recreated: stop at
+            once, commit nothing.
         give_up: being read, to be handed over: stop, commit.
         release: owner nodes of ours to delete: ``give_up``, and what was claimed but never started.
         take: to be claimed and started; some nodes may be ours already.
@@ -98,7 +98,7 @@ def own_share(owned: Ownership) -> str:
 
 
 def owned_by_others(held_by: Mapping[TopicPartition, str]) -> str:
-    """Format the owners in the way of a claim for logs, the first few by name."""
+    """Format the owners that block a claim for logs, the first few by name."""
     owners = ", ".join(f"{tp} by {owner}" for tp, owner in sorted(held_by.items())[:_SHOWN])
     more = ", ..." if len(held_by) > _SHOWN else ""
     return f"{len(held_by)} partitions have another owner: {owners}{more}"

@@ -1,22 +1,22 @@
 """The rebalance of one member as a state machine: events in, actions out, nothing else. Pure.
 
-``states`` draws the states. Rules:
+The states are drawn in ``states``. Rules:
 
-1. One step at a time. A trigger that arrives during a round means one more round, however many
-   arrive (Kafka's watcher thread collapses them likewise).
-2. Only what changes is touched (see ``plan``). What changes is stopped, then committed, then
-   released, before anything new is claimed.
-3. Offsets are loaded *after* the claim. The original loads before, and so may read one that the
-   old owner is about to commit past.
+1. One step at a time. Triggers that arrive during a round lead to one more round, however many they
+   are (Kafka's watcher thread collapses them, too).
+2. Only partitions that change are touched (see ``plan``). They are stopped, then committed, then
+   released, before any new one is claimed.
+3. Offsets are loaded *after* the claim. The original loads them before, and so may read one
+   that the old owner is about to overwrite.
 4. A claim is all or nothing. After a refusal the member pauses; the pause ends early when an owner
    node that blocked the claim is deleted, and such an early try is not counted. The pause of the
    last try is waited out as well.
 5. When the session ends, ownership is void at once, in any state. Session events carry the id of
    their session: late events of an earlier one change nothing.
 6. After ``max_retries`` failed tries the caller gets an error; tries go on, at longer intervals.
-7. At rest it audits the group at intervals: an owner node of ours that was deleted is created
-   again, a partition without an owner is claimed by the member it is assigned to, a stopped one
-   is started again.
+7. At rest the member audits the group at intervals: an owner node of ours that was deleted is
+   created again, a partition without an owner is claimed by the member it is assigned to, and a
+   stopped one is started again.
 8. A node that belongs to no session is never deleted by itself. It keeps only its own partition
    from us, not the others; every audit tries that partition again.
 
@@ -111,7 +111,7 @@ class RebalanceCore:
         return self._begin(cause)
 
     def _leave(self) -> tuple[ev.Action, ...]:
-        """Leave in the order that loses nothing; no result changes it."""
+        """Leave in the order that loses nothing, whatever the results are."""
         was_member = self._joined and self.state is not RebalanceState.OUTSIDE
         claimed, started = dict(self.claimed), tuple(self.started)
         self._joined = False
@@ -127,7 +127,7 @@ class RebalanceCore:
 
     def _session_started(self, session_id: int) -> tuple[ev.Action, ...]:
         if session_id == self._session_id:
-            # Watches may have been lost on the way: read everything again.
+            # Watches may have been lost in between: read everything again.
             return self._trigger(ev.RebalanceCause.RECONNECTED)
         fence = self._void() if self._session_id is not None else ()
         self._session_id = session_id
@@ -397,7 +397,7 @@ class RebalanceCore:
         return () if reported else (ev.ReportFailure(self._retries.failed, self._retries.reason),)
 
     def _overtaken(self) -> tuple[ev.Action, ...]:
-        """Retry at once after a trigger during the failed round: its reason may be gone."""
+        """Retry at once after a trigger during the failed round: the reason may be gone by now."""
         return () if self._pending is None else self._trigger(self._pending)
 
     def _current_plan(self) -> RebalancePlan:

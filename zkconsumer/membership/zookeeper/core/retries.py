@@ -1,7 +1,7 @@
 """Counts the tries of a rebalance, and computes when the next one is due. Pure.
 
 Source: ``rebalance.max.retries`` and ``rebalance.backoff.ms`` of Kafka 0.8.2.2, counted per
-trigger. Unlike there, tries go on after the last one, at longer intervals.
+trigger. Unlike there, tries go on beyond the limit, at longer intervals.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ class Retries:
         self.reported = False
 
     def start_over(self) -> None:
-        """Allow a new trigger all its tries."""
+        """Allow a new trigger the full number of tries."""
         self.failed = 0
         self.counted = True
 
@@ -45,7 +45,7 @@ class Retries:
     def blocked(self, now_ms: int) -> None:
         """Record that the registration is blocked, most likely by our own node from before a crash.
 
-        It is deleted with its session: until then, tries don't count.
+        That node is deleted with its session: until then, tries don't count.
         """
         if self._blocked_until_ms is None:
             self._blocked_until_ms = now_ms + 2 * self._settings.session_timeout_ms

@@ -3,12 +3,13 @@ r"""The states of a member's rebalance, and its settings. Pure.
 ::
 
     OUTSIDE --Join--> REGISTERING --> READING --> STOPPING -> COMMITTING -> RELEASING --+
-                          ^             ^  |  \                                        |
-                          |             |  |   +--> CLAIMING --> LOADING --> STARTING --+--> OWNING
-              new session |     trigger |  |           |                                     |
-                          |             |  +-- nothing to change --------------------------> |
-                                                  |             +---------- trigger
-                                                  --------------------------------------+
+                          ^             ^  |                                            |
+                          |             |  +--> CLAIMING <------------------------------+
+              new session |     trigger |  |       |
+                          |             |  |       +--> LOADING --> STARTING --> OWNING
+                          |             |  |                                      ^  |
+                          |             |  +-- nothing to change -----------------+  |
+                          |             +---------- trigger -------------------------+
                           |             |
                           +--- BACKING_OFF / FAILED <-- a step failed, a claim was refused
 """
@@ -48,12 +49,13 @@ class RebalanceSettings:
     """Settings of rebalancing.
 
     Attributes:
-        consumer_id: the member's own.
+        consumer_id: the member's own id.
         strategy: ``partition.assignment.strategy``.
         max_retries: tries for each trigger, ``rebalance.max.retries``.
         backoff_ms: ``rebalance.backoff.ms``.
-        session_timeout_ms: how long a session lives without its client. A registration in the way
-            is waited for twice as long (a server's ticks), beyond ``max_retries``.
+        session_timeout_ms: how long a session lives without its client. We wait twice as
+            long (servers count in ticks) for a registration that blocks ours, beyond
+            ``max_retries``.
         audit_interval_ms: how often a member at rest audits the group, ``owner.audit.interval.ms``;
             0: never.
     """

@@ -1,4 +1,4 @@
-"""A ZooKeeper group behind the poll API: its member, with a caller that polls."""
+"""A ZooKeeper group behind the poll API: a member whose caller polls."""
 
 from zkconsumer.membership.zookeeper.polled.group import ZookeeperGroup, open_zookeeper_group
 

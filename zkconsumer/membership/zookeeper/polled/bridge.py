@@ -2,7 +2,7 @@
 
 A rebalance that revokes partitions waits here for the caller, which may be processing the last
 poll's records. It waits for a limited time only: Scala members of the group give up after some
-tries, and would stay without partitions. A caller that comes too late has lost the partitions.
+tries, and would be left without partitions. A caller that polls too late has lost its partitions.
 """
 
 import logging
@@ -23,7 +23,7 @@ Partitions = frozenset[TopicPartition]
 class PartitionsRequested:
     """Partitions that others wait for: the caller may finish their records and commit.
 
-    Either the caller begins in time, or the notice expires; never both.
+    Either the caller begins the hand-over in time, or the notice expires; never both.
 
     Attributes:
         partitions: the partitions.
@@ -33,7 +33,7 @@ class PartitionsRequested:
     def __init__(self, partitions: Partitions) -> None:
         self.partitions = partitions
         self.done = False
-        # One item that only one of two threads gets: taking it needs no lock.
+        # One item, which only one of the two threads can take: no lock is needed.
         self._token: deque[None] = deque([None])
 
     def begin(self) -> bool:
@@ -75,11 +75,11 @@ class Bridge:
     Args:
         signal: called whenever there is a notice; must only notify.
         grace_ms: how long to wait for the caller.
-        clock: for that wait.
+        clock: measures that wait.
 
     Attributes:
         attend: ``ControlThread.attend``; set once, before the thread runs.
-        notices: for the caller's thread, in order.
+        notices: the notices for the caller's thread, in order.
     """
 
     attend: Callable[[Callable[[], bool], int], None]
@@ -120,7 +120,7 @@ class Bridge:
         consumer_id: str,
         global_assignment: Mapping[str, Mapping[int, ConsumerThreadId]],
     ) -> None:
-        """See ``ConsumerRebalanceListener``: what is started follows with ``add``."""
+        """See ``ConsumerRebalanceListener``: the new claims follow with ``add``."""
 
     def on_lost(self, partitions: frozenset[TopicPartition]) -> None:
         """See ``ListenerCalls.on_lost``."""

@@ -1,4 +1,4 @@
-"""Commits of the caller's thread, executed by the control thread in their order."""
+"""Passes the caller's commits to the control thread, which executes them in order."""
 
 import logging
 from collections import deque
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 _RETRY_MS = 100
 Claims = Mapping[TopicPartition, PartitionClaim] | None
-"""The claims under which the caller reads; None: it is no member, and its commits are unchecked."""
+"""The claims under which the caller reads; None: it is not a member; its commits are unchecked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +44,16 @@ class _Pending:
 
 
 class ManualCommits:
-    """The caller's commits. Thread: the caller's; ``committed``: any.
+    """Commits offsets for the caller, and reads them. Thread: the caller's; ``committed``: any.
 
     Args:
-        send: puts a message into the control thread's mailbox; raises if that has ended.
+        send: puts a message into the control thread's mailbox; raises if the thread has ended.
         offsets: the group's offset stores.
         signal: wakes the caller's thread.
-        is_connected: returns whether ZooKeeper is connected, as far as known.
+        is_connected: returns whether ZooKeeper is connected, as far as is known.
 
     Attributes:
-        closing_by_ms: the deadline of a close under way.
+        closing_by_ms: the deadline of a close in progress; None: none.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class ManualCommits:
         self.closing_by_ms: int | None = None
 
     def commit(self, offsets: Offsets, *, timeout_ms: int, claims: Claims) -> None:
-        """See ``Membership.commit``; a failure while ZooKeeper is away is retried."""
+        """See ``Membership.commit``; a failure while ZooKeeper is disconnected is retried."""
         if not offsets:
             return
         deadline_ms = self._deadline(timeout_ms)
@@ -98,7 +98,7 @@ class ManualCommits:
         self._pending.append(_Pending(offsets, self._sent(offsets, claims), done))
 
     def run_callbacks(self) -> None:
-        """Run the callbacks of ended asynchronous commits, in order; not within a callback."""
+        """Run the callbacks of ended asynchronous commits, in order; do nothing in a callback."""
         if self._in_callback:
             return
         self._in_callback = True
@@ -114,10 +114,10 @@ class ManualCommits:
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
         """See ``Membership.committed``. Thread: any.
 
-        A member learns of offsets of former topics from the rebalance that found them.
+        Offsets of former topics are logged here unless we are a member: then a rebalance logs them.
 
         Raises:
-            RequestTimedOut: no result within the time.
+            RequestTimedOut: no result came in time.
             PartitionFailed: an offset exists, but can't be read.
         """
         wanted = list(partitions)
@@ -172,7 +172,7 @@ class ManualCommits:
         return reply
 
     def _write(self, offsets: Offsets) -> int:
-        """Commit for a consumer that is no member. Thread: control.
+        """Commit for a consumer that is not a member. Thread: control.
 
         Raises:
             OffsetCommitFailed: names the partitions that were not written.
@@ -184,7 +184,7 @@ class ManualCommits:
         return len(offsets)
 
     def _translated(self, error: ZkConsumerError | None) -> ZkConsumerError | None:
-        """Translate an error for the poll API: lost partitions, or failures that may pass."""
+        """Translate an error for the poll API: lost partitions become ``CommitFailed``."""
         if not isinstance(error, OffsetCommitFailed):
             return error
         lost = sorted(tp for tp, reason in error.failed.items() if reason == NOT_READ_HERE)

@@ -14,13 +14,13 @@ from zkconsumer.observe import (
 
 @dataclass(slots=True)
 class ZookeeperGroupCounts:
-    """An observer that counts.
+    """Observes a member, and counts its events.
 
     Attributes:
         joined: rebalances that finished.
         failed: failed tries of rebalances.
         commits: successful writes of offsets.
-        lost: how often partitions were lost.
+        lost: how many times partitions were lost.
     """
 
     joined: int = 0
@@ -38,7 +38,7 @@ class ZookeeperGroupCounts:
         }
 
     def observe(self, member: MemberName, event: Event) -> None:
-        """See ``Observer``. Thread: control reports all events counted here."""
+        """See ``Observer``. Thread: control, which reports all events counted here."""
         del member
         match event:
             case RebalanceFinished():

@@ -1,7 +1,7 @@
 """Opens a ZooKeeper group for a ``KafkaConsumer``: first the session, then the membership.
 
-In two steps, since a poll engine needs the brokers from ZooKeeper, and the handler of a membership
-needs that engine.
+There are two steps, since a poll engine needs the brokers from ZooKeeper, and the handler of a
+membership needs that engine.
 """
 
 from collections.abc import Callable, Sequence
@@ -37,10 +37,10 @@ class ZookeeperGroup:
         config: the settings of the member; those of fetching are not used.
         store: the session.
         brokers: the registered brokers; at least one.
-        max_poll_interval_ms: the member leaves when no poll comes for this long.
+        max_poll_interval_ms: the member leaves if there is no poll for this long.
         clock: for pauses and time-outs.
-        observers: receive the group's events, as those of a connector.
-        security: of all connections to brokers.
+        observers: receive the group's events, as a connector's observers do.
+        security: the security of all connections to brokers.
     """
 
     config: ConsumerConfig
@@ -52,7 +52,7 @@ class ZookeeperGroup:
     security: SecuritySettings
 
     def member(self, handler: OwnershipHandler, wake: Callable[[], None]) -> ZookeeperMember:
-        """Create the membership; to be called once. Closing it closes the session.
+        """Create the membership; call it only once. Closing the membership closes the session.
 
         Args:
             handler: called in the caller's thread when partitions come and go.
@@ -75,7 +75,7 @@ class ZookeeperGroup:
         )
         context.gate.add_waker(signal)
         bridge = Bridge(signal, grace_ms=rebalance_grace_ms(config), clock=clock)
-        # Only the caller's thread knows what was handed out: it commits.
+        # Only the caller's thread knows what was handed out, so it does the commits.
         member = configured_member(context, bridge, auto_commit=False)
         bridge.attend = member.control.attend
         member.control.poll_watch = watch = PollWatch(self.max_poll_interval_ms, clock)
@@ -102,11 +102,11 @@ def open_zookeeper_group(
 
     Args:
         config: the settings of the member; those of fetching are not used.
-        max_poll_interval_ms: the member leaves when no poll comes for this long.
+        max_poll_interval_ms: the member leaves if there is no poll for this long.
         clock: for pauses and time-outs; None: the system's.
         connect: opens the session.
-        observers: receive the group's events, as those of a connector.
-        security: of all connections to brokers.
+        observers: receive the group's events, as a connector's observers do.
+        security: the security of all connections to brokers.
 
     Raises:
         ConfigError: see ``kazoo_store.connect``.
@@ -139,6 +139,6 @@ def rebalance_grace_ms(config: ConsumerConfig) -> int:
     """Return how long a rebalance waits for the caller's next poll, and its listener.
 
     Scala members give up after ``rebalance.max.retries`` tries, ``rebalance.backoff.ms`` apart:
-    half of that leaves the other half for the claims.
+    half of that time leaves the other half for the claims.
     """
     return max(1, config.rebalance_max_retries * config.rebalance_backoff_ms // 2)

@@ -1,4 +1,4 @@
-"""Processes the control thread's notices by calls of the handler, in the caller's thread."""
+"""Processes the control thread's notices by calling the handler, in the caller's thread."""
 
 import logging
 from collections import deque
@@ -26,7 +26,7 @@ class HandlerCalls:
         nudge: makes the control thread check whether a hand-over is done.
 
     Attributes:
-        joined: whether there is a join whose result counts.
+        joined: whether the caller has joined, so that finished rebalances count.
         rounds: how many rebalances have finished.
     """
 
@@ -53,7 +53,7 @@ class HandlerCalls:
         """Process the notices; raise the first error at the end.
 
         Raises:
-            Exception: what the handler raised.
+            Exception: the handler's first error.
         """
         failed: Exception | None = None
         while self._notices:
@@ -70,7 +70,7 @@ class HandlerCalls:
         """Report the partitions that were not handed over as lost, and drop all notices.
 
         Raises:
-            Exception: what the handler raised.
+            Exception: the handler's error.
         """
         self.joined = False
         self._notices.clear()
@@ -88,7 +88,7 @@ class HandlerCalls:
                 self.rounds += 1
                 self._handler.take_over(added, frozenset(self._taken))
             case Started():
-                # The caller left before the rebalance finished: it will be withdrawn.
+                # The caller left before the rebalance finished: the join will be withdrawn.
                 pass
 
     def _transfer(self, notice: PartitionsRequested) -> None:

@@ -47,7 +47,7 @@ class CallerSide:
         watch: makes the member leave when the caller stops polling.
         counts: the counts of events, for metrics.
         signal: wakes the caller's thread, and ``wakeup``.
-        wakeup: wakes a call of the member that waits.
+        wakeup: wakes a waiting call of the member.
     """
 
     bridge: Bridge
@@ -58,7 +58,7 @@ class CallerSide:
 
 
 class ZookeeperMember:
-    """``Membership`` in a ZooKeeper group; or only its offsets, without a subscription.
+    """``Membership`` in a ZooKeeper group; without a subscription, access to its offsets only.
 
     Args:
         context: its session, and the objects that belong to it.
@@ -111,7 +111,7 @@ class ZookeeperMember:
 
     @property
     def generation(self) -> int:
-        """See ``Membership``: the number of finished rebalances, ZooKeeper has no generations."""
+        """See ``Membership``: the number of finished rebalances (ZooKeeper has no generations)."""
         return self._calls.rounds if self._join is not None else -1
 
     @property
@@ -138,7 +138,7 @@ class ZookeeperMember:
         del open_ended
         self._wanted = topics
         self._as_member = True
-        # A pattern is expanded during a poll, after its call to this member: make it call again.
+        # Patterns are expanded in a poll, after it has called this member: make it call again.
         self._caller.signal()
 
     def poll(self) -> None:
@@ -148,7 +148,7 @@ class ZookeeperMember:
             RebalanceFailed: no assignment after all attempts; the member keeps trying.
             PartitionFailed: a partition can't be claimed, or its offset can't be read.
             GroupFailed: the member broke down; final.
-            Exception: what the handler raised; all due calls have been made.
+            Exception: the handler's first error, after all due calls were made.
         """
         self._caller.wakeup.clear()
         self._caller.watch.on_poll()
@@ -196,7 +196,7 @@ class ZookeeperMember:
                 context.offsets.stop_fetching()
                 left: ObservedReply[None] = ObservedReply(self._caller.signal)
                 mailbox.put(CloseRequest(left))
-                # Keep some of the time for ending whatever did not stop in order.
+                # Keep some of the time to end whatever did not stop properly.
                 failed = self._run_calls_until(left, deadline_ms - min(1000, timeout_ms // 4))
             self._end(failed)
         finally:
@@ -227,11 +227,11 @@ class ZookeeperMember:
             self._join = self._requested = None
 
     def _join_or_leave(self) -> None:
-        """Join with the wanted topics, or leave, if they differ from the last request."""
+        """Join with the wanted topics, or leave, if they have changed since the last request."""
         control = self._control
         join = self._join
         if join is not None and self._join_reply.is_done() and self._join_reply.error is not None:
-            # The control thread has withdrawn it, or ended; the next poll tries again.
+            # The control thread has withdrawn the join, or ended; the next poll tries again.
             self._join = self._requested = None
             self._fail(self._join_reply.error)
             return
@@ -316,7 +316,7 @@ class ZookeeperMember:
             raise self._broken or ConsumerClosed(f"group {self._group_id}: shut down")
 
     def _nudge(self) -> None:
-        """Make the control thread check what it waits for."""
+        """Make the control thread check again what it is waiting for."""
         if not self._control.done:
             nobody: ObservedReply[None] = ObservedReply(lambda: None)
             self._control.mailbox.put(ControlTask(lambda: None, nobody))

@@ -12,9 +12,9 @@ from zkconsumer.zk.nodes import Pattern, Registration
 
 @dataclass(frozen=True, slots=True)
 class PollSubscription:
-    """A ``StreamSubscription`` of named topics; patterns are expanded before.
+    """A ``StreamSubscription`` of named topics; patterns are expanded beforehand.
 
-    Scala members would read a pattern as one of Java's; ours are Python's.
+    Scala members would take a pattern for a Java one; ours are Python's.
     """
 
     wildcard = False

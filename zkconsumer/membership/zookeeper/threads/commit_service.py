@@ -1,4 +1,4 @@
-"""Commits while a member works: by the timer, for the caller, for a stream ahead of a chunk."""
+"""Commits while a member runs: by a timer, for the caller, or for a stream ahead of a chunk."""
 
 import logging
 from collections.abc import Callable
@@ -52,7 +52,7 @@ class CommitService:
 
     @property
     def due_ms(self) -> int | None:
-        """When the next automatic commit is due; None: never."""
+        """The time of the next automatic commit; None: never."""
         return self._timer.due_ms
 
     def tick(self, now_ms: int) -> None:
@@ -105,7 +105,7 @@ class CommitService:
         try:
             self._committer.commit_exactly({tp: claim}, ahead, retry=True, rewind=False)
         except OffsetCommitFailed as error:
-            # The member that committed further was handed these messages: they would come twice.
+            # The member that committed further got these messages: they would be delivered twice.
             if isinstance(error.failed.get(tp), CommittedFurther):
                 return False
             raise

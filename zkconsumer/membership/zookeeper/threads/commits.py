@@ -1,8 +1,8 @@
 """Decides which offsets to commit, and records what was committed.
 
-Two rules for what a commit covers. An automatic commit covers what the ``delivery`` setting says
-(``consumed_offset``, ``start_offset``). A commit by the caller covers every message that was handed
-over: the caller declares them processed.
+There are two rules for what a commit covers. An automatic commit covers what the ``delivery``
+setting says (``consumed_offset``, ``start_offset``). A commit by the caller covers every message
+that was handed over: the caller declares them processed.
 
 Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector.commitOffsets``; unlike there, a partition that
 could not be written is reported, and the others are written all the same.
@@ -25,17 +25,17 @@ NOT_READ_HERE: Final = "not currently read by this consumer"
 """Why a commit is refused for a partition that this member does not own."""
 
 Due = Mapping[TopicPartition, tuple[PartitionClaim, OffsetAndMetadata, int]]
-"""For each claim, the offset to write, and its ``jumps_back`` from before that was read."""
+"""For each claim, the offset to write, and its ``jumps_back`` from before the offset was read."""
 
 
 def consumed_offset(claim: PartitionClaim) -> int | None:
     """Return the offset that an automatic commit writes for a claim; None: nothing new.
 
     A caller may commit its current message, which counts as consumed only later: that commit stays.
-    An offset that the caller named stays until consumption has passed it, and also the offset that
+    An offset that the caller named stays until consumption has passed both it and the offset that
     was consumed when it was named; or until the position jumps back in a truncated log. A start
-    offset from the reset policy is new although nothing was read yet: the next owner must not reset
-    to another one.
+    offset from the reset policy counts as new although nothing was read yet: the next owner must
+    not reset to another one.
     """
     committed, consumed = claim.committed_offset, claim.consumed_offset
     if claim.jumps_back != claim.committed_jumps:
@@ -47,7 +47,7 @@ def consumed_offset(claim: PartitionClaim) -> int | None:
 
 
 def start_offset(claim: PartitionClaim) -> int | None:
-    """Return the offset that an automatic commit writes where chunks are committed ahead.
+    """Return the offset that an automatic commit writes if chunks are committed ahead.
 
     That is only a start offset from the reset policy; from there on the streams commit.
     """

@@ -1,4 +1,4 @@
-"""The control thread: one per connector, owner of registration, ownership and offsets.
+"""The control thread: one per member, owner of registration, ownership and offsets.
 
 It takes one message at a time from its mailbox, feeds it to the rebalance core, runs the actions
 and feeds their results back. Nothing else touches ZooKeeper or the claims, so there is no lock, and
@@ -42,7 +42,7 @@ _UNFINISHED = (
 
 
 class ControlThread:
-    """Runs the rebalance core of one connector.
+    """Runs the rebalance core of one member.
 
     Attributes:
         poll_watch: makes the member leave when its caller stops polling; None: it need not poll.
@@ -86,7 +86,7 @@ class ControlThread:
         return threading.get_ident() == self._thread_id
 
     def stop(self) -> None:
-        """Ask the thread to shut the connector down. Thread: any."""
+        """Ask the thread to shut down the member. Thread: any."""
         self.mailbox.put(CloseRequest())
 
     def run(self) -> None:
@@ -267,7 +267,7 @@ class ControlThread:
     def _give_up(self, attempts: int, reason: str) -> None:
         error = RebalanceFailed(f"{self}: the rebalance failed after {attempts} tries: {reason}")
         if self._joining is not None:
-            # Withdrawn after this turn, since a step of the core may still be open; but queued
+            # Withdraw after this turn, since a step of the core may still be open; but queue it
             # before the caller gets the error and may join again.
             self.mailbox.put(WithdrawRequest(self._joining))
             self._joining.reply.set_error(error)
@@ -288,7 +288,7 @@ class ControlThread:
         self._feed(ev.Join())
 
     def _withdraw(self, join: JoinRequest) -> None:
-        """Leave after creating the streams failed: a dead registration would keep its share."""
+        """Leave, unless another join followed: an abandoned registration would keep its share."""
         if join is not self._last_join:
             return
         self._joining = self._last_join = None
@@ -326,7 +326,7 @@ class ControlThread:
                     "%s: %s skipped: no connection to ZooKeeper", self, type(action).__name__
                 )
                 if isinstance(action, ev.Commit):
-                    # No hand-over will report it.
+                    # No hand-over will report these partitions.
                     self._steps.report_lost(action.partitions)
                 unfinished.append(action)
             else:
@@ -338,7 +338,7 @@ class ControlThread:
         return [action for action in unfinished if isinstance(action, ev.Release | ev.Unregister)]
 
     def _finish_leaving(self) -> None:
-        """Retry the steps that a withdrawal could not do: other members wait for these nodes."""
+        """Retry the steps that a withdrawal could not do: these nodes block other members."""
         self._finish_due_ms = self._clock.now_ms() + _FINISH_INTERVAL_MS
         if self._store.connected:
             responses = [(action, self._act(action)) for action in self._unfinished]
@@ -347,7 +347,7 @@ class ControlThread:
             ]
 
     def _await_zookeeper(self) -> None:
-        """Wait for a lost connection to return: what can still be committed is not delivered twice.
+        """Wait for a lost connection to return: what is still committed is not delivered again.
 
         Waits no longer than the session may live without it: after that there is nothing to
         release, and no right to commit.

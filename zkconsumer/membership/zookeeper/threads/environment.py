@@ -21,7 +21,7 @@ class Fetching(Protocol):
     """Fetches the claimed partitions into their queues (``FetchManager``)."""
 
     def add(self, claims: Iterable[tuple[PartitionClaim, int | None]]) -> None:
-        """Fetch these claims, each from its offset (None: from the reset policy's)."""
+        """Fetch these claims, each from its offset (None: from that of the reset policy)."""
         ...
 
     def wake(self) -> None:

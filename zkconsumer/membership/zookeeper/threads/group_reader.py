@@ -1,4 +1,4 @@
-"""Reads the group for a round of rebalancing, and in an audit its problems, too."""
+"""Reads the group for a round of rebalancing; in an audit, also partitions without an owner."""
 
 import logging
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ class GroupReader:
         self._settings = settings
         self._world = world
         self._claims = claims
-        # One watch per cause for ever: new ones at each read would pile up on unchanging nodes.
+        # One watch per cause, kept: a new one at each read would pile up on unchanging nodes.
         self.watches = {cause: self._watch_for(cause) for cause in ev.RebalanceCause}
         self._problems = GroupProblems(settings.consumer_id)
         self._orphans: tuple[TopicPartition, ...] = ()
@@ -45,14 +45,14 @@ class GroupReader:
         snapshot = registry.read_group(
             watches=self._group_watches(subscription), expand=self._topics_of
         )
-        # A filter of our own that takes too much would leave us out as malformed: raise its reason.
+        # If our own filter exceeds the budget, we would be left out as malformed: raise its reason.
         ours = subscription.registration(0)
         self._expand(ours, snapshot.all_topics)
         view = self._view(snapshot)
         self._has_read = True
         registered = self._is_ours(snapshot, ours)
         if registered:
-            # Without our registration our topics may be missing for that reason alone.
+            # Without our registration, our topics may be missing just because of that.
             self._problems.report(snapshot, subscription, view)
         if step.audit:
             self._report_orphans(view)
@@ -113,8 +113,8 @@ class GroupReader:
         """Return the topics a member reads, or ``Malformed`` if that can't be known.
 
         A pattern that only the original's members may understand keeps us from joining: a share
-        taken on a guess would be taken from them. A member that already works goes on without the
-        other one: if it stopped, the partitions of departed members would stay unread.
+        based on a guess would be taken from them. A member that is already running goes on without
+        the other one: if it stopped, the partitions of departed members would stay unread.
         """
         try:
             return tuple(self._expand(registration, topics))

@@ -34,7 +34,7 @@ class RebalanceJournal:
         self._owned: dict[TopicPartition, ConsumerThreadId] = {}
 
     def joining(self) -> None:
-        """Note the time at which the caller joins."""
+        """Record the time at which the caller joins."""
         self._join_ms = self._clock.now_ms()
         self._is_member = True
 

@@ -55,9 +55,9 @@ class ListenerCalls:
     """Calls the listener, if there is one; logs and reports its errors.
 
     Attributes:
-        listener: the caller's.
-        on_lost: called with partitions that were lost without a hand-over, which a
-            ``ReleaseListener`` does not learn; it must not raise.
+        listener: the caller's; None: none.
+        on_lost: called with partitions that were lost without a hand-over, of which a
+            ``ReleaseListener`` is not notified; it must not raise.
     """
 
     def __init__(self, consumer_id: str, observation: Observation) -> None:

@@ -38,7 +38,7 @@ class CommitRequest:
 
     Attributes:
         offsets: the offsets by partition; None: everything handed over.
-        retry: retry errors that may pass.
+        retry: whether to retry temporary errors.
         reply: the number of partitions written.
         claims: the claims under which these were read: a partition with another claim was lost
             meanwhile, and is refused. None: any claim.
@@ -54,7 +54,7 @@ class CommitRequest:
 class CommitAheadRequest:
     """Commit a chunk before its first message is handed over (``at_most_once``).
 
-    ``reply``: False if the claim is no longer ours.
+    ``reply``: False if the chunk must not be handed over.
     """
 
     claim: PartitionClaim
@@ -67,7 +67,7 @@ class ControlTask(Generic[T]):
     """A short task that the control thread runs for the caller, between two messages.
 
     Attributes:
-        work: runs the task and replies.
+        work: runs the task; its result or error is the reply.
     """
 
     work: Callable[[], T]

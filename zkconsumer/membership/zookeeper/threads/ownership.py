@@ -16,8 +16,8 @@ class PositionRule:
     Attributes:
         position_of: returns the position of the ended claim.
         after_release: whether that also holds if the partition was released meanwhile. Then only
-            what the caller has processed for good may be skipped: it may have dropped the rest,
-            since the next owner would read it from what is committed.
+            what the caller has finished may be skipped: it may have dropped the rest, since the
+            next owner would read on from the committed offset.
     """
 
     position_of: Callable[[PartitionClaim], int | None]
@@ -26,17 +26,17 @@ class PositionRule:
 
 CONSUMED = PositionRule(consumed_offset, after_release=True)
 """With automatic commits: the offset that a commit would write now, neither below nor beyond what
-the caller committed itself. The current message comes again unless the caller committed it."""
+the caller committed itself. The current message is redelivered unless the caller committed it."""
 
 DELIVERED = PositionRule(handed_over_offset, after_release=False)
 """With commits by the caller: the offset after the last message handed over."""
 
 COMMITTED = PositionRule(lambda claim: claim.committed_offset, after_release=True)
-"""With commits ahead: the committed offset, so that nothing below it comes again."""
+"""With commits ahead: the committed offset, so that nothing below it is delivered again."""
 
 
 class OwnedClaims:
-    """The member's claims by partition. Thread: control; ``fence`` may be called from any."""
+    """The member's claims by partition. Thread: control; ``fence`` and ``reading``: any."""
 
     def __init__(self, rule: PositionRule = CONSUMED) -> None:
         self._rule = rule

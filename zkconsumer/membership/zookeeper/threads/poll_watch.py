@@ -8,7 +8,7 @@ from zkconsumer.clock import Clock
 
 
 class PollWatch:
-    """Decides when a member must leave. Thread: control, unless said otherwise.
+    """Decides when a member must leave. Thread: control, unless noted otherwise.
 
     Attributes:
         fell_silent: whether the member had to leave; set by the control thread, reset by the
@@ -32,7 +32,7 @@ class PollWatch:
 
     @property
     def due_ms(self) -> int | None:
-        """When to check; None: only after the next event."""
+        """The time of the next check; None: only after the next event."""
         return self._last_ms + self.limit_ms if self._watching else None
 
     def take(self, now_ms: int) -> bool:

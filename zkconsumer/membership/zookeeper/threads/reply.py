@@ -1,4 +1,4 @@
-"""A result that one thread waits for and another provides; safe around signal handlers."""
+"""A result that one thread waits for and another provides; safe with signal handlers."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -12,8 +12,8 @@ T = TypeVar("T")
 class Reply(Generic[T]):
     """A value or an error, given once.
 
-    Built on ``Mailbox``: it holds no lock that a signal handler, interrupting the waiting thread,
-    could need.
+    Built on ``Mailbox``: it holds no lock that a signal handler could need while it interrupts the
+    waiting thread.
     """
 
     __slots__ = ("_box",)
@@ -33,7 +33,7 @@ class Reply(Generic[T]):
         """Provide what ``work`` returns or raises, so that the waiting thread never hangs.
 
         Raises:
-            BaseException: an error that is not one of ours, provided as well; it ends the thread.
+            BaseException: an error not of our own: it is provided, too, and ends the thread.
         """
         try:
             self.set_result(work())
@@ -88,7 +88,7 @@ class ObservedReply(Reply[T], Generic[T]):
         self._signal()
 
     def is_done(self) -> bool:
-        """Return whether a value or an error was given. Not to be mixed with ``wait``.
+        """Return whether a value or an error was given. Don't mix it with ``wait``.
 
         Raises:
             BaseException: the error, if it is not one of ours.

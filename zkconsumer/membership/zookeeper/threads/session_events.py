@@ -1,4 +1,4 @@
-"""Passes session events to the control thread; does at once what can't wait for it."""
+"""Passes session events to the control thread; does at once what can't wait for that thread."""
 
 from collections.abc import Callable
 
@@ -43,8 +43,8 @@ def listen(
 
     store.on_session(receive)
     store.on_response_sent(gate.received)
-    # Connected before the subscription. The last event must be of the session in force: if that
-    # ended meanwhile, a late start event would bring it back.
+    # The store was connected before the subscription. The last event must be of the current
+    # session: if a session ended meanwhile, a late start event would bring it back.
     session_id = None
     while session_id != store.session_id:
         session_id = store.session_id

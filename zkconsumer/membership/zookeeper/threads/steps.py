@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 _HAND_OVER_TRIES = 2
 """The second try waits for a connection that broke during the first. More would stall the group.
 
-A leaving member has one: it has waited for the connection already.
+A leaving member has one try: it has already waited for the connection.
 """
 
 
@@ -37,7 +37,7 @@ class RebalanceSteps:
     Args:
         committer: commits before a hand-over.
         automatic: selects the offsets of those commits; None without automatic commits.
-        listener: is called before a hand-over, and after an assignment.
+        listener: called before a hand-over, and after an assignment.
     """
 
     def __init__(
@@ -194,7 +194,7 @@ class RebalanceSteps:
             log.warning("group %s: topic %s %s", self._world.registry.group_id, topic, text)
 
     def await_owners(self, partitions: tuple[TopicPartition, ...]) -> None:
-        """Trigger a rebalance as soon as an owner node in the way is deleted."""
+        """Trigger a rebalance as soon as an owner node that blocks us is deleted."""
 
         def watch() -> None:
             cause = ev.RebalanceCause.OWNER_GONE
@@ -205,7 +205,7 @@ class RebalanceSteps:
         self._quietly(watch)
 
     def await_registration(self) -> None:
-        """Trigger a rebalance as soon as the registration node in the way is deleted."""
+        """Trigger a rebalance as soon as the registration node that blocks ours is deleted."""
 
         def watch() -> None:
             cause = ev.RebalanceCause.REGISTRATION_GONE
