@@ -7,6 +7,7 @@ Source: Kafka ``KafkaProducer``; names as in kafka-python. The differences are i
 """
 
 import logging
+import math
 import random
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -115,6 +116,7 @@ class KafkaProducer:
         self._resolved = threading.Condition()
         self._ending = False
         self._closed = False
+        self._serializers = tuple(self.config.serializers)
         self._failure: BaseException | None = None
         self._writing: ScopedThread | None = None
         if config.bootstrap_timeout_ms:
@@ -269,15 +271,19 @@ class KafkaProducer:
             timeout: in seconds, for writing; records that are not acknowledged by then fail. None:
                 no limit but ``delivery_timeout_ms``.
 
+        Raises:
+            IllegalArgumentError: the time-out is not a number; nothing was done.
+
         Thread: any; a callback may call it, and then queued records fail.
         Source: Kafka ``KafkaProducer.close``.
         """
+        limit_s = seconds_of(timeout)
         if self._guard.forked:
             return
         self._closed = True
         if self._is_own_thread():
-            timeout = 0
-        left_ms = None if timeout is None else int(max(0, timeout) * 1000)
+            limit_s = 0
+        left_ms = None if limit_s in {None, math.inf} else int(max(0, limit_s or 0) * 1000)
         with self._changed:
             self._queue.hurry()
         self._request_end()
@@ -293,7 +299,8 @@ class KafkaProducer:
         self._client.stop()
         self._scope.close(_ENDING_MS)
         self._dialer.stop()
-        for serializer in self.config.serializers:
+        serializers, self._serializers = self._serializers, ()
+        for serializer in {id(serializer): serializer for serializer in serializers}.values():
             close = getattr(serializer, "close", None)
             if callable(close):
                 close()

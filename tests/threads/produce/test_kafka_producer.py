@@ -56,6 +56,45 @@ def test_a_partition_is_a_number_of_the_topic(producer: KafkaProducer, partition
         producer.send("t", b"1", partition=partition)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("timeout", ["1", float("nan"), [1]])
+def test_a_time_out_of_close_is_a_number(net: FakeNet, timeout: object) -> None:
+    """Anything else is refused, and the producer stays open."""
+    with connected_producer(net, linger_ms=0) as producer:
+        with pytest.raises(IllegalArgumentError, match="timeout is"):
+            producer.close(timeout)  # type: ignore[arg-type]
+        assert producer.send("t", b"1").get(10).offset == 0
+
+
+def test_close_may_wait_without_a_limit(net: FakeNet) -> None:
+    """Infinite seconds are no limit, as for the results of sends."""
+    producer = connected_producer(net, linger_ms=LONG_MS, delivery_timeout_ms=2 * LONG_MS)
+    sent = producer.send("t", b"1")
+    producer.close(float("inf"))
+    assert sent.get(0).offset == 0
+
+
+class ClosingSerializer:
+    """A serializer that counts how often it is closed."""
+
+    def __init__(self) -> None:
+        self.closed = 0
+
+    def __call__(self, value: bytes) -> bytes:
+        return value
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_serializers_are_closed_once(net: FakeNet) -> None:
+    """One for keys and values is one, and a second close of the producer does nothing."""
+    serializer = ClosingSerializer()
+    producer = connected_producer(net, key_serializer=serializer, value_serializer=serializer)
+    producer.close()
+    producer.close()
+    assert serializer.closed == 1
+
+
 def test_a_forked_child_does_not_wait_for_its_parents_futures(producer: KafkaProducer) -> None:
     """No thread of the child would ever resolve them; known results are available."""
     known = producer.send("t", b"1")

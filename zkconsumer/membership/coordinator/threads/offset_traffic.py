@@ -148,7 +148,7 @@ class OffsetTraffic:
         if isinstance(address, str):
             job.failed(address)
         elif isinstance(address, ZkConsumerError):
-            job.error = address
+            job.error = without_frames(address)
         else:
             self._read_from(address, job)
         if job.ended:

@@ -13,6 +13,7 @@ from zkconsumer.errors import (
     PartitionFailed,
     RegistryError,
     RequestTimedOut,
+    TransportError,
     ZkConsumerError,
     without_frames,
 )
@@ -119,6 +120,7 @@ class ManualCommits:
         Raises:
             RequestTimedOut: no result came in time.
             PartitionFailed: an offset exists, but can't be read.
+            UnsupportedVersion: offsets are to be in Kafka, and the brokers are too old for that.
         """
         wanted = list(partitions)
         if not wanted:
@@ -130,7 +132,7 @@ class ManualCommits:
             failure = "no response"
             try:
                 found, is_done = reply.wait(max(0, deadline_ms - self._clock.now_ms()))
-            except RegistryError as error:
+            except (RegistryError, TransportError) as error:  # of ZooKeeper, of a coordinator
                 found, is_done, failure = None, False, str(error)
             if is_done and found is not None:
                 if not as_member:

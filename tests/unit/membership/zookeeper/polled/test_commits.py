@@ -10,6 +10,7 @@ from tests.support.manual_clock import ManualClock
 from tests.support.scripted_offsets import ScriptedOffsets
 from zkconsumer.errors import (
     CommitFailed,
+    ConnectionLost,
     ConsumerClosed,
     OffsetCommitFailed,
     OffsetCommitTimedOut,
@@ -316,6 +317,7 @@ def test_committed_offsets_are_read(caller: Caller) -> None:
     [
         (lambda caller: setattr(caller, "away", True), "no response"),
         (lambda caller: setattr(caller.store, "broken", RegistryError("it is away")), "it is away"),
+        (lambda caller: setattr(caller.store, "broken", ConnectionLost("it moved")), "it moved"),
     ],
 )
 def test_a_read_of_committed_offsets_may_time_out(
@@ -329,11 +331,12 @@ def test_a_read_of_committed_offsets_may_time_out(
 
 
 @TIMES
+@pytest.mark.parametrize("kind", [RegistryError, ConnectionLost])
 def test_a_read_of_committed_offsets_is_retried_while_time_is_left_after_the_pause(
-    caller: Caller, pauses: list[int], *, timeout_ms: int, tries: int
+    caller: Caller, pauses: list[int], kind: type[ZkConsumerError], *, timeout_ms: int, tries: int
 ) -> None:
-    """ZooKeeper may be back by then."""
-    caller.store.broken = RegistryError("it is away")
+    """ZooKeeper, or the coordinator of offsets in Kafka, may be back by then."""
+    caller.store.broken = kind("it is away")
     with pytest.raises(RequestTimedOut, match="it is away"):
         caller.commits.committed([T0], timeout_ms=timeout_ms, as_member=False)
     assert (len(caller.sent), pauses) == (tries, [100] * (tries - 1))
