@@ -1,5 +1,6 @@
 """Checks the arguments of ``send``, before anything is queued. Pure."""
 
+import math
 from collections.abc import Iterable
 from contextlib import suppress
 from operator import index
@@ -41,7 +42,7 @@ def seconds_of(timeout: object) -> float | None:
     Raises:
         IllegalArgumentError: it is not a number.
     """
-    if timeout is None or isinstance(timeout, int | float):
+    if timeout is None or (isinstance(timeout, int | float) and not math.isnan(timeout)):
         return timeout
     raise IllegalArgumentError(f"timeout is {shown(timeout)}: give seconds, or None")
 
